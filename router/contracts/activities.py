@@ -1,0 +1,157 @@
+"""Every activity that workflows know, with what it takes and gives. The code is in `activities/`."""
+
+from datetime import datetime, timedelta
+
+from pydantic import BaseModel, ConfigDict, JsonValue
+
+from router.contracts.activity import ActivityStub
+from router.contracts.conversation import ConversationState, News
+from router.contracts.flow import FlowAnswer, Told
+from router.domain.commands import Command
+from router.domain.messages import Message, Route
+from router.domain.principals import Principal
+from router.domain.records import ApprovalRecord, LogEntry, RecordedTurn, RunRecord
+from router.domain.texts import Locale
+from router.understanding.reading import Reading, Situation
+
+
+class Payload(BaseModel):
+    """Base of what crosses an activity's border."""
+
+    model_config = ConfigDict(frozen=True)
+
+
+class Understand(Payload):
+    """A message and the situation it was said in."""
+
+    message: Message
+    situation: Situation
+
+
+class Decide(Payload):
+    """A message that no rule took."""
+
+    message: Message
+    situation: Situation
+    caller: Principal
+
+
+class Decided(Payload):
+    """What to do with it, and why."""
+
+    route: Route
+    commands: list[Command]
+
+
+class TellFlow(Payload):
+    """Something to tell a run, which is started where `first` says that it is new.
+
+    `update_id` makes a retried activity tell it once.
+    """
+
+    workflow_id: str
+    flow: str
+    event: Told
+    caller: Principal
+    locale: Locale
+    conversation: str | None
+    first: bool
+    update_id: str
+
+
+class TellAnswer(Payload):
+    """The run's answer; None where the run is over, or the flow no longer exists."""
+
+    answer: FlowAnswer | None
+
+
+class Recall(Payload):
+    """Whose past is asked for: a conversation's, or one message's in it."""
+
+    tenant: str
+    conversation: str
+    message_id: str | None = None
+
+
+class Recalled(Payload):
+    """The turn or the snapshot that was found."""
+
+    turn: RecordedTurn | None = None
+    state: ConversationState | None = None
+
+
+class Keep(Payload):
+    """A closed conversation's state, to be kept."""
+
+    tenant: str
+    conversation: str
+    state: ConversationState
+
+
+class Write(Payload):
+    """Rows for the event log."""
+
+    tenant: str
+    entries: list[LogEntry]
+
+
+class LookUp(Payload):
+    """A lookup that an expression needs, with its arguments in order."""
+
+    name: str
+    arguments: list[JsonValue]
+    requester: Principal
+    now: datetime
+
+
+class Answer(Payload):
+    """A JSON value, wrapped so that null is a value too."""
+
+    value: JsonValue
+
+
+class ToolCall(Payload):
+    """One call of a tool, as the gate sees it.
+
+    `flow_run` is the workflow id of the run on whose authority the call is made, or None
+    where a person makes it. `key` is the idempotency key: empty for reads. Where the call takes
+    an earlier one back, `undoes` is that one's key.
+    """
+
+    tool: str
+    arguments: dict[str, JsonValue]
+    caller: Principal
+    key: str = ""
+    undoes: str = ""
+    flow_run: str | None = None
+    conversation: str | None = None
+    now: datetime
+
+
+class Publish(Payload):
+    """A run as it stands, its approvals, and news for people's own streams."""
+
+    run: RunRecord
+    approvals: list[ApprovalRecord]
+    entries: list[LogEntry]
+
+
+class Notify(Payload):
+    """News of a run for the conversation it came from."""
+
+    tenant: str
+    conversation: str
+    news: News
+
+
+UNDERSTAND = ActivityStub("understand", Understand, Reading, timedelta(seconds=5), local=True)
+DECIDE = ActivityStub("decide", Decide, Decided, timedelta(seconds=10))
+TELL_FLOW = ActivityStub(
+    "tell_flow", TellFlow, TellAnswer, timedelta(seconds=10), heartbeat=timedelta(seconds=1.5)
+)
+RECALL = ActivityStub("recall", Recall, Recalled, timedelta(seconds=5), local=True)
+KEEP = ActivityStub("keep", Keep, type(None), timedelta(seconds=5), local=True)
+WRITE = ActivityStub("write", Write, type(None), timedelta(seconds=5), local=True)
+LOOK_UP = ActivityStub("look_up", LookUp, Answer, timedelta(seconds=5), local=True)
+PUBLISH = ActivityStub("publish", Publish, type(None), timedelta(seconds=5), local=True)
+NOTIFY = ActivityStub("notify", Notify, type(None), timedelta(seconds=10))

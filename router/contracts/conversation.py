@@ -1,0 +1,118 @@
+"""The conversation workflow's own interface: what the API sends it, what it answers."""
+
+from datetime import datetime
+
+from pydantic import BaseModel, ConfigDict, JsonValue
+
+from router.domain.messages import FlowSummary, Message, Option, Reply, Turn, Usage
+from router.domain.principals import Principal
+from router.domain.texts import Locale
+from router.flow.view import FlowView
+
+WORKFLOW = "Conversation"
+SUBMIT = "submit"
+CANCEL = "cancel_turn"
+NEWS = "news"
+STATUS = "status"
+
+MAX_OPEN_TURNS = 6
+"""Turns of one conversation that wait or run; ten updates in flight are Temporal's limit."""
+
+
+class Payload(BaseModel):
+    """Base of what crosses a workflow's border."""
+
+    model_config = ConfigDict(frozen=True)
+
+
+class HeldTurn(Payload):
+    """A message that was taken in: its id, its body's digest and, while it is held, its answer."""
+
+    message_id: str
+    digest: str
+    turn: Turn | None = None
+
+
+class ConversationState(Payload):
+    """What a conversation carries across continue-as-new and, as a snapshot, across being closed.
+
+    `taken` is in order of arrival, at most 200 long, with the answers of the last few;
+    `older` says that there were more, which only the event log still knows.
+    """
+
+    turns: int = 0
+    taken: list[HeldTurn] = []
+    older: bool = False
+    active: FlowView | None = None
+    paused: list[FlowView] = []
+    offered: list[Option] = []
+    news: dict[str, int] = {}
+    """The newest event heard of each run that is still going, by run id."""
+    usage: Usage = Usage()
+
+
+class ConversationStart(Payload):
+    """The workflow's input. `state` is there when it continues as new."""
+
+    tenant: str
+    conversation: str
+    owner: str
+    locale: Locale
+    state: ConversationState | None = None
+    continue_after: int = 1000
+    """Updates in a run after which it continues as new at the latest."""
+
+
+class Submission(Payload):
+    """A message on its way in, with the caller as the directory knows them right now."""
+
+    message_id: str
+    message: Message
+    caller: Principal
+    on_busy: str = "queue"
+
+
+class News(Payload):
+    """Something happened to a run without its conversation asking."""
+
+    view: FlowView
+    replies: list[Reply]
+    at: datetime
+
+
+class PausedFlow(Payload):
+    """A flow that waits for the active one to end."""
+
+    id: str
+    name: str
+    state: str
+
+
+class ConversationStatus(Payload):
+    """The answer to the `status` query."""
+
+    running: list[str]
+    """Message ids whose turns wait or run."""
+    turns: int
+    active_flow: FlowSummary | None
+    paused_flows: list[PausedFlow]
+    pending_confirmation: dict[str, JsonValue] | None
+    usage: Usage
+
+
+def workflow_id(tenant: str, conversation: str) -> str:
+    """The Temporal id of a conversation.
+
+    >>> workflow_id("default", "c1")
+    'conversation/default/c1'
+    """
+    return f"conversation/{tenant}/{conversation}"
+
+
+def update_id(message_id: str, digest: str) -> str:
+    """The update id of a turn: a message id with another body is another update.
+
+    With the bare message id Temporal would answer another body with the first result and
+    never run the validator, which is where it is refused.
+    """
+    return f"{message_id}:{digest}"

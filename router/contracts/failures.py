@@ -1,0 +1,49 @@
+"""The one place where this project's errors become Temporal's failures, and back.
+
+A failure's `type` is the error's class name. Only what may work on another try is
+retryable; everything else ends the activity or refuses the update at once.
+"""
+
+from temporalio.exceptions import ApplicationError, FailureError
+
+from router.domain import errors
+
+RETRYABLE: tuple[type[errors.RouterError], ...] = (errors.Unavailable, errors.TransientToolError)
+
+_BY_NAME: dict[str, type[errors.RouterError]] = {
+    kind.__name__: kind
+    for kind in (
+        errors.InvalidInput,
+        errors.Unauthenticated,
+        errors.Forbidden,
+        errors.NotFound,
+        errors.Conflict,
+        errors.DuplicateKey,
+        errors.TooManyRequests,
+        errors.Unavailable,
+        errors.TransientToolError,
+        errors.ArgumentsToolError,
+        errors.PermanentToolError,
+        errors.UnknownOutcome,
+    )
+}
+
+
+def to_failure(error: errors.RouterError) -> ApplicationError:
+    """The failure to raise inside an activity or an update's validator."""
+    return ApplicationError(
+        str(error), type=type(error).__name__, non_retryable=not isinstance(error, RETRYABLE)
+    )
+
+
+def from_failure(failure: BaseException | None) -> errors.RouterError | None:
+    """The error that lies at the bottom of a failure; None where it isn't one of ours.
+
+    >>> str(from_failure(to_failure(errors.Conflict("decided already"))))
+    'decided already'
+    """
+    while failure is not None:
+        if isinstance(failure, ApplicationError) and failure.type in _BY_NAME:
+            return _BY_NAME[failure.type](failure.message)
+        failure = failure.cause if isinstance(failure, FailureError) else failure.__cause__
+    return None

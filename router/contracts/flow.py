@@ -1,0 +1,77 @@
+"""The flow workflow's own interface: what conversations and approvers send it."""
+
+from datetime import datetime
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from router.domain.messages import FlowStatus, Reply
+from router.domain.principals import Principal
+from router.domain.texts import Locale
+from router.flow.model import FlowDefinition
+from router.flow.run import Answered, Began, Cancelled, Confirmed, Decided, Nudged, Run, Unclear
+from router.flow.view import FlowView
+
+WORKFLOW = "Flow"
+TELL = "tell"
+DECIDE = "decide"
+VIEW = "view"
+
+Told = Annotated[
+    Began | Answered | Confirmed | Unclear | Cancelled | Nudged, Field(discriminator="type")
+]
+"""What a requester may tell a run."""
+
+
+class Payload(BaseModel):
+    """Base of what crosses a workflow's border."""
+
+    model_config = ConfigDict(frozen=True)
+
+
+class FlowStart(Payload):
+    """The workflow's input: the definition whole, and the run where it continues as new."""
+
+    definition: FlowDefinition
+    requester: Principal
+    conversation: str | None
+    locale: Locale
+    tenant: str
+    run: Run | None = None
+    created_at: datetime | None = None
+
+
+class Tell(Payload):
+    """One event from the requester, in the language they speak now."""
+
+    event: Told
+    locale: Locale
+
+
+class FlowAnswer(Payload):
+    """What a run says to a `tell`: where it stands, and what to say now."""
+
+    view: FlowView
+    replies: list[Reply] = []
+
+
+class Decision(Payload):
+    """One decision of an approver."""
+
+    event: Decided
+
+
+class DecisionTaken(Payload):
+    """What a decision led to."""
+
+    status: FlowStatus
+    state: str
+
+
+def workflow_id(flow: str, tenant: str, run: str) -> str:
+    """The Temporal id of a run.
+
+    >>> workflow_id("leave_request", "default", "7h2k")
+    'leave_request/default/7h2k'
+    """
+    return f"{flow}/{tenant}/{run}"

@@ -1,0 +1,22 @@
+"""What can be done here, as people and models see it."""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from router.domain.texts import Localised
+
+CapabilityKind = Literal["flow", "skill", "tool"]
+
+
+class Capability(BaseModel):
+    """A flow, skill or tool: enough to list it, find it, and decide who may use it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    kind: CapabilityKind
+    name: str
+    title: Localised
+    description: Localised
+    examples: tuple[str, ...] = ()
+    roles: frozenset[str] = frozenset()

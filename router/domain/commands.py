@@ -1,0 +1,66 @@
+"""What a message turned out to ask for. Rules and models both answer with these."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, JsonValue
+
+from router.domain.messages import Option, Value
+
+
+class StartFlow(Value):
+    """Begin a flow, with the slots that the message already named."""
+
+    type: Literal["start_flow"] = "start_flow"
+    flow: str
+    slots: dict[str, JsonValue] = {}
+
+
+class FillSlots(Value):
+    """Answer what the active flow asked, or correct what it already knows.
+
+    Keys are slot names; a field of an item is `items.0.amount`.
+    """
+
+    type: Literal["fill_slots"] = "fill_slots"
+    slots: dict[str, JsonValue]
+
+
+class Confirm(Value):
+    """Answer the active flow's confirmation, with what should be other where it is no."""
+
+    type: Literal["confirm"] = "confirm"
+    value: bool
+    slots: dict[str, JsonValue] = {}
+
+
+class CancelFlow(Value):
+    """Give up the active flow."""
+
+    type: Literal["cancel_flow"] = "cancel_flow"
+
+
+class Misunderstood(Value):
+    """The active flow asked and this doesn't answer it; it asks again, with a hint."""
+
+    type: Literal["misunderstood"] = "misunderstood"
+
+
+class Clarify(Value):
+    """Ask which of several things is meant; an option's value is a flow's name."""
+
+    type: Literal["clarify"] = "clarify"
+    text: str
+    options: list[Option]
+
+
+class ReplyText(Value):
+    """Say something; nothing is done."""
+
+    type: Literal["reply"] = "reply"
+    text: str
+
+
+Command = Annotated[
+    StartFlow | FillSlots | Confirm | CancelFlow | Misunderstood | Clarify | ReplyText,
+    Field(discriminator="type"),
+]

@@ -1,0 +1,123 @@
+"""Every error this project raises on purpose, in one tree.
+
+    RouterError
+    ├── InvalidInput            a caller sent something unusable; names the fields
+    ├── Unauthenticated         no caller, or one nobody knows
+    ├── Forbidden               a known caller who may not do this
+    ├── NotFound                it isn't there, or it isn't the caller's
+    ├── Conflict                the thing has moved on (decided, running, closed)
+    │   └── DuplicateKey        a key that was used before with another body
+    ├── TooManyRequests         come back after `retry_after` seconds
+    ├── Unavailable             something this project needs is out of reach
+    ├── MisconfiguredError      a setting, port, file or folder can't be used
+    ├── DefinitionError         flow files with problems, all of them at once
+    └── ToolError
+        ├── TransientToolError  try again; nobody has to know
+        ├── ArgumentsToolError  the arguments are at fault
+        ├── PermanentToolError  trying again can't help
+        └── UnknownOutcome      it may or may not have happened; never tried again
+
+The tree is mapped to HTTP in `router.api.problems` and to Temporal in
+`router.contracts.failures`, once each.
+"""
+
+from dataclasses import dataclass, field
+
+
+class RouterError(Exception):
+    """The root. `str(error)` says what is wrong, with which value, and what to do."""
+
+
+@dataclass(frozen=True)
+class FieldProblem:
+    """One field at fault: where it is (`items.0.amount`) and what is wrong with it."""
+
+    field: str
+    detail: str
+
+
+class InvalidInput(RouterError):
+    """A caller's input can't be used; nothing was changed."""
+
+    def __init__(self, detail: str, problems: list[FieldProblem] | None = None) -> None:
+        super().__init__(detail)
+        self.problems = problems or []
+
+
+class Unauthenticated(RouterError):
+    """The request says nothing about who is calling, or something nobody can vouch for."""
+
+
+class Forbidden(RouterError):
+    """The caller is known and may not do this."""
+
+
+class NotFound(RouterError):
+    """It doesn't exist, or its existence is none of the caller's business."""
+
+
+class Conflict(RouterError):
+    """What the caller acts on is no longer in the state that the action needs."""
+
+
+class DuplicateKey(Conflict):
+    """A message id or idempotency key was used before with another body."""
+
+
+class TooManyRequests(RouterError):
+    """Too much at once; the same request is welcome after `retry_after` seconds."""
+
+    def __init__(self, detail: str, retry_after: int = 1) -> None:
+        super().__init__(detail)
+        self.retry_after = retry_after
+
+
+class Unavailable(RouterError):
+    """Something that this needs can't be reached right now; trying again may help."""
+
+
+class MisconfiguredError(RouterError):
+    """The operator has to change something before this can start."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing wrong in a file: where, what, and what would be right."""
+
+    file: str
+    line: int
+    what: str
+    remedy: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.what}; {self.remedy}"
+
+
+@dataclass
+class DefinitionError(RouterError):
+    """Definition files that can't be used, with every problem found in them."""
+
+    problems: list[Problem] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        return "\n".join(str(problem) for problem in self.problems)
+
+
+class ToolError(RouterError):
+    """A tool didn't do what it was called for."""
+
+
+class TransientToolError(ToolError):
+    """It may work in a moment: the call is retried and the model hears nothing of it."""
+
+
+class ArgumentsToolError(ToolError):
+    """The arguments are at fault: whoever chose them is told what is wrong."""
+
+
+class PermanentToolError(ToolError):
+    """Trying again can't help: the person is told."""
+
+
+class UnknownOutcome(ToolError):
+    """The call may or may not have had its effect; it is reported so and never repeated."""

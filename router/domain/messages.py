@@ -1,0 +1,206 @@
+"""What goes in and out of a conversation: messages, turns and replies, as CONTRACT has them."""
+
+import hashlib
+import json
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+from router.domain.capabilities import CapabilityKind
+
+RouteKind = Literal["flow", "skill", "tool", "reply", "clarify", "confirm", "cancel", "handoff"]
+RouteBy = Literal["pattern", "slot", "action", "llm", "retrieval", "fallback"]
+FlowStatus = Literal[
+    "collecting",
+    "confirming",
+    "running",
+    "waiting_approval",
+    "waiting",
+    "completed",
+    "rejected",
+    "cancelled",
+    "failed",
+    "expired",
+]
+ENDED: frozenset[FlowStatus] = frozenset(
+    {"completed", "rejected", "cancelled", "failed", "expired"}
+)
+ASKING: frozenset[FlowStatus] = frozenset({"collecting", "confirming"})
+
+
+class Value(BaseModel):
+    """A value object: frozen, and closed to fields nobody declared."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ChooseAction(Value):
+    """A button of a `choices` reply was pressed."""
+
+    type: Literal["choose"]
+    value: JsonValue
+
+
+class ConfirmAction(Value):
+    """A `confirm` reply was answered."""
+
+    type: Literal["confirm"]
+    value: bool
+
+
+class FormAction(Value):
+    """A `form` reply was sent; keys are field names."""
+
+    type: Literal["form"]
+    values: dict[str, JsonValue]
+
+
+class ToolResultAction(Value):
+    """A front end answers a tool call that it was asked to make."""
+
+    type: Literal["tool_result"]
+    tool_call_id: str
+    result: JsonValue
+
+
+Action = Annotated[
+    ChooseAction | ConfirmAction | FormAction | ToolResultAction, Field(discriminator="type")
+]
+
+
+class Message(Value):
+    """What a person said or did: `text` or `action`, one of the two."""
+
+    text: str | None = None
+    action: Action | None = None
+
+    @property
+    def digest(self) -> str:
+        """Sixteen hex digits that differ where the content does."""
+        body = json.dumps(self.model_dump(mode="json"), sort_keys=True, ensure_ascii=False)
+        return hashlib.sha256(body.encode()).hexdigest()[:16]
+
+
+class Option(Value):
+    """One thing to choose."""
+
+    label: str
+    value: JsonValue
+
+
+class TextReply(Value):
+    """Plain text."""
+
+    type: Literal["text"] = "text"
+    text: str
+
+
+class ChoicesReply(Value):
+    """A question with its possible answers; buttons where there is a screen."""
+
+    type: Literal["choices"] = "choices"
+    text: str
+    options: list[Option]
+
+
+class ConfirmReply(Value):
+    """What is about to be done, to be answered with yes or no."""
+
+    type: Literal["confirm"] = "confirm"
+    text: str
+    summary: dict[str, str]
+
+
+class FormField(Value):
+    """One field of a form; `options` where `type` is `choice`."""
+
+    name: str
+    type: str
+    label: str
+    required: bool = True
+    options: list[Option] | None = None
+
+
+class FormReply(Value):
+    """A question that a screen can show as input fields and a terminal as its text."""
+
+    type: Literal["form"] = "form"
+    text: str
+    fields: list[FormField]
+
+
+Reply = Annotated[TextReply | ChoicesReply | ConfirmReply | FormReply, Field(discriminator="type")]
+
+
+class Candidate(Value):
+    """A capability that was considered, with its score."""
+
+    kind: CapabilityKind
+    name: str
+    score: float
+
+
+class Route(Value):
+    """Where a message went, by which means, and why."""
+
+    kind: RouteKind
+    target: str | None = None
+    by: RouteBy
+    confidence: float = 1.0
+    reason: str = ""
+    candidates: list[Candidate] = []
+
+
+class FlowSummary(Value):
+    """A flow run as a turn shows it. `awaiting` names slots, those of items as `items.0.amount`."""
+
+    id: str
+    name: str
+    status: FlowStatus
+    state: str
+    awaiting: list[str] = []
+    slots: dict[str, JsonValue] = {}
+
+
+class ToolCallView(Value):
+    """One tool call of a turn, as shown to a person."""
+
+    id: str
+    name: str
+    arguments: dict[str, JsonValue] = {}
+    status: Literal["done", "failed", "skipped", "waiting", "unknown"]
+    attempts: int = 1
+    result_preview: str = ""
+
+
+class Usage(Value):
+    """What a turn, or a conversation so far, cost in model calls and tokens."""
+
+    llm_calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            llm_calls=self.llm_calls + other.llm_calls,
+            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
+            completion_tokens=self.completion_tokens + other.completion_tokens,
+        )
+
+
+class Turn(Value):
+    """The answer to one message. `routes` is there where a turn had several commands."""
+
+    message_id: str
+    turn: int
+    status: Literal["done", "cancelled", "failed"] = "done"
+    route: Route
+    routes: list[Route] | None = None
+    replies: list[Reply] = []
+    flow: FlowSummary | None = None
+    tool_calls: list[ToolCallView] = []
+    usage: Usage = Usage()
+
+    def shown(self) -> dict[str, Any]:
+        """The turn as JSON, without what it doesn't have."""
+        return self.model_dump(mode="json", exclude_none=True)

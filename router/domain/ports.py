@@ -1,0 +1,112 @@
+"""What the inside needs of the outside, as Protocols; `router.store` has the real ones.
+
+Every method is scoped to a tenant, idempotent under retry, and raises `Unavailable` where
+the database can't be reached.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from pydantic import JsonValue
+
+from router.domain.messages import FlowStatus
+from router.domain.records import (
+    ApprovalRecord,
+    ConversationRecord,
+    EffectRecord,
+    LogEntry,
+    RecordedTurn,
+    RunRecord,
+)
+
+
+class Conversations(Protocol):
+    """Who owns which conversation, and what a closed one needs to go on."""
+
+    async def create(self, record: ConversationRecord) -> ConversationRecord:
+        """Keep a new conversation; where the id is there already, answer what is kept."""
+
+    async def find(self, tenant: str, conversation: str) -> ConversationRecord | None:
+        """The conversation, whoever owns it; None where there is none."""
+
+    async def owned_by(
+        self, tenant: str, owner: str, before: str | None, limit: int
+    ) -> tuple[list[ConversationRecord], str | None]:
+        """The owner's conversations, newest first, and the cursor of the next page or None."""
+
+    async def save_snapshot(self, tenant: str, conversation: str, snapshot: str) -> None:
+        """Keep the closed conversation's state (JSON), in place of an earlier one."""
+
+    async def load_snapshot(self, tenant: str, conversation: str) -> str | None:
+        """The last snapshot, or None."""
+
+
+class EventLog(Protocol):
+    """The append-only log of everything people may look at later."""
+
+    async def append(self, tenant: str, entries: Sequence[LogEntry]) -> None:
+        """Append, in order and in one transaction, the entries whose keys aren't there yet."""
+
+    async def transcript(
+        self, tenant: str, conversation: str, after: int | None, limit: int
+    ) -> list[LogEntry]:
+        """The conversation's `message` entries after a sequence number, oldest first."""
+
+    async def turn(self, tenant: str, conversation: str, message_id: str) -> RecordedTurn | None:
+        """What this message id was answered with, however long ago; None where it never was."""
+
+
+class Runs(Protocol):
+    """Flow runs and their approvals, as last published by the runs themselves."""
+
+    async def publish(self, run: RunRecord, approvals: Sequence[ApprovalRecord]) -> None:
+        """Keep the run and its approvals unless something newer (`events`) is kept already."""
+
+    async def find(self, tenant: str, run: str) -> RunRecord | None:
+        """The run with this public id."""
+
+    async def listed(
+        self,
+        tenant: str,
+        requester: str | None,
+        status: FlowStatus | None,
+        flow: str | None,
+        before: str | None,
+        limit: int,
+    ) -> tuple[list[RunRecord], str | None]:
+        """Runs, newest first (of everyone where `requester` is None), and the next cursor."""
+
+    async def approvers(self, tenant: str, run: str) -> set[str]:
+        """Everyone who was ever asked to decide in this run."""
+
+    async def waiting_for(
+        self, tenant: str, person: str, before: str | None, limit: int
+    ) -> tuple[list[ApprovalRecord], str | None]:
+        """What waits for this person's decision, newest first, and the next cursor."""
+
+    async def find_approval(self, tenant: str, approval: str) -> ApprovalRecord | None:
+        """The approval, decided or not."""
+
+
+class IdempotencyKeys(Protocol):
+    """Which `Idempotency-Key` was used by whom with what."""
+
+    async def claim(self, tenant: str, user: str, key: str, digest: str) -> None:
+        """Remember the key; raises `DuplicateKey` where it came with another digest before."""
+
+
+class EffectsLedger(Protocol):
+    """Every write that was sent out, by idempotency key: the memory that makes it once."""
+
+    async def begin(self, key: str, tool: str, digest: str) -> EffectRecord | None:
+        """Note that a call is about to be sent.
+
+        Answers None where the key is new, else what is known of it. A key that comes with
+        another tool or digest raises `DuplicateKey`.
+        """
+
+    async def finish(self, key: str, result: JsonValue) -> None:
+        """Note what the call came to."""
+
+    async def fail(self, key: str, error: str) -> None:
+        """Note that the call failed for good and had no effect."""

@@ -1,0 +1,129 @@
+"""Rows as the rest of the house sees them: what is kept of conversations, runs and effects.
+
+The store turns these into tables and back; nothing above it knows a table.
+"""
+
+from datetime import datetime
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, JsonValue
+
+from router.domain.messages import FlowStatus, Turn
+from router.domain.texts import Locale, Localised
+
+LogKind = Literal["message", "route", "flow", "turn", "approval"]
+
+
+class Record(BaseModel):
+    """Base of all rows."""
+
+    model_config = ConfigDict(frozen=True)
+
+
+class ConversationRecord(Record):
+    """A conversation belongs to one person of one tenant, for ever."""
+
+    id: str
+    tenant: str
+    owner: str
+    locale: Locale
+    created_at: datetime
+    metadata: dict[str, JsonValue] = {}
+
+
+class LogEntry(Record):
+    """One row of the append-only event log.
+
+    `key` is unique within the tenant: appending it again does nothing, so that a retry
+    writes once. Entries of kind `message` make up the transcript; their data is
+    `{role, text, replies?, route?, message_id?}`. Those of kind `turn` hold
+    `{digest, turn}` and answer a repeated message id. `recipient` is set where the entry is
+    for a person rather than for a conversation (an approval).
+    """
+
+    key: str
+    kind: LogKind
+    at: datetime
+    conversation: str | None = None
+    recipient: str | None = None
+    message_id: str | None = None
+    data: dict[str, JsonValue]
+    sequence: int | None = None
+    """Assigned by the log: the order of appending, and the cursor to read on from."""
+
+
+class RecordedTurn(Record):
+    """What a message id was answered with, and the digest of the body it came with."""
+
+    digest: str
+    turn: Turn
+
+
+class HistoryLine(Record):
+    """One line of a run's history, as shown to people."""
+
+    at: datetime
+    state: str
+    event: str
+    by: str | None = None
+    comment: str | None = None
+
+
+class RunRecord(Record):
+    """A flow run as it was last published. `events` orders publications: the highest wins."""
+
+    id: str
+    """The public id, opaque and URL-safe."""
+    tenant: str
+    workflow_id: str
+    run_id: str
+    flow: str
+    title: Localised
+    version: int
+    status: FlowStatus
+    state: str
+    slots: dict[str, JsonValue]
+    requester: str
+    conversation: str | None
+    history: list[HistoryLine]
+    events: int
+    created_at: datetime
+    updated_at: datetime
+
+
+class ApprovalRecord(Record):
+    """A decision that a person was asked for. `verdict` is None while it is awaited."""
+
+    id: str
+    tenant: str
+    run: str
+    """The run's public id."""
+    workflow_id: str
+    flow: str
+    person: str
+    requester: str
+    title: Localised
+    summary: dict[str, Localised]
+    labels: dict[str, Localised]
+    digest: str
+    since: datetime
+    due: datetime | None = None
+    active: bool = True
+    """True while this person's decision is what the run waits for."""
+    verdict: str | None = None
+    comment: str | None = None
+
+
+class EffectRecord(Record):
+    """What the ledger knows of one write, by its idempotency key.
+
+    `begun`: a call was sent and its outcome isn't known yet. `done` has the result,
+    `failed` the error that came for good.
+    """
+
+    key: str
+    tool: str
+    digest: str
+    status: Literal["begun", "done", "failed"]
+    result: JsonValue = None
+    error: str | None = None

@@ -1,0 +1,232 @@
+"""A flow file as values. `router.flow.loader` reads it; nothing here touches a disk.
+
+The whole definition travels as the input of the flow's workflow, so that a run keeps the
+version that it began with. Everything is therefore plain data that survives a round trip
+through JSON: `FlowDefinition.model_validate_json(d.model_dump_json()) == d`.
+"""
+
+import hashlib
+from datetime import timedelta
+from functools import cached_property
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, model_validator
+
+from router.domain.capabilities import Capability
+from router.domain.messages import FlowStatus
+from router.domain.texts import Localised
+
+SlotType = Literal[
+    "choice",
+    "text",
+    "number",
+    "integer",
+    "money",
+    "date",
+    "datetime",
+    "duration",
+    "boolean",
+    "file",
+    "list",
+    "object",
+]
+StateKind = Literal["collect", "call", "confirm", "approve", "wait", "say"]
+STATE_KINDS: tuple[StateKind, ...] = ("collect", "call", "confirm", "approve", "wait", "say")
+RangePart = Literal["start", "end", "start_half", "end_half"]
+
+
+class Definition(BaseModel):
+    """Base of everything in a flow file: frozen, closed, and written with the file's own keys."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", populate_by_name=True, serialize_by_alias=True
+    )
+
+
+class Choice(Definition):
+    """One value of a `choice` slot, and the words people use for it."""
+
+    label: Localised
+    synonyms: tuple[str, ...] = ()
+
+
+class Check(Definition):
+    """A condition that a slot must meet, in CEL, and what is said where it doesn't."""
+
+    that: str
+    say: Localised
+
+
+class Slot(Definition):
+    """Something a flow has to know.
+
+    It is asked for (`ask`), looked up (`lookup`), or both: then it is looked up as soon as
+    everything that the lookup reads is known, and asked for where it isn't.
+    `part_of_range` says which part of a date range, said in one breath, this slot takes
+    (written `range: start` in a file).
+    """
+
+    type: SlotType
+    label: Localised | None = None
+    ask: Localised | None = None
+    required: bool = True
+    choices: dict[str, Choice] = {}
+    check: tuple[Check, ...] = ()
+    lookup: str | None = None
+    part_of_range: RangePart | None = Field(None, alias="range")
+    of: "Slot | None" = None
+    """What a `list` holds."""
+    fields: dict[str, "Slot"] = {}
+    """What an `object` holds."""
+    min: int = 1
+    max: int = 20
+    more: Localised | None = None
+    """How a `list` asks whether there is another."""
+    max_length: int = 1000
+
+
+class Branch(Definition):
+    """One way on: taken where `condition` (`if` in a file) holds, or always without one."""
+
+    to: str
+    condition: str | None = Field(None, alias="if")
+
+
+def _branches(value: Any) -> Any:
+    """Read `next: review` as the single branch that it is short for."""
+    return [{"to": value}] if isinstance(value, str) else value
+
+
+Next = Annotated[tuple[Branch, ...], BeforeValidator(_branches)]
+
+
+def _several(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
+class Approve(Definition):
+    """Who has to agree, and what happens while they don't answer.
+
+    `by` is one or several expressions, each of which gives a user id, a list of them, or
+    nobody. Where they come to nobody, or to the requester alone, `otherwise` is asked;
+    a run never approves itself.
+    """
+
+    by: Annotated[tuple[str, ...], BeforeValidator(_several)]
+    title: Localised
+    otherwise: str | None = None
+    mode: Literal["any", "all", "sequential"] = "any"
+    remind_every: timedelta | None = None
+    escalate_after: timedelta | None = None
+    escalate_to: str | None = None
+    expire_after: timedelta | None = None
+
+
+class Wait(Definition):
+    """Until a moment (an expression that gives a date or time), or for a while."""
+
+    until: str | None = None
+    duration: timedelta | None = Field(None, alias="for")
+
+
+class State(Definition):
+    """One state; exactly one of the keys in `STATE_KINDS` (or a bare `end`) says its kind."""
+
+    collect: tuple[str, ...] | None = None
+    call: str | None = None
+    confirm: Localised | None = None
+    approve: Approve | None = None
+    wait: Wait | None = None
+    say: Localised | None = None
+
+    arguments: dict[str, str] = Field({}, alias="with")
+    """For `call`: an expression for each argument."""
+    save: str | None = None
+    undo: str | None = None
+    """For `call`: the tool that takes it back, called with the same arguments."""
+    forget: tuple[str, ...] = ()
+    end: FlowStatus | None = None
+
+    next: Next = ()
+    on_error: Next = ()
+    confirmed: Next = ()
+    declined: Next = ()
+    approved: Next = ()
+    rejected: Next = ()
+    returned: Next = ()
+    expired: Next = ()
+
+    @property
+    def kind(self) -> StateKind:
+        """What the state does; a bare `end` says nothing and is a `say`."""
+        return next((k for k in STATE_KINDS if getattr(self, k) is not None), "say")
+
+    @model_validator(mode="after")
+    def _exactly_one_kind(self) -> Self:
+        present = [k for k in STATE_KINDS if getattr(self, k) is not None]
+        if len(present) > 1:
+            raise ValueError(f"a state does one thing, but this has {' and '.join(present)}")
+        if not present and self.end is None:
+            raise ValueError(f"a state needs one of {', '.join(STATE_KINDS)} or end")
+        return self
+
+    def exits(self) -> dict[str, Next]:
+        """Every way out of the state, by the name of the event that takes it."""
+        names = ("next", "on_error", "confirmed", "declined", "approved", "rejected", "returned")
+        return {n: getattr(self, n) for n in (*names, "expired") if getattr(self, n)}
+
+
+class Triggers(Definition):
+    """What starts a flow. Patterns are RE2, searched in the normalised message."""
+
+    patterns: tuple[str, ...] = ()
+    unless: tuple[str, ...] = ()
+    examples: tuple[str, ...] = ()
+    roles: frozenset[str] = frozenset()
+
+
+class FlowDefinition(Definition):
+    """One flow, whole."""
+
+    flow: str
+    version: int = 1
+    title: Localised
+    description: Localised
+    triggers: Triggers = Triggers()
+    slots: dict[str, Slot] = {}
+    start: str
+    states: dict[str, State]
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Sixteen hex digits of the content: what tells an edited file from the one before."""
+        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:16]
+
+    @property
+    def capability(self) -> Capability:
+        """How the flow is listed and found."""
+        return Capability(
+            kind="flow",
+            name=self.flow,
+            title=self.title,
+            description=self.description,
+            examples=self.triggers.examples,
+            roles=self.triggers.roles,
+        )
+
+    def slot_at(self, path: str) -> Slot | None:
+        """The slot of `items.0.amount` or `reason`; None where there is none such.
+
+        >>> definition.slot_at("items.0.amount").type  # doctest: +SKIP
+        'money'
+        """
+        name, *rest = path.split(".")
+        slot = self.slots.get(name)
+        for part in rest:
+            if slot is None:
+                return None
+            slot = slot.of if slot.type == "list" and part.isdigit() else slot.fields.get(part)
+        return slot
+
+
+SlotValues = dict[str, JsonValue]

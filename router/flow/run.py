@@ -1,0 +1,290 @@
+"""Everything a running flow knows, as one value; and everything that can happen to it.
+
+`Run` is the state that `router.flow.machine.step` takes and gives. What the run still owes
+or awaits stands in it as data (`errands`, `timers`), not as instructions given once: the
+workflow starts what is there and not yet under way, and stops what is gone. So a run can be
+carried to a new workflow run, or replayed, from this value alone.
+"""
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+from router.domain.messages import FlowStatus
+from router.domain.principals import Principal
+from router.domain.texts import Locale, Localised
+from router.flow.model import SlotValues
+
+TimerName = Literal["remind", "escalate", "expire", "wait"]
+Verdict = Literal["approve", "reject", "return", "delegate", "add"]
+
+
+class Errand(BaseModel):
+    """Something the run asked of the world and waits for.
+
+    `lookup` reads and may be asked again; `call` is a tool call whose `key` makes it happen
+    once; `undo` takes back a call that succeeded.
+    """
+
+    id: str
+    kind: Literal["lookup", "call", "undo"]
+    name: str
+    arguments: dict[str, JsonValue] = {}
+    positional: list[JsonValue] = []
+    key: str = ""
+    undoes: str = ""
+
+
+class Timer(BaseModel):
+    """A durable timer: fires at `due` unless the run no longer has it."""
+
+    name: TimerName
+    visit: int
+    due: datetime
+
+    @property
+    def id(self) -> str:
+        """Unique within the run, and the name a person sees in the Temporal UI."""
+        return f"{self.name}:{self.visit}:{self.due.isoformat()}"
+
+
+class Assignee(BaseModel):
+    """One person asked to decide, and what they said."""
+
+    id: str
+    """The approval's id: opaque, unique for run, visit and person."""
+    person: str
+    since: datetime
+    verdict: Verdict | None = None
+    comment: str | None = None
+    at: datetime | None = None
+    via: Literal["asked", "delegated", "added", "escalated"] = "asked"
+
+    @property
+    def open(self) -> bool:
+        """True while this person's decision is awaited."""
+        return self.verdict is None
+
+
+class Approval(BaseModel):
+    """The approval under way: who was asked what. A decision is bound to `digest`."""
+
+    visit: int
+    mode: Literal["any", "all", "sequential"]
+    title: Localised
+    summary: dict[str, Localised]
+    """What the approver is shown: label by slot name, value by language."""
+    labels: dict[str, Localised]
+    digest: str
+    assignees: list[Assignee]
+    due: datetime | None = None
+
+    def waiting_for(self) -> list[Assignee]:
+        """Those whose turn it is: in sequence the first, else everyone still open."""
+        still = [a for a in self.assignees if a.open]
+        return still[:1] if self.mode == "sequential" else still
+
+
+class Visit(BaseModel):
+    """A state that was entered, and for which time."""
+
+    state: str
+    visit: int
+
+
+class Done(BaseModel):
+    """A call that succeeded and has an `undo`."""
+
+    visit: int
+    state: str
+    tool: str
+    arguments: dict[str, JsonValue]
+    key: str
+
+
+class Happening(BaseModel):
+    """A line of the run's history, for people."""
+
+    at: datetime
+    state: str
+    event: str
+    by: str | None = None
+    comment: str | None = None
+
+
+class Run(BaseModel):
+    """A running flow, whole. See the module."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    id: str
+    """The public id: opaque, URL-safe. The workflow's is `<flow>/<tenant>/<this>`."""
+    requester: Principal
+    conversation: str | None = None
+    locale: Locale = "zh"
+
+    status: FlowStatus = "running"
+    state: str = ""
+    visit: int = 0
+    slots: SlotValues = {}
+    derived: list[str] = []
+    """Slots that a lookup filled: they are looked up anew when what they come from changes."""
+    results: dict[str, JsonValue] = {}
+
+    offered: SlotValues = {}
+    """Values that were given and aren't checked yet."""
+    leaving: str | None = None
+    """The exit being taken, while a lookup in its conditions is awaited."""
+    known: dict[str, JsonValue] = {}
+    """Answers to lookups of this visit, by call."""
+    errands: dict[str, Errand] = {}
+    timers: dict[str, Timer] = {}
+    approval: Approval | None = None
+    escalating: bool = False
+
+    asked: str | None = None
+    """The slot path being asked for."""
+    misses: int = 0
+    """Answers in a row that didn't answer it."""
+    trail: list[Visit] = []
+    done: list[Done] = []
+    ending: FlowStatus | None = None
+    """The status to end with once everything in `done` is taken back."""
+    history: list[Happening] = []
+    events: int = 0
+    """How many events were taken in: orders the views of a run."""
+
+    @property
+    def question(self) -> str:
+        """Names what is being asked, so that a late answer to an earlier question is noticed."""
+        return f"{self.state}:{self.visit}:{self.asked or ''}"
+
+
+class Event(BaseModel):
+    """Base of what can happen to a run. `by` is a user id, or None for the world itself."""
+
+    model_config = ConfigDict(frozen=True)
+
+    by: str | None = None
+
+
+class Began(Event):
+    """The first event of every run: what the opening sentence already named."""
+
+    type: Literal["began"] = "began"
+    slots: SlotValues = {}
+
+
+class Answered(Event):
+    """The requester gave values; `question` is the one last shown to them."""
+
+    type: Literal["answered"] = "answered"
+    slots: SlotValues
+    question: str | None = None
+
+
+class Confirmed(Event):
+    """The requester answered a confirmation, perhaps with corrections."""
+
+    type: Literal["confirmed"] = "confirmed"
+    value: bool
+    slots: SlotValues = {}
+    question: str | None = None
+
+
+class Unclear(Event):
+    """The requester said something that answers nothing; with `count` it counts as a miss."""
+
+    type: Literal["unclear"] = "unclear"
+    count: bool = True
+
+
+class Cancelled(Event):
+    """The requester takes it back, or an operator ends it."""
+
+    type: Literal["cancelled"] = "cancelled"
+    comment: str | None = None
+
+
+class LookedUp(Event):
+    """A lookup's answer."""
+
+    type: Literal["looked_up"] = "looked_up"
+    errand: str
+    value: JsonValue
+
+
+class Called(Event):
+    """A tool's result; of an `undo` as well."""
+
+    type: Literal["called"] = "called"
+    errand: str
+    value: JsonValue
+
+
+class Failed(Event):
+    """An errand came to nothing for good."""
+
+    type: Literal["failed"] = "failed"
+    errand: str
+    error: str
+    kind: Literal["arguments", "permanent", "unknown"] = "permanent"
+
+
+class Decided(Event):
+    """An approver decided. `approval` is the assignee's id, `digest` what they were shown."""
+
+    type: Literal["decided"] = "decided"
+    approval: str
+    verdict: Verdict
+    comment: str | None = None
+    to: str | None = None
+    digest: str | None = None
+
+
+class Nudged(Event):
+    """The requester asks the approver to hurry."""
+
+    type: Literal["nudged"] = "nudged"
+
+
+class Fired(Event):
+    """A timer came due."""
+
+    type: Literal["fired"] = "fired"
+    timer: str
+
+
+AnyEvent = Annotated[
+    Began
+    | Answered
+    | Confirmed
+    | Unclear
+    | Cancelled
+    | LookedUp
+    | Called
+    | Failed
+    | Decided
+    | Nudged
+    | Fired,
+    Field(discriminator="type"),
+]
+
+
+class Say(BaseModel):
+    """Effect: tell the requester, in their language."""
+
+    type: Literal["say"] = "say"
+    text: str
+
+
+class Remind(BaseModel):
+    """Effect: tell these people that a decision of theirs is awaited (again)."""
+
+    type: Literal["remind"] = "remind"
+    people: list[str]
+    reason: Literal["asked", "reminded", "nudged", "escalated", "delegated", "added"]
+
+
+Effect = Annotated[Say | Remind, Field(discriminator="type")]

@@ -1,0 +1,52 @@
+"""What a conversation is told of a run: what to say, what is asked, what may be answered."""
+
+from pydantic import BaseModel, ConfigDict, JsonValue
+
+from router.domain.messages import ASKING, ENDED, FlowStatus, FlowSummary, Reply
+from router.domain.texts import Localised
+from router.flow.model import Slot
+
+
+class FlowView(BaseModel):
+    """A run as its conversation sees it after an event.
+
+    `slots_asked_for` maps every slot a person may fill to its definition, so that the next
+    message can be understood without the flow's file, which may have changed by then.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str
+    flow: str
+    title: Localised
+    version: int
+    status: FlowStatus
+    state: str
+    question: str
+    awaiting: list[str] = []
+    slots: dict[str, JsonValue] = {}
+    fillable: dict[str, Slot] = {}
+    replies: list[Reply] = []
+    events: int = 0
+
+    @property
+    def ended(self) -> bool:
+        """True where nothing can happen to the run any more."""
+        return self.status in ENDED
+
+    @property
+    def asking(self) -> bool:
+        """True where the run waits for a word from its requester."""
+        return self.status in ASKING
+
+    @property
+    def summary(self) -> FlowSummary:
+        """The part that a turn shows."""
+        return FlowSummary(
+            id=self.id,
+            name=self.flow,
+            status=self.status,
+            state=self.state,
+            awaiting=self.awaiting,
+            slots=self.slots,
+        )
