@@ -1,0 +1,75 @@
+# `make dev` starts everything in one terminal; `make test` runs the whole suite.
+# A stamp in .venv remembers what was installed for which pyproject.toml, so that
+# a target that has nothing to install starts at once.
+
+PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do \
+	$$p -c '$(supported)' >/dev/null 2>&1 && echo $$p && break; done)
+ARGS ?=
+
+bin := .venv/bin
+supported := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
+install := $(bin)/pip install --disable-pip-version-check --quiet --editable
+
+.DEFAULT_GOAL := help
+.PHONY: help setup dev test test-slow check ruff types layers shell bench clean
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+setup: .venv/.everything ## make .venv and install everything, tests included
+
+dev: .venv/.runtime ## start Temporal, worker, API and chat page in this terminal
+	@exec $(bin)/intent-router dev $(ARGS)
+
+test: .venv/.everything ## run every test but the slow ones
+	$(bin)/pytest -n 2 --dist loadgroup -m "not slow" $(ARGS)
+
+test-slow: .venv/.everything ## run the slow tests
+	$(bin)/pytest -m slow $(ARGS)
+
+check: .venv/.everything ## lint, types and layers: what CI runs before the tests
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target ruff types layers shell
+
+ruff:
+	$(bin)/ruff check .
+	$(bin)/ruff format --check .
+
+types:
+	$(bin)/mypy
+
+layers:
+	$(bin)/lint-imports
+
+shell:
+	@if command -v shellcheck >/dev/null; \
+	then shellcheck .ci/run deploy/*.sh; \
+	else echo 'shellcheck is not installed: shell scripts were NOT checked' >&2; fi
+
+bench: .venv/.everything ## run every benchmark; each prints one table
+	@set -e; for file in $(sort $(wildcard bench/*.py)); do \
+		echo "== $$file"; $(bin)/python "$$file"; done
+
+clean: ## remove .venv, caches and build output; data in .data stays
+	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.venv/.made:
+	@test -n "$(PYTHON)" && $(PYTHON) -c '$(supported)' 2>/dev/null || { \
+		echo "intent-router needs Python 3.11 to 3.13, and $(or $(PYTHON),python3) is" \
+		"$$($(or $(PYTHON),python3) -V 2>&1 | tail -1):" \
+		"name another one, make PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+		echo "$(PYTHON) can't make a virtual environment: apt-get install python3-venv" >&2; exit 1; }
+	@echo "making .venv with $$($(PYTHON) -V)"
+	@$(PYTHON) -m venv .venv
+	@touch $@
+
+.venv/.runtime: .venv/.made pyproject.toml
+	@echo "installing intent-router"
+	@$(install) .
+	@touch $@
+
+.venv/.everything: .venv/.made pyproject.toml
+	@echo "installing intent-router with its test tools"
+	@$(install) '.[test]'
+	@touch .venv/.runtime $@
