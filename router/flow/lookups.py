@@ -5,17 +5,36 @@ activity (`activities.look_up`) answers, and the answer is recorded with the run
 Everything else in an expression is a pure function of its arguments.
 """
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, JsonValue
 
 
 class Lookup(BaseModel):
-    """A lookup's signature. `answers` says the JSON it gives, for whoever writes a flow."""
+    """A lookup's signature. `answers` says the JSON it gives, for whoever writes a flow.
+
+    The last parameters may have `defaults`: an expression may leave those out, and whoever
+    answers the lookup is given them all the same.
+    """
 
     model_config = ConfigDict(frozen=True)
 
     name: str
     takes: tuple[str, ...]
     answers: str
+    defaults: tuple[JsonValue, ...] = ()
+
+    @property
+    def least(self) -> int:
+        """How many arguments an expression has to give."""
+        return len(self.takes) - len(self.defaults)
+
+    def filled_up(self, arguments: list[JsonValue]) -> list[JsonValue]:
+        """The arguments with the defaults of those that were left out.
+
+        >>> LOOKUPS["workdays"].filled_up(["2026-11-23", "2026-11-25"])
+        ['2026-11-23', '2026-11-25', '', '']
+        """
+        given = len(arguments)
+        return arguments + list(self.defaults[max(0, given - self.least) :])
 
 
 LOOKUPS: dict[str, Lookup] = {
@@ -35,6 +54,7 @@ LOOKUPS: dict[str, Lookup] = {
             name="workdays",
             takes=("start", "end", "start_half", "end_half"),
             answers="working days from start to end, both included, in halves; '' for whole days",
+            defaults=("", ""),
         ),
         Lookup(
             name="last_workday",

@@ -1,0 +1,122 @@
+"""What an expression reads and calls, found in its tokens.
+
+The CEL library names the variables and functions of a compiled program but not the slots
+behind `slots.`, nor how many arguments a call has; both can be read off the tokens of an
+expression that is known to compile.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+TOKEN = re.compile(
+    r"""
+    (?P<skip>   \s+ | //[^\n]* )
+  | (?P<string> [bB]?[rR][bB]? (?: \"{3}.*?\"{3} | '{3}.*?'{3} | "[^"]*" | '[^']*' )
+              | [bB]? (?: \"{3}(?:\\.|.)*?\"{3} | '{3}(?:\\.|.)*?'{3}
+                        | "(?:\\.|[^"\\])*" | '(?:\\.|[^'\\])*' ) )
+  | (?P<number> \d[\w.]* (?: (?<=[eE])[+-]\d+ )? )
+  | (?P<name>   [A-Za-z_]\w* )
+  | (?P<mark>   . )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+OPENING = frozenset("([{")
+CLOSING = frozenset(")]}")
+MACROS = frozenset({"all", "exists", "exists_one", "map", "filter"})
+
+
+class Token(NamedTuple):
+    """One word of an expression; `kind` is string, number, name or mark."""
+
+    kind: str
+    text: str
+
+
+class SlotRead(NamedTuple):
+    """One place where an expression reads slots; `slot` is None where it reads them whole."""
+
+    slot: str | None
+    guarded: bool
+
+
+class Called(NamedTuple):
+    """One call, as a method of something or not, with its number of arguments."""
+
+    name: str
+    method: bool
+    arguments: int
+
+
+NOTHING = Token("mark", "")
+
+
+def tokens_of(source: str) -> list[Token]:
+    """The expression's tokens, without white space and comments."""
+    found = (Token(str(m.lastgroup), m.group()) for m in TOKEN.finditer(source))
+    return [token for token in found if token.kind != "skip"]
+
+
+def slot_reads(source: str) -> Iterator[SlotRead]:
+    """Every reading of `slots`, in order; words within string literals don't count.
+
+    >>> list(slot_reads("has(slots.end) && slots['start'] > 'slots.x'"))
+    [SlotRead(slot='end', guarded=True), SlotRead(slot='start', guarded=False)]
+    """
+    tokens = tokens_of(source)
+    for place, token in enumerate(tokens):
+        if token == ("name", "slots") and _at(tokens, place - 1).text != ".":
+            guarded = [t.text for t in tokens[max(0, place - 2) : place]] == ["has", "("]
+            yield SlotRead(_member(tokens, place + 1), guarded)
+
+
+def calls(source: str) -> Iterator[Called]:
+    """Every call of a function, method or macro, in order.
+
+    >>> list(calls("manager(manager(requester))"))[0]
+    Called(name='manager', method=False, arguments=1)
+    """
+    tokens = tokens_of(source)
+    for place, token in enumerate(tokens):
+        if token.kind == "name" and _at(tokens, place + 1).text == "(":
+            method = _at(tokens, place - 1).text == "."
+            yield Called(token.text, method, _count_arguments(tokens, place + 1))
+
+
+def binders(source: str) -> set[str]:
+    """The names that macros bind: `i` in `slots.items.map(i, i.amount)`."""
+    tokens = tokens_of(source)
+    return {
+        _at(tokens, place + 2).text
+        for place, token in enumerate(tokens)
+        if token.text in MACROS
+        and _at(tokens, place - 1).text == "."
+        and _at(tokens, place + 1).text == "("
+        and _at(tokens, place + 3).text == ","
+    }
+
+
+def _at(tokens: list[Token], place: int) -> Token:
+    return tokens[place] if 0 <= place < len(tokens) else NOTHING
+
+
+def _member(tokens: list[Token], place: int) -> str | None:
+    """The name read by the `.x` or `["x"]` that starts at `place`; None for anything else."""
+    opening, inner, after = (_at(tokens, place + step) for step in range(3))
+    if opening.text == "." and inner.kind == "name" and after.text != "(":
+        return inner.text
+    if opening.text == "[" and inner.kind == "string" and after.text == "]":
+        return inner.text.strip("rRbB").strip("\"'")
+    return None
+
+
+def _count_arguments(tokens: list[Token], opening: int) -> int:
+    """How many arguments stand between the bracket at `opening` and the one that closes it."""
+    depth, commas = 0, 0
+    for place in range(opening, len(tokens)):
+        text = tokens[place].text if tokens[place].kind == "mark" else ""
+        depth += (text in OPENING and text != "") - (text in CLOSING and text != "")
+        commas += text == "," and depth == 1
+        if depth == 0:
+            return 0 if place == opening + 1 else commas + 1
+    return commas + 1

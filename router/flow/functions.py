@@ -1,0 +1,113 @@
+"""The pure functions that expressions may call, beside CEL's own and the lookups.
+
+To add one: write it here and list it in `FUNCTIONS`. It must depend on its arguments alone (a
+run is replayed from its history, on another machine, years later) and raise `ValueError` or
+`TypeError` with a sentence where it can't answer.
+"""
+
+from collections.abc import Callable
+from datetime import date, timedelta
+from decimal import Decimal, InvalidOperation
+from typing import NamedTuple
+
+from pydantic import JsonValue
+
+
+class PureFunction(NamedTuple):
+    """A function's signature and itself. `answers` is for whoever writes a flow."""
+
+    takes: tuple[str, ...]
+    answers: str
+    call: Callable[..., JsonValue]
+
+
+WITHOUT_CENTS = frozenset({"JPY", "KRW", "VND"})
+MOST_DIGITS = 14
+
+
+def amount(money: JsonValue) -> int:
+    """The integer minor units of a money value.
+
+    >>> amount({"amount": "58.00", "currency": "CNY"})
+    5800
+    """
+    if not isinstance(money, dict) or "amount" not in money:
+        raise TypeError(f"amount() takes money such as {{amount, currency}}, not {money!r}")
+    units = Decimal(1) if money.get("currency") in WITHOUT_CENTS else Decimal(100)
+    try:
+        written = Decimal(str(money["amount"]))
+    except InvalidOperation:
+        raise ValueError(f"{money['amount']!r} isn't an amount of money") from None
+    if not written.is_finite() or written.adjusted() > MOST_DIGITS:
+        raise ValueError(f"{money['amount']!r} is no amount that anybody pays")
+    return int((written * units).to_integral_value())
+
+
+def total(items: JsonValue) -> int:
+    """The sum, in minor units, of a list of money or of items that each have an `amount`.
+
+    >>> total([{"amount": {"amount": "36.00", "currency": "CNY"}}])
+    3600
+    """
+    if not isinstance(items, list):
+        raise TypeError(f"total() takes a list, not {items!r}")
+    purses = [_purse(item) for item in items]
+    currencies = {purse.get("currency") for purse in purses}
+    if len(currencies) > 1:
+        raise ValueError(f"amounts in {' and '.join(sorted(map(str, currencies)))} don't add up")
+    return sum(amount(purse) for purse in purses)
+
+
+def _purse(item: JsonValue) -> dict[str, JsonValue]:
+    """The money in an item: its `amount`, or the item where it is money itself."""
+    inner = item.get("amount") if isinstance(item, dict) else None
+    found = inner if isinstance(inner, dict) else item
+    if not isinstance(found, dict):
+        raise TypeError(f"total() adds money, and {item!r} has none")
+    return found
+
+
+def unique(values: JsonValue) -> bool:
+    """True where no value of the list comes twice."""
+    if not isinstance(values, list):
+        raise TypeError(f"unique() takes a list, not {values!r}")
+    return all(value not in values[:place] for place, value in enumerate(values))
+
+
+def day(moment: JsonValue) -> str:
+    """The day of a moment, in the moment's own zone: `day(now)` is the requester's today.
+
+    >>> day("2026-11-18T23:30:00+08:00")
+    '2026-11-18'
+    """
+    return _day(moment).isoformat()
+
+
+def plus_days(start: JsonValue, days: JsonValue) -> str:
+    """The day that comes a number of calendar days after another, or before it.
+
+    >>> plus_days("2026-11-18", -60)
+    '2026-09-19'
+    """
+    if isinstance(days, bool) or not isinstance(days, int | float):
+        raise TypeError(f"plus_days() takes a number of days, not {days!r}")
+    try:
+        return (_day(start) + timedelta(days=int(days))).isoformat()
+    except OverflowError:
+        raise ValueError(f"there is no day {days} days from {start}") from None
+
+
+def _day(moment: JsonValue) -> date:
+    try:
+        return date.fromisoformat(str(moment)[:10])
+    except ValueError:
+        raise ValueError(f"{moment!r} isn't a day or a moment such as 2026-11-18") from None
+
+
+FUNCTIONS: dict[str, PureFunction] = {
+    "amount": PureFunction(("money",), "integer minor units: 5800 for ¥58.00", amount),
+    "total": PureFunction(("items",), "integer minor units of all items together", total),
+    "unique": PureFunction(("values",), "true where no value comes twice", unique),
+    "day": PureFunction(("moment",), "the day of a moment, as 2026-11-18", day),
+    "plus_days": PureFunction(("day", "days"), "the day so many days later", plus_days),
+}
