@@ -2,10 +2,9 @@
 
 import re
 from collections.abc import Collection, Iterator
-from difflib import get_close_matches
 
 from router.flow.expression_names import MACROS, Called, binders, calls, slot_reads
-from router.flow.faults import Fault
+from router.flow.faults import Fault, nearest
 from router.flow.functions import FUNCTIONS
 from router.flow.lookups import LOOKUPS
 
@@ -73,7 +72,7 @@ def _unknown_variables(source: str, read: set[str], known: Collection[str]) -> I
     for name in sorted(read - bound - set(known)):
         yield Fault(
             f"the expression {source!r} reads {name}, which isn't there",
-            _nearest(name, known) or f"it may read {', '.join(sorted(known))}",
+            nearest(name, known) or f"it may read {', '.join(sorted(known))}",
         )
 
 
@@ -91,7 +90,7 @@ def _wrong_call(source: str, call: Called) -> Iterator[Fault]:
         kind = "method" if call.method else "function"
         yield Fault(
             f"the expression {source!r} calls {call.name}(), and there is no such {kind}",
-            _nearest(call.name, known) or f"there are {', '.join(sorted(known))}",
+            nearest(call.name, known) or f"there are {', '.join(sorted(known))}",
         )
         return
     least, most = known[call.name]
@@ -108,8 +107,3 @@ def _parameters(name: str, least: int, most: int) -> str:
     count = str(most) if least == most else f"{least} to {most}"
     ours = FUNCTIONS | LOOKUPS
     return f"{count}: {', '.join(ours[name].takes)}" if name in ours else count
-
-
-def _nearest(name: str, known: Collection[str]) -> str:
-    found = get_close_matches(name, known, n=1)
-    return f"did you mean {found[0]}?" if found else ""

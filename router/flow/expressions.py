@@ -31,10 +31,6 @@ from router.flow.lookups import LOOKUPS
 class ExpressionError(RouterError):
     """An expression has no value; the message names it, why, and what to do."""
 
-    def __init__(self, source: str, why: str) -> None:
-        super().__init__(f"the expression {source!r} {why}")
-        self.source = source
-
 
 class LookupNeeded(Exception):
     """An expression can't go on before `name(*arguments)` is looked up.
@@ -121,7 +117,7 @@ def compiled(source: str) -> cel.Program:
     try:
         return cel.compile(source)
     except ValueError as error:
-        raise ExpressionError(source, expression_faults.syntax(str(error))) from None
+        raise _failure(source, expression_faults.syntax(str(error))) from None
 
 
 class _Evaluation:
@@ -155,7 +151,7 @@ class _Evaluation:
         try:
             return FUNCTIONS[name].call(*arguments)
         except (ValueError, TypeError) as error:
-            raise ExpressionError(self.source, f"has no value: {error}") from None
+            raise _failure(self.source, f"has no value: {error}") from None
 
     def _look_up(self, name: str, arguments: list[JsonValue]) -> JsonValue:
         needed = LookupNeeded(name, LOOKUPS[name].filled_up(arguments))
@@ -167,12 +163,12 @@ class _Evaluation:
 def _explained(source: str, problem: Exception) -> ExpressionError:
     """The library's error as a sentence that says what to do."""
     if isinstance(problem, KeyError):
-        return ExpressionError(source, f"reads {problem}, which is empty; guard it with has()")
+        return _failure(source, f"reads {problem}, which is empty; guard it with has()")
     if isinstance(problem, TypeError):
-        return ExpressionError(
+        return _failure(
             source, "mixes types that don't go together; convert with double(), int() or string()"
         )
-    return ExpressionError(source, f"has no value: {str(problem).split('. Check ')[0]}")
+    return _failure(source, f"has no value: {str(problem).split('. Check ')[0]}")
 
 
 def _plain(value: Any) -> Any:
@@ -184,6 +180,10 @@ def _plain(value: Any) -> Any:
     if isinstance(value, set | frozenset):
         return sorted(value)
     return value.isoformat() if isinstance(value, datetime) else value
+
+
+def _failure(source: str, why: str) -> ExpressionError:
+    return ExpressionError(f"the expression {source!r} {why}")
 
 
 def _as_json(source: str, value: Any) -> JsonValue:
@@ -198,7 +198,7 @@ def _as_json(source: str, value: Any) -> JsonValue:
         return f"{value.total_seconds():g}s"
     if value is None or isinstance(value, str | int) or _is_finite(value):
         return value  # type: ignore[no-any-return]
-    raise ExpressionError(source, f"gives {value!r}, which can't be recorded as JSON")
+    raise _failure(source, f"gives {value!r}, which can't be recorded as JSON")
 
 
 def _is_finite(value: Any) -> bool:

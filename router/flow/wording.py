@@ -1,0 +1,172 @@
+"""Values as people read them, in their language.
+
+What doesn't have the shape its type promises is shown as it is: wording never fails.
+"""
+
+from collections.abc import Callable
+from datetime import date, datetime
+from decimal import Decimal, InvalidOperation
+from types import GeneratorType
+from typing import Any
+
+from pydantic import JsonValue
+
+from router.domain.texts import Locale
+from router.flow.model import Slot
+
+WEEKDAYS = {
+    "zh": ("一", "二", "三", "四", "五", "六", "日"),
+    "en": ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"),
+}
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+UNITS = {
+    "days": {"zh": "天", "en": "day"},
+    "weeks": {"zh": "周", "en": "week"},
+    "hours": {"zh": "小时", "en": "hour"},
+}
+SELF_EXPLAINING = frozenset({"choice", "money"})
+"""Fields that lead the line of an item; the others follow in brackets."""
+
+
+def shown(slot: Slot, value: JsonValue, locale: Locale) -> str:
+    """The value of a slot as people read it.
+
+    | type | zh | en |
+    | --- | --- | --- |
+    | choice | 年假 | annual leave |
+    | date | 11月23日（周一） | Mon 23 Nov 2026 |
+    | datetime | 11月23日（周一）14:30 | Mon 23 Nov 2026, 14:30 |
+    | money | ¥58.00 | CNY 58.00 |
+    | duration | 3.5 天 | 3.5 days |
+    | number, integer | 3.5 | 3.5 |
+    | boolean | 是 | yes |
+    | object | 交通 ¥36.00（11月21日，发票 A1） | transport CNY 36.00 (21 Nov 2026, invoice A1) |
+    | list | objects numbered, a line each; else 甲、乙 | the same; else a, b |
+    | text, file | as it is | |
+    """
+    if value is None:
+        return ""
+    word = _WORDED.get(slot.type)
+    return word(slot, value, locale) if word else plain(value)
+
+
+def plain(value: Any) -> str:
+    """A value that nothing is known of: null as nothing, 5.0 as 5, several with commas.
+
+    What isn't data is shown as nothing: its `str` would differ from one process to the next.
+
+    >>> plain([5.0, "a", None])
+    '5, a, '
+    """
+    match value:
+        case str():
+            return value
+        case float():
+            return f"{value:.12g}"
+        case bool() | int() | dict():
+            return str(value)
+        case list() | tuple() | GeneratorType():
+            return ", ".join(plain(inner) for inner in value)
+    return ""
+
+
+def day(value: JsonValue, locale: Locale) -> str:
+    """A date such as `2026-11-23`, or the date of a moment."""
+    try:
+        found = date.fromisoformat(str(value)[:10])
+    except ValueError:
+        return plain(value)
+    weekday = WEEKDAYS[locale][found.weekday()]
+    if locale == "zh":
+        return f"{found.month}月{found.day}日（周{weekday}）"
+    return f"{weekday} {found.day} {MONTHS[found.month - 1]} {found.year}"
+
+
+def moment(value: JsonValue, locale: Locale) -> str:
+    """A date and time such as `2026-11-23T14:30:00+08:00`, in the zone it is written in."""
+    try:
+        found = datetime.fromisoformat(str(value))
+    except ValueError:
+        return plain(value)
+    return f"{day(value, locale)}{'' if locale == 'zh' else ', '}{found:%H:%M}"
+
+
+def money(value: JsonValue, locale: Locale) -> str:
+    """Money such as `{"amount": "58.00", "currency": "CNY"}`."""
+    if not isinstance(value, dict):
+        return plain(value)
+    try:
+        written = f"{Decimal(str(value.get('amount'))):,.2f}"
+    except InvalidOperation:
+        return plain(value.get("amount"))
+    currency = plain(value.get("currency", "CNY"))
+    return f"¥{written}" if (currency, locale) == ("CNY", "zh") else f"{currency} {written}"
+
+
+def duration(value: JsonValue, locale: Locale) -> str:
+    """A duration such as `{"days": 3.5}`."""
+    if not isinstance(value, dict):
+        return plain(value)
+    return " ".join(_of_unit(unit, value[unit], locale) for unit in UNITS if unit in value)
+
+
+def _of_unit(unit: str, number: JsonValue, locale: Locale) -> str:
+    plural = "s" if locale == "en" and number != 1 else ""
+    return f"{plain(number)} {UNITS[unit][locale]}{plural}"
+
+
+def _choice(slot: Slot, value: JsonValue, locale: Locale) -> str:
+    found = slot.choices.get(str(value))
+    return found.label.within(locale) if found else plain(value)
+
+
+def _boolean(_: Slot, value: JsonValue, locale: Locale) -> str:
+    return {"zh": ("否", "是"), "en": ("no", "yes")}[locale][bool(value)]
+
+
+def _list(slot: Slot, value: JsonValue, locale: Locale) -> str:
+    if not isinstance(value, list):
+        return plain(value)
+    items = [shown(slot.of, item, locale) if slot.of else plain(item) for item in value]
+    if slot.of and slot.of.type == "object":
+        return "\n".join(f"{number}. {item}" for number, item in enumerate(items, 1))
+    return ("、" if locale == "zh" else ", ").join(items)
+
+
+def _object(slot: Slot, value: JsonValue, locale: Locale) -> str:
+    """One line: what explains itself first, the rest in brackets."""
+    if not isinstance(value, dict):
+        return plain(value)
+    given = [(field, value[n]) for n, field in slot.fields.items() if value.get(n) is not None]
+    head = [shown(field, v, locale) for field, v in given if field.type in SELF_EXPLAINING]
+    rest = [_detail(field, v, locale) for field, v in given if field.type not in SELF_EXPLAINING]
+    return _bracketed(" ".join(head), rest, locale)
+
+
+def _detail(field: Slot, value: JsonValue, locale: Locale) -> str:
+    """A field within the brackets: a date without its weekday, anything else with its label."""
+    if field.type == "date":
+        written = day(value, locale)
+        without = written.partition("（")[0] if locale == "zh" else written.partition(" ")[2]
+        return without or written
+    label = field.label.within(locale) if field.label else ""
+    return f"{label} {shown(field, value, locale)}".strip()
+
+
+def _bracketed(head: str, rest: list[str], locale: Locale) -> str:
+    inner = ("，" if locale == "zh" else ", ").join(rest)
+    if not head or not inner:
+        return head or inner
+    return f"{head}（{inner}）" if locale == "zh" else f"{head} ({inner})"
+
+
+_WORDED: dict[str, Callable[[Slot, JsonValue, Locale], str]] = {
+    "choice": _choice,
+    "boolean": _boolean,
+    "list": _list,
+    "object": _object,
+    "date": lambda _, value, locale: day(value, locale),
+    "datetime": lambda _, value, locale: moment(value, locale),
+    "money": lambda _, value, locale: money(value, locale),
+    "duration": lambda _, value, locale: duration(value, locale),
+}
