@@ -1,0 +1,84 @@
+"""The append-only event log, in the database.
+
+A reader follows one conversation, or one person, by sequence number: having seen 7 it asks
+for what is beyond 7, and must never miss a 6 that shows up later. SQLite hands numbers out
+in the order of commits, for it has one writer at a time. PostgreSQL hands them out when a
+row is inserted, and the later number may be committed first; so an append holds a lock on
+each conversation and person that it writes to, from before it draws numbers until it has
+committed. Within what one reader follows, numbers therefore appear in order. Across
+conversations they may not: nobody may follow the whole log by sequence number alone.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from sqlalchemy import Connection, select
+
+from router.domain.records import LogEntry, RecordedTurn
+from router.store import tables
+from router.store.database import Database
+from router.store.rows import from_row, to_row
+
+_log = tables.log
+
+
+class DatabaseLog:
+    """`router.domain.ports.EventLog`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._append = database.insert(_log).on_conflict_do_nothing()
+
+    async def append(self, tenant: str, entries: Sequence[LogEntry]) -> None:
+        """Append, in order and in one transaction, the entries whose keys aren't there yet.
+
+        A second `turn` of the same message id is passed over as well: the first answer stands.
+        """
+        if not entries:
+            return
+        streams = set(_streams(tenant, entries))
+        rows = [to_row(entry, tenant=tenant) for entry in entries]
+        for row in rows:
+            del row["sequence"]
+
+        def append(connection: Connection) -> None:
+            self._database.serialise(connection, *streams)
+            connection.execute(self._append, rows)
+
+        await self._database.write(append)
+
+    async def transcript(
+        self, tenant: str, conversation: str, after: int | None, limit: int
+    ) -> list[LogEntry]:
+        """The conversation's `message` entries after a sequence number, oldest first."""
+        query = (
+            select(_log)
+            .where(
+                _log.c.tenant == tenant,
+                _log.c.conversation == conversation,
+                _log.c.kind == "message",
+                _log.c.sequence > (after or 0),
+            )
+            .order_by(_log.c.sequence)
+            .limit(limit)
+        )
+        rows = await self._database.read(lambda c: c.execute(query).all())
+        return [from_row(LogEntry, row) for row in rows]
+
+    async def turn(self, tenant: str, conversation: str, message_id: str) -> RecordedTurn | None:
+        """What this message id was answered with, however long ago; None where it never was."""
+        query = select(_log.c.data).where(
+            _log.c.tenant == tenant,
+            _log.c.conversation == conversation,
+            _log.c.message_id == message_id,
+            _log.c.kind == "turn",
+        )
+        data = await self._database.read(lambda c: c.execute(query).scalar())
+        return RecordedTurn.model_validate(data) if data else None
+
+
+def _streams(tenant: str, entries: Sequence[LogEntry]) -> Iterator[str]:
+    for entry in entries:
+        if entry.conversation is not None:
+            yield f"log/{tenant}/conversation/{entry.conversation}"
+        if entry.recipient is not None:
+            yield f"log/{tenant}/recipient/{entry.recipient}"

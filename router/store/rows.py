@@ -1,0 +1,75 @@
+"""Records to rows and back, and the cursors that lists are read on with."""
+
+import base64
+import binascii
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+from sqlalchemy import ColumnElement, Row, Select, Table, literal, tuple_
+
+from router.domain.errors import FieldProblem, InvalidInput
+from router.domain.records import Record
+from router.store.database import Insert
+from router.store.tables import Moment
+
+AnyRecord = TypeVar("AnyRecord", bound=Record)
+
+_POSITION = TypeAdapter(tuple[datetime, str])
+
+
+def to_row(record: Record, **more: Any) -> dict[str, Any]:
+    """The record's fields by column name; `more` are columns that it doesn't have."""
+    return {**record.model_dump(), **more}
+
+
+def from_row(kind: type[AnyRecord], row: Row[Any]) -> AnyRecord:
+    """The record that a row was made from; columns that it doesn't have are passed over."""
+    return kind.model_validate(dict(row._mapping))  # noqa: SLF001 - the documented accessor
+
+
+def upsert(insert: Insert, table: Table, where: ColumnElement[bool] | None = None) -> Insert:
+    """An insert that replaces a row of the same key, or only one for which `where` holds."""
+    key = {column.name for column in table.primary_key}
+    others = {c.name: insert.excluded[c.name] for c in table.c if c.name not in key}
+    return insert.on_conflict_do_update(index_elements=sorted(key), set_=others, where=where)
+
+
+def newest_first(
+    query: Select[Any], table: Table, moment: str, before: str | None, limit: int
+) -> Select[Any]:
+    """`query` from the newest row on, or from behind the cursor `before`.
+
+    It asks for one row more than `limit`: whether there is one tells `page` of a next page.
+    Raises `InvalidInput` for a cursor that isn't one.
+    """
+    at, name = table.c[moment], table.c.id
+    if before is not None:
+        query = query.where(tuple_(at, name) < _behind(before))
+    return query.order_by(at.desc(), name.desc()).limit(limit + 1)
+
+
+def page(
+    kind: type[AnyRecord], rows: Sequence[Row[Any]], moment: str, limit: int
+) -> tuple[list[AnyRecord], str | None]:
+    """The records of at most `limit` rows, and the cursor behind the last where more follow."""
+    records = [from_row(kind, row) for row in rows[:limit]]
+    if len(rows) <= limit or not records:
+        return records, None
+    last = rows[limit - 1]._mapping  # noqa: SLF001
+    position = _POSITION.dump_json((last[moment], last["id"]))
+    return records, base64.urlsafe_b64encode(position).decode().rstrip("=")
+
+
+def _behind(cursor: str) -> ColumnElement[Any]:
+    try:
+        padded = cursor + "=" * (-len(cursor) % 4)
+        position = base64.b64decode(padded, altchars=b"-_", validate=True)
+        at, name = _POSITION.validate_json(position)
+    except (ValidationError, binascii.Error, ValueError) as error:
+        raise InvalidInput(
+            f"{cursor[:80]!r} isn't a cursor that a list gave; leave it out to begin anew",
+            [FieldProblem("cursor", "isn't one that a list gave")],
+        ) from error
+    return tuple_(literal(at, Moment), literal(name))

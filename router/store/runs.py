@@ -1,0 +1,105 @@
+"""Flow runs and their approvals, in the database."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, select, update
+
+from router.domain.messages import FlowStatus
+from router.domain.records import ApprovalRecord, RunRecord
+from router.store import tables
+from router.store.database import Database
+from router.store.rows import from_row, newest_first, page, to_row, upsert
+
+_runs = tables.runs
+_approvals = tables.approvals
+
+
+class DatabaseRuns:
+    """`router.domain.ports.Runs`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        run = database.insert(_runs)
+        self._keep_run = upsert(run, _runs, where=_runs.c.events <= run.excluded.events)
+        self._keep_approvals = upsert(database.insert(_approvals), _approvals)
+        self._close_others = (
+            update(_approvals)
+            .where(
+                _approvals.c.tenant == bindparam("of_tenant"),
+                _approvals.c.run == bindparam("of_run"),
+                _approvals.c.active,
+                _approvals.c.id.not_in(bindparam("but", expanding=True)),
+            )
+            .values(active=False)
+        )
+
+    async def publish(self, run: RunRecord, approvals: Sequence[ApprovalRecord]) -> None:
+        """Keep the run and its approvals unless something newer (`events`) is kept already.
+
+        `approvals` is all of them as they stand: those of this run that aren't among them any
+        more stay on record but wait for nobody.
+        """
+        row = to_row(run)
+        rows = [to_row(approval) for approval in approvals]
+        still = {"of_tenant": run.tenant, "of_run": run.id, "but": [a.id for a in approvals]}
+
+        def publish(connection: Connection) -> None:
+            # Writing the run locks it, so that two publications can't mix their approvals.
+            if not connection.execute(self._keep_run, row).rowcount:
+                return
+            if rows:
+                connection.execute(self._keep_approvals, rows)
+            connection.execute(self._close_others, still)
+
+        await self._database.write(publish)
+
+    async def find(self, tenant: str, run: str) -> RunRecord | None:
+        """The run with this public id."""
+        query = select(_runs).where(_runs.c.tenant == tenant, _runs.c.id == run)
+        row = await self._database.read(lambda c: c.execute(query).first())
+        return from_row(RunRecord, row) if row else None
+
+    async def listed(
+        self,
+        tenant: str,
+        requester: str | None,
+        status: FlowStatus | None,
+        flow: str | None,
+        before: str | None,
+        limit: int,
+    ) -> tuple[list[RunRecord], str | None]:
+        """Runs, newest first (of everyone where `requester` is None), and the next cursor."""
+        wanted: dict[str, Any] = {"requester": requester, "status": status, "flow": flow}
+        conditions = [_runs.c[name] == value for name, value in wanted.items() if value is not None]
+        matching = select(_runs).where(_runs.c.tenant == tenant, *conditions)
+        query = newest_first(matching, _runs, "created_at", before, limit)
+        rows = await self._database.read(lambda c: c.execute(query).all())
+        return page(RunRecord, rows, "created_at", limit)
+
+    async def approvers(self, tenant: str, run: str) -> set[str]:
+        """Everyone who was ever asked to decide in this run."""
+        query = select(_approvals.c.person).where(
+            _approvals.c.tenant == tenant, _approvals.c.run == run
+        )
+        return set(await self._database.read(lambda c: c.execute(query).scalars().all()))
+
+    async def waiting_for(
+        self, tenant: str, person: str, before: str | None, limit: int
+    ) -> tuple[list[ApprovalRecord], str | None]:
+        """What waits for this person's decision, newest first, and the next cursor."""
+        theirs = select(_approvals).where(
+            _approvals.c.tenant == tenant,
+            _approvals.c.person == person,
+            _approvals.c.active,
+            _approvals.c.verdict.is_(None),
+        )
+        query = newest_first(theirs, _approvals, "since", before, limit)
+        rows = await self._database.read(lambda c: c.execute(query).all())
+        return page(ApprovalRecord, rows, "since", limit)
+
+    async def find_approval(self, tenant: str, approval: str) -> ApprovalRecord | None:
+        """The approval, decided or not."""
+        query = select(_approvals).where(_approvals.c.tenant == tenant, _approvals.c.id == approval)
+        row = await self._database.read(lambda c: c.execute(query).first())
+        return from_row(ApprovalRecord, row) if row else None

@@ -1,0 +1,209 @@
+"""The router's own tables. Every one carries the tenant; rows are turned in `router.store.rows`.
+
+JSON stands in columns of type JSON rather than JSONB: what people are shown keeps the order
+of its keys, and nothing is ever searched inside.
+"""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Boolean,
+    Column,
+    DateTime,
+    Dialect,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    MetaData,
+    PrimaryKeyConstraint,
+    Table,
+    Text,
+    TypeDecorator,
+    UniqueConstraint,
+    text,
+)
+
+
+class Moment(TypeDecorator[datetime]):
+    """An aware point in time, kept and given back in UTC, ordered the same on every database."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """To the database; a datetime without a zone is an error of ours."""
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            raise ValueError(f"{value} has no time zone; use datetime.now(UTC)")
+        moment = value.astimezone(UTC)
+        return moment.replace(tzinfo=None) if dialect.name == "sqlite" else moment
+
+    def process_result_value(self, value: Any | None, dialect: Dialect) -> datetime | None:
+        """From the database, in UTC."""
+        del dialect
+        return None if value is None else value.replace(tzinfo=value.tzinfo or UTC)
+
+
+def required(name: str, kind: Any = Text) -> Column[Any]:
+    """A column that always has a value."""
+    return Column(name, kind, nullable=False)
+
+
+def optional(name: str, kind: Any = Text) -> Column[Any]:
+    """A column that may be NULL."""
+    return Column(name, kind, nullable=True)
+
+
+metadata = MetaData()
+
+conversations = Table(
+    "conversations",
+    metadata,
+    required("tenant"),
+    required("id"),
+    required("owner"),
+    required("locale"),
+    required("created_at", Moment),
+    required("metadata", JSON),
+    PrimaryKeyConstraint("tenant", "id"),
+)
+Index(
+    "conversations_of_owner",
+    conversations.c.tenant,
+    conversations.c.owner,
+    conversations.c.created_at,
+    conversations.c.id,
+)
+
+snapshots = Table(
+    "snapshots",
+    metadata,
+    required("tenant"),
+    required("conversation"),
+    required("state"),
+    required("saved_at", Moment),
+    PrimaryKeyConstraint("tenant", "conversation"),
+)
+
+log = Table(
+    "event_log",
+    metadata,
+    Column("sequence", BigInteger().with_variant(Integer, "sqlite"), primary_key=True),
+    required("tenant"),
+    required("key"),
+    required("kind"),
+    required("at", Moment),
+    optional("conversation"),
+    optional("recipient"),
+    optional("message_id"),
+    required("data", JSON),
+    UniqueConstraint("tenant", "key", name="event_log_once"),
+    # Without it SQLite may give the number of a deleted last row to the next one.
+    sqlite_autoincrement=True,
+)
+Index("event_log_of_conversation", log.c.tenant, log.c.conversation, log.c.sequence)
+Index(
+    "event_log_of_recipient",
+    log.c.tenant,
+    log.c.recipient,
+    log.c.sequence,
+    sqlite_where=text("recipient IS NOT NULL"),
+    postgresql_where=text("recipient IS NOT NULL"),
+)
+Index(
+    "event_log_turn",
+    log.c.tenant,
+    log.c.conversation,
+    log.c.message_id,
+    unique=True,
+    sqlite_where=text("kind = 'turn'"),
+    postgresql_where=text("kind = 'turn'"),
+)
+
+runs = Table(
+    "flow_runs",
+    metadata,
+    required("tenant"),
+    required("id"),
+    required("workflow_id"),
+    required("run_id"),
+    required("flow"),
+    required("title", JSON),
+    required("version", Integer),
+    required("status"),
+    required("state"),
+    required("slots", JSON),
+    required("requester"),
+    optional("conversation"),
+    required("history", JSON),
+    required("events", Integer),
+    required("created_at", Moment),
+    required("updated_at", Moment),
+    PrimaryKeyConstraint("tenant", "id"),
+)
+Index("flow_runs_newest", runs.c.tenant, runs.c.created_at, runs.c.id)
+Index("flow_runs_of_requester", runs.c.tenant, runs.c.requester, runs.c.created_at, runs.c.id)
+
+approvals = Table(
+    "approvals",
+    metadata,
+    required("tenant"),
+    required("id"),
+    required("run"),
+    required("workflow_id"),
+    required("flow"),
+    required("person"),
+    required("requester"),
+    required("title", JSON),
+    required("summary", JSON),
+    required("labels", JSON),
+    required("digest"),
+    required("since", Moment),
+    optional("due", Moment),
+    required("active", Boolean),
+    optional("verdict"),
+    optional("comment"),
+    PrimaryKeyConstraint("tenant", "id"),
+    ForeignKeyConstraint(["tenant", "run"], ["flow_runs.tenant", "flow_runs.id"]),
+)
+Index("approvals_of_run", approvals.c.tenant, approvals.c.run)
+Index(
+    "approvals_waiting",
+    approvals.c.tenant,
+    approvals.c.person,
+    approvals.c.since,
+    approvals.c.id,
+    sqlite_where=text("active = 1 AND verdict IS NULL"),
+    postgresql_where=text("active AND verdict IS NULL"),
+)
+
+keys = Table(
+    "idempotency_keys",
+    metadata,
+    required("tenant"),
+    required("user"),
+    required("key"),
+    required("digest"),
+    required("claimed_at", Moment),
+    PrimaryKeyConstraint("tenant", "user", "key"),
+)
+
+# The one table without a tenant column: a key begins with a workflow's id or a tenant and a
+# user, and the port that the tools are called through knows nothing else.
+effects = Table(
+    "effects",
+    metadata,
+    required("key"),
+    required("tool"),
+    required("digest"),
+    required("status"),
+    optional("result", JSON),
+    optional("error"),
+    required("begun_at", Moment),
+    optional("ended_at", Moment),
+    PrimaryKeyConstraint("key"),
+)
