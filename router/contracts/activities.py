@@ -1,4 +1,7 @@
-"""Every activity that workflows know, with what it takes and gives. The code is in `activities/`."""
+"""Every activity that workflows know, with what it takes and gives.
+
+The code is in `activities/`; a test holds the two together.
+"""
 
 from datetime import datetime, timedelta
 
@@ -141,6 +144,7 @@ class Notify(Payload):
 
     tenant: str
     conversation: str
+    requester: Principal
     news: News
 
 

@@ -1,6 +1,6 @@
 """The flow workflow's own interface: what conversations and approvers send it."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -29,6 +29,14 @@ class Payload(BaseModel):
     model_config = ConfigDict(frozen=True)
 
 
+class CallLimits(Payload):
+    """How a tool may be called: known when the run starts, so that a replay never differs."""
+
+    timeout: timedelta = timedelta(seconds=10)
+    idempotent: bool = True
+    """True where a call may be repeated with the same key until it comes through."""
+
+
 class FlowStart(Payload):
     """The workflow's input: the definition whole, and the run where it continues as new."""
 
@@ -36,16 +44,21 @@ class FlowStart(Payload):
     requester: Principal
     conversation: str | None
     locale: Locale
-    tenant: str
+    tools: dict[str, CallLimits] = {}
     run: Run | None = None
     created_at: datetime | None = None
 
 
 class Tell(Payload):
-    """One event from the requester, in the language they speak now."""
+    """One event from the requester, in the language they speak now.
+
+    `aside` says that it doesn't come through the run's conversation, which then hears of
+    what came of it as news.
+    """
 
     event: Told
     locale: Locale
+    aside: bool = False
 
 
 class FlowAnswer(Payload):

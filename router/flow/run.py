@@ -34,6 +34,8 @@ class Errand(BaseModel):
     positional: list[JsonValue] = []
     key: str = ""
     undoes: str = ""
+    slot: str = ""
+    """The slot that a lookup is for, where it is for one."""
 
 
 class Timer(BaseModel):
@@ -56,7 +58,7 @@ class Assignee(BaseModel):
     """The approval's id: opaque, unique for run, visit and person."""
     person: str
     since: datetime
-    verdict: Verdict | None = None
+    verdict: Verdict | Literal["escalated"] | None = None
     comment: str | None = None
     at: datetime | None = None
     via: Literal["asked", "delegated", "added", "escalated"] = "asked"
@@ -80,10 +82,25 @@ class Approval(BaseModel):
     assignees: list[Assignee]
     due: datetime | None = None
 
+    @property
+    def asked(self) -> list[Assignee]:
+        """Those whom the file asks, or who stand in for them; not those added on the way."""
+        return [a for a in self.assignees if a.via != "added"]
+
+    @property
+    def agreed(self) -> bool:
+        """True where those asked have agreed as `mode` wants, and everyone added has too."""
+        verdicts = [a.verdict for a in self.asked if a.verdict in (None, "approve")]
+        enough = "approve" in verdicts if self.mode == "any" else None not in verdicts
+        return enough and all(a.verdict == "approve" for a in self.assignees if a.via == "added")
+
     def waiting_for(self) -> list[Assignee]:
-        """Those whose turn it is: in sequence the first, else everyone still open."""
-        still = [a for a in self.assignees if a.open]
-        return still[:1] if self.mode == "sequential" else still
+        """Those whose decision is awaited now: in sequence the first, else everyone still open."""
+        added = [a for a in self.assignees if a.open and a.via == "added"]
+        still = [a for a in self.asked if a.open]
+        if self.mode == "any" and any(a.verdict == "approve" for a in self.asked):
+            still = []
+        return (still[:1] if self.mode == "sequential" else still) + added
 
 
 class Visit(BaseModel):
@@ -136,6 +153,12 @@ class Run(BaseModel):
     """Values that were given and aren't checked yet."""
     leaving: str | None = None
     """The exit being taken, while a lookup in its conditions is awaited."""
+    leaving_by: str | None = None
+    """Whose doing that is."""
+    closed: list[str] = []
+    """Lists that the requester has no more items for."""
+    changing: bool = False
+    """True where the requester declined, and is asked what to change."""
     known: dict[str, JsonValue] = {}
     """Answers to lookups of this visit, by call."""
     errands: dict[str, Errand] = {}
@@ -151,6 +174,8 @@ class Run(BaseModel):
     done: list[Done] = []
     ending: FlowStatus | None = None
     """The status to end with once everything in `done` is taken back."""
+    back_to: str | None = None
+    """The state to go back to once what was done since is taken back."""
     history: list[Happening] = []
     events: int = 0
     """How many events were taken in: orders the views of a run."""

@@ -1,0 +1,44 @@
+"""Telling a conversation what happened to a run: a signal, which wakes a closed one."""
+
+from temporalio import activity
+from temporalio.client import Client
+from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
+
+from router.contracts import activities, conversation
+from router.contracts.conversation import ConversationStart
+from router.domain.ports import Conversations
+
+
+class Notifier:
+    """Passes news of runs to the conversations they came from."""
+
+    def __init__(self, client: Client, task_queue: str, conversations: Conversations) -> None:
+        self._client = client
+        self._task_queue = task_queue
+        self._conversations = conversations
+
+    @activity.defn(name=activities.NOTIFY.name)
+    async def notify(self, given: activities.Notify) -> None:
+        """Signal the conversation, starting it again where it was put away.
+
+        A conversation that nobody knows (any longer) is told nothing: the run goes on.
+        """
+        known = await self._conversations.find(given.tenant, given.conversation)
+        if known is None:
+            activity.logger.warning("no conversation %s to tell", given.conversation)
+            return
+        await self._client.start_workflow(
+            conversation.WORKFLOW,
+            ConversationStart(
+                tenant=given.tenant,
+                conversation=known.id,
+                owner=known.owner,
+                locale=known.locale,
+            ),
+            id=conversation.workflow_id(given.tenant, known.id),
+            task_queue=self._task_queue,
+            id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
+            id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,
+            start_signal=conversation.NEWS,
+            start_signal_args=[given.news],
+        )

@@ -1,0 +1,165 @@
+"""Telling a flow something: an Update on its workflow, which is started where it is new.
+
+An ordinary activity, never a local one: it waits for another workflow's task, and waiting
+inside a workflow task deadlocks when the slots run out.
+"""
+
+import asyncio
+from collections.abc import Awaitable
+from contextlib import suppress
+from typing import TypeVar
+
+from router.flow.catalog import Catalog
+from router.tool.registry import Registry
+from temporalio import activity
+from temporalio.client import (
+    Client,
+    WithStartWorkflowOperation,
+    WorkflowUpdateFailedError,
+    WorkflowUpdateRPCTimeoutOrCancelledError,
+)
+from temporalio.common import (
+    SearchAttributeKey,
+    SearchAttributePair,
+    TypedSearchAttributes,
+    WorkflowIDConflictPolicy,
+    WorkflowIDReusePolicy,
+)
+from temporalio.exceptions import ApplicationError, WorkflowAlreadyStartedError
+from temporalio.service import RPCError, RPCStatusCode
+
+from router.contracts import activities, flow
+from router.contracts.flow import CallLimits, FlowAnswer, FlowStart, Tell
+from router.flow.model import FlowDefinition
+
+HEARTBEAT_EVERY = 0.5
+"""Seconds."""
+ENDED_MEANWHILE = "AcceptedUpdateCompletedWorkflow"
+T = TypeVar("T")
+
+
+class FlowTeller:
+    """Tells runs what their requesters say."""
+
+    def __init__(
+        self, client: Client, task_queue: str, catalog: Catalog, registry: Registry
+    ) -> None:
+        self._client = client
+        self._task_queue = task_queue
+        self._catalog = catalog
+        self._registry = registry
+
+    @activity.defn(name=activities.TELL_FLOW.name)
+    async def tell_flow(self, given: activities.TellFlow) -> activities.TellAnswer:
+        """The run's answer; None where it is over, or the flow is not (any longer) there."""
+        definition = self._catalog.get(given.flow) if given.first else None
+        if given.first and definition is None:
+            return activities.TellAnswer(answer=None)
+        telling = self._begin(definition, given) if definition else self._tell(given)
+        try:
+            answer = await _heartbeating(telling)
+        except (WorkflowAlreadyStartedError, RPCError, WorkflowUpdateFailedError) as error:
+            if not _is_over(error):
+                raise
+            answer = None
+        return activities.TellAnswer(answer=answer)
+
+    async def _begin(
+        self, definition: FlowDefinition, given: activities.TellFlow
+    ) -> FlowAnswer | None:
+        start: WithStartWorkflowOperation[object, object] = WithStartWorkflowOperation(
+            flow.WORKFLOW,
+            self._start(definition, given),
+            id=given.workflow_id,
+            task_queue=self._task_queue,
+            id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
+            id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
+            search_attributes=_attributes(given),
+            static_summary=f"{definition.title.en} of {given.caller.id}",
+        )
+        answer: FlowAnswer = await self._client.execute_update_with_start_workflow(
+            flow.TELL,
+            Tell(event=given.event, locale=given.locale),
+            start_workflow_operation=start,
+            id=given.update_id,
+            result_type=FlowAnswer,
+        )
+        return answer
+
+    async def _tell(self, given: activities.TellFlow) -> FlowAnswer | None:
+        handle = self._client.get_workflow_handle(given.workflow_id)
+        answer: FlowAnswer = await handle.execute_update(
+            flow.TELL,
+            Tell(event=given.event, locale=given.locale),
+            id=given.update_id,
+            result_type=FlowAnswer,
+        )
+        return answer
+
+    def _start(self, definition: FlowDefinition, given: activities.TellFlow) -> FlowStart:
+        return FlowStart(
+            definition=definition,
+            requester=given.caller,
+            conversation=given.conversation,
+            locale=given.locale,
+            tenant=given.caller.tenant,
+            tools=self._limits(definition),
+        )
+
+    def _limits(self, definition: FlowDefinition) -> dict[str, CallLimits]:
+        """How the tools of this flow may be called, as the registry has them now."""
+        states = definition.states.values()
+        names = {name for s in states for name in (s.call, s.undo) if name is not None}
+        tools = {name: self._registry.get(name) for name in sorted(names)}
+        return {
+            name: CallLimits(timeout=tool.timeout, idempotent=tool.idempotent)
+            for name, tool in tools.items()
+            if tool is not None
+        }
+
+
+def _attributes(given: activities.TellFlow) -> TypedSearchAttributes:
+    values = {
+        "FlowName": given.flow,
+        "Requester": given.caller.id,
+        "ConversationId": given.conversation or "",
+        "Tenant": given.caller.tenant,
+    }
+    return TypedSearchAttributes(
+        [
+            SearchAttributePair(SearchAttributeKey.for_keyword(name), value)
+            for name, value in values.items()
+        ]
+    )
+
+
+def _is_over(error: BaseException) -> bool:
+    """True where the run has ended, perhaps between taking the update and answering it."""
+    if isinstance(error, RPCError):
+        return error.status == RPCStatusCode.NOT_FOUND
+    if isinstance(error, WorkflowUpdateFailedError):
+        cause = error.cause
+        return isinstance(cause, ApplicationError) and cause.type == ENDED_MEANWHILE
+    return isinstance(error, WorkflowAlreadyStartedError)
+
+
+async def _heartbeating(telling: Awaitable[T]) -> T:
+    """Await it and heartbeat meanwhile, so that a cancellation of the turn reaches it."""
+    beating = asyncio.create_task(_beat())
+    try:
+        return await telling
+    except WorkflowUpdateRPCTimeoutOrCancelledError:
+        # The client turns a cancellation of this task into its own error: give it back.
+        if activity.is_cancelled():
+            raise asyncio.CancelledError from None
+        raise
+    finally:
+        beating.cancel()
+        with suppress(asyncio.CancelledError):
+            await beating
+
+
+async def _beat() -> None:
+    while True:
+        await asyncio.sleep(HEARTBEAT_EVERY)
+        activity.heartbeat()

@@ -1,0 +1,258 @@
+"""Filling slots: taking what was offered, looking up what can be, asking for the rest.
+
+Rules, as users know them: what is known isn't asked again; a value that doesn't fit or
+fails a check is refused with the reason and what it was asked for stays as it was; a value
+that changes takes with it what was looked up from it.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from pydantic import JsonValue
+
+from router.domain.texts import Localised
+from router.flow import expressions
+from router.flow.expressions import LookupNeeded
+from router.flow.model import Check, Slot, SlotValues
+from router.flow.values import Unfit, fitted, missing
+from router.flow.walk import Walk
+
+CHANGE = "change"
+"""What is asked when someone declines although nothing is missing: which slot to change."""
+
+
+def collect(walk: Walk) -> bool:
+    """One move in a `collect` state; False where the run now waits for an answer."""
+    run = walk.run
+    if run.offered:
+        take_offered(walk)
+        return True
+    if look_up_one(walk):
+        return True
+    asked = next_question(walk)
+    if asked is None:
+        run.changing = False
+        walk.leave("next")
+        return True
+    if asked != run.asked:
+        run.asked, run.misses = asked, 0
+    run.status = "collecting"
+    return False
+
+
+def next_question(walk: Walk) -> str | None:
+    """The path to ask for next, `items` for "any more?", or None where all is known."""
+    run = walk.run
+    for name in walk.state.collect or ():
+        slot = walk.definition.slots[name]
+        value = run.slots.get(name)
+        if value is None and not slot.required:
+            continue
+        gap = missing(slot, value, name)
+        if gap:
+            return gap
+        if slot.type == "list" and name not in run.closed and not _full(slot, value):
+            return name
+    return CHANGE if run.changing else None
+
+
+def _full(slot: Slot, value: JsonValue) -> bool:
+    return isinstance(value, list) and len(value) >= slot.max
+
+
+def take_offered(walk: Walk) -> None:
+    """Take into the slots what was offered and holds; say of the rest why it doesn't.
+
+    Nothing is changed before every check has been evaluated: a check may need a lookup,
+    and then this is done again from the start when its answer is there.
+    """
+    run = walk.run
+    change = run.offered.get(CHANGE)
+    offered, refused = fit_offered(walk)
+    before = dict(run.slots)
+    after = {**before, **offered}
+    changed = {name for name in offered if before.get(name) != offered[name]}
+    for name, say in failing(walk, after, changed):
+        refused.append(say)
+        after.pop(name, None)
+        if name in offered and name in before:
+            after[name] = before[name]
+    run.offered = {}
+    close_lists(walk, after)
+    run.slots = after
+    forget_stale(walk, {n for n in {*before, *after} if before.get(n) != after.get(n)}, offered)
+    if isinstance(change, str) and change in walk.definition.slots:
+        forget(walk, [change])
+    run.changing = run.changing and not offered and change is None
+    for say in refused:
+        walk.say(say)
+    run.misses = run.misses + 1 if refused else 0
+
+
+def fit_offered(walk: Walk) -> tuple[SlotValues, list[Localised]]:
+    """The offered values by slot, in the shape that slots keep; and why the others don't fit."""
+    taken: SlotValues = {}
+    refused: list[Localised] = []
+    for path, value in walk.run.offered.items():
+        name = path.split(".")[0]
+        slot = walk.definition.slots.get(name)
+        if slot is None or path.endswith(".more"):
+            continue
+        try:
+            whole = placed(taken.get(name, walk.run.slots.get(name)), path.split(".")[1:], value)
+            taken[name] = fitted(slot, whole)
+        except Unfit as unfit:
+            refused.append(unfit.say)
+    return taken, refused
+
+
+def placed(whole: JsonValue, path: list[str], value: JsonValue) -> JsonValue:
+    """`whole` with `value` put at a path of item numbers and field names.
+
+    >>> placed([{"amount": 1}], ["0", "date"], "2026-11-19")
+    [{'amount': 1, 'date': '2026-11-19'}]
+    """
+    if not path:
+        return value
+    head, *rest = path
+    if head.isdigit():
+        items = list(whole) if isinstance(whole, list) else []
+        place = min(int(head), len(items))
+        items[place : place + 1] = [placed(items[place] if place < len(items) else {}, rest, value)]
+        return items
+    fields = dict(whole) if isinstance(whole, dict) else {}
+    fields[head] = placed(fields.get(head), rest, value)
+    return fields
+
+
+def close_lists(walk: Walk, slots: SlotValues) -> None:
+    """Note which lists are whole: "no more" was said, or the list was given in one piece."""
+    run = walk.run
+    for path, value in run.offered.items():
+        name, _, rest = path.partition(".")
+        slot = walk.definition.slots.get(name)
+        items = slots.get(name)
+        if slot is None or slot.type != "list" or not isinstance(items, list):
+            continue
+        done = rest == "more" and value is False
+        if done or (rest == "" and missing(slot, items, name) is None):
+            run.closed = sorted({*run.closed, name})
+        elif rest == "more" and value is True:
+            slots[name] = [*items, {}]
+
+
+def failing(walk: Walk, slots: SlotValues, changed: Iterable[str]) -> list[tuple[str, Localised]]:
+    """The slots whose checks fail now, with what to say; only those that `changed` touches."""
+    touched = set(changed)
+    found = []
+    for name, slot in walk.definition.slots.items():
+        if slots.get(name) is None:
+            continue
+        own = [c for c in slot.check if name in touched or reads(c) & touched]
+        say = next((s for c in own if (s := broken(walk, c, slots))), None)
+        if say is None and name in touched:
+            say = next(_failing_items(walk, slot, slots, slots[name]), None)
+        if say is not None:
+            found.append((name, say))
+    return found
+
+
+def _failing_items(
+    walk: Walk, slot: Slot, slots: SlotValues, value: JsonValue
+) -> Iterator[Localised]:
+    """What the checks of a list's or object's fields say, first things first."""
+    if slot.type == "list" and slot.of is not None and isinstance(value, list):
+        for item in value:
+            yield from _failing_items(walk, slot.of, slots, item)
+    elif slot.type == "object" and isinstance(value, dict):
+        for name, field in slot.fields.items():
+            if value.get(name) is not None:
+                checks = (broken(walk, check, slots, value) for check in field.check)
+                yield from (say for say in checks if say is not None)
+
+
+def broken(walk: Walk, check: Check, slots: SlotValues, item: JsonValue = None) -> Localised | None:
+    """What to say where the check doesn't hold; None where it does or can't be judged yet."""
+    if any(slots.get(name) is None for name in needs(check)):
+        return None
+    scope = {"item": item} if item is not None else {}
+    fine = walk.evaluate(check.that, slots=slots, **scope)
+    return None if fine is True else check.say
+
+
+def reads(check: Check) -> frozenset[str]:
+    """The slots that a check looks at."""
+    return expressions.slots_read(check.that)
+
+
+def needs(check: Check) -> frozenset[str]:
+    """The slots without which a check can't be judged."""
+    return reads(check) - expressions.slots_guarded(check.that)
+
+
+def look_up_one(walk: Walk) -> bool:
+    """Look up one slot that is empty and whose sources are known; False where there is none."""
+    run = walk.run
+    for name, slot in walk.definition.slots.items():
+        if slot.lookup is None or run.slots.get(name) is not None or name in run.derived:
+            continue
+        if not _ready(walk, slot.lookup):
+            continue
+        try:
+            value = walk.evaluate(slot.lookup)
+        except LookupNeeded as need:
+            walk.ask_world(need, slot=name)
+            return True
+        if value is None:
+            continue
+        run.slots[name] = fitted(slot, value)
+        run.derived = sorted({*run.derived, name})
+        return True
+    return False
+
+
+def _ready(walk: Walk, lookup: str) -> bool:
+    sources = expressions.slots_read(lookup) - expressions.slots_guarded(lookup)
+    return all(walk.run.slots.get(source) is not None for source in sources)
+
+
+def forget_stale(walk: Walk, changed: set[str], given: Iterable[str]) -> None:
+    """Drop what was looked up from slots that changed, unless it was given in the same breath.
+
+    A slot that was given although a lookup could have told it overrules that lookup, so
+    what only the lookup needed (how long, where the last day was then named) goes too.
+    """
+    run, slots = walk.run, walk.definition.slots
+    given = set(given)
+    run.derived = [name for name in run.derived if name not in given]
+    for name in given & changed:
+        lookup = slots[name].lookup
+        sources = expressions.slots_read(lookup) - given if lookup else frozenset()
+        for source in sources:
+            if slots[source].ask is None and slots[source].lookup is None:
+                run.slots.pop(source, None)
+    stale = [
+        name
+        for name, slot in slots.items()
+        if slot.lookup and name not in given and expressions.slots_read(slot.lookup) & changed
+        if name in run.derived or _ready(walk, slot.lookup)
+    ]
+    forget(walk, [name for name in stale if name in run.slots])
+
+
+def forget(walk: Walk, names: Iterable[str]) -> None:
+    """Empty these slots, and what was looked up from them."""
+    run = walk.run
+    gone = [name for name in names if name in run.slots or name in run.derived]
+    for name in gone:
+        run.slots.pop(name, None)
+    run.derived = [name for name in run.derived if name not in gone]
+    run.closed = [name for name in run.closed if name not in gone]
+    if gone:
+        forget_stale(walk, set(gone), ())
+
+
+def blame(walk: Walk, slot: str, error: str) -> None:
+    """A lookup for a slot failed for good: say so, and ask anew for what it came from."""
+    lookup = walk.definition.slots[slot].lookup or ""
+    walk.say(Localised(zh=f"按这些信息查不下去：{error}", en=f"That can't be looked up: {error}"))
+    forget(walk, [slot, *sorted(expressions.slots_read(lookup))])

@@ -1,0 +1,362 @@
+"""The flow machine: a pure function from a run and an event to the run after it.
+
+    step(definition, run, event, now) -> (run, effects)
+
+Only functions of their arguments run in it. What the run needs of the world stands in the
+run as errands and timers (see `router.flow.run`); `effects` are what is said once.
+
+A step takes the event in, then moves from state to state until the run waits for something
+named: an answer (`collect`, `confirm`), an errand, an approval, a timer; or has ended.
+Where an expression needs a lookup the move stops half-way, having changed nothing that it
+wouldn't change again, and is made anew when the answer is there.
+"""
+
+from collections.abc import Callable
+from datetime import date, datetime, time
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from router.domain.errors import RouterError
+from router.domain.texts import Localised
+from router.flow import approving, collecting, showing, undoing
+from router.flow.expressions import ExpressionError, LookupNeeded
+from router.flow.model import FlowDefinition
+from router.flow.run import (
+    Answered,
+    AnyEvent,
+    Began,
+    Called,
+    Cancelled,
+    Confirmed,
+    Decided,
+    Done,
+    Effect,
+    Errand,
+    Failed,
+    Fired,
+    LookedUp,
+    Nudged,
+    Run,
+    Say,
+    Unclear,
+)
+from router.flow.texts import TextError
+from router.flow.walk import Walk
+
+MOST_MOVES = 200
+"""Moves in one step before a flow that never waits is ended; the loader refuses such files."""
+
+STALE = Localised(
+    zh="刚才的问题已经变了，请看现在的这个。",
+    en="The question has changed meanwhile; here is the present one.",
+)
+BROKEN = Localised(
+    zh="流程出错了，没法继续，已经通知管理员。",
+    en="This flow ran into an error and can't go on; the administrators were told.",
+)
+CANCELLED = Localised(zh="好的，已取消。", en="All right, that's cancelled.")
+
+
+def step(
+    definition: FlowDefinition, run: Run, event: AnyEvent, now: datetime
+) -> tuple[Run, list[Effect]]:
+    """The run after the event, and what to say of it. A run that has ended stays as it is."""
+    walk = Walk(definition, run.model_copy(deep=True), now)
+    if walk.ended:
+        return walk.run, []
+    walk.run.events += 1
+    _TAKERS[type(event)](walk, event)
+    advance(walk)
+    return walk.run, walk.effects
+
+
+def advance(walk: Walk) -> None:
+    """Move until the run waits for something named, or has ended."""
+    for _ in range(MOST_MOVES):
+        try:
+            if not _move(walk):
+                return
+        except LookupNeeded as need:
+            walk.ask_world(need)
+            if walk.run.status not in ("collecting", "confirming", "waiting_approval"):
+                walk.run.status = "running"
+            return
+        except (ExpressionError, TextError) as error:
+            walk.run.offered = {}
+            walk.give_up(BROKEN, str(error))
+    walk.run.done = []
+    walk.note("failed", comment=f"more than {MOST_MOVES} moves without waiting")
+    walk.end("failed")
+
+
+def _move(walk: Walk) -> bool:
+    """One move; False where the run now waits."""
+    run = walk.run
+    if walk.ended or run.errands:
+        return False
+    if run.ending is not None or run.back_to is not None:
+        return undoing.unwind(walk)
+    if run.leaving is not None:
+        return _leave(walk)
+    if run.escalating:
+        return approving.escalate(walk)
+    return _MOVES[walk.state.kind](walk)
+
+
+def _leave(walk: Walk) -> bool:
+    """Take the exit that was chosen, to the first branch whose condition holds."""
+    run = walk.run
+    exit_ = run.leaving or "next"
+    for branch in walk.state.exits().get(exit_, ()):
+        if branch.condition is None or walk.evaluate(branch.condition) is True:
+            _go(walk, branch.to, exit_)
+            return True
+    walk.give_up(BROKEN, f"no branch of {run.state}.{exit_} holds")
+    return True
+
+
+def _go(walk: Walk, target: str, event: str) -> None:
+    run = walk.run
+    run.changing = event == "declined" and walk.definition.states[target].kind == "collect"
+    if any(done.visit > undoing.reached(walk, target) for done in run.done):
+        run.back_to = target
+        return
+    walk.enter(target, event, run.leaving_by)
+
+
+def _call(walk: Walk) -> bool:
+    run, state = walk.run, walk.state
+    id_ = f"{run.state}:{run.visit}"
+    arguments = {name: walk.evaluate(source) for name, source in state.arguments.items()}
+    key = f"{walk.definition.flow}/{run.requester.tenant}/{run.id}:{id_}"
+    run.errands[id_] = Errand(
+        id=id_, kind="call", name=state.call or "", arguments=arguments, key=key
+    )
+    run.status = "running"
+    return False
+
+
+def _confirm(walk: Walk) -> bool:
+    run = walk.run
+    if not run.offered:
+        run.status = "confirming"
+        return False
+    walk.leave("changed", run.requester.id)
+    _go(walk, _collecting_state(walk), "changed")
+    return True
+
+
+def _collecting_state(walk: Walk) -> str:
+    """The earliest state on the way here that collects one of the slots being corrected.
+
+    A slot that no state asks for (half days, say) goes to the last state that collected.
+    """
+    names = {path.split(".")[0] for path in walk.run.offered}
+    passed = [v.state for v in walk.run.trail if walk.definition.states[v.state].collect]
+    affected = (s for s in passed if names & set(walk.definition.states[s].collect or ()))
+    return next(affected, passed[-1] if passed else walk.definition.start)
+
+
+def _wait(walk: Walk) -> bool:
+    run, wait = walk.run, walk.state.wait
+    if "wait" in run.timers or wait is None:
+        return False
+    until = walk.evaluate(wait.until) if wait.until else None
+    due = _moment(until, run.requester.timezone) if until is not None else None
+    if due is None and wait.duration is not None:
+        due = walk.now + wait.duration
+    if due is None:
+        raise ExpressionError(f"{wait.until!r} gives {until!r}, which is no date or time")
+    if due <= walk.now:
+        walk.leave("next")
+        return True
+    walk.set_timer("wait", due)
+    run.status = "waiting"
+    return False
+
+
+def _moment(value: Any, timezone: str) -> datetime | None:
+    """A date (its beginning, where the requester is) or a time, as an aware moment."""
+    try:
+        if len(str(value)) == len("2026-01-01"):
+            return datetime.combine(date.fromisoformat(value), time(), ZoneInfo(timezone))
+        moment = datetime.fromisoformat(str(value))
+    except (TypeError, ValueError):
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=ZoneInfo(timezone))
+
+
+def _say(walk: Walk) -> bool:
+    state = walk.state
+    if state.say is not None:
+        walk.effects.append(Say(text=walk.render(state.say)))
+    collecting.forget(walk, state.forget)
+    if state.end is not None:
+        walk.end(state.end)
+    else:
+        walk.leave("next")
+    return True
+
+
+_MOVES: dict[str, Callable[[Walk], bool]] = {
+    "collect": collecting.collect,
+    "call": _call,
+    "confirm": _confirm,
+    "approve": approving.approve,
+    "wait": _wait,
+    "say": _say,
+}
+
+
+def _began(walk: Walk, event: Began) -> None:
+    walk.enter(walk.definition.start, "began", walk.run.requester.id)
+    walk.run.offered = dict(event.slots)
+
+
+def _is_stale(walk: Walk, question: str | None) -> bool:
+    """True, and said, where the answer is to a question that is no longer the one asked."""
+    if walk.run.status in ("collecting", "confirming") and not walk.run.errands:
+        if question is None or question == walk.run.question:
+            return False
+        walk.say(STALE)
+    return True
+
+
+def _answered(walk: Walk, event: Answered) -> None:
+    if not _is_stale(walk, event.question):
+        walk.run.offered = dict(event.slots)
+
+
+def _confirmed(walk: Walk, event: Confirmed) -> None:
+    run = walk.run
+    if _is_stale(walk, event.question) or run.status != "confirming":
+        return
+    if event.slots and not event.value:
+        run.offered = dict(event.slots)
+    else:
+        walk.leave("confirmed" if event.value else "declined", event.by)
+
+
+def _unclear(walk: Walk, event: Unclear) -> None:
+    if event.count and walk.run.status in ("collecting", "confirming"):
+        walk.run.misses += 1
+        walk.say(showing.hint(walk.definition, walk.run))
+
+
+def _cancelled(walk: Walk, event: Cancelled) -> None:
+    """End, once a call under way has come back: what it did can only be taken back then."""
+    run = walk.run
+    walk.note("withdrawn", event.by, event.comment)
+    walk.say(CANCELLED)
+    run.errands = {k: e for k, e in run.errands.items() if e.kind != "lookup"}
+    run.ending, run.leaving, run.back_to = "cancelled", None, None
+    run.timers, run.approval, run.offered, run.escalating = {}, None, {}, False
+    run.status = "running"
+
+
+def _looked_up(walk: Walk, event: LookedUp) -> None:
+    errand = walk.run.errands.pop(event.errand, None)
+    if errand is not None:
+        walk.run.known[errand.key] = event.value
+
+
+def _called(walk: Walk, event: Called) -> None:
+    run = walk.run
+    errand = run.errands.pop(event.errand, None)
+    if errand is None:
+        return
+    if errand.kind == "undo":
+        undoing.taken_back(walk, errand)
+        return
+    state = walk.state
+    if state.save:
+        run.results[state.save] = event.value
+    if state.undo:
+        run.done.append(
+            Done(
+                visit=run.visit,
+                state=run.state,
+                tool=errand.name,
+                arguments=errand.arguments,
+                key=errand.key,
+            )
+        )
+    if run.ending is None:
+        walk.leave("next")
+
+
+def _failed(walk: Walk, event: Failed) -> None:
+    run = walk.run
+    errand = run.errands.pop(event.errand, None)
+    if errand is None:
+        return
+    if errand.kind == "undo":
+        undoing.taken_back(walk, errand, event.error)
+    elif errand.kind == "lookup":
+        _lookup_failed(walk, errand, event)
+    elif run.ending is None:
+        run.results["error"] = {"message": event.error, "kind": event.kind}
+        walk.note("call failed", comment=f"{errand.name}: {event.error}")
+        if walk.state.on_error:
+            walk.leave("on_error")
+        else:
+            walk.give_up(BROKEN, event.error)
+
+
+def _lookup_failed(walk: Walk, errand: Errand, event: Failed) -> None:
+    """What can't be looked up is asked for anew where someone is there to ask, else it ends."""
+    if errand.slot:
+        collecting.blame(walk, errand.slot, event.error)
+    elif walk.run.offered:
+        walk.run.offered = {}
+        walk.say(Localised(zh=event.error, en=event.error))
+    else:
+        walk.give_up(BROKEN, f"{errand.name}: {event.error}")
+
+
+def _decided(walk: Walk, event: Decided) -> None:
+    if approving.refusal(walk, event) is None:
+        approving.decide(walk, event)
+
+
+def _nudged(walk: Walk, event: Nudged) -> None:
+    if walk.run.approval is not None:
+        approving.remind(walk, "nudged", event.by)
+
+
+def _fired(walk: Walk, event: Fired) -> None:
+    run = walk.run
+    timer = next((t for t in run.timers.values() if t.id == event.timer), None)
+    if timer is None:
+        return
+    del run.timers[timer.name]
+    if timer.name == "wait":
+        walk.leave("next")
+    elif timer.name == "remind":
+        approving.remind(walk, "reminded")
+    elif timer.name == "escalate":
+        run.escalating = True
+    else:
+        approving.expire(walk)
+
+
+_TAKERS: dict[type, Callable[[Walk, Any], None]] = {
+    Began: _began,
+    Answered: _answered,
+    Confirmed: _confirmed,
+    Unclear: _unclear,
+    Cancelled: _cancelled,
+    LookedUp: _looked_up,
+    Called: _called,
+    Failed: _failed,
+    Decided: _decided,
+    Nudged: _nudged,
+    Fired: _fired,
+}
+
+
+def refusal_of(
+    definition: FlowDefinition, run: Run, event: Decided, now: datetime
+) -> RouterError | None:
+    """Why this decision can't be taken; None where it can."""
+    return approving.refusal(Walk(definition, run, now), event)

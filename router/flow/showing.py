@@ -1,0 +1,181 @@
+"""A run as its requester sees it: what is being asked, and how."""
+
+from pydantic import JsonValue
+
+from router.domain.messages import (
+    ChoicesReply,
+    ConfirmReply,
+    FormField,
+    FormReply,
+    Option,
+    Reply,
+    TextReply,
+)
+from router.domain.texts import Locale, Localised
+from router.flow import texts
+from router.flow.collecting import CHANGE
+from router.flow.model import Choice, FlowDefinition, Slot
+from router.flow.run import Run
+from router.flow.values import Unfit, fitted
+from router.flow.view import FlowView
+from router.flow.walk import rendered
+
+WHAT_TO_CHANGE = Localised(
+    zh="要改哪一项？选一项，或者直接说，比如“结束日期改成周五”。",
+    en="What should be changed? Choose one, or just say it, such as “change the end to Friday”.",
+)
+ANY_MORE = Localised(zh="还有别的吗？", en="Is there another one?")
+ANOTHER = Localised(zh="再加一项", en="Add another")
+NO_MORE = Localised(zh="没有了", en="That's all")
+YES = Localised(zh="是", en="Yes")
+NO = Localised(zh="否", en="No")
+UNCLEAR = Localised(zh="没看明白。", en="Sorry, I didn't get that.")
+YES_OR_NO: dict[str, list[tuple[Localised, JsonValue]]] = {
+    "boolean": [(YES, True), (NO, False)],
+    "list": [(ANOTHER, True), (NO_MORE, False)],
+}
+TYPED = {"date", "datetime", "file"}
+"""Slots that a screen can offer a better field for than a line of text."""
+
+
+def view(definition: FlowDefinition, run: Run) -> FlowView:
+    """The run as it stands, with the question it asks, if it asks one."""
+    asked = question(definition, run)
+    return FlowView(
+        id=run.id,
+        flow=definition.flow,
+        title=definition.title,
+        version=definition.version,
+        status=run.status,
+        state=run.state,
+        question=run.question,
+        awaiting=[run.asked] if run.status == "collecting" and run.asked else [],
+        slots=run.slots,
+        fillable=fillable(definition, run),
+        replies=[asked] if asked else [],
+        events=run.events,
+    )
+
+
+def fillable(definition: FlowDefinition, run: Run) -> dict[str, Slot]:
+    """The slots that a person may fill, while the run listens; what to change is one of them."""
+    if run.status not in ("collecting", "confirming"):
+        return {}
+    slots = {n: s for n, s in definition.slots.items() if s.lookup is None or s.ask is not None}
+    if run.asked == CHANGE:
+        slots[CHANGE] = _changeable(definition, run)
+    return slots
+
+
+def _changeable(definition: FlowDefinition, run: Run) -> Slot:
+    """The question of what to change, as a slot whose choices are the slots that were asked."""
+    asked = {name for state in definition.states.values() for name in state.collect or ()}
+    return Slot(
+        type="choice",
+        choices={
+            name: Choice(label=label_of(name, slot))
+            for name, slot in definition.slots.items()
+            if name in asked and run.slots.get(name) is not None
+        },
+    )
+
+
+def label_of(name: str, slot: Slot) -> Localised:
+    """What people call the slot."""
+    return slot.label or Localised(zh=name, en=name)
+
+
+def question(definition: FlowDefinition, run: Run) -> Reply | None:
+    """What the run asks its requester now; None where it asks nothing."""
+    if run.status == "confirming":
+        return _confirmation(definition, run)
+    if run.status == "collecting" and run.asked:
+        return _asking(definition, run, run.asked)
+    return None
+
+
+def _confirmation(definition: FlowDefinition, run: Run) -> Reply | None:
+    text = definition.states[run.state].confirm
+    if text is None:
+        return None
+    return ConfirmReply(
+        text=rendered(definition, run, text, run.locale),
+        summary=summary(definition, run, run.locale),
+    )
+
+
+def summary(definition: FlowDefinition, run: Run, locale: Locale) -> dict[str, str]:
+    """What is known, as people read it: every slot that has a label and a value."""
+    return {
+        slot.label.within(locale): texts.shown(slot, run.slots[name], locale)
+        for name, slot in definition.slots.items()
+        if slot.label is not None and run.slots.get(name) is not None
+    }
+
+
+def _asking(definition: FlowDefinition, run: Run, path: str) -> Reply | None:
+    locale = run.locale
+    if path == CHANGE:
+        return _choices(WHAT_TO_CHANGE.within(locale), _changeable(definition, run), locale)
+    slot = definition.slot_at(path)
+    if slot is None:
+        return None
+    text = _prompt(definition, run, path, slot)
+    if slot.type in YES_OR_NO:
+        return ChoicesReply(text=text, options=_options(YES_OR_NO[slot.type], locale))
+    if slot.type == "choice":
+        return _choices(text, slot, locale)
+    if slot.type in TYPED:
+        label = label_of(path.rsplit(".", maxsplit=1)[-1], slot).within(locale)
+        return FormReply(text=text, fields=[FormField(name=path, type=slot.type, label=label)])
+    return TextReply(text=text)
+
+
+def _options(options: list[tuple[Localised, JsonValue]], locale: Locale) -> list[Option]:
+    return [Option(label=label.within(locale), value=value) for label, value in options]
+
+
+def _choices(text: str, slot: Slot, locale: Locale) -> ChoicesReply:
+    options: list[tuple[Localised, JsonValue]] = [(c.label, v) for v, c in slot.choices.items()]
+    return ChoicesReply(text=text, options=_options(options, locale))
+
+
+def _prompt(definition: FlowDefinition, run: Run, path: str, slot: Slot) -> str:
+    """The question's words; of a second item and later ones, with its number."""
+    locale = run.locale
+    if slot.type == "list":
+        return (slot.more or ANY_MORE).within(locale)
+    ask = slot.ask or _default_ask(path, slot)
+    text = rendered(definition, run, ask, locale)
+    item = next((int(part) for part in path.split(".") if part.isdigit()), 0)
+    if item == 0:
+        return text
+    return f"第 {item + 1} 项：{text}" if locale == "zh" else f"Item {item + 1}: {text}"
+
+
+def _default_ask(path: str, slot: Slot) -> Localised:
+    label = label_of(path.rsplit(".", maxsplit=1)[-1], slot)
+    return Localised(zh=f"请提供{label.zh}。", en=f"Please give the {label.en}.")
+
+
+def hint(definition: FlowDefinition, run: Run) -> Localised:
+    """What would be an answer to the question that is asked."""
+    if run.status == "confirming":
+        say = Localised(
+            zh="请回答“确认”或“不”，也可以直接说要改什么。",
+            en="Please answer yes or no, or say what to change.",
+        )
+    else:
+        slot = definition.slot_at(run.asked or "") or Slot(type="text")
+        if run.asked == CHANGE:
+            slot = _changeable(definition, run)
+        say = _what_fits(Slot(type="boolean") if slot.type == "list" else slot)
+    return Localised(zh=UNCLEAR.zh + say.zh, en=f"{UNCLEAR.en} {say.en}")
+
+
+def _what_fits(slot: Slot) -> Localised:
+    try:
+        fitted(slot, None)
+    except Unfit as unfit:
+        return unfit.say
+    return Localised(zh="", en="")

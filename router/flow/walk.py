@@ -1,0 +1,129 @@
+"""One step through a flow under way: the run being changed, and what it wants done.
+
+The modules that walk (`collecting`, `approving`, `undoing`, `machine`) share this value.
+It is made by `machine.step` from copies and thrown away at the step's end, which is what
+keeps the step a pure function although the walking itself changes things in place.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from pydantic import JsonValue
+
+from router.domain.messages import ENDED, FlowStatus
+from router.domain.texts import Locale, Localised
+from router.flow import expressions, texts
+from router.flow.expressions import LookupNeeded
+from router.flow.model import FlowDefinition, State
+from router.flow.run import Effect, Errand, Happening, Run, Say, Timer, TimerName, Visit
+
+
+@dataclass
+class Walk:
+    """A run in the middle of a step. `now` is aware."""
+
+    definition: FlowDefinition
+    run: Run
+    now: datetime
+    effects: list[Effect] = field(default_factory=list)
+
+    @property
+    def state(self) -> State:
+        """The state that the run stands in."""
+        return self.definition.states[self.run.state]
+
+    @property
+    def ended(self) -> bool:
+        """True where nothing can happen any more."""
+        return self.run.status in ENDED
+
+    def scope(self, **more: JsonValue) -> dict[str, JsonValue]:
+        """What expressions and texts may read; `now` in the requester's time zone."""
+        local = self.now.astimezone(ZoneInfo(self.run.requester.timezone))
+        return {
+            "slots": self.run.slots,
+            "results": self.run.results,
+            "requester": expressions.person(self.run.requester),
+            "now": local.isoformat(),
+            **more,
+        }
+
+    def evaluate(self, source: str, **more: JsonValue) -> JsonValue:
+        """An expression's value; raises `LookupNeeded` where the world must be asked first."""
+        return expressions.evaluate(source, self.scope(**more), self.run.known)
+
+    def render(self, text: Localised) -> str:
+        """A text of the file, filled in, in the requester's language."""
+        return rendered(self.definition, self.run, text, self.run.locale)
+
+    def say(self, text: Localised) -> None:
+        """Tell the requester a plain text, as it is."""
+        self.effects.append(Say(text=text.within(self.run.locale)))
+
+    def note(self, event: str, by: str | None = None, comment: str | None = None) -> None:
+        """Add a line to the run's history."""
+        self.run.history.append(
+            Happening(at=self.now, state=self.run.state, event=event, by=by, comment=comment)
+        )
+
+    def leave(self, exit_: str, by: str | None = None) -> None:
+        """Take this exit next; which state it leads to may still need a lookup."""
+        self.run.leaving, self.run.leaving_by = exit_, by
+
+    def enter(self, target: str, event: str, by: str | None = None) -> None:
+        """Stand in another state, or in this one anew. Anything before it in the trail is kept."""
+        run = self.run
+        comment = run.history[-1].comment if event in ("returned", "rejected") else None
+        run.state, run.visit = target, run.visit + 1
+        run.known, run.approval, run.timers = {}, None, {}
+        run.asked, run.misses, run.leaving, run.leaving_by = None, 0, None, None
+        run.escalating = False
+        been = next((n for n, v in enumerate(run.trail) if v.state == target), len(run.trail))
+        run.trail = [*run.trail[:been], Visit(state=target, visit=run.visit)]
+        self.note(event, by, comment)
+
+    def end(self, status: FlowStatus) -> None:
+        """End the run here and now."""
+        run = self.run
+        run.status, run.timers, run.errands, run.approval = status, {}, {}, None
+        run.ending, run.asked, run.offered = None, None, {}
+        self.note(status)
+
+    def give_up(self, say: Localised, reason: str) -> None:
+        """End as failed, once what was done is taken back; `reason` is for the history."""
+        self.note("failed", comment=reason)
+        self.say(say)
+        run = self.run
+        run.ending, run.leaving, run.timers, run.approval = "failed", None, {}, None
+
+    def ask_world(self, need: LookupNeeded, slot: str = "") -> None:
+        """Owe a lookup; the step goes on from here when its answer comes in."""
+        run = self.run
+        id_ = f"{run.state}:{run.visit}:{need.key}"
+        run.errands[id_] = Errand(
+            id=id_,
+            kind="lookup",
+            name=need.name,
+            positional=need.arguments,
+            key=need.key,
+            slot=slot,
+        )
+
+    def set_timer(self, name: TimerName, due: datetime) -> None:
+        """Have this timer, in place of one of the same name."""
+        self.run.timers[name] = Timer(name=name, visit=self.run.visit, due=due)
+
+
+def rendered(definition: FlowDefinition, run: Run, text: Localised, locale: Locale) -> str:
+    """A text of the file, filled in with what the run knows."""
+    requester = expressions.person(run.requester)
+    scope = texts.text_scope(definition.slots, run.slots, run.results, requester, locale)
+    return texts.render(text.within(locale), scope)
+
+
+def canonical(value: Mapping[str, JsonValue]) -> str:
+    """JSON in one way only: equal values give equal texts."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,175 @@
+"""Carrying out what a message turned out to ask for."""
+
+from dataclasses import dataclass, field
+
+from temporalio import workflow
+
+from router.contracts import activities
+from router.contracts.conversation import ConversationState, Submission
+from router.contracts.flow import FlowAnswer, Told, workflow_id
+from router.domain.commands import (
+    CancelFlow,
+    Clarify,
+    Command,
+    Confirm,
+    FillSlots,
+    Misunderstood,
+    ReplyText,
+    StartFlow,
+)
+from router.domain.messages import ChoicesReply, FlowSummary, Reply, TextReply
+from router.domain.texts import Locale
+from router.flow.run import Answered, Began, Cancelled, Confirmed, Unclear
+from router.flow.view import FlowView
+from workflows.activity import perform
+
+
+@dataclass
+class Outcome:
+    """What came of a message's commands. `void`: the flow they were for has ended already."""
+
+    state: ConversationState
+    replies: list[Reply] = field(default_factory=list)
+    flow: FlowSummary | None = None
+    void: bool = False
+
+
+@dataclass
+class CommandRunner:
+    """Runs the commands of one message, in order, on a copy of the conversation's state."""
+
+    conversation: str
+    locale: Locale
+    submission: Submission
+    state: ConversationState
+    told: int = 0
+
+    async def carry_out(self, commands: list[Command]) -> Outcome:
+        """Run the commands; the outcome's state is the conversation's state after them."""
+        outcome = Outcome(state=self.state.model_copy(update={"offered": []}))
+        for command in commands:
+            await self._run(command, outcome)
+            if outcome.void:
+                break
+        return outcome
+
+    async def _run(self, command: Command, outcome: Outcome) -> None:
+        match command:
+            case StartFlow(flow=flow, slots=slots):
+                await self._start(flow, Began(by=self._caller, slots=slots), outcome)
+            case ReplyText(text=text):
+                outcome.replies.append(TextReply(text=text))
+            case Clarify(text=text, options=options):
+                outcome.replies.append(ChoicesReply(text=text, options=options))
+                outcome.state = outcome.state.model_copy(update={"offered": options})
+            case _:
+                await self._tell_active(command, outcome)
+
+    @property
+    def _caller(self) -> str:
+        return self.submission.caller.id
+
+    async def _start(self, flow: str, event: Began, outcome: Outcome) -> None:
+        """Start a flow; one that was being talked about waits until this is done with."""
+        active = outcome.state.active
+        paused = [*outcome.state.paused, active] if active else outcome.state.paused
+        outcome.state = outcome.state.model_copy(update={"paused": paused, "active": None})
+        run = workflow.uuid4().hex[:12]
+        id_ = workflow_id(flow, self.submission.caller.tenant, run)
+        answer = await self._tell(id_, flow, event, first=True)
+        if answer is None:
+            outcome.replies.append(TextReply(text=self._gone()))
+            await self._resume(outcome)
+            return
+        await self._heard(answer, outcome)
+
+    async def _tell_active(self, command: Command, outcome: Outcome) -> None:
+        active = outcome.state.active
+        if active is None:
+            outcome.replies.append(TextReply(text=self._nothing_active()))
+            return
+        event = _event(command, active, self._caller)
+        answer = await self._tell(self._id_of(active), active.flow, event, first=False)
+        if answer is None:
+            outcome.state = outcome.state.model_copy(update={"active": None})
+            outcome.void = True
+            return
+        await self._heard(answer, outcome)
+
+    async def _heard(self, answer: FlowAnswer, outcome: Outcome) -> None:
+        """Pass on what the run said, and go back to what waits once it asks no more."""
+        view = answer.view
+        outcome.replies += answer.replies
+        outcome.flow = view.summary
+        if view.status == "running":
+            outcome.replies.append(TextReply(text=self._at_work(view)))
+        active = view if view.asking else None
+        outcome.state = outcome.state.model_copy(update={"active": active})
+        if active is None:
+            await self._resume(outcome)
+
+    async def _resume(self, outcome: Outcome) -> None:
+        """Take up the flow that was put aside last, with the question it stood at."""
+        while outcome.state.active is None and outcome.state.paused:
+            *rest, last = outcome.state.paused
+            outcome.state = outcome.state.model_copy(update={"paused": rest})
+            event = Unclear(by=self._caller, count=False)
+            answer = await self._tell(self._id_of(last), last.flow, event, first=False)
+            if answer is not None and answer.view.asking:
+                back = self._back_to(last)
+                outcome.replies += [TextReply(text=back), *answer.replies]
+                outcome.state = outcome.state.model_copy(update={"active": answer.view})
+
+    async def _tell(self, id_: str, flow: str, event: Told, *, first: bool) -> FlowAnswer | None:
+        """Tell a run something; None where it is over, or there is no such flow (any more)."""
+        self.told += 1
+        answer = await perform(
+            activities.TELL_FLOW,
+            activities.TellFlow(
+                workflow_id=id_,
+                flow=flow,
+                event=event,
+                caller=self.submission.caller,
+                locale=self.locale,
+                conversation=self.conversation,
+                first=first,
+                update_id=f"{self.conversation}:{self.submission.message_id}:{self.told}",
+            ),
+            summary=f"{event.type} ▸ {flow}",
+        )
+        return answer.answer
+
+    def _id_of(self, view: FlowView) -> str:
+        return workflow_id(view.flow, self.submission.caller.tenant, view.id)
+
+    def _at_work(self, view: FlowView) -> str:
+        title = view.title.within(self.locale)
+        if self.locale == "zh":
+            return f"{title}正在处理，一有结果就告诉你。"
+        return f"{title}: still working on it; you'll hear as soon as there is news."
+
+    def _back_to(self, view: FlowView) -> str:
+        title = view.title.within(self.locale)
+        return f"我们回到{title}。" if self.locale == "zh" else f"Back to: {title}."
+
+    def _nothing_active(self) -> str:
+        if self.locale == "zh":
+            return "现在没有正在办的事。想办什么，直接说就行。"
+        return "Nothing is under way right now. Just say what you need."
+
+    def _gone(self) -> str:
+        return "这个流程现在办不了。" if self.locale == "zh" else "That can't be started right now."
+
+
+def _event(command: Command, active: FlowView, by: str) -> Told:
+    """What a command means to the run that is being talked about."""
+    match command:
+        case FillSlots(slots=slots):
+            return Answered(by=by, slots=slots, question=active.question)
+        case Confirm(value=value, slots=slots):
+            return Confirmed(by=by, value=value, slots=slots, question=active.question)
+        case CancelFlow():
+            return Cancelled(by=by)
+        case Misunderstood():
+            return Unclear(by=by)
+    raise TypeError(f"{command.type} isn't told to a flow")

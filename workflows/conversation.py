@@ -1,0 +1,336 @@
+"""A conversation as a Temporal workflow: one turn at a time, each answered exactly once.
+
+A turn is an Update. It understands the message (a local activity, no model), decides where
+rules can't (an activity), tells flows (an activity each) and writes what was said to the
+event log (a local activity); then the update's result is the turn.
+"""
+
+import asyncio
+from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
+
+from temporalio import workflow
+from temporalio.common import SearchAttributeKey
+from temporalio.exceptions import ActivityError
+
+with workflow.unsafe.imports_passed_through():
+    from router.contracts import activities
+    from router.contracts.conversation import (
+        CANCEL,
+        MAX_OPEN_TURNS,
+        NEWS,
+        STATUS,
+        SUBMIT,
+        WORKFLOW,
+        ConversationStart,
+        ConversationState,
+        ConversationStatus,
+        HeldTurn,
+        News,
+        Submission,
+    )
+    from router.contracts.failures import to_failure
+    from router.domain.commands import Command
+    from router.domain.errors import Conflict, DuplicateKey, RouterError, TooManyRequests
+    from router.domain.messages import Route, TextReply, Turn
+    from router.domain.records import LogEntry
+    from router.understanding.reading import Situation
+    from workflows import memory, transcript
+    from workflows.activity import drained, perform
+    from workflows.commands import CommandRunner, Outcome
+
+IDLE = timedelta(days=1)
+"""After this long without a word the conversation is put away until the next message."""
+
+ROUTE_KIND = SearchAttributeKey.for_keyword("RouteKind")
+ROUTE_TARGET = SearchAttributeKey.for_keyword("RouteTarget")
+ROUTE_BY = SearchAttributeKey.for_keyword("RouteBy")
+
+
+@workflow.defn(name=WORKFLOW)
+class ConversationWorkflow:
+    """One conversation of one person. Its id is `conversation/<tenant>/<id>`."""
+
+    @workflow.init
+    def __init__(self, start: ConversationStart) -> None:
+        self._start = start
+        self._state = start.state or ConversationState()
+        self._recalled = start.state is not None
+        self._open: dict[str, str] = {}
+        self._one_at_a_time = asyncio.Lock()
+        self._running: asyncio.Task[Turn] | None = None
+        self._updates = 0
+        self._last_word = workflow.now()
+        self._shown: tuple[str, ...] | None = None
+
+    @workflow.run
+    async def run(self, start: ConversationStart) -> None:
+        """Live until nobody has said a word for `IDLE`; continue as new when the run is long."""
+        while True:
+            await self._quiet_or_full()
+            await drained()
+            if self._full:
+                workflow.continue_as_new(start.model_copy(update={"state": self._carried()}))
+            if await self._put_away():
+                return
+
+    @workflow.update(name=SUBMIT)
+    async def submit(self, submission: Submission) -> Turn:
+        """Take a message and answer its turn; a message known already gets its first answer."""
+        self._updates += 1
+        self._open[submission.message_id] = submission.message.digest
+        try:
+            async with self._one_at_a_time:
+                return await self._first_answer(submission) or await self._answer(submission)
+        except RouterError as error:
+            raise to_failure(error) from error
+        finally:
+            self._open.pop(submission.message_id, None)
+            self._last_word = workflow.now()
+
+    @submit.validator
+    def _may_submit(self, submission: Submission) -> None:
+        id_, digest = submission.message_id, submission.message.digest
+        held = memory.held(self._state, id_)
+        known = held.digest if held else self._open.get(id_)
+        if known is not None and known != digest:
+            raise to_failure(_other_body(id_))
+        if held is not None:
+            return
+        if len(self._open) >= MAX_OPEN_TURNS:
+            raise to_failure(
+                TooManyRequests(f"{MAX_OPEN_TURNS} messages of this conversation wait already.")
+            )
+        if submission.on_busy == "reject" and self._open:
+            raise to_failure(Conflict("A turn is running, and `on_busy` says to refuse then."))
+
+    @workflow.signal(name=CANCEL)
+    def cancel_turn(self) -> None:
+        """Stop the running turn. A signal, so that it gets through when turns are full."""
+        if self._running is not None:
+            self._running.cancel()
+
+    @workflow.signal(name=NEWS)
+    async def news(self, news: News) -> None:
+        """Pass on what happened to a run; the first word of an older state changes nothing."""
+        async with self._one_at_a_time:
+            await self._recall()
+            await self._write(transcript.of_news(self._start.conversation, news))
+            self._state = memory.with_news(self._state, news.view)
+        self._last_word = workflow.now()
+
+    @workflow.query(name=STATUS)
+    def status(self) -> ConversationStatus:
+        """Where the conversation stands right now."""
+        return memory.status(self._state, list(self._open))
+
+    @property
+    def _full(self) -> bool:
+        suggested = workflow.info().is_continue_as_new_suggested()
+        return suggested or self._updates >= self._start.continue_after
+
+    async def _quiet_or_full(self) -> None:
+        """Return when the run is long enough, or nobody has said a word for `IDLE`."""
+        while not self._full:
+            left = self._last_word + IDLE - workflow.now()
+            if left <= timedelta() and not self._open:
+                return
+            try:
+                await workflow.wait_condition(
+                    lambda: self._full,
+                    timeout=max(left, timedelta(seconds=1)),
+                    timeout_summary="put away when idle",
+                )
+            except TimeoutError:
+                continue
+
+    async def _put_away(self) -> bool:
+        """Keep a snapshot; False where a word came in meanwhile."""
+        quiet_since = self._last_word
+        await perform(
+            activities.KEEP,
+            activities.Keep(
+                tenant=self._start.tenant,
+                conversation=self._start.conversation,
+                state=self._carried(),
+            ),
+        )
+        return workflow.all_handlers_finished() and self._last_word == quiet_since
+
+    def _carried(self) -> ConversationState:
+        return memory.bounded(self._state)
+
+    async def _recall(self) -> None:
+        """Once in a run: take up what a closed conversation left behind."""
+        if self._recalled:
+            return
+        recalled = await perform(
+            activities.RECALL,
+            activities.Recall(tenant=self._start.tenant, conversation=self._start.conversation),
+            summary="snapshot",
+        )
+        if recalled.state is not None:
+            self._state = recalled.state
+        self._recalled = True
+
+    async def _first_answer(self, submission: Submission) -> Turn | None:
+        """What this message was answered with before; None where it is new."""
+        await self._recall()
+        id_, digest = submission.message_id, submission.message.digest
+        held = memory.held(self._state, id_)
+        if held is not None and held.digest != digest:
+            raise _other_body(id_)
+        if held is not None and held.turn is not None:
+            return held.turn
+        if held is None and not self._state.older:
+            return None
+        recalled = await perform(
+            activities.RECALL,
+            activities.Recall(
+                tenant=self._start.tenant,
+                conversation=self._start.conversation,
+                message_id=id_,
+            ),
+            summary=f"message {id_}",
+        )
+        if recalled.turn is None:
+            return None
+        if recalled.turn.digest != digest:
+            raise _other_body(id_)
+        return recalled.turn.turn
+
+    async def _answer(self, submission: Submission) -> Turn:
+        """The turn of a new message, kept before it is told."""
+        asked_at = workflow.now()
+        before = self._state
+        self._running = asyncio.create_task(self._take(submission))
+        try:
+            turn = await self._running
+        except asyncio.CancelledError:
+            turn = self._ended_early(submission, "cancelled")
+        except ActivityError:
+            workflow.logger.exception("turn %s failed", submission.message_id)
+            turn = self._ended_early(submission, "failed")
+        finally:
+            self._running = None
+        held = HeldTurn(
+            message_id=submission.message_id, digest=submission.message.digest, turn=turn
+        )
+        said = transcript.of_turn(
+            self._start.conversation,
+            submission,
+            before,
+            turn,
+            transcript.Times(asked=asked_at, answered=workflow.now()),
+        )
+        await self._write(said)
+        self._state = memory.with_turn(self._state, held)
+        self._show(turn.route)
+        return turn
+
+    async def _take(self, submission: Submission) -> Turn:
+        """Understand, decide, act. State changes only when all of it is done."""
+        runner = self._runner(submission, self._state)
+        route, commands = await self._decide(submission, self._situation(submission, runner))
+        outcome = await runner.carry_out(commands)
+        if outcome.void:
+            # The flow that this was meant for has ended meanwhile: what does it mean without it?
+            runner = self._runner(submission, outcome.state)
+            route, commands = await self._decide(submission, self._situation(submission, runner))
+            outcome = await runner.carry_out(commands)
+        self._state = outcome.state
+        return self._turn(submission, route, outcome)
+
+    def _runner(self, submission: Submission, state: ConversationState) -> CommandRunner:
+        return CommandRunner(self._start.conversation, self._start.locale, submission, state)
+
+    def _turn(self, submission: Submission, route: Route, outcome: Outcome) -> Turn:
+        nothing = "（没有需要做的事）" if self._start.locale == "zh" else "(nothing to do)"
+        return Turn(
+            message_id=submission.message_id,
+            turn=self._state.turns + 1,
+            route=route,
+            replies=outcome.replies or [TextReply(text=nothing)],
+            flow=outcome.flow,
+        )
+
+    def _situation(self, submission: Submission, runner: CommandRunner) -> Situation:
+        state, caller = runner.state, submission.caller
+        return Situation(
+            now=_local(workflow.now(), caller.timezone),
+            locale=self._start.locale,
+            roles=caller.roles,
+            active=state.active,
+            offered=state.offered,
+        )
+
+    async def _decide(
+        self, submission: Submission, situation: Situation
+    ) -> tuple[Route, list[Command]]:
+        """By rules where they can tell, else by the decider."""
+        reading = await perform(
+            activities.UNDERSTAND,
+            activities.Understand(message=submission.message, situation=situation),
+        )
+        if reading.route is not None:
+            return reading.route, reading.commands
+        decided = await perform(
+            activities.DECIDE,
+            activities.Decide(
+                message=submission.message, situation=situation, caller=submission.caller
+            ),
+        )
+        return decided.route, decided.commands
+
+    def _ended_early(self, submission: Submission, status: str) -> Turn:
+        zh = self._start.locale == "zh"
+        cancelled = "好的，停下了。" if zh else "All right, stopped."
+        failed = (
+            "这一步没能完成，请稍后再试一次。"
+            if zh
+            else "That couldn't be done just now; please try again in a moment."
+        )
+        return Turn.model_validate(
+            {
+                "message_id": submission.message_id,
+                "turn": self._state.turns + 1,
+                "status": status,
+                "route": {"kind": "reply", "by": "fallback", "reason": f"the turn was {status}"},
+                "replies": [
+                    {"text": cancelled if status == "cancelled" else failed, "type": "text"}
+                ],
+                "flow": self._state.active.summary if self._state.active else None,
+            }
+        )
+
+    async def _write(self, entries: list[LogEntry]) -> None:
+        if entries:
+            await perform(
+                activities.WRITE,
+                activities.Write(tenant=self._start.tenant, entries=entries),
+            )
+
+    def _show(self, route: Route) -> None:
+        """Let the Temporal UI say where the last message went."""
+        shown = (route.kind, route.target or "", route.by)
+        if shown != self._shown:
+            workflow.upsert_search_attributes(
+                [
+                    ROUTE_KIND.value_set(shown[0]),
+                    ROUTE_TARGET.value_set(shown[1]),
+                    ROUTE_BY.value_set(shown[2]),
+                ]
+            )
+            self._shown = shown
+        workflow.set_current_details(memory.details(self._start, self._state, route))
+
+
+def _other_body(message_id: str) -> DuplicateKey:
+    return DuplicateKey(
+        f"Message id {message_id!r} was used for another message; use a new id, or send the "
+        "same message again to get its answer."
+    )
+
+
+def _local(now: datetime, timezone: str) -> datetime:
+    return now.astimezone(ZoneInfo(timezone))

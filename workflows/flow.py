@@ -1,0 +1,340 @@
+"""A running flow as a Temporal workflow: does what the machine owes, tells what it says.
+
+All decisions are `router.flow.machine`'s. This workflow only keeps three promises for it:
+errands are carried out (each an activity), timers come due (each a named durable timer),
+and whoever is concerned hears of it (the caller of `tell` at once, the conversation and the
+approvers by activities).
+"""
+
+import asyncio
+import builtins
+from collections.abc import Awaitable, Callable
+from datetime import datetime, timedelta
+from functools import partial
+
+from pydantic import JsonValue
+from temporalio import workflow
+from temporalio.common import RetryPolicy, SearchAttributeKey
+from temporalio.exceptions import ActivityError, CancelledError, is_cancelled_exception
+from temporalio.exceptions import TimeoutError as ActivityTimeoutError
+
+with workflow.unsafe.imports_passed_through():
+    from router.contracts import activities, conversation
+    from router.contracts.failures import from_failure, to_failure
+    from router.contracts.flow import (
+        DECIDE,
+        TELL,
+        VIEW,
+        WORKFLOW,
+        CallLimits,
+        Decision,
+        DecisionTaken,
+        FlowAnswer,
+        FlowStart,
+        Tell,
+    )
+    from router.domain import errors
+    from router.domain.messages import ENDED, Reply, TextReply
+    from router.flow import machine, showing
+    from router.flow.run import (
+        AnyEvent,
+        Called,
+        Cancelled,
+        Errand,
+        Failed,
+        Fired,
+        LookedUp,
+        Remind,
+        Run,
+        Timer,
+    )
+    from router.flow.view import FlowView
+    from workflows import publication
+    from workflows.activity import drained, perform
+
+PATIENCE = timedelta(seconds=3)
+"""How long a `tell` waits for errands before it answers that the run is still at work."""
+
+FLOW_STATE = SearchAttributeKey.for_keyword("FlowState")
+FLOW_STATUS = SearchAttributeKey.for_keyword("FlowStatus")
+ASSIGNEE = SearchAttributeKey.for_keyword_list("Assignee")
+
+
+@workflow.defn(name=WORKFLOW)
+class FlowWorkflow:
+    """One run of one flow. Its id is `<flow>/<tenant>/<run>`."""
+
+    @workflow.init
+    def __init__(self, start: FlowStart) -> None:
+        self._definition = start.definition
+        self._tools = start.tools
+        self._created_at = start.created_at or workflow.now()
+        self._run = start.run or Run(
+            id=workflow.info().workflow_id.rsplit("/", 1)[-1],
+            requester=start.requester,
+            conversation=start.conversation,
+            locale=start.locale,
+        )
+        self._under_way: dict[str, asyncio.Task[None]] = {}
+        self._said: list[str] = []
+        self._reminders: list[Remind] = []
+        self._shown: tuple[str, str, tuple[str, ...]] | None = None
+        self._listeners = 0
+        self._published = self._told = self._run.events
+        self._publishing = asyncio.Lock()
+
+    @workflow.run
+    async def run(self, start: FlowStart) -> DecisionTaken:
+        """Live until the flow ends; its last status and state are the result."""
+        self._reconcile()
+        while True:
+            await workflow.wait_condition(lambda: self._has_news or self._over or self._full)
+            await self._publish()
+            await self._notify()
+            if self._over:
+                await drained()
+                return DecisionTaken(status=self._run.status, state=self._run.state)
+            if self._full:
+                await drained()
+                if not self._under_way_now:
+                    workflow.continue_as_new(
+                        start.model_copy(update={"run": self._run, "created_at": self._created_at})
+                    )
+
+    @workflow.update(name=TELL)
+    async def tell(self, told: Tell) -> FlowAnswer:
+        """Take an event from the requester; answers within `PATIENCE` where the run stands.
+
+        While an errand is under way only a cancellation is taken; anything else is answered
+        with the run as it stands, still at work.
+        """
+        deadline = workflow.now() + PATIENCE
+        self._listeners += 1
+        try:
+            if not isinstance(told.event, Cancelled):
+                await self._settled(deadline)
+            if not self._run.errands or isinstance(told.event, Cancelled):
+                self._run = self._run.model_copy(update={"locale": told.locale})
+                self._take(told.event)
+                await self._settled(deadline)
+            await self._publish()
+            return self._aside() if told.aside else self._answer()
+        finally:
+            self._listeners -= 1
+
+    @workflow.update(name=DECIDE)
+    async def decide(self, decision: Decision) -> DecisionTaken:
+        """Take an approver's decision, bound to the digest of what they were shown."""
+        self._take(decision.event)
+        await self._settled(workflow.now() + PATIENCE)
+        await self._publish()
+        return DecisionTaken(status=self._run.status, state=self._run.state)
+
+    @decide.validator
+    def _may_decide(self, decision: Decision) -> None:
+        refused = machine.refusal_of(self._definition, self._run, decision.event, workflow.now())
+        if refused is not None:
+            raise to_failure(refused)
+
+    @workflow.query(name=VIEW)
+    def view(self) -> FlowView:
+        """The run as its requester sees it."""
+        return showing.view(self._definition, self._run)
+
+    @property
+    def _over(self) -> bool:
+        return self._run.status in ENDED and not self._listeners
+
+    @property
+    def _has_news(self) -> bool:
+        return self._told != self._run.events and not self._listeners and not self._run.errands
+
+    @property
+    def _full(self) -> bool:
+        return workflow.info().is_continue_as_new_suggested() and not self._run.errands
+
+    @property
+    def _under_way_now(self) -> bool:
+        return bool(self._run.errands) or self._has_news
+
+    def _take(self, event: AnyEvent) -> None:
+        """Step the machine and put what it owes under way."""
+        self._run, effects = machine.step(self._definition, self._run, event, workflow.now())
+        for effect in effects:
+            if isinstance(effect, Remind):
+                self._reminders.append(effect)
+            else:
+                self._said.append(effect.text)
+        self._reconcile()
+        self._show()
+
+    def _reconcile(self) -> None:
+        """Have exactly those errands and timers under way that the run has."""
+        wanted: dict[str, Callable[[], Awaitable[None]]] = {}
+        for id_, errand in self._run.errands.items():
+            wanted[id_] = partial(self._carry_out, errand)
+        for timer in self._run.timers.values():
+            wanted[timer.id] = partial(self._wait_for, timer)
+        for id_ in [id_ for id_ in self._under_way if id_ not in wanted]:
+            self._under_way.pop(id_).cancel()
+        for id_, start in wanted.items():
+            if id_ not in self._under_way:
+                self._under_way[id_] = asyncio.create_task(self._guarded(start))
+
+    async def _guarded(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Let work that is no longer wanted end without a word."""
+        try:
+            await work()
+        except (ActivityError, CancelledError, asyncio.CancelledError) as error:
+            if not is_cancelled_exception(error):
+                raise
+
+    async def _carry_out(self, errand: Errand) -> None:
+        """Run an errand and tell the machine what it came to."""
+        event: AnyEvent
+        try:
+            if errand.kind == "lookup":
+                event = LookedUp(errand=errand.id, value=await self._look_up(errand))
+            else:
+                event = Called(errand=errand.id, value=await self._call(errand))
+        except ActivityError as failure:
+            if is_cancelled_exception(failure):
+                raise
+            event = _failed(errand, failure)
+        self._under_way.pop(errand.id, None)
+        self._take(event)
+
+    async def _look_up(self, errand: Errand) -> JsonValue:
+        given = activities.LookUp(
+            name=errand.name,
+            arguments=errand.positional,
+            requester=self._run.requester,
+            now=workflow.now(),
+        )
+        return (await perform(activities.LOOK_UP, given, summary=errand.name)).value
+
+    async def _call(self, errand: Errand) -> JsonValue:
+        """Call a tool under its own name, as often as it may be called until it answers."""
+        limits = self._tools.get(errand.name, CallLimits(idempotent=False))
+        call = activities.ToolCall(
+            tool=errand.name,
+            arguments=errand.arguments,
+            caller=self._run.requester,
+            key=errand.key,
+            undoes=errand.undoes,
+            flow_run=workflow.info().workflow_id,
+            conversation=self._run.conversation,
+            now=workflow.now(),
+        )
+        answer: activities.Answer = await workflow.execute_activity(
+            errand.name,
+            call,
+            result_type=activities.Answer,
+            start_to_close_timeout=limits.timeout,
+            retry_policy=RetryPolicy(
+                initial_interval=timedelta(milliseconds=500),
+                maximum_interval=timedelta(minutes=1),
+                maximum_attempts=0 if limits.idempotent else 1,
+            ),
+            summary=f"{errand.kind} in {self._run.state}",
+        )
+        return answer.value
+
+    async def _wait_for(self, timer: Timer) -> None:
+        """Sleep until the timer is due; the UI shows it under its name."""
+        left = timer.due - workflow.now()
+        if left > timedelta():
+            await workflow.sleep(left, summary=f"{timer.name} in {self._run.state}")
+        self._under_way.pop(timer.id, None)
+        self._take(Fired(timer=timer.id))
+
+    async def _settled(self, deadline: datetime) -> None:
+        """Wait until no errand is under way, or the deadline has passed."""
+        left = deadline - workflow.now()
+        if not self._run.errands or left <= timedelta():
+            return
+        try:
+            await workflow.wait_condition(
+                lambda: not self._run.errands, timeout=left, timeout_summary="answer by then"
+            )
+        except builtins.TimeoutError:
+            workflow.logger.info("still at work: %s", ", ".join(self._run.errands))
+
+    def _answer(self) -> FlowAnswer:
+        """The run as it stands, with everything said and not yet told; it is told by this."""
+        view = showing.view(self._definition, self._run)
+        replies: list[Reply] = [TextReply(text=text) for text in self._said]
+        self._said = []
+        self._told = self._run.events
+        return FlowAnswer(view=view, replies=[*replies, *view.replies])
+
+    def _aside(self) -> FlowAnswer:
+        """The run as it stands; what was said stays to be told to the conversation."""
+        return FlowAnswer(view=showing.view(self._definition, self._run))
+
+    async def _publish(self) -> None:
+        """Write the run, its approvals and notices to the database, where lists read them."""
+        async with self._publishing:
+            if self._published == self._run.events:
+                return
+            events, reminders = self._run.events, self._reminders
+            self._reminders = []
+            info = workflow.info()
+            await perform(
+                activities.PUBLISH,
+                publication.of(
+                    self._definition,
+                    self._run,
+                    publication.Whereabouts(info.workflow_id, info.run_id, self._created_at),
+                    workflow.now(),
+                    reminders,
+                ),
+                summary=f"{self._run.status} in {self._run.state}",
+            )
+            self._published = events
+
+    async def _notify(self) -> None:
+        """Tell the conversation what happened without its asking."""
+        if self._told == self._run.events or self._listeners or self._run.conversation is None:
+            self._told = self._run.events
+            return
+        answer = self._answer()
+        await perform(
+            activities.NOTIFY,
+            activities.Notify(
+                tenant=self._run.requester.tenant,
+                conversation=self._run.conversation,
+                requester=self._run.requester,
+                news=conversation.News(view=answer.view, replies=answer.replies, at=workflow.now()),
+            ),
+            summary=f"{self._run.status} in {self._run.state}",
+        )
+
+    def _show(self) -> None:
+        """Let the Temporal UI say where the run stands."""
+        run = self._run
+        waiting = tuple(a.person for a in run.approval.waiting_for()) if run.approval else ()
+        shown = (run.state, run.status, waiting)
+        if shown != self._shown:
+            workflow.upsert_search_attributes(
+                [
+                    FLOW_STATE.value_set(run.state),
+                    FLOW_STATUS.value_set(run.status),
+                    ASSIGNEE.value_set(list(waiting)),
+                ]
+            )
+            self._shown = shown
+        workflow.set_current_details(publication.details(self._definition, run))
+
+
+def _failed(errand: Errand, failure: ActivityError) -> Failed:
+    """What the machine is told of an errand that failed for good.
+
+    A call that timed out without an answer may have had its effect, so it is `unknown`.
+    """
+    error = from_failure(failure)
+    if isinstance(error, errors.ArgumentsToolError):
+        return Failed(errand=errand.id, error=str(error), kind="arguments")
+    if isinstance(error, errors.UnknownOutcome) or isinstance(failure.cause, ActivityTimeoutError):
+        return Failed(errand=errand.id, error=str(error or failure.cause), kind="unknown")
+    return Failed(errand=errand.id, error=str(error or failure.cause or failure))

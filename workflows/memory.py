@@ -1,0 +1,101 @@
+"""What a conversation remembers, as pure functions over its state.
+
+The ids and digests of the last `IDS` messages are kept, and the answers of the last
+`ANSWERS`; what is older is only in the event log, and `older` says that there is such.
+"""
+
+from router.contracts.conversation import (
+    ConversationStart,
+    ConversationState,
+    ConversationStatus,
+    HeldTurn,
+    PausedFlow,
+)
+from router.domain.messages import ConfirmReply, Route
+from router.flow.view import FlowView
+
+IDS = 200
+ANSWERS = 50
+ANSWER_BYTES = 120_000
+"""Answers carried into a new run, at most: with views and ids it stays under 256 KiB."""
+NEWS_OF = 50
+
+
+def held(state: ConversationState, message_id: str) -> HeldTurn | None:
+    """The message with this id, where it is still remembered."""
+    return next((h for h in reversed(state.taken) if h.message_id == message_id), None)
+
+
+def with_turn(state: ConversationState, answered: HeldTurn) -> ConversationState:
+    """The state after one more message was answered."""
+    taken = [*state.taken, answered]
+    kept = taken[-IDS:]
+    fresh = len(kept) - ANSWERS
+    return state.model_copy(
+        update={
+            "turns": state.turns + 1,
+            "taken": [h if n >= fresh else _without_answer(h) for n, h in enumerate(kept)],
+            "older": state.older or len(taken) > IDS,
+            "usage": state.usage + (answered.turn.usage if answered.turn else type(state.usage)()),
+        }
+    )
+
+
+def _without_answer(one: HeldTurn) -> HeldTurn:
+    return one if one.turn is None else one.model_copy(update={"turn": None})
+
+
+def bounded(state: ConversationState) -> ConversationState:
+    """The state small enough to be carried: the oldest answers go first."""
+    left, taken = ANSWER_BYTES, []
+    for one in reversed(state.taken):
+        left -= len(one.model_dump_json().encode())
+        taken.append(one if left > 0 else _without_answer(one))
+    return state.model_copy(update={"taken": taken[::-1]})
+
+
+def with_news(state: ConversationState, view: FlowView) -> ConversationState:
+    """The state after news of a run: it may want to ask something, or be over."""
+    if state.news.get(view.id, -1) >= view.events:
+        return state
+    news = {**{k: v for k, v in state.news.items() if k != view.id}, view.id: view.events}
+    news = dict(list(news.items())[-NEWS_OF:])
+    paused = [p for p in state.paused if p.id != view.id]
+    active = state.active
+    if active is not None and active.id == view.id:
+        active = view if view.asking else None
+    elif view.asking and active is None:
+        active = view
+    elif view.asking:
+        paused = [*paused, view]
+    if active is None and paused:
+        *paused, active = paused
+    return state.model_copy(update={"news": news, "active": active, "paused": paused})
+
+
+def status(state: ConversationState, running: list[str]) -> ConversationStatus:
+    """Where the conversation stands, for people."""
+    asked = state.active.replies if state.active else []
+    confirmation = next((r for r in asked if isinstance(r, ConfirmReply)), None)
+    return ConversationStatus(
+        running=running,
+        turns=state.turns,
+        active_flow=state.active.summary if state.active else None,
+        paused_flows=[PausedFlow(id=p.id, name=p.flow, state=p.state) for p in state.paused],
+        pending_confirmation=confirmation.model_dump(mode="json") if confirmation else None,
+        usage=state.usage,
+    )
+
+
+def details(start: ConversationStart, state: ConversationState, route: Route) -> str:
+    """The conversation in a few lines of Markdown, for the Temporal UI."""
+    target = f" ▸ {route.target}" if route.target else ""
+    lines = [
+        f"**{start.conversation}** of {start.owner}, {state.turns} turns",
+        f"last route: {route.kind}{target} by {route.by}: {route.reason}",
+    ]
+    if state.active is not None:
+        active = state.active
+        lines.append(f"active: {active.flow} {active.id}, {active.status} in `{active.state}`")
+        lines += [f"- {name}: {value}" for name, value in active.slots.items()]
+    return "\n".join(lines)

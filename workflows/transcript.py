@@ -1,0 +1,114 @@
+"""What of a turn goes into the event log. Pure; keys make a repeated write harmless."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from pydantic import JsonValue
+
+from router.contracts.conversation import ConversationState, News, Submission
+from router.domain.messages import (
+    ChooseAction,
+    ConfirmAction,
+    FormAction,
+    Message,
+    Reply,
+    ToolResultAction,
+    Turn,
+)
+from router.domain.records import LogEntry
+
+
+@dataclass(frozen=True)
+class Times:
+    """When a message came in, and when it was answered."""
+
+    asked: datetime
+    answered: datetime
+
+
+def of_turn(
+    conversation: str, submission: Submission, before: ConversationState, turn: Turn, at: Times
+) -> list[LogEntry]:
+    """The rows of a turn: what the person said, what was answered, and the turn whole."""
+    id_ = submission.message_id
+    said: dict[str, JsonValue] = {
+        "role": "user",
+        "text": as_text(submission.message, before),
+        "message_id": id_,
+    }
+    answered: dict[str, JsonValue] = {
+        "role": "assistant",
+        "text": text_of(turn.replies),
+        "replies": [r.model_dump(mode="json", exclude_none=True) for r in turn.replies],
+        "route": turn.route.model_dump(mode="json", exclude_none=True),
+        "message_id": id_,
+    }
+    whole: dict[str, JsonValue] = {
+        "digest": submission.message.digest,
+        "turn": turn.model_dump(mode="json"),
+    }
+    return [
+        _entry(conversation, id_, "user", at.asked, said),
+        _entry(conversation, id_, "assistant", at.answered, answered),
+        _entry(conversation, id_, "turn", at.answered, whole),
+    ]
+
+
+def _entry(
+    conversation: str, message_id: str, part: str, at: datetime, data: dict[str, JsonValue]
+) -> LogEntry:
+    return LogEntry(
+        key=f"{conversation}:{message_id}:{part}",
+        kind="turn" if part == "turn" else "message",
+        at=at,
+        conversation=conversation,
+        message_id=message_id,
+        data=data,
+    )
+
+
+def of_news(conversation: str, news: News) -> list[LogEntry]:
+    """The row of what a run said without being asked; none where it said nothing."""
+    if not news.replies:
+        return []
+    return [
+        LogEntry(
+            key=f"{conversation}:{news.view.id}:{news.view.events}",
+            kind="message",
+            at=news.at,
+            conversation=conversation,
+            data={
+                "role": "assistant",
+                "text": text_of(news.replies),
+                "replies": [r.model_dump(mode="json", exclude_none=True) for r in news.replies],
+                "flow": news.view.summary.model_dump(mode="json"),
+            },
+        )
+    ]
+
+
+def text_of(replies: list[Reply]) -> str:
+    """Replies as plain text, a paragraph each."""
+    return "\n".join(reply.text for reply in replies)
+
+
+def as_text(message: Message, before: ConversationState) -> str:
+    """What a person said; of a button or form, what it stands for."""
+    match message.action:
+        case None:
+            return message.text or ""
+        case ChooseAction(value=value):
+            return _label(value, before)
+        case ConfirmAction(value=value):
+            return "✓" if value else "✗"
+        case FormAction(values=values):
+            return "\n".join(f"{name}: {value}" for name, value in values.items())
+        case ToolResultAction(tool_call_id=id_):
+            return f"[{id_}]"
+
+
+def _label(value: JsonValue, before: ConversationState) -> str:
+    shown = [*before.offered]
+    for reply in before.active.replies if before.active else []:
+        shown += getattr(reply, "options", [])
+    return next((option.label for option in shown if option.value == value), str(value))
