@@ -1,0 +1,103 @@
+"""A real PostgreSQL server for the tests: the one in `ROUTER_TEST_POSTGRES`, or one of our own."""
+
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import create_async_engine
+
+GIVEN = "ROUTER_TEST_POSTGRES"
+MISSING = (
+    "PostgreSQL isn't tested: there are no server binaries here. "
+    f"Install Debian's package postgresql, or set {GIVEN} to the URL of a server"
+)
+
+
+@contextmanager
+def postgres_server() -> Iterator[str]:
+    """The URL of a server in which databases may be made, up to the database's name."""
+    if given := os.environ.get(GIVEN):
+        yield given.rsplit("/", 1)[0]
+        return
+    binaries = _binaries()
+    if binaries is None:
+        pytest.skip(MISSING)
+    folder = Path(tempfile.mkdtemp(prefix="router-postgres-"))
+    try:
+        with _running(binaries, folder) as url:
+            yield url
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+async def make_database(server: str, name: str) -> str:
+    """Make an empty database and give its URL."""
+    address = server.replace("postgresql://", "postgresql+asyncpg://")
+    engine = create_async_engine(f"{address}/postgres", isolation_level="AUTOCOMMIT")
+    async with engine.connect() as connection:
+        await connection.execute(text(f'CREATE DATABASE "{name}"'))
+    await engine.dispose()
+    return f"{server}/{name}"
+
+
+def _binaries() -> Path | None:
+    found = shutil.which("initdb")
+    installed = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    path = Path(found) if found else next(reversed(installed), None)
+    return path.resolve().parent if path else None
+
+
+@contextmanager
+def _running(binaries: Path, folder: Path) -> Iterator[str]:
+    # The server refuses to run as root, which is who runs tests in a container.
+    user = "postgres" if os.geteuid() == 0 else pwd.getpwuid(os.geteuid()).pw_name
+    if os.geteuid() == 0:
+        shutil.chown(folder, user)
+    data, port = folder / "data", _free_port()
+    subprocess.run(
+        [binaries / "initdb", "-D", data, "-U", "router", "-A", "trust", "-E", "UTF8", "--no-sync"],
+        check=True,
+        stdout=subprocess.DEVNULL,
+        user=user,
+        cwd=folder,
+    )
+    settings = ["fsync=off", "synchronous_commit=off", "listen_addresses=127.0.0.1"]
+    settings += [f"unix_socket_directories={folder}", "max_connections=200"]
+    options = [part for setting in settings for part in ("-c", setting)]
+    server = subprocess.Popen(
+        [binaries / "postgres", "-D", data, "-p", str(port), *options],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        user=user,
+        cwd=folder,
+    )
+    try:
+        _wait_until_it_answers(binaries / "pg_isready", port)
+        yield f"postgresql://router@127.0.0.1:{port}"
+    finally:
+        server.send_signal(signal.SIGINT)  # SIGTERM would wait for every client to leave
+        server.wait(10)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _wait_until_it_answers(ready: Path, port: int) -> None:
+    deadline = time.monotonic() + 30
+    while subprocess.run([ready, "-q", "-h", "127.0.0.1", "-p", str(port)], check=False).returncode:
+        if time.monotonic() > deadline:
+            raise TimeoutError("PostgreSQL didn't answer within 30 s")
+        time.sleep(0.1)

@@ -1,0 +1,178 @@
+import asyncio
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, text
+from sqlalchemy.exc import IntegrityError
+
+from router.domain.errors import MisconfiguredError, Unavailable
+from router.store import tables
+from router.store.database import Database
+from router.store.migration import ROUTER
+
+
+async def test_the_migrations_make_exactly_the_tables_that_the_code_uses(
+    database: Database,
+) -> None:
+    def differences(connection: Connection) -> list[object]:
+        context = MigrationContext.configure(connection)
+        found = compare_metadata(context, tables.metadata)
+        return [d for d in found if "alembic_version" not in str(d)]
+
+    assert await database.read(differences) == []
+
+
+def test_the_head_that_is_written_down_is_the_newest_revision() -> None:
+    config = Config()
+    config.set_main_option("script_location", str(ROUTER.folder))
+    config.set_main_option("path_separator", "os")
+
+    assert ScriptDirectory.from_config(config).get_current_head() == ROUTER.head
+
+
+async def test_migrating_twice_and_at_once_is_harmless(database_url: str) -> None:
+    databases = [Database(database_url) for _ in range(3)]
+
+    await asyncio.gather(*(database.migrate() for database in databases))
+    await databases[0].migrate()
+
+    for database in databases:
+        await database.dispose()
+
+
+async def test_a_database_of_a_newer_version_is_refused(database: Database) -> None:
+    await database.write(
+        lambda c: c.execute(text("UPDATE alembic_version_router SET version_num = '9999'"))
+    )
+
+    with pytest.raises(MisconfiguredError, match=r"9999.*newer version"):
+        await database.migrate()
+
+
+def test_a_current_database_is_recognised_without_importing_alembic(tmp_path: Path) -> None:
+    program = (
+        "import asyncio, sys\n"
+        "from router.store.database import Database\n"
+        f"asyncio.run(Database('sqlite:///{tmp_path}/router.db').migrate())\n"
+        "print('alembic' in sys.modules)\n"
+    )
+    seen = [
+        subprocess.run(
+            [sys.executable, "-c", program], check=True, capture_output=True, text=True
+        ).stdout.strip()
+        for _ in range(2)
+    ]
+
+    assert seen == ["True", "False"]
+
+
+ADD_SNAPSHOT = text("INSERT INTO snapshots VALUES ('t', :id, '{}', CURRENT_TIMESTAMP)")
+COUNT_SNAPSHOTS = text("SELECT count(*) FROM snapshots")
+
+
+async def test_a_transaction_that_raises_leaves_nothing(database: Database) -> None:
+    def fail(connection: Connection) -> None:
+        connection.execute(ADD_SNAPSHOT, {"id": "c"})
+        raise KeyError("after the insert")
+
+    with pytest.raises(KeyError, match="after the insert"):
+        await database.write(fail)
+
+    assert await database.read(lambda c: c.execute(COUNT_SNAPSHOTS).scalar()) == 0
+
+
+async def test_what_breaks_a_constraint_is_not_taken_for_an_outage(database: Database) -> None:
+    await database.write(lambda c: c.execute(ADD_SNAPSHOT, {"id": "c"}))
+
+    with pytest.raises(IntegrityError):
+        await database.write(lambda c: c.execute(ADD_SNAPSHOT, {"id": "c"}))
+
+
+async def test_what_a_cancelled_caller_began_is_whole_or_absent(database: Database) -> None:
+    def add_two(connection: Connection) -> None:
+        connection.execute(ADD_SNAPSHOT, {"id": "a"})
+        connection.execute(ADD_SNAPSHOT, {"id": "b"})
+
+    def count_and_clear(connection: Connection) -> int:
+        count = connection.execute(COUNT_SNAPSHOTS).scalar()
+        connection.execute(text("DELETE FROM snapshots"))
+        return int(count or 0)
+
+    for delay in (0, 0.0002, 0.0005, 0.001, 0.002, 0.003):
+        task = asyncio.create_task(database.write(add_two))
+        await asyncio.sleep(delay)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        assert await database.write(count_and_clear) in {0, 2}
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "sqlite:////nowhere/at/all/router.db",
+        "postgresql://router@127.0.0.1:1/router",
+        "postgres://router:secret@127.0.0.1:1/router",
+    ],
+)
+async def test_a_database_out_of_reach_is_unavailable_and_keeps_its_password(url: str) -> None:
+    database = Database(url)
+
+    with pytest.raises(Unavailable, match="ROUTER_DATABASE_URL") as caught:
+        await database.migrate()
+
+    assert "secret" not in str(caught.value)
+    await database.dispose()
+
+
+async def test_a_database_that_does_not_exist_is_unavailable(postgres: str) -> None:
+    database = Database(f"{postgres}/nobody_made_it")
+
+    with pytest.raises(Unavailable, match="does not exist"):
+        await database.migrate()
+    await database.dispose()
+
+
+@pytest.mark.parametrize(
+    ("url", "remedy"),
+    [
+        ("mysql://localhost/router", "'mysql' isn't a database"),
+        ("router.db", "'router.db' isn't a database"),
+        ("", "isn't a database"),
+        ("sqlite://", "names no file"),
+        ("sqlite:///:memory:", "names no file"),
+    ],
+)
+def test_urls_of_nothing_this_runs_on_are_refused_with_the_remedy(url: str, remedy: str) -> None:
+    with pytest.raises(MisconfiguredError, match=remedy):
+        Database(url)
+
+
+async def test_another_process_reads_the_file_while_this_one_writes(tmp_path: Path) -> None:
+    database = Database(f"sqlite:///{tmp_path}/router.db")
+    await database.migrate()
+
+    def write_while_read(connection: Connection) -> int:
+        connection.execute(ADD_SNAPSHOT, {"id": "c"})
+        with sqlite3.connect(tmp_path / "router.db") as other:
+            return int(other.execute("SELECT count(*) FROM snapshots").fetchone()[0])
+
+    assert await database.write(write_while_read) == 0
+    await database.dispose()
+
+
+async def test_serialised_transactions_run_one_by_one(database: Database) -> None:
+    def count_and_add(connection: Connection) -> None:
+        database.serialise(connection, "one", "other")
+        number = connection.execute(COUNT_SNAPSHOTS).scalar()
+        connection.execute(ADD_SNAPSHOT, {"id": str(number)})
+
+    await asyncio.gather(*(database.write(count_and_add) for _ in range(20)))
+
+    assert await database.read(lambda c: c.execute(COUNT_SNAPSHOTS).scalar()) == 20

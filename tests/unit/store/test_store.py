@@ -1,0 +1,367 @@
+import asyncio
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from router.domain.errors import DuplicateKey, InvalidInput
+from router.domain.messages import Route, Turn
+from router.domain.records import (
+    ApprovalRecord,
+    ConversationRecord,
+    HistoryLine,
+    LogEntry,
+    LogKind,
+    RunRecord,
+)
+from router.domain.texts import Localised
+from router.store.database import Database
+from router.store.store import Store
+
+NOW = datetime(2026, 11, 18, 10, 30, 15, 123456, tzinfo=ZoneInfo("Asia/Shanghai"))
+TITLE = Localised(zh="请假申请", en="Leave request")
+
+
+@pytest.fixture
+def store(database: Database) -> Store:
+    return Store(database)
+
+
+def conversation(name: str = "c1", minute: int = 0, owner: str = "alice") -> ConversationRecord:
+    at = NOW + timedelta(minutes=minute)
+    return ConversationRecord(
+        id=name, tenant="default", owner=owner, locale="zh", created_at=at, metadata={"b": 1}
+    )
+
+
+def entry(key: str, kind: LogKind = "message", message_id: str | None = None) -> LogEntry:
+    data = {"role": "user", "text": "你好"}
+    return LogEntry(
+        key=key, kind=kind, at=NOW, conversation="c1", message_id=message_id, data={**data}
+    )
+
+
+def turn_entry(message_id: str, key: str = "", turn: int = 1) -> LogEntry:
+    said = Turn(message_id=message_id, turn=turn, route=Route(kind="reply", by="fallback"))
+    data = {"digest": "d1", "turn": said.model_dump(mode="json")}
+    return entry(key or f"turn:{message_id}", "turn", message_id).model_copy(update={"data": data})
+
+
+def run(name: str = "r1", events: int = 1, state: str = "details", **more: object) -> RunRecord:
+    record = RunRecord(
+        id=name,
+        tenant="default",
+        workflow_id=f"leave_request/default/{name}",
+        run_id="x",
+        flow="leave_request",
+        title=TITLE,
+        version=1,
+        status="running",
+        state=state,
+        slots={"z": "first", "a": "second", "days": 2.5, "items": [{"amount": "1.50"}]},
+        requester="alice",
+        conversation="c1",
+        history=[HistoryLine(at=NOW, state="details", event="began", by="alice")],
+        events=events,
+        created_at=NOW,
+        updated_at=NOW,
+    )
+    return record.model_copy(update=more)
+
+
+def approval(name: str = "a1", **more: object) -> ApprovalRecord:
+    record = ApprovalRecord(
+        id=name,
+        tenant="default",
+        run="r1",
+        workflow_id="leave_request/default/r1",
+        flow="leave_request",
+        person="bob",
+        requester="alice",
+        title=TITLE,
+        summary={"z": TITLE, "a": TITLE},
+        labels={"z": TITLE},
+        digest="d",
+        since=NOW,
+        due=NOW + timedelta(days=1),
+    )
+    return record.model_copy(update=more)
+
+
+class TestConversations:
+    async def test_a_conversation_comes_back_as_it_went_in(self, store: Store) -> None:
+        await store.conversations.create(conversation())
+
+        assert await store.conversations.find("default", "c1") == conversation()
+
+    async def test_creating_it_again_answers_what_is_kept(self, store: Store) -> None:
+        await store.conversations.create(conversation())
+
+        again = await store.conversations.create(conversation(owner="mallory"))
+
+        assert again.owner == "alice"
+
+    async def test_another_tenant_sees_nothing(self, store: Store) -> None:
+        await store.conversations.create(conversation())
+
+        assert await store.conversations.find("other", "c1") is None
+        assert await store.conversations.owned_by("other", "alice", None, 10) == ([], None)
+
+    async def test_pages_are_newest_first_and_lose_nothing_where_times_are_equal(
+        self, store: Store
+    ) -> None:
+        for name, minute in (("c1", 0), ("c2", 1), ("c3", 1), ("c4", 1), ("c5", 2)):
+            await store.conversations.create(conversation(name, minute))
+        await store.conversations.create(conversation("of-bob", 3, owner="bob"))
+        seen: list[str] = []
+        cursor = None
+        while True:
+            page, cursor = await store.conversations.owned_by("default", "alice", cursor, 2)
+            seen += [record.id for record in page]
+            if cursor is None:
+                break
+
+        assert seen == ["c5", "c4", "c3", "c2", "c1"]
+
+    async def test_a_full_last_page_has_no_cursor(self, store: Store) -> None:
+        await store.conversations.create(conversation())
+
+        assert (await store.conversations.owned_by("default", "alice", None, 1))[1] is None
+
+    @pytest.mark.parametrize("cursor", ["", "x", "WzFd", "é", "W1tdXQ", "' OR 1=1 --"])
+    async def test_a_cursor_that_is_none_is_refused(self, store: Store, cursor: str) -> None:
+        with pytest.raises(InvalidInput, match="cursor"):
+            await store.conversations.owned_by("default", "alice", cursor, 1)
+
+    async def test_the_last_snapshot_is_kept(self, store: Store) -> None:
+        assert await store.conversations.load_snapshot("default", "c1") is None
+
+        await store.conversations.save_snapshot("default", "c1", '{"turns":1}')
+        await store.conversations.save_snapshot("default", "c1", '{"turns":2}')
+
+        assert await store.conversations.load_snapshot("default", "c1") == '{"turns":2}'
+
+
+class TestLog:
+    async def test_appending_again_writes_once_and_keeps_the_order(self, store: Store) -> None:
+        await store.log.append("default", [entry("1"), entry("2")])
+        await store.log.append("default", [entry("2"), entry("3")])
+
+        entries = await store.log.transcript("default", "c1", None, 10)
+        assert [e.key for e in entries] == ["1", "2", "3"]
+        numbers = [e.sequence or 0 for e in entries]
+        assert numbers == sorted(set(numbers))
+        assert entries[0] == entry("1").model_copy(update={"sequence": entries[0].sequence})
+
+    async def test_a_transcript_is_read_on_from_a_sequence_number(self, store: Store) -> None:
+        await store.log.append("default", [entry(str(n)) for n in range(5)])
+        first = await store.log.transcript("default", "c1", None, 2)
+
+        rest = await store.log.transcript("default", "c1", first[-1].sequence, 10)
+
+        assert [e.key for e in first + rest] == ["0", "1", "2", "3", "4"]
+
+    async def test_only_messages_are_in_a_transcript(self, store: Store) -> None:
+        await store.log.append("default", [entry("1"), entry("2", "route"), turn_entry("m1")])
+
+        assert len(await store.log.transcript("default", "c1", None, 10)) == 1
+
+    async def test_a_key_is_unique_within_its_tenant_only(self, store: Store) -> None:
+        await store.log.append("default", [entry("1")])
+        await store.log.append("other", [entry("1")])
+
+        assert len(await store.log.transcript("other", "c1", None, 10)) == 1
+
+    async def test_a_turn_is_found_by_its_message_id(self, store: Store) -> None:
+        await store.log.append("default", [turn_entry("m1")])
+
+        found = await store.log.turn("default", "c1", "m1")
+
+        assert found is not None
+        assert (found.digest, found.turn.message_id) == ("d1", "m1")
+        assert await store.log.turn("default", "c1", "m2") is None
+        assert await store.log.turn("default", "c2", "m1") is None
+        assert await store.log.turn("other", "c1", "m1") is None
+
+    async def test_the_first_answer_to_a_message_id_stands(self, store: Store) -> None:
+        await store.log.append("default", [turn_entry("m1", "k1", turn=1)])
+        await store.log.append("default", [turn_entry("m1", "k2", turn=2), entry("after")])
+
+        found = await store.log.turn("default", "c1", "m1")
+
+        assert found is not None
+        assert found.turn.turn == 1
+        assert len(await store.log.transcript("default", "c1", None, 10)) == 1
+
+    async def test_nothing_to_append_is_fine(self, store: Store) -> None:
+        await store.log.append("default", [])
+
+    async def test_a_reader_who_follows_a_conversation_misses_nothing(self, store: Store) -> None:
+        """Numbers become visible in order, though many append at once."""
+        seen: list[str] = []
+
+        async def follow() -> None:
+            after = None
+            while len(seen) < 200:
+                for found in await store.log.transcript("default", "c1", after, 50):
+                    seen.append(found.key)
+                    after = found.sequence
+
+        async def append(writer: int) -> None:
+            for n in range(20):
+                await store.log.append("default", [entry(f"{writer}:{n}")])
+
+        async with asyncio.timeout(30), asyncio.TaskGroup() as group:
+            group.create_task(follow())
+            for writer in range(10):
+                group.create_task(append(writer))
+
+        assert len(set(seen)) == 200
+
+
+class TestRuns:
+    async def test_a_run_comes_back_as_it_went_in_key_order_included(self, store: Store) -> None:
+        await store.runs.publish(run(), [approval()])
+
+        found = await store.runs.find("default", "r1")
+        asked = await store.runs.find_approval("default", "a1")
+
+        assert found == run()
+        assert found is not None
+        assert list(found.slots) == ["z", "a", "days", "items"]
+        assert asked == approval()
+        assert asked is not None
+        assert list(asked.summary) == ["z", "a"]
+
+    async def test_the_newest_publication_stands(self, store: Store) -> None:
+        await store.runs.publish(run(events=5, state="new"), [approval(verdict="approve")])
+        await store.runs.publish(run(events=4, state="old"), [approval(), approval("a2")])
+
+        found = await store.runs.find("default", "r1")
+
+        assert found is not None
+        assert found.state == "new"
+        assert await store.runs.find_approval("default", "a2") is None
+        assert await store.runs.waiting_for("default", "bob", None, 10) == ([], None)
+
+    async def test_publishing_the_same_again_changes_nothing(self, store: Store) -> None:
+        for _ in range(2):
+            await store.runs.publish(run(), [approval()])
+
+        assert await store.runs.waiting_for("default", "bob", None, 10) == ([approval()], None)
+
+    async def test_an_approval_that_is_no_longer_published_waits_for_nobody(
+        self, store: Store
+    ) -> None:
+        await store.runs.publish(run("r2"), [approval("b1", run="r2")])
+        await store.runs.publish(run(events=1), [approval("a1"), approval("a2", person="carol")])
+        await store.runs.publish(run(events=2), [approval("a2", person="carol")])
+
+        waiting, _ = await store.runs.waiting_for("default", "bob", None, 10)
+
+        assert [a.id for a in waiting] == ["b1"]
+        assert await store.runs.approvers("default", "r1") == {"bob", "carol"}
+
+    async def test_only_active_and_undecided_approvals_wait(self, store: Store) -> None:
+        await store.runs.publish(
+            run(),
+            [
+                approval("a1", since=NOW),
+                approval("a2", since=NOW + timedelta(1)),
+                approval("a3", active=False),
+                approval("a4", verdict="reject"),
+            ],
+        )
+
+        first, cursor = await store.runs.waiting_for("default", "bob", None, 1)
+        second, end = await store.runs.waiting_for("default", "bob", cursor, 1)
+
+        assert [a.id for a in first + second] == ["a2", "a1"]
+        assert end is None
+
+    async def test_runs_are_listed_by_requester_status_and_flow(self, store: Store) -> None:
+        await store.runs.publish(run("r1"), [])
+        await store.runs.publish(run("r2", status="completed"), [])
+        await store.runs.publish(run("r3", requester="frank"), [])
+        await store.runs.publish(run("r4", flow="reimbursement"), [])
+
+        everything = await store.runs.listed("default", None, None, None, None, 10)
+        of_alice = await store.runs.listed("default", "alice", None, None, None, 10)
+        one = await store.runs.listed("default", "alice", "running", "leave_request", None, 10)
+
+        assert [r.id for r in everything[0]] == ["r4", "r3", "r2", "r1"]
+        assert [r.id for r in of_alice[0]] == ["r4", "r2", "r1"]
+        assert [r.id for r in one[0]] == ["r1"]
+
+    async def test_publications_at_once_leave_the_newest(self, store: Store) -> None:
+        await asyncio.gather(
+            *(store.runs.publish(run(events=n, state=str(n)), [approval()]) for n in range(20))
+        )
+
+        found = await store.runs.find("default", "r1")
+        assert found is not None
+        assert found.state == "19"
+
+
+class TestKeys:
+    async def test_a_key_is_claimed_by_one_body(self, store: Store) -> None:
+        await store.keys.claim("default", "alice", "k", "d1")
+        await store.keys.claim("default", "alice", "k", "d1")
+        await store.keys.claim("default", "bob", "k", "d2")
+        await store.keys.claim("other", "alice", "k", "d2")
+
+        with pytest.raises(DuplicateKey, match="'k'"):
+            await store.keys.claim("default", "alice", "k", "d2")
+
+
+class TestLedger:
+    async def test_a_call_is_new_then_begun_then_done(self, store: Store) -> None:
+        assert await store.ledger.begin("k", "record_leave", "d") is None
+        begun = await store.ledger.begin("k", "record_leave", "d")
+        await store.ledger.finish("k", {"record": "r", "days": 2.5})
+        done = await store.ledger.begin("k", "record_leave", "d")
+
+        assert begun is not None
+        assert begun.status == "begun"
+        assert done is not None
+        assert (done.status, done.result) == ("done", {"record": "r", "days": 2.5})
+
+    async def test_a_result_of_null_is_done_too(self, store: Store) -> None:
+        await store.ledger.begin("k", "t", "d")
+        await store.ledger.finish("k", None)
+
+        done = await store.ledger.begin("k", "t", "d")
+        assert done is not None
+        assert (done.status, done.result) == ("done", None)
+
+    async def test_what_ended_first_stands(self, store: Store) -> None:
+        await store.ledger.begin("k", "t", "d")
+        await store.ledger.fail("k", "no such leave")
+        await store.ledger.finish("k", {"late": True})
+
+        failed = await store.ledger.begin("k", "t", "d")
+        assert failed is not None
+        assert (failed.status, failed.error, failed.result) == ("failed", "no such leave", None)
+
+    @pytest.mark.parametrize(("tool", "digest"), [("other", "d"), ("t", "other")])
+    async def test_a_key_belongs_to_one_call(self, store: Store, tool: str, digest: str) -> None:
+        await store.ledger.begin("k", "t", "d")
+
+        with pytest.raises(DuplicateKey, match="'k'"):
+            await store.ledger.begin("k", tool, digest)
+
+    async def test_of_many_at_once_one_begins(self, store: Store) -> None:
+        known = await asyncio.gather(*(store.ledger.begin("k", "t", "d") for _ in range(20)))
+
+        assert known.count(None) == 1
+
+
+async def test_moments_come_back_aware_and_equal_whatever_their_zone(store: Store) -> None:
+    await store.conversations.create(conversation())
+
+    found = await store.conversations.find("default", "c1")
+
+    assert found is not None
+    assert found.created_at == NOW
+    assert found.created_at.tzinfo is not None
+    assert found.created_at.astimezone(UTC) == NOW.astimezone(UTC)
