@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Iterator
 
-from router.flow.expression_names import MACROS, Called, binders, calls, slot_reads
+from router.flow.expression_names import MACROS, Called, binders, calls, member_reads
 from router.flow.faults import Fault, nearest
 from router.flow.functions import FUNCTIONS
 from router.flow.lookups import LOOKUPS
@@ -77,7 +77,7 @@ def _unknown_variables(source: str, read: set[str], known: Collection[str]) -> I
 
 
 def _slots_as_a_whole(source: str) -> Iterator[Fault]:
-    if any(read.slot is None for read in slot_reads(source)):
+    if any(read.member is None for read in member_reads(source, "slots")):
         yield Fault(
             f"the expression {source!r} reads slots without saying which",
             'read each by its name: slots.start or slots["start"]',

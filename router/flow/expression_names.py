@@ -33,10 +33,10 @@ class Token(NamedTuple):
     text: str
 
 
-class SlotRead(NamedTuple):
-    """One place where an expression reads slots; `slot` is None where it reads them whole."""
+class MemberRead(NamedTuple):
+    """One place that reads a variable; `member` is None where it is read whole."""
 
-    slot: str | None
+    member: str | None
     guarded: bool
 
 
@@ -57,17 +57,22 @@ def tokens_of(source: str) -> list[Token]:
     return [token for token in found if token.kind != "skip"]
 
 
-def slot_reads(source: str) -> Iterator[SlotRead]:
-    """Every reading of `slots`, in order; words within string literals don't count.
+def member_reads(source: str, variable: str) -> Iterator[MemberRead]:
+    """Every reading of a variable, in order; words within string literals don't count.
 
-    >>> list(slot_reads("has(slots.end) && slots['start'] > 'slots.x'"))
-    [SlotRead(slot='end', guarded=True), SlotRead(slot='start', guarded=False)]
+    >>> list(member_reads("has(slots.end) && slots['start'] > 'slots.x'", "slots"))
+    [MemberRead(member='end', guarded=True), MemberRead(member='start', guarded=False)]
     """
     tokens = tokens_of(source)
     for place, token in enumerate(tokens):
-        if token == ("name", "slots") and _at(tokens, place - 1).text != ".":
+        if token == ("name", variable) and _at(tokens, place - 1).text != ".":
             guarded = [t.text for t in tokens[max(0, place - 2) : place]] == ["has", "("]
-            yield SlotRead(_member(tokens, place + 1), guarded)
+            yield MemberRead(_member(tokens, place + 1), guarded)
+
+
+def members_read(source: str, variable: str) -> frozenset[str]:
+    """The names `x` of everything that an expression reads as `variable.x`."""
+    return frozenset(r.member for r in member_reads(source, variable) if r.member)
 
 
 def calls(source: str) -> Iterator[Called]:

@@ -22,7 +22,7 @@ from pydantic import JsonValue
 from router.domain.errors import RouterError
 from router.domain.principals import Principal
 from router.flow import expression_faults
-from router.flow.expression_names import slot_reads
+from router.flow.expression_names import member_reads, members_read
 from router.flow.faults import Fault
 from router.flow.functions import FUNCTIONS
 from router.flow.lookups import LOOKUPS
@@ -90,12 +90,14 @@ def evaluate(
 
 def slots_read(source: str) -> frozenset[str]:
     """The slots that the expression reads: `x` for `slots.x` and `slots["x"]`."""
-    return frozenset(read.slot for read in slot_reads(source) if read.slot)
+    return members_read(source, "slots")
 
 
 def slots_guarded(source: str) -> frozenset[str]:
     """The slots that the expression asks `has(slots.x)` about."""
-    return frozenset(read.slot for read in slot_reads(source) if read.slot and read.guarded)
+    return frozenset(
+        read.member for read in member_reads(source, "slots") if read.member and read.guarded
+    )
 
 
 def problems_of(source: str, variables: Collection[str]) -> list[Fault]:
@@ -109,6 +111,15 @@ def problems_of(source: str, variables: Collection[str]) -> list[Fault]:
     except ExpressionError as error:
         return [Fault(str(error), "see https://cel.dev for the syntax")]
     return expression_faults.faults(source, program.variables(), variables)
+
+
+def compiles(source: str) -> bool:
+    """True where the expression is CEL, whatever it reads and calls."""
+    try:
+        compiled(source)
+    except ExpressionError:
+        return False
+    return True
 
 
 @lru_cache(maxsize=2048)

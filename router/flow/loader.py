@@ -1,0 +1,133 @@
+"""Flow files into definitions: read once, checked whole, refused with everything at fault.
+
+DefinitionError: flows/leave_request.yaml:12: slots.end.ask: the English text is missing;
+add en: "…"
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from router.domain.errors import DefinitionError, Problem
+from router.flow.catalog import Catalog
+from router.flow.faults import Fault
+from router.flow.model import FlowDefinition
+from router.flow.validation import Complaint, Draft, complaints_about, read_shape
+from router.flow.yaml_document import Document, Unreadable, read_document
+
+LARGEST = 128 * 1024
+"""Bytes. The definition travels as a workflow's input, which 256 KiB bound as JSON."""
+
+Tools = Mapping[str, frozenset[str]]
+"""The parameters of every tool that flows may call, by the tool's name."""
+
+
+def load_flow(path: Path, tools: Tools | None = None) -> FlowDefinition:
+    """The flow in a file.
+
+    Raises `DefinitionError` with every problem of the file, in the order of its lines. Without
+    `tools` calls aren't checked.
+    """
+    try:
+        document = read_document(_text_of(path))
+    except Unreadable as unreadable:
+        raise DefinitionError([_problem(path, unreadable.line, unreadable.fault)]) from None
+    definition, complaints = _checked(document, path.stem, tools)
+    found = [*document.faults, *((document.line(place), fault) for place, fault in complaints)]
+    if found or definition is None:
+        ordered = sorted(dict.fromkeys(found), key=lambda each: each[0])
+        raise DefinitionError([_problem(path, line, fault) for line, fault in ordered])
+    return definition
+
+
+def load_flows(folder: Path, tools: Tools | None = None) -> Catalog:
+    """All flows of a folder: its `*.yaml`, not those of the folders in it (`tests/`).
+
+    Raises `DefinitionError` with every problem of every file.
+    """
+    return load_all([folder], tools)
+
+
+def load_all(places: Sequence[Path], tools: Tools | None = None) -> Catalog:
+    """All flows of several files and folders; `DefinitionError` also where two share a name."""
+    flows: dict[Path, FlowDefinition] = {}
+    problems: list[Problem] = []
+    for path in dict.fromkeys(_files(places, problems)):
+        try:
+            flows[path] = load_flow(path, tools)
+        except DefinitionError as error:
+            problems += error.problems
+    problems += _duplicates(flows)
+    if problems:
+        raise DefinitionError(problems)
+    return Catalog(flows.values())
+
+
+def _files(places: Iterable[Path], problems: list[Problem]) -> Iterator[Path]:
+    for place in places:
+        if place.is_dir():
+            yield from sorted(place.glob("*.yaml"))
+            misnamed = sorted(place.glob("*.yml"))
+            problems += [_problem(p, 1, Fault("it isn't read", "call it .yaml")) for p in misnamed]
+        else:
+            yield place
+
+
+def _duplicates(flows: Mapping[Path, FlowDefinition]) -> Iterator[Problem]:
+    first: dict[str, Path] = {}
+    for path, flow in flows.items():
+        other = first.setdefault(flow.flow, path)
+        if other != path:
+            what = f"there is a flow {flow.flow} in {other} already"
+            yield _problem(path, 1, Fault(what, "rename one of the two"))
+
+
+def _text_of(path: Path) -> str:
+    """The file's text; raises `Unreadable` where it has none, or far too much."""
+    try:
+        if not path.is_file():
+            raise Unreadable(1, Fault(f"there is no such file{_link(path)}", "check the path"))
+        with path.open("rb") as file:
+            raw = file.read(LARGEST + 1)
+    except OSError as error:
+        raise Unreadable(1, Fault(f"it can't be read: {error.strerror}", "check it")) from None
+    if len(raw) > LARGEST:
+        raise Unreadable(1, Fault(f"it is over {LARGEST // 1024} KiB", "split the flow in two"))
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise Unreadable(line, Fault("this isn't UTF-8", "save the file as UTF-8")) from None
+
+
+def _link(path: Path) -> str:
+    return f" as {path.readlink()}, which it links to" if path.is_symlink() else ""
+
+
+def _checked(
+    document: Document, name: str, tools: Tools | None
+) -> tuple[FlowDefinition | None, list[Complaint]]:
+    data = document.data
+    if not isinstance(data, dict):
+        kind = "empty" if data is None else f"a {type(data).__name__}"
+        fault = Fault(f"a flow file is a mapping, and this is {kind}", "begin with flow: <name>")
+        return None, [Complaint((), fault)]
+    shape = read_shape(data)
+    if shape.definition is None:
+        return None, shape.complaints
+    draft = Draft(
+        definition=shape.definition,
+        name=name,
+        states=_names(data.get("states")),
+        slots=_names(data.get("slots")),
+        mended=bool(shape.complaints),
+        tools=tools,
+    )
+    return shape.definition, [*shape.complaints, *complaints_about(draft)]
+
+
+def _names(mapping: object) -> frozenset[str]:
+    return frozenset(mapping) if isinstance(mapping, dict) else frozenset()
+
+
+def _problem(path: Path, line: int, fault: Fault) -> Problem:
+    return Problem(str(path), line, fault.what, fault.remedy)

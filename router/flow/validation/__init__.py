@@ -1,0 +1,29 @@
+"""What is wrong with a flow file that is YAML: everything at once, each with its remedy.
+
+`read_shape` turns plain data into a definition, mending what it complains about so that the
+rest can still be looked at; `complaints_about` then asks every check below.
+"""
+
+from collections.abc import Iterator
+
+from router.flow.validation import exits, expressions, graph, patterns, references, slots, texts
+from router.flow.validation.draft import Complaint, Draft
+from router.flow.validation.shape import Shape, read_shape
+
+__all__ = ["Complaint", "Draft", "Shape", "complaints_about", "read_shape"]
+
+CHECKS = (
+    references.complaints,
+    slots.complaints,
+    exits.complaints,
+    graph.complaints,
+    expressions.complaints,
+    texts.complaints,
+    patterns.complaints,
+)
+
+
+def complaints_about(draft: Draft) -> Iterator[Complaint]:
+    """Everything that is wrong with a definition whose shape is right, or was mended."""
+    for check in CHECKS:
+        yield from check(draft)

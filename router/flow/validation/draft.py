@@ -1,0 +1,82 @@
+"""A flow on its way to being accepted, and what may be said against it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from router.flow.faults import Fault
+from router.flow.model import FlowDefinition, Slot, State
+from router.flow.yaml_document import Place
+
+DECISION = "decision"
+"""The result under which the machine keeps the last verdict of an approval."""
+
+
+class Complaint(NamedTuple):
+    """A fault and where in the file it is."""
+
+    place: Place
+    fault: Fault
+
+
+def complaint(place: Place, what: str, remedy: str) -> Complaint:
+    """A complaint, written in one go."""
+    return Complaint(place, Fault(what, remedy))
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A definition to be checked, with what the checks have to know about it.
+
+    `name` is the file's, without `.yaml`. `tools` maps every tool to its parameters, and is
+    None where the tools aren't known. `states` and `slots` are the names that stand in the
+    file, some of which may be missing from a mended `definition`; `mended` says whether any are.
+    """
+
+    definition: FlowDefinition
+    name: str
+    states: frozenset[str]
+    slots: frozenset[str]
+    mended: bool = False
+    tools: Mapping[str, frozenset[str]] | None = None
+
+    def each_state(self) -> Iterator[tuple[Place, State]]:
+        """Every state with its place."""
+        for name, state in self.definition.states.items():
+            yield ("states", name), state
+
+    def each_slot(self) -> Iterator[tuple[Place, Slot]]:
+        """Every slot with its place, those within lists and objects too, outermost first."""
+        for name, slot in self.definition.slots.items():
+            yield from _with_inner(("slots", name), slot)
+
+    @cached_property
+    def collected(self) -> frozenset[str]:
+        """The slots that some state asks for."""
+        states = self.definition.states.values()
+        return frozenset(name for state in states for name in state.collect or ())
+
+    @cached_property
+    def filled(self) -> frozenset[str]:
+        """The slots that count as filled: looked up, or required and asked for."""
+        return frozenset(
+            name
+            for name, slot in self.definition.slots.items()
+            if slot.lookup is not None or (slot.required and name in self.collected)
+        )
+
+    @cached_property
+    def results(self) -> frozenset[str]:
+        """The results that some state saves."""
+        states = self.definition.states.values()
+        saved = {state.save for state in states if state.save}
+        return frozenset(saved | ({DECISION} if any(s.approve for s in states) else set()))
+
+
+def _with_inner(place: Place, slot: Slot) -> Iterator[tuple[Place, Slot]]:
+    yield place, slot
+    if slot.of is not None:
+        yield from _with_inner((*place, "of"), slot.of)
+    for name, field in slot.fields.items():
+        yield from _with_inner((*place, "fields", name), field)

@@ -1,0 +1,87 @@
+"""Names that point at something: states, slots, tools, and the flow's own."""
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+
+from router.flow.faults import nearest
+from router.flow.model import State
+from router.flow.validation.draft import DECISION, Complaint, Draft, complaint
+from router.flow.yaml_document import Place
+
+NAME = re.compile(r"[a-z][a-z0-9_]{0,63}\Z")
+TAKEN = frozenset({"change", "more"})
+"""Words by which the machine asks its own questions about slots."""
+
+
+def complaints(draft: Draft) -> Iterator[Complaint]:
+    """Everything that points at nothing, or is called what it can't be called."""
+    yield from _names(draft)
+    yield from _unknown(("start",), draft.definition.start, draft.states, "state")
+    for place, state in draft.each_state():
+        yield from _slots(draft, place, state)
+        yield from _targets(draft, place, state)
+        yield from _tools(draft.tools, place, state)
+
+
+def _names(draft: Draft) -> Iterator[Complaint]:
+    definition = draft.definition
+    if definition.flow not in (draft.name, "…"):
+        yield complaint(
+            ("flow",),
+            f"the flow is called {definition.flow} and its file {draft.name}.yaml",
+            f"call the file {definition.flow}.yaml, or the flow {draft.name}",
+        )
+    if definition.version < 1:
+        yield complaint(
+            ("version",), f"there is no version {definition.version}", "versions begin with 1"
+        )
+    named: list[tuple[Place, str]] = [(("flow",), definition.flow)]
+    named += [(place, str(place[-1])) for place, _ in draft.each_state()]
+    named += [(place, str(place[-1])) for place, _ in draft.each_slot() if place[-1] != "of"]
+    named += [((*place, "save"), state.save) for place, state in draft.each_state() if state.save]
+    for place, name in named:
+        yield from _badly_named(place, name)
+
+
+def _badly_named(place: Place, name: str) -> Iterator[Complaint]:
+    if not NAME.match(name) and name != "…":
+        yield complaint(
+            place,
+            f"{name!r} can't be a name here",
+            "use small letters, digits and _, and a letter first",
+        )
+    if (name in TAKEN and "slots" in place) or (name == DECISION and place[-1] == "save"):
+        yield complaint(place, f"{name} has a meaning of its own here", "choose another name")
+
+
+def _unknown(place: Place, name: str, known: Collection[str], kind: str) -> Iterator[Complaint]:
+    if name not in known and name != "…":
+        remedy = nearest(name, known) or f"there are {', '.join(sorted(known)) or 'none'}"
+        yield complaint(place, f"there is no {kind} {name}", remedy)
+
+
+def _slots(draft: Draft, place: Place, state: State) -> Iterator[Complaint]:
+    for key, names in (("collect", state.collect or ()), ("forget", state.forget)):
+        for number, name in enumerate(names):
+            yield from _unknown((*place, key, number), name, draft.slots, "slot")
+
+
+def _targets(draft: Draft, place: Place, state: State) -> Iterator[Complaint]:
+    for exit_, branches in state.exits().items():
+        for number, branch in enumerate(branches):
+            here = (*place, exit_, number, "to")
+            yield from _unknown(here, branch.to, draft.states, "state")
+
+
+def _tools(
+    tools: Mapping[str, frozenset[str]] | None, place: Place, state: State
+) -> Iterator[Complaint]:
+    if tools is None:
+        return
+    for key, tool in (("call", state.call), ("undo", state.undo)):
+        if tool is None:
+            continue
+        yield from _unknown((*place, key), tool, tools, "tool")
+        for argument in state.arguments if tool in tools else ():
+            kind = f"parameter of {tool} called"
+            yield from _unknown((*place, "with", argument), argument, tools[tool], kind)

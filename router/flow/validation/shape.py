@@ -1,0 +1,208 @@
+"""The shape of a flow file: which keys, which types. Pydantic finds the faults, this says them.
+
+A file with a fault of shape is mended (the faulty key left out, a missing text filled in), so
+that the checks that come after can report what else is wrong with it.
+"""
+
+import copy
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from router.flow.faults import Fault, nearest
+from router.flow.model import FlowDefinition
+from router.flow.validation.draft import Complaint
+from router.flow.yaml_document import Place
+
+ROUNDS = 8
+"""Mending can uncover another fault (a state left without its kind); more rounds find nothing."""
+BOTH_LANGUAGES = {"zh": "…", "en": "…"}
+STAND_INS: dict[str, Any] = {
+    "zh": "…",
+    "en": "…",
+    "flow": "…",
+    "start": "…",
+    "title": BOTH_LANGUAGES,
+    "description": BOTH_LANGUAGES,
+    "type": "text",
+}
+
+
+@dataclass
+class Shape:
+    """What could be made of the data; no definition where it can't be mended."""
+
+    definition: FlowDefinition | None
+    complaints: list[Complaint] = field(default_factory=list)
+
+
+def read_shape(data: Mapping[str, Any]) -> Shape:
+    """The definition in plain data, with everything that is wrong with its shape."""
+    found: dict[Place, Complaint] = {}
+    mended = copy.deepcopy(dict(data))
+    for _ in range(ROUNDS):
+        try:
+            definition = FlowDefinition.model_validate(mended, by_alias=True, by_name=False)
+        except ValidationError as error:
+            faults = error.errors(include_url=False)
+            for fault in faults:
+                found.setdefault(fault["loc"], Complaint(fault["loc"], _said(fault)))
+            # Last first, so that the places of a list's earlier items stay what they are.
+            if not sum(_mend(mended, fault) for fault in reversed(faults)):
+                break
+        else:
+            return Shape(definition, list(found.values()))
+    return Shape(None, list(found.values()))
+
+
+def _mend(data: dict[str, Any], fault: ErrorDetails) -> bool:
+    """Take the fault out of `data`; False where that can't be done."""
+    *above, last = fault["loc"] or ("",)
+    owner = _at(data, above)
+    stand_in = _stand_in(fault, str(last))
+    if stand_in is not None and isinstance(owner, dict):
+        owner[last] = stand_in
+        return True
+    if fault["type"] == "missing":
+        *above, last = above or [""]
+        owner = _at(data, above)
+    if isinstance(owner, list) and isinstance(last, int) and last < len(owner):
+        del owner[last]
+        return True
+    return isinstance(owner, dict) and owner.pop(last, "absent") != "absent"
+
+
+def _stand_in(fault: ErrorDetails, key: str) -> Any:
+    """What may stand for a value that is missing or misspelt while the rest is checked."""
+    if fault["type"] == "literal_error":
+        near = get_close_matches(str(fault["input"]), _literals(fault), n=1)
+        return near[0] if near else STAND_INS.get(key)
+    return copy.deepcopy(STAND_INS.get(key)) if fault["type"] == "missing" else None
+
+
+def _at(data: Any, path: list[str | int]) -> Any:
+    for part in path:
+        if isinstance(data, dict):
+            data = data.get(part)
+        elif isinstance(data, list) and isinstance(part, int) and part < len(data):
+            data = data[part]
+        else:
+            return None
+    return data
+
+
+def _said(fault: ErrorDetails) -> Fault:
+    """Pydantic's error as a sentence for whoever writes flows."""
+    place = fault["loc"]
+    here = ".".join(map(str, place)) or "the file"
+    if fault["type"] in _SAID:
+        return _SAID[fault["type"]](here, place, fault)
+    message = fault["msg"].removeprefix("Value error, ")
+    return Fault(f"{here}: {message[0].lower()}{message[1:]}", "see the other flows for the form")
+
+
+def _unknown_key(here: str, place: Place, _: ErrorDetails) -> Fault:
+    known = list(keys_at(place[:-1]))
+    remedy = nearest(str(place[-1]), known) or f"there may be {', '.join(known)}"
+    return Fault(f"{here}: there is no such key", remedy)
+
+
+def _missing(here: str, place: Place, _: ErrorDetails) -> Fault:
+    last = place[-1]
+    if last in BOTH_LANGUAGES:
+        language = {"zh": "Chinese", "en": "English"}[str(last)]
+        return Fault(f"{here}: the {language} text is missing", f'add {last}: "…"')
+    return Fault(f"{here} is missing", f"add {last}: …")
+
+
+def _want(what: str, remedy: str) -> Callable[[str, Place, ErrorDetails], Fault]:
+    def said(here: str, _: Place, fault: ErrorDetails) -> Fault:
+        return Fault(f"{here} should be {what}, and is {_brief(fault['input'])}", remedy)
+
+    return said
+
+
+def _mapping(here: str, place: Place, fault: ErrorDetails) -> Fault:
+    known = list(keys_at(place))
+    if known == list(BOTH_LANGUAGES):
+        said = _want("a text in both languages", 'write {zh: "…", en: "…"}')
+    else:
+        said = _want("a mapping", f"write {{{', '.join(known[:3])}, …}}")
+    return said(here, place, fault)
+
+
+def _literal(here: str, _: Place, fault: ErrorDetails) -> Fault:
+    known = _literals(fault)
+    remedy = nearest(str(fault["input"]), known) or f"it may be {', '.join(known)}"
+    return Fault(f"{here}: there is no {_brief(fault['input'])}", remedy)
+
+
+def _literals(fault: ErrorDetails) -> list[str]:
+    """The values that pydantic would have taken, out of its own enumeration of them."""
+    expected = str(fault.get("ctx", {}).get("expected", ""))
+    return [word.strip("' ") for word in expected.replace(" or ", ", ").split(", ")]
+
+
+def _brief(value: Any) -> str:
+    written = repr(value)
+    return written if len(written) <= 40 else f"{written[:39]}…"  # noqa: PLR2004
+
+
+_SAID: dict[str, Callable[[str, Place, ErrorDetails], Fault]] = {
+    "extra_forbidden": _unknown_key,
+    "missing": _missing,
+    "literal_error": _literal,
+    "model_type": _mapping,
+    "model_attributes_type": _mapping,
+    "dict_type": _want("a mapping", "write {name: …}"),
+    "string_type": _want("text", "put it in quotes"),
+    "tuple_type": _want("a list", "write [a, b], or one line with - for each"),
+    "frozen_set_type": _want("a list", "write [a, b], or one line with - for each"),
+    "int_parsing": _want("a whole number", "write it in digits, without quotes"),
+    "int_type": _want("a whole number", "write it in digits, without quotes"),
+    "int_from_float": _want("a whole number", "write it in digits, without a point"),
+    "bool_parsing": _want("true or false", "write true or false"),
+    "bool_type": _want("true or false", "write true or false"),
+    "time_delta_parsing": _want("a duration", "write PT24H for hours or P14D for days"),
+    "time_delta_type": _want("a duration", "write PT24H for hours or P14D for days"),
+}
+
+
+def keys_at(place: Place) -> Iterator[str]:
+    """The keys that a flow file may have at a place.
+
+    >>> list(keys_at(("slots", "end", "check", 0)))
+    ['that', 'say']
+    """
+    model: type[BaseModel] | None = FlowDefinition
+    within_container = False
+    for part in place:
+        if within_container:
+            within_container = False
+        elif model is not None:
+            model, within_container = _field_at(model, str(part))
+    if model is not None and not within_container:
+        yield from (f.alias or name for name, f in model.model_fields.items())
+
+
+def _field_at(model: type[BaseModel], key: str) -> tuple[type[BaseModel] | None, bool]:
+    """The model that a field holds, and whether it holds several of them."""
+    for name, info in model.model_fields.items():
+        if key == (info.alias or name):
+            return next(_models_in(info.annotation), None), _is_container(info.annotation)
+    return None, False
+
+
+def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for inner in get_args(annotation):
+        yield from _models_in(inner)
+
+
+def _is_container(annotation: Any) -> bool:
+    return get_origin(annotation) in (dict, tuple)

@@ -1,0 +1,117 @@
+"""Slots that can't work: parts that don't fit their type, and gaps nobody would ever fill."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from router.flow import expressions
+from router.flow.model import Slot
+from router.flow.validation.draft import Complaint, Draft, complaint
+from router.flow.validation.graph import cycle_through
+from router.flow.yaml_document import Place
+
+PARTS = {"choice": "choices", "list": "of", "object": "fields"}
+"""What slots of a type are made of; no other type has it."""
+RANGES = {"start": "date", "end": "date", "start_half": "choice", "end_half": "choice"}
+
+
+def complaints(draft: Draft) -> Iterator[Complaint]:
+    """Everything wrong with slots in themselves, and with how they come to be filled."""
+    for place, slot in draft.each_slot():
+        yield from _parts(place, slot)
+        yield from _limits(place, slot)
+        yield from _synonyms(place, slot)
+    for name, slot in draft.definition.slots.items():
+        yield from _never_filled(draft, name, slot)
+    yield from _lookup_cycle(draft)
+
+
+def _parts(place: Place, slot: Slot) -> Iterator[Complaint]:
+    for kind, part in PARTS.items():
+        if slot.type == kind and not getattr(slot, part):
+            yield complaint(place, f"a slot of type {kind} needs {part}", f"add {part}: …")
+        elif slot.type != kind and getattr(slot, part):
+            yield complaint(
+                (*place, part),
+                f"a slot of type {slot.type} has no {part}",
+                f"make it type: {kind}, or leave {part} out",
+            )
+    wanted = RANGES.get(slot.part_of_range or "", slot.type)
+    if wanted != slot.type:
+        yield complaint(
+            (*place, "range"),
+            f"the {slot.part_of_range} of a range is a {wanted}, and this slot a {slot.type}",
+            f"make it type: {wanted}, or leave range out",
+        )
+    if slot.of is not None and slot.of.type == "list":
+        yield complaint((*place, "of"), "a list of lists can't be asked for", "use an object")
+    if slot.of is not None and slot.of.check:
+        yield complaint(
+            (*place, "of", "check"), "an item as a whole isn't checked", "check a field of it"
+        )
+
+
+def _limits(place: Place, slot: Slot) -> Iterator[Complaint]:
+    if not 0 <= slot.min <= slot.max or slot.max < 1:
+        yield complaint(
+            (*place, "min"),
+            f"from {slot.min} to {slot.max} items is no number of items",
+            "min must not be more than max, and max at least 1",
+        )
+    if slot.max_length < 1:
+        yield complaint((*place, "max_length"), "no text is that short", "at least 1")
+    if len(place) > len(("slots", "name")) and slot.lookup is not None:
+        yield complaint(
+            (*place, "lookup"), "a part of a slot isn't looked up", "look up a slot of its own"
+        )
+
+
+def _synonyms(place: Place, slot: Slot) -> Iterator[Complaint]:
+    words: Counter[str] = Counter()
+    for choice in slot.choices.values():
+        own = {choice.label.zh, choice.label.en, *choice.synonyms} - {"…"}
+        words.update({word.casefold() for word in own})
+    for value, choice in slot.choices.items():
+        for word in choice.synonyms:
+            if words[word.casefold()] > 1:
+                yield complaint(
+                    (*place, "choices", value, "synonyms"),
+                    f"{word!r} means more than one of the choices",
+                    "keep it where it certainly belongs, or nowhere",
+                )
+
+
+def _never_filled(draft: Draft, name: str, slot: Slot) -> Iterator[Complaint]:
+    place = ("slots", name)
+    if slot.required and slot.lookup is None and name not in draft.collected:
+        yield complaint(
+            place,
+            f"{name} is required, and nothing ever asks for it",
+            "add it to a collect, give it a lookup, or say required: false",
+        )
+    if slot.lookup is None or (slot.ask is not None and name in draft.collected):
+        return
+    sources = expressions.slots_read(slot.lookup) - expressions.slots_guarded(slot.lookup)
+    for source in sorted((sources & draft.slots) - draft.filled):
+        yield complaint(
+            (*place, "lookup"),
+            f"{name} can't be looked up while {source} is empty, and nothing certainly fills it",
+            f"write has(slots.{source}) ? slots.{source} : …, or have {source} collected",
+        )
+
+
+def _lookup_cycle(draft: Draft) -> Iterator[Complaint]:
+    lookups = {n: s.lookup for n, s in draft.definition.slots.items() if s.lookup is not None}
+    steps = {
+        name: (expressions.slots_read(source) - expressions.slots_guarded(source)) & set(lookups)
+        for name, source in lookups.items()
+    }
+    reported: set[frozenset[str]] = set()
+    for name in lookups:
+        cycle = cycle_through(name, steps)
+        if cycle and frozenset(cycle) not in reported:
+            reported.add(frozenset(cycle))
+            yield complaint(
+                ("slots", name, "lookup"),
+                f"lookups wait for each other: {' ▸ '.join([*cycle, name])}",
+                "look one of them up from something that is asked for",
+            )
