@@ -29,7 +29,8 @@ def approve(walk: Walk) -> bool:
     run = walk.run
     if run.approval is None:
         open_approval(walk)
-        return run.approval is None
+    if run.approval is None:
+        return True
     run.status = "waiting_approval"
     return False
 
@@ -185,8 +186,19 @@ def _conclude(walk: Walk, approval: Approval, decided: Decided) -> None:
         "comment": decided.comment or "",
     }
     run.timers = {}
+    if decided.verdict == "return":
+        walk.say(_returned(decided.comment))
     exits = {"approve": "approved", "reject": "rejected", "return": "returned"}
     walk.leave(exits[decided.verdict], decided.by)
+
+
+def _returned(comment: str | None) -> Localised:
+    return Localised(
+        zh=f"审批人退回了申请：{comment}" if comment else "审批人退回了申请，请修改后再提交。",
+        en=f"The approver sent it back: {comment}"
+        if comment
+        else "The approver sent it back for changes.",
+    )
 
 
 def remind(walk: Walk, reason: str, by: str | None = None) -> None:

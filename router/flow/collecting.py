@@ -5,7 +5,7 @@ fails a check is refused with the reason and what it was asked for stays as it w
 that changes takes with it what was looked up from it.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from pydantic import JsonValue
 
@@ -66,26 +66,37 @@ def take_offered(walk: Walk) -> None:
     and then this is done again from the start when its answer is there.
     """
     run = walk.run
-    change = run.offered.get(CHANGE)
     offered, refused = fit_offered(walk)
-    before = dict(run.slots)
-    after = {**before, **offered}
-    changed = {name for name in offered if before.get(name) != offered[name]}
-    for name, say in failing(walk, after, changed):
+    after = without_stale(walk, {**run.slots, **offered}, _differing(walk, offered), offered)
+    for name, say in failing(walk, after, _differing(walk, offered)):
         refused.append(say)
         after.pop(name, None)
-        if name in offered and name in before:
-            after[name] = before[name]
-    run.offered = {}
+        if name in offered and name in run.slots:
+            after[name] = run.slots[name]
     close_lists(walk, after)
-    run.slots = after
-    forget_stale(walk, {n for n in {*before, *after} if before.get(n) != after.get(n)}, offered)
+    change = run.offered.pop(CHANGE, None)
+    run.offered = {}
+    put(walk, after, offered)
     if isinstance(change, str) and change in walk.definition.slots:
         forget(walk, [change])
     run.changing = run.changing and not offered and change is None
     for say in refused:
         walk.say(say)
     run.misses = run.misses + 1 if refused else 0
+
+
+def _differing(walk: Walk, slots: SlotValues) -> set[str]:
+    """The names of those that aren't what the run has."""
+    return {name for name, value in slots.items() if walk.run.slots.get(name) != value}
+
+
+def put(walk: Walk, slots: SlotValues, given: Collection[str] = ()) -> None:
+    """Have these slots, less what was looked up from others that are now different."""
+    run = walk.run
+    changed = _differing(walk, slots) | {name for name in run.slots if name not in slots}
+    run.slots = without_stale(walk, slots, changed, given)
+    run.derived = [name for name in run.derived if name in run.slots and name not in given]
+    run.closed = [name for name in run.closed if name in run.slots]
 
 
 def fit_offered(walk: Walk) -> tuple[SlotValues, list[Localised]]:
@@ -195,7 +206,7 @@ def look_up_one(walk: Walk) -> bool:
     for name, slot in walk.definition.slots.items():
         if slot.lookup is None or run.slots.get(name) is not None or name in run.derived:
             continue
-        if not _ready(walk, slot.lookup):
+        if not _ready(run.slots, slot):
             continue
         try:
             value = walk.evaluate(slot.lookup)
@@ -210,45 +221,47 @@ def look_up_one(walk: Walk) -> bool:
     return False
 
 
-def _ready(walk: Walk, lookup: str) -> bool:
-    sources = expressions.slots_read(lookup) - expressions.slots_guarded(lookup)
-    return all(walk.run.slots.get(source) is not None for source in sources)
-
-
-def forget_stale(walk: Walk, changed: set[str], given: Iterable[str]) -> None:
-    """Drop what was looked up from slots that changed, unless it was given in the same breath.
+def without_stale(
+    walk: Walk, slots: SlotValues, changed: set[str], given: Collection[str]
+) -> SlotValues:
+    """The slots less those that were looked up from what changed, unless given with it.
 
     A slot that was given although a lookup could have told it overrules that lookup, so
     what only the lookup needed (how long, where the last day was then named) goes too.
     """
-    run, slots = walk.run, walk.definition.slots
-    given = set(given)
-    run.derived = [name for name in run.derived if name not in given]
-    for name in given & changed:
-        lookup = slots[name].lookup
-        sources = expressions.slots_read(lookup) - given if lookup else frozenset()
-        for source in sources:
-            if slots[source].ask is None and slots[source].lookup is None:
-                run.slots.pop(source, None)
-    stale = [
+    kept, definitions = dict(slots), walk.definition.slots
+    for name in changed.intersection(given):
+        for source in _sources(definitions[name]) - set(given):
+            if definitions[source].ask is None and definitions[source].lookup is None:
+                kept.pop(source, None)
+    stale = {
         name
-        for name, slot in slots.items()
-        if slot.lookup and name not in given and expressions.slots_read(slot.lookup) & changed
-        if name in run.derived or _ready(walk, slot.lookup)
-    ]
-    forget(walk, [name for name in stale if name in run.slots])
+        for name, slot in definitions.items()
+        if name in kept and name not in given and _sources(slot) & changed
+        if name in walk.run.derived or _ready(kept, slot)
+    }
+    if not stale:
+        return kept
+    return without_stale(walk, {n: v for n, v in kept.items() if n not in stale}, stale, given)
+
+
+def _sources(slot: Slot) -> frozenset[str]:
+    """The slots that the slot's lookup reads."""
+    return expressions.slots_read(slot.lookup) if slot.lookup else frozenset()
+
+
+def _ready(slots: SlotValues, slot: Slot) -> bool:
+    """True where everything that the slot's lookup can't do without is known."""
+    if slot.lookup is None:
+        return False
+    needed = _sources(slot) - expressions.slots_guarded(slot.lookup)
+    return all(slots.get(source) is not None for source in needed)
 
 
 def forget(walk: Walk, names: Iterable[str]) -> None:
     """Empty these slots, and what was looked up from them."""
-    run = walk.run
-    gone = [name for name in names if name in run.slots or name in run.derived]
-    for name in gone:
-        run.slots.pop(name, None)
-    run.derived = [name for name in run.derived if name not in gone]
-    run.closed = [name for name in run.closed if name not in gone]
-    if gone:
-        forget_stale(walk, set(gone), ())
+    gone = set(names)
+    put(walk, {name: v for name, v in walk.run.slots.items() if name not in gone})
 
 
 def blame(walk: Walk, slot: str, error: str) -> None:

@@ -1,0 +1,206 @@
+"""Flows for the machine's tests, and a driver that answers the machine's errands."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from pydantic import JsonValue
+
+from router.domain.principals import Principal
+from router.flow.machine import step
+from router.flow.model import FlowDefinition
+from router.flow.run import AnyEvent, Began, Called, Effect, Failed, LookedUp, Run, Say
+
+ALICE = Principal(id="alice", name="Alice", manager="bob", locale="en")
+NOW = datetime(2026, 11, 18, 2, 0, tzinfo=UTC)
+
+
+def text(words: str) -> dict[str, str]:
+    return {"zh": words, "en": words}
+
+
+LEAVE: dict[str, Any] = {
+    "flow": "leave",
+    "title": text("Leave"),
+    "description": text("Ask for leave"),
+    "start": "details",
+    "slots": {
+        "kind": {
+            "type": "choice",
+            "label": text("Kind"),
+            "ask": text("What kind?"),
+            "choices": {
+                "annual": {"label": text("annual leave")},
+                "sick": {"label": text("sick leave")},
+            },
+        },
+        "start": {"type": "date", "label": text("From"), "ask": text("From when?")},
+        "end": {
+            "type": "date",
+            "label": text("To"),
+            "ask": text("Until when?"),
+            "check": [{"that": "slots.end >= slots.start", "say": text("The end is too early.")}],
+            "lookup": "last_workday(slots.start, slots.duration)",
+        },
+        "duration": {"type": "duration", "required": False},
+        "days": {
+            "type": "number",
+            "label": text("Days"),
+            "lookup": "workdays(slots.start, slots.end, '', '')",
+        },
+        "reason": {"type": "text", "label": text("Reason"), "ask": text("Why?")},
+    },
+    "states": {
+        "details": {"collect": ["kind", "start", "end", "reason"], "next": "balance"},
+        "balance": {
+            "call": "get_balance",
+            "with": {"kind": "slots.kind"},
+            "save": "balance",
+            "next": [
+                {"if": "results.balance.days >= slots.days", "to": "review"},
+                {"to": "too_few"},
+            ],
+        },
+        "too_few": {
+            "say": text("Only {{ results.balance.days }} left."),
+            "forget": ["start", "end", "duration"],
+            "next": "details",
+        },
+        "review": {"confirm": text("File it?"), "confirmed": "reserve", "declined": "details"},
+        "reserve": {
+            "call": "reserve",
+            "with": {"days": "slots.days"},
+            "undo": "release",
+            "next": "manager",
+        },
+        "manager": {
+            "approve": {
+                "by": "manager(requester)",
+                "title": text("Leave of {{ requester.name }}"),
+                "otherwise": "role('hr')",
+                "remind_every": "PT24H",
+                "escalate_after": "PT72H",
+                "escalate_to": "manager(approver)",
+                "expire_after": "P14D",
+            },
+            "approved": [{"if": "slots.days > 3.0", "to": "director"}, {"to": "record"}],
+            "rejected": "tell_no",
+            "returned": "details",
+            "expired": "tell_late",
+        },
+        "director": {
+            "approve": {"by": "manager(manager(requester))", "title": text("Long leave")},
+            "approved": "record",
+            "rejected": "tell_no",
+        },
+        "record": {
+            "call": "record",
+            "with": {"start": "slots.start", "end": "slots.end"},
+            "next": "tell_yes",
+            "on_error": "tell_failed",
+        },
+        "tell_yes": {"say": text("Recorded."), "end": "completed"},
+        "tell_no": {"say": text("Rejected."), "end": "rejected"},
+        "tell_late": {"say": text("Too late."), "end": "expired"},
+        "tell_failed": {"say": text("Failed: {{ results.error.message }}"), "end": "failed"},
+    },
+}
+
+CLAIM: dict[str, Any] = {
+    "flow": "claim",
+    "title": text("Claim"),
+    "description": text("Claim expenses"),
+    "start": "details",
+    "slots": {
+        "items": {
+            "type": "list",
+            "label": text("Items"),
+            "more": text("Another?"),
+            "of": {
+                "type": "object",
+                "fields": {
+                    "amount": {"type": "money", "ask": text("How much?"), "label": text("amount")},
+                    "invoice": {
+                        "type": "text",
+                        "ask": text("Invoice?"),
+                        "label": text("invoice"),
+                        "check": [
+                            {"that": "!claimed(item.invoice)", "say": text("Claimed before.")}
+                        ],
+                    },
+                },
+            },
+        },
+        "reason": {"type": "text", "label": text("Reason"), "ask": text("Why?")},
+    },
+    "states": {
+        "details": {"collect": ["items", "reason"], "next": "done"},
+        "done": {"end": "completed"},
+    },
+}
+
+MANAGERS = {"alice": "bob", "bob": "carol", "carol": None}
+
+
+def flow(source: dict[str, Any], **changes: Any) -> FlowDefinition:
+    return FlowDefinition.model_validate({**source, **changes})
+
+
+class World:
+    """Answers lookups and calls at once, as the tests want them answered."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, dict[str, JsonValue], str]] = []
+        self.balance = 10.0
+        self.failing: dict[str, str] = {}
+        self.claimed: set[str] = set()
+        self.lookups: dict[str, Callable[..., JsonValue]] = {
+            "manager": lambda p: MANAGERS.get(p["id"] if isinstance(p, dict) else p),
+            "role": lambda _: ["dave"],
+            "workdays": lambda start, end, *_: float(int(end[-2:]) - int(start[-2:]) + 1),
+            "last_workday": lambda start, d: f"{start[:-2]}{int(start[-2:]) + d['days'] - 1:02d}",
+            "claimed": lambda invoice: invoice in self.claimed,
+        }
+
+    def answer(self, run: Run) -> AnyEvent:
+        errand = next(iter(run.errands.values()))
+        if errand.name in self.failing:
+            return Failed(errand=errand.id, error=self.failing[errand.name])
+        if errand.kind == "lookup":
+            value = self.lookups[errand.name](*errand.positional)
+            return LookedUp(errand=errand.id, value=value)
+        self.calls.append((errand.name, errand.arguments, errand.key))
+        results: dict[str, JsonValue] = {"get_balance": {"days": self.balance}}
+        return Called(errand=errand.id, value=results.get(errand.name, {"id": "r1"}))
+
+
+class Driver:
+    """Feeds events to the machine, answers errands, and remembers what was said."""
+
+    def __init__(self, definition: FlowDefinition, requester: Principal = ALICE) -> None:
+        self.definition = definition
+        self.world = World()
+        self.now = NOW
+        self.run = Run(id="r1", requester=requester, locale="en")
+        self.effects: list[Effect] = []
+
+    def begin(self, **slots: Any) -> "Driver":
+        return self.take(Began(by=self.run.requester.id, slots=slots))
+
+    def take(self, event: AnyEvent, *, answer: bool = True) -> "Driver":
+        self.run, effects = step(self.definition, self.run, event, self.now)
+        self.effects += effects
+        while answer and self.run.errands:
+            self.run, effects = step(
+                self.definition, self.run, self.world.answer(self.run), self.now
+            )
+            self.effects += effects
+        return self
+
+    def after(self, time: timedelta) -> "Driver":
+        self.now += time
+        return self
+
+    @property
+    def said(self) -> list[str]:
+        return [effect.text for effect in self.effects if isinstance(effect, Say)]
