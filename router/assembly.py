@@ -1,0 +1,86 @@
+"""What API, worker and command line are made of, put together once from the settings."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+import flows
+from activities.calendar import Calendar
+from activities.people import People
+from activities.tools.people import human_resources
+from router.directory.file import FileDirectory
+from router.flow.catalog import Catalog
+from router.flow.loader import load_flows
+from router.settings import Settings
+from router.store.database import Database
+from router.store.store import Store
+from router.tool.dependencies import Dependencies
+from router.tool.registry import Registry
+from router.understanding.reader import Reader
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The rooms, furnished: what can be known without a Temporal server."""
+
+    settings: Settings
+    directory: FileDirectory
+    registry: Registry
+    catalog: Catalog
+    reader: Reader
+    store: Store
+    calendar: Calendar
+    people: People
+    dependencies: Dependencies
+
+
+def load_catalog(settings: Settings, registry: Registry) -> Catalog:
+    """The flows of the settings' folder, checked against the tools there are.
+
+    Raises:
+        DefinitionError: with every problem of every file.
+    """
+    folder = settings.flows or Path(next(iter(flows.__path__)))
+    return load_flows(folder, registry.parameters())
+
+
+def load_registry() -> Registry:
+    """Every tool of `activities/tools`."""
+    registry = Registry()
+    registry.discover(import_module("activities.tools"))
+    return registry
+
+
+@asynccontextmanager
+async def assembled(settings: Settings) -> AsyncIterator[Parts]:
+    """The parts, with the database migrated; it is let go of on leaving.
+
+    Raises:
+        DefinitionError: a flow or directory file can't be used.
+        Unavailable: the database can't be reached.
+    """
+    registry = load_registry()
+    catalog = load_catalog(settings, registry)
+    directory = FileDirectory.load(settings.directory)
+    database = Database(settings.database_url)
+    try:
+        await database.migrate()
+        people = People(database)
+        await people.migrate()
+        dependencies = Dependencies()
+        dependencies.provide(human_resources, people)
+        yield Parts(
+            settings=settings,
+            directory=directory,
+            registry=registry,
+            catalog=catalog,
+            reader=Reader(catalog),
+            store=Store(database),
+            calendar=Calendar(),
+            people=people,
+            dependencies=dependencies,
+        )
+    finally:
+        await database.dispose()
