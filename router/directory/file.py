@@ -1,0 +1,191 @@
+"""People from a YAML file.
+
+The file is read once, checked whole, and held in memory: a directory that could fail in the
+middle of an approval would be worse than one that refuses to start.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Any, Self
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+from router.domain.errors import DefinitionError, MisconfiguredError, Problem
+from router.domain.principals import DEFAULT_TENANT, EVERYONE, FLOW_ROLE, Principal
+from router.domain.texts import Locale
+
+SAMPLE = Path(str(resources.files("router.directory") / "sample.yaml"))
+
+UserId = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$")]
+Role = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,63}$")]
+
+
+def _timezone(value: str) -> str:
+    try:
+        return ZoneInfo(value).key
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise ValueError("write an IANA time zone, such as Asia/Shanghai") from error
+
+
+class _Entry(BaseModel):
+    """A person as the file has them. Closed, so that a misspelt key is noticed."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    id: UserId
+    name: Annotated[str, Field(min_length=1, max_length=100)]
+    tenant: UserId = DEFAULT_TENANT
+    locale: Locale = "zh"
+    roles: list[Role] = []
+    manager: UserId | None = None
+    department: str | None = None
+    delegate: UserId | None = None
+    timezone: Annotated[str, AfterValidator(_timezone)] = "Asia/Shanghai"
+
+    @property
+    def principal(self) -> Principal:
+        """The person, holding the role that everybody holds."""
+        fields = self.model_dump(exclude={"roles"})
+        return Principal(**fields, roles=frozenset({EVERYONE, *self.roles}))
+
+
+class FileDirectory:
+    """A `router.domain.principals.Directory` over the people of one file."""
+
+    def __init__(self, people: Iterable[Principal]) -> None:
+        self._people = {(person.tenant, person.id): person for person in people}
+
+    @classmethod
+    def load(cls, path: Path | None = None) -> Self:
+        """The directory in the file at `path`, or the sample.
+
+        Raises:
+            MisconfiguredError: the file can't be read.
+            DefinitionError: it can, and these are all its problems.
+        """
+        file = path or SAMPLE
+        entries, problems = _entries(_document(file), str(file))
+        problems += _broken_links(entries, str(file))
+        if problems:
+            raise DefinitionError(sorted(problems, key=lambda problem: problem.line))
+        return cls(entry.principal for _, entry in entries)
+
+    async def find(self, tenant: str, user: str) -> Principal | None:
+        """The person with this id, or None."""
+        return self._people.get((tenant, user))
+
+    async def holding(self, tenant: str, role: str) -> list[Principal]:
+        """Everyone with this role, ordered by id."""
+        return [person for person in self.everyone(tenant) if role in person.roles]
+
+    def everyone(self, tenant: str = DEFAULT_TENANT) -> list[Principal]:
+        """All people of a tenant, ordered by id."""
+        mine = (person for person in self._people.values() if person.tenant == tenant)
+        return sorted(mine, key=lambda person: person.id)
+
+
+def _document(file: Path) -> Any:
+    try:
+        text = file.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise MisconfiguredError(
+            f"ROUTER_DIRECTORY={file} can't be read ({error}): name a readable YAML file"
+        ) from error
+    try:
+        return YAML(typ="rt").load(text)
+    except YAMLError as error:
+        raise DefinitionError([_unreadable(error, str(file))]) from error
+
+
+def _unreadable(error: YAMLError, file: str) -> Problem:
+    if isinstance(error, MarkedYAMLError):
+        mark = error.problem_mark or error.context_mark
+        line = mark.line + 1 if mark else 1
+        return Problem(file, line, error.problem or "it is no YAML", "write YAML 1.2")
+    return Problem(file, 1, f"it is no YAML: {error}", "write YAML 1.2")
+
+
+_Entries = list[tuple[int, _Entry]]
+
+
+def _entries(document: Any, file: str) -> tuple[_Entries, list[Problem]]:
+    """The people that can be read, each with its line, and what is wrong with the others."""
+    users = document.get("users") if isinstance(document, CommentedMap) else None
+    if not isinstance(users, CommentedSeq) or not users:
+        return [], [Problem(file, 1, "it lists nobody", "write `users:` and a list of people")]
+    good: _Entries = []
+    problems: list[Problem] = []
+    for index, raw in enumerate(users):
+        line = users.lc.item(index)[0] + 1
+        try:
+            good.append((line, _Entry.model_validate(raw)))
+        except ValidationError as error:
+            problems += _field_problems(error, raw, line, file)
+    return good, problems
+
+
+def _field_problems(error: ValidationError, raw: Any, line: int, file: str) -> Iterator[Problem]:
+    for fault in error.errors():
+        name = ".".join(map(str, fault["loc"])) or "user"
+        given = f"={fault['input']!r}" if fault["type"] not in {"missing", "model_type"} else ""
+        where = _line_of(raw, fault["loc"], line)
+        yield Problem(file, where, f"{name}{given} can't be used", _remedy(fault["msg"]))
+
+
+def _line_of(raw: Any, loc: tuple[int | str, ...], otherwise: int) -> int:
+    if isinstance(raw, CommentedMap) and loc and loc[0] in raw:
+        return int(raw.lc.key(loc[0])[0]) + 1
+    return otherwise
+
+
+def _remedy(message: str) -> str:
+    return message.removeprefix("Value error, ")
+
+
+def _broken_links(entries: _Entries, file: str) -> list[Problem]:
+    """What only shows when all people are known: doubles, strangers, circles, reserved roles."""
+    known = {(entry.tenant, entry.id) for _, entry in entries}
+    lines: dict[tuple[str, str], list[int]] = defaultdict(list)
+    problems: list[Problem] = []
+    for line, entry in entries:
+        problems += (Problem(file, line, *fault) for fault in _faults(entry, known))
+        lines[entry.tenant, entry.id].append(line)
+    for (_, user), found in lines.items():
+        problems += (
+            Problem(file, line, f"id={user} is there twice", f"it is on line {found[0]} already")
+            for line in found[1:]
+        )
+    return problems + _circles(entries, file)
+
+
+def _faults(entry: _Entry, known: set[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """What is wrong with one person, each with its remedy."""
+    for relation in ("manager", "delegate"):
+        other = getattr(entry, relation)
+        if other == entry.id:
+            yield f"{entry.id}'s {relation} is {entry.id}", "leave it out or name someone else"
+        elif other is not None and (entry.tenant, other) not in known:
+            yield f"{entry.id}'s {relation}={other} isn't listed", "add them or correct the id"
+    if FLOW_ROLE in entry.roles:
+        yield f"{entry.id} has the role {FLOW_ROLE}", "take it out: only running flows hold it"
+
+
+def _circles(entries: _Entries, file: str) -> list[Problem]:
+    """People who are, over some steps, their own manager: approvals would never rise."""
+    managers = {(entry.tenant, entry.id): entry.manager for _, entry in entries}
+    problems = []
+    for line, entry in entries:
+        above, seen = entry.manager, {entry.id}
+        while above is not None and above not in seen:
+            seen.add(above)
+            above = managers.get((entry.tenant, above))
+        if above == entry.id and entry.manager != entry.id:
+            what = f"{entry.id} is, over others, their own manager"
+            problems.append(Problem(file, line, what, "break the circle"))
+    return problems

@@ -1,0 +1,179 @@
+"""The settings of every process: the only place that reads the environment.
+
+Each field is the variable `ROUTER_<FIELD>`; a `.env` file in the working directory is read
+too, and the environment wins over it. Whoever composes a process loads this once and hands
+the values on; nothing else looks at `os.environ`.
+"""
+
+import os
+import re
+from collections.abc import Iterable
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from dotenv import dotenv_values
+from pydantic import AfterValidator, Field, SecretStr, ValidationError, model_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from router.domain.errors import MisconfiguredError
+
+PREFIX = "ROUTER_"
+DOTENV = ".env"
+MIN_SECRET = 32
+"""Bytes: a key shorter than its hash can be guessed (RFC 7518, section 3.2)."""
+
+
+def _address(value: str) -> str:
+    host, _, port = value.rpartition(":")
+    if not host or not port.isdigit() or not 0 < int(port) < 65536:  # noqa: PLR2004
+        raise ValueError("write host:port, such as 127.0.0.1:7233")
+    return value
+
+
+def _web_url(value: str) -> str:
+    if not re.match(r"https?://[^/\s]+", value):
+        raise ValueError("write a URL that begins with http:// or https://")
+    return value.rstrip("/")
+
+
+def _database_url(value: str) -> str:
+    if not re.match(r"[a-z0-9+]+://", value):
+        raise ValueError("write a SQLAlchemy URL, such as postgresql+asyncpg://user@host/name")
+    return value
+
+
+def _secret(value: SecretStr) -> SecretStr:
+    if len(value.get_secret_value().encode()) < MIN_SECRET:
+        raise ValueError(f"write at least {MIN_SECRET} bytes, such as `openssl rand -hex 32` gives")
+    return value
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _sqlite_in(known: dict[str, Any]) -> str:
+    return f"sqlite+aiosqlite:///{known['data']}/router.db"
+
+
+class Settings(BaseSettings):
+    """What can be set, with what is used where nothing is."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX,
+        env_file=DOTENV,
+        env_ignore_empty=True,
+        extra="ignore",
+        frozen=True,
+        populate_by_name=True,
+        hide_input_in_errors=True,
+    )
+
+    data: Path = Path(".data")
+    """The folder that `dev` keeps its state in."""
+    database_url: Annotated[str, AfterValidator(_database_url)] = Field(
+        default_factory=_sqlite_in, repr=False
+    )
+    """Hidden from `repr`: it may hold a password."""
+
+    temporal_address: Annotated[str, AfterValidator(_address)] = "127.0.0.1:7233"
+    temporal_namespace: str = "default"
+    task_queue: str = "router"
+    temporal_ui: Annotated[str, AfterValidator(_web_url)] = "http://127.0.0.1:8233"
+    """Where links to a run's history lead."""
+
+    auth: Literal["dev", "jwt"] = "dev"
+    jwt_secret: Annotated[SecretStr, AfterValidator(_secret)] | None = None
+    jwt_jwks_url: Annotated[str, AfterValidator(_web_url)] | None = None
+    jwt_issuer: str | None = None
+    jwt_audience: str | None = None
+
+    directory: Path | None = None
+    """A YAML file of people; None is the sample."""
+    flows: Path | None = None
+    """A folder of flow files; None is the project's own."""
+
+    @model_validator(mode="after")
+    def _one_way_to_verify_tokens(self) -> Self:
+        if self.auth == "jwt" and (self.jwt_secret is None) == (self.jwt_jwks_url is None):
+            raise ValueError(
+                "ROUTER_AUTH=jwt needs one way to check a token: "
+                "set either ROUTER_JWT_SECRET or ROUTER_JWT_JWKS_URL"
+            )
+        return self
+
+    @classmethod
+    def load(cls, **overrides: Any) -> "Settings":
+        """The settings of this process; `overrides` (a command's options) win.
+
+        Raises:
+            MisconfiguredError: with one line for each variable that can't be used.
+        """
+        try:
+            return cls(**overrides)
+        except ValidationError as error:
+            raise MisconfiguredError("\n".join(_lines(error))) from None
+
+    @property
+    def uses_sqlite(self) -> bool:
+        """True where the database is a file that one process alone may use."""
+        return self.database_url.startswith("sqlite")
+
+    def check_binding(self, host: str) -> None:
+        """Refuse to trust bearer tokens that are mere user ids where others could send them.
+
+        Raises:
+            MisconfiguredError: `dev` authentication, and `host` is no loopback address.
+        """
+        if self.auth == "dev" and not _is_loopback(host):
+            raise MisconfiguredError(
+                f"ROUTER_AUTH=dev lets anyone be anyone and is refused on {host}: "
+                "bind to 127.0.0.1, or set ROUTER_AUTH=jwt"
+            )
+
+    def check_shareable(self) -> None:
+        """Refuse a database that several processes can't share.
+
+        Raises:
+            MisconfiguredError: the database is SQLite.
+        """
+        if self.uses_sqlite:
+            raise MisconfiguredError(
+                "ROUTER_DATABASE_URL is SQLite, which serves one process alone: "
+                "set it to postgresql+asyncpg://user:password@host/name, or run `intent-router dev`"
+            )
+
+
+def unknown_variables() -> list[str]:
+    """Variables that begin with `ROUTER_` and mean nothing, sorted: typing slips, most likely."""
+    known = {f"{PREFIX}{name}".upper() for name in Settings.model_fields}
+    present: Iterable[str] = {*os.environ, *dotenv_values(DOTENV)}
+    return sorted(
+        name for name in present if name.upper().startswith(PREFIX) and name.upper() not in known
+    )
+
+
+def _lines(error: ValidationError) -> list[str]:
+    """One line a problem: variable, value (unless secret), remedy."""
+    return [_line(problem["loc"], problem["msg"]) for problem in error.errors()]
+
+
+def _line(where: tuple[int | str, ...], message: str) -> str:
+    message = message.removeprefix("Value error, ")
+    if not where:
+        return message
+    name = f"{PREFIX}{where[0]}".upper()
+    return f"{name}{_shown(name)} can't be used: {message}"
+
+
+def _shown(name: str) -> str:
+    """`=value` as it was set; a URL with a password and a secret stay out of terminals."""
+    present = {k.upper(): v for k, v in {**dotenv_values(DOTENV), **os.environ}.items()}
+    value = present.get(name)
+    if value is None or "SECRET" in name or "@" in value:
+        return ""
+    return f"={value}"

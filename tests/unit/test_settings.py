@@ -1,0 +1,124 @@
+from pathlib import Path
+
+import pytest
+
+from router.domain.errors import MisconfiguredError
+from router.settings import Settings, unknown_variables
+
+SECRET = "s" * 32
+
+
+@pytest.fixture(autouse=True)
+def _clean(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """An empty folder and an environment without this project's variables."""
+    monkeypatch.chdir(tmp_path)
+    for name in Settings.model_fields:
+        monkeypatch.delenv(f"ROUTER_{name.upper()}", raising=False)
+
+
+def test_defaults_are_the_contract() -> None:
+    settings = Settings.load()
+    assert settings.database_url == "sqlite+aiosqlite:///.data/router.db"
+    assert settings.temporal_address == "127.0.0.1:7233"
+    assert settings.temporal_namespace == "default"
+    assert settings.task_queue == "router"
+    assert settings.temporal_ui == "http://127.0.0.1:8233"
+    assert settings.auth == "dev"
+    assert settings.directory is settings.flows is None
+
+
+def test_the_database_is_in_the_data_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ROUTER_DATA", "/var/lib/router")
+    assert Settings.load().database_url == "sqlite+aiosqlite:////var/lib/router/router.db"
+    assert Settings.load(data=Path("/tmp/x")).database_url.endswith("/tmp/x/router.db")
+
+
+def test_environment_wins_over_dotenv_and_empty_is_unset(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path(".env").write_text("ROUTER_TASK_QUEUE=file\nROUTER_TEMPORAL_NAMESPACE=file\nOTHER=1\n")
+    monkeypatch.setenv("ROUTER_TASK_QUEUE", "environment")
+    monkeypatch.setenv("ROUTER_DIRECTORY", "")
+    settings = Settings.load()
+    assert settings.task_queue == "environment"
+    assert settings.temporal_namespace == "file"
+    assert settings.directory is None
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "remedy"),
+    [
+        ("AUTH", "jw", "Input should be 'dev' or 'jwt'"),
+        ("TEMPORAL_ADDRESS", "temporal", "write host:port"),
+        ("TEMPORAL_ADDRESS", "host:0", "write host:port"),
+        ("TEMPORAL_ADDRESS", "host:70000", "write host:port"),
+        ("TEMPORAL_ADDRESS", ":7233", "write host:port"),
+        ("TEMPORAL_UI", "127.0.0.1:8233", "begins with http://"),
+        ("DATABASE_URL", "router.db", "write a SQLAlchemy URL"),
+        ("JWT_JWKS_URL", "file:///etc/passwd", "begins with http://"),
+    ],
+)
+def test_a_bad_value_is_one_line_with_name_value_and_remedy(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, remedy: str
+) -> None:
+    monkeypatch.setenv(f"ROUTER_{name}", value)
+    with pytest.raises(MisconfiguredError) as refused:
+        Settings.load()
+    assert str(refused.value).startswith(f"ROUTER_{name}={value} can't be used: ")
+    assert remedy in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_every_bad_value_is_named_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ROUTER_AUTH", "x")
+    monkeypatch.setenv("ROUTER_TEMPORAL_ADDRESS", "x")
+    with pytest.raises(MisconfiguredError) as refused:
+        Settings.load()
+    assert len(str(refused.value).splitlines()) == 2
+
+
+def test_secrets_are_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ROUTER_JWT_SECRET", "short-secret")
+    with pytest.raises(MisconfiguredError) as refused:
+        Settings.load()
+    assert "short-secret" not in str(refused.value)
+    monkeypatch.setenv("ROUTER_JWT_SECRET", SECRET)
+    monkeypatch.setenv("ROUTER_DATABASE_URL", "postgresql+asyncpg://u:hunter2@db/router")
+    assert SECRET not in repr(Settings.load())
+    assert "hunter2" not in repr(Settings.load())
+
+
+@pytest.mark.parametrize(
+    "given", [{}, {"JWT_SECRET": SECRET, "JWT_JWKS_URL": "https://issuer/keys"}]
+)
+def test_jwt_needs_exactly_one_way_to_check(
+    monkeypatch: pytest.MonkeyPatch, given: dict[str, str]
+) -> None:
+    monkeypatch.setenv("ROUTER_AUTH", "jwt")
+    for name, value in given.items():
+        monkeypatch.setenv(f"ROUTER_{name}", value)
+    with pytest.raises(MisconfiguredError, match="either ROUTER_JWT_SECRET or ROUTER_JWT_JWKS_URL"):
+        Settings.load()
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.1.2.3", "::1", "localhost"])
+def test_dev_authentication_is_fine_on_loopback(host: str) -> None:
+    Settings.load().check_binding(host)
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "10.0.0.1", "router.example", ""])
+def test_dev_authentication_is_refused_off_loopback(host: str) -> None:
+    with pytest.raises(MisconfiguredError, match="ROUTER_AUTH=jwt"):
+        Settings.load().check_binding(host)
+    Settings.load(auth="jwt", jwt_secret=SECRET).check_binding(host)
+
+
+def test_sqlite_is_refused_where_several_processes_share() -> None:
+    with pytest.raises(MisconfiguredError, match="ROUTER_DATABASE_URL is SQLite"):
+        Settings.load().check_shareable()
+    Settings.load(database_url="postgresql+asyncpg://u@db/router").check_shareable()
+
+
+def test_unknown_variables_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ROUTER_TASKQUEUE", "x")
+    monkeypatch.setenv("ROUTER_TASK_QUEUE", "x")
+    Path(".env").write_text("ROUTER_AUHT=jwt\nOTHER=1\n")
+    assert unknown_variables() == ["ROUTER_AUHT", "ROUTER_TASKQUEUE"]
