@@ -1,0 +1,109 @@
+"""The one gate that every call of a tool passes, whoever makes it. Pure: it only looks.
+
+The checks run in an order that gives nothing away: whoever may not call a tool doesn't
+learn what arguments it would have taken, and whatever is refused has had no effect.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from pydantic import BaseModel, JsonValue, ValidationError
+
+from router.domain.errors import ArgumentsToolError, Forbidden, PermanentToolError
+from router.domain.principals import Principal
+from router.tool.registry import Registry, allows
+from router.tool.tool import Tool
+
+_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
+_SHOWN = 10
+"""Problems named in one refusal; whoever is so far off starts anew anyway."""
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A call somebody wants to make."""
+
+    tool: str
+    arguments: Mapping[str, JsonValue]
+    caller: Principal
+    key: str = ""
+    flow_run: str | None = None
+    """The workflow id of the run on whose authority the call is made; None for a person."""
+    confirmed: bool = False
+    """True where the caller has seen these very arguments and said yes."""
+
+
+@dataclass(frozen=True)
+class Admitted:
+    """A call that may be made: the tool, and its arguments, validated."""
+
+    tool: Tool
+    arguments: BaseModel
+
+
+def admit(registry: Registry, attempt: Attempt) -> Admitted:
+    """Let a call through, or say why not.
+
+    Raises, in the order of the checks:
+        NotFound: There is no such tool.
+        Forbidden: The caller doesn't hold a role that may call it.
+        ArgumentsToolError: The arguments don't fit its schema; each field is named.
+        Forbidden: It has to be confirmed first, and wasn't.
+        PermanentToolError: It writes, and the call has no key to make it happen once.
+    """
+    tool = registry[attempt.tool]
+    _check_caller(tool, attempt)
+    arguments = _validated(tool, attempt.arguments)
+    _check_confirmation(tool, attempt)
+    if tool.writes and not attempt.key:
+        raise PermanentToolError(
+            f"{tool.name} writes and was called without an idempotency key; give it one"
+        )
+    return Admitted(tool, arguments)
+
+
+def _check_caller(tool: Tool, attempt: Attempt) -> None:
+    if not allows(tool, attempt.caller, by_flow=attempt.flow_run is not None):
+        who = " or ".join(sorted(tool.roles))
+        raise Forbidden(f"{attempt.caller.id} may not call {tool.name}; it is for {who}")
+
+
+def _check_confirmation(tool: Tool, attempt: Attempt) -> None:
+    # A flow asks for confirmation itself, in the words of its own file, before it calls.
+    if tool.asks_first and attempt.flow_run is None and not attempt.confirmed:
+        raise Forbidden(
+            f"{tool.name} runs once {attempt.caller.id} has seen its arguments and confirmed them"
+        )
+
+
+def _validated(tool: Tool, arguments: Mapping[str, JsonValue]) -> BaseModel:
+    problems = [*_unprintable(arguments)]
+    if not problems:
+        try:
+            return tool.signature.arguments.model_validate(arguments)
+        except ValidationError as error:
+            problems = [_problem(found["loc"], found["msg"]) for found in error.errors()]
+    more = f"; and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
+    raise ArgumentsToolError(f"{tool.name}: {'; '.join(problems[:_SHOWN])}{more}")
+
+
+def _problem(place: tuple[int | str, ...], what: str) -> str:
+    field = ".".join(str(part)[:40] for part in place) or "arguments"
+    return f"{field}: {what}"
+
+
+def _unprintable(arguments: object) -> Iterator[str]:
+    """Control characters: no system behind a tool wants them, and PostgreSQL refuses some."""
+    # A list of what is still to look at, since arguments nested deeper than Python's stack
+    # would otherwise end the search, and not with a refusal.
+    waiting: list[tuple[tuple[int | str, ...], object]] = [((), arguments)]
+    while waiting:
+        place, value = waiting.pop()
+        if isinstance(value, str) and _UNPRINTABLE.search(value):
+            yield _problem(place, "has control characters; only tab and newline may be there")
+        elif isinstance(value, Mapping):
+            waiting += [(place, name) for name in value]
+            waiting += [((*place, name), item) for name, item in value.items()]
+        elif isinstance(value, list):
+            waiting += [((*place, index), item) for index, item in enumerate(value)]

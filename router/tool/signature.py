@@ -1,0 +1,157 @@
+"""A tool function's signature, read once at import: what a caller gives, what is injected.
+
+Whatever is wrong with it is told at once, and all of it, with what would be right.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, create_model
+from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
+
+from router.domain.errors import DefinitionError, Problem
+from router.tool.context import ToolContext
+from router.tool.dependencies import Depends, Provider
+
+_NO_NAMES = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+
+class Arguments(BaseModel):
+    """What every model of arguments has in common: closed to names that nobody declared."""
+
+    model_config = ConfigDict(extra="forbid", protected_namespaces=())
+
+
+@dataclass(frozen=True)
+class Signature:
+    """What a tool function takes and gives."""
+
+    arguments: type[BaseModel]
+    """The parameters that a caller gives, as a model that validates them."""
+    context: str | None
+    """The name of the parameter for the `ToolContext`, if there is one."""
+    injected: Mapping[str, Provider[Any]]
+    """The parameters that are provided, by name."""
+    result: TypeAdapter[Any]
+
+    @property
+    def schema(self) -> dict[str, JsonValue]:
+        """The JSON Schema of the arguments, as a model or a form is given it."""
+        schema = self.arguments.model_json_schema()
+        return {key: value for key, value in schema.items() if key not in {"title", "description"}}
+
+
+class _Reader:
+    """Goes through a function once and collects what it finds, and what is wrong with it."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self.context: str | None = None
+        self.injected: dict[str, Provider[Any]] = {}
+        self.fields: dict[str, Any] = {}
+        self._problems: list[Problem] = []
+
+    def wrong(self, what: str, remedy: str) -> None:
+        self._problems.append(problem_of(self.function, what, remedy))
+
+    def raise_if_wrong(self) -> None:
+        if self._problems:
+            raise DefinitionError(self._problems)
+
+    def read(self) -> Signature:
+        self._check_function()
+        hints = self._hints()
+        for parameter in inspect.signature(self.function).parameters.values():
+            self._take(parameter, hints.get(parameter.name))
+        if "return" not in hints:
+            self.wrong(
+                "doesn't say what it gives", "annotate its result, with None if there is none"
+            )
+        self.raise_if_wrong()
+        return self._signature(hints["return"])
+
+    def _check_function(self) -> None:
+        if not inspect.iscoroutinefunction(self.function):
+            self.wrong(
+                "isn't asynchronous and would hold up every other call",
+                "write `async def`, with asyncio.to_thread around what blocks",
+            )
+        if not inspect.getdoc(self.function):
+            self.wrong("has no docstring", "say in one what it does: people and models read it")
+
+    def _hints(self) -> dict[str, Any]:
+        try:
+            return get_type_hints(self.function, include_extras=True)
+        except NameError as error:
+            self.wrong(f"has an annotation that can't be read: {error}", "import what it names")
+            self.raise_if_wrong()
+            raise
+
+    def _take(self, parameter: inspect.Parameter, hint: Any) -> None:
+        if parameter.kind in _NO_NAMES or parameter.kind is inspect.Parameter.POSITIONAL_ONLY:
+            self.wrong(
+                f"takes {parameter}, which can't be given by name",
+                "declare each parameter by itself, without * or /",
+            )
+        elif hint is None:
+            self.wrong(
+                f"has a parameter {parameter.name!r} without an annotation",
+                f"write its type, as in `{parameter.name}: str`",
+            )
+        elif hint is ToolContext:
+            self._take_context(parameter.name)
+        elif (provider := _provider(hint)) is not None:
+            self.injected[parameter.name] = provider
+        else:
+            self._take_field(parameter, hint)
+
+    def _take_context(self, name: str) -> None:
+        if self.context is not None:
+            self.wrong("asks for its context twice", f"leave out the parameter {name!r}")
+        self.context = name
+
+    def _take_field(self, parameter: inspect.Parameter, hint: Any) -> None:
+        if parameter.name.startswith("_") or hasattr(BaseModel, parameter.name):
+            self.wrong(
+                f"has a parameter named {parameter.name!r}, a name that pydantic keeps for itself",
+                "give it another name",
+            )
+        default = ... if parameter.default is inspect.Parameter.empty else parameter.default
+        self.fields[parameter.name] = (hint, default)
+
+    def _signature(self, returned: Any) -> Signature:
+        try:
+            arguments = create_model(self.function.__name__, __base__=Arguments, **self.fields)
+            signature = Signature(arguments, self.context, self.injected, TypeAdapter(returned))
+            assert signature.schema  # noqa: S101 - built now, so that what has none fails at import
+        except (PydanticSchemaGenerationError, PydanticUserError) as error:
+            first = str(error).partition("\n")[0]
+            self.wrong(
+                f"has a type that JSON can't carry: {first}",
+                "use models, TypedDicts, Literals, lists, dicts and plain values",
+            )
+            self.raise_if_wrong()
+            raise
+        return signature
+
+
+def read_signature(function: Callable[..., Any]) -> Signature:
+    """The signature of a tool function; raises `DefinitionError` with every problem it has."""
+    return _Reader(function).read()
+
+
+def problem_of(function: Callable[..., Any], what: str, remedy: str) -> Problem:
+    """A problem with a tool function, at the line that it begins on."""
+    code = inspect.unwrap(function).__code__
+    return Problem(
+        code.co_filename, code.co_firstlineno, f"the tool {function.__name__} {what}", remedy
+    )
+
+
+def _provider(hint: Any) -> Provider[Any] | None:
+    if get_origin(hint) is not Annotated:
+        return None
+    found = [extra.provider for extra in get_args(hint)[1:] if isinstance(extra, Depends)]
+    return found[0] if found else None

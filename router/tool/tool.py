@@ -1,0 +1,183 @@
+"""Tools: asynchronous functions that people, models and flows may call, through the gate."""
+
+import inspect
+import re
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Literal, get_args
+
+from pydantic import BaseModel, JsonValue
+
+from router.domain.capabilities import Capability
+from router.domain.errors import DefinitionError, Problem
+from router.domain.principals import EVERYONE
+from router.domain.texts import Localised
+from router.tool.context import ToolContext
+from router.tool.dependencies import Dependencies
+from router.tool.signature import Signature, problem_of, read_signature
+
+Permission = Literal["read", "write", "admin"]
+
+ToolFunction = Callable[..., Coroutine[Any, Any, Any]]
+
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m)")
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0}
+
+
+@dataclass(frozen=True)
+class Tool:
+    """One tool: what it is called, who may call it, how it fails, and the function itself."""
+
+    name: str
+    title: Localised
+    description: str
+    permission: Permission
+    roles: frozenset[str]
+    """Who may call it: whoever holds one of them. Everyone where there are none."""
+    confirm: bool
+    idempotent: bool
+    """True where calling twice with one key is the same as calling once."""
+    timeout: timedelta
+    retries: int | None
+    """How often a call that failed for the moment is tried again; None: until it works."""
+    signature: Signature
+    function: ToolFunction
+
+    @property
+    def writes(self) -> bool:
+        """True where it changes something: it needs a key and goes through the ledger."""
+        return self.permission != "read"
+
+    @property
+    def asks_first(self) -> bool:
+        """True where a person who calls it has to confirm the call."""
+        return self.confirm or self.writes
+
+    @property
+    def parameters(self) -> dict[str, JsonValue]:
+        """The JSON Schema of its arguments."""
+        return self.signature.schema
+
+    @property
+    def capability(self) -> Capability:
+        """How it is listed and found."""
+        text = Localised(zh=self.description, en=self.description)
+        return Capability(
+            kind="tool", name=self.name, title=self.title, description=text, roles=self.roles
+        )
+
+    async def call(
+        self, arguments: BaseModel, context: ToolContext, dependencies: Dependencies
+    ) -> JsonValue:
+        """Call the function with arguments that the gate has validated; its result as JSON.
+
+        This is not the way in: whoever calls here has to have passed `router.tool.gate`.
+        """
+        given = {name: getattr(arguments, name) for name in type(arguments).model_fields}
+        for name, provider in self.signature.injected.items():
+            given[name] = dependencies.resolve(provider)
+        if self.signature.context is not None:
+            given[self.signature.context] = context
+        result = await self.function(**given)
+        value: JsonValue = self.signature.result.dump_python(result, mode="json")
+        return value
+
+
+def tool(
+    *,
+    permission: Permission,
+    confirm: bool = False,
+    idempotent: bool = True,
+    timeout: str = "10s",
+    retries: int | None = 3,
+    roles: Sequence[str] = (),
+    title: Mapping[Literal["zh", "en"], str] | None = None,
+) -> Callable[[ToolFunction], Tool]:
+    """Make a tool of an asynchronous function, under the function's name.
+
+    Its parameters are the tool's, described by `Annotated[…, Field(description="…")]`; one of
+    type `ToolContext` and those marked `Depends` are filled in and shown to nobody. Its
+    docstring is what people and models read.
+
+    Args:
+        permission: `read` changes nothing; `write` changes something of the caller's, once
+            the caller has confirmed it; `admin` changes what is others', and names its roles.
+        confirm: Ask the caller before a `read` too.
+        idempotent: Whether a write honours `ctx.key`: called again with the same key it does
+            nothing and gives the same result. One that doesn't is never called twice; where
+            its outcome can't be known, that is what is reported.
+        timeout: How long one try may take: "500ms", "10s", "2m".
+        retries: How often a call is tried again that failed for the moment; None tries until
+            it works, as a flow may want that has a promise to keep.
+        roles: Who may call it, where not everyone may. `["flow"]` is reached by flows alone.
+        title: Its name for people; made from the function's name where it is left out.
+
+    Raises:
+        DefinitionError: The function can't be a tool; says why, and what would be right.
+
+    Example:
+        >>> @tool(permission="read", title={"zh": "加法", "en": "Addition"})
+        ... async def add(one: int, other: int) -> int:
+        ...     '''The sum of two integers.'''
+        ...     return one + other
+        >>> sorted(add.parameters["properties"])
+        ['one', 'other']
+    """
+
+    def decorate(function: ToolFunction) -> Tool:
+        problems = list(_option_problems(function, permission, timeout, retries, roles))
+        try:
+            signature = read_signature(function)
+        except DefinitionError as error:
+            raise DefinitionError([*error.problems, *problems]) from None
+        if problems:
+            raise DefinitionError(problems)
+        return Tool(
+            name=function.__name__,
+            title=_title(function.__name__, title),
+            description=inspect.getdoc(function) or "",
+            permission=permission,
+            roles=frozenset(roles),
+            confirm=confirm,
+            idempotent=idempotent,
+            timeout=timedelta(seconds=_seconds(timeout)),
+            retries=retries,
+            signature=signature,
+            function=function,
+        )
+
+    return decorate
+
+
+def _option_problems(
+    function: ToolFunction,
+    permission: Permission,
+    timeout: str,
+    retries: int | None,
+    roles: Sequence[str],
+) -> Iterator[Problem]:
+    if not _NAME.fullmatch(function.__name__):
+        remedy = "use up to 63 small letters, digits and underscores, a letter first"
+        yield problem_of(function, "has a name that models can't call it by", remedy)
+    if permission not in get_args(Permission):
+        yield problem_of(function, f"has the permission {permission!r}", "read, write or admin")
+    if permission == "admin" and (not roles or EVERYONE in roles):
+        remedy = 'name who may, as in roles=["hr"]'
+        yield problem_of(function, "changes what is others', for everyone", remedy)
+    if not _seconds(timeout):
+        yield problem_of(function, f"has the timeout {timeout!r}", 'write it like "500ms" or "10s"')
+    if retries is not None and retries < 0:
+        yield problem_of(function, f"is retried {retries} times", "0 or more, or None for ever")
+
+
+def _seconds(duration: str) -> float:
+    """Zero where it isn't a duration."""
+    found = _DURATION.fullmatch(duration)
+    return float(found[1]) * _UNITS[found[2]] if found else 0.0
+
+
+def _title(name: str, given: Mapping[Literal["zh", "en"], str] | None) -> Localised:
+    words = name.replace("_", " ").capitalize()
+    return Localised.model_validate(given or {"zh": words, "en": words})
