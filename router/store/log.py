@@ -11,7 +11,7 @@ conversations they may not: nobody may follow the whole log by sequence number a
 
 from collections.abc import Iterator, Sequence
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, literal_column, select
 
 from router.domain.records import LogEntry, RecordedTurn
 from router.store import tables
@@ -70,7 +70,8 @@ class DatabaseLog:
             _log.c.tenant == tenant,
             _log.c.conversation == conversation,
             _log.c.message_id == message_id,
-            _log.c.kind == "turn",
+            # Spelled out, not a parameter: only so is the index on turns alone of use.
+            _log.c.kind == literal_column("'turn'"),
         )
         data = await self._database.read(lambda c: c.execute(query).scalar())
         return RecordedTurn.model_validate(data) if data else None
