@@ -28,7 +28,15 @@ its next word (measured five times slower). Each takes some 100 KiB."""
 GRACE = timedelta(seconds=5)
 """For activities that are under way when the worker is told to stop."""
 
-PASSED_THROUGH = ("router", "workflows", "pydantic", "pydantic_core", "annotated_types", "cel")
+PASSED_THROUGH = (
+    "router",
+    "workflows",
+    "pydantic",
+    "annotated_types",
+    "cel",
+    "jinja2",
+    "markupsafe",
+)
 """Loaded once, not once per workflow run: 10 ms of CPU instead of 120. They do no I/O, which
 import-linter holds them to."""
 

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 from temporalio import workflow
 from temporalio.common import SearchAttributeKey
-from temporalio.exceptions import ActivityError
+from temporalio.exceptions import ActivityError, is_cancelled_exception
 
 with workflow.unsafe.imports_passed_through():
     from router.contracts import activities
@@ -206,11 +206,11 @@ class ConversationWorkflow:
         self._running = asyncio.create_task(self._take(submission))
         try:
             turn = await self._running
-        except asyncio.CancelledError:
-            turn = self._ended_early(submission, "cancelled")
-        except ActivityError:
-            workflow.logger.exception("turn %s failed", submission.message_id)
-            turn = self._ended_early(submission, "failed")
+        except (asyncio.CancelledError, ActivityError) as error:
+            stopped = is_cancelled_exception(error)
+            if not stopped:
+                workflow.logger.exception("turn %s failed", submission.message_id)
+            turn = self._ended_early(submission, "cancelled" if stopped else "failed")
         finally:
             self._running = None
         held = HeldTurn(

@@ -148,10 +148,20 @@ class Notify(Payload):
     news: News
 
 
-UNDERSTAND = ActivityStub("understand", Understand, Reading, timedelta(seconds=5), local=True)
-DECIDE = ActivityStub("decide", Decide, Decided, timedelta(seconds=10))
+TRIES = 5
+"""Tries of an activity that a turn waits for, before the turn says that it failed."""
+
+UNDERSTAND = ActivityStub(
+    "understand", Understand, Reading, timedelta(seconds=5), local=True, attempts=TRIES
+)
+DECIDE = ActivityStub("decide", Decide, Decided, timedelta(seconds=10), attempts=TRIES)
 TELL_FLOW = ActivityStub(
-    "tell_flow", TellFlow, TellAnswer, timedelta(seconds=10), heartbeat=timedelta(seconds=1.5)
+    "tell_flow",
+    TellFlow,
+    TellAnswer,
+    timedelta(seconds=10),
+    attempts=TRIES,
+    heartbeat=timedelta(seconds=1.5),
 )
 RECALL = ActivityStub("recall", Recall, Recalled, timedelta(seconds=5), local=True)
 KEEP = ActivityStub("keep", Keep, type(None), timedelta(seconds=5), local=True)
