@@ -1,10 +1,10 @@
 """Deciding what no rule could: an activity of its own, since it may take its time."""
 
-from router.flow.catalog import Catalog
 from temporalio import activity
 
 from router.contracts import activities
 from router.deciding import without_model
+from router.flow.catalog import Catalog
 
 
 class Decider:

@@ -9,8 +9,6 @@ from collections.abc import Awaitable
 from contextlib import suppress
 from typing import TypeVar
 
-from router.flow.catalog import Catalog
-from router.tool.registry import Registry
 from temporalio import activity
 from temporalio.client import (
     Client,
@@ -30,7 +28,10 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from router.contracts import activities, flow
 from router.contracts.flow import CallLimits, FlowAnswer, FlowStart, Tell
+from router.flow.catalog import Catalog
 from router.flow.model import FlowDefinition
+from router.tool.registry import Registry
+from router.tool.tool import Tool
 
 HEARTBEAT_EVERY = 0.5
 """Seconds."""
@@ -110,12 +111,17 @@ class FlowTeller:
         """How the tools of this flow may be called, as the registry has them now."""
         states = definition.states.values()
         names = {name for s in states for name in (s.call, s.undo) if name is not None}
-        tools = {name: self._registry.get(name) for name in sorted(names)}
-        return {
-            name: CallLimits(timeout=tool.timeout, idempotent=tool.idempotent)
-            for name, tool in tools.items()
-            if tool is not None
-        }
+
+
+return {name: _limits_of(self._registry[name]) for name in sorted(names) if name in self._registry}
+
+
+def _limits_of(tool: Tool) -> CallLimits:
+    """A write that doesn't honour its key is called once; a retry could do it twice."""
+    if tool.writes and not tool.idempotent:
+        return CallLimits(timeout=tool.timeout, attempts=1)
+    attempts = 0 if tool.retries is None else tool.retries + 1
+    return CallLimits(timeout=tool.timeout, attempts=attempts)
 
 
 def _attributes(given: activities.TellFlow) -> TypedSearchAttributes:

@@ -1,9 +1,9 @@
 """Understanding a message by rules: a local activity, CPU only, no model."""
 
-from router.understanding.reader import Reader
 from temporalio import activity
 
 from router.contracts import activities
+from router.understanding.reader import Reader
 from router.understanding.reading import Reading
 
 

@@ -215,7 +215,7 @@ class FlowWorkflow:
 
     async def _call(self, errand: Errand) -> JsonValue:
         """Call a tool under its own name, as often as it may be called until it answers."""
-        limits = self._tools.get(errand.name, CallLimits(idempotent=False))
+        limits = self._tools.get(errand.name, CallLimits())
         call = activities.ToolCall(
             tool=errand.name,
             arguments=errand.arguments,
@@ -234,7 +234,7 @@ class FlowWorkflow:
             retry_policy=RetryPolicy(
                 initial_interval=timedelta(milliseconds=500),
                 maximum_interval=timedelta(minutes=1),
-                maximum_attempts=0 if limits.idempotent else 1,
+                maximum_attempts=limits.attempts,
             ),
             summary=f"{errand.kind} in {self._run.state}",
         )

@@ -33,8 +33,8 @@ class CallLimits(Payload):
     """How a tool may be called: known when the run starts, so that a replay never differs."""
 
     timeout: timedelta = timedelta(seconds=10)
-    idempotent: bool = True
-    """True where a call may be repeated with the same key until it comes through."""
+    attempts: int = 1
+    """How often it may be called with the same key at most; 0 until it works."""
 
 
 class FlowStart(Payload):
