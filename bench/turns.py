@@ -1,0 +1,226 @@
+"""A pattern-routed flow turn beside a bare Temporal workflow of the same shape.
+
+Both run in this process against one dev server (in a file, as `intent-router dev` has it):
+
+* ours: a message of a conversation that answers what a flow asked. The conversation's update
+  understands it (local activity), tells the flow (an activity that updates its workflow) and
+  writes the event log;
+* bare: an update that runs a local activity, then an activity that updates a second workflow.
+  Nothing is computed and nothing is kept.
+
+Turns of the two are taken in alternation, so that a drifting machine drifts for both.
+
+    python bench/turns.py [TURNS]
+"""
+
+import asyncio
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from pathlib import Path
+from uuid import uuid4
+
+from temporalio import activity, workflow
+from temporalio.client import Client, WithStartWorkflowOperation
+from temporalio.common import (
+    SearchAttributeKey,
+    WorkflowIDConflictPolicy,
+    WorkflowIDReusePolicy,
+)
+from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.testing import WorkflowEnvironment
+from temporalio.worker import Worker
+
+from router.assembly import Parts, assembled
+from router.contracts import conversation
+from router.contracts.conversation import ConversationStart, Submission
+from router.domain.messages import Message, Turn
+from router.domain.principals import DEFAULT_TENANT
+from router.domain.records import ConversationRecord
+from router.settings import Settings
+from router.worker import build_worker
+
+TURNS = 200
+WARM_UP = 20
+KEYWORDS = (
+    *("RouteKind", "RouteTarget", "RouteBy", "FlowName", "FlowState", "FlowStatus"),
+    *("Requester", "ConversationId", "Tenant"),
+)
+ANSWERS = ("年假", "2026-12-01", "2026-12-02", "家里有事", "不", "原因")
+"""Round and round: every one of them is a turn of an active flow."""
+
+
+@workflow.defn(name="BareSecond")
+class BareSecond:
+    """The workflow that is told."""
+
+    @workflow.run
+    async def run(self) -> None:
+        await workflow.wait_condition(lambda: False)
+
+    @workflow.update
+    async def tell(self, word: str) -> str:
+        return word
+
+
+@workflow.defn(name="BareFirst")
+class BareFirst:
+    """The workflow that is asked."""
+
+    @workflow.run
+    async def run(self, second: str) -> None:
+        self._second = second
+        await workflow.wait_condition(lambda: False)
+
+    @workflow.update
+    async def turn(self, word: str) -> str:
+        word = await workflow.execute_local_activity(
+            "bare_read", word, start_to_close_timeout=timedelta(seconds=5), result_type=str
+        )
+        return await workflow.execute_activity(
+            "bare_tell",
+            args=[self._second, word],
+            start_to_close_timeout=timedelta(seconds=5),
+            result_type=str,
+        )
+
+
+@activity.defn
+async def bare_read(word: str) -> str:
+    return word
+
+
+class BareTeller:
+    """Updates the second workflow."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    @activity.defn
+    async def bare_tell(self, second: str, word: str) -> str:
+        return await self._client.get_workflow_handle(second).execute_update(
+            "tell", word, result_type=str
+        )
+
+
+async def bare_turns(client: Client, queue: str) -> Callable[[int], Awaitable[None]]:
+    second, first = f"second-{uuid4()}", f"first-{uuid4()}"
+    await client.start_workflow("BareSecond", id=second, task_queue=queue)
+    handle = await client.start_workflow("BareFirst", second, id=first, task_queue=queue)
+
+    async def turn(number: int) -> None:
+        await handle.execute_update("turn", f"word {number}", result_type=str)
+
+    return turn
+
+
+async def our_turns(client: Client, parts: Parts, queue: str) -> Callable[[int], Awaitable[None]]:
+    alice = await parts.directory.find(DEFAULT_TENANT, "alice")
+    assert alice is not None
+    id_ = uuid4().hex
+    await parts.store.conversations.create(
+        ConversationRecord(
+            id=id_, tenant=DEFAULT_TENANT, owner="alice", locale="zh", created_at=_now()
+        )
+    )
+
+    async def say(text: str) -> Turn:
+        message = Message(text=text)
+        start = ConversationStart(
+            tenant=DEFAULT_TENANT, conversation=id_, owner="alice", locale="zh"
+        )
+        name = uuid4().hex
+        turn: Turn = await client.execute_update_with_start_workflow(
+            conversation.SUBMIT,
+            Submission(message_id=name, message=message, caller=alice),
+            start_workflow_operation=WithStartWorkflowOperation(
+                conversation.WORKFLOW,
+                start,
+                id=conversation.workflow_id(DEFAULT_TENANT, id_),
+                task_queue=queue,
+                id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
+                id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,
+            ),
+            id=conversation.update_id(name, message.digest),
+            result_type=Turn,
+        )
+        return turn
+
+    await say("我要请假")
+
+    async def turn(number: int) -> None:
+        answered = await say(ANSWERS[number % len(ANSWERS)])
+        if answered.route.target != "leave_request":
+            raise SystemExit(f"not a turn of the flow: {answered}")
+
+    return turn
+
+
+def _now():
+    from datetime import UTC, datetime
+
+    return datetime.now(UTC)
+
+
+async def timed(turn: Callable[[int], Awaitable[None]], number: int) -> float:
+    began = time.perf_counter()
+    await turn(number)
+    return (time.perf_counter() - began) * 1000
+
+
+def percentile(values: list[float], share: float) -> float:
+    return statistics.quantiles(values, n=100)[round(share * 100) - 1]
+
+
+async def measure(turns: int) -> tuple[list[float], list[float]]:
+    with tempfile.TemporaryDirectory() as folder:
+        attributes = [SearchAttributeKey.for_keyword(name) for name in KEYWORDS]
+        async with await WorkflowEnvironment.start_local(
+            dev_server_existing_path=str(Path(sys.executable).with_name("temporal")),
+            dev_server_database_filename=f"{folder}/temporal.db",
+            data_converter=pydantic_data_converter,
+            search_attributes=[*attributes, SearchAttributeKey.for_keyword_list("Assignee")],
+        ) as server:
+            settings = Settings.load(data=Path(folder))
+            async with assembled(settings) as parts:
+                bare = Worker(
+                    server.client,
+                    task_queue="bare",
+                    workflows=[BareFirst, BareSecond],
+                    activities=[bare_read, BareTeller(server.client).bare_tell],
+                )
+                async with bare, build_worker(server.client, parts, "router"):
+                    theirs = await bare_turns(server.client, "bare")
+                    ours = await our_turns(server.client, parts, "router")
+                    return await alternated(ours, theirs, turns)
+
+
+async def alternated(
+    ours: Callable[[int], Awaitable[None]], theirs: Callable[[int], Awaitable[None]], turns: int
+) -> tuple[list[float], list[float]]:
+    mine: list[float] = []
+    bare: list[float] = []
+    for number in range(turns + WARM_UP):
+        took = await timed(ours, number), await timed(theirs, number)
+        if number >= WARM_UP:
+            mine.append(took[0])
+            bare.append(took[1])
+    return mine, bare
+
+
+def main() -> None:
+    turns = int(sys.argv[1]) if len(sys.argv) > 1 else TURNS
+    ours, bare = asyncio.run(measure(turns))
+    print(f"A flow turn, {turns} of each, one at a time, milliseconds")
+    print(f"{'':28}{'p50':>8}{'p95':>8}")
+    for name, values in (("intent-router", ours), ("bare Temporal", bare)):
+        print(f"{name:28}{percentile(values, 0.5):8.1f}{percentile(values, 0.95):8.1f}")
+    ratios = (percentile(ours, share) / percentile(bare, share) for share in (0.5, 0.95))
+    print(f"{'ratio':28}" + "".join(f"{ratio:8.2f}" for ratio in ratios))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,180 @@
+"""The whole house as a user starts it, and people who use it over HTTP."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+STARTED_WITHIN = 60.0
+STOPPED_WITHIN = 15.0
+COMMAND = [sys.executable, "-m", "router"]
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports that nobody listens on right now."""
+    sockets = [socket.socket() for _ in range(count)]
+    try:
+        for one in sockets:
+            one.bind(("127.0.0.1", 0))
+        return [one.getsockname()[1] for one in sockets]
+    finally:
+        for one in sockets:
+            one.close()
+
+
+@dataclass
+class House:
+    """`intent-router dev` in a process group of its own."""
+
+    data: Path
+    ports: list[int] = field(default_factory=lambda: free_ports(3))
+    process: "subprocess.Popen[str] | None" = None
+    started_in: float = 0.0
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.ports[0]}"
+
+    @property
+    def temporal(self) -> str:
+        return f"127.0.0.1:{self.ports[1]}"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {**os.environ, "ROUTER_TEMPORAL_ADDRESS": self.temporal}
+
+    def start(self) -> "House":
+        began = time.monotonic()
+        log = (self.data.parent / f"{self.data.name}.log").open("a")
+        self.process = subprocess.Popen(
+            [
+                *COMMAND,
+                "dev",
+                *("--port", str(self.ports[0])),
+                *("--temporal-port", str(self.ports[1])),
+                *("--ui-port", str(self.ports[2])),
+                *("--data", str(self.data)),
+            ],
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+            start_new_session=True,
+        )
+        log.close()
+        self._await_ready(began)
+        return self
+
+    def _await_ready(self, began: float) -> None:
+        process = self.process
+        assert process is not None
+        assert process.stdout is not None
+        for line in process.stdout:
+            if line.strip() == "ready":
+                self.started_in = time.monotonic() - began
+                return
+        raise AssertionError(f"dev ended with {process.wait()}: {self.log()[-2000:]}")
+
+    def log(self) -> str:
+        return (self.data.parent / f"{self.data.name}.log").read_text()
+
+    def kill(self) -> None:
+        """`kill -9` of the whole process group, as a power cut would."""
+        assert self.process is not None
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+    def stop(self) -> int:
+        assert self.process is not None
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(STOPPED_WITHIN)
+
+    def command(self, *words: str) -> "subprocess.CompletedProcess[str]":
+        """Another command of `intent-router` on the same data."""
+        return subprocess.run(
+            [*COMMAND, *words],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+            env={**self.environment, "ROUTER_DATA": str(self.data)},
+        )
+
+
+class Person:
+    """Somebody of the directory with a browser, or a terminal."""
+
+    def __init__(self, house: House, user: str) -> None:
+        self.user = user
+        self.http = httpx.Client(
+            base_url=house.url, headers={"Authorization": f"Bearer {user}"}, timeout=60
+        )
+
+    def post(self, path: str, body: dict[str, Any] | None = None, **headers: str) -> httpx.Response:
+        return self.http.post(path, json=body or {}, headers=headers)
+
+    def get(self, path: str) -> Any:
+        response = self.http.get(path)
+        response.raise_for_status()
+        return response.json()
+
+    def chat(self) -> "Chat":
+        created = self.post("/v1/conversations")
+        assert created.status_code == 201, created.text
+        return Chat(self, created.json()["id"])
+
+    def approvals(self) -> list[dict[str, Any]]:
+        items: list[dict[str, Any]] = self.get("/v1/approvals")["items"]
+        return items
+
+    def decide(self, approval: str, decision: str, **more: str) -> httpx.Response:
+        return self.post(f"/v1/approvals/{approval}/decision", {"decision": decision, **more})
+
+    def run(self, run: str) -> dict[str, Any]:
+        found: dict[str, Any] = self.get(f"/v1/flow-runs/{run}")
+        return found
+
+
+@dataclass
+class Chat:
+    """One conversation of a person. Every answer is a turn."""
+
+    person: Person
+    id: str
+
+    def send(self, body: dict[str, Any]) -> httpx.Response:
+        return self.person.post(f"/v1/conversations/{self.id}/messages", body)
+
+    def say(self, text: str, **more: str) -> dict[str, Any]:
+        return self._turn(self.send({"text": text, **more}))
+
+    def act(self, type_: str, value: Any, **more: str) -> dict[str, Any]:
+        key = "values" if type_ == "form" else "value"
+        return self._turn(self.send({"action": {"type": type_, key: value}, **more}))
+
+    def _turn(self, response: httpx.Response) -> dict[str, Any]:
+        assert response.status_code == 200, response.text
+        turn: dict[str, Any] = response.json()
+        return turn
+
+    def transcript(self) -> list[dict[str, Any]]:
+        items: list[dict[str, Any]] = self.person.get(
+            f"/v1/conversations/{self.id}/messages?limit=200"
+        )["items"]
+        return items
+
+    def heard(self, text: str, within: float = 15.0) -> dict[str, Any]:
+        """The first line of the assistant's with this in it; waits for news to arrive."""
+        deadline = time.monotonic() + within
+        while time.monotonic() < deadline:
+            for line in self.transcript():
+                if line["role"] == "assistant" and text in line["text"]:
+                    return line
+            time.sleep(0.05)
+        raise AssertionError(f"never heard {text!r} in {self.transcript()}")
