@@ -111,9 +111,8 @@ class FlowTeller:
         """How the tools of this flow may be called, as the registry has them now."""
         states = definition.states.values()
         names = {name for s in states for name in (s.call, s.undo) if name is not None}
-
-
-return {name: _limits_of(self._registry[name]) for name in sorted(names) if name in self._registry}
+        there = [self._registry[name] for name in sorted(names) if name in self._registry]
+        return {tool.name: _limits_of(tool) for tool in there}
 
 
 def _limits_of(tool: Tool) -> CallLimits:
