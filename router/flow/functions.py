@@ -25,22 +25,34 @@ WITHOUT_CENTS = frozenset({"JPY", "KRW", "VND"})
 MOST_DIGITS = 14
 
 
-def amount(money: JsonValue) -> int:
+def amount(value: JsonValue) -> int:
     """The integer minor units of a money value.
 
     >>> amount({"amount": "58.00", "currency": "CNY"})
     5800
     """
-    if not isinstance(money, dict) or "amount" not in money:
-        raise TypeError(f"amount() takes money such as {{amount, currency}}, not {money!r}")
-    units = Decimal(1) if money.get("currency") in WITHOUT_CENTS else Decimal(100)
+    if not isinstance(value, dict) or "amount" not in value:
+        raise TypeError(f"amount() takes money such as {{amount, currency}}, not {value!r}")
+    units = Decimal(1) if value.get("currency") in WITHOUT_CENTS else Decimal(100)
     try:
-        written = Decimal(str(money["amount"]))
+        written = Decimal(str(value["amount"]))
     except InvalidOperation:
-        raise ValueError(f"{money['amount']!r} isn't an amount of money") from None
+        raise ValueError(f"{value['amount']!r} isn't an amount of money") from None
     if not written.is_finite() or written.adjusted() > MOST_DIGITS:
-        raise ValueError(f"{money['amount']!r} is no amount that anybody pays")
+        raise ValueError(f"{value['amount']!r} is no amount that anybody pays")
     return int((written * units).to_integral_value())
+
+
+def money(minor: JsonValue, currency: JsonValue) -> dict[str, JsonValue]:
+    """The money value of integer minor units.
+
+    >>> money(5800, "CNY")
+    {'amount': '58.00', 'currency': 'CNY'}
+    """
+    if isinstance(minor, bool) or not isinstance(minor, int) or not isinstance(currency, str):
+        raise TypeError(f"money() takes minor units and a currency, not {minor!r}, {currency!r}")
+    units = 1 if currency in WITHOUT_CENTS else 100
+    return {"amount": f"{Decimal(minor) / units:.2f}", "currency": currency}
 
 
 def total(items: JsonValue) -> int:
@@ -106,6 +118,7 @@ def _day(moment: JsonValue) -> date:
 
 FUNCTIONS: dict[str, PureFunction] = {
     "amount": PureFunction(("money",), "integer minor units: 5800 for ¥58.00", amount),
+    "money": PureFunction(("minor", "currency"), "the money value of minor units", money),
     "total": PureFunction(("items",), "integer minor units of all items together", total),
     "unique": PureFunction(("values",), "true where no value comes twice", unique),
     "day": PureFunction(("moment",), "the day of a moment, as 2026-11-18", day),
