@@ -1,0 +1,60 @@
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from temporalio.client import Client
+from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.testing import WorkflowEnvironment
+
+from router.assembly import Parts, assembled
+from router.domain.principals import DEFAULT_TENANT, Principal
+from router.settings import Settings
+from router.worker import build_worker
+from tests.workflow.desk import QUEUE, Approver, Talk, register_attributes
+
+
+@pytest.fixture(scope="session")
+async def parts(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Parts]:
+    settings = Settings.load(data=tmp_path_factory.mktemp("data"))
+    async with assembled(settings) as parts:
+        yield parts
+
+
+@pytest.fixture(scope="session")
+async def environment(parts: Parts) -> AsyncIterator[WorkflowEnvironment]:
+    """A server whose clock is moved by `environment.sleep`, with the project's worker on it."""
+    server = str(Path(sys.executable).with_name("temporal-test-server"))
+    async with await WorkflowEnvironment.start_time_skipping(
+        data_converter=pydantic_data_converter, test_server_existing_path=server
+    ) as environment:
+        await register_attributes(environment.client)
+        async with build_worker(environment.client, parts, QUEUE):
+            yield environment
+
+
+@pytest.fixture
+def client(environment: WorkflowEnvironment) -> Client:
+    return environment.client
+
+
+async def person(parts: Parts, name: str) -> Principal:
+    found = await parts.directory.find(DEFAULT_TENANT, name)
+    assert found is not None
+    return found
+
+
+@pytest.fixture
+async def talk(client: Client, parts: Parts) -> Talk:
+    """A conversation of alice's."""
+    return await Talk(client, parts, await person(parts, "alice")).open()
+
+
+@pytest.fixture
+def bob(client: Client, parts: Parts) -> Approver:
+    return Approver(client, parts, "bob")
+
+
+@pytest.fixture
+def carol(client: Client, parts: Parts) -> Approver:
+    return Approver(client, parts, "carol")

@@ -1,0 +1,143 @@
+"""Talking to workflows as the API does, without HTTP in between."""
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+from uuid import uuid4
+
+from temporalio.api.enums.v1 import IndexedValueType
+from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest
+from temporalio.client import Client, WithStartWorkflowOperation, WorkflowHandle
+from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
+
+from router.assembly import Parts
+from router.contracts import conversation, flow
+from router.contracts.conversation import ConversationStart, ConversationStatus, Submission
+from router.contracts.flow import Decision, DecisionTaken
+from router.domain.messages import Message, Turn
+from router.domain.principals import DEFAULT_TENANT, Principal
+from router.domain.records import ApprovalRecord, ConversationRecord, LogEntry, RunRecord
+from router.domain.texts import Locale
+from router.flow.run import Decided
+
+QUEUE = "test"
+KEYWORD = IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD
+KEYWORD_LIST = IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD_LIST
+ATTRIBUTES = {
+    **dict.fromkeys(("RouteKind", "RouteTarget", "RouteBy"), KEYWORD),
+    **dict.fromkeys(("FlowName", "FlowState", "FlowStatus"), KEYWORD),
+    **dict.fromkeys(("Requester", "ConversationId", "Tenant"), KEYWORD),
+    "Assignee": KEYWORD_LIST,
+}
+
+
+async def register_attributes(client: Client) -> None:
+    """Have the search attributes that the workflows set."""
+    await client.operator_service.add_search_attributes(
+        AddSearchAttributesRequest(namespace=client.namespace, search_attributes=ATTRIBUTES)
+    )
+
+
+@dataclass
+class Talk:
+    """One conversation of one person."""
+
+    client: Client
+    parts: Parts
+    person: Principal
+    locale: Locale = "zh"
+    continue_after: int = 1000
+    id: str = field(default_factory=lambda: uuid4().hex[:12])
+
+    @property
+    def handle(self) -> WorkflowHandle[Any, Any]:
+        return self.client.get_workflow_handle(conversation.workflow_id(DEFAULT_TENANT, self.id))
+
+    async def open(self) -> "Talk":
+        await self.parts.store.conversations.create(
+            ConversationRecord(
+                id=self.id,
+                tenant=DEFAULT_TENANT,
+                owner=self.person.id,
+                locale=self.locale,
+                created_at=datetime.now(UTC),
+            )
+        )
+        return self
+
+    async def say(self, text: str, message_id: str = "", **more: str) -> Turn:
+        return await self.send(Message(text=text), message_id, **more)
+
+    async def send(self, message: Message, message_id: str = "", **more: str) -> Turn:
+        name = message_id or uuid4().hex
+        turn: Turn = await self.client.execute_update_with_start_workflow(
+            conversation.SUBMIT,
+            Submission(message_id=name, message=message, caller=self.person, **more),
+            start_workflow_operation=WithStartWorkflowOperation(
+                conversation.WORKFLOW,
+                ConversationStart(
+                    tenant=DEFAULT_TENANT,
+                    conversation=self.id,
+                    owner=self.person.id,
+                    locale=self.locale,
+                    continue_after=self.continue_after,
+                ),
+                id=conversation.workflow_id(DEFAULT_TENANT, self.id),
+                task_queue=QUEUE,
+                id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
+                id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,
+            ),
+            id=conversation.update_id(name, message.digest),
+            result_type=Turn,
+        )
+        return turn
+
+    async def status(self) -> ConversationStatus:
+        status: ConversationStatus = await self.handle.query(
+            conversation.STATUS, result_type=ConversationStatus
+        )
+        return status
+
+    async def transcript(self) -> list[LogEntry]:
+        return await self.parts.store.log.transcript(DEFAULT_TENANT, self.id, None, 2000)
+
+    async def texts(self) -> list[str]:
+        return [str(line.data["text"]) for line in await self.transcript()]
+
+    async def waiting_leave(self, opening: str = "我要请年假，12月7日到8日，家里有事") -> str:
+        """File a leave request and confirm it; the run's id."""
+        turn = await self.say(opening)
+        assert turn.flow is not None
+        assert turn.flow.status == "confirming", turn
+        turn = await self.say("确认")
+        assert turn.flow is not None
+        assert turn.flow.status == "waiting_approval", turn
+        return turn.flow.id
+
+
+@dataclass
+class Approver:
+    """Somebody who decides."""
+
+    client: Client
+    parts: Parts
+    person: str
+
+    async def waiting(self, run: str) -> ApprovalRecord:
+        items, _ = await self.parts.store.runs.waiting_for(DEFAULT_TENANT, self.person, None, 200)
+        return next(item for item in items if item.run == run)
+
+    async def decide(self, approval: ApprovalRecord, verdict: str, **more: str) -> DecisionTaken:
+        event = {"by": self.person, "approval": approval.id, "digest": approval.digest}
+        decided = Decided.model_validate({**event, "verdict": verdict, **more})
+        handle = self.client.get_workflow_handle(approval.workflow_id)
+        taken: DecisionTaken = await handle.execute_update(
+            flow.DECIDE, Decision(event=decided), result_type=DecisionTaken
+        )
+        return taken
+
+
+async def run_of(parts: Parts, run: str) -> RunRecord:
+    found = await parts.store.runs.find(DEFAULT_TENANT, run)
+    assert found is not None
+    return found

@@ -1,0 +1,162 @@
+import asyncio
+from datetime import timedelta
+
+import pytest
+from temporalio.client import Client, WorkflowExecutionStatus, WorkflowUpdateFailedError
+from temporalio.testing import WorkflowEnvironment
+
+from router.assembly import Parts
+from router.contracts.failures import from_failure
+from router.domain.errors import Conflict, DuplicateKey, TooManyRequests
+from tests.workflow.conftest import person
+from tests.workflow.desk import Approver, Talk, run_of
+
+
+async def test_turns_that_arrive_at_once_are_answered_one_after_the_other(talk: Talk) -> None:
+    turns = await asyncio.gather(*(talk.say("你好", f"m{n}") for n in range(6)))
+    assert sorted(turn.turn for turn in turns) == [1, 2, 3, 4, 5, 6]
+
+
+async def test_a_message_id_is_answered_once_whatever_happens_in_between(talk: Talk) -> None:
+    first = await talk.say("我要请假", "m1")
+    await talk.say("年假", "m2")
+    assert await talk.say("我要请假", "m1") == first
+    assert (await talk.status()).turns == 2
+
+
+async def test_a_message_id_with_another_body_is_refused_and_changes_nothing(talk: Talk) -> None:
+    await talk.say("我要请假", "m1")
+    with pytest.raises(WorkflowUpdateFailedError) as refused:
+        await talk.say("我要报销", "m1")
+    assert isinstance(from_failure(refused.value), DuplicateKey)
+    assert (await talk.status()).turns == 1
+
+
+async def test_nothing_is_lost_or_doubled_while_it_continues_as_new(
+    client: Client, parts: Parts
+) -> None:
+    """Sixty messages, six at a time, in runs of five updates each; some are sent twice."""
+    talk = await Talk(client, parts, await person(parts, "alice"), continue_after=5).open()
+    gate = asyncio.Semaphore(6)
+
+    async def say(number: int) -> int:
+        async with gate:
+            return await sent(talk, number)
+
+    numbers = await asyncio.gather(*(say(n) for n in range(60)))
+    again = await asyncio.gather(*(say(n) for n in range(0, 60, 7)))
+    assert sorted(numbers) == list(range(1, 61))
+    assert again == numbers[0::7]
+    users = [line for line in await talk.transcript() if line.data["role"] == "user"]
+    assert len(users) == 60
+    runs = {w.run_id async for w in client.list_workflows(f"WorkflowId = '{talk.handle.id}'")}
+    assert len(runs) > 3
+
+
+async def sent(talk: Talk, number: int) -> int:
+    """Send as the API does: again, with the same id, where the run ended under the update."""
+    while True:
+        try:
+            return (await talk.say(f"你好 {number}", f"m{number}")).turn
+        except WorkflowUpdateFailedError as failed:
+            if getattr(failed.cause, "type", "") != "AcceptedUpdateCompletedWorkflow":
+                raise
+
+
+async def test_an_answer_that_only_the_log_remembers_is_still_given(
+    client: Client, parts: Parts
+) -> None:
+    talk = await Talk(client, parts, await person(parts, "alice"), continue_after=100).open()
+    first = await talk.say("我要请假", "first")
+    for number in range(205):
+        await talk.say("你好", f"m{number}")
+    assert await talk.say("我要请假", "first") == first
+    with pytest.raises(WorkflowUpdateFailedError) as refused:
+        await talk.say("别的", "first")
+    assert isinstance(from_failure(refused.value), DuplicateKey)
+
+
+async def test_a_conversation_is_put_away_after_a_day_and_goes_on_where_it_was(
+    environment: WorkflowEnvironment, talk: Talk
+) -> None:
+    first = await talk.say("我要请假", "m1")
+    await environment.sleep(timedelta(hours=25))
+    await closed(talk)
+    turn = await talk.say("年假", "m2")
+    assert turn.turn == 2
+    assert turn.flow is not None
+    assert turn.flow.slots == {"leave_type": "annual"}
+    assert await talk.say("我要请假", "m1") == first
+
+
+async def closed(talk: Talk) -> None:
+    for _ in range(200):
+        description = await talk.handle.describe()
+        if description.status == WorkflowExecutionStatus.COMPLETED:
+            return
+        await asyncio.sleep(0.02)
+    raise AssertionError("the conversation is still open")
+
+
+async def test_news_wakes_a_conversation_that_was_put_away(
+    environment: WorkflowEnvironment, talk: Talk, bob: Approver
+) -> None:
+    run = await talk.waiting_leave()
+    await environment.sleep(timedelta(hours=25))
+    await closed(talk)
+    await bob.decide(await bob.waiting(run), "approve")
+    await heard(talk, "批准")
+
+
+async def heard(talk: Talk, text: str) -> None:
+    for _ in range(300):
+        if any(text in line for line in await talk.texts()):
+            return
+        await asyncio.sleep(0.02)
+    raise AssertionError(f"never heard {text!r}: {await talk.texts()}")
+
+
+async def test_another_flow_puts_the_first_aside_and_comes_back_to_its_question(
+    talk: Talk,
+) -> None:
+    await talk.say("我要请假")
+    turn = await talk.say("我要报销")
+    assert turn.flow is not None
+    assert turn.flow.name == "reimbursement"
+    assert [p.name for p in (await talk.status()).paused_flows] == ["leave_request"]
+    turn = await talk.say("取消")
+    status = await talk.status()
+    assert status.active_flow is not None
+    assert status.active_flow.name == "leave_request"
+    assert [r.type for r in turn.replies][-1] == "choices"
+
+
+async def test_a_flow_that_ended_behind_its_back_is_not_answered(
+    client: Client, talk: Talk, parts: Parts
+) -> None:
+    turn = await talk.say("我要请假")
+    assert turn.flow is not None
+    where = await run_of(parts, turn.flow.id)
+    await client.get_workflow_handle(where.workflow_id).terminate("by an operator")
+    turn = await talk.say("我要报销")
+    assert turn.flow is not None
+    assert turn.flow.name == "reimbursement"
+
+
+async def test_busy_means_refused_where_the_message_says_so(talk: Talk) -> None:
+    await talk.say("你好")
+    sent = [asyncio.create_task(talk.say("你好", f"m{n}", on_busy="reject")) for n in range(6)]
+    answers = await asyncio.gather(*sent, return_exceptions=True)
+    refused = [a for a in answers if isinstance(a, WorkflowUpdateFailedError)]
+    assert len(refused) < 6
+    assert all(isinstance(from_failure(r), Conflict) for r in refused)
+
+
+async def test_a_seventh_message_at_once_is_told_to_come_back(talk: Talk) -> None:
+    await talk.say("你好")
+    answers = await asyncio.gather(
+        *(talk.say("你好", f"m{n}") for n in range(9)), return_exceptions=True
+    )
+    refused = [from_failure(a) for a in answers if isinstance(a, BaseException)]
+    assert all(isinstance(one, TooManyRequests) for one in refused)
+    assert (await talk.status()).turns == 1 + 9 - len(refused)

@@ -1,0 +1,100 @@
+import asyncio
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from temporalio.client import Client, WorkflowUpdateFailedError
+from temporalio.testing import WorkflowEnvironment
+
+from router.assembly import Parts
+from router.contracts import flow
+from router.contracts.failures import from_failure
+from router.contracts.flow import FlowAnswer, Tell
+from router.domain.errors import Conflict, NotFound
+from router.domain.principals import DEFAULT_TENANT
+from router.domain.records import RunRecord
+from router.flow.run import Cancelled
+from tests.workflow.desk import Approver, Talk, run_of
+from tests.workflow.test_conversation import heard
+
+
+async def becomes(parts: Parts, run: str, fits: Callable[[RunRecord], bool]) -> RunRecord:
+    for _ in range(300):
+        if fits(found := await run_of(parts, run)):
+            return found
+        await asyncio.sleep(0.02)
+    raise AssertionError(f"still {found.status} in {found.state}: {found.history}")
+
+
+async def test_an_approver_is_reminded_then_the_request_goes_up_and_at_last_expires(
+    environment: WorkflowEnvironment, parts: Parts, talk: Talk, bob: Approver, carol: Approver
+) -> None:
+    run = await talk.waiting_leave()
+    await environment.sleep(timedelta(hours=25))
+    found = await becomes(parts, run, lambda r: r.history[-1].event == "reminded")
+    assert (await bob.waiting(run)).person == "bob"
+    await environment.sleep(timedelta(hours=48))
+    found = await becomes(parts, run, lambda r: "escalated" in [h.event for h in r.history])
+    assert (await carol.waiting(run)).person == "carol"
+    await environment.sleep(timedelta(days=14))
+    found = await becomes(parts, run, lambda r: r.status == "expired")
+    assert found.state == "tell_late"
+
+
+async def test_a_decision_of_somebody_else_or_of_other_content_is_refused(
+    client: Client, parts: Parts, talk: Talk, bob: Approver
+) -> None:
+    run = await talk.waiting_leave()
+    approval = await bob.waiting(run)
+    gina = Approver(client, parts, "gina")
+    for approver, changed, kind in (
+        (gina, approval, NotFound),
+        (bob, approval.model_copy(update={"digest": "0" * 32}), Conflict),
+    ):
+        with pytest.raises(WorkflowUpdateFailedError) as refused:
+            await approver.decide(changed, "approve")
+        assert isinstance(from_failure(refused.value), kind)
+    assert (await bob.decide(approval, "approve")).status == "completed"
+    with pytest.raises(WorkflowUpdateFailedError) as refused:
+        await bob.decide(approval, "reject")
+
+
+async def test_a_withdrawal_reaches_the_conversation_and_the_approvers_list(
+    client: Client, parts: Parts, talk: Talk, bob: Approver
+) -> None:
+    run = await talk.waiting_leave()
+    handle = client.get_workflow_handle((await run_of(parts, run)).workflow_id)
+    await handle.execute_update(
+        flow.TELL,
+        Tell(event=Cancelled(by="alice"), locale="zh", aside=True),
+        result_type=FlowAnswer,
+    )
+    await heard(talk, "已取消")
+    waiting, _ = await parts.store.runs.waiting_for(DEFAULT_TENANT, "bob", None, 200)
+    assert run not in [item.run for item in waiting]
+
+
+async def test_a_run_keeps_the_definition_that_it_began_with(
+    client: Client, parts: Parts, talk: Talk
+) -> None:
+    turn = await talk.say("我要请假")
+    assert turn.flow is not None
+    where = await run_of(parts, turn.flow.id)
+    history = await client.get_workflow_handle(where.workflow_id).fetch_history()
+    started = history.events[0].workflow_execution_started_event_attributes
+    assert b'"flow":"leave_request"' in started.input.payloads[0].data
+
+
+async def test_what_is_sent_back_asks_what_to_change_and_goes_up_again(
+    parts: Parts, talk: Talk, bob: Approver
+) -> None:
+    run = await talk.waiting_leave()
+    await bob.decide(await bob.waiting(run), "return", comment="日期不对")
+    await heard(talk, "日期不对")
+    turn = await talk.say("结束日期改成12月9日")
+    assert turn.flow is not None
+    assert turn.flow.slots["end"] == "2026-12-09"
+    assert turn.flow.status == "confirming"
+    await talk.say("确认")
+    await bob.decide(await bob.waiting(run), "approve")
+    await becomes(parts, run, lambda r: r.status == "completed")
