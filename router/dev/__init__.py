@@ -1,0 +1,1 @@
+"""`intent-router dev`: the whole house in one terminal. `house` puts the pieces together."""
