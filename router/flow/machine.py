@@ -46,6 +46,9 @@ from router.flow.walk import Walk
 MOST_MOVES = 200
 """Moves in one step before a flow that never waits is ended; the loader refuses such files."""
 
+UNDONE_AT_END = ("failed", "cancelled")
+"""Ends that leave nothing behind: what was done is taken back first."""
+
 STALE = Localised(
     zh="刚才的问题已经变了，请看现在的这个。",
     en="The question has changed meanwhile; here is the present one.",
@@ -187,14 +190,16 @@ def _moment(value: Any, timezone: str) -> datetime | None:
 
 
 def _say(walk: Walk) -> bool:
-    state = walk.state
+    run, state = walk.run, walk.state
     if state.say is not None:
         walk.effects.append(Say(text=walk.render(state.say)))
     collecting.forget(walk, state.forget)
-    if state.end is not None:
-        walk.end(state.end)
-    else:
+    if state.end is None:
         walk.leave("next")
+    elif state.end in UNDONE_AT_END:
+        run.ending = state.end
+    else:
+        walk.end(state.end)
     return True
 
 
