@@ -38,7 +38,7 @@ DEFINITIONS = [
     *(load_flow(FLOWS / f"{name}.yaml") for name in ("leave_request", "reimbursement")),
 ]
 MONEY = {"amount": "58.00", "currency": "CNY"}
-VALUES = st.sampled_from(
+VALUES: st.SearchStrategy[Any] = st.sampled_from(
     [
         *("annual", "sick", "transport", "2026-11-23", "2026-11-20", "why not", "A1", "am", ""),
         *(MONEY, {"days": 2}, {"days": 0.5}, [], [{}], [{"amount": MONEY, "invoice": "A1"}]),
@@ -51,7 +51,10 @@ PATHS = [
     *("items.more", "items.1", "items.7.amount", "nothing", "items.x.y"),
 ]
 WHOLE: dict[str, Any] = {
-    **{"leave_type": "annual", "kind": "annual", "start": "2026-11-23", "end": "2026-11-24"},
+    "leave_type": "annual",
+    "kind": "annual",
+    "start": "2026-11-23",
+    "end": "2026-11-24",
     "reason": "family",
     "items": [{"category": "meal", "amount": MONEY, "date": "2026-11-02", "invoice": "A1"}],
 }
