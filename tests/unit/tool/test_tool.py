@@ -1,11 +1,11 @@
 from collections.abc import Callable
 from datetime import date, timedelta
 from decimal import Decimal
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NotRequired
 
 import pytest
 from pydantic import Field
-from typing_extensions import NotRequired, TypedDict
+from typing_extensions import TypedDict
 
 from router.domain.errors import DefinitionError
 from router.tool.context import ToolContext
