@@ -1,0 +1,213 @@
+"""Expense claims. An invoice belongs to one standing claim; a claim's end sets it free."""
+
+import secrets
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from decimal import Decimal
+from itertools import groupby
+from typing import Any
+
+from sqlalchemy import Connection, Row, select, tuple_, update
+
+from activities.people import tables
+from activities.people.records import Claim, ClaimItem, ClaimStatus, Money, Owner
+from router.domain.errors import ArgumentsToolError, NotFound, PermanentToolError
+from router.store.database import Database
+
+_claims = tables.claims
+_items = tables.claim_items
+
+_FROM: dict[ClaimStatus, frozenset[ClaimStatus]] = {
+    "settled": frozenset({"submitted"}),
+    "rejected": frozenset({"submitted"}),
+    # A claim that was settled can still be taken back, as an undo of its whole flow may want.
+    "withdrawn": frozenset({"submitted", "settled", "rejected"}),
+}
+"""What a claim may come to, and from where."""
+
+_STANDING: frozenset[ClaimStatus] = frozenset({"submitted", "settled"})
+
+
+class ClaimBook:
+    """Who claims what. Every write happens once for its key, or for the claim it names."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def submit(
+        self, owner: Owner, key: str, items: Sequence[ClaimItem], reason: str
+    ) -> Claim:
+        """Put a claim on record, or give the one that this key has made before.
+
+        Raises `ArgumentsToolError` where the items don't go together (two currencies, one
+        invoice twice), `PermanentToolError` where a standing claim has one of the invoices.
+        """
+        total = _total(items)
+        row = {
+            **owner.model_dump(),
+            "id": f"claim-{secrets.token_hex(6)}",
+            "key": key,
+            "currency": total.currency,
+            "cents": _cents(total),
+            "reason": reason,
+            "status": "submitted",
+            "submitted_at": datetime.now(UTC),
+        }
+        return await self._database.write(lambda c: self._submit(c, owner, row, items))
+
+    async def withdraw(self, owner: Owner, key: str) -> Claim | None:
+        """Take back the claim that `key` made; None where it made none of the owner's."""
+        made = select(_claims.c.id).where(_of(owner), _claims.c.key == key)
+
+        def withdraw(connection: Connection) -> Claim | None:
+            claim = connection.execute(made).scalar()
+            return self._move(connection, owner, claim, "withdrawn") if claim else None
+
+        return await self._database.write(withdraw)
+
+    async def settle(self, owner: Owner, claim: str) -> Claim:
+        """Let it be paid. Raises `NotFound`, or `PermanentToolError` where it has ended."""
+        return await self._database.write(lambda c: self._move(c, owner, claim, "settled"))
+
+    async def reject(self, owner: Owner, claim: str) -> Claim:
+        """Refuse it; its invoices are free. Raises as `settle` does."""
+        return await self._database.write(lambda c: self._move(c, owner, claim, "rejected"))
+
+    async def of(self, owner: Owner, limit: int = 50) -> list[Claim]:
+        """The owner's claims, newest first, whatever became of them."""
+        query = (
+            select(_claims)
+            .where(_of(owner))
+            .order_by(_claims.c.submitted_at.desc(), _claims.c.id)
+            .limit(limit)
+        )
+        return await self._database.read(lambda c: _read(c, c.execute(query).all()))
+
+    async def claimed(self, tenant: str, invoice: str) -> bool:
+        """True where anybody's standing claim has this invoice number, in its one spelling."""
+        return bool(await self._database.read(lambda c: _taken(c, tenant, [invoice])))
+
+    def _submit(
+        self, connection: Connection, owner: Owner, row: dict[str, Any], items: Sequence[ClaimItem]
+    ) -> Claim:
+        invoices = [item.invoice for item in items]
+        locks = [f"claim/{owner.tenant}/key/{row['key']}"]
+        locks += [f"claim/{owner.tenant}/invoice/{invoice}" for invoice in invoices]
+        self._database.serialise(connection, *locks)
+        same_key = select(_claims).where(_of(owner), _claims.c.key == row["key"])
+        if known := connection.execute(same_key).first():
+            return _read(connection, [known])[0]
+        if taken := _taken(connection, owner.tenant, invoices):
+            raise PermanentToolError(
+                f"invoice {', '.join(taken)} is in a claim that stands; one invoice, one claim"
+            )
+        connection.execute(_claims.insert(), row)
+        connection.execute(_items.insert(), _item_rows(row, items))
+        return _read(connection, connection.execute(same_key).all())[0]
+
+    def _move(self, connection: Connection, owner: Owner, claim: str, to: ClaimStatus) -> Claim:
+        self._database.serialise(connection, f"claim/{owner.tenant}/id/{claim}")
+        this = select(_claims).where(_of(owner), _claims.c.id == claim)
+        row = connection.execute(this).first()
+        if row is None:
+            raise NotFound(f"{owner.person} has no claim {claim!r}")
+        if row.status == to:
+            return _read(connection, [row])[0]
+        if row.status not in _FROM[to]:
+            raise PermanentToolError(f"claim {claim} is {row.status} and can't be {to} any more")
+        _update(connection, owner, claim, to)
+        return _read(connection, connection.execute(this).all())[0]
+
+
+def _of(owner: Owner) -> Any:
+    return (_claims.c.tenant == owner.tenant) & (_claims.c.person == owner.person)
+
+
+def _update(connection: Connection, owner: Owner, claim: str, to: ClaimStatus) -> None:
+    connection.execute(update(_claims).where(_of(owner), _claims.c.id == claim).values(status=to))
+    connection.execute(
+        update(_items)
+        .where(_items.c.tenant == owner.tenant, _items.c.claim == claim)
+        .values(standing=to in _STANDING)
+    )
+
+
+def _taken(connection: Connection, tenant: str, invoices: Sequence[str]) -> list[str]:
+    query = (
+        select(_items.c.invoice)
+        .where(_items.c.tenant == tenant, _items.c.invoice.in_(invoices), _items.c.standing)
+        .order_by(_items.c.invoice)
+    )
+    return list(connection.execute(query).scalars())
+
+
+def _total(items: Sequence[ClaimItem]) -> Money:
+    if not items:
+        raise ArgumentsToolError("items: a claim has at least one")
+    currency, seen = items[0].amount.currency, set[str]()
+    for position, item in enumerate(items):
+        if item.amount.currency != currency:
+            raise ArgumentsToolError(
+                f"items.{position}.amount: {item.amount.currency} and {currency} can't be in one "
+                "claim; claim each currency by itself"
+            )
+        if item.invoice in seen:
+            raise ArgumentsToolError(f"items.{position}.invoice: {item.invoice} is there twice")
+        seen.add(item.invoice)
+    return Money(amount=sum((item.amount.amount for item in items), Decimal(0)), currency=currency)
+
+
+def _item_rows(claim: dict[str, Any], items: Sequence[ClaimItem]) -> list[dict[str, Any]]:
+    return [
+        {
+            "tenant": claim["tenant"],
+            "claim": claim["id"],
+            "position": position,
+            "category": item.category,
+            "cents": _cents(item.amount),
+            "date": item.date,
+            "invoice": item.invoice,
+            "standing": True,
+        }
+        for position, item in enumerate(items)
+    ]
+
+
+def _read(connection: Connection, rows: Sequence[Row[Any]]) -> list[Claim]:
+    """The claims that stand in `rows`, each with its items."""
+    query = (
+        select(_items)
+        .where(tuple_(_items.c.tenant, _items.c.claim).in_([(row.tenant, row.id) for row in rows]))
+        .order_by(_items.c.claim, _items.c.position)
+    )
+    items = {
+        claim: list(found)
+        for claim, found in groupby(connection.execute(query), key=lambda item: item.claim)
+    }
+    return [_claim(row, items[row.id]) for row in rows]
+
+
+def _claim(row: Row[Any], items: Sequence[Row[Any]]) -> Claim:
+    return Claim(
+        id=row.id,
+        status=row.status,
+        total=_money(row.cents, row.currency),
+        reason=row.reason,
+        items=[
+            ClaimItem(
+                category=item.category,
+                amount=_money(item.cents, row.currency),
+                date=item.date,
+                invoice=item.invoice,
+            )
+            for item in items
+        ],
+    )
+
+
+def _cents(money: Money) -> int:
+    return int(money.amount * 100)
+
+
+def _money(cents: int, currency: str) -> Money:
+    return Money(amount=Decimal(cents).scaleb(-2), currency=currency)

@@ -1,0 +1,137 @@
+"""Leave: entitlements, balances and records."""
+
+import secrets
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+from sqlalchemy import Connection, Row, func, select, update
+
+from activities.people import tables
+from activities.people.records import ENTITLED, Balance, Leave, LeaveRecord, LeaveType, Owner
+from router.domain.errors import ArgumentsToolError, PermanentToolError
+from router.store.database import Database
+from router.store.rows import upsert
+
+_leave = tables.leave
+_entitlements = tables.entitlements
+
+
+class LeaveBook:
+    """Who may take how much leave, and who has. Every write happens once for its key."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._entitle = upsert(database.insert(_entitlements), _entitlements)
+
+    async def balance(self, owner: Owner, leave_type: LeaveType, year: int) -> Balance:
+        """What was granted for the year, what is taken, and what is left."""
+        return await self._database.read(lambda c: _balance(c, owner, leave_type, year))
+
+    async def entitle(self, owner: Owner, leave_type: LeaveType, year: int, days: Decimal) -> None:
+        """Grant so many days for that year, in place of what was granted before."""
+        row = {
+            **owner.model_dump(),
+            "leave_type": leave_type,
+            "year": year,
+            "half_days": _half_days(days),
+        }
+        await self._database.write(lambda c: c.execute(self._entitle, row))
+
+    async def record(self, owner: Owner, key: str, leave: Leave) -> LeaveRecord:
+        """Record a leave, or give the record that this key has made before.
+
+        Raises `PermanentToolError` where less is left than it takes: the balance is looked at
+        in the transaction that changes it, so that two leaves at once can't overdraw it.
+        """
+        if leave.end < leave.start:
+            raise ArgumentsToolError(f"end: {leave.end} is before the start, {leave.start}")
+        row = {
+            **owner.model_dump(),
+            **leave.model_dump(exclude={"days"}),
+            "id": f"leave-{secrets.token_hex(6)}",
+            "key": key,
+            "year": leave.start.year,
+            "half_days": _half_days(leave.days),
+            "status": "standing",
+            "recorded_at": datetime.now(UTC),
+        }
+        return await self._database.write(lambda c: self._record(c, owner, leave, row))
+
+    async def revert(self, owner: Owner, key: str) -> LeaveRecord | None:
+        """Take back what `key` recorded; its days are free again. Twice is the same as once.
+
+        None where the key recorded nothing of the owner's: there is nothing to take back.
+        """
+        theirs = _of(owner) & (_leave.c.key == key)
+
+        def revert(connection: Connection) -> LeaveRecord | None:
+            connection.execute(update(_leave).where(theirs).values(status="reverted"))
+            row = connection.execute(select(_leave).where(theirs)).first()
+            return _read(row) if row else None
+
+        return await self._database.write(revert)
+
+    async def of(self, owner: Owner, limit: int = 50) -> list[LeaveRecord]:
+        """The owner's leave, the latest start first, with what was taken back."""
+        query = (
+            select(_leave)
+            .where(_of(owner))
+            .order_by(_leave.c.start.desc(), _leave.c.id)
+            .limit(limit)
+        )
+        rows = await self._database.read(lambda c: c.execute(query).all())
+        return [_read(row) for row in rows]
+
+    def _record(
+        self, connection: Connection, owner: Owner, leave: Leave, row: dict[str, Any]
+    ) -> LeaveRecord:
+        account = f"leave/{owner.tenant}/{owner.person}/{leave.leave_type}/{row['year']}"
+        self._database.serialise(connection, account)
+        same_key = select(_leave).where(_of(owner), _leave.c.key == row["key"])
+        if known := connection.execute(same_key).first():
+            return _read(known)
+        left = _balance(connection, owner, leave.leave_type, row["year"])
+        if leave.days > left.days:
+            raise PermanentToolError(
+                f"{leave.days} days of {leave.leave_type} leave are more than the {left.days} "
+                f"that are left for {left.year}"
+            )
+        connection.execute(_leave.insert(), row)
+        return _read(connection.execute(same_key).one())
+
+
+def _of(owner: Owner) -> Any:
+    return (_leave.c.tenant == owner.tenant) & (_leave.c.person == owner.person)
+
+
+def _balance(connection: Connection, owner: Owner, leave_type: LeaveType, year: int) -> Balance:
+    granted = select(_entitlements.c.half_days).filter_by(
+        **owner.model_dump(), leave_type=leave_type, year=year
+    )
+    taken = select(func.coalesce(func.sum(_leave.c.half_days), 0)).filter_by(
+        **owner.model_dump(), leave_type=leave_type, year=year, status="standing"
+    )
+    half_days = connection.execute(granted).scalar()
+    entitled = ENTITLED[leave_type] if half_days is None else _days(half_days)
+    used = _days(connection.execute(taken).scalar_one())
+    return Balance(
+        leave_type=leave_type, year=year, entitled=entitled, used=used, days=entitled - used
+    )
+
+
+def _read(row: Row[Any]) -> LeaveRecord:
+    found = row._asdict()
+    fields = {name: found[name] for name in LeaveRecord.model_fields if name in found}
+    return LeaveRecord(**fields, days=_days(found["half_days"]))
+
+
+def _days(half_days: int) -> Decimal:
+    return Decimal(half_days) / 2
+
+
+def _half_days(days: Decimal) -> int:
+    halves = days * 2
+    if halves != halves.to_integral_value():
+        raise ArgumentsToolError(f"days: {days} aren't whole or half days")
+    return int(halves)

@@ -1,0 +1,101 @@
+"""The first tables: entitlements, leave, expense claims."""
+
+from typing import Any
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0001"
+down_revision = None
+
+_MOMENT = sa.DateTime(timezone=True)
+
+
+def _required(name: str, kind: Any = sa.Text) -> sa.Column[Any]:
+    return sa.Column(name, kind, nullable=False)
+
+
+def upgrade() -> None:
+    _create_leave()
+    _create_claims()
+
+
+def downgrade() -> None:
+    for table in ("people_claim_items", "people_claims", "people_leave", "people_entitlements"):
+        op.drop_table(table)
+
+
+def _create_leave() -> None:
+    op.create_table(
+        "people_entitlements",
+        _required("tenant"),
+        _required("person"),
+        _required("leave_type"),
+        _required("year", sa.Integer),
+        _required("half_days", sa.Integer),
+        sa.PrimaryKeyConstraint("tenant", "person", "leave_type", "year"),
+    )
+    op.create_table(
+        "people_leave",
+        _required("tenant"),
+        _required("id"),
+        _required("key"),
+        _required("person"),
+        _required("leave_type"),
+        _required("year", sa.Integer),
+        _required("start", sa.Date),
+        _required("end", sa.Date),
+        _required("start_half"),
+        _required("end_half"),
+        _required("half_days", sa.Integer),
+        _required("reason"),
+        _required("status"),
+        _required("recorded_at", _MOMENT),
+        sa.PrimaryKeyConstraint("tenant", "id"),
+        sa.UniqueConstraint("tenant", "key", name="people_leave_once"),
+        sa.CheckConstraint("half_days > 0", name="people_leave_takes_time"),
+    )
+    op.create_index(
+        "people_leave_of_person", "people_leave", ["tenant", "person", "year", "leave_type"]
+    )
+
+
+def _create_claims() -> None:
+    op.create_table(
+        "people_claims",
+        _required("tenant"),
+        _required("id"),
+        _required("key"),
+        _required("person"),
+        _required("currency"),
+        _required("cents", sa.BigInteger),
+        _required("reason"),
+        _required("status"),
+        _required("submitted_at", _MOMENT),
+        sa.PrimaryKeyConstraint("tenant", "id"),
+        sa.UniqueConstraint("tenant", "key", name="people_claims_once"),
+    )
+    op.create_index(
+        "people_claims_of_person", "people_claims", ["tenant", "person", "submitted_at"]
+    )
+    op.create_table(
+        "people_claim_items",
+        _required("tenant"),
+        _required("claim"),
+        _required("position", sa.Integer),
+        _required("category"),
+        _required("cents", sa.BigInteger),
+        _required("date", sa.Date),
+        _required("invoice"),
+        _required("standing", sa.Boolean),
+        sa.PrimaryKeyConstraint("tenant", "claim", "position"),
+        sa.ForeignKeyConstraint(["tenant", "claim"], ["people_claims.tenant", "people_claims.id"]),
+    )
+    op.create_index(
+        "people_invoice_claimed_once",
+        "people_claim_items",
+        ["tenant", "invoice"],
+        unique=True,
+        sqlite_where=sa.text("standing = 1"),
+        postgresql_where=sa.text("standing"),
+    )

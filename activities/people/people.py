@@ -1,0 +1,31 @@
+"""The people system: a small real one, for a company to replace with its own.
+
+Whatever takes its place offers `leave` and `claims` with the methods of `LeaveBook` and
+`ClaimBook`; the tools in `activities.tools` and the lookup `claimed` use nothing else.
+"""
+
+from activities.people.claims import ClaimBook
+from activities.people.leave import LeaveBook
+from activities.people.tables import PEOPLE
+from router.store.database import Database
+from router.tool.dependencies import Provider
+
+
+class People:
+    """Leave and expense claims of everyone, in tables of their own within `database`.
+
+    `migrate` before first use.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.leave = LeaveBook(database)
+        self.claims = ClaimBook(database)
+
+    async def migrate(self) -> None:
+        """Bring the tables up to date; raises as `Database.migrate` does."""
+        await self._database.migrate(PEOPLE)
+
+
+human_resources: Provider[People] = Provider("human_resources")
+"""What tools name it by: `Annotated[People, Depends(human_resources)]`."""

@@ -1,0 +1,126 @@
+"""Leave and expense claims as values: what the tools take and give."""
+
+import unicodedata
+from datetime import date
+from decimal import Decimal
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer
+
+LeaveType = Literal[
+    "annual",
+    "sick",
+    "personal",
+    "marriage",
+    "maternity",
+    "paternity",
+    "bereavement",
+    "compensatory",
+]
+
+Half = Literal["", "am", "pm"]
+"""A part of a day; empty where the whole day is meant."""
+
+Days = Annotated[Decimal, PlainSerializer(float, return_type=float, when_used="json")]
+"""Days in halves. A number in JSON, which carries halves exactly, so that flows can compare."""
+
+ClaimStatus = Literal["submitted", "settled", "rejected", "withdrawn"]
+
+ENTITLED: dict[LeaveType, Decimal] = {
+    "annual": Decimal(15),
+    "sick": Decimal(15),
+    "personal": Decimal(10),
+    "marriage": Decimal(10),
+    "maternity": Decimal(158),
+    "paternity": Decimal(15),
+    "bereavement": Decimal(5),
+    "compensatory": Decimal(5),
+}
+"""Days a year of whoever has no entitlement of their own on record."""
+
+
+def one_spelling(number: str) -> str:
+    """An invoice number as it is compared: width, spaces and case don't make it another.
+
+    >>> one_spelling(" ｉｎｖ-0 1")
+    'INV-01'
+    """
+    return "".join(unicodedata.normalize("NFKC", number).split()).upper()
+
+
+InvoiceNumber = Annotated[
+    str, Field(max_length=64), AfterValidator(one_spelling), Field(min_length=1)
+]
+"""A number as invoices have it, in its one spelling."""
+
+
+class Value(BaseModel):
+    """A value object: frozen, and closed to fields nobody declared."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Owner(Value):
+    """Whose leave or claim it is."""
+
+    tenant: str
+    person: str
+
+
+class Balance(Value):
+    """A year's leave of one type: `days` is what is left of `entitled`."""
+
+    leave_type: LeaveType
+    year: int
+    entitled: Days
+    used: Days
+    days: Days
+
+
+class Leave(Value):
+    """A leave to be recorded. Both ends are included.
+
+    `start_half` "pm" begins at noon, `end_half` "am" ends at noon. All of it is charged to the
+    year it starts in: one leave, one balance to check and to give back.
+    """
+
+    leave_type: LeaveType
+    start: date
+    end: date
+    start_half: Half = ""
+    end_half: Half = ""
+    days: Days
+    reason: str = ""
+
+
+class LeaveRecord(Leave):
+    """A leave on record. One that was taken back stays, as `reverted`."""
+
+    id: str
+    status: Literal["standing", "reverted"]
+
+
+class Money(Value):
+    """An amount with at most two decimals, and its currency by ISO 4217."""
+
+    amount: Annotated[Decimal, Field(gt=0, max_digits=12, decimal_places=2)]
+    currency: Annotated[str, Field(pattern="^[A-Z]{3}$")]
+
+
+class ClaimItem(Value):
+    """One expense with its invoice."""
+
+    category: Annotated[str, Field(min_length=1, max_length=40)]
+    amount: Money
+    date: date
+    invoice: InvoiceNumber
+
+
+class Claim(Value):
+    """An expense claim on record."""
+
+    id: str
+    status: ClaimStatus
+    total: Money
+    items: list[ClaimItem]
+    reason: str

@@ -1,0 +1,100 @@
+"""The people system's tables. Days stand in half days and money in cents: both are exact."""
+
+from pathlib import Path
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Date,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    MetaData,
+    PrimaryKeyConstraint,
+    Table,
+    UniqueConstraint,
+    text,
+)
+
+from router.store.migration import Migrations
+from router.store.tables import Moment, required
+
+PEOPLE = Migrations(Path(__file__).parent / "migrations", "alembic_version_people", "0001")
+
+metadata = MetaData()
+
+entitlements = Table(
+    "people_entitlements",
+    metadata,
+    required("tenant"),
+    required("person"),
+    required("leave_type"),
+    required("year", Integer),
+    required("half_days", Integer),
+    PrimaryKeyConstraint("tenant", "person", "leave_type", "year"),
+)
+
+leave = Table(
+    "people_leave",
+    metadata,
+    required("tenant"),
+    required("id"),
+    required("key"),
+    required("person"),
+    required("leave_type"),
+    required("year", Integer),
+    required("start", Date),
+    required("end", Date),
+    required("start_half"),
+    required("end_half"),
+    required("half_days", Integer),
+    required("reason"),
+    required("status"),
+    required("recorded_at", Moment),
+    PrimaryKeyConstraint("tenant", "id"),
+    UniqueConstraint("tenant", "key", name="people_leave_once"),
+    CheckConstraint("half_days > 0", name="people_leave_takes_time"),
+)
+Index("people_leave_of_person", *(leave.c[n] for n in ("tenant", "person", "year", "leave_type")))
+
+claims = Table(
+    "people_claims",
+    metadata,
+    required("tenant"),
+    required("id"),
+    required("key"),
+    required("person"),
+    required("currency"),
+    required("cents", BigInteger),
+    required("reason"),
+    required("status"),
+    required("submitted_at", Moment),
+    PrimaryKeyConstraint("tenant", "id"),
+    UniqueConstraint("tenant", "key", name="people_claims_once"),
+)
+Index("people_claims_of_person", claims.c.tenant, claims.c.person, claims.c.submitted_at)
+
+claim_items = Table(
+    "people_claim_items",
+    metadata,
+    required("tenant"),
+    required("claim"),
+    required("position", Integer),
+    required("category"),
+    required("cents", BigInteger),
+    required("date", Date),
+    required("invoice"),
+    required("standing", Boolean),
+    PrimaryKeyConstraint("tenant", "claim", "position"),
+    ForeignKeyConstraint(["tenant", "claim"], ["people_claims.tenant", "people_claims.id"]),
+)
+# The last word on an invoice being claimed once, whatever the code above it believes.
+Index(
+    "people_invoice_claimed_once",
+    claim_items.c.tenant,
+    claim_items.c.invoice,
+    unique=True,
+    sqlite_where=text("standing = 1"),
+    postgresql_where=text("standing"),
+)

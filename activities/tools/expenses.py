@@ -1,0 +1,97 @@
+"""Expense claims, as tools: anyone may look at their own; the rest is for flows."""
+
+from typing import Annotated
+
+from pydantic import BaseModel, Field
+
+from activities.people.people import People, human_resources
+from activities.people.records import Claim, ClaimItem, ClaimStatus, Money, Owner
+from router.domain.errors import ArgumentsToolError
+from router.domain.principals import FLOW_ROLE
+from router.tool.context import ToolContext
+from router.tool.dependencies import Depends
+from router.tool.tool import tool
+
+Items = Annotated[list[ClaimItem], Field(min_length=1, max_length=100)]
+Reason = Annotated[str | None, Field(max_length=1000)]
+ClaimId = Annotated[str, Field(description="The claim's id, as submit_claim gave it")]
+HumanResources = Annotated[People, Depends(human_resources)]
+
+
+class Submitted(BaseModel):
+    """A claim on record, and what it comes to."""
+
+    claim: str
+    total: Money
+
+
+class Ended(BaseModel):
+    """What became of a claim; nulls where there was none."""
+
+    claim: str | None
+    status: ClaimStatus | None
+
+
+@tool(permission="read", title={"zh": "我的报销单", "en": "My expense claims"})
+async def get_my_claims(ctx: ToolContext, hr: HumanResources) -> list[Claim]:
+    """Your expense claims, newest first, with their items and what became of them."""
+    return await hr.claims.of(_owner(ctx))
+
+
+@tool(
+    permission="write",
+    roles=[FLOW_ROLE],
+    retries=None,
+    title={"zh": "提交报销单", "en": "Submit an expense claim"},
+)
+async def submit_claim(
+    items: Items, ctx: ToolContext, hr: HumanResources, reason: Reason = None
+) -> Submitted:
+    """Put an expense claim of the caller's on record, and its invoices out of others' reach."""
+    claim = await hr.claims.submit(_owner(ctx), ctx.key, items, reason or "")
+    return Submitted(claim=claim.id, total=claim.total)
+
+
+@tool(
+    permission="write",
+    roles=[FLOW_ROLE],
+    retries=None,
+    title={"zh": "撤回报销单", "en": "Withdraw an expense claim"},
+)
+async def withdraw_claim(
+    items: Items, ctx: ToolContext, hr: HumanResources, reason: Reason = None
+) -> Ended:
+    """Take back a claim that `submit_claim` put on record; its invoices are free again."""
+    del items, reason  # the key says which
+    if not ctx.undoes:
+        raise ArgumentsToolError("withdraw_claim takes back one call of submit_claim; name its key")
+    claim = await hr.claims.withdraw(_owner(ctx), ctx.undoes)
+    return Ended(claim=claim.id, status=claim.status) if claim else Ended(claim=None, status=None)
+
+
+@tool(
+    permission="write",
+    roles=[FLOW_ROLE],
+    retries=None,
+    title={"zh": "驳回报销单", "en": "Reject an expense claim"},
+)
+async def reject_claim(claim: ClaimId, ctx: ToolContext, hr: HumanResources) -> Ended:
+    """Refuse a claim of the caller's, as its approvers decided; its invoices are free again."""
+    refused = await hr.claims.reject(_owner(ctx), claim)
+    return Ended(claim=refused.id, status=refused.status)
+
+
+@tool(
+    permission="write",
+    roles=[FLOW_ROLE],
+    retries=None,
+    title={"zh": "报销入账", "en": "Settle an expense claim"},
+)
+async def settle_claim(claim: ClaimId, ctx: ToolContext, hr: HumanResources) -> Ended:
+    """Have a claim of the caller's paid, as its approvers decided."""
+    settled = await hr.claims.settle(_owner(ctx), claim)
+    return Ended(claim=settled.id, status=settled.status)
+
+
+def _owner(ctx: ToolContext) -> Owner:
+    return Owner(tenant=ctx.caller.tenant, person=ctx.caller.id)

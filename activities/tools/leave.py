@@ -1,0 +1,114 @@
+"""Leave, as tools: anyone may look; recording is for flows, which have had it approved."""
+
+from datetime import date
+from decimal import Decimal
+from typing import Annotated
+
+from pydantic import BaseModel, Field
+
+from activities.people.people import People, human_resources
+from activities.people.records import Balance, Days, Half, Leave, LeaveRecord, LeaveType, Owner
+from router.domain.errors import ArgumentsToolError
+from router.domain.principals import FLOW_ROLE
+from router.tool.context import ToolContext
+from router.tool.dependencies import Depends
+from router.tool.tool import tool
+
+LeaveDays = Annotated[Decimal, Field(gt=0, le=366, multiple_of=Decimal("0.5"))]
+Reason = Annotated[str | None, Field(max_length=1000)]
+HumanResources = Annotated[People, Depends(human_resources)]
+
+
+class Recorded(BaseModel):
+    """A leave that was recorded or taken back; `record` is null where there was none."""
+
+    record: str | None
+    days: Days
+
+
+@tool(permission="read", title={"zh": "查假期余额", "en": "Leave balance"})
+async def get_leave_balance(
+    leave_type: Annotated[LeaveType, Field(description="The kind of leave")],
+    ctx: ToolContext,
+    hr: HumanResources,
+    on: Annotated[
+        date | None, Field(description="A day of the year that is meant; today where left out")
+    ] = None,
+) -> Balance:
+    """How many days of a kind of leave you have left this year, of how many.
+
+    The answer's `days` are what is left, `used` what is taken, `entitled` what was granted.
+    """
+    year = (on or ctx.now.date()).year
+    return await hr.leave.balance(_owner(ctx), leave_type, year)
+
+
+@tool(permission="read", title={"zh": "我的请假记录", "en": "My leave"})
+async def get_my_leave(ctx: ToolContext, hr: HumanResources) -> list[LeaveRecord]:
+    """Your leave on record, the latest first."""
+    return await hr.leave.of(_owner(ctx))
+
+
+@tool(
+    permission="write",
+    roles=[FLOW_ROLE],
+    # It has been approved; a people system that is down for a night changes nothing about that.
+    retries=None,
+    title={"zh": "登记请假", "en": "Record leave"},
+)
+async def record_leave(  # noqa: PLR0913 - a tool's parameters are what its callers name
+    *,
+    leave_type: LeaveType,
+    start: date,
+    end: date,
+    days: LeaveDays,
+    ctx: ToolContext,
+    hr: HumanResources,
+    start_half: Half | None = None,
+    end_half: Half | None = None,
+    reason: Reason = None,
+) -> Recorded:
+    """Record an approved leave of the caller's and charge it to their balance."""
+    leave = Leave(
+        leave_type=leave_type,
+        start=start,
+        end=end,
+        start_half=start_half or "",
+        end_half=end_half or "",
+        days=days,
+        reason=reason or "",
+    )
+    record = await hr.leave.record(_owner(ctx), ctx.key, leave)
+    return Recorded(record=record.id, days=record.days)
+
+
+@tool(
+    permission="write",
+    roles=[FLOW_ROLE],
+    retries=None,
+    title={"zh": "撤销请假登记", "en": "Take leave back"},
+)
+async def revert_leave(  # noqa: PLR0913 - an undo takes what the call that it undoes took
+    *,
+    leave_type: LeaveType,
+    start: date,
+    end: date,
+    days: LeaveDays,
+    ctx: ToolContext,
+    hr: HumanResources,
+    start_half: Half | None = None,
+    end_half: Half | None = None,
+    reason: Reason = None,
+) -> Recorded:
+    """Take back a leave that `record_leave` recorded; its days are free again."""
+    del leave_type, start, end, days, start_half, end_half, reason  # the key says which
+    if not ctx.undoes:
+        raise ArgumentsToolError("revert_leave takes back one call of record_leave; name its key")
+    record = await hr.leave.revert(_owner(ctx), ctx.undoes)
+    return Recorded(
+        record=record.id if record else None, days=record.days if record else Decimal(0)
+    )
+
+
+def _owner(ctx: ToolContext) -> Owner:
+    return Owner(tenant=ctx.caller.tenant, person=ctx.caller.id)
