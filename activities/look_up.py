@@ -1,0 +1,106 @@
+"""Answers to the lookups of flow files: what an expression needs to know of the world."""
+
+from collections.abc import Awaitable, Callable
+
+from pydantic import JsonValue
+from temporalio import activity
+
+from activities.calendar import counting
+from activities.calendar.work_calendar import WorkCalendar
+from activities.failing import temporal_failures
+from activities.people.people import People
+from activities.people.records import one_spelling
+from router.contracts.activities import Answer, LookUp
+from router.domain.errors import ArgumentsToolError
+from router.domain.principals import Directory
+from router.flow.lookups import LOOKUPS
+
+_HALVES = frozenset({"", "am", "pm"})
+
+
+class LookUps:
+    """The activity `look_up`, with one method for each of `router.flow.lookups.LOOKUPS`.
+
+    A method has the lookup's name, and takes the tenant and then what the lookup takes.
+    """
+
+    def __init__(self, directory: Directory, calendar: WorkCalendar, people: People) -> None:
+        self._directory = directory
+        self._calendar = calendar
+        self._people = people
+
+    @activity.defn(name="look_up")
+    async def look_up(self, asked: LookUp) -> Answer:
+        """The answer to a lookup; arguments that it can't use are an `ArgumentsToolError`."""
+        with temporal_failures():
+            lookup = LOOKUPS.get(asked.name)
+            if lookup is None:
+                known = ", ".join(sorted(LOOKUPS))
+                raise ArgumentsToolError(f"there is no lookup {asked.name!r}; there are: {known}")
+            if len(asked.arguments) != len(lookup.takes):
+                takes = ", ".join(lookup.takes)
+                raise ArgumentsToolError(
+                    f"{asked.name}({takes}) was given {len(asked.arguments)} arguments"
+                )
+            answer: Callable[..., Awaitable[JsonValue]] = getattr(self, asked.name)
+            return Answer(value=await answer(asked.requester.tenant, *asked.arguments))
+
+    async def manager(self, tenant: str, person: JsonValue) -> JsonValue:
+        """The user id of the person's manager; null of null, and of whoever isn't known."""
+        if person is None:
+            return None
+        found = await self._directory.find(tenant, _user(person))
+        return found.manager if found else None
+
+    async def role(self, tenant: str, role: JsonValue) -> JsonValue:
+        """The user ids of everyone who holds the role, ordered."""
+        holders = await self._directory.holding(tenant, _text(role, "role"))
+        return [holder.id for holder in holders]
+
+    async def workdays(
+        self,
+        tenant: str,
+        start: JsonValue,
+        end: JsonValue,
+        start_half: JsonValue,
+        end_half: JsonValue,
+    ) -> JsonValue:
+        """Working days from start to end, as a number in halves."""
+        del tenant  # one calendar for everyone, so far
+        days = counting.workdays(
+            self._calendar,
+            counting.day(start, "start"),
+            counting.day(end, "end"),
+            _half(start_half, "start_half"),
+            _half(end_half, "end_half"),
+        )
+        return float(days)
+
+    async def last_workday(self, tenant: str, start: JsonValue, duration: JsonValue) -> JsonValue:
+        """The day on which a leave of this duration ends, as an ISO date."""
+        del tenant
+        first = counting.day(start, "start")
+        return counting.last_workday(self._calendar, first, duration).isoformat()
+
+    async def claimed(self, tenant: str, invoice: JsonValue) -> JsonValue:
+        """True where a claim that still stands has this invoice number."""
+        number = one_spelling(_text(invoice, "invoice"))
+        return await self._people.claims.claimed(tenant, number)
+
+
+def _user(person: JsonValue) -> str:
+    """A person is a user id, or something that has one, as `requester` does."""
+    return _text(person.get("id") if isinstance(person, dict) else person, "person")
+
+
+def _half(value: JsonValue, name: str) -> str:
+    half = "" if value is None else value
+    if not isinstance(half, str) or half not in _HALVES:
+        raise ArgumentsToolError(f"{name}: {str(value)[:40]!r} isn't am, pm or empty")
+    return half
+
+
+def _text(value: JsonValue, name: str) -> str:
+    if not isinstance(value, str):
+        raise ArgumentsToolError(f"{name}: {str(value)[:40]} isn't text")
+    return value
