@@ -1,0 +1,85 @@
+"""How a write happens once: the effects ledger remembers it before and after it is sent.
+
+begin ──▶ send ──▶ finish        the usual way
+  │         └────▶ fail          it came back refused, and had no effect
+  └ done before: its result, and nothing is sent
+  └ begun before, and nobody knows how it ended (a crash, a timeout):
+        the tool honours its key ▸ send again, with the same key
+        it doesn't               ▸ `UnknownOutcome`, for ever
+"""
+
+import hashlib
+import json
+from collections.abc import Awaitable, Callable
+
+from pydantic import JsonValue
+
+from router.contracts.activities import ToolCall
+from router.contracts.failures import RETRYABLE
+from router.domain.errors import (
+    ArgumentsToolError,
+    PermanentToolError,
+    RouterError,
+    ToolError,
+    UnknownOutcome,
+)
+from router.domain.ports import EffectsLedger
+from router.domain.records import EffectRecord
+from router.tool.tool import Tool
+
+
+async def once(
+    ledger: EffectsLedger,
+    tool: Tool,
+    call: ToolCall,
+    send: Callable[[], Awaitable[JsonValue]],
+) -> JsonValue:
+    """The result of a write that is sent by `send`, now or on an earlier try.
+
+    Raises what `send` raises, at every later try with the same key as well where it was for
+    good; `UnknownOutcome` where it may have happened and mustn't be repeated; `DuplicateKey`
+    where the key was used for another call.
+    """
+    known = await ledger.begin(call.key, tool.name, digest(call))
+    if known is not None and known.status != "begun":
+        return _remembered(known)
+    if known is not None and not tool.idempotent:
+        raise UnknownOutcome(_perhaps(tool, "an earlier try was never heard of again"))
+    try:
+        result = await send()
+    except RouterError as error:
+        raise await _ended(ledger, tool, call.key, error) from error
+    await ledger.finish(call.key, result)
+    return result
+
+
+def digest(call: ToolCall) -> str:
+    """Sixteen hex digits that differ where the tool, its arguments or the caller do."""
+    what = [call.tool, call.arguments, call.caller.tenant, call.caller.id, call.undoes]
+    text = json.dumps(what, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+async def _ended(ledger: EffectsLedger, tool: Tool, key: str, error: RouterError) -> RouterError:
+    """Note how a call failed, and say how to report it."""
+    if isinstance(error, UnknownOutcome):
+        return error
+    if not isinstance(error, RETRYABLE):
+        failure = error if isinstance(error, ToolError) else PermanentToolError(str(error))
+        await ledger.fail(key, f"{type(failure).__name__}: {failure}")
+        return failure
+    return error if tool.idempotent else UnknownOutcome(_perhaps(tool, str(error)))
+
+
+def _remembered(known: EffectRecord) -> JsonValue:
+    if known.status == "done":
+        return known.result
+    kind, _, message = (known.error or "").partition(": ")
+    raise (ArgumentsToolError if kind == "ArgumentsToolError" else PermanentToolError)(message)
+
+
+def _perhaps(tool: Tool, why: str) -> str:
+    return (
+        f"{tool.name} may or may not have happened ({why}) and can't be repeated safely; "
+        "look in the system it writes to"
+    )

@@ -1,0 +1,55 @@
+"""What workflows have kept and recalled, as local activities: one transaction each."""
+
+from temporalio import activity
+
+from activities.failing import temporal_failures
+from router.contracts.activities import Keep, Publish, Recall, Recalled, Write
+from router.contracts.conversation import ConversationState
+from router.store.store import Store
+
+
+class Records:
+    """The activities `recall`, `keep`, `write` and `publish`, over one store.
+
+    Each may run again after a crash and leaves the same: keys and counts in what it is given
+    see to that.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    @activity.defn(name="recall")
+    async def recall(self, asked: Recall) -> Recalled:
+        """What a message id was answered with, or without one a conversation's snapshot."""
+        with temporal_failures():
+            if asked.message_id is not None:
+                turn = await self._store.log.turn(
+                    asked.tenant, asked.conversation, asked.message_id
+                )
+                return Recalled(turn=turn)
+            kept = await self._store.conversations.load_snapshot(asked.tenant, asked.conversation)
+            return Recalled(state=ConversationState.model_validate_json(kept) if kept else None)
+
+    @activity.defn(name="keep")
+    async def keep(self, closed: Keep) -> None:
+        """Keep a closed conversation's state, for the message that opens it again."""
+        with temporal_failures():
+            await self._store.conversations.save_snapshot(
+                closed.tenant, closed.conversation, closed.state.model_dump_json()
+            )
+
+    @activity.defn(name="write")
+    async def write(self, rows: Write) -> None:
+        """Append to the event log what isn't there yet."""
+        with temporal_failures():
+            await self._store.log.append(rows.tenant, rows.entries)
+
+    @activity.defn(name="publish")
+    async def publish(self, news: Publish) -> None:
+        """Make a run and its approvals known, and then the news of them.
+
+        In this order, so that whoever hears of an approval also finds it.
+        """
+        with temporal_failures():
+            await self._store.runs.publish(news.run, news.approvals)
+            await self._store.log.append(news.run.tenant, news.entries)
