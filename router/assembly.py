@@ -3,13 +3,12 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 
+import activities.tools
 import flows
-from activities.calendar import Calendar
-from activities.people import People
-from activities.tools.people import human_resources
+from activities.calendar.work_calendar import WorkCalendar
+from activities.people.people import People, human_resources
 from router.directory.file import FileDirectory
 from router.flow.catalog import Catalog
 from router.flow.loader import load_flows
@@ -31,7 +30,7 @@ class Parts:
     catalog: Catalog
     reader: Reader
     store: Store
-    calendar: Calendar
+    calendar: WorkCalendar
     people: People
     dependencies: Dependencies
 
@@ -48,9 +47,7 @@ def load_catalog(settings: Settings, registry: Registry) -> Catalog:
 
 def load_registry() -> Registry:
     """Every tool of `activities/tools`."""
-    registry = Registry()
-    registry.discover(import_module("activities.tools"))
-    return registry
+    return Registry().discover(activities.tools)
 
 
 @asynccontextmanager
@@ -78,7 +75,7 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
             catalog=catalog,
             reader=Reader(catalog),
             store=Store(database),
-            calendar=Calendar(),
+            calendar=WorkCalendar.load(),
             people=people,
             dependencies=dependencies,
         )
