@@ -12,7 +12,7 @@ from ruamel.yaml import YAML
 
 from router.dev.search_attributes import SEARCH_ATTRIBUTES
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SECRETS = {"POSTGRES_PASSWORD": "p" * 32, "ROUTER_JWT_SECRET": "s" * 32}
 
 needs_compose = pytest.mark.skipif(

@@ -1,0 +1,5 @@
+"""`python -m router` is `intent-router`."""
+
+from router.cli import main
+
+main()

@@ -1,0 +1,64 @@
+"""The `intent-router` command: how each of its commands is called, and how they fail.
+
+What a command does is imported when it runs, so that `--help` stays quick. Exit status: 0
+fine; 1 the thing checked or asked for is wrong or refused; 2 usage. Errors go to stderr.
+"""
+
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+import typer
+
+from router.cli import doctor, flows, routing, starting, tokens, tools
+
+USAGE = 2
+INTERRUPTED = 130
+
+app = typer.Typer(
+    help="The front desk for enterprise chat: rules first, a model second, a person last.",
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(starting.dev)
+app.command()(starting.serve)
+app.command()(starting.worker)
+app.command()(routing.route)
+app.add_typer(flows.app, name="flows")
+app.add_typer(tools.app, name="tools")
+app.command()(tokens.token)
+app.command()(doctor.doctor)
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run one command and exit with its status."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    sys.exit(_status(words or ["--help"]))
+
+
+def _status(words: list[str]) -> int:
+    from router.domain.errors import RouterError
+
+    try:
+        return app(words, prog_name="intent-router", standalone_mode=False) or 0
+    except typer.TyperException as error:
+        return _usage(error)
+    except RouterError as error:
+        typer.echo(f"error: {error}", err=True)
+        return 1
+    except (KeyboardInterrupt, typer.Abort):
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader has seen enough (`… | head`). Nothing may be flushed to it at exit.
+        sys.stdout = None
+        return 1
+
+
+def _usage(error: typer.TyperException) -> int:
+    typer.echo(f"error: {error.format_message()}", err=True)
+    context = getattr(error, "ctx", None)
+    if context is not None:
+        typer.echo(f"try: {context.command_path} --help", err=True)
+    return USAGE

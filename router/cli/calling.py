@@ -1,0 +1,43 @@
+"""Calling one tool from the command line, through the same gate and ledger as flows do."""
+
+from datetime import UTC, datetime
+from uuid import uuid4
+
+from pydantic import JsonValue
+
+from activities.call_tool import run_tool
+from router.assembly import assembled
+from router.cli.people import person
+from router.contracts.activities import ToolCall
+from router.domain.errors import Forbidden
+from router.settings import Settings
+from router.tool.registry import allows
+
+
+async def call(
+    settings: Settings,
+    name: str,
+    arguments: dict[str, JsonValue],
+    *,
+    user: str,
+    confirmed: bool,
+) -> JsonValue:
+    """The tool's result; each call of a write has a key of its own, so that two are two.
+
+    Raises:
+        RouterError: what refused the call, or what the tool came to.
+    """
+    caller = person(settings, user)
+    async with assembled(settings) as parts:
+        tool = parts.registry[name]
+        if tool.asks_first and not confirmed and allows(tool, caller):
+            raise Forbidden(f"{name} asks before it is called: look at {arguments}, then add --yes")
+        given = ToolCall(
+            tool=name,
+            arguments=arguments,
+            caller=caller,
+            key=f"command-line/{uuid4().hex}" if tool.writes else "",
+            now=datetime.now(UTC),
+        )
+        ledger, dependencies = parts.store.ledger, parts.dependencies
+        return await run_tool(parts.registry, ledger, dependencies, given, confirmed)

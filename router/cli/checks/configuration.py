@@ -1,0 +1,67 @@
+"""Checks of what the operator wrote: variables, authentication, directory, flows."""
+
+import os
+from difflib import get_close_matches
+
+import httpx
+
+from router.assembly import load_catalog, load_registry
+from router.directory.file import SAMPLE, FileDirectory
+from router.domain.errors import MisconfiguredError
+from router.settings import PREFIX, Settings, unknown_variables
+
+SECONDS = 5.0
+
+
+async def variables(_settings: Settings) -> str:
+    """Every variable that looks like one of ours is one of ours."""
+    unknown = unknown_variables()
+    if unknown:
+        raise MisconfiguredError(
+            "\n".join(f"{name} is no setting: {_meant(name)}" for name in unknown)
+        )
+    given = sorted(name for name in os.environ if name.startswith(PREFIX))
+    return f"set: {', '.join(given)}" if given else "none set, all defaults"
+
+
+async def authentication(settings: Settings) -> str:
+    """Callers can be told apart as ROUTER_AUTH says."""
+    if settings.auth == "dev":
+        return "dev: a bearer token is a user id; good on loopback alone"
+    if settings.jwt_jwks_url is None:
+        return "jwt, with a shared secret"
+    return f"jwt, with {await _keys(settings.jwt_jwks_url)} keys from {settings.jwt_jwks_url}"
+
+
+async def directory(settings: Settings) -> str:
+    """The people can be loaded."""
+    people = FileDirectory.load(settings.directory).everyone()
+    return f"{len(people)} people in {settings.directory or SAMPLE}"
+
+
+async def flows(settings: Settings) -> str:
+    """The flow files can be loaded, and call tools that there are."""
+    catalog = load_catalog(settings, load_registry())
+    if not len(catalog):
+        raise MisconfiguredError(
+            f"ROUTER_FLOWS={settings.flows} has no flow: name a folder of *.yaml files"
+        )
+    return ", ".join(flow.flow for flow in catalog)
+
+
+def _meant(name: str) -> str:
+    known = [f"{PREFIX}{field}".upper() for field in Settings.model_fields]
+    close = get_close_matches(name.upper(), known, n=1)
+    return f"did you mean {close[0]}?" if close else "take it out"
+
+
+async def _keys(url: str) -> int:
+    try:
+        async with httpx.AsyncClient(timeout=SECONDS) as client:
+            found = (await client.get(url)).raise_for_status().json()["keys"]
+    except (httpx.HTTPError, ValueError, KeyError, TypeError) as error:
+        raise MisconfiguredError(
+            f"ROUTER_JWT_JWKS_URL={url} gives no key set ({type(error).__name__}): "
+            "see that it is right and can be reached from here"
+        ) from None
+    return len(found)

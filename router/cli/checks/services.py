@@ -1,0 +1,94 @@
+"""Checks of what runs elsewhere: the database and Temporal."""
+
+import asyncio
+from pathlib import Path
+
+from sqlalchemy.engine import make_url
+from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest
+from temporalio.client import Client
+from temporalio.service import RPCError, RPCStatusCode
+
+from router.api.temporal import connect
+from router.dev.search_attributes import SEARCH_ATTRIBUTES, missing_from
+from router.domain.errors import MisconfiguredError, Unavailable
+from router.settings import Settings
+from router.store.database import Database
+from router.store.migration import ROUTER, is_current
+
+SECONDS = 5.0
+
+
+async def database(settings: Settings) -> str:
+    """The database answers, and its tables are those of this version."""
+    if settings.uses_sqlite and not _file(settings.database_url).exists():
+        return f"{_file(settings.database_url)} will be made by the first start"
+    database = Database(settings.database_url)
+    try:
+        async with asyncio.timeout(SECONDS):
+            current = await database.read(lambda connection: is_current(connection, ROUTER))
+    except TimeoutError:
+        raise Unavailable(
+            f"the database {database} doesn't answer: see that it runs and that "
+            "ROUTER_DATABASE_URL names it"
+        ) from None
+    finally:
+        await database.dispose()
+    if not current:
+        raise MisconfiguredError(
+            f"the tables of {database} aren't those of this version: `intent-router serve` "
+            "(or `dev`) brings them up to date when it starts"
+        )
+    return f"{database}, up to date"
+
+
+async def temporal(settings: Settings) -> str:
+    """The Temporal server answers."""
+    await _client(settings)
+    return f"answers at {settings.temporal_address}"
+
+
+async def namespace(settings: Settings) -> str:
+    """The namespace is there."""
+    client = await _client(settings)
+    name = settings.temporal_namespace
+    try:
+        await client.workflow_service.describe_namespace(DescribeNamespaceRequest(namespace=name))
+    except RPCError as error:
+        if error.status != RPCStatusCode.NOT_FOUND:
+            raise Unavailable(f"Temporal can't say: {error.message}; try again") from error
+        raise MisconfiguredError(
+            f"ROUTER_TEMPORAL_NAMESPACE={name} isn't there: correct it, or run "
+            f"`temporal operator namespace create --namespace {name}`"
+        ) from error
+    return name
+
+
+async def search_attributes(settings: Settings) -> str:
+    """Everything that workflows set to be found by is registered, with the right type."""
+    client = await _client(settings)
+    try:
+        missing = await missing_from(client)
+    except RPCError as error:
+        raise Unavailable(f"Temporal can't list them: {error.message}; try again") from error
+    if missing:
+        raise MisconfiguredError(
+            f"{', '.join(missing)} missing or of another type in namespace "
+            f"{settings.temporal_namespace}: start `intent-router worker`, which registers them "
+            "where it may, or run deploy/temporal-namespace.sh"
+        )
+    return f"all {len(SEARCH_ATTRIBUTES)} registered"
+
+
+async def _client(settings: Settings) -> Client:
+    try:
+        async with asyncio.timeout(SECONDS):
+            return await connect(settings)
+    except (Unavailable, TimeoutError):
+        raise Unavailable(
+            f"no Temporal server answers at ROUTER_TEMPORAL_ADDRESS={settings.temporal_address}: "
+            "correct it, or start one (`intent-router dev` brings its own)"
+        ) from None
+
+
+def _file(url: str) -> Path:
+    return Path(make_url(url).database or "")

@@ -1,0 +1,38 @@
+"""`intent-router flows validate`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(help="Look after flow files.")
+
+
+@app.callback()
+def _flows() -> None:
+    """Keep `validate` a command of its own while it is the only one."""
+
+
+@app.command()
+def validate(
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[PATH]...",
+            help="Flow files, or folders of them.",
+            show_default="the flows in use",
+        ),
+    ] = None,
+) -> None:
+    """Check flow files; name each problem with its file, line and remedy."""
+    from router.assembly import load_catalog, load_registry
+    from router.flow.loader import load_all
+    from router.settings import Settings
+
+    registry = load_registry()
+    if paths:
+        catalog = load_all(paths, registry.parameters())
+    else:
+        catalog = load_catalog(Settings.load(), registry)
+    for flow in catalog:
+        typer.echo(f"ok  {flow.flow} version {flow.version}: {len(flow.states)} states")

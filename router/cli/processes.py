@@ -1,0 +1,71 @@
+"""The API and the worker as processes of their own, side by side with others like them."""
+
+import logging
+import socket
+
+from temporalio.client import Client
+from temporalio.service import RPCError
+
+from router.api.temporal import connect
+from router.assembly import assembled
+from router.dev import tasks
+from router.dev.api_server import api_server
+from router.dev.search_attributes import register
+from router.domain.errors import MisconfiguredError
+from router.settings import Settings
+from router.worker import build_worker
+
+GRACE = 5.0
+"""Seconds for the API to close what is open."""
+
+log = logging.getLogger(__name__)
+
+
+async def serve_api(settings: Settings, host: str, port: int) -> None:
+    """Serve the API until cancelled.
+
+    Raises:
+        RouterError: an address, file or server that it needs can't be used.
+    """
+    with _listening(host, port) as listening:
+        async with assembled(settings) as parts:
+            server = api_server(parts, await connect(settings))
+            serving = tasks.running("the API", server.serve([listening]), GRACE, stop=server.stop)
+            async with serving as task:
+                log.info("the API listens on http://%s:%d", host, port)
+                await tasks.forever([task])
+
+
+async def work(settings: Settings) -> None:
+    """Run workflows and activities until cancelled; what is under way may finish.
+
+    Raises:
+        RouterError: a file or server that it needs can't be used.
+    """
+    async with assembled(settings) as parts:
+        client = await connect(settings)
+        await _register_search_attributes(client)
+        where = (settings.task_queue, settings.temporal_namespace, settings.temporal_address)
+        log.info("the worker polls task queue %s of namespace %s at %s", *where)
+        await build_worker(client, parts, settings.task_queue).run()
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        return socket.create_server((host, port), family=family)
+    except OSError as error:
+        raise MisconfiguredError(
+            f"--host {host} --port {port} can't be opened ({error.strerror}): choose others"
+        ) from None
+
+
+async def _register_search_attributes(client: Client) -> None:
+    try:
+        await register(client)
+    except RPCError as error:
+        log.warning(
+            "search attributes can't be registered (%s); where workflows fail for want of them, "
+            "have an operator run deploy/temporal-namespace.sh",
+            error.message,
+        )

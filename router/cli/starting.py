@@ -1,0 +1,84 @@
+"""`intent-router dev`, `serve` and `worker`: the commands that stay."""
+
+import asyncio
+import logging
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+MAX_PORT = 65535
+
+
+def _port(written: str | int) -> int:
+    if not str(written).isdecimal() or not 1 <= int(written) <= MAX_PORT:
+        raise typer.BadParameter(f"{written!r} is no port: choose one from 1 to {MAX_PORT}")
+    return int(written)
+
+
+def _port_option(whose: str) -> Any:
+    return typer.Option(parser=_port, metavar="PORT", help=f"Where {whose} listens.")
+
+
+ApiPort = Annotated[int, _port_option("the REST API")]
+TemporalPort = Annotated[int, _port_option("Temporal")]
+UiPort = Annotated[int, _port_option("the Temporal UI")]
+Data = Annotated[Path | None, typer.Option(help="The folder of all state.", show_default=".data")]
+
+
+def dev(
+    port: ApiPort = 8000,
+    temporal_port: TemporalPort = 7233,
+    ui_port: UiPort = 8233,
+    data: Data = None,
+) -> None:
+    """Start it all in this terminal.
+
+    That is Temporal with its UI, the worker, the REST API and the chat page, on loopback.
+    Ctrl-C stops all of it; --data keeps its state.
+    """
+    from router.dev.house import run
+    from router.dev.ports import Ports
+
+    _log(logging.WARNING)
+    run(Ports(port, temporal_port, ui_port), data)
+
+
+def serve(
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: ApiPort = 8000,
+) -> None:
+    """Run the REST API alone.
+
+    It brings its database up to date first. Needs PostgreSQL and a Temporal server.
+    """
+    from router.settings import Settings
+
+    settings = Settings.load()
+    settings.check_binding(host)
+    settings.check_shareable()
+
+    from router.cli.processes import serve_api
+    from router.dev.stopping import until_told_to_stop
+
+    _log(logging.INFO)
+    asyncio.run(until_told_to_stop(serve_api(settings, host, port)))
+
+
+def worker() -> None:
+    """Run a worker alone. Needs PostgreSQL and a Temporal server."""
+    from router.settings import Settings
+
+    settings = Settings.load()
+    settings.check_shareable()
+
+    from router.cli.processes import work
+    from router.dev.stopping import until_told_to_stop
+
+    _log(logging.INFO)
+    asyncio.run(until_told_to_stop(work(settings)))
+
+
+def _log(level: int) -> None:
+    logging.basicConfig(level=level, format="%(asctime)s %(levelname)-7s %(name)s: %(message)s")
+    logging.getLogger("httpx").setLevel(logging.WARNING)
