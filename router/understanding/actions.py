@@ -1,0 +1,70 @@
+"""What a pressed button or a sent form means."""
+
+from collections.abc import Mapping
+
+from pydantic import JsonValue
+
+from router.domain.commands import Command, Confirm, FillSlots, StartFlow
+from router.domain.messages import Action, ChooseAction, ConfirmAction, FormAction, Route
+from router.flow.model import FlowDefinition
+from router.flow.view import FlowView
+from router.understanding import wording
+from router.understanding.forms import coerced, form_values, slot_at
+from router.understanding.reading import Situation
+
+
+def read_action(
+    action: Action, situation: Situation, flows: Mapping[str, FlowDefinition]
+) -> tuple[Route, Command] | None:
+    """The route and the command of an action; None where nothing waits for it.
+
+    A pressed option starts a flow where flows were offered, and fills what is asked where a
+    flow asks; `confirm` and `form` are for the flow that asks.
+    """
+    if isinstance(action, ChooseAction):
+        return _offered(action, situation, flows) or _chosen(action, situation)
+    view = _asking(situation)
+    if view is None:
+        return None
+    if isinstance(action, ConfirmAction):
+        return wording.by_action(view, situation.locale), Confirm(value=action.value)
+    if isinstance(action, FormAction):
+        slots = form_values(view.fillable, action.values, situation.now)
+        return wording.by_action(view, situation.locale), FillSlots(slots=slots)
+    return None
+
+
+def _asking(situation: Situation) -> FlowView | None:
+    view = situation.active
+    return view if view is not None and view.asking else None
+
+
+def _offered(
+    action: ChooseAction, situation: Situation, flows: Mapping[str, FlowDefinition]
+) -> tuple[Route, Command] | None:
+    """A flow that the router itself offered; what it didn't offer can't be chosen."""
+    if not any(option.value == action.value for option in situation.offered):
+        return None
+    flow = flows.get(str(action.value))
+    roles = flow.triggers.roles if flow else frozenset()
+    if flow is None or (roles and not roles & situation.roles):
+        return None
+    return wording.pressed(flow, situation.locale), StartFlow(flow=flow.flow)
+
+
+def _chosen(action: ChooseAction, situation: Situation) -> tuple[Route, Command] | None:
+    view = _asking(situation)
+    if view is None or not view.awaiting:
+        return None
+    slots = _answer(view, action.value, situation)
+    return wording.by_action(view, situation.locale), FillSlots(slots=slots)
+
+
+def _answer(view: FlowView, value: JsonValue, situation: Situation) -> dict[str, JsonValue]:
+    path = view.awaiting[0]
+    slot = slot_at(view.fillable, path)
+    if slot is None:
+        return {path: value}
+    if slot.type == "list" and isinstance(value, bool):
+        return {f"{path}.more": value}
+    return {path: coerced(slot, value, situation.now)}

@@ -1,0 +1,206 @@
+"""Answers to what a flow asks, with the benefit of the doubt for the slot being asked."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import date
+
+from pydantic import JsonValue
+
+from router.flow.model import Slot
+from router.flow.view import FlowView
+from router.understanding.booleans import opening_answer, yes_or_no
+from router.understanding.choices import find_choices
+from router.understanding.dates import Days
+from router.understanding.durations import Duration
+from router.understanding.filling import (
+    Filling,
+    fill_choices,
+    fill_days,
+    fill_money,
+    half_value,
+    parts_of,
+    range_slots,
+)
+from router.understanding.forms import read_as, slot_at
+from router.understanding.grammar import Found, compiled
+from router.understanding.items import find_items, is_itemised
+from router.understanding.leftover import left_over
+from router.understanding.prefill import reason_slot
+from router.understanding.utterance import Utterance
+
+_NO_MORE = compiled(
+    "^(?:好的|嗯|,| )*(?:没有?(?:了|别的|其他|更多)*(?:的)?(?:了)?|就?这些(?:了)?|就这样|就?这(?:一|两|几)?[个张笔项条]|只有这[^,]{0,4}|结束|完(?:了|成)|完毕|可以了|够了|不用了|不加了|提交|齐了)(?:[,!.。吧了的 ]|谢谢|提交)*$"
+    r"|^(?:no,? ?)?(?:that'?s (?:all|it|everything)|that is (?:all|it)|nothing (?:else|more)|no(?:ne)? more|no others?|done|finished|i'?m done|all done|end|submit|none)(?:,? (?:thanks|thank you|please))?[.!]?$"
+)
+_MORE = compiled(
+    "^(?:嗯|对|是的|好的|,| )*(?:还有|有|再(?:加|来|添)?(?:一|几)?[个张笔项条]?|继续|加|添加|要加)(?:一?[个张笔项条]|别的|其他的?|的)?[。!.呢]*$"
+    r"|^(?:yes,? ?)?(?:one more|another(?: one)?|there(?:'s| is| are) (?:more|another)|add (?:one|another|more)|more|next|some more)[.!]?$"
+)
+
+
+def answer(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
+    """What the message says about the slot being asked, and whatever else it surely says.
+
+    Keys are slot names, or paths such as `items.0.amount`; `items.more` answers "any more?".
+    None where the message doesn't answer.
+    """
+    path = view.awaiting[0] if view.awaiting else None
+    slot = slot_at(view.fillable, path) if path else None
+    if path is None or slot is None or not utterance.text:
+        return None
+    if is_itemised(slot):
+        return _another(view, path, slot, utterance)
+    if "." in path:
+        return _field(view, path, slot, utterance)
+    return _top_level(view, path, slot, utterance)
+
+
+def _another(
+    view: FlowView, name: str, slot: Slot, utterance: Utterance
+) -> dict[str, JsonValue] | None:
+    """Whether there is another item; the answer may be the item itself."""
+    known = view.slots.get(name)
+    count = len(known) if isinstance(known, list) else 0
+    items, _ = find_items(slot, utterance)
+    if items:
+        return {f"{name}.{count + n}": dict(item) for n, item in enumerate(items)}
+    said = yes_or_no(utterance.text)
+    if _NO_MORE.search(utterance.text) or said is False:
+        return {f"{name}.more": False}
+    if _MORE.search(utterance.text) or said is True:
+        return {f"{name}.more": True}
+    return None
+
+
+def _field(
+    view: FlowView, path: str, slot: Slot, utterance: Utterance
+) -> dict[str, JsonValue] | None:
+    """A field of an item or an object, with its siblings where the answer names them."""
+    if slot.type == "text":
+        return _text(path, utterance)
+    prefix, _, name = path.rpartition(".")
+    parent = slot_at(view.fillable, prefix)
+    if parent is None or parent.type != "object":
+        return _only(path, read_as(slot, utterance))
+    items, _ = find_items(Slot(type="list", of=parent), utterance)
+    first = dict(items[0]) if items else {}
+    if name not in first:
+        value = _read_field(slot, utterance)
+        if value is None:
+            return None
+        first[name] = value
+    filled = {f"{prefix}.{key}": value for key, value in first.items()}
+    return filled | _following(prefix, items[1:])
+
+
+def _following(prefix: str, items: list[dict[str, JsonValue]]) -> dict[str, JsonValue]:
+    head, _, number = prefix.rpartition(".")
+    if not number.isdigit():
+        return {}
+    return {f"{head}.{int(number) + n}": dict(item) for n, item in enumerate(items, 1)}
+
+
+def _read_field(slot: Slot, utterance: Utterance) -> JsonValue:
+    """A field by itself; a date of something paid for is a past one."""
+    if slot.type != "date":
+        return read_as(slot, utterance)
+    days = [f.value for f in utterance.spent if isinstance(f.value, Days)]
+    return days[0].first.isoformat() if len(days) == 1 else None
+
+
+def _only(path: str, value: JsonValue) -> dict[str, JsonValue] | None:
+    return None if value is None else {path: value}
+
+
+def _text(path: str, utterance: Utterance) -> dict[str, JsonValue] | None:
+    return _only(path, utterance.normalised.typed.strip() or None)
+
+
+def _top_level(
+    view: FlowView, name: str, slot: Slot, utterance: Utterance
+) -> dict[str, JsonValue] | None:
+    if slot.type in {"text", "file"}:
+        return _text(name, utterance)
+    values = _asked_days(view, slot, utterance)
+    if values is None:
+        value = _last_choice(slot, utterance) if slot.type == "choice" else read_as(slot, utterance)
+        if value is None or (slot.type == "date" and slot.part_of_range):
+            return None
+        values = {name: value}
+    return {**_besides(view, name, utterance), **values}
+
+
+def _last_choice(slot: Slot, utterance: Utterance) -> JsonValue:
+    """The choice that is meant; after a no, `不是年假,是病假`, the one named last."""
+    value = read_as(slot, utterance)
+    if value is not None or opening_answer(utterance.text) is None:
+        return value
+    named = find_choices(slot, utterance.text)
+    return named[-1].value if named else None
+
+
+def _asked_days(view: FlowView, slot: Slot, utterance: Utterance) -> dict[str, JsonValue] | None:
+    """The answer to one of the questions of a date range; None where it isn't one."""
+    if slot.type != "date" or slot.part_of_range not in {"start", "end"}:
+        return None
+    parts = range_slots(view.fillable)
+    start = view.slots.get(parts.get("start", ""))
+    if slot.part_of_range == "end" and isinstance(start, str):
+        return _until(view.fillable, utterance, date.fromisoformat(start))
+    filling = fill_days(view.fillable, utterance.things, utterance.text)
+    return filling.values if parts.get("start", "") in filling.values else None
+
+
+def _until(
+    slots: Mapping[str, Slot], utterance: Utterance, start: date
+) -> dict[str, JsonValue] | None:
+    """An end, or how long it takes from the start that is known."""
+    parts = range_slots(slots)
+    days = [f.value for f in utterance.read(after=start) if isinstance(f.value, Days)]
+    if len(days) == 1:
+        given = parts_of(replace(days[0], single=False), open_end=False)
+        if days[0].first == days[0].last or days[0].first == start:
+            given = {part: value for part, value in given.items() if part in {"end", "end_half"}}
+        return {parts[p]: half_value(slots[parts[p]], v) for p, v in given.items() if p in parts}
+    return None if days else _how_long(slots, utterance, start)
+
+
+def _how_long(
+    slots: Mapping[str, Slot], utterance: Utterance, start: date
+) -> dict[str, JsonValue] | None:
+    known = Days(start, start, single=True)
+    things = [f for f in utterance.things if isinstance(f.value, Duration)]
+    values = fill_days(slots, [Found(0, 0, known), *things], "").values
+    start_name = range_slots(slots).get("start", "")
+    rest = {name: value for name, value in values.items() if name != start_name}
+    return rest or None
+
+
+def _besides(view: FlowView, asked: str, utterance: Utterance) -> dict[str, JsonValue]:
+    """What else the answer surely says, of slots that are still empty."""
+    others = {
+        name: slot
+        for name, slot in view.fillable.items()
+        if name != asked and view.slots.get(name) is None
+    }
+    filling = Filling()
+    filling.add(fill_choices(others, utterance.text))
+    filling.add(fill_days(others, utterance.things, utterance.text))
+    filling.add(fill_money(others, utterance.things))
+    reason = reason_slot(others)
+    if reason is not None:
+        rest = left_over(utterance.normalised, _all_spans(view, utterance), [])
+        if rest is not None and len(rest) < len(utterance.normalised.typed.strip()):
+            filling.values[reason] = rest
+    return filling.values
+
+
+def _all_spans(view: FlowView, utterance: Utterance) -> list[tuple[int, int]]:
+    """Everything that says something about any slot: what is left is free text."""
+    choices = [
+        (found.start, found.end)
+        for slot in view.fillable.values()
+        if slot.type == "choice"
+        for found in find_choices(slot, utterance.text)
+    ]
+    return [*choices, *((f.start, f.end) for f in utterance.things)]

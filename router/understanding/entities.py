@@ -1,0 +1,98 @@
+"""Everything recognisable in a sentence: dates, money, durations, times, numbers, yes and no."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time
+from decimal import Decimal
+
+from pydantic import JsonValue
+
+from router.domain.entities import Entity, EntityType
+from router.understanding.booleans import yes_or_no
+from router.understanding.dates import Days, find_dates
+from router.understanding.days import Calendar
+from router.understanding.durations import Duration, find_durations
+from router.understanding.grammar import MOST_FOUND, Found, longest
+from router.understanding.money import Money, find_money
+from router.understanding.normalise import Normalised
+from router.understanding.numbers import find_numbers
+from router.understanding.times import find_times
+
+Thing = Days | Money | Duration | time | Decimal | bool
+
+
+def find_entities(
+    text: Normalised, now: datetime, *, after: date | None = None, past: bool = False
+) -> list[Entity]:
+    """The entities of a message, in order, none overlapping, with spans in the text as typed.
+
+    Dates are relative to `now`, in whose time zone "today" is. `after` is the day that an
+    incomplete date can't lie before, and `past` prefers the last such day to the next.
+    """
+    calendar = Calendar(now.date(), after, past)
+    return entities_of(text, find_things(text.text, calendar))
+
+
+def entities_of(text: Normalised, things: Iterable[Found[Thing]]) -> list[Entity]:
+    """Things found in the normalised text as entities of the text as typed."""
+    return [_entity(text, found) for found in things]
+
+
+def find_things(text: str, calendar: Calendar) -> list[Found[Thing]]:
+    """The same as values with spans in the normalised text."""
+    answer = yes_or_no(text)
+    if answer is not None:
+        return [Found(0, len(text), answer)]
+    certain = longest(_with_units(text, calendar))
+    bare = [n for n in find_numbers(text) if not _within_any(n, certain)]
+    return sorted([*certain, *bare], key=lambda f: f.start)[:MOST_FOUND]
+
+
+def _with_units(text: str, calendar: Calendar) -> Iterator[Found[Thing]]:
+    yield from find_dates(text, calendar)
+    yield from find_money(text)
+    yield from find_durations(text)
+    yield from find_times(text)
+
+
+def _within_any(found: Found[Decimal], others: Sequence[Found[Thing]]) -> bool:
+    return any(found.overlaps(other) for other in others)
+
+
+def _entity(text: Normalised, found: Found[Thing]) -> Entity:
+    kind, value = described(found.value)
+    return Entity(
+        type=kind,
+        text=text.as_typed(found.start, found.end),
+        span=text.span(found.start, found.end),
+        value=value,
+    )
+
+
+def described(thing: Thing) -> tuple[EntityType, JsonValue]:
+    """The type of a thing, and its value in that type's shape."""
+    match thing:
+        case bool():
+            return "boolean", thing
+        case Decimal():
+            return "number", f"{thing.normalize():f}"
+        case Money():
+            return "money", dict(thing.value())
+        case Duration():
+            return "duration", dict(thing.value())
+        case time():
+            return "time", thing.strftime("%H:%M")
+        case Days():
+            return (
+                ("date", thing.first.isoformat()) if thing.single else ("date_range", ends(thing))
+            )
+
+
+def ends(days: Days) -> dict[str, JsonValue]:
+    """The shape of a date range; the halves only where they were named."""
+    value: dict[str, JsonValue] = {"start": days.first.isoformat(), "end": days.last.isoformat()}
+    if days.first_half:
+        value["start_half"] = days.first_half
+    if days.last_half:
+        value["end_half"] = days.last_half
+    return value

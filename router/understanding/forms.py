@@ -1,0 +1,168 @@
+"""Form fields and other raw values, brought into the shapes that slots have."""
+
+from collections.abc import Callable, Mapping
+from datetime import date, datetime, time
+from decimal import Decimal
+
+from pydantic import JsonValue
+
+from router.flow.model import Slot
+from router.understanding.booleans import yes_or_no
+from router.understanding.choices import answered_choice
+from router.understanding.dates import Days
+from router.understanding.durations import Duration
+from router.understanding.money import DEFAULT_CURRENCY, Money
+from router.understanding.numbers import parse_number
+from router.understanding.utterance import Utterance
+
+Values = Mapping[str, JsonValue]
+
+
+def form_values(slots: Mapping[str, Slot], values: Values, now: datetime) -> dict[str, JsonValue]:
+    """The fields of a form as slot values, under the names they came with.
+
+    A name may be a path, `items.0.amount`. What can't be read as its slot wants it stays as
+    it was given, and so do fields that nobody knows: the flow refuses them with a message.
+    """
+    shaped: dict[str, JsonValue] = {}
+    for name, value in values.items():
+        slot = slot_at(slots, name)
+        shaped[name] = value if slot is None else coerced(slot, value, now)
+    return shaped
+
+
+def slot_at(slots: Mapping[str, Slot], path: str) -> Slot | None:
+    """The slot of `items.0.amount` or `reason` among these; None where there is none such."""
+    name, *rest = path.split(".")
+    slot = slots.get(name)
+    for part in rest:
+        if slot is None:
+            return None
+        slot = slot.of if slot.type == "list" and part.isdigit() else slot.fields.get(part)
+    return slot
+
+
+def coerced(slot: Slot, value: JsonValue, now: datetime) -> JsonValue:
+    """The value in the slot's shape, or as it was given where that can't be made of it."""
+    if isinstance(value, str):
+        read = _READERS.get(slot.type)
+        shaped = read(slot, Utterance.of(value, now)) if read else None
+        return value if shaped is None else shaped
+    if isinstance(value, list) and slot.type == "list" and slot.of is not None:
+        return [coerced(slot.of, item, now) for item in value]
+    if isinstance(value, dict) and slot.type == "object":
+        return form_values(slot.fields, value, now)
+    return _from_number(slot, value)
+
+
+def _from_number(slot: Slot, value: JsonValue) -> JsonValue:
+    if isinstance(value, dict) and slot.type == "money":
+        return _shaped_money(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return value
+    if slot.type == "money":
+        return dict(Money(Decimal(str(value))).value())
+    return {"days": value} if slot.type == "duration" else value
+
+
+def _shaped_money(value: dict[str, JsonValue]) -> JsonValue:
+    amount = parse_number(str(value.get("amount", "")))
+    currency = value.get("currency") or DEFAULT_CURRENCY
+    if amount is None or not isinstance(currency, str) or not set(value) <= {"amount", "currency"}:
+        return value
+    return dict(Money(amount, currency.upper()).value())
+
+
+def read_choice(slot: Slot, utterance: Utterance) -> JsonValue:
+    """The choice that is named, numbered or begun."""
+    return answered_choice(slot, utterance.text)
+
+
+def read_date(_: Slot, utterance: Utterance) -> JsonValue:
+    """The one day that is named."""
+    days = [f.value for f in utterance.things if isinstance(f.value, Days)]
+    single = [d for d in days if d.first == d.last]
+    return single[0].first.isoformat() if len(days) == len(single) == 1 else None
+
+
+def read_money(_: Slot, utterance: Utterance) -> JsonValue:
+    """The one amount that is named; a bare number is in the house's currency."""
+    amounts = [f.value for f in utterance.things if isinstance(f.value, Money)]
+    if len(amounts) == 1:
+        return dict(amounts[0].value())
+    number = _only_number(utterance)
+    return None if number is None or amounts else dict(Money(number).value())
+
+
+def read_number(_: Slot, utterance: Utterance) -> JsonValue:
+    """The one number that is named."""
+    number = _only_number(utterance)
+    if number is None:
+        return None
+    return int(number) if number == number.to_integral_value() else float(number)
+
+
+def read_duration(_: Slot, utterance: Utterance) -> JsonValue:
+    """How long; a bare number counts days."""
+    lengths = [f.value for f in utterance.things if isinstance(f.value, Duration)]
+    if len(lengths) == 1:
+        return dict(lengths[0].value())
+    number = _only_number(utterance)
+    return None if number is None or lengths else dict(Duration(number, "days").value())
+
+
+def read_boolean(_: Slot, utterance: Utterance) -> JsonValue:
+    """Yes or no, and nothing besides."""
+    return yes_or_no(utterance.text)
+
+
+def read_datetime(slot: Slot, utterance: Utterance) -> JsonValue:
+    """A day and a time of day, in the speaker's time zone; or ISO as it is."""
+    day = read_date(slot, utterance)
+    clocks = [f.value for f in utterance.things if isinstance(f.value, time)]
+    if isinstance(day, str) and len(clocks) == 1:
+        moment = datetime.combine(date.fromisoformat(day), clocks[0], utterance.now.tzinfo)
+        return moment.isoformat()
+    return _written_moment(utterance)
+
+
+def _written_moment(utterance: Utterance) -> str | None:
+    try:
+        moment = datetime.fromisoformat(utterance.normalised.typed.strip())
+    except ValueError:
+        return None
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=utterance.now.tzinfo)
+    return aware.isoformat()
+
+
+def _only_number(utterance: Utterance) -> Decimal | None:
+    numbers = [f.value for f in utterance.things if isinstance(f.value, Decimal)]
+    if len(numbers) == 1:
+        return numbers[0]
+    return None if numbers else parse_number(utterance.text)
+
+
+def _read_text(_: Slot, utterance: Utterance) -> JsonValue:
+    return utterance.normalised.typed.strip() or None
+
+
+Reader = Callable[[Slot, Utterance], JsonValue]
+
+_READERS: dict[str, Reader] = {
+    "choice": read_choice,
+    "date": read_date,
+    "money": read_money,
+    "number": read_number,
+    "integer": read_number,
+    "duration": read_duration,
+    "boolean": read_boolean,
+    "datetime": read_datetime,
+    "text": _read_text,
+    "file": _read_text,
+}
+
+
+def read_as(slot: Slot, utterance: Utterance) -> JsonValue:
+    """What the utterance says as the answer to a question for this very slot; None if nothing."""
+    read = _READERS.get(slot.type)
+    return read(slot, utterance) if read else None

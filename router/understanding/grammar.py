@@ -1,0 +1,128 @@
+"""What the grammars of numbers, money and dates are written with.
+
+A `Rule` is an RE2 expression and a function that makes a value of its groups. RE2 knows no
+lookaround, so a rule says beside its expression what may not stand before and after a match.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, Generic, TypeVar
+
+import re2
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+Groups = dict[str, str]
+"""The named groups that took part in a match."""
+
+# No sentence names more things than this; a text that does is bait, and costs no more.
+MOST_FOUND = 100
+
+# How much of what stands before and after a match a rule may look at.
+_CONTEXT = 16
+
+
+@dataclass(frozen=True)
+class Found(Generic[T_co]):
+    """A value and where it stands, half-open, in the normalised text."""
+
+    start: int
+    end: int
+    value: T_co
+
+    def overlaps(self, other: "Found[Any]") -> bool:
+        """True where the two share a character."""
+        return self.start < other.end and other.start < self.end
+
+
+def compiled(source: str) -> Any:
+    """The RE2 expression for `source`, indifferent to case; errors are raised, not printed."""
+    options = re2.Options()
+    options.log_errors = False
+    options.case_sensitive = False
+    return re2.compile(source, options)
+
+
+def group_span(match: Any, name: str) -> tuple[int, int]:
+    """Where a named group stands; RE2's matches take only numbers there."""
+    first, last = match.span(match.re.groupindex[name])
+    return first, last
+
+
+@dataclass(frozen=True)
+class Rule(Generic[T_co]):
+    """One way to write something. `build` may answer None: then it wasn't one after all.
+
+    `unless_after` and `unless_before` are expressions for what, directly before or after the
+    match, shows that something else is meant: `三天` after `第`, or before `两头`. A group named
+    `it` is the thing itself where the expression also spans what must stand around it.
+    """
+
+    source: str
+    build: Callable[[Groups], T_co | None]
+    unless_after: str = ""
+    unless_before: str = ""
+    _pattern: Any = field(init=False, repr=False)
+    _before: Any = field(init=False, repr=False)
+    _after: Any = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        before = compiled(f"(?:{self.unless_after})$") if self.unless_after else None
+        after = compiled(f"^(?:{self.unless_before})") if self.unless_before else None
+        object.__setattr__(self, "_pattern", compiled(self.source))
+        object.__setattr__(self, "_before", before)
+        object.__setattr__(self, "_after", after)
+
+    def find(self, text: str) -> Iterator[Found[T_co]]:
+        """Everything in `text` that is written this way, from left to right."""
+        for match in islice(self._pattern.finditer(text), MOST_FOUND):
+            groups = {k: v for k, v in match.groupdict().items() if v is not None}
+            start, end = group_span(match, "it") if "it" in groups else match.span()
+            if start == end or self._forbidden(text, start, end):
+                continue
+            value = self.build(groups)
+            if value is not None:
+                yield Found(start, end, value)
+
+    def _forbidden(self, text: str, start: int, end: int) -> bool:
+        if cuts_a_word(text, start) or cuts_a_word(text, end):
+            return True
+        before, after = text[max(0, start - _CONTEXT) : start], text[end : end + _CONTEXT]
+        return bool(
+            (self._before and self._before.search(before))
+            or (self._after and self._after.search(after))
+        )
+
+
+def cuts_a_word(text: str, at: int) -> bool:
+    """True where `at` falls within an ASCII word, a number, or a version like `2.5.1`."""
+    if not 0 < at < len(text):
+        return False
+    left, right = text[at - 1], text[at]
+    if left.isascii() and left.isalnum() and right.isascii() and right.isalnum():
+        return True
+    if left in ".," and right.isdigit():
+        return at > 1 and text[at - 2].isdigit()
+    return left.isdigit() and right in ".," and text[at + 1 : at + 2].isdigit()
+
+
+def longest(found: Iterable[Found[T]]) -> list[Found[T]]:
+    """Those that don't overlap, from left to right; of two that do, the longer one stays."""
+    kept: list[Found[T]] = []
+    for candidate in sorted(found, key=lambda f: (f.start, -f.end)):
+        while kept and candidate.overlaps(kept[-1]) and _outweighs(candidate, kept[-1]):
+            kept.pop()
+        if not kept or not candidate.overlaps(kept[-1]):
+            kept.append(candidate)
+    return kept
+
+
+def _outweighs(one: Found[Any], other: Found[Any]) -> bool:
+    return one.end - one.start > other.end - other.start
+
+
+def only(kind: type[T], found: Iterable[Found[Any]]) -> list[Found[T]]:
+    """Those whose value is of a kind."""
+    return [f for f in found if isinstance(f.value, kind)]

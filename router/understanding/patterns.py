@@ -1,0 +1,124 @@
+"""Which flows a message starts: all patterns of all flows at once, in time linear in the text.
+
+google-re2's `Filter` knows of every pattern which literals it can't match without, finds those
+literals in one pass, and tries only the few patterns that are left; a pattern without literals
+is always tried.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any, Literal
+
+import re2
+
+from router.domain.texts import Localised
+from router.flow.model import FlowDefinition
+from router.understanding.grammar import group_span
+from router.understanding.guards import QUOTATION, guard_against, quotations
+from router.understanding.normalise import Normalised
+from router.understanding.reading import PatternHit
+
+
+@dataclass(frozen=True)
+class Match:
+    """A pattern that was found, with what its named groups hold (spans in the normalised text)."""
+
+    hit: PatternHit
+    start: int
+    end: int
+    groups: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Entry:
+    flow: str
+    source: str
+    kind: Literal["pattern", "unless"]
+    roles: frozenset[str]
+
+
+class PatternIndex:
+    """Every pattern and guard of a set of flows.
+
+    >>> index = PatternIndex(flows)  # doctest: +SKIP
+    >>> [m.hit.flow for m in index.find(normalise("我要请假"), roles)]  # doctest: +SKIP
+    ['leave_request']
+    """
+
+    def __init__(self, flows: Iterable[FlowDefinition]) -> None:
+        self._filter = re2.Filter()
+        self._entries: list[_Entry] = []
+        self.titles: dict[str, Localised] = {}
+        for flow in flows:
+            self.titles[flow.flow] = flow.title
+            for entry in _entries(flow):
+                self._filter.Add(entry.source, _options())
+                self._entries.append(entry)
+        self._filter.Compile()
+
+    def find(self, text: Normalised, roles: frozenset[str]) -> list[Match]:
+        """Every pattern found of the flows that these roles may start, in order of the text.
+
+        Where a guard overrules it, the hit says which.
+        """
+        found = [
+            (index, entry)
+            for index in self._filter.Match(text.text) or []
+            if _may(entry := self._entries[index], roles)
+        ]
+        if not any(entry.kind == "pattern" for _, entry in found):
+            return []
+        return sorted(self._matches(text, found), key=lambda m: (m.start, -m.end))
+
+    def _matches(self, text: Normalised, found: list[tuple[int, _Entry]]) -> Iterator[Match]:
+        shared = guard_against(text.text)
+        quoted = quotations(text.text)
+        for _, group in groupby(found, key=lambda pair: pair[1].flow):
+            entries = list(group)
+            own = next((entry.source for _, entry in entries if entry.kind == "unless"), None)
+            for index, entry in entries:
+                if entry.kind == "pattern":
+                    match = self._filter.re(index).search(text.text)
+                    yield _match(text, entry, match, shared or own or _quoting(match, quoted))
+
+
+def _entries(flow: FlowDefinition) -> Iterator[_Entry]:
+    triggers = flow.triggers
+    for source in triggers.patterns:
+        yield _Entry(flow.flow, source, "pattern", triggers.roles)
+    for source in triggers.unless:
+        yield _Entry(flow.flow, source, "unless", triggers.roles)
+
+
+def _may(entry: _Entry, roles: frozenset[str]) -> bool:
+    return not entry.roles or bool(entry.roles & roles)
+
+
+def _options() -> Any:
+    options = re2.Options()
+    options.log_errors = False
+    options.case_sensitive = False
+    return options
+
+
+def _quoting(match: Any, quoted: list[tuple[int, int]]) -> str | None:
+    start, end = match.span()
+    inside = any(first < start and end < last for first, last in quoted)
+    return QUOTATION if inside else None
+
+
+def _match(text: Normalised, entry: _Entry, match: Any, blocked_by: str | None) -> Match:
+    start, end = match.span()
+    groups = {
+        name: group_span(match, name)
+        for name, value in match.groupdict().items()
+        if value is not None
+    }
+    hit = PatternHit(
+        flow=entry.flow,
+        pattern=entry.source,
+        span=text.span(start, end),
+        blocked_by=blocked_by,
+    )
+    return Match(hit, start, end, groups)

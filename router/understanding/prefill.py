@@ -1,0 +1,82 @@
+"""The slots that an opening sentence names."""
+
+from collections.abc import Iterable
+
+from pydantic import JsonValue
+
+from router.flow.model import Slot
+from router.understanding.filling import Filling, Slots, fill_choices, fill_days, fill_money
+from router.understanding.forms import coerced
+from router.understanding.items import find_items, is_itemised
+from router.understanding.leftover import left_over
+from router.understanding.patterns import Match
+from router.understanding.utterance import Utterance
+
+_CAUSES = frozenset({"reason", "purpose", "cause", "note", "notes", "description", "remark"})
+
+
+def prefill(
+    slots: Slots, utterance: Utterance, matches: Iterable[Match] = ()
+) -> dict[str, JsonValue]:
+    """Values of every slot that the sentence names with certainty, by slot name.
+
+    `matches` are the patterns that took the sentence: their named groups fill slots, and
+    their words are no reason.
+    """
+    fillable = {name: s for name, s in slots.items() if s.lookup is None or s.ask is not None}
+    taken = list(matches)
+    filling = _from_groups(fillable, utterance, taken)
+    listed = next((name for name, slot in fillable.items() if is_itemised(slot)), None)
+    if listed is None:
+        filling.add(_from_things(fillable, utterance))
+    else:
+        items, used = find_items(fillable[listed], utterance)
+        if items:
+            filling.add(Filling({listed: list(items)}, used.used))
+    _put_reason(fillable, utterance, taken, filling)
+    return filling.values
+
+
+def _from_things(slots: Slots, utterance: Utterance) -> Filling:
+    filling = fill_choices(slots, utterance.text)
+    filling.add(fill_days(slots, utterance.things, utterance.text))
+    filling.add(fill_money(slots, utterance.things))
+    return filling
+
+
+def _from_groups(slots: Slots, utterance: Utterance, matches: Iterable[Match]) -> Filling:
+    filling = Filling()
+    for match in matches:
+        for name, (start, end) in match.groups.items():
+            if name not in slots:
+                continue
+            typed = utterance.normalised.as_typed(start, end)
+            value = coerced(slots[name], typed, utterance.now)
+            if value != typed or slots[name].type == "text":
+                filling.values.setdefault(name, value)
+                filling.used.append((start, end))
+    return filling
+
+
+def _put_reason(slots: Slots, utterance: Utterance, taken: list[Match], filling: Filling) -> None:
+    name = reason_slot(slots)
+    if name is None or name in filling.values:
+        return
+    requests = [(m.start, m.end) for m in taken]
+    things = [(f.start, f.end) for f in utterance.things]
+    rest = left_over(utterance.normalised, [*filling.used, *things], requests)
+    if rest is not None and len(rest) <= slots[name].max_length:
+        filling.values[name] = rest
+
+
+def reason_slot(slots: Slots) -> str | None:
+    """The free-text slot that takes what is left over: the only one, or the one for reasons."""
+    texts = [name for name, slot in slots.items() if slot.type == "text" and _is_asked(slot)]
+    named = [name for name in texts if name in _CAUSES]
+    if named:
+        return named[0]
+    return texts[0] if len(texts) == 1 and texts[0].endswith("reason") else None
+
+
+def _is_asked(slot: Slot) -> bool:
+    return slot.ask is not None or slot.required

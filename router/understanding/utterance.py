@@ -1,0 +1,46 @@
+"""A message made ready for reading: its one spelling, what it names, and what day it is."""
+
+from dataclasses import dataclass
+from datetime import date, datetime
+from functools import cached_property
+
+from router.understanding.days import Calendar
+from router.understanding.entities import Thing, find_things
+from router.understanding.grammar import Found
+from router.understanding.normalise import Normalised, normalise
+
+
+@dataclass(frozen=True)
+class Utterance:
+    """A text with everything recognised in it; spans are those of the normalised text."""
+
+    normalised: Normalised
+    now: datetime
+
+    @classmethod
+    def of(cls, typed: str, now: datetime) -> "Utterance":
+        """The text as typed, said at `now` (aware, in the speaker's time zone)."""
+        return cls(normalise(typed), now)
+
+    @property
+    def text(self) -> str:
+        """The normalised text."""
+        return self.normalised.text
+
+    @cached_property
+    def things(self) -> list[Found[Thing]]:
+        """What it names, with incomplete dates read as the next such day."""
+        return self.read()
+
+    @cached_property
+    def spent(self) -> list[Found[Thing]]:
+        """What it names, with incomplete dates read as the last such day: money was spent then."""
+        return self.read(past=True)
+
+    def read(self, after: date | None = None, *, past: bool = False) -> list[Found[Thing]]:
+        """What it names, with incomplete dates read as the first from `after` on."""
+        return find_things(self.text, Calendar(self.now.date(), after, past))
+
+    def part(self, start: int, end: int) -> "Utterance":
+        """A part of it, as an utterance of its own."""
+        return Utterance.of(self.normalised.as_typed(start, end), self.now)

@@ -1,0 +1,83 @@
+"""Routes, with the reason in a sentence that the person can read."""
+
+from collections.abc import Iterable, Sequence
+
+from router.domain.messages import Route
+from router.domain.texts import Locale, Localised
+from router.flow.model import FlowDefinition
+from router.flow.view import FlowView
+from router.understanding.reading import PatternHit
+
+
+def _say(locale: Locale, zh: str, en: str) -> str:
+    return Localised(zh=zh, en=en).within(locale)
+
+
+def matched(flow: FlowDefinition, hit: PatternHit, locale: Locale) -> Route:
+    """A flow begins since one of its patterns was found."""
+    reason = _say(
+        locale,
+        f"这句话符合“{flow.title.zh}”的说法 {hit.pattern}",
+        f"The message matches the pattern {hit.pattern} of “{flow.title.en}”",
+    )
+    return Route(kind="flow", target=flow.flow, by="pattern", reason=reason)
+
+
+def several(flows: Sequence[FlowDefinition], locale: Locale) -> tuple[Route, str]:
+    """Several flows match: the route, and the question which of them is meant."""
+    zh = "、".join(flow.title.zh for flow in flows)
+    en = ", ".join(flow.title.en for flow in flows)
+    reason = _say(locale, f"这句话同时符合：{zh}", f"The message matches several flows: {en}")
+    route = Route(kind="clarify", by="pattern", reason=reason)
+    return route, _say(locale, "您想办哪一件？", "Which of these do you mean?")
+
+
+def chosen(flow: FlowDefinition, locale: Locale) -> Route:
+    """An offered flow was chosen in words."""
+    reason = _say(locale, f"选了“{flow.title.zh}”", f"“{flow.title.en}” was chosen")
+    return Route(kind="flow", target=flow.flow, by="slot", reason=reason)
+
+
+def pressed(flow: FlowDefinition, locale: Locale) -> Route:
+    """An offered flow was chosen with a button."""
+    return chosen(flow, locale).model_copy(update={"by": "action"})
+
+
+def by_action(view: FlowView, locale: Locale) -> Route:
+    """A button or form answered what a flow asked."""
+    reason = _say(
+        locale,
+        f"用按钮或表单回答了“{view.title.zh}”的问题",
+        f"A button or form answered what “{view.title.en}” asked",
+    )
+    return Route(kind="flow", target=view.flow, by="action", reason=reason)
+
+
+def filled(view: FlowView, slots: Iterable[str], locale: Locale) -> Route:
+    """The message answered or corrected something of the active flow."""
+    names = ", ".join(slots)
+    if not names:
+        reason = _say(locale, f"接着办“{view.title.zh}”", f"“{view.title.en}” goes on")
+    else:
+        reason = _say(
+            locale,
+            f"回答了“{view.title.zh}”的 {names}",
+            f"This gives {names} of “{view.title.en}”",
+        )
+    return Route(kind="flow", target=view.flow, by="slot", reason=reason)
+
+
+def confirmed(view: FlowView, locale: Locale) -> Route:
+    """The message answered a confirmation."""
+    reason = _say(
+        locale,
+        f"回答了“{view.title.zh}”的确认",
+        f"This answers the confirmation of “{view.title.en}”",
+    )
+    return Route(kind="flow", target=view.flow, by="slot", reason=reason)
+
+
+def cancelled(view: FlowView, locale: Locale) -> Route:
+    """The message gives up the active flow."""
+    reason = _say(locale, f"不办“{view.title.zh}”了", f"The message calls off “{view.title.en}”")
+    return Route(kind="cancel", target=view.flow, by="slot", reason=reason)
