@@ -1,0 +1,174 @@
+"""What may be in the body of a request: bounded in size, and JSON in the strict sense.
+
+Python's own parser accepts NaN, doubled keys, halves of surrogate pairs and any depth; each
+of them would break something further in (the database, a signature, the stack), so they end
+here with 400.
+"""
+
+import json
+import math
+from collections.abc import Callable, Coroutine
+from email.message import Message as Headers
+from typing import Any, NoReturn
+
+from fastapi import Request, Response
+from fastapi.routing import APIRoute
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from router.api.problems import problem
+
+MAX_BODY = 64 * 1024
+MAX_DEPTH = 32
+
+
+def strict_json(raw: bytes) -> Any:
+    """The JSON value that the bytes are.
+
+    Raises:
+        ValueError: they are none, and this is why.
+
+    >>> strict_json(b'{"text": "hi"}')
+    {'text': 'hi'}
+    """
+    try:
+        value = json.loads(
+            raw.decode(),
+            parse_constant=_no_constant,
+            parse_float=_finite,
+            object_pairs_hook=_unique,
+        )
+    except RecursionError:
+        _too_deep()
+    _check(value, MAX_DEPTH)
+    return value
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def _finite(digits: str) -> float:
+    value = float(digits)
+    if math.isinf(value):
+        raise ValueError(f"the number {digits[:40]} is out of range")
+    return value
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        raise ValueError("an object has the same key twice")
+    return value
+
+
+def _too_deep() -> NoReturn:
+    raise ValueError(f"it is nested more than {MAX_DEPTH} levels deep")
+
+
+def _check(value: Any, depth: int) -> None:
+    if depth < 0:
+        _too_deep()
+    if isinstance(value, str):
+        _check_text(value)
+    elif isinstance(value, list):
+        for item in value:
+            _check(item, depth - 1)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            _check_text(key)
+            _check(item, depth - 1)
+
+
+def _check_text(text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError("a string has half of a surrogate pair") from error
+
+
+class _StrictRequest(Request):
+    async def json(self) -> Any:
+        """The body as JSON; 400 where it isn't."""
+        try:
+            return strict_json(await self.body())
+        except ValueError as error:
+            raise HTTPException(400, f"The body isn't JSON: {error}.") from error
+
+
+class StrictRoute(APIRoute):
+    """A route whose body is JSON in the strict sense, and nothing else."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """FastAPI's handler, with the strict reading of the body."""
+        handle = super().get_route_handler()
+
+        async def strictly(request: Request) -> Response:
+            _check_media_type(request)
+            return await handle(_StrictRequest(request.scope, request.receive))
+
+        return strictly
+
+
+def _check_media_type(request: Request) -> None:
+    declared = request.headers.get("content-type")
+    if declared is None:
+        return
+    header = Headers()
+    header["content-type"] = declared
+    if header.get_content_type() != "application/json":
+        raise HTTPException(415, f"The body is {declared[:80]!r}; send application/json.")
+
+
+class BodyLimit:
+    """ASGI middleware: takes in at most `limit` bytes of a body, counted as they arrive.
+
+    The body is complete before anything behind this runs, so that what is refused was never
+    half processed.
+    """
+
+    def __init__(self, app: ASGIApp, limit: int = MAX_BODY) -> None:
+        self._app = app
+        self._limit = limit
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on with its body read, or refuse it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        body = None if _declared(scope) > self._limit else await self._read(receive)
+        if body is None:
+            refusal = problem(413, f"The body is larger than {self._limit} bytes.")
+            await refusal(scope, receive, send)
+            return
+        await self._app(scope, _again(body, receive), send)
+
+    async def _read(self, receive: Receive) -> list[Message] | None:
+        """The messages that make up the body; None where they are too much."""
+        messages: list[Message] = []
+        size = 0
+        while True:
+            message = await receive()
+            messages.append(message)
+            size += len(message.get("body", b""))
+            if size > self._limit:
+                return None
+            if not message.get("more_body", False):
+                return messages
+
+
+def _declared(scope: Scope) -> int:
+    lengths = [value for name, value in scope["headers"] if name == b"content-length"]
+    return int(lengths[0]) if lengths and lengths[0].isdigit() else 0
+
+
+def _again(messages: list[Message], receive: Receive) -> Receive:
+    """What gives the messages that were read, and then whatever comes after them."""
+    waiting = iter(messages)
+
+    async def replay() -> Message:
+        for message in waiting:
+            return message
+        return await receive()
+
+    return replay

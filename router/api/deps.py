@@ -1,0 +1,216 @@
+"""What routes are given: the services they use, the caller, and the parts all requests share."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Protocol, Self, cast
+
+from fastapi import Depends, Header, Query, Request
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from pydantic import BaseModel, JsonValue
+from temporalio.client import Client
+
+from router.api.explanation import Reads
+from router.api.identifiers import digest_of
+from router.api.ownership import Ownership
+from router.api.plain import MAX_KEY
+from router.api.tokens import Tokens, tokens
+from router.api.turns import Turns
+from router.domain.capabilities import Capability
+from router.domain.errors import FieldProblem, InvalidInput, NotFound, Unauthenticated
+from router.domain.ports import Conversations, EventLog, IdempotencyKeys, Runs
+from router.domain.principals import DEFAULT_TENANT, Directory, Principal
+from router.domain.records import ConversationRecord
+from router.settings import Settings
+
+OPERATOR = "operator"
+
+
+class StorePorts(Protocol):
+    """The rooms of the store that the API enters."""
+
+    @property
+    def conversations(self) -> Conversations:
+        """Who owns which conversation."""
+
+    @property
+    def log(self) -> EventLog:
+        """Transcripts and recorded turns."""
+
+    @property
+    def runs(self) -> Runs:
+        """Flow runs and approvals."""
+
+    @property
+    def keys(self) -> IdempotencyKeys:
+        """Idempotency keys that were used."""
+
+
+class People(Directory, Protocol):
+    """A directory that can also be leafed through."""
+
+    def everyone(self, tenant: str = DEFAULT_TENANT) -> list[Principal]:
+        """All people of a tenant, ordered by id."""
+
+
+class Offers(Protocol):
+    """Something that has capabilities: the catalog of flows, the registry of tools."""
+
+    def capabilities(self, principal: Principal) -> Sequence[Capability]:
+        """Those that this person may use, and no others."""
+
+
+@dataclass(frozen=True)
+class Services:
+    """Everything that the API is made of; the composition root fills it in."""
+
+    settings: Settings
+    temporal: Client
+    store: StorePorts
+    directory: People
+    catalog: Offers
+    registry: Offers
+    reader: Reads
+
+    def capabilities(self, caller: Principal) -> list[Capability]:
+        """What this person may use here, flows first."""
+        return [*self.catalog.capabilities(caller), *self.registry.capabilities(caller)]
+
+
+@dataclass(frozen=True)
+class Desk:
+    """What the application keeps between requests."""
+
+    services: Services
+    tokens: Tokens
+    turns: Turns
+    ownership: Ownership
+
+    @classmethod
+    def furnished(cls, services: Services) -> Self:
+        """A desk for these services, with nothing on it yet."""
+        return cls(
+            services=services,
+            tokens=tokens(services.settings),
+            turns=Turns(services.temporal, services.settings.task_queue),
+            ownership=Ownership(services.store.conversations),
+        )
+
+    @classmethod
+    def of(cls, request: Request) -> Self:
+        """The desk of the application that serves this request."""
+        return cast("Self", request.app.state.desk)
+
+
+async def _services(request: Request) -> Services:
+    return Desk.of(request).services
+
+
+async def _turns(request: Request) -> Turns:
+    return Desk.of(request).turns
+
+
+bearer = HTTPBearer(
+    auto_error=False,
+    description="`dev`: a user id of the directory. `jwt`: a signed token whose `sub` is one.",
+)
+
+
+async def _caller(
+    request: Request,
+    credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)],
+) -> Principal:
+    if credentials is None or not credentials.credentials:
+        raise Unauthenticated("Say who is calling: Authorization: Bearer <token>.")
+    desk = Desk.of(request)
+    user = await desk.tokens.user_of(credentials.credentials)
+    principal = await desk.services.directory.find(DEFAULT_TENANT, user)
+    if principal is None:
+        raise Unauthenticated("The token names nobody in the directory.")
+    return principal
+
+
+async def _idempotency_key(
+    idempotency_key: Annotated[
+        str | None,
+        Header(description="Repeats with the same key do nothing twice. Bare or quoted."),
+    ] = None,
+) -> str | None:
+    if idempotency_key is None:
+        return None
+    key = unquoted(idempotency_key)
+    if not 1 <= len(key) <= MAX_KEY or not all("!" <= character <= "~" for character in key):
+        raise InvalidInput(
+            f"Idempotency-Key: write 1 to {MAX_KEY} visible ASCII characters.",
+            [FieldProblem("Idempotency-Key", f"not 1 to {MAX_KEY} visible ASCII characters")],
+        )
+    return key
+
+
+def unquoted(header: str) -> str:
+    r"""The key, whether it came bare or as a structured field's string.
+
+    >>> unquoted('"a-1"'), unquoted("a-1")
+    ('a-1', 'a-1')
+    """
+    text = header.strip()
+    if len(text) > 1 and text[0] == text[-1] == '"':
+        return text[1:-1].replace('\\"', '"').replace("\\\\", "\\")
+    return text
+
+
+class Page(BaseModel):
+    """Which part of a list is asked for."""
+
+    after: str | None
+    limit: int
+
+
+async def _page(
+    after: Annotated[
+        str | None, Query(pattern="^[!-~]{1,200}$", description="The `next` of the page before.")
+    ] = None,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+) -> Page:
+    return Page(after=after, limit=limit)
+
+
+Given = Annotated[Services, Depends(_services)]
+OpenTurns = Annotated[Turns, Depends(_turns)]
+Caller = Annotated[Principal, Depends(_caller)]
+IdempotencyKey = Annotated[str | None, Depends(_idempotency_key)]
+Paged = Annotated[Page, Depends(_page)]
+
+
+async def claim(
+    services: Services, caller: Principal, key: str | None, what: str, body: JsonValue = None
+) -> None:
+    """Bind the key to this very request, if there is a key.
+
+    Raises:
+        DuplicateKey: it was used for another one.
+    """
+    if key is not None:
+        digest = digest_of([what, body])
+        await services.store.keys.claim(caller.tenant, caller.id, key, digest)
+
+
+async def _own_conversation(
+    conversation: str, caller: Caller, request: Request
+) -> ConversationRecord:
+    ownership = Desk.of(request).ownership
+    return await ownership.owned(caller, known(conversation, "conversation"))
+
+
+OwnConversation = Annotated[ConversationRecord, Depends(_own_conversation)]
+"""The conversation in the path, which is the caller's; 404 where it isn't."""
+
+
+def known(identifier: str, noun: str) -> str:
+    """An id from a path, where it could be one at all; databases refuse some characters.
+
+    Raises:
+        NotFound: no id looks like this.
+    """
+    if not 1 <= len(identifier) <= 200 or not all("!" <= c <= "~" for c in identifier):  # noqa: PLR2004
+        raise NotFound(f"There is no such {noun}.")
+    return identifier

@@ -1,0 +1,87 @@
+"""How a text would be routed, and why: nothing is executed.
+
+`POST /v1/route` and `intent-router route --json` both answer with this.
+"""
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from pydantic import BaseModel, JsonValue
+
+from router.domain.commands import Command, Confirm, FillSlots, StartFlow
+from router.domain.entities import Entity
+from router.domain.messages import Candidate, Message, Route, RouteBy, RouteKind
+from router.understanding.reading import PatternHit, Reading, Situation
+
+Decide = Callable[[Message, Situation], tuple[Route, list[Command]]]
+"""What decides where rules can't."""
+
+
+class Reads(Protocol):
+    """What understands messages by rules."""
+
+    def read(self, message: Message, situation: Situation) -> Reading:
+        """What the message means as far as rules can tell."""
+
+
+class Decision(BaseModel):
+    """Where a text would go, by which means and with what."""
+
+    kind: RouteKind
+    target: str | None = None
+    by: RouteBy
+    slots: dict[str, JsonValue] | None = None
+    confidence: float
+    reason: str | None = None
+
+
+class Explanation(BaseModel):
+    """A text, what was found in it, what was considered, and where it would go."""
+
+    text: str
+    normalised: str
+    patterns: list[PatternHit]
+    entities: list[Entity]
+    candidates: list[Candidate]
+    decision: Decision
+
+
+def explain(reader: Reads, text: str, situation: Situation, decide: Decide) -> dict[str, Any]:
+    """The explanation as JSON, without the optional keys that it has nothing for.
+
+    A pattern's `blocked_by` is there even where nothing blocked it.
+    """
+    message = Message(text=text)
+    reading = reader.read(message, situation)
+    route, commands = reading.route, reading.commands
+    if route is None:
+        route, commands = decide(message, situation)
+    explanation = Explanation(
+        text=text,
+        normalised=reading.normalised,
+        patterns=reading.patterns,
+        entities=reading.entities,
+        candidates=route.candidates,
+        decision=_decision(route, commands),
+    )
+    shown = explanation.model_dump(mode="json", exclude_none=True)
+    shown["patterns"] = [hit.model_dump(mode="json") for hit in reading.patterns]
+    return shown
+
+
+def _decision(route: Route, commands: list[Command]) -> Decision:
+    return Decision(
+        kind=route.kind,
+        target=route.target,
+        by=route.by,
+        slots=_slots(commands) or None,
+        confidence=route.confidence,
+        reason=route.reason or None,
+    )
+
+
+def _slots(commands: list[Command]) -> dict[str, JsonValue]:
+    """What the first command that carries values would fill in."""
+    filling = (c for c in commands if isinstance(c, StartFlow | FillSlots | Confirm))
+    first = next(filling, None)
+    return dict(first.slots) if first else {}

@@ -1,0 +1,41 @@
+"""Headers that every answer carries: what a browser may do with it."""
+
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'self'; base-uri 'none'; form-action 'self'; "
+        "frame-ancestors 'none'; object-src 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+NEVER_KEPT = {"Cache-Control": "no-store"}
+ASKED_ANEW = {"Cache-Control": "no-cache"}
+
+
+class SafeHeaders:
+    """ASGI middleware: answers load nothing from elsewhere, are framed by nobody, guessed by none.
+
+    What the API answers is some person's, so that no cache may keep it.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, and its answer back with the headers."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        keeping = NEVER_KEPT if scope["path"].startswith("/v1/") else ASKED_ANEW
+
+        async def send_safely(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update({**HEADERS, **keeping})
+            await send(message)
+
+        await self._app(scope, receive, send_safely)

@@ -1,0 +1,69 @@
+"""Text as people may send it, as types for request models."""
+
+import unicodedata
+from typing import Annotated
+
+from pydantic import AfterValidator, Field, JsonValue
+
+MAX_TEXT = 8000
+MAX_COMMENT = 2000
+MAX_KEY = 64
+
+_ALLOWED = frozenset("\t\n")
+_INVISIBLE = frozenset({"Cc", "Cf", "Zs", "Zl", "Zp"})
+
+
+def _plain(text: str) -> str:
+    """Refuse control characters: terminals, logs and databases act on them."""
+    for position, character in enumerate(text):
+        if unicodedata.category(character) == "Cc" and character not in _ALLOWED:
+            raise ValueError(
+                f"it has the control character U+{ord(character):04X} at position {position}; "
+                "only tab and newline are allowed"
+            )
+    return text
+
+
+def _said(text: str) -> str:
+    """Refuse what nobody could answer: nothing visible, or a book."""
+    _plain(text)
+    if all(unicodedata.category(character) in _INVISIBLE for character in text):
+        raise ValueError("it is empty or only white space")
+    if len(text) > MAX_TEXT:
+        raise ValueError(f"it has {len(text)} characters; at most {MAX_TEXT} are allowed")
+    return text
+
+
+def _plain_throughout(value: JsonValue) -> JsonValue:
+    if isinstance(value, str):
+        _plain(value)
+    elif isinstance(value, list):
+        for item in value:
+            _plain_throughout(item)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            _plain(key)
+            _plain_throughout(item)
+    return value
+
+
+SaidText = Annotated[str, AfterValidator(_said)]
+"""What a person says: something visible, at most 8,000 characters."""
+
+Comment = Annotated[str, Field(max_length=MAX_COMMENT), AfterValidator(_plain)]
+"""A remark that may be empty."""
+
+PlainJson = Annotated[JsonValue, AfterValidator(_plain_throughout)]
+"""Any JSON whose strings have no control characters."""
+
+Key = Annotated[str, Field(pattern=rf"^[!-~]{{1,{MAX_KEY}}}$")]
+"""A message id or idempotency key: 1 to 64 visible ASCII characters."""
+
+
+def check_plain(value: JsonValue) -> None:
+    """Refuse control characters anywhere in the value.
+
+    Raises:
+        ValueError: there is one, and this is where.
+    """
+    _plain_throughout(value)

@@ -1,0 +1,158 @@
+"""The one place where errors become answers: RFC 9457 `application/problem+json`, always."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, Response
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+
+from router.domain import errors
+
+log = logging.getLogger(__name__)
+
+MEDIA_TYPE = "application/problem+json"
+CHALLENGE = 'Bearer realm="intent-router"'
+
+ALWAYS_POSSIBLE = (401, 422, 503)
+
+STATUS: dict[type[errors.RouterError], int] = {
+    errors.InvalidInput: 422,
+    errors.Unauthenticated: 401,
+    errors.Forbidden: 403,
+    errors.NotFound: 404,
+    errors.DuplicateKey: 422,
+    errors.Conflict: 409,
+    errors.TooManyRequests: 429,
+    errors.Unavailable: 503,
+    errors.RouterError: 500,
+}
+
+
+class FieldFault(BaseModel):
+    """One field at fault."""
+
+    field: str
+    detail: str
+
+
+class ProblemDetails(BaseModel):
+    """Why a request wasn't done. `errors` is there where fields are at fault."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    errors: list[FieldFault] | None = None
+
+
+def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """What OpenAPI says of a route's ways to fail, those that every route has included."""
+    schema = {"$ref": f"#/components/schemas/{ProblemDetails.__name__}"}
+    return {
+        status: {
+            "description": HTTPStatus(status).phrase,
+            "content": {MEDIA_TYPE: {"schema": schema}},
+        }
+        for status in sorted({*statuses, *ALWAYS_POSSIBLE})
+    }
+
+
+def describe(openapi: dict[str, Any]) -> dict[str, Any]:
+    """The OpenAPI document with the schema that every failure refers to."""
+    schema = ProblemDetails.model_json_schema(ref_template="#/components/schemas/{model}")
+    parts = schema.pop("$defs", {})
+    openapi["components"]["schemas"] |= {**parts, ProblemDetails.__name__: schema}
+    return openapi
+
+
+def problem(
+    status: int,
+    detail: str,
+    faults: Sequence[FieldFault] = (),
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    """The answer to a request that failed."""
+    phrase = HTTPStatus(status).phrase
+    body = ProblemDetails(
+        type=f"urn:intent-router:problem:{phrase.lower().replace(' ', '-')}",
+        title=phrase,
+        status=status,
+        detail=detail,
+        errors=list(faults) or None,
+    )
+    return JSONResponse(
+        body.model_dump(exclude_none=True),
+        status,
+        headers=dict(headers or {}),
+        media_type=MEDIA_TYPE,
+    )
+
+
+def install(app: FastAPI) -> None:
+    """Have every error of the application answered here."""
+    app.add_exception_handler(errors.RouterError, _router_error)
+    app.add_exception_handler(RequestValidationError, _validation_error)
+    app.add_exception_handler(HTTPException, _http_error)
+    app.add_exception_handler(Exception, _surprise)
+
+
+async def _router_error(request: Request, error: Exception) -> Response:
+    status = next(STATUS[kind] for kind in type(error).__mro__ if kind in STATUS)
+    if status == HTTPStatus.INTERNAL_SERVER_ERROR:
+        return await _surprise(request, error)
+    return problem(status, str(error), _faults_of(error), _headers_of(error))
+
+
+def _faults_of(error: Exception) -> list[FieldFault]:
+    if not isinstance(error, errors.InvalidInput):
+        return []
+    return [FieldFault(field=fault.field, detail=fault.detail) for fault in error.problems]
+
+
+def _headers_of(error: Exception) -> dict[str, str]:
+    match error:
+        case errors.Unauthenticated():
+            return {"WWW-Authenticate": CHALLENGE}
+        case errors.TooManyRequests(retry_after=seconds):
+            return {"Retry-After": str(seconds)}
+        case errors.Unavailable():
+            return {"Retry-After": "5"}
+    return {}
+
+
+async def _validation_error(_: Request, error: Exception) -> Response:
+    found = error.errors() if isinstance(error, RequestValidationError) else []
+    faults = [FieldFault(field=_path(fault["loc"]), detail=_said(fault)) for fault in found]
+    detail = "; ".join(f"{fault.field}: {fault.detail}" for fault in faults[:5])
+    return problem(422, detail, faults)
+
+
+def _path(where: Sequence[int | str]) -> str:
+    """`("body", "action", "form", "values")` as `action.form.values`; the whole body as `body`."""
+    return ".".join(str(part) for part in where[1:]) or str(where[0])
+
+
+def _said(fault: Mapping[str, Any]) -> str:
+    return str(fault["msg"]).removeprefix("Value error, ")
+
+
+async def _http_error(request: Request, error: Exception) -> Response:
+    if not isinstance(error, HTTPException):
+        return await _surprise(request, error)
+    detail = error.detail
+    if detail == HTTPStatus(error.status_code).phrase:
+        detail = (
+            f"{request.method} {request.url.path}: {detail.lower()}; see /docs for what there is"
+        )
+    return problem(error.status_code, detail, headers=error.headers)
+
+
+async def _surprise(request: Request, error: Exception) -> Response:
+    """What nobody foresaw: the log gets all of it, the caller nothing that helps an attacker."""
+    log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+    return problem(500, "This failed for a reason that was written to the log of the server.")

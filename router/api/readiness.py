@@ -1,0 +1,106 @@
+"""Whether this process can do its work: what it needs, asked one by one and all at once."""
+
+import asyncio
+from collections.abc import Awaitable
+from datetime import UTC, datetime, timedelta
+from typing import Literal
+
+from pydantic import BaseModel
+from temporalio.api.enums.v1 import TaskQueueType
+from temporalio.api.taskqueue.v1 import TaskQueue
+from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
+from temporalio.client import Client
+from temporalio.service import RPCError
+
+from router.api.deps import Services
+from router.domain.errors import RouterError, Unavailable
+from router.domain.ports import Conversations
+from router.domain.principals import DEFAULT_TENANT
+
+PATIENCE = 2.0
+LATELY = timedelta(seconds=90)
+"""A worker's poll stays open for a minute, and counts from when it began."""
+
+State = Literal["ready", "degraded", "down"]
+_WORST_FIRST: tuple[State, ...] = ("down", "degraded", "ready")
+
+
+class Check(BaseModel):
+    """One thing that is needed, and how it is."""
+
+    status: State
+    detail: str
+
+
+class Checks(BaseModel):
+    """Everything that is needed."""
+
+    temporal: Check
+    worker: Check
+    database: Check
+    llm: Check
+    embedder: Check
+
+
+class Readiness(BaseModel):
+    """How ready the process is: as ready as the worst of its checks."""
+
+    status: State
+    checks: Checks
+
+
+async def readiness(services: Services) -> Readiness:
+    """Ask everything that this process needs, for two seconds at most."""
+    temporal, worker, database = await asyncio.gather(
+        _checked(_temporal(services.temporal)),
+        _checked(_worker(services.temporal, services.settings.task_queue)),
+        _checked(_database(services.store.conversations)),
+    )
+    checks = Checks(
+        temporal=temporal,
+        worker=worker,
+        database=database,
+        llm=Check(status="degraded", detail="none configured: rules and flows alone decide"),
+        embedder=Check(
+            status="degraded", detail="none: what no rule takes is answered with a list"
+        ),
+    )
+    states = {check.status for _, check in checks}
+    return Readiness(status=next(s for s in _WORST_FIRST if s in states), checks=checks)
+
+
+async def _checked(asking: Awaitable[str]) -> Check:
+    try:
+        async with asyncio.timeout(PATIENCE):
+            return Check(status="ready", detail=await asking)
+    except TimeoutError:
+        return Check(status="down", detail=f"no answer within {PATIENCE:g} s")
+    except (RouterError, RPCError) as error:
+        return Check(status="down", detail=str(error))
+
+
+async def _temporal(client: Client) -> str:
+    if not await client.service_client.check_health(timeout=timedelta(seconds=PATIENCE)):
+        raise Unavailable("the server says that it isn't serving")
+    return client.service_client.config.target_host
+
+
+async def _worker(client: Client, task_queue: str) -> str:
+    answer = await client.workflow_service.describe_task_queue(
+        DescribeTaskQueueRequest(
+            namespace=client.namespace,
+            task_queue=TaskQueue(name=task_queue),
+            task_queue_type=TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW,
+        ),
+        timeout=timedelta(seconds=PATIENCE),
+    )
+    since = datetime.now(UTC) - LATELY
+    polled = (p.last_access_time.ToDatetime(tzinfo=UTC) for p in answer.pollers)
+    if not any(at > since for at in polled):
+        raise Unavailable(f"none polls the task queue {task_queue!r}: start `intent-router worker`")
+    return f"polls {task_queue!r}"
+
+
+async def _database(conversations: Conversations) -> str:
+    await conversations.find(DEFAULT_TENANT, "-")
+    return "answers"

@@ -1,0 +1,144 @@
+"""Approvals: what waits for the caller's decision, and deciding it."""
+
+from datetime import datetime
+from typing import Annotated, Self
+
+from fastapi import APIRouter, Depends
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from router.api import runs
+from router.api.body import StrictRoute
+from router.api.deps import Caller, Given, IdempotencyKey, Paged, Services, claim, known
+from router.api.plain import Comment, Key
+from router.api.problems import problems
+from router.api.runs import RunStanding
+from router.domain.errors import FieldProblem, InvalidInput, NotFound
+from router.domain.principals import Principal
+from router.domain.records import ApprovalRecord
+from router.domain.texts import Locale
+from router.flow.run import Decided, Verdict
+
+router = APIRouter(prefix="/v1/approvals", tags=["approvals"], route_class=StrictRoute)
+
+_NAMES_SOMEONE: frozenset[Verdict] = frozenset({"delegate", "add"})
+
+
+class ApprovalView(BaseModel):
+    """A decision that the reader is asked for, in their language.
+
+    `digest` stands for exactly what is shown here: sent back with the decision, it makes sure
+    that nothing else is decided.
+    """
+
+    id: str
+    flow_run: str
+    flow: str
+    title: str
+    summary: dict[str, str]
+    requester: str
+    digest: str
+    since: datetime
+    due: datetime | None
+
+    @classmethod
+    def of(cls, record: ApprovalRecord, locale: Locale) -> "ApprovalView":
+        """The row in this language."""
+        return cls(
+            id=record.id,
+            flow_run=record.run,
+            flow=record.flow,
+            title=record.title.within(locale),
+            summary={
+                record.labels[slot].within(locale): value.within(locale)
+                for slot, value in record.summary.items()
+            },
+            requester=record.requester,
+            digest=record.digest,
+            since=record.since,
+            due=record.due,
+        )
+
+
+class ApprovalPage(BaseModel):
+    """What waits for the caller, newest first."""
+
+    items: list[ApprovalView]
+    next: str | None
+
+
+class DecisionBody(BaseModel):
+    """A decision; `to` is whom to ask instead (`delegate`) or as well (`add`)."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    decision: Verdict
+    comment: Comment | None = None
+    to: Annotated[str, Field(max_length=64)] | None = None
+    digest: Key | None = None
+
+    @model_validator(mode="after")
+    def _someone_where_one_is_needed(self) -> Self:
+        if self.decision in _NAMES_SOMEONE and not self.to:
+            raise ValueError(f"decision {self.decision!r} needs `to`: whom it is passed to")
+        if self.decision not in _NAMES_SOMEONE and self.to is not None:
+            raise ValueError(f"decision {self.decision!r} takes no `to`")
+        return self
+
+
+class DecisionAnswer(BaseModel):
+    """What a decision led to."""
+
+    id: str
+    decision: Verdict
+    flow_run: RunStanding
+
+
+async def _own_approval(approval: str, services: Given, caller: Caller) -> ApprovalRecord:
+    record = await services.store.runs.find_approval(caller.tenant, known(approval, "approval"))
+    if record is None or record.person != caller.id:
+        raise NotFound("There is no such approval.")
+    return record
+
+
+OwnApproval = Annotated[ApprovalRecord, Depends(_own_approval)]
+
+
+@router.get("", responses=problems())
+async def index(services: Given, caller: Caller, page: Paged) -> ApprovalPage:
+    """List what waits for the caller's decision."""
+    found, following = await services.store.runs.waiting_for(
+        caller.tenant, caller.id, page.after, page.limit
+    )
+    items = [ApprovalView.of(record, caller.locale) for record in found]
+    return ApprovalPage(items=items, next=following)
+
+
+@router.post("/{approval}/decision", responses=problems(400, 404, 409, 413, 415))
+async def decide(
+    services: Given,
+    caller: Caller,
+    record: OwnApproval,
+    key: IdempotencyKey,
+    body: DecisionBody,
+) -> DecisionAnswer:
+    """Decide, once. The same Idempotency-Key gets the first answer again."""
+    await _check_person(services, caller, body.to)
+    await claim(services, caller, key, f"decide {record.id}", body.model_dump(mode="json"))
+    event = Decided(
+        by=caller.id,
+        approval=record.id,
+        verdict=body.decision,
+        comment=body.comment,
+        to=body.to,
+        digest=body.digest or record.digest,
+    )
+    word = runs.word_of("decide", caller, key)
+    standing = await runs.decide(services.temporal, record, event, word)
+    return DecisionAnswer(id=record.id, decision=body.decision, flow_run=standing)
+
+
+async def _check_person(services: Services, caller: Principal, to: str | None) -> None:
+    if to is not None and await services.directory.find(caller.tenant, to) is None:
+        raise InvalidInput(
+            "`to` names nobody in the directory.", [FieldProblem("to", "nobody has this id")]
+        )

@@ -1,0 +1,128 @@
+"""Conversations: begun, listed, looked at, and the turn that runs in one stopped."""
+
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+from router.api.body import StrictRoute
+from router.api.deps import Caller, Given, IdempotencyKey, OwnConversation, Paged, claim
+from router.api.identifiers import derived_id, fresh_id
+from router.api.plain import PlainJson
+from router.api.problems import problems
+from router.api.standing import live_standing, standing
+from router.api.temporal import RPC_TIMEOUT, speaking_ours
+from router.contracts.conversation import CANCEL, PausedFlow, workflow_id
+from router.domain.errors import Conflict, NotFound
+from router.domain.messages import FlowSummary, Usage
+from router.domain.principals import Principal
+from router.domain.records import ConversationRecord
+from router.domain.texts import Locale
+
+router = APIRouter(prefix="/v1/conversations", tags=["conversations"], route_class=StrictRoute)
+
+
+class NewConversation(BaseModel):
+    """What may be said of a conversation when it begins; all of it may be left out."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    locale: Locale | None = None
+    """The language that the router speaks in it; the caller's own where it isn't given."""
+    metadata: Annotated[dict[str, PlainJson], Field(max_length=32)] = {}
+
+
+class ConversationView(BaseModel):
+    """A conversation in a list."""
+
+    id: str
+    locale: Locale
+    created_at: datetime
+
+    @classmethod
+    def of(cls, record: ConversationRecord) -> "ConversationView":
+        """The part of the row that its owner sees."""
+        return cls(id=record.id, locale=record.locale, created_at=record.created_at)
+
+
+class ConversationPage(BaseModel):
+    """The caller's conversations, newest first."""
+
+    items: list[ConversationView]
+    next: str | None
+
+
+class ConversationStanding(BaseModel):
+    """How a conversation stands right now."""
+
+    id: str
+    locale: Locale
+    status: Literal["idle", "running"]
+    turns: int
+    active_flow: FlowSummary | None
+    paused_flows: list[PausedFlow]
+    pending_confirmation: dict[str, JsonValue] | None
+    usage: Usage
+
+
+class Cancelling(BaseModel):
+    """The turns that were under way when the running one was told to stop."""
+
+    status: Literal["cancelling"] = "cancelling"
+    message_ids: list[str]
+
+
+@router.post("", status_code=201, responses=problems(400, 413, 415))
+async def create(
+    services: Given, caller: Caller, key: IdempotencyKey, body: NewConversation | None = None
+) -> ConversationView:
+    """Begin a conversation. It costs nothing until something is said in it."""
+    wanted = body or NewConversation()
+    await claim(services, caller, key, "create conversation", wanted.model_dump(mode="json"))
+    kept = await services.store.conversations.create(_record(caller, wanted, key))
+    return ConversationView.of(kept)
+
+
+def _record(caller: Principal, wanted: NewConversation, key: str | None) -> ConversationRecord:
+    return ConversationRecord(
+        id=derived_id("conversation", caller.tenant, caller.id, key) if key else fresh_id(),
+        tenant=caller.tenant,
+        owner=caller.id,
+        locale=wanted.locale or caller.locale,
+        created_at=datetime.now(UTC),
+        metadata=wanted.metadata,
+    )
+
+
+@router.get("", responses=problems())
+async def index(services: Given, caller: Caller, page: Paged) -> ConversationPage:
+    """List the caller's own conversations, newest first."""
+    found, following = await services.store.conversations.owned_by(
+        caller.tenant, caller.id, page.after, page.limit
+    )
+    return ConversationPage(items=[ConversationView.of(r) for r in found], next=following)
+
+
+@router.get("/{conversation}", responses=problems(404))
+async def show(services: Given, record: OwnConversation) -> ConversationStanding:
+    """Say how the conversation stands: what is asked, what waits, what it cost so far."""
+    now = await standing(services.temporal, services.store.conversations, record.tenant, record.id)
+    shown: dict[str, Any] = now.model_dump(exclude={"running"})
+    status = "running" if now.running else "idle"
+    return ConversationStanding(id=record.id, locale=record.locale, status=status, **shown)
+
+
+@router.post("/{conversation}/cancel", status_code=202, responses=problems(404, 409))
+async def cancel(services: Given, record: OwnConversation, _key: IdempotencyKey) -> Cancelling:
+    """Stop the turn that runs; those that wait behind it go on."""
+    now = await live_standing(services.temporal, record.tenant, record.id)
+    if now is None or not now.running:
+        raise Conflict("No turn of this conversation is running.")
+    handle = services.temporal.get_workflow_handle(workflow_id(record.tenant, record.id))
+    try:
+        with speaking_ours():
+            await handle.signal(CANCEL, rpc_timeout=RPC_TIMEOUT)
+    except NotFound as error:
+        raise Conflict("No turn of this conversation is running any more.") from error
+    return Cancelling(message_ids=now.running)

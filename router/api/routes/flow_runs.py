@@ -1,0 +1,160 @@
+"""Flow runs: what was asked for, how it stands, and taking it back or hurrying it."""
+
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query
+from pydantic import BaseModel, ConfigDict, JsonValue
+
+from router.api import runs
+from router.api.body import StrictRoute
+from router.api.deps import (
+    OPERATOR,
+    Caller,
+    Given,
+    IdempotencyKey,
+    Paged,
+    Services,
+    claim,
+    known,
+)
+from router.api.plain import Comment
+from router.api.problems import problems
+from router.api.runs import RunStanding
+from router.api.temporal import history_url
+from router.domain.errors import Conflict, Forbidden, NotFound
+from router.domain.messages import FlowStatus
+from router.domain.principals import Principal
+from router.domain.records import HistoryLine, RunRecord
+from router.flow.run import Cancelled, Nudged
+from router.settings import Settings
+
+router = APIRouter(prefix="/v1/flow-runs", tags=["flow runs"], route_class=StrictRoute)
+
+
+class TemporalRun(BaseModel):
+    """The workflow behind a run, and where Temporal's own UI shows it."""
+
+    workflow_id: str
+    run_id: str
+    url: str
+
+
+class FlowRun(BaseModel):
+    """A run of a flow, with everything that happened to it."""
+
+    id: str
+    flow: str
+    title: str
+    version: int
+    status: FlowStatus
+    state: str
+    slots: dict[str, JsonValue]
+    requester: str
+    history: list[HistoryLine]
+    temporal: TemporalRun
+    created_at: datetime
+    updated_at: datetime
+
+    @classmethod
+    def of(cls, record: RunRecord, settings: Settings, reader: Principal) -> "FlowRun":
+        """The row as this reader sees it."""
+        shown = record.model_dump(exclude={"title", "history"})
+        url = history_url(settings, record.workflow_id, record.run_id)
+        temporal = TemporalRun(workflow_id=record.workflow_id, run_id=record.run_id, url=url)
+        title = record.title.within(reader.locale)
+        return cls(title=title, history=record.history, temporal=temporal, **shown)
+
+
+class FlowRunPage(BaseModel):
+    """Runs, newest first."""
+
+    items: list[FlowRun]
+    next: str | None
+
+
+class Remark(BaseModel):
+    """Why, if one likes to say."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    comment: Comment | None = None
+
+
+async def _visible_run(run: str, services: Given, caller: Caller) -> RunRecord:
+    record = await services.store.runs.find(caller.tenant, known(run, "flow run"))
+    if record is None or not await _concerns(services, record, caller):
+        raise NotFound("There is no such flow run.")
+    return record
+
+
+async def _concerns(services: Services, record: RunRecord, reader: Principal) -> bool:
+    """True for the requester, an operator, and whoever was asked to decide."""
+    if record.requester == reader.id or OPERATOR in reader.roles:
+        return True
+    return reader.id in await services.store.runs.approvers(record.tenant, record.id)
+
+
+VisibleRun = Annotated[RunRecord, Depends(_visible_run)]
+
+
+async def _own_run(record: VisibleRun, caller: Caller) -> RunRecord:
+    if record.requester != caller.id:
+        raise Forbidden("Only its requester may do this to a flow run.")
+    return record
+
+
+OwnRun = Annotated[RunRecord, Depends(_own_run)]
+
+
+@router.get("", responses=problems(403))
+async def index(
+    services: Given,
+    caller: Caller,
+    page: Paged,
+    status: FlowStatus | None = None,
+    flow: Annotated[str | None, Query(pattern="^[a-z0-9_]{1,64}$")] = None,
+    everyone: Annotated[bool, Query(alias="all", description="Operators only.")] = False,
+) -> FlowRunPage:
+    """List the caller's own runs, newest first; an operator may list everyone's."""
+    if everyone and OPERATOR not in caller.roles:
+        raise Forbidden("Only an operator may list everyone's flow runs.")
+    found, following = await services.store.runs.listed(
+        caller.tenant, None if everyone else caller.id, status, flow, page.after, page.limit
+    )
+    items = [FlowRun.of(record, services.settings, caller) for record in found]
+    return FlowRunPage(items=items, next=following)
+
+
+@router.get("/{run}", responses=problems(404))
+async def show(services: Given, caller: Caller, record: VisibleRun) -> FlowRun:
+    """Show a run to those whom it concerns: its requester, its approvers, operators."""
+    return FlowRun.of(record, services.settings, caller)
+
+
+@router.post("/{run}/withdraw", responses=problems(400, 403, 404, 409, 413, 415))
+async def withdraw(
+    services: Given,
+    caller: Caller,
+    record: OwnRun,
+    key: IdempotencyKey,
+    body: Remark | None = None,
+) -> RunStanding:
+    """Take a run back; what it did already is undone."""
+    comment = body.comment if body else None
+    await claim(services, caller, key, f"withdraw {record.id}", comment)
+    event = Cancelled(by=caller.id, comment=comment)
+    word = runs.word_of("withdraw", caller, key)
+    return await runs.tell(services.temporal, record, caller, event, word)
+
+
+@router.post("/{run}/nudge", responses=problems(403, 404, 409))
+async def nudge(
+    services: Given, caller: Caller, record: OwnRun, key: IdempotencyKey
+) -> RunStanding:
+    """Remind those whose decision the run waits for."""
+    if record.status != "waiting_approval":
+        raise Conflict("The run waits for nobody's decision.")
+    await claim(services, caller, key, f"nudge {record.id}")
+    word = runs.word_of("nudge", caller, key)
+    return await runs.tell(services.temporal, record, caller, Nudged(by=caller.id), word)

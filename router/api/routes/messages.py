@@ -1,0 +1,128 @@
+"""Messages of a conversation: sent, asked after, and read again."""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query
+from fastapi.responses import JSONResponse, Response
+from pydantic import BaseModel
+
+from router.api.body import StrictRoute
+from router.api.deps import Caller, Given, IdempotencyKey, OpenTurns, OwnConversation, known
+from router.api.message_body import MessageBody
+from router.api.problems import problems
+from router.api.standing import live_standing
+from router.contracts.conversation import Submission
+from router.domain.errors import NotFound
+from router.domain.messages import Reply, Route, Turn
+from router.domain.records import LogEntry
+
+router = APIRouter(
+    prefix="/v1/conversations/{conversation}/messages", tags=["messages"], route_class=StrictRoute
+)
+
+LAST_SEQUENCE = 2**63 - 1
+
+
+class Running(BaseModel):
+    """The message was taken in; its turn isn't over yet."""
+
+    message_id: str
+    status: Literal["running"] = "running"
+
+
+class TranscriptItem(BaseModel):
+    """One thing that was said, by the person or to them."""
+
+    id: str
+    at: datetime
+    role: Literal["user", "assistant"]
+    text: str
+    replies: list[Reply] | None = None
+    route: Route | None = None
+    message_id: str | None = None
+
+    @classmethod
+    def of(cls, entry: LogEntry) -> "TranscriptItem":
+        """The log's entry as the transcript shows it."""
+        return cls.model_validate({**entry.data, "id": str(entry.sequence), "at": entry.at})
+
+
+class Transcript(BaseModel):
+    """What was said, oldest first."""
+
+    items: list[TranscriptItem]
+    next: str | None
+
+
+_SLOW: dict[int | str, dict[str, Any]] = {
+    202: {"model": Running, "description": "It takes longer than `wait`; ask again."}
+}
+
+
+@router.post(
+    "",
+    response_model=Turn,
+    response_model_exclude_none=True,
+    responses={**_SLOW, **problems(400, 404, 409, 413, 415, 429)},
+)
+async def send(
+    body: MessageBody,
+    record: OwnConversation,
+    caller: Caller,
+    turns: OpenTurns,
+    key: IdempotencyKey,
+    wait: Annotated[float, Query(ge=0, le=120, allow_inf_nan=False)] = 30,
+) -> Response:
+    """Say or do something, and get the turn that answers it.
+
+    Where that takes longer than `wait` seconds the answer is 202, and the turn goes on.
+    """
+    message_id = body.id_with(key)
+    submission = Submission(
+        message_id=message_id, message=body.message, caller=caller, on_busy=body.on_busy
+    )
+    turn = await turns.submit(record, submission, wait)
+    return _answer(message_id, turn)
+
+
+@router.get(
+    "/{message_id:path}",
+    response_model=Turn,
+    response_model_exclude_none=True,
+    responses={**_SLOW, **problems(404)},
+)
+async def show(services: Given, record: OwnConversation, message_id: str) -> Response:
+    """Get the turn that answered a message, however long ago; 202 while it runs."""
+    wanted = known(message_id, "message")
+    log = services.store.log
+    recorded = await log.turn(record.tenant, record.id, wanted)
+    if recorded is None:
+        now = await live_standing(services.temporal, record.tenant, record.id)
+        if now is not None and wanted in now.running:
+            return _answer(wanted, None)
+        # It may have ended between the two questions.
+        recorded = await log.turn(record.tenant, record.id, wanted)
+    if recorded is None:
+        raise NotFound("There is no such message.")
+    return _answer(wanted, recorded.turn)
+
+
+@router.get("", response_model_exclude_none=True, responses=problems(404))
+async def transcript(
+    services: Given,
+    record: OwnConversation,
+    after: Annotated[int | None, Query(ge=0, le=LAST_SEQUENCE)] = None,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+) -> Response:
+    """Read the transcript, oldest first; `next` is the `after` of the next page."""
+    entries = await services.store.log.transcript(record.tenant, record.id, after, limit + 1)
+    items = [TranscriptItem.of(entry) for entry in entries[:limit]]
+    shown = [item.model_dump(mode="json", exclude_none=True) for item in items]
+    return JSONResponse({"items": shown, "next": items[-1].id if len(entries) > limit else None})
+
+
+def _answer(message_id: str, turn: Turn | None) -> Response:
+    if turn is None:
+        return JSONResponse(Running(message_id=message_id).model_dump(), 202)
+    return JSONResponse(turn.shown())

@@ -1,0 +1,43 @@
+"""How a text would be routed, without doing it."""
+
+from datetime import datetime
+from functools import partial
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict
+
+from router.api.body import StrictRoute
+from router.api.deps import Caller, Given, IdempotencyKey
+from router.api.explanation import Explanation, explain
+from router.api.plain import SaidText
+from router.api.problems import problems
+from router.deciding.without_model import decide
+from router.understanding.reading import Situation
+
+router = APIRouter(prefix="/v1/route", tags=["route"], route_class=StrictRoute)
+
+
+class TextBody(BaseModel):
+    """A text to explain."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    text: SaidText
+
+
+@router.post(
+    "",
+    response_model=None,
+    responses={200: {"model": Explanation}, **problems(400, 413, 415)},
+)
+async def route(
+    services: Given, caller: Caller, _key: IdempotencyKey, body: TextBody
+) -> dict[str, Any]:
+    """Explain how the text would be routed if the caller said it now; nothing is executed."""
+    situation = Situation(
+        now=datetime.now(ZoneInfo(caller.timezone)), locale=caller.locale, roles=caller.roles
+    )
+    deciding = partial(decide, capabilities=services.capabilities(caller))
+    return explain(services.reader, body.text, situation, deciding)

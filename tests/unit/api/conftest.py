@@ -1,0 +1,155 @@
+"""The API over a real Temporal server, a real SQLite file and the sample directory."""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from pathlib import Path
+from uuid import uuid4
+
+import httpx
+import pytest
+from fastapi import FastAPI
+from temporalio.client import Client
+from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.testing import WorkflowEnvironment
+from temporalio.worker import Worker
+
+from router.api.deps import Services
+from router.app import create_app
+from router.directory.file import FileDirectory
+from router.domain.capabilities import Capability
+from router.domain.commands import StartFlow
+from router.domain.messages import Message, Route
+from router.domain.principals import Principal
+from router.domain.texts import Localised
+from router.settings import Settings
+from router.store.database import Database
+from router.store.store import Store
+from router.understanding.reading import PatternHit, Reading, Situation
+from tests.unit.api.workflows import EchoConversation, OneApprovalFlow
+
+TEMPORAL = Path(sys.executable).with_name("temporal")
+QUEUE = "api-tests"
+
+
+class Offering:
+    """Capabilities of a kind, by role."""
+
+    def __init__(self, *capabilities: Capability) -> None:
+        self._capabilities = capabilities
+
+    def capabilities(self, principal: Principal) -> Sequence[Capability]:
+        return [c for c in self._capabilities if principal.may(c.roles)]
+
+
+class LeaveReader:
+    """Takes what mentions leave for the beginning of a leave request."""
+
+    def read(self, message: Message, situation: Situation) -> Reading:
+        text = message.text or ""
+        at = text.find("请假")
+        if at < 0:
+            return Reading(normalised=text)
+        return Reading(
+            normalised=text,
+            patterns=[PatternHit(flow="leave_request", pattern="请假", span=(at, at + 2))],
+            route=Route(kind="flow", target="leave_request", by="pattern", reason="请假"),
+            commands=[StartFlow(flow="leave_request", slots={"leave_type": "annual"})],
+        )
+
+
+def capability(kind: str, name: str, *roles: str) -> Capability:
+    title = Localised(zh=f"{name} 中文", en=f"{name} English")
+    return Capability.model_validate(
+        {"kind": kind, "name": name, "title": title, "description": title, "roles": roles}
+    )
+
+
+@pytest.fixture(scope="session")
+async def temporal() -> AsyncIterator[Client]:
+    """A real server with a worker that runs the test workflows."""
+    environment = await WorkflowEnvironment.start_local(
+        dev_server_existing_path=str(TEMPORAL), data_converter=pydantic_data_converter
+    )
+    async with (
+        environment,
+        Worker(environment.client, task_queue=QUEUE, workflows=[EchoConversation, OneApprovalFlow]),
+    ):
+        yield environment.client
+
+
+@pytest.fixture(scope="session")
+async def store(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Store]:
+    database = Database(f"sqlite:///{tmp_path_factory.mktemp('api')}/router.db")
+    await database.migrate()
+    yield Store(database)
+    await database.dispose()
+
+
+@pytest.fixture(scope="session")
+def services(temporal: Client, store: Store) -> Services:
+    return Services(
+        settings=Settings(task_queue=QUEUE, _env_file=None),
+        temporal=temporal,
+        store=store,
+        directory=FileDirectory.load(),
+        catalog=Offering(capability("flow", "leave_request"), capability("flow", "audit", "hr")),
+        registry=Offering(capability("tool", "get_leave_balance")),
+        reader=LeaveReader(),
+    )
+
+
+@pytest.fixture(scope="session")
+def app(services: Services) -> FastAPI:
+    return create_app(services)
+
+
+As = Callable[[str], httpx.AsyncClient]
+
+
+def client_of(app: FastAPI, user: str | None) -> httpx.AsyncClient:
+    return httpx.AsyncClient(
+        transport=httpx.ASGITransport(app, raise_app_exceptions=False),
+        base_url="http://router.test",
+        headers={"Authorization": f"Bearer {user}"} if user else {},
+        timeout=60,
+    )
+
+
+async def until(
+    ask: Callable[[], Awaitable[httpx.Response]], holds: Callable[[httpx.Response], bool]
+) -> None:
+    """Ask again until it holds, for ten seconds at most."""
+    async with asyncio.timeout(10):
+        while not holds(await ask()):  # noqa: ASYNC110 - it is another program that changes
+            await asyncio.sleep(0.05)
+
+
+@pytest.fixture
+async def caller(app: FastAPI) -> AsyncIterator[As]:
+    """Clients by user id."""
+    clients: dict[str, httpx.AsyncClient] = {}
+
+    def of(user: str) -> httpx.AsyncClient:
+        return clients.setdefault(user, client_of(app, user))
+
+    yield of
+    for client in clients.values():
+        await client.aclose()
+
+
+@pytest.fixture
+def alice(caller: As) -> httpx.AsyncClient:
+    return caller("alice")
+
+
+@pytest.fixture
+async def conversation(alice: httpx.AsyncClient) -> str:
+    """The path of a new conversation of alice's."""
+    answer = await alice.post("/v1/conversations", json={})
+    return f"/v1/conversations/{answer.json()['id']}"
+
+
+@pytest.fixture
+def unique() -> str:
+    return uuid4().hex

@@ -1,0 +1,267 @@
+import asyncio
+import re
+import socket
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import timedelta
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from router.api.deps import Services
+from router.api.ownership import Ownership
+from router.api.temporal import connect
+from router.app import create_app, listening, serve, server
+from router.domain.errors import MisconfiguredError, NotFound, Unavailable
+from router.domain.principals import Principal
+from router.domain.records import ConversationRecord
+from router.settings import Settings
+from router.store.database import Database
+from router.store.store import Store
+from tests.unit.api.conftest import As, client_of
+
+PAGE_FILE = re.compile(r'(?:src|href)="(/web/[^"]+)"|from "\./([^"]+)"')
+
+
+class TestHealth:
+    async def test_without_a_model_it_is_degraded(self, alice: httpx.AsyncClient) -> None:
+        answer = await alice.get("/readyz")
+        checks = answer.json()["checks"]
+        assert (answer.status_code, answer.json()["status"]) == (200, "degraded")
+        states = {name: check["status"] for name, check in checks.items()}
+        assert states == {
+            "temporal": "ready",
+            "worker": "ready",
+            "database": "ready",
+            "llm": "degraded",
+            "embedder": "degraded",
+        }
+        assert (await alice.get("/healthz")).json() == {"status": "ok"}
+
+    async def test_without_a_worker_it_is_down(self, services: Services) -> None:
+        settings = services.settings.model_copy(update={"task_queue": "deserted"})
+        async with client_of(create_app(replace(services, settings=settings)), None) as client:
+            answer = await client.get("/readyz")
+        assert (answer.status_code, answer.json()["status"]) == (503, "down")
+        assert "deserted" in answer.json()["checks"]["worker"]["detail"]
+
+    async def test_without_a_database_it_is_down(self, services: Services) -> None:
+        nowhere = Store(Database("postgresql://u:hunter2@127.0.0.1:9/router"))
+        async with client_of(create_app(replace(services, store=nowhere)), None) as client:
+            answer = await client.get("/readyz")
+            assert (answer.status_code, answer.json()["status"]) == (503, "down")
+            assert "hunter2" not in answer.text
+
+
+class Wire:
+    """A TCP wire to a server, which can be cut."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self._there = (host, port)
+        self._ends: set[asyncio.StreamWriter] = set()
+
+    async def laid(self) -> str:
+        self._server = await asyncio.start_server(self._join, "127.0.0.1", 0)
+        return f"127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+
+    async def cut(self) -> None:
+        self._server.close()
+        for end in self._ends:
+            end.transport.abort()
+        await asyncio.sleep(0.1)
+
+    async def _join(self, near: asyncio.StreamReader, back: asyncio.StreamWriter) -> None:
+        far, forth = await asyncio.open_connection(*self._there)
+        self._ends |= {back, forth}
+        await asyncio.gather(self._pass(near, forth), self._pass(far, back), return_exceptions=True)
+
+    async def _pass(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+        while data := await source.read(65536):
+            sink.write(data)
+            await sink.drain()
+        sink.close()
+
+
+class TestTemporalGone:
+    @pytest.fixture
+    async def client(self, services: Services) -> AsyncIterator[httpx.AsyncClient]:
+        """The API with a Temporal client whose server went away."""
+        host, _, port = services.temporal.service_client.config.target_host.rpartition(":")
+        wire = Wire(host, int(port))
+        settings = services.settings.model_copy(update={"temporal_address": await wire.laid()})
+        temporal = await connect(settings)
+        await wire.cut()
+        async with client_of(create_app(replace(services, temporal=temporal)), "alice") as client:
+            yield client
+
+    async def test_what_needs_it_is_503_soon(self, client: httpx.AsyncClient) -> None:
+        begun = (await client.post("/v1/conversations")).json()["id"]
+        path = f"/v1/conversations/{begun}"
+        for answer in (
+            await client.get(path),
+            await client.get(f"{path}/messages/m"),
+            await client.post(f"{path}/cancel"),
+            await client.post(f"{path}/messages?wait=0", json={"text": "hi"}),
+        ):
+            assert answer.status_code == 503
+            assert answer.elapsed < timedelta(seconds=20)
+            assert answer.headers["retry-after"]
+
+    async def test_what_does_not_need_it_works(self, client: httpx.AsyncClient) -> None:
+        for path in ("/v1/conversations", "/v1/flow-runs", "/v1/approvals", "/v1/capabilities"):
+            assert (await client.get(path)).status_code == 200
+        assert (await client.get("/readyz")).status_code == 503
+
+    async def test_connecting_says_what_to_do(self) -> None:
+        settings = Settings(temporal_address="127.0.0.1:9", _env_file=None)
+        with pytest.raises(Unavailable, match="ROUTER_TEMPORAL_ADDRESS="):
+            await connect(settings)
+
+
+class TestCapabilities:
+    async def test_they_are_the_callers_in_their_language(self, caller: As) -> None:
+        items = (await caller("alice").get("/v1/capabilities")).json()["items"]
+        assert items[0] == {
+            "kind": "flow",
+            "name": "leave_request",
+            "title": "leave_request 中文",
+            "description": "leave_request 中文",
+        }
+        assert [item["name"] for item in items] == ["leave_request", "get_leave_balance"]
+        theirs = (await caller("dave").get("/v1/capabilities?kind=flow")).json()["items"]
+        assert [item["title"] for item in theirs] == ["leave_request English", "audit English"]
+        assert (await caller("dave").get("/v1/capabilities?kind=skill")).json() == {
+            "items": [],
+            "next": None,
+        }
+
+
+class TestRoute:
+    async def test_a_text_that_a_rule_takes(self, alice: httpx.AsyncClient) -> None:
+        answer = await alice.post("/v1/route", json={"text": "我要请假"})
+        assert answer.json() == {
+            "text": "我要请假",
+            "normalised": "我要请假",
+            "patterns": [
+                {"flow": "leave_request", "pattern": "请假", "span": [2, 4], "blocked_by": None}
+            ],
+            "entities": [],
+            "candidates": [],
+            "decision": {
+                "kind": "flow",
+                "target": "leave_request",
+                "by": "pattern",
+                "slots": {"leave_type": "annual"},
+                "confidence": 1.0,
+                "reason": "请假",
+            },
+        }
+
+    async def test_a_text_that_no_rule_takes(self, alice: httpx.AsyncClient) -> None:
+        decision = (await alice.post("/v1/route", json={"text": "天气如何"})).json()["decision"]
+        assert (decision["kind"], decision["by"]) == ("clarify", "fallback")
+        assert "slots" not in decision
+
+    @pytest.mark.parametrize("body", [{}, {"text": " "}, {"text": "\x00"}, {"text": "a", "x": 1}])
+    async def test_bad_texts(self, alice: httpx.AsyncClient, body: dict[str, str]) -> None:
+        assert (await alice.post("/v1/route", json=body)).status_code == 422
+
+
+class TestPage:
+    @pytest.mark.parametrize("page", ["/", "/docs"])
+    async def test_the_pages_and_all_they_are_made_of_are_here(
+        self, alice: httpx.AsyncClient, page: str
+    ) -> None:
+        seen: set[str] = set()
+        waiting = [page]
+        while waiting:
+            path = waiting.pop()
+            answer = await alice.get(path)
+            assert answer.status_code == 200, path
+            assert "innerHTML" not in answer.text
+            assert "default-src 'self'" in answer.headers["content-security-policy"]
+            assert (
+                not re.search(r"<script(?![^>]*src)| style=| on\w+=", answer.text) or ".js" in path
+            )
+            seen.add(path)
+            found = (a or f"/web/{b}" for a, b in PAGE_FILE.findall(answer.text))
+            waiting += [one for one in found if one not in seen]
+        assert len(seen) > 3
+
+    @pytest.mark.parametrize("file", ["app.js", "chat.js", "style.css", "index.html", "docs.js"])
+    async def test_nothing_is_asked_of_other_hosts(
+        self, alice: httpx.AsyncClient, file: str
+    ) -> None:
+        assert "://" not in (await alice.get(f"/web/{file}")).text
+
+    async def test_head_is_answered(self, alice: httpx.AsyncClient) -> None:
+        assert (await alice.head("/")).status_code == 200
+
+    async def test_dev_offers_people_to_be(self, app: FastAPI) -> None:
+        async with client_of(app, None) as client:
+            people = (await client.get("/v1/dev/users")).json()
+        assert [person["id"] for person in people][:2] == ["alice", "bob"]
+
+
+class CountingConversations:
+    def __init__(self) -> None:
+        self.asked = 0
+
+    async def find(self, tenant: str, conversation: str) -> ConversationRecord | None:
+        self.asked += 1
+        if conversation == "none":
+            return None
+        return ConversationRecord.model_validate(
+            {
+                "id": conversation,
+                "tenant": tenant,
+                "owner": "alice",
+                "locale": "zh",
+                "created_at": "2026-01-01T00:00:00Z",
+            }
+        )
+
+
+async def test_ownership_remembers_what_was_used_last() -> None:
+    rows = CountingConversations()
+    ownership = Ownership(rows, remembered=2)  # type: ignore[arg-type]
+    alice = Principal(id="alice", name="Alice")
+    for conversation in ("a", "b", "a", "a", "c", "a"):
+        await ownership.owned(alice, conversation)
+    assert rows.asked == 3
+    await ownership.owned(alice, "b")
+    assert rows.asked == 4
+    for stranger, conversation in ((Principal(id="bob", name="Bob"), "a"), (alice, "none")):
+        with pytest.raises(NotFound):
+            await ownership.owned(stranger, conversation)
+
+
+class TestServing:
+    def test_a_taken_port_is_one_line(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+            with pytest.raises(MisconfiguredError, match=rf"127\.0\.0\.1:{port}"):
+                listening("127.0.0.1", port)
+
+    @pytest.mark.parametrize(
+        ("host", "why"), [("0.0.0.0", "ROUTER_AUTH=dev"), ("127.0.0.1", "SQLite")]
+    )
+    async def test_serving_alone_is_refused_where_it_would_be_unsafe(
+        self, host: str, why: str
+    ) -> None:
+        with pytest.raises(MisconfiguredError, match=why):
+            await serve(Settings(_env_file=None), host, 0)
+
+    async def test_it_answers_over_a_real_socket_and_stops(self, app: FastAPI) -> None:
+        with listening("127.0.0.1", 0) as door:
+            running = server(app)
+            serving = asyncio.create_task(running.serve(sockets=[door]))
+            url = f"http://127.0.0.1:{door.getsockname()[1]}"
+            async with httpx.AsyncClient(base_url=url, trust_env=False) as client:
+                answer = await client.get("/healthz")
+            assert answer.json() == {"status": "ok"}
+            assert "server" not in answer.headers
+            running.should_exit = True
+            async with asyncio.timeout(5):
+                await serving

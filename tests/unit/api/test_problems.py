@@ -1,0 +1,117 @@
+from dataclasses import replace
+
+import httpx
+import pytest
+
+from router.api.deps import Services
+from router.app import create_app
+from router.domain import errors
+from router.domain.capabilities import Capability
+from router.domain.principals import Principal
+from tests.unit.api.conftest import client_of
+
+PROBLEM = "application/problem+json"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/nowhere", 404),
+        ("GET", "/v1/nowhere", 404),
+        ("GET", "/v1/conversations/", 404),
+        ("GET", "/web/../settings.py", 404),
+        ("GET", "/web/%2e%2e/settings.py", 404),
+        ("GET", "/web/nothing.js", 404),
+        ("POST", "/web/app.js", 405),
+        ("DELETE", "/v1/conversations", 405),
+        ("PUT", "/healthz", 405),
+        ("POST", "/", 405),
+        ("GET", "/v1/route", 405),
+        ("OPTIONS", "/v1/conversations", 405),
+        ("GET", "/v1/conversations?limit=0", 422),
+        ("GET", "/v1/conversations?limit=many", 422),
+        ("GET", "/v1/conversations?after=%00", 422),
+        ("GET", "/v1/conversations?after=notacursor", 422),
+        ("GET", "/v1/conversations?after=%FF", 422),
+        ("GET", "/v1/flow-runs?status=asleep", 422),
+        ("GET", "/v1/flow-runs?flow=%00", 422),
+        ("GET", "/v1/flow-runs?all=maybe", 422),
+        ("GET", "/v1/capabilities?kind=magic", 422),
+        ("GET", "/v1/approvals?limit=201", 422),
+        ("GET", "/v1/conversations/%00", 404),
+        ("GET", "/v1/conversations/%F0%9F%98%80", 404),
+        ("GET", "/v1/conversations/" + "x" * 300, 404),
+        ("GET", "/v1/flow-runs/%00", 404),
+        ("GET", "/v1/flow-runs/nobody's", 404),
+        ("POST", "/v1/flow-runs/none/withdraw", 404),
+        ("POST", "/v1/flow-runs/none/nudge", 404),
+    ],
+)
+async def test_every_refusal_is_a_problem(
+    alice: httpx.AsyncClient, method: str, path: str, status: int
+) -> None:
+    answer = await alice.request(method, path)
+    said = answer.json()
+    assert (answer.status_code, answer.headers["content-type"]) == (status, PROBLEM)
+    assert {"type", "title", "status", "detail"} <= set(said)
+    assert said["status"] == status
+    assert bool(said.get("errors")) == (status == 422)
+    assert status != 405 or answer.headers["allow"]
+
+
+CASES = [
+    (errors.InvalidInput("x", [errors.FieldProblem("items.0", "bad")]), 422, {}),
+    (errors.Unauthenticated("x"), 401, {"www-authenticate": 'Bearer realm="intent-router"'}),
+    (errors.Forbidden("x"), 403, {}),
+    (errors.NotFound("x"), 404, {}),
+    (errors.Conflict("x"), 409, {}),
+    (errors.DuplicateKey("x"), 422, {}),
+    (errors.TooManyRequests("x", retry_after=7), 429, {"retry-after": "7"}),
+    (errors.Unavailable("x"), 503, {"retry-after": "5"}),
+    (errors.PermanentToolError("secret"), 500, {}),
+    (RuntimeError("secret"), 500, {}),
+]
+
+
+class Failing:
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    def capabilities(self, principal: Principal) -> list[Capability]:
+        raise self._error
+
+
+@pytest.mark.parametrize(("error", "status", "headers"), CASES, ids=lambda c: str(c)[:30])
+async def test_each_error_has_its_status(
+    services: Services, error: Exception, status: int, headers: dict[str, str]
+) -> None:
+    app = create_app(replace(services, catalog=Failing(error)))
+    async with client_of(app, "alice") as client:
+        answer = await client.get("/v1/capabilities")
+    assert (answer.status_code, answer.headers["content-type"]) == (status, PROBLEM)
+    assert headers.items() <= dict(answer.headers).items()
+    assert "secret" not in answer.text
+
+
+async def test_field_faults_are_named(alice: httpx.AsyncClient) -> None:
+    answer = await alice.post(
+        "/v1/conversations", json={"locale": "fr", "colour": "red", "metadata": {"a": "\x07"}}
+    )
+    assert answer.status_code == 422
+    assert {fault["field"] for fault in answer.json()["errors"]} == {
+        "locale",
+        "colour",
+        "metadata.a",
+    }
+
+
+async def test_openapi_tells_of_problems_and_bearer_tokens(alice: httpx.AsyncClient) -> None:
+    document = (await alice.get("/openapi.json")).json()
+    schemas = document["components"]["schemas"]
+    assert {"ProblemDetails", "FieldFault", "Turn", "FlowRun"} <= set(schemas)
+    assert "HTTPValidationError" not in schemas
+    send = document["paths"]["/v1/conversations/{conversation}/messages"]["post"]
+    assert set(send["responses"]) >= {"200", "202", "400", "401", "404", "409", "422", "429"}
+    assert send["responses"]["422"]["content"][PROBLEM]["schema"]["$ref"].endswith("ProblemDetails")
+    assert send["security"] == [{"HTTPBearer": []}]
+    assert "/v1/dev/users" not in document["paths"]

@@ -1,0 +1,249 @@
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import httpx
+import pytest
+from temporalio.client import Client
+
+from router.contracts import flow
+from router.domain.records import ApprovalRecord, RunRecord
+from router.domain.texts import Localised
+from router.store.store import Store
+from tests.unit.api.conftest import QUEUE, As
+
+LEAVE = Localised(zh="请假", en="Leave")
+
+
+def run_record(id_: str, run_id: str = "", **more: Any) -> RunRecord:
+    now = datetime.now(UTC)
+    whole: dict[str, Any] = {
+        "id": id_,
+        "tenant": "default",
+        "workflow_id": flow.workflow_id("leave_request", "default", id_),
+        "run_id": run_id or "r 1",
+        "flow": "leave_request",
+        "title": LEAVE,
+        "version": 1,
+        "status": "waiting_approval",
+        "state": "manager",
+        "slots": {"leave_type": "annual", "half": None},
+        "requester": "alice",
+        "conversation": None,
+        "history": [{"at": now, "state": "details", "event": "began", "by": "alice"}],
+        "events": 3,
+        "created_at": now,
+        "updated_at": now,
+    }
+    return RunRecord.model_validate(whole | more)
+
+
+def approval_record(run: RunRecord, person: str = "bob", **more: Any) -> ApprovalRecord:
+    whole: dict[str, Any] = {
+        "id": f"a-{run.id}-{person}",
+        "tenant": "default",
+        "run": run.id,
+        "workflow_id": run.workflow_id,
+        "flow": run.flow,
+        "person": person,
+        "requester": run.requester,
+        "title": LEAVE,
+        "summary": {"days": Localised(zh="三天", en="three days")},
+        "labels": {"days": Localised(zh="天数", en="days")},
+        "digest": "d1",
+        "since": datetime.now(UTC),
+        "due": datetime.now(UTC) + timedelta(days=3),
+    }
+    return ApprovalRecord.model_validate(whole | more)
+
+
+@pytest.fixture
+async def run(store: Store, unique: str) -> RunRecord:
+    """A run on record that no workflow stands behind."""
+    record = run_record(unique[:12])
+    await store.runs.publish(record, [approval_record(record)])
+    return record
+
+
+@pytest.fixture
+async def live(store: Store, temporal: Client, unique: str) -> RunRecord:
+    """A run on record with a workflow that waits for bob's decision."""
+    record = run_record(unique[:12])
+    await temporal.start_workflow(flow.WORKFLOW, "bob", id=record.workflow_id, task_queue=QUEUE)
+    await store.runs.publish(record, [approval_record(record)])
+    return record
+
+
+class TestFlowRuns:
+    async def test_a_run_is_shown_whole(self, alice: httpx.AsyncClient, run: RunRecord) -> None:
+        shown = (await alice.get(f"/v1/flow-runs/{run.id}")).json()
+        assert shown["temporal"] == {
+            "workflow_id": run.workflow_id,
+            "run_id": "r 1",
+            "url": (
+                "http://127.0.0.1:8233/namespaces/default/workflows/"
+                f"leave_request%2Fdefault%2F{run.id}/r%201/history"
+            ),
+        }
+        assert shown["slots"] == {"leave_type": "annual", "half": None}
+        assert (shown["title"], shown["requester"], shown["version"]) == ("请假", "alice", 1)
+        assert set(shown["history"][0]) >= {"at", "state", "event", "by"}
+
+    @pytest.mark.parametrize(
+        ("user", "status"),
+        [("alice", 200), ("bob", 200), ("olga", 200), ("carol", 404), ("gina", 404)],
+    )
+    async def test_it_concerns_requester_approvers_and_operators(
+        self, caller: As, run: RunRecord, user: str, status: int
+    ) -> None:
+        assert (await caller(user).get(f"/v1/flow-runs/{run.id}")).status_code == status
+
+    @pytest.mark.parametrize("verb", ["withdraw", "nudge"])
+    @pytest.mark.parametrize(("user", "status"), [("bob", 403), ("olga", 403), ("gina", 404)])
+    async def test_only_the_requester_takes_back_or_hurries(
+        self, caller: As, run: RunRecord, verb: str, user: str, status: int
+    ) -> None:
+        answer = await caller(user).post(f"/v1/flow-runs/{run.id}/{verb}")
+        assert answer.status_code == status
+
+    async def test_lists_are_ones_own_and_everyones_for_operators(
+        self, caller: As, store: Store, run: RunRecord
+    ) -> None:
+        theirs = run_record(f"x{run.id}", requester="gina", status="completed", flow="other")
+        await store.runs.publish(theirs, [])
+
+        async def ids(user: str, query: str) -> set[str]:
+            answer = await caller(user).get(f"/v1/flow-runs?limit=200&{query}")
+            return {item["id"] for item in answer.json()["items"]} & {run.id, theirs.id}
+
+        assert await ids("alice", "") == {run.id}
+        assert await ids("alice", "status=completed") == set()
+        assert await ids("gina", "flow=other&status=completed") == {theirs.id}
+        assert await ids("olga", "") == set()
+        assert await ids("olga", "all=true") == {run.id, theirs.id}
+        assert (await caller("bob").get("/v1/flow-runs?all=true")).status_code == 403
+
+    async def test_withdrawing_tells_the_run_once_a_key(
+        self, alice: httpx.AsyncClient, live: RunRecord, unique: str
+    ) -> None:
+        async def withdraw(key: str, body: dict[str, str] | None = None) -> httpx.Response:
+            return await alice.post(
+                f"/v1/flow-runs/{live.id}/withdraw", json=body, headers={"Idempotency-Key": key}
+            )
+
+        first = await withdraw(unique)
+        assert first.json() == {"id": live.id, "status": "cancelled", "state": "manager"}
+        assert (await withdraw(unique)).json() == first.json()
+        assert (await withdraw(unique, {"comment": "why"})).status_code == 422
+        assert (await withdraw(f"{unique}2")).status_code == 409
+
+    @pytest.mark.parametrize("body", [{"comment": "\x00"}, {"comment": "x" * 2001}, {"why": ""}])
+    async def test_a_bad_remark_is_refused(
+        self, alice: httpx.AsyncClient, live: RunRecord, body: dict[str, str]
+    ) -> None:
+        answer = await alice.post(f"/v1/flow-runs/{live.id}/withdraw", json=body)
+        assert answer.status_code == 422
+
+    async def test_nudging_reaches_a_run_that_waits(
+        self, alice: httpx.AsyncClient, live: RunRecord, store: Store
+    ) -> None:
+        assert (await alice.post(f"/v1/flow-runs/{live.id}/nudge")).status_code == 200
+        done = live.model_copy(update={"status": "completed", "events": 9})
+        await store.runs.publish(done, [])
+        assert (await alice.post(f"/v1/flow-runs/{live.id}/nudge")).status_code == 409
+
+    async def test_a_run_that_nothing_stands_behind_is_over(
+        self, alice: httpx.AsyncClient, run: RunRecord
+    ) -> None:
+        for verb in ("withdraw", "nudge"):
+            assert (await alice.post(f"/v1/flow-runs/{run.id}/{verb}")).status_code == 409
+
+
+class TestApprovals:
+    async def test_what_waits_is_shown_in_the_readers_language(
+        self, caller: As, store: Store, unique: str
+    ) -> None:
+        record = run_record(unique[:12])
+        await store.runs.publish(
+            record, [approval_record(record), approval_record(record, "carol", due=None)]
+        )
+        for user, summary, title in (
+            ("bob", {"天数": "三天"}, "请假"),
+            ("carol", {"days": "three days"}, "Leave"),
+        ):
+            items = (await caller(user).get("/v1/approvals?limit=200")).json()["items"]
+            mine = next(item for item in items if item["flow_run"] == record.id)
+            assert (mine["summary"], mine["title"]) == (summary, title)
+            assert set(mine) == {
+                "id", "flow_run", "flow", "title", "summary", "requester", "digest", "since", "due"
+            }  # fmt: skip
+        items = (await caller("gina").get("/v1/approvals")).json()["items"]
+        assert items == []
+
+    async def test_a_decision_counts_once(self, caller: As, live: RunRecord, unique: str) -> None:
+        path = f"/v1/approvals/a-{live.id}-bob/decision"
+
+        async def decide(user: str, key: str | None, decision: str = "approve") -> httpx.Response:
+            headers = {"Idempotency-Key": key} if key else {}
+            return await caller(user).post(path, json={"decision": decision}, headers=headers)
+
+        assert (await decide("alice", None)).status_code == 404
+        assert (await decide("olga", None)).status_code == 404
+        first = await decide("bob", unique)
+        assert (first.status_code, first.json()) == (
+            200,
+            {
+                "id": f"a-{live.id}-bob",
+                "decision": "approve",
+                "flow_run": {"id": live.id, "status": "running", "state": "record"},
+            },
+        )
+        assert (await decide("bob", unique)).json() == first.json()
+        assert (await decide("bob", unique, "reject")).status_code == 422
+        assert (await decide("bob", f"{unique}2")).status_code == 409
+        assert (await decide("bob", None)).status_code == 409
+
+    async def test_a_decision_is_bound_to_what_was_shown(self, caller: As, live: RunRecord) -> None:
+        path = f"/v1/approvals/a-{live.id}-bob/decision"
+        bob = caller("bob")
+        stale = await bob.post(path, json={"decision": "approve", "digest": "d0"})
+        fresh = await bob.post(path, json={"decision": "reject", "digest": "d1", "comment": "不"})
+        assert (stale.status_code, fresh.status_code) == (409, 200)
+
+    @pytest.mark.parametrize(
+        ("body", "field"),
+        [
+            ({}, "decision"),
+            ({"decision": "perhaps"}, "decision"),
+            ({"decision": "delegate"}, "body"),
+            ({"decision": "add", "to": ""}, "body"),
+            ({"decision": "delegate", "to": "nobody"}, "to"),
+            ({"decision": "delegate", "to": "x" * 65}, "to"),
+            ({"decision": "approve", "to": "carol"}, "body"),
+            ({"decision": "approve", "comment": "\x1b[2J"}, "comment"),
+            ({"decision": "approve", "comment": "x" * 2001}, "comment"),
+            ({"decision": "approve", "digest": "d 1"}, "digest"),
+            ({"decision": "approve", "by": "carol"}, "by"),
+        ],
+    )
+    async def test_a_bad_decision_is_refused(
+        self, caller: As, live: RunRecord, body: dict[str, str], field: str
+    ) -> None:
+        path = f"/v1/approvals/a-{live.id}-bob/decision"
+        answer = await caller("bob").post(path, json=body)
+        assert answer.status_code == 422
+        assert field in {fault["field"] for fault in answer.json()["errors"]}
+        waiting = (await caller("bob").get("/v1/approvals?limit=200")).json()["items"]
+        assert any(item["flow_run"] == live.id for item in waiting)
+
+    async def test_delegating_names_someone_of_the_directory(
+        self, caller: As, live: RunRecord
+    ) -> None:
+        path = f"/v1/approvals/a-{live.id}-bob/decision"
+        answer = await caller("bob").post(path, json={"decision": "delegate", "to": "dave"})
+        assert answer.status_code == 200
+
+    async def test_one_that_nothing_stands_behind_is_over(self, caller: As, run: RunRecord) -> None:
+        path = f"/v1/approvals/a-{run.id}-bob/decision"
+        assert (await caller("bob").post(path, json={"decision": "approve"})).status_code == 409
+        nobodys = await caller("bob").post("/v1/approvals/none/decision", json={"decision": "add"})
+        assert nobodys.status_code == 404

@@ -1,0 +1,154 @@
+"""The smallest workflows that keep the contracts the API speaks: real ones, on a real server."""
+
+import asyncio
+from datetime import timedelta
+
+from temporalio import workflow
+
+with workflow.unsafe.imports_passed_through():
+    from router.contracts import conversation, flow
+    from router.contracts.failures import to_failure
+    from router.domain.errors import Conflict, DuplicateKey, NotFound, TooManyRequests
+    from router.domain.messages import Route, TextReply, Turn, Usage
+    from router.domain.texts import Localised
+    from router.flow.run import Cancelled
+    from router.flow.view import FlowView
+
+REFUSALS = {"full": TooManyRequests("six wait already"), "busy": Conflict("a turn is running")}
+
+
+@workflow.defn(name=conversation.WORKFLOW)
+class EchoConversation:
+    """Says what it was told. `slow` turns wait for a `cancel_turn`, `close` ends the workflow."""
+
+    @workflow.init
+    def __init__(self, start: conversation.ConversationStart) -> None:
+        self._start = start
+        self._digests: dict[str, str] = {}
+        self._turns: dict[str, Turn] = {}
+        self._running: list[str] = []
+        self._cancelled = False
+        self._closed = False
+
+    @workflow.run
+    async def run(self, start: conversation.ConversationStart) -> None:
+        await workflow.wait_condition(lambda: self._closed)
+        await workflow.wait_condition(workflow.all_handlers_finished)
+
+    @workflow.update(name=conversation.SUBMIT)
+    async def submit(self, submission: conversation.Submission) -> Turn:
+        text = submission.message.text or "action"
+        if submission.message_id in self._turns:
+            return self._turns[submission.message_id]
+        self._digests[submission.message_id] = submission.message.digest
+        self._running.append(submission.message_id)
+        if text == "slow":
+            await workflow.wait_condition(lambda: self._cancelled)
+        if text == "soon":
+            await workflow.sleep(timedelta(seconds=1))
+        self._running.remove(submission.message_id)
+        self._closed = text == "close"
+        turn = Turn(
+            message_id=submission.message_id,
+            turn=len(self._turns) + 1,
+            status="cancelled" if text == "slow" else "done",
+            route=Route(kind="reply", by="fallback", reason="an echo"),
+            replies=[TextReply(text=f"{submission.caller.id}: {text}")],
+        )
+        self._turns[submission.message_id] = turn
+        return turn
+
+    @submit.validator
+    def _may_submit(self, submission: conversation.Submission) -> None:
+        digest = self._digests.get(submission.message_id, submission.message.digest)
+        if digest != submission.message.digest:
+            raise to_failure(DuplicateKey("the message id was used for another message"))
+        refusal = REFUSALS.get(submission.message.text or "")
+        if refusal is not None:
+            raise to_failure(refusal)
+
+    @workflow.signal(name=conversation.CANCEL)
+    def cancel_turn(self) -> None:
+        self._cancelled = True
+
+    @workflow.query(name=conversation.STATUS)
+    def status(self) -> conversation.ConversationStatus:
+        return conversation.ConversationStatus(
+            running=self._running,
+            turns=len(self._turns),
+            active_flow=None,
+            paused_flows=[],
+            pending_confirmation=None,
+            usage=Usage(),
+        )
+
+
+@workflow.defn(name=conversation.WORKFLOW)
+class ClosingConversation:
+    """Accepts a first update and ends before it is answered, as a continue-as-new may."""
+
+    @workflow.init
+    def __init__(self, start: conversation.ConversationStart) -> None:
+        self._told = False
+
+    @workflow.run
+    async def run(self, start: conversation.ConversationStart) -> None:
+        await workflow.wait_condition(lambda: self._told)
+
+    @workflow.update(
+        name=conversation.SUBMIT, unfinished_policy=workflow.HandlerUnfinishedPolicy.ABANDON
+    )
+    async def submit(self, submission: conversation.Submission) -> Turn:
+        self._told = True
+        await asyncio.Event().wait()
+        raise AssertionError
+
+
+@workflow.defn(name=flow.WORKFLOW)
+class OneApprovalFlow:
+    """Waits for one decision, or to be taken back."""
+
+    def __init__(self) -> None:
+        self._decided: str | None = None
+        self._told: list[str] = []
+
+    @workflow.run
+    async def run(self, person: str) -> list[str]:
+        self._person = person
+        await workflow.wait_condition(lambda: self._decided in {"approve", "cancelled"})
+        await workflow.wait_condition(workflow.all_handlers_finished)
+        return self._told
+
+    @workflow.update(name=flow.TELL)
+    async def tell(self, told: flow.Tell) -> flow.FlowAnswer:
+        self._told.append(told.event.type)
+        if isinstance(told.event, Cancelled):
+            self._decided = "cancelled"
+        status = "cancelled" if self._decided else "waiting_approval"
+        return flow.FlowAnswer(
+            view=FlowView.model_validate(
+                {
+                    "id": "r",
+                    "flow": "leave_request",
+                    "title": Localised(zh="请假", en="Leave"),
+                    "version": 1,
+                    "status": status,
+                    "state": "manager",
+                    "question": f"manager:{len(self._told)}",
+                }
+            )
+        )
+
+    @workflow.update(name=flow.DECIDE)
+    async def decide(self, decision: flow.Decision) -> flow.DecisionTaken:
+        self._decided = decision.event.verdict
+        return flow.DecisionTaken(status="running", state="record")
+
+    @decide.validator
+    def _may_decide(self, decision: flow.Decision) -> None:
+        if decision.event.by != self._person:
+            raise to_failure(NotFound("not for you"))
+        if self._decided is not None:
+            raise to_failure(Conflict("decided already"))
+        if decision.event.digest != "d1":
+            raise to_failure(Conflict("it has changed since"))
