@@ -119,7 +119,7 @@ def _checked(
         name=name,
         states=_names(data.get("states")),
         slots=_names(data.get("slots")),
-        mended=bool(shape.complaints),
+        mended=frozenset(place for place, _ in shape.complaints),
         tools=tools,
     )
     return shape.definition, [*shape.complaints, *complaints_about(draft)]

@@ -24,6 +24,11 @@ CHECKS = (
 
 
 def complaints_about(draft: Draft) -> Iterator[Complaint]:
-    """Everything that is wrong with a definition whose shape is right, or was mended."""
+    """Everything that is wrong with a definition whose shape is right, or was mended.
+
+    What is said of the very thing that had to be mended is only a consequence, and left out.
+    """
+    around = {place[:-1] for place in draft.mended}
+    around |= {place[:-1] for place in around if place and isinstance(place[-1], int)}
     for check in CHECKS:
-        yield from check(draft)
+        yield from (found for found in check(draft) if found.place not in around)

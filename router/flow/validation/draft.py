@@ -31,14 +31,14 @@ class Draft:
 
     `name` is the file's, without `.yaml`. `tools` maps every tool to its parameters, and is
     None where the tools aren't known. `states` and `slots` are the names that stand in the
-    file, some of which may be missing from a mended `definition`; `mended` says whether any are.
+    file, some of which may be missing from a `definition` that was mended at the places `mended`.
     """
 
     definition: FlowDefinition
     name: str
     states: frozenset[str]
     slots: frozenset[str]
-    mended: bool = False
+    mended: frozenset[Place] = frozenset()
     tools: Mapping[str, frozenset[str]] | None = None
 
     def each_state(self) -> Iterator[tuple[Place, State]]:

@@ -49,14 +49,35 @@ def read_shape(data: Mapping[str, Any]) -> Shape:
             definition = FlowDefinition.model_validate(mended, by_alias=True, by_name=False)
         except ValidationError as error:
             faults = error.errors(include_url=False)
-            for fault in faults:
+            misspelt = [fault for fault in faults if _meant(mended, fault)]
+            for fault in misspelt or faults:
                 found.setdefault(fault["loc"], Complaint(fault["loc"], _said(fault)))
-            # Last first, so that the places of a list's earlier items stay what they are.
-            if not sum(_mend(mended, fault) for fault in reversed(faults)):
+            if not _mended(mended, misspelt, faults):
                 break
         else:
             return Shape(definition, list(found.values()))
     return Shape(None, list(found.values()))
+
+
+def _mended(data: dict[str, Any], misspelt: list[ErrorDetails], faults: list[ErrorDetails]) -> bool:
+    """Whether anything could be mended: misspelt keys alone at first, then all the rest."""
+    for fault in misspelt:
+        *above, last = fault["loc"]
+        owner = _at(data, above)
+        owner[_meant(data, fault)] = owner.pop(last)
+    if misspelt:
+        return True
+    # Last first, so that the places of a list's earlier items stay what they are.
+    return sum(_mend(data, fault) for fault in reversed(faults)) > 0
+
+
+def _meant(data: dict[str, Any], fault: ErrorDetails) -> str | None:
+    """The key that a misspelt one certainly stands for: the nearest, where it isn't there."""
+    if fault["type"] != "extra_forbidden":
+        return None
+    *above, last = fault["loc"]
+    near = get_close_matches(str(last), list(keys_at(tuple(above))), n=1)
+    return near[0] if near and near[0] not in _at(data, above) else None
 
 
 def _mend(data: dict[str, Any], fault: ErrorDetails) -> bool:
@@ -77,11 +98,16 @@ def _mend(data: dict[str, Any], fault: ErrorDetails) -> bool:
 
 
 def _stand_in(fault: ErrorDetails, key: str) -> Any:
-    """What may stand for a value that is missing or misspelt while the rest is checked."""
-    if fault["type"] == "literal_error":
+    """What may stand for a value that is missing or wrong while the rest is checked."""
+    kind = fault["type"]
+    if kind == "literal_error":
         near = get_close_matches(str(fault["input"]), _literals(fault), n=1)
         return near[0] if near else STAND_INS.get(key)
-    return copy.deepcopy(STAND_INS.get(key)) if fault["type"] == "missing" else None
+    if kind.startswith("time_delta"):
+        return "P1D"
+    if kind.startswith("model_") and list(keys_at(fault["loc"])) == list(BOTH_LANGUAGES):
+        return dict(BOTH_LANGUAGES)
+    return copy.deepcopy(STAND_INS.get(key)) if kind == "missing" else None
 
 
 def _at(data: Any, path: list[str | int]) -> Any:

@@ -1,0 +1,44 @@
+from router.domain.principals import Principal
+from router.domain.texts import Localised
+from router.flow.catalog import Catalog
+from router.flow.model import FlowDefinition, State, Triggers
+
+WORD = Localised(zh="好", en="well")
+ALICE = Principal(id="alice", name="Alice")
+
+
+def flow(name: str, *roles: str) -> FlowDefinition:
+    return FlowDefinition(
+        flow=name,
+        title=WORD,
+        description=WORD,
+        triggers=Triggers(roles=frozenset(roles), examples=(f"do {name}",)),
+        start="done",
+        states={"done": State(say=WORD, end="completed")},
+    )
+
+
+CATALOG = Catalog([flow("hire", "hr"), flow("ask"), flow("claim", "employee", "hr")])
+
+
+def test_flows_come_in_the_order_of_their_names() -> None:
+    assert [each.flow for each in CATALOG] == ["ask", "claim", "hire"]
+    assert len(CATALOG) == 3
+
+
+def test_a_flow_is_found_by_name_or_not_at_all() -> None:
+    found = CATALOG.get("hire")
+    assert found is not None
+    assert found.flow == "hire"
+    assert CATALOG.get("fire") is None
+
+
+def test_people_see_the_flows_of_their_roles_and_those_for_everyone() -> None:
+    assert [each.flow for each in CATALOG.visible_to(ALICE)] == ["ask", "claim"]
+
+
+def test_capabilities_are_what_is_visible_with_its_examples() -> None:
+    assert [(c.kind, c.name, c.examples) for c in CATALOG.capabilities(ALICE)] == [
+        ("flow", "ask", ("do ask",)),
+        ("flow", "claim", ("do claim",)),
+    ]

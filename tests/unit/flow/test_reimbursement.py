@@ -1,0 +1,136 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from router.flow.loader import load_flow
+from router.flow.model import FlowDefinition
+from tests.unit.flow.world import World
+
+FLOWS = Path(__file__).parents[3] / "flows"
+
+
+@pytest.fixture(scope="module")
+def claim() -> FlowDefinition:
+    return load_flow(FLOWS / "reimbursement.yaml")
+
+
+def item(amount: str = "36.00", invoice: str = "A1", **other: Any) -> dict[str, Any]:
+    return {
+        "category": "transport",
+        "amount": {"amount": amount, "currency": "CNY"},
+        "date": "2026-11-17",
+        "invoice": invoice,
+        **other,
+    }
+
+
+def confirmed(claim: FlowDefinition, *items: dict[str, Any], user: str = "alice") -> World:
+    world = World(claim, user=user).begin(items=list(items), reason="出差")
+    return world.confirm()
+
+
+def test_an_item_is_asked_for_field_by_field_and_then_whether_there_is_more(
+    claim: FlowDefinition,
+) -> None:
+    world = World(claim).begin()
+    asked = []
+    for answer in (
+        {"items__0__category": "meal"},
+        {"items__0__amount": {"amount": "58", "currency": "CNY"}},
+        {"items__0__date": "2026-11-17"},
+        {"items__0__invoice": "A1"},
+        {"items__more": False},
+    ):
+        asked.append(world.run.asked)
+        world.answer(**answer)
+    fields = [f"items.0.{name}" for name in ("category", "amount", "date", "invoice")]
+    assert [*asked, world.run.asked] == [*fields, "items", "reason"]
+
+
+def test_the_confirmation_shows_every_item_and_the_total(claim: FlowDefinition) -> None:
+    world = World(claim).begin(items=[item(), item("64.50", "A2")], reason="出差")
+    assert world.run.status == "confirming"
+    assert world.run.slots["total"] == {"amount": "100.50", "currency": "CNY"}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (item("0"), "大于零"),
+        (item("600000"), "50 万元"),
+        (item(amount="5", date="2026-11-19"), "今天之后"),
+        (item(amount="5", date="2025-01-01"), "超过一年"),
+        (item(invoice="OLD"), "已经报销过"),
+        ({**item(), "amount": {"amount": "45", "currency": "USD"}}, "只报人民币"),
+    ],
+)
+def test_an_item_that_can_not_be_claimed_is_refused_with_the_reason(
+    claim: FlowDefinition, wrong: dict[str, Any], said: str
+) -> None:
+    world = World(claim, claimed=frozenset({"OLD"})).begin(items=[wrong], reason="出差")
+    assert said in world.said[-1]
+    assert world.run.status == "collecting"
+
+
+def test_the_same_invoice_twice_in_a_claim_is_refused(claim: FlowDefinition) -> None:
+    world = World(claim).begin(items=[item()], reason="出差").confirm(False)
+    world.answer(items=[item(), item("99")])
+    assert "已经有了" in world.said[-1]
+
+
+@pytest.mark.parametrize(
+    ("amount", "approvers"),
+    [
+        ("1000.00", ["bob"]),
+        ("1000.01", ["bob", "erin"]),
+        ("10000.00", ["bob", "erin"]),
+        ("12000.00", ["bob", "erin", "carol"]),
+    ],
+)
+def test_the_amount_says_who_has_to_approve(
+    claim: FlowDefinition, amount: str, approvers: list[str]
+) -> None:
+    world = confirmed(claim, item(amount))
+    asked = []
+    while world.run.status == "waiting_approval":
+        asked += world.asked_to_decide
+        world.decide(asked[-1])
+    assert asked == approvers
+    assert world.run.status == "completed"
+    assert world.calls == ["submit_claim", "settle_claim"]
+
+
+@pytest.mark.parametrize(
+    ("user", "approvers"),
+    [("erin", ["carol", "carol", "carol"]), ("carol", ["erin", "erin", "erin"])],
+)
+def test_nobody_approves_a_claim_of_their_own(
+    claim: FlowDefinition, user: str, approvers: list[str]
+) -> None:
+    world = confirmed(claim, item("12000.00"), user=user)
+    asked = []
+    while world.run.status == "waiting_approval":
+        asked += world.asked_to_decide
+        world.decide(asked[-1])
+    assert (asked, world.run.status) == (approvers, "completed")
+
+
+def test_a_rejected_claim_frees_its_invoices_and_tells_the_comment(claim: FlowDefinition) -> None:
+    world = confirmed(claim, item()).decide("bob", "reject", "缺明细")
+    assert world.run.status == "rejected"
+    assert world.calls == ["submit_claim", "reject_claim"]
+    assert world.arguments["reject_claim"] == {"claim": "C1"}
+    assert "缺明细" in world.said[-1]
+
+
+def test_a_returned_claim_is_withdrawn_before_it_is_changed(claim: FlowDefinition) -> None:
+    world = confirmed(claim, item()).decide("bob", "return", "发票不清楚")
+    assert world.calls == ["submit_claim", "withdraw_claim"]
+    assert world.run.status in ("collecting", "confirming")
+
+
+def test_a_claim_that_can_not_be_filed_ends_as_failed_and_says_so(claim: FlowDefinition) -> None:
+    world = World(claim, failing=frozenset({"submit_claim"})).begin(items=[item()], reason="x")
+    assert world.confirm().run.status == "failed"
+    assert "什么都没有提交" in world.said[-1]

@@ -1,0 +1,149 @@
+"""Which sentences start the sample flows. Questions in general are guarded elsewhere."""
+
+import unicodedata
+from pathlib import Path
+
+import pytest
+import re2
+
+from router.flow.loader import load_flows
+from router.flow.model import FlowDefinition
+
+CATALOG = load_flows(Path(__file__).parents[3] / "flows")
+
+
+def starts(text: str) -> list[str]:
+    """The flows that a sentence starts."""
+    normalised = unicodedata.normalize("NFKC", text)
+    return [flow.flow for flow in CATALOG if _starts(flow, normalised)]
+
+
+def _starts(flow: FlowDefinition, text: str) -> bool:
+    def found(patterns: tuple[str, ...]) -> bool:
+        return any(re2.search(pattern, text) for pattern in patterns)
+
+    return found(flow.triggers.patterns) and not found(flow.triggers.unless)
+
+
+LEAVE = """
+我要请假
+请个假
+想请两天年假，下周四开始
+帮我提交一个病假申请
+明天身体不舒服请一天病假
+申请调休
+我要请假，明天到后天，家里有事
+下个月要休婚假
+年假一天，下周五
+年底想把年假休了
+请12月1日到5日的假
+想休息两天
+I'd like to take next Friday off
+apply for annual leave
+book vacation for Dec 24
+I need a day off tomorrow
+requesting PTO for Dec 24-26
+could I get Thursday off?
+Request a personal day on Friday
+request leave from Monday to Wednesday
+"""
+CLAIM = """
+我要报销
+报一下昨天打车的钱 36 块
+申请差旅费报销
+有张发票要报
+报差旅费
+垫付了300块酒店钱，想报一下
+出差回来了，要报差旅费
+打车花了58元，报销
+I want to submit an expense claim for lunch
+reimburse my hotel bill
+claim back 58 yuan for a taxi
+I'd like to be reimbursed for a hotel
+I want to expense a dinner with a client
+I paid 200 yuan for supplies and want to claim it
+"""
+NEITHER = """
+请假制度在哪里可以看到
+年假还剩几天
+我的报销批了吗
+取消我的请假
+报销标准
+请假流程怎么走
+谁批准了我的请假
+你好
+今天天气如何
+leave it to me
+写一封请假邮件的模板给我看看
+What is the status of my expense claim?
+How do I apply for leave?
+不用请假了
+我没请假
+他明天请假
+我昨天请假了
+提醒我明天请假
+放假安排
+请把假期表发给我
+请帮我订机票
+leave me alone
+I need to leave now
+take off your hat
+I'll leave the report on your desk
+I don't want to take leave
+my colleague wants to take Friday off
+I want to know my PTO balance
+这张发票已经报过了
+不报销
+报名参加培训
+要报多少税
+报告一下进展
+我要开发票
+what's the expense policy
+the hotel was expensive
+cancel my expense claim
+"""
+
+
+def lines(block: str) -> list[str]:
+    return block.strip().splitlines()
+
+
+@pytest.mark.parametrize("text", lines(LEAVE))
+def test_a_wish_for_leave_starts_a_leave_request(text: str) -> None:
+    assert starts(text) == ["leave_request"]
+
+
+@pytest.mark.parametrize("text", lines(CLAIM))
+def test_a_wish_for_money_back_starts_an_expense_claim(text: str) -> None:
+    assert starts(text) == ["reimbursement"]
+
+
+@pytest.mark.parametrize("text", lines(NEITHER))
+def test_what_is_only_about_leave_or_claims_starts_nothing(text: str) -> None:
+    assert starts(text) == []
+
+
+@pytest.mark.parametrize("flow", list(CATALOG), ids=lambda flow: flow.flow)
+def test_every_example_of_a_flow_starts_that_flow_alone(flow: FlowDefinition) -> None:
+    assert {text: starts(text) for text in flow.triggers.examples} == {
+        text: [flow.flow] for text in flow.triggers.examples
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("帮我请年假，下周一到周三，家里有事", "家里有事"),
+        ("我要请假，因为要搬家", "要搬家"),
+        ("annual leave tomorrow because my parents visit", "my parents visit"),
+        ("我要请假，下周一到周三", None),
+        ("请年假，我下周一到周三", None),
+    ],
+)
+def test_a_reason_that_was_said_is_taken_from_the_sentence(text: str, reason: str | None) -> None:
+    leave = CATALOG.get("leave_request")
+    assert leave is not None
+    normalised = unicodedata.normalize("NFKC", text)
+    hits = [re2.search(pattern, normalised) for pattern in leave.triggers.patterns]
+    said = {hit.groupdict().get("reason") for hit in hits if hit} - {None}
+    assert said == ({reason} if reason else set())

@@ -1,0 +1,247 @@
+"""What is said against a file: each row changes one thing in a sound flow."""
+
+import pytest
+
+from router.flow.faults import Fault
+from router.flow.validation import Draft, complaints_about, read_shape
+from router.flow.yaml_document import read_document
+
+WORD = '{zh: "好", en: "well"}'
+POSITIVE = f'{{that: "amount(item.cost) > 0", say: {WORD}}}'
+SOUND = f"""\
+flow: trip
+version: 1
+title: {WORD}
+description: {WORD}
+triggers:
+  patterns: ['(?i)trip to (?P<city>\\w+)']
+  unless: ['no trip']
+slots:
+  city: {{type: text, ask: {WORD}}}
+  kind:
+    type: choice
+    choices:
+      short: {{label: {WORD}, synonyms: [brief]}}
+      long: {{label: {{zh: "长", en: "long"}}, synonyms: [lengthy]}}
+  start: {{type: date, range: start, check: [{{that: "slots.start > day(now)", say: {WORD}}}]}}
+  note: {{type: text, required: false}}
+  days: {{type: number, lookup: "workdays(slots.start, slots.start)"}}
+  items:
+    type: list
+    of: {{type: object, fields: {{cost: {{type: money, check: [{POSITIVE}]}}}}}}
+start: details
+states:
+  details: {{collect: [city, kind, start, items], next: quote}}
+  quote:
+    {{call: get_quote, with: {{city: "slots.city"}}, save: quote, undo: drop_quote, on_error: bad,
+      next: [{{if: "results.quote.price > 0.0", to: review}}, {{to: dear}}]}}
+  dear: {{say: {WORD}, forget: [city], next: details}}
+  review: {{confirm: {WORD}, confirmed: boss, declined: details}}
+  boss:
+    {{approve: {{by: "manager(requester)", title: {WORD}, expire_after: P14D}},
+      approved: rest, rejected: bad, expired: bad}}
+  rest: {{wait: {{until: "slots.start"}}, next: good}}
+  good: {{say: {WORD}, end: completed}}
+  bad: {{say: {WORD}, end: rejected}}
+"""
+TOOLS = {"get_quote": frozenset({"city"}), "drop_quote": frozenset({"city"})}
+
+
+def faults(text: str) -> list[Fault]:
+    """Everything said against a file, in no order."""
+    data = read_document(text).data
+    shape = read_shape(data)
+    if shape.definition is None:
+        return [complaint.fault for complaint in shape.complaints]
+    draft = Draft(
+        definition=shape.definition,
+        name="trip",
+        states=frozenset(data["states"]),
+        slots=frozenset(data["slots"]),
+        mended=frozenset(place for place, _ in shape.complaints),
+        tools=TOOLS,
+    )
+    return [complaint.fault for complaint in [*shape.complaints, *complaints_about(draft)]]
+
+
+def changed(old: str, new: str) -> str:
+    assert old in SOUND, old
+    return SOUND.replace(old, new, 1)
+
+
+def test_nothing_is_said_against_a_sound_flow() -> None:
+    assert faults(SOUND) == []
+
+
+SHAPES = [
+    ("version: 1", "versoin: 1", "versoin: there is no such key", "did you mean version?"),
+    ("version: 1", "version: soon", "should be a whole number, and is 'soon'", "in digits"),
+    ("required: false", "required: maybe", "should be true or false", "write true or false"),
+    ('en: "long"', 'fr: "long"', "label.en: the English text is missing", 'add en: "…"'),
+    (f"say: {WORD}, forget", "say: hello, forget", "a text in both languages", 'write {zh: "…"'),
+    ("type: date", "type: dtae", "there is no 'dtae'", "did you mean date?"),
+    ("type: date", "type: 5", "there is no 5", "it may be choice, text"),
+    ("synonyms: [brief]", "synonyms: brief", "should be a list, and is 'brief'", "write [a, b]"),
+    ("synonyms: [brief]", "synonyms: [5]", "should be text, and is 5", "put it in quotes"),
+    ("P14D", "fortnight", "should be a duration", "PT24H"),
+    ("next: quote}", "next: {to: quote}}", "should be a list", "write [a, b]"),
+    ('if: "results', 'iff: "results', "there is no such key", "did you mean if?"),
+    ('if: "results', 'condition: "results', "there is no such key", "there may be to, if"),
+    ("{to: dear}", "{too: dear}", "there is no such key", "did you mean to?"),
+    ("wait: {until", "say: {zh: a, en: b}, wait: {until", "a state does one thing", "form"),
+    (f"dear: {{say: {WORD}, ", "dear: {", "a state needs one of", "form"),
+    ("triggers:\n", "triggers: x\nrest:\n", "triggers should be a mapping", "write {patterns"),
+]
+REFERENCES = [
+    ("flow: trip", "flow: trap", "called trap and its file trip.yaml", "call the file trap.yaml"),
+    ("version: 1", "version: 0", "there is no version 0", "begin with 1"),
+    ("  note:", "  Note it:", "'Note it' can't be a name", "small letters"),
+    ("  note:", "  change:", "a meaning of its own", "another name"),
+    ("save: quote", "save: decision", "a meaning of its own", "another name"),
+    ("start: details", "start: detials", "no state detials", "did you mean details?"),
+    ("{to: dear}", "{to: deer}", "no state deer", "did you mean dear?"),
+    ("forget: [city]", "forget: [town]", "no slot town", "there are city, days"),
+    ("collect: [city", "collect: [citty, city", "no slot citty", "did you mean city?"),
+    ("call: get_quote", "call: get_qoute", "no tool get_qoute", "did you mean get_quote?"),
+    ("undo: drop_quote", "undo: drop", "no tool drop", "drop_quote"),
+    ("with: {city:", "with: {town:", "no parameter of get_quote called town", "city"),
+]
+SLOTS = [
+    ("required: false", "required: true", "note is required, and nothing ever asks", "collect"),
+    ("type: date, range", "type: text, range", "the start of a range is a date", "type: date"),
+    ("  note: {type: text", "  note: {type: choice", "needs choices", "add choices"),
+    ("    type: choice", "    type: text", "has no choices", "make it type: choice"),
+    ("type: list", "type: list\n    min: 5\n    max: 2", "from 5 to 2 items", "min must not"),
+    ("    of: {type: object, ", "    of: {type: list, ", "a list of lists", "use an object"),
+    ("[lengthy]", "[Brief]", "means more than one of the choices", "certainly belongs"),
+    ("note: {type: text", "note: {type: text, max_length: 0", "no text is that short", "at least"),
+    (
+        '"workdays(slots.start, slots.start)"',
+        '"size(slots.note)"',
+        "can't be looked up while note is empty",
+        "write has(slots.note) ? slots.note",
+    ),
+    (
+        "note: {type: text, required: false",
+        'note: {type: text, lookup: "slots.pad"}\n  pad: {type: text, lookup: "slots.note"',
+        "lookups wait for each other: note ▸ pad ▸ note",
+        "something that is asked for",
+    ),
+]
+EXITS = [
+    (", next: quote}", "}", "details can't be left: it has no next", "add next"),
+    (", declined: details", "", "review can't be left: it has no declined", "add declined"),
+    (", rejected: bad", "", "boss can't be left: it has no rejected", "add rejected"),
+    (", next: details}", "}", "dear neither goes on nor ends", "either next: or end:"),
+    ("end: completed", "next: bad, end: completed", "goes on and ends at once", "either"),
+    ("end: completed", "end: running", "doesn't end as running", "it may end as"),
+    ("next: good}", "next: good, on_error: bad}", "never leaves by on_error", "leaves by next"),
+    (", {to: dear}]", "]", "no way out of quote.next where no condition", "without if"),
+    ('{if: "results.quote.price > 0.0", to', "{to", "branches after the one to review", "an if"),
+    ("next: good}", "next: good, save: x}", "save does nothing in a state with wait", "call"),
+    (
+        "collect: [city, kind, start, items]",
+        "collect: []",
+        "nothing is collected",
+        "name the slots",
+    ),
+    (", expire_after: P14D", "", "this approval never expires", "add expire_after"),
+    ("P14D", "PT0S", "expire_after is too short", "a second"),
+    ("expire_after: P14D", "escalate_after: PT1H", "mean nothing without each other", "both"),
+    ('by: "manager(requester)"', "by: []", "nobody is asked", "manager(requester)"),
+    ('until: "slots.start"', 'until: "slots.start", for: PT1H', "a wait has one end", "either"),
+    ('{until: "slots.start"}', "{}", "a wait has one end", "either until"),
+]
+GRAPH = [
+    ("  bad: ", f"  lost: {{say: {WORD}, end: failed}}\n  bad: ", "no way leads to lost", "lead"),
+    ("forget: [city]", "forget: [note]", "goes round without ever waiting: dear ▸", "forget"),
+    (
+        'rest: {wait: {until: "slots.start"}, next: good}',
+        f"rest: {{say: {WORD}, next: more}}\n  more: {{say: {WORD}, next: rest}}",
+        "goes round without ever waiting: more ▸ rest ▸ more",
+        "have it ask",
+    ),
+    (
+        "next: good}",
+        "next: stuck}\n  stuck: {wait: {for: PT1H}, next: rest}",
+        "from stuck the flow never ends",
+        "end: completed",
+    ),
+]
+EXPRESSIONS = [
+    ("slots.start > day(now)", "slots.start > day(now", "can't be read as CEL", "cel.dev"),
+    ("slots.start > day(now)", "slots.strat > day(now)", "reads slots.strat", "mean start?"),
+    ("amount(item.cost)", "amount(item.price)", "reads item.price", "there are cost"),
+    ("slots.start > day(now)", "item.x > day(now)", "reads item,", "it may read now"),
+    ("results.quote.price", "results.qoute.price", "reads results.qoute", "did you mean quote?"),
+    ("manager(requester)", "manager(requester.boss)", "reads requester.boss", "there are"),
+    ("manager(requester)", "manger(requester)", "calls manger()", "did you mean manager?"),
+    ("manager(requester)", "manager(approver)", "reads approver,", "it may read"),
+    ('city: "slots.city"', 'city: "slots.note"', "may be empty", "has(slots.note)"),
+    ("results.quote.price > 0.0", "slots.note == 'x'", "may be empty", "has(slots.note) &&"),
+    ("workdays(slots.start, slots.start)", "workdays(slots.start)", "1 argument", "2 to 4"),
+]
+TEXTS = [
+    (f"confirm: {WORD}", 'confirm: {zh: "{{ slots.town }}", en: "x"}', "slots.town", "there are"),
+    (f"confirm: {WORD}", 'confirm: {zh: "x", en: "{% if %}"}', "isn't a template", "write values"),
+    (f"title: {WORD}\ndesc", 'title: {zh: "", en: "x"}\ndesc', "this text is empty", "say"),
+    (f"say: {WORD}, end: completed", 'say: {zh: " ", en: "x"}, end: completed', "empty", "say"),
+]
+PATTERNS = [
+    ("no trip", "(?<!a) trip", "at character 1 it looks around", "unless"),
+    ("no trip", "trip(?= to)", "at character 5 it looks around", "unless"),
+    ("no trip", r"(a|b) \1", "refers back to a group", "write the alternatives out"),
+    ("no trip", "(?P<x>a)(?P=x)", "refers back to a group", "write the alternatives out"),
+    ("no trip", "(?>a)b", "atomic or possessive", "leave it out"),
+    ("no trip", "trip(", "missing )", "re2/wiki/Syntax"),
+    ("no trip", "(no trip)?", "matches an empty message", "want some text"),
+    ("(?P<city>", "(?P<citty>", "has a group citty", "did you mean city?"),
+    ("(?P<city>", "(?P<who>", "has a group who", "make it (?:…)"),
+]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "what", "remedy"),
+    [*SHAPES, *REFERENCES, *SLOTS, *EXITS, *GRAPH, *EXPRESSIONS, *TEXTS, *PATTERNS],
+)
+def test_one_wrong_thing_is_said_with_what_would_be_right(
+    old: str, new: str, what: str, remedy: str
+) -> None:
+    found = faults(changed(old, new))
+    assert any(what in fault.what and remedy in fault.remedy for fault in found), found
+
+
+ALONE = [*SHAPES[:3], SHAPES[4], SHAPES[5], *SHAPES[7:14], *TEXTS, *PATTERNS, *EXPRESSIONS]
+
+
+@pytest.mark.parametrize(("old", "new"), [row[:2] for row in ALONE])
+def test_a_wrong_thing_is_said_once_and_not_in_its_consequences(old: str, new: str) -> None:
+    assert len(faults(changed(old, new))) == 1
+
+
+def test_a_wrong_shape_does_not_hide_what_else_is_wrong() -> None:
+    both = changed("version: 1", "versoin: 1").replace("{to: dear}", "{to: deer}")
+    assert {fault.remedy for fault in faults(both)} == {
+        "did you mean version?",
+        "did you mean dear?",
+    }
+
+
+def test_several_wrong_items_of_a_list_are_each_said_and_mended() -> None:
+    several = changed("[brief]", "[1, brief, 2]")
+    assert [fault.remedy for fault in faults(several)] == ["put it in quotes"] * 2
+
+
+def test_a_pattern_that_re2_refuses_is_not_also_written_to_stderr(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    faults(changed("no trip", "trip("))
+    assert capfd.readouterr().err == ""
+
+
+def test_without_known_tools_calls_are_not_checked() -> None:
+    data = read_document(changed("call: get_quote", "call: anything")).data
+    shape = read_shape(data)
+    assert shape.definition is not None
+    draft = Draft(shape.definition, "trip", frozenset(data["states"]), frozenset(data["slots"]))
+    assert list(complaints_about(draft)) == []

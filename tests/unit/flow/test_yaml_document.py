@@ -1,0 +1,82 @@
+import time
+
+import pytest
+
+from router.flow.yaml_document import Unreadable, read_document
+
+
+def test_scalars_are_those_of_yaml_1_2() -> None:
+    document = read_document(
+        "{a: yes, b: true, c: 3, d: 1.5, e: ~, f: 2026-01-01, g: 1:30, h: '5'}"
+    )
+    assert document.data == {
+        "a": "yes",
+        "b": True,
+        "c": 3,
+        "d": 1.5,
+        "e": None,
+        "f": "2026-01-01",
+        "g": "1:30",
+        "h": "5",
+    }
+
+
+def test_every_place_knows_its_line_and_an_unknown_one_the_nearest_around_it() -> None:
+    document = read_document("a:\n  - b: 1\n    c: 2\n  - d\n")
+    assert document.line(("a", 0, "c")) == 3
+    assert document.line(("a", 1)) == 4
+    assert document.line(("a", 0, "nope", 3)) == 2
+    assert document.line(("nope",)) == 1
+
+
+def test_an_alias_stands_for_what_it_names() -> None:
+    assert read_document("a: &x {b: 1}\nc: *x").data == {"a": {"b": 1}, "c": {"b": 1}}
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "what"),
+    [
+        ("a: 1\nb: 2\na: 3", 3, "a comes twice"),
+        ("a: !!python/object:os.system ls", 1, "isn't allowed"),
+        ("a: !env HOME", 1, "isn't allowed"),
+        ("\n5: x", 2, "the key 5 isn't text"),
+        ("true: x", 1, "the key true isn't text"),
+        ("? [a]\n: b", 1, "a key must be a plain word"),
+        ("a: &x {b: 1}\nc:\n  <<: *x", 3, "a key must be a plain word"),
+    ],
+)
+def test_what_can_be_read_around_is_noted_with_its_line(text: str, line: int, what: str) -> None:
+    ((found, fault),) = read_document(text).faults
+    assert found == line
+    assert what in fault.what
+
+
+BOMB = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "\n".join(
+    f"{new}: &{new} [{', '.join([f'*{old}'] * 10)}]"
+    for old, new in zip("abcdefgh", "bcdefghi", strict=True)
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "what"),
+    [
+        ("a:\n\tb: 1", 2, "a tab"),
+        ("a: b: c", 1, "a colon"),
+        ("a: [1", 1, "isn't YAML"),
+        ("a: 'x", 1, "isn't YAML"),
+        ("a: 1\n---\nb: 2", 2, "another document"),
+        ("a: *nobody", 1, "undefined alias"),
+        ("a: &a [*a]", 1, "contains itself"),
+        ("ok: 1\na: \x07", 2, "U+0007"),
+        ("[" * 5000, 1, "deep"),
+        ("a: " + "[" * 60 + "]" * 60, 1, "deep"),
+        (BOMB, 1, "more than 20,000 things"),
+    ],
+)
+def test_what_is_no_document_is_refused_with_the_line(text: str, line: int, what: str) -> None:
+    began = time.monotonic()
+    with pytest.raises(Unreadable) as caught:
+        read_document(text)
+    assert what in caught.value.fault.what
+    assert caught.value.line >= line
+    assert time.monotonic() - began < 5
