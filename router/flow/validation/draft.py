@@ -9,6 +9,9 @@ from router.flow.faults import Fault
 from router.flow.model import FlowDefinition, Slot, State
 from router.flow.yaml_document import Place
 
+UNSAID = "…"
+"""Stands for a text or name that is missing, while the rest is checked; nothing is said of it."""
+
 DECISION = "decision"
 """The result under which the machine keeps the last verdict of an approval."""
 

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 from router.flow.faults import nearest
 from router.flow.model import State
-from router.flow.validation.draft import DECISION, Complaint, Draft, complaint
+from router.flow.validation.draft import DECISION, UNSAID, Complaint, Draft, complaint
 from router.flow.yaml_document import Place
 
 NAME = re.compile(r"[a-z][a-z0-9_]{0,63}\Z")
@@ -25,7 +25,7 @@ def complaints(draft: Draft) -> Iterator[Complaint]:
 
 def _names(draft: Draft) -> Iterator[Complaint]:
     definition = draft.definition
-    if definition.flow not in (draft.name, "…"):
+    if definition.flow not in (draft.name, UNSAID):
         yield complaint(
             ("flow",),
             f"the flow is called {definition.flow} and its file {draft.name}.yaml",
@@ -44,7 +44,7 @@ def _names(draft: Draft) -> Iterator[Complaint]:
 
 
 def _badly_named(place: Place, name: str) -> Iterator[Complaint]:
-    if not NAME.match(name) and name != "…":
+    if not NAME.match(name) and name != UNSAID:
         yield complaint(
             place,
             f"{name!r} can't be a name here",
@@ -55,7 +55,7 @@ def _badly_named(place: Place, name: str) -> Iterator[Complaint]:
 
 
 def _unknown(place: Place, name: str, known: Collection[str], kind: str) -> Iterator[Complaint]:
-    if name not in known and name != "…":
+    if name not in known and name != UNSAID:
         remedy = nearest(name, known) or f"there are {', '.join(sorted(known)) or 'none'}"
         yield complaint(place, f"there is no {kind} {name}", remedy)
 

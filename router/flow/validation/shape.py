@@ -15,17 +15,17 @@ from pydantic_core import ErrorDetails
 
 from router.flow.faults import Fault, nearest
 from router.flow.model import FlowDefinition
-from router.flow.validation.draft import Complaint
+from router.flow.validation.draft import UNSAID, Complaint
 from router.flow.yaml_document import Place
 
 ROUNDS = 8
 """Mending can uncover another fault (a state left without its kind); more rounds find nothing."""
-BOTH_LANGUAGES = {"zh": "…", "en": "…"}
+BOTH_LANGUAGES = {"zh": UNSAID, "en": UNSAID}
 STAND_INS: dict[str, Any] = {
-    "zh": "…",
-    "en": "…",
-    "flow": "…",
-    "start": "…",
+    "zh": UNSAID,
+    "en": UNSAID,
+    "flow": UNSAID,
+    "start": UNSAID,
     "title": BOTH_LANGUAGES,
     "description": BOTH_LANGUAGES,
     "type": "text",

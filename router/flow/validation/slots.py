@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from router.flow import expressions
 from router.flow.model import Slot
-from router.flow.validation.draft import Complaint, Draft, complaint
+from router.flow.validation.draft import UNSAID, Complaint, Draft, complaint
 from router.flow.validation.graph import cycle_through
 from router.flow.yaml_document import Place
 
@@ -68,7 +68,7 @@ def _limits(place: Place, slot: Slot) -> Iterator[Complaint]:
 def _synonyms(place: Place, slot: Slot) -> Iterator[Complaint]:
     words: Counter[str] = Counter()
     for choice in slot.choices.values():
-        own = {choice.label.zh, choice.label.en, *choice.synonyms} - {"…"}
+        own = {choice.label.zh, choice.label.en, *choice.synonyms} - {UNSAID}
         words.update({word.casefold() for word in own})
     for value, choice in slot.choices.items():
         for word in choice.synonyms:
