@@ -1,0 +1,17 @@
+"""The people system on both databases, and people to use it."""
+
+import pytest
+
+from activities.people.people import People
+from router.store.database import Database
+from tests.unit.store.databases import database, database_url, postgres
+
+__all__ = ["database", "database_url", "postgres"]
+
+
+@pytest.fixture
+async def people(database: Database) -> People:
+    """The people system with its tables, empty."""
+    people = People(database)
+    await people.migrate()
+    return people

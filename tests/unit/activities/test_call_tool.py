@@ -1,0 +1,409 @@
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from pydantic import JsonValue
+from temporalio import workflow
+from temporalio.client import Client, WorkflowFailureError
+from temporalio.common import RetryPolicy
+from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.exceptions import ActivityError, ApplicationError
+from temporalio.testing import WorkflowEnvironment
+from temporalio.worker import UnsandboxedWorkflowRunner, Worker
+
+from activities.call_tool import RESULT_BYTES, CallTool, run_tool
+from router.contracts.activities import Answer, ToolCall
+from router.domain.errors import (
+    ArgumentsToolError,
+    DuplicateKey,
+    Forbidden,
+    MisconfiguredError,
+    NotFound,
+    PermanentToolError,
+    TransientToolError,
+    Unavailable,
+    UnknownOutcome,
+)
+from router.domain.principals import Principal
+from router.store.database import Database
+from router.store.store import Store
+from router.tool.context import ToolContext
+from router.tool.dependencies import Dependencies, Provider
+from router.tool.registry import Registry
+from router.tool.tool import Tool, tool
+
+pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+
+ALICE = Principal(id="alice", name="Alice", timezone="America/New_York")
+BOB = Principal(id="bob", name="Bob")
+RUN = "leave_request/default/r1"
+NOW = datetime(2026, 11, 18, 2, 0, tzinfo=UTC)
+
+Behaviour = Callable[[ToolContext], Awaitable[JsonValue]]
+
+
+class World:
+    """A system that tools write to: does as it is told, and remembers every call."""
+
+    def __init__(self) -> None:
+        self.calls: list[ToolContext] = []
+        self.behaviour: Behaviour = self.well
+
+    async def call(self, ctx: ToolContext) -> JsonValue:
+        self.calls.append(ctx)
+        return await self.behaviour(ctx)
+
+    async def well(self, ctx: ToolContext) -> JsonValue:
+        return {"by": ctx.caller.id}
+
+    def fail(self, *errors: Exception) -> None:
+        """Fail with each of `errors` in turn, and then do well."""
+        left = list(errors)
+
+        async def behave(ctx: ToolContext) -> JsonValue:
+            if left:
+                raise left.pop(0)
+            return await self.well(ctx)
+
+        self.behaviour = behave
+
+
+def tools_of(world: World) -> Registry:
+    async def look(ctx: ToolContext) -> JsonValue:
+        """Look."""
+        return await world.call(ctx)
+
+    async def write(ctx: ToolContext, text: str = "") -> JsonValue:
+        """Write, honouring the key."""
+        del text
+        return await world.call(ctx)
+
+    async def shoot(ctx: ToolContext) -> JsonValue:
+        """Write, whatever the key."""
+        return await world.call(ctx)
+
+    made: list[Tool] = [
+        tool(permission="read", timeout="200ms", retries=2)(look),
+        tool(permission="write", timeout="200ms", retries=2)(write),
+        tool(permission="write", timeout="200ms", idempotent=False)(shoot),
+    ]
+    registry = Registry()
+    for each in made:
+        registry.add(each)
+    return registry
+
+
+class Bench:
+    """`run_tool` with everything it needs at hand."""
+
+    def __init__(self, database: Database) -> None:
+        self.world = World()
+        self.registry = tools_of(self.world)
+        self.ledger = Store(database).ledger
+
+    async def run(self, name: str, key: str = "k", caller: Principal = ALICE, **more: Any) -> Any:
+        confirmed = more.pop("confirmed", False)
+        fields: dict[str, Any] = {"flow_run": RUN, "arguments": {}, "now": NOW, **more}
+        call = ToolCall(tool=name, caller=caller, key=key, **fields)
+        return await run_tool(self.registry, self.ledger, Dependencies(), call, confirmed)
+
+
+@pytest.fixture
+def bench(database: Database) -> Bench:
+    return Bench(database)
+
+
+async def slow(ctx: ToolContext) -> JsonValue:
+    await asyncio.sleep(5)
+    return None
+
+
+class TestReads:
+    async def test_a_read_runs_each_time_with_its_context(self, bench: Bench) -> None:
+        for _ in range(2):
+            assert await bench.run("look", key="", conversation="c1") == {"by": "alice"}
+
+        assert len(bench.world.calls) == 2
+        ctx = bench.world.calls[0]
+        assert (ctx.caller, ctx.flow_run, ctx.conversation) == (ALICE, RUN, "c1")
+        assert ctx.now == NOW
+        assert ctx.now.utcoffset() == timedelta(hours=-5)
+
+    @pytest.mark.parametrize(
+        ("raised", "comes_out"),
+        [
+            (KeyError("bug"), TransientToolError),
+            (OSError("reset"), TransientToolError),
+            (TransientToolError("later"), TransientToolError),
+            (Unavailable("down"), Unavailable),
+            (ArgumentsToolError("wrong"), ArgumentsToolError),
+            (PermanentToolError("no"), PermanentToolError),
+        ],
+    )
+    async def test_what_a_read_raises_says_whether_to_try_again(
+        self, bench: Bench, raised: Exception, comes_out: type[Exception]
+    ) -> None:
+        bench.world.fail(raised)
+
+        with pytest.raises(comes_out):
+            await bench.run("look")
+
+    async def test_a_read_that_takes_too_long_may_be_tried_again(self, bench: Bench) -> None:
+        bench.world.behaviour = slow
+
+        with pytest.raises(TransientToolError, match=r"look took longer than 0\.2 s"):
+            await bench.run("look")
+
+    @pytest.mark.parametrize(
+        ("result", "said"),
+        [("x" * RESULT_BYTES, "more than 65536"), ("假" * 30_000, "90002 bytes")],
+    )
+    async def test_a_result_is_bounded(self, bench: Bench, result: str, said: str) -> None:
+        async def much(ctx: ToolContext) -> JsonValue:
+            return result
+
+        bench.world.behaviour = much
+
+        with pytest.raises(PermanentToolError, match=said):
+            await bench.run("look")
+
+    async def test_a_result_is_json(self, bench: Bench) -> None:
+        async def odd(ctx: ToolContext) -> JsonValue:
+            return float("nan")
+
+        bench.world.behaviour = odd
+
+        with pytest.raises(PermanentToolError, match="look gave no JSON"):
+            await bench.run("look")
+
+
+class TestWrites:
+    async def test_a_write_happens_once_for_its_key(self, bench: Bench) -> None:
+        results = [await bench.run("write") for _ in range(3)]
+
+        assert results == [{"by": "alice"}] * 3
+        assert [ctx.key for ctx in bench.world.calls] == ["k"]
+
+    async def test_a_crash_before_the_result_was_noted_repeats_with_the_same_key(
+        self, bench: Bench, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async def crash(key: str, result: JsonValue) -> None:
+            raise SystemExit
+
+        with monkeypatch.context() as patch:
+            patch.setattr(bench.ledger, "finish", crash)
+            with pytest.raises(SystemExit):
+                await bench.run("write")
+        await bench.run("write")
+        await bench.run("write")
+
+        assert [ctx.key for ctx in bench.world.calls] == ["k", "k"]
+
+    async def test_one_that_does_not_honour_its_key_is_never_repeated(
+        self, bench: Bench, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async def crash(key: str, result: JsonValue) -> None:
+            raise SystemExit
+
+        with monkeypatch.context() as patch:
+            patch.setattr(bench.ledger, "finish", crash)
+            with pytest.raises(SystemExit):
+                await bench.run("shoot")
+        for _ in range(2):
+            with pytest.raises(UnknownOutcome, match="never heard of again"):
+                await bench.run("shoot")
+
+        assert len(bench.world.calls) == 1
+
+    async def test_its_result_is_remembered_all_the_same(self, bench: Bench) -> None:
+        assert await bench.run("shoot") == await bench.run("shoot")
+        assert len(bench.world.calls) == 1
+
+    @pytest.mark.parametrize("raised", [KeyError("bug"), Unavailable("down"), None])
+    async def test_what_it_may_have_done_is_unknown(
+        self, bench: Bench, raised: Exception | None
+    ) -> None:
+        if raised is None:
+            bench.world.behaviour = slow
+        else:
+            bench.world.fail(raised)
+
+        for _ in range(2):
+            with pytest.raises(UnknownOutcome, match="shoot may or may not have happened"):
+                await bench.run("shoot")
+        assert len(bench.world.calls) == 1
+
+    async def test_a_write_that_honours_its_key_is_tried_again(self, bench: Bench) -> None:
+        bench.world.fail(KeyError("bug"), Unavailable("down"))
+
+        with pytest.raises(TransientToolError, match="unexpectedly: KeyError"):
+            await bench.run("write")
+        with pytest.raises(Unavailable):
+            await bench.run("write")
+        assert await bench.run("write") == {"by": "alice"}
+
+    @pytest.mark.parametrize("name", ["write", "shoot"])
+    @pytest.mark.parametrize("kind", [ArgumentsToolError, PermanentToolError])
+    async def test_a_refusal_stands_and_is_not_asked_for_again(
+        self, bench: Bench, name: str, kind: type[Exception]
+    ) -> None:
+        bench.world.fail(kind("only 2 days: left"))
+
+        for _ in range(2):
+            with pytest.raises(kind, match="only 2 days: left"):
+                await bench.run(name)
+        assert len(bench.world.calls) == 1
+
+    async def test_what_isnt_found_is_refused_for_good(self, bench: Bench) -> None:
+        bench.world.fail(NotFound("no claim"))
+
+        for _ in range(2):
+            with pytest.raises(PermanentToolError, match="no claim"):
+                await bench.run("write")
+
+    async def test_an_unknown_outcome_that_a_tool_reports_passes(self, bench: Bench) -> None:
+        bench.world.fail(UnknownOutcome("the bank hung up"))
+
+        with pytest.raises(UnknownOutcome, match="the bank hung up"):
+            await bench.run("write")
+
+    @pytest.mark.parametrize(
+        "other", [{"arguments": {"text": "other"}}, {"caller": BOB}, {"undoes": "j"}]
+    )
+    async def test_a_key_is_for_one_call(self, bench: Bench, other: dict[str, Any]) -> None:
+        await bench.run("write")
+
+        with pytest.raises(DuplicateKey, match="'k'"):
+            await bench.run("write", **other)
+
+    async def test_two_people_may_use_the_same_key(self, bench: Bench) -> None:
+        for person in (ALICE, BOB):
+            result = await bench.run("write", caller=person, flow_run=None, confirmed=True)
+            assert result == {"by": person.id}
+        await bench.run("write", flow_run=None, confirmed=True, key="k2", undoes="k")
+
+        assert [ctx.key for ctx in bench.world.calls][:2] == ["default/alice/k", "default/bob/k"]
+        assert bench.world.calls[2].undoes == "default/alice/k"
+
+    async def test_a_result_too_long_says_that_it_was_done(self, bench: Bench) -> None:
+        async def much(ctx: ToolContext) -> JsonValue:
+            return "x" * RESULT_BYTES
+
+        bench.world.behaviour = much
+
+        for _ in range(2):
+            with pytest.raises(PermanentToolError, match="it has done what it was called for"):
+                await bench.run("write")
+        assert len(bench.world.calls) == 1
+
+    async def test_an_unconfirmed_write_of_a_person_leaves_no_trace(self, bench: Bench) -> None:
+        with pytest.raises(Forbidden, match="confirmed"):
+            await bench.run("write", flow_run=None)
+
+        assert bench.world.calls == []
+        assert await bench.ledger.begin("default/alice/k", "write", "d") is None
+
+
+def test_a_worker_with_something_missing_does_not_start(database_url: str) -> None:
+    registry = tools_of(World())
+    missing: Provider[int] = Provider("payroll")
+    registry["look"].signature.injected["payroll"] = missing  # type: ignore[index]
+
+    with pytest.raises(MisconfiguredError, match="payroll"):
+        CallTool(registry, None, Dependencies())  # type: ignore[arg-type]
+
+
+@workflow.defn
+class CallsTools:
+    @workflow.run
+    async def run(self, call: ToolCall, name: str) -> Answer:
+        answer: Answer = await workflow.execute_activity(
+            name or call.tool,
+            call,
+            result_type=Answer,
+            start_to_close_timeout=timedelta(seconds=10),
+            retry_policy=RetryPolicy(initial_interval=timedelta(milliseconds=10)),
+        )
+        return answer
+
+
+@pytest.fixture(scope="module")
+async def temporal() -> AsyncIterator[Client]:
+    server = str(Path(sys.executable).with_name("temporal-test-server"))
+    async with await WorkflowEnvironment.start_time_skipping(
+        data_converter=pydantic_data_converter, test_server_existing_path=server
+    ) as environment:
+        yield environment.client
+
+
+class TestActivity:
+    """On a real Temporal server, under the tool's own name."""
+
+    async def execute(self, temporal: Client, bench: Bench, name: str, activity: str = "") -> Any:
+        call_tool = CallTool(bench.registry, bench.ledger, Dependencies())
+        call = ToolCall(tool=name, arguments={}, caller=ALICE, key="k", flow_run=RUN, now=NOW)
+        queue = uuid4().hex
+        async with Worker(
+            temporal,
+            task_queue=queue,
+            workflows=[CallsTools],
+            activities=[call_tool.call_tool],
+            workflow_runner=UnsandboxedWorkflowRunner(),
+        ):
+            return await temporal.execute_workflow(
+                CallsTools.run, args=[call, activity], id=queue, task_queue=queue
+            )
+
+    async def failure(self, *arguments: Any) -> ApplicationError:
+        with pytest.raises(WorkflowFailureError) as caught:
+            await self.execute(*arguments)
+        cause = caught.value.cause
+        assert isinstance(cause, ActivityError)
+        assert isinstance(cause.cause, ApplicationError)
+        return cause.cause
+
+    async def test_a_tool_is_called_by_its_name(self, temporal: Client, bench: Bench) -> None:
+        answer = await self.execute(temporal, bench, "write")
+
+        assert answer == Answer(value={"by": "alice"})
+
+    async def test_what_may_pass_is_tried_again(self, temporal: Client, bench: Bench) -> None:
+        bench.world.fail(KeyError("bug"), Unavailable("down"))
+
+        assert await self.execute(temporal, bench, "write") == Answer(value={"by": "alice"})
+        assert len(bench.world.calls) == 3
+
+    async def test_what_is_refused_is_not(self, temporal: Client, bench: Bench) -> None:
+        bench.world.fail(PermanentToolError("no"))
+
+        assert (await self.failure(temporal, bench, "write")).type == "PermanentToolError"
+        assert len(bench.world.calls) == 1
+
+    @pytest.mark.parametrize(
+        ("name", "kind"), [("look", "PermanentToolError"), ("write", "UnknownOutcome")]
+    )
+    async def test_a_tool_that_keeps_failing_is_given_up_after_its_retries(
+        self, temporal: Client, bench: Bench, name: str, kind: str
+    ) -> None:
+        bench.world.fail(*[Unavailable("down")] * 10)
+
+        failure = await self.failure(temporal, bench, name)
+
+        assert failure.type == kind
+        assert "failed 3 times" in failure.message
+        assert len(bench.world.calls) == 3
+
+    async def test_an_activity_that_nobody_knows_fails_with_its_name(
+        self, temporal: Client, bench: Bench
+    ) -> None:
+        unknown = await self.failure(temporal, bench, "nothing")
+        mixed_up = await self.failure(temporal, bench, "write", "look")
+
+        assert "'nothing'" in unknown.message
+        assert unknown.type == "NotFound"
+        assert "the activity look was sent a call of the tool write" in mixed_up.message

@@ -1,0 +1,126 @@
+import inspect
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from temporalio.exceptions import ApplicationError
+
+from activities.calendar.work_calendar import WorkCalendar
+from activities.look_up import LookUps
+from activities.people.people import People
+from activities.people.records import ClaimItem, Money, Owner
+from router.contracts.activities import LookUp
+from router.domain.principals import Principal
+from router.flow.lookups import LOOKUPS
+
+pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+
+ALICE = Principal(id="alice", name="Alice", manager="bob")
+CAROL = Principal(id="carol", name="Carol", roles=frozenset({"employee", "director"}))
+BOB = Principal(id="bob", name="Bob", manager="carol", roles=frozenset({"employee", "director"}))
+
+
+class Company:
+    """A directory of three."""
+
+    people = (ALICE, BOB, CAROL)
+
+    async def find(self, tenant: str, user: str) -> Principal | None:
+        found = [p for p in self.people if (p.tenant, p.id) == (tenant, user)]
+        return found[0] if found else None
+
+    async def holding(self, tenant: str, role: str) -> list[Principal]:
+        return [p for p in self.people if p.tenant == tenant and role in p.roles]
+
+
+@pytest.fixture
+def look_ups(people: People) -> LookUps:
+    return LookUps(Company(), WorkCalendar.load(), people)
+
+
+async def ask(look_ups: LookUps, name: str, *arguments: Any, requester: Principal = ALICE) -> Any:
+    asked = LookUp(name=name, arguments=list(arguments), requester=requester, now=datetime.now(UTC))
+    return (await look_ups.look_up(asked)).value
+
+
+@pytest.mark.parametrize("name", sorted(LOOKUPS))
+def test_every_declared_lookup_has_an_answer_of_its_arity(name: str, database_url: str) -> None:
+    method = getattr(LookUps, name)
+    parameters = list(inspect.signature(method).parameters)
+
+    assert inspect.iscoroutinefunction(method)
+    assert parameters == ["self", "tenant", *LOOKUPS[name].takes]
+
+
+@pytest.mark.parametrize(
+    ("person", "manager"),
+    [
+        ("alice", "bob"),
+        ({"id": "bob", "name": "Bob"}, "carol"),
+        ("carol", None),
+        (None, None),
+        ("nobody", None),
+    ],
+)
+async def test_a_manager_is_looked_up_by_id_or_person(
+    look_ups: LookUps, person: Any, manager: str | None
+) -> None:
+    assert await ask(look_ups, "manager", person) == manager
+
+
+async def test_a_role_gives_everyone_who_holds_it(look_ups: LookUps) -> None:
+    assert await ask(look_ups, "role", "director") == ["bob", "carol"]
+    assert await ask(look_ups, "role", "pilot") == []
+
+
+async def test_another_tenants_people_are_unknown(look_ups: LookUps) -> None:
+    stranger = Principal(id="alice", name="Alice", tenant="other")
+
+    assert await ask(look_ups, "manager", "alice", requester=stranger) is None
+    assert await ask(look_ups, "role", "director", requester=stranger) == []
+
+
+async def test_working_days_are_numbers(look_ups: LookUps) -> None:
+    assert await ask(look_ups, "workdays", "2026-11-20", "2026-11-23", "", "am") == 1.5
+    assert await ask(look_ups, "workdays", "2026-11-20", "2026-11-23", None, None) == 2.0
+    assert await ask(look_ups, "last_workday", "2026-11-20", {"days": 2}) == "2026-11-23"
+
+
+async def test_an_invoice_is_claimed_while_its_claim_stands(
+    look_ups: LookUps, people: People
+) -> None:
+    owner = Owner(tenant="default", person="bob")
+    money = Money(amount=Decimal(1), currency="CNY")
+    item = ClaimItem(category="meals", amount=money, date=date(2026, 1, 1), invoice="INV-1")
+    claim = await people.claims.submit(owner, "k", [item], "")
+
+    assert await ask(look_ups, "claimed", " inv-1") is True
+    await people.claims.reject(owner, claim.id)
+    assert await ask(look_ups, "claimed", "INV-1") is False
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "said"),
+    [
+        ("horoscope", [], "no lookup 'horoscope'"),
+        ("look_up", ["alice"], "no lookup 'look_up'"),
+        ("__init__", [], "no lookup"),
+        ("manager", [], r"manager\(person\) was given 0"),
+        ("manager", [7], "person: 7 isn't text"),
+        ("manager", [{"name": "Bob"}], "person: None isn't text"),
+        ("workdays", ["soon", "2026-11-23", "", ""], "start: 'soon'"),
+        ("workdays", ["2026-11-20", "2026-11-23", "noon", ""], "start_half: 'noon'"),
+        ("workdays", ["2001-11-20", "2090-11-23", "", ""], "five years"),
+        ("last_workday", ["2026-11-20", {"days": 0}], "isn't a duration"),
+        ("claimed", [None], "invoice: None isn't text"),
+    ],
+)
+async def test_what_cannot_be_looked_up_fails_for_good_with_the_reason(
+    look_ups: LookUps, name: str, arguments: list[Any], said: str
+) -> None:
+    with pytest.raises(ApplicationError, match=said) as caught:
+        await ask(look_ups, name, *arguments)
+
+    assert caught.value.type == "ArgumentsToolError"
+    assert caught.value.non_retryable

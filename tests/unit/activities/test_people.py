@@ -1,0 +1,269 @@
+import asyncio
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection
+from sqlalchemy.exc import IntegrityError
+
+from activities.people import tables
+from activities.people.people import People
+from activities.people.records import ENTITLED, ClaimItem, Leave, Money, Owner
+from router.domain.errors import ArgumentsToolError, NotFound, PermanentToolError
+from router.store import tables as router_tables
+from router.store.database import Database
+
+ALICE = Owner(tenant="default", person="alice")
+BOB = Owner(tenant="default", person="bob")
+
+
+def leave(days: str = "3", start: str = "2026-11-23", **more: Any) -> Leave:
+    first = date.fromisoformat(start)
+    fields: dict[str, Any] = {"leave_type": "annual", "start": first, "end": first, **more}
+    return Leave(days=Decimal(days), **fields)
+
+
+def item(invoice: str, amount: str = "58.00", currency: str = "CNY") -> ClaimItem:
+    money = Money(amount=Decimal(amount), currency=currency)
+    return ClaimItem(category="travel", amount=money, date=date(2026, 11, 1), invoice=invoice)
+
+
+class TestTables:
+    async def test_the_migrations_make_exactly_the_tables_that_the_code_uses(
+        self, people: People, database: Database
+    ) -> None:
+        def differences(connection: Connection) -> list[object]:
+            found = compare_metadata(MigrationContext.configure(connection), tables.metadata)
+            others = [*router_tables.metadata.tables, "alembic_version"]
+            return [d for d in found if not any(name in str(d) for name in others)]
+
+        assert await database.read(differences) == []
+
+    async def test_they_live_beside_the_routers_and_migrate_by_themselves(
+        self, people: People, database: Database
+    ) -> None:
+        await database.migrate()
+        await people.migrate()
+
+    def test_the_head_that_is_written_down_is_the_newest_revision(self) -> None:
+        config = Config()
+        config.set_main_option("script_location", str(tables.PEOPLE.folder))
+        config.set_main_option("path_separator", "os")
+
+        assert ScriptDirectory.from_config(config).get_current_head() == tables.PEOPLE.head
+
+
+class TestLeave:
+    async def test_everyone_has_balances_from_the_start(self, people: People) -> None:
+        for leave_type, days in ENTITLED.items():
+            balance = await people.leave.balance(ALICE, leave_type, 2026)
+            assert [balance.entitled, balance.used, balance.days] == [days, Decimal(0), days]
+
+    async def test_a_grant_of_ones_own_takes_the_place_of_the_usual_one(
+        self, people: People
+    ) -> None:
+        await people.leave.entitle(ALICE, "annual", 2026, Decimal("7.5"))
+        await people.leave.entitle(ALICE, "annual", 2026, Decimal("8.5"))
+
+        assert (await people.leave.balance(ALICE, "annual", 2026)).days == Decimal("8.5")
+        assert (await people.leave.balance(ALICE, "annual", 2027)).days == 15
+        assert (await people.leave.balance(BOB, "annual", 2026)).days == 15
+
+    async def test_a_recorded_leave_is_charged_to_the_year_it_starts_in(
+        self, people: People
+    ) -> None:
+        across = leave("3.5", "2026-12-30", end=date(2027, 1, 5), end_half="am", reason="回家")
+        record = await people.leave.record(ALICE, "k", across)
+
+        assert record.model_dump(exclude={"id", "status"}) == across.model_dump()
+        assert (await people.leave.balance(ALICE, "annual", 2026)).days == Decimal("11.5")
+        assert (await people.leave.balance(ALICE, "annual", 2027)).days == 15
+        assert (await people.leave.balance(ALICE, "sick", 2026)).days == 15
+
+    async def test_the_same_key_records_once(self, people: People) -> None:
+        records = [await people.leave.record(ALICE, "k", leave()) for _ in range(3)]
+
+        assert records[0] == records[1] == records[2]
+        assert (await people.leave.balance(ALICE, "annual", 2026)).used == 3
+
+    async def test_the_same_key_at_once_records_once(self, people: People) -> None:
+        records = await asyncio.gather(
+            *(people.leave.record(ALICE, "k", leave("8")) for _ in range(10))
+        )
+
+        assert len({record.id for record in records}) == 1
+
+    async def test_more_than_is_left_is_refused_with_what_is_left(self, people: People) -> None:
+        await people.leave.record(ALICE, "k1", leave("14.5"))
+
+        with pytest.raises(PermanentToolError, match=r"1 days of annual.*the 0\.5 .*2026"):
+            await people.leave.record(ALICE, "k2", leave("1"))
+        await people.leave.record(ALICE, "k3", leave("0.5"))
+
+    async def test_twenty_at_once_with_a_balance_for_three_are_three(self, people: People) -> None:
+        async def record(number: int) -> bool:
+            try:
+                await people.leave.record(ALICE, f"k{number}", leave("5"))
+            except PermanentToolError:
+                return False
+            return True
+
+        recorded = await asyncio.gather(*(record(number) for number in range(20)))
+
+        assert recorded.count(True) == 3
+        assert (await people.leave.balance(ALICE, "annual", 2026)).days == 0
+
+    async def test_a_reverted_leave_frees_its_days_once(self, people: People) -> None:
+        record = await people.leave.record(ALICE, "k", leave())
+
+        for _ in range(2):
+            reverted = await people.leave.revert(ALICE, "k")
+            assert reverted is not None
+            assert (reverted.id, reverted.status) == (record.id, "reverted")
+        assert (await people.leave.balance(ALICE, "annual", 2026)).days == 15
+        assert [r.status for r in await people.leave.of(ALICE)] == ["reverted"]
+
+    async def test_what_isnt_ones_own_cannot_be_reverted(self, people: People) -> None:
+        await people.leave.record(ALICE, "k", leave())
+
+        assert await people.leave.revert(BOB, "k") is None
+        assert await people.leave.revert(ALICE, "another") is None
+        assert (await people.leave.balance(ALICE, "annual", 2026)).used == 3
+
+    async def test_leave_is_listed_latest_first(self, people: People) -> None:
+        for start in ("2026-03-02", "2026-11-23", "2026-05-04"):
+            await people.leave.record(ALICE, start, leave("1", start))
+
+        assert [r.start.month for r in await people.leave.of(ALICE)] == [11, 5, 3]
+        assert await people.leave.of(BOB) == []
+
+    @pytest.mark.parametrize(
+        ("wrong", "said"),
+        [
+            (leave("1.25"), r"days: 1\.25 aren't whole or half"),
+            (leave(start="2026-11-23", end=date(2026, 11, 22)), "end: 2026-11-22 is before"),
+        ],
+    )
+    async def test_leave_that_makes_no_sense_is_refused(
+        self, people: People, wrong: Leave, said: str
+    ) -> None:
+        with pytest.raises(ArgumentsToolError, match=said):
+            await people.leave.record(ALICE, "k", wrong)
+
+
+class TestClaims:
+    async def test_a_claim_is_kept_as_it_was_made(self, people: People) -> None:
+        items = [item("INV-2", "0.10"), item("INV-1", "12000.05")]
+
+        claim = await people.claims.submit(ALICE, "k", items, "出差")
+
+        assert claim.total == Money(amount=Decimal("12000.15"), currency="CNY")
+        assert (claim.status, claim.items, claim.reason) == ("submitted", items, "出差")
+        assert await people.claims.of(ALICE) == [claim]
+        assert await people.claims.of(BOB) == []
+
+    async def test_the_same_key_claims_once(self, people: People) -> None:
+        claims = await asyncio.gather(
+            *(people.claims.submit(ALICE, "k", [item("INV-1")], "") for _ in range(10))
+        )
+
+        assert len({claim.id for claim in claims}) == 1
+        assert len(await people.claims.of(ALICE)) == 1
+
+    async def test_an_invoice_is_claimed_once_by_whomever(self, people: People) -> None:
+        await people.claims.submit(ALICE, "k1", [item("INV-1")], "")
+
+        with pytest.raises(PermanentToolError, match="invoice INV-1 is in a claim"):
+            await people.claims.submit(BOB, "k2", [item("INV-2"), item(" ｉnv -1")], "")
+        assert await people.claims.claimed("default", "INV-1")
+        assert not await people.claims.claimed("default", "INV-2")
+        assert not await people.claims.claimed("other", "INV-1")
+
+    async def test_of_twenty_claims_at_once_for_one_invoice_one_stands(
+        self, people: People
+    ) -> None:
+        async def submit(number: int) -> bool:
+            items = [item(f"INV-{number}"), item("SHARED"), item(f"INV-{number}-B")]
+            try:
+                await people.claims.submit(ALICE, f"k{number}", items[:: (-1) ** number], "")
+            except PermanentToolError:
+                return False
+            return True
+
+        submitted = await asyncio.gather(*(submit(number) for number in range(20)))
+
+        assert submitted.count(True) == 1
+
+    async def test_the_database_itself_keeps_an_invoice_to_one_standing_claim(
+        self, people: People, database: Database
+    ) -> None:
+        claim = await people.claims.submit(ALICE, "k1", [item("INV-1")], "")
+        row = {
+            "tenant": "default",
+            "claim": claim.id,
+            "position": 1,
+            "category": "travel",
+            "cents": 1,
+            "date": date(2026, 11, 1),
+            "invoice": "INV-1",
+            "standing": True,
+        }
+
+        with pytest.raises(IntegrityError):
+            await database.write(lambda c: c.execute(tables.claim_items.insert(), row))
+
+    @pytest.mark.parametrize("end", ["rejected", "withdrawn", "settled then withdrawn"])
+    async def test_a_claims_end_sets_its_invoices_free(self, people: People, end: str) -> None:
+        claim = await people.claims.submit(ALICE, "k1", [item("INV-1")], "")
+        for _ in range(2):
+            if end == "rejected":
+                assert (await people.claims.reject(ALICE, claim.id)).status == "rejected"
+        if end.startswith("settled"):
+            await people.claims.settle(ALICE, claim.id)
+            assert await people.claims.claimed("default", "INV-1")
+        if end.endswith("withdrawn"):
+            for _ in range(2):
+                withdrawn = await people.claims.withdraw(ALICE, "k1")
+                assert withdrawn is not None
+                assert withdrawn.status == "withdrawn"
+
+        assert not await people.claims.claimed("default", "INV-1")
+        await people.claims.submit(BOB, "k2", [item("INV-1")], "")
+
+    async def test_a_claim_that_has_ended_stays_so(self, people: People) -> None:
+        claim = await people.claims.submit(ALICE, "k", [item("INV-1")], "")
+        await people.claims.settle(ALICE, claim.id)
+
+        assert (await people.claims.settle(ALICE, claim.id)).status == "settled"
+        with pytest.raises(PermanentToolError, match="is settled and can't be rejected"):
+            await people.claims.reject(ALICE, claim.id)
+        await people.claims.withdraw(ALICE, "k")
+        with pytest.raises(PermanentToolError, match="is withdrawn and can't be settled"):
+            await people.claims.settle(ALICE, claim.id)
+
+    async def test_what_isnt_ones_own_cannot_be_touched(self, people: People) -> None:
+        claim = await people.claims.submit(ALICE, "k", [item("INV-1")], "")
+
+        with pytest.raises(NotFound, match="bob has no claim"):
+            await people.claims.settle(BOB, claim.id)
+        assert await people.claims.withdraw(BOB, "k") is None
+        assert await people.claims.claimed("default", "INV-1")
+
+    @pytest.mark.parametrize(
+        ("items", "said"),
+        [
+            ([], "items: a claim has at least one"),
+            ([item("A"), item("B", currency="USD")], r"items\.1\.amount: USD and CNY"),
+            ([item("A"), item("B"), item("a ")], r"items\.2\.invoice: A is there twice"),
+        ],
+    )
+    async def test_items_that_do_not_go_together_are_refused(
+        self, people: People, items: list[ClaimItem], said: str
+    ) -> None:
+        with pytest.raises(ArgumentsToolError, match=said):
+            await people.claims.submit(ALICE, "k", items, "")
