@@ -32,6 +32,8 @@ class PostgresConnections:
             connect_args={"timeout": CONNECT_SECONDS},
             json_serializer=write_json,
             json_deserializer=read_json,
+            # What people wrote has no business in error messages, which travel and are logged.
+            hide_parameters=True,
         )
         # Same pool; but statement by statement, without the round trips of a transaction.
         self._reader = self._writer.execution_options(isolation_level="AUTOCOMMIT")

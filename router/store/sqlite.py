@@ -76,6 +76,8 @@ def _engine(url: URL, connections: int, **options: Any) -> Engine:
         max_overflow=0,
         json_serializer=write_json,
         json_deserializer=read_json,
+        # What people wrote has no business in error messages, which travel and are logged.
+        hide_parameters=True,
         **options,
     )
     event.listen(engine, "connect", _prepare)

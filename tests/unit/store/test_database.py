@@ -91,8 +91,10 @@ async def test_a_transaction_that_raises_leaves_nothing(database: Database) -> N
 async def test_what_breaks_a_constraint_is_not_taken_for_an_outage(database: Database) -> None:
     await database.write(lambda c: c.execute(ADD_SNAPSHOT, {"id": "c"}))
 
-    with pytest.raises(IntegrityError):
+    with pytest.raises(IntegrityError) as caught:
         await database.write(lambda c: c.execute(ADD_SNAPSHOT, {"id": "c"}))
+
+    assert "parameters hidden" in str(caught.value)
 
 
 async def test_what_a_cancelled_caller_began_is_whole_or_absent(database: Database) -> None:
