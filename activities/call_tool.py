@@ -57,8 +57,10 @@ class CallTool:
             try:
                 result = await run_tool(self._registry, self._ledger, self._dependencies, call)
             except RETRYABLE as error:
-                attempt = activity.info().attempt
-                raise _given_up(self._registry[call.tool], error, attempt) from error
+                tool, attempt = self._registry[call.tool], activity.info().attempt
+                if tool.retries is None or attempt <= tool.retries:
+                    raise
+                raise _given_up(tool, error, attempt) from error
             return Answer(value=result)
 
 
@@ -125,9 +127,7 @@ def _decoded(arguments: Sequence[RawValue]) -> ToolCall:
 
 
 def _given_up(tool: Tool, error: RouterError, attempt: int) -> RouterError:
-    """`error` while it may be tried again, and what it comes to after the last try."""
-    if tool.retries is None or attempt <= tool.retries:
-        return error
+    """What an error that would pass comes to once it has been waited for long enough."""
     last = f"it failed {attempt} times, the last time because {error}"
     if tool.writes:
         return UnknownOutcome(f"{tool.name} may or may not have happened: {last}")

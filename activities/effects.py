@@ -48,7 +48,10 @@ async def once(
     try:
         result = await send()
     except RouterError as error:
-        raise await _ended(ledger, tool, call.key, error) from error
+        failure = await _ended(ledger, tool, call.key, error)
+        if failure is error:
+            raise
+        raise failure from error
     await ledger.finish(call.key, result)
     return result
 
