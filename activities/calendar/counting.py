@@ -14,6 +14,7 @@ MOST_DAYS = 5 * 366
 """Calendar days that are counted at most: a longer leave is a slip of the keyboard."""
 
 HOURS_A_DAY = 8
+_MOST = {"days": MOST_DAYS, "hours": MOST_DAYS * HOURS_A_DAY, "weeks": MOST_DAYS // 7}
 HALF = Decimal("0.5")
 _DAY = timedelta(days=1)
 
@@ -92,8 +93,6 @@ def _amount(duration: JsonValue) -> tuple[str, Decimal]:
         amount = Decimal(str(number))
     except InvalidOperation:
         raise wrong from None
-    if unit not in {"days", "hours", "weeks"} or not 0 < amount <= MOST_DAYS * HOURS_A_DAY:
-        raise wrong
-    if unit == "weeks" and amount * 7 > MOST_DAYS:
+    if unit not in _MOST or not amount.is_finite() or not 0 < amount <= _MOST[unit]:
         raise wrong
     return unit, amount

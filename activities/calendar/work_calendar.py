@@ -111,12 +111,12 @@ def _known(year: int) -> _Year:
 def _read(file: Path) -> Overrides:
     try:
         overrides = Overrides.model_validate(YAML(typ="safe").load(file) or {})
-    except (OSError, YAMLError, UnicodeDecodeError) as error:
-        raise MisconfiguredError(f"{file}: the calendar can't be read: {error}") from error
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
         raise MisconfiguredError(f"{file}: {place}: {first['msg']}; see {_SHIPPED}") from error
+    except (OSError, YAMLError, ValueError) as error:
+        raise MisconfiguredError(f"{file}: the calendar can't be read: {error}") from error
     if both := overrides.off & overrides.work:
         raise MisconfiguredError(
             f"{file}: {min(both)} is both off and worked; leave it in one of the two lists"
