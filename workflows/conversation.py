@@ -6,6 +6,8 @@ event log (a local activity); then the update's result is the turn.
 """
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -42,6 +44,9 @@ with workflow.unsafe.imports_passed_through():
 IDLE = timedelta(days=1)
 """After this long without a word the conversation is put away until the next message."""
 
+QUIET_WITHIN = timedelta(milliseconds=300)
+"""How long a run that is to continue as new waits for a moment at which nobody is served."""
+
 ROUTE_KIND = SearchAttributeKey.for_keyword("RouteKind")
 ROUTE_TARGET = SearchAttributeKey.for_keyword("RouteTarget")
 ROUTE_BY = SearchAttributeKey.for_keyword("RouteBy")
@@ -59,6 +64,9 @@ class ConversationWorkflow:
         self._open: dict[str, str] = {}
         self._one_at_a_time = asyncio.Lock()
         self._running: asyncio.Task[Turn] | None = None
+        self._unheard = list(self._state.unheard)
+        self._at_work = False
+        self._handing_over = False
         self._updates = 0
         self._last_word = workflow.now()
         self._shown: tuple[str, ...] | None = None
@@ -66,21 +74,23 @@ class ConversationWorkflow:
     @workflow.run
     async def run(self, start: ConversationStart) -> None:
         """Live until nobody has said a word for `IDLE`; continue as new when the run is long."""
+        await self._hear()
         while True:
             await self._quiet_or_full()
-            await drained()
             if self._full:
+                await self._handed_over()
                 workflow.continue_as_new(start.model_copy(update={"state": self._carried()}))
-            if await self._put_away():
+            await drained()
+            if not self._full and await self._put_away():
                 return
 
-    @workflow.update(name=SUBMIT)
+    @workflow.update(name=SUBMIT, unfinished_policy=workflow.HandlerUnfinishedPolicy.ABANDON)
     async def submit(self, submission: Submission) -> Turn:
         """Take a message and answer its turn; a message known already gets its first answer."""
         self._updates += 1
         self._open[submission.message_id] = submission.message.digest
         try:
-            async with self._one_at_a_time:
+            async with self._my_turn():
                 return await self._first_answer(submission) or await self._answer(submission)
         except RouterError as error:
             raise to_failure(error) from error
@@ -110,14 +120,55 @@ class ConversationWorkflow:
         if self._running is not None:
             self._running.cancel()
 
-    @workflow.signal(name=NEWS)
+    @workflow.signal(name=NEWS, unfinished_policy=workflow.HandlerUnfinishedPolicy.ABANDON)
     async def news(self, news: News) -> None:
-        """Pass on what happened to a run; the first word of an older state changes nothing."""
-        async with self._one_at_a_time:
-            await self._recall()
-            await self._write(transcript.of_news(self._start.conversation, news))
-            self._state = memory.with_news(self._state, news.view)
+        """Pass on what happened to a run; what isn't passed on yet is carried into the next run."""
+        self._unheard.append(news)
+        await self._hear()
         self._last_word = workflow.now()
+
+    async def _hear(self) -> None:
+        while self._unheard:
+            async with self._my_turn():
+                if not self._unheard:
+                    return
+                await self._recall()
+                first = self._unheard[0]
+                await self._write(transcript.of_news(self._start.conversation, first))
+                self._state = memory.with_news(self._state, first.view)
+                self._unheard.remove(first)
+
+    @asynccontextmanager
+    async def _my_turn(self) -> AsyncIterator[None]:
+        """One at a time, in order of arrival; nobody once the next run is to go on from here.
+
+        Whoever then still waits has changed nothing. The end of this run tells their callers
+        so, and they come again with the same message id, to the next run.
+        """
+        async with self._one_at_a_time:
+            if self._handing_over:
+                await workflow.wait_condition(lambda: False)
+            self._at_work = True
+            try:
+                yield
+            finally:
+                self._at_work = False
+
+    async def _handed_over(self) -> None:
+        """Return when nothing is half done: at a quiet moment, or one made where none comes."""
+        try:
+            await workflow.wait_condition(
+                workflow.all_handlers_finished,
+                timeout=QUIET_WITHIN,
+                timeout_summary="quiet by then",
+            )
+        except TimeoutError:
+            self._handing_over = True
+            await workflow.wait_condition(lambda: not self._at_work)
+        # The result of the last turn becomes durable in a task of its own.
+        await workflow.sleep(timedelta(milliseconds=1), summary="let results become durable")
+        self._handing_over = True
+        await workflow.wait_condition(lambda: not self._at_work)
 
     @workflow.query(name=STATUS)
     def status(self) -> ConversationStatus:
@@ -158,7 +209,7 @@ class ConversationWorkflow:
         return workflow.all_handlers_finished() and self._last_word == quiet_since
 
     def _carried(self) -> ConversationState:
-        return memory.bounded(self._state)
+        return memory.bounded(self._state).model_copy(update={"unheard": self._unheard})
 
     async def _recall(self) -> None:
         """Once in a run: take up what a closed conversation left behind."""

@@ -79,6 +79,7 @@ class FlowWorkflow:
         self._said: list[str] = []
         self._reminders: list[Remind] = []
         self._shown: tuple[str, str, tuple[str, ...]] | None = None
+        self._told_of = (self._run.status, self._run.state)
         self._listeners = 0
         self._published = self._told = self._run.events
         self._publishing = asyncio.Lock()
@@ -265,7 +266,7 @@ class FlowWorkflow:
         view = showing.view(self._definition, self._run)
         replies: list[Reply] = [TextReply(text=text) for text in self._said]
         self._said = []
-        self._told = self._run.events
+        self._told, self._told_of = self._run.events, (self._run.status, self._run.state)
         return FlowAnswer(view=view, replies=[*replies, *view.replies])
 
     def _aside(self) -> FlowAnswer:
@@ -295,19 +296,23 @@ class FlowWorkflow:
 
     async def _notify(self) -> None:
         """Tell the conversation what happened without its asking."""
-        if self._told == self._run.events or self._listeners or self._run.conversation is None:
-            self._told = self._run.events
+        run = self._run
+        if self._told == run.events or self._listeners:
+            return
+        silent = not self._said and self._told_of == (run.status, run.state)
+        if silent or run.conversation is None:
+            self._told = run.events
             return
         answer = self._answer()
         await perform(
             activities.NOTIFY,
             activities.Notify(
-                tenant=self._run.requester.tenant,
-                conversation=self._run.conversation,
-                requester=self._run.requester,
+                tenant=run.requester.tenant,
+                conversation=run.conversation,
+                requester=run.requester,
                 news=conversation.News(view=answer.view, replies=answer.replies, at=workflow.now()),
             ),
-            summary=f"{self._run.status} in {self._run.state}",
+            summary=f"{run.status} in {run.state}",
         )
 
     def _show(self) -> None:

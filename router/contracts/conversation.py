@@ -33,6 +33,14 @@ class HeldTurn(Payload):
     turn: Turn | None = None
 
 
+class News(Payload):
+    """Something happened to a run without its conversation asking."""
+
+    view: FlowView
+    replies: list[Reply]
+    at: datetime
+
+
 class ConversationState(Payload):
     """What a conversation carries across continue-as-new and, as a snapshot, across being closed.
 
@@ -46,6 +54,8 @@ class ConversationState(Payload):
     active: FlowView | None = None
     paused: list[FlowView] = []
     offered: list[Option] = []
+    unheard: list[News] = []
+    """News that came in and wasn't passed on yet."""
     news: dict[str, int] = {}
     """The newest event heard of each run that is still going, by run id."""
     usage: Usage = Usage()
@@ -70,14 +80,6 @@ class Submission(Payload):
     message: Message
     caller: Principal
     on_busy: str = "queue"
-
-
-class News(Payload):
-    """Something happened to a run without its conversation asking."""
-
-    view: FlowView
-    replies: list[Reply]
-    at: datetime
 
 
 class PausedFlow(Payload):

@@ -33,6 +33,18 @@ async def environment(parts: Parts) -> AsyncIterator[WorkflowEnvironment]:
             yield environment
 
 
+@pytest.fixture(scope="session")
+async def real_client(parts: Parts) -> AsyncIterator[Client]:
+    """A client of a server whose clock nobody moves: the one that `dev` runs."""
+    server = str(Path(sys.executable).with_name("temporal"))
+    async with await WorkflowEnvironment.start_local(
+        data_converter=pydantic_data_converter, dev_server_existing_path=server
+    ) as environment:
+        await register_attributes(environment.client)
+        async with build_worker(environment.client, parts, QUEUE):
+            yield environment.client
+
+
 @pytest.fixture
 def client(environment: WorkflowEnvironment) -> Client:
     return environment.client

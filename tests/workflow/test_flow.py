@@ -93,7 +93,7 @@ async def test_what_is_sent_back_asks_what_to_change_and_goes_up_again(
     await heard(talk, "日期不对")
     turn = await talk.say("结束日期改成12月9日")
     assert turn.flow is not None
-    assert turn.flow.slots["end"] == "2026-12-09"
+    assert str(turn.flow.slots["end"]).endswith("-12-09")
     assert turn.flow.status == "confirming"
     await talk.say("确认")
     await bob.decide(await bob.waiting(run), "approve")
