@@ -9,6 +9,7 @@ from activities.call_tool import run_tool
 from router.assembly import assembled
 from router.cli.people import person
 from router.contracts.activities import ToolCall
+from router.dev.data_folder import made
 from router.domain.errors import Forbidden
 from router.settings import Settings
 from router.tool.registry import allows
@@ -28,6 +29,7 @@ async def call(
         RouterError: what refused the call, or what the tool came to.
     """
     caller = person(settings, user)
+    made(settings.data)
     async with assembled(settings) as parts:
         tool = parts.registry[name]
         if tool.asks_first and not confirmed and allows(tool, caller):

@@ -10,7 +10,7 @@ from router.api.temporal import connect
 from router.assembly import assembled
 from router.dev import tasks
 from router.dev.api_server import api_server
-from router.dev.search_attributes import register
+from router.dev.registering import register
 from router.domain.errors import MisconfiguredError
 from router.settings import Settings
 from router.worker import build_worker

@@ -50,15 +50,30 @@ def claimed(path: Path, patience: float = PATIENCE) -> Iterator[DataFolder]:
         os.close(lock)
 
 
-def _opened(path: Path) -> int:
+def made(path: Path) -> Path:
+    """The folder, made where there is none.
+
+    Raises:
+        MisconfiguredError: it can't be.
+    """
     try:
         path.mkdir(parents=True, exist_ok=True)
-        return os.open(path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
-        raise MisconfiguredError(
-            f"the data folder {path} can't be written ({error.strerror}): "
-            "choose another with --data"
-        ) from None
+        raise _unwritable(path, error) from None
+    return path
+
+
+def _opened(path: Path) -> int:
+    try:
+        return os.open(made(path) / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise _unwritable(path, error) from None
+
+
+def _unwritable(path: Path, error: OSError) -> MisconfiguredError:
+    return MisconfiguredError(
+        f"the data folder {path} can't be written ({error.strerror}): choose another with --data"
+    )
 
 
 def _hold(lock: int, path: Path, patience: float) -> None:

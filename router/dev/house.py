@@ -1,30 +1,22 @@
-"""One terminal: Temporal, worker and API, started one after the other, stopped in reverse.
+"""The order of things: Temporal first, the rest beside it, all stopped in reverse.
 
-Everything that could be refused (flows, folder, ports, the Temporal binary) is looked at
-before a process is started. If a part ends by itself, all of it ends with status 1: its state
-is on disk, and starting again is safer than going on with half a house.
+What can be refused at a glance (folder, ports, the Temporal binary) is looked at before
+anything is started; what takes loading is loaded while Temporal boots. If a part ends by
+itself, all of it ends with status 1: its state is on disk, and starting again is safer than
+going on with half a house.
 """
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from router.assembly import Parts, assembled
-from router.dev import readiness, tasks, temporal_server
-from router.dev.api_server import api_server
+from router.dev import tasks, temporal_server
 from router.dev.data_folder import DataFolder, claimed
 from router.dev.ports import Ports, opened
 from router.dev.search_attributes import SEARCH_ATTRIBUTES
 from router.dev.stopping import until_told_to_stop
 from router.settings import Settings
-from router.worker import build_worker
-
-API_GRACE = 2.5
-WORKER_GRACE = 3.0
-"""Seconds. With the four that Temporal has they stay under the ten in which all is gone."""
 
 
 def run(ports: Ports, data: Path | None = None) -> None:
@@ -45,35 +37,14 @@ def run(ports: Ports, data: Path | None = None) -> None:
 async def _serve(
     settings: Settings, ports: Ports, folder: DataFolder, listening: socket.socket
 ) -> None:
-    async with (
-        assembled(settings) as furniture,
-        temporal_server.running(
-            folder, ports, settings.temporal_namespace, SEARCH_ATTRIBUTES
-        ) as server,
-        _worker_and_api(furniture, server, listening) as running,
-    ):
-        await tasks.unless_one_ends(running, _ready(ports))
-        print(_welcome(ports, folder), "ready", sep="\n", flush=True)
-        await tasks.forever(running)
+    namespace = settings.temporal_namespace
+    async with temporal_server.running(folder, ports, namespace, SEARCH_ATTRIBUTES) as server:
+        from router.dev import inside, readiness  # a second of CPU, while Temporal takes its own
 
-
-@asynccontextmanager
-async def _worker_and_api(
-    furniture: Parts, server: tasks.Task, listening: socket.socket
-) -> AsyncIterator[list[tasks.Task]]:
-    settings = furniture.settings
-    client = await tasks.unless_one_ends([server], readiness.temporal(settings))
-    worker = build_worker(client, furniture, settings.task_queue)
-    api = api_server(furniture, client)
-    async with (
-        tasks.running("the worker", worker.run(), WORKER_GRACE) as working,
-        tasks.running("the API", api.serve([listening]), API_GRACE, stop=api.stop) as serving,
-    ):
-        yield [server, working, serving]
-
-
-async def _ready(ports: Ports) -> None:
-    await asyncio.gather(readiness.api(ports.api_url), readiness.page(ports.ui_url))
+        async with inside.worker_and_api(settings, server, listening) as running:
+            await tasks.unless_one_ends(running, readiness.everything(ports))
+            print(_welcome(ports, folder), "ready", sep="\n", flush=True)
+            await tasks.forever(running)
 
 
 def _welcome(ports: Ports, folder: DataFolder) -> str:

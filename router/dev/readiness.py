@@ -2,12 +2,12 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import Any
 
 import httpx
 from temporalio.client import Client
 
 from router.api.temporal import connect
+from router.dev.ports import Ports
 from router.domain.errors import Unavailable
 from router.settings import Settings
 
@@ -26,26 +26,29 @@ async def temporal(settings: Settings) -> Client:
     raise Unavailable(f"Temporal didn't answer at {settings.temporal_address} in {PATIENCE:.0f} s")
 
 
-async def page(url: str) -> None:
-    """Return as soon as the page answers with success."""
+async def everything(ports: Ports) -> None:
+    """Return as soon as API and Temporal UI answer, and the API says that its parts work.
+
+    Raises:
+        Unavailable: they still don't after `PATIENCE`.
+    """
+    await asyncio.gather(success(f"{ports.api_url}/readyz"), success(ports.ui_url))
+
+
+async def success(url: str) -> None:
+    """Return as soon as the address answers with success.
+
+    Raises:
+        Unavailable: it still doesn't after `PATIENCE`.
+    """
+    last = "nothing"
     async with _browser() as browser:
         async for _ in _tries():
             answer = await _got(browser, url)
             if answer is not None and answer.is_success:
                 return
-    raise Unavailable(f"{url} didn't answer in {PATIENCE:.0f} s")
-
-
-async def api(url: str) -> None:
-    """Return as soon as the API says that everything behind it works, a model or not."""
-    last: Any = "nothing"
-    async with _browser() as browser:
-        async for _ in _tries():
-            answer = await _got(browser, f"{url}/readyz")
-            if answer is not None and answer.is_success:
-                return
             last = answer.text if answer is not None else last
-    raise Unavailable(f"the API wasn't ready in {PATIENCE:.0f} s; it said {last}")
+    raise Unavailable(f"{url} wasn't ready in {PATIENCE:.0f} s; it last said {last}")
 
 
 def _browser() -> httpx.AsyncClient:

@@ -1,0 +1,35 @@
+"""What runs within this process: the worker and the API, over the same parts."""
+
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from router.assembly import assembled
+from router.dev import readiness, tasks
+from router.dev.api_server import api_server
+from router.settings import Settings
+from router.worker import build_worker
+
+API_GRACE = 2.5
+WORKER_GRACE = 3.0
+"""Seconds. With the four that Temporal has they stay under the ten in which all is gone."""
+
+
+@asynccontextmanager
+async def worker_and_api(
+    settings: Settings, server: tasks.Task, listening: socket.socket
+) -> AsyncIterator[list[tasks.Task]]:
+    """Run both beside the Temporal server; gives all three tasks.
+
+    Raises:
+        RouterError: flows, directory or database can't be used, or Temporal doesn't answer.
+    """
+    async with assembled(settings) as parts:
+        client = await tasks.unless_one_ends([server], readiness.temporal(settings))
+        worker = build_worker(client, parts, settings.task_queue)
+        api = api_server(parts, client)
+        async with (
+            tasks.running("the worker", worker.run(), WORKER_GRACE) as working,
+            tasks.running("the API", api.serve([listening]), API_GRACE, stop=api.stop) as serving,
+        ):
+            yield [server, working, serving]

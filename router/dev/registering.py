@@ -1,0 +1,40 @@
+"""Asking a Temporal namespace for its search attributes, and registering those it lacks."""
+
+from temporalio.api.enums.v1 import IndexedValueType
+from temporalio.api.operatorservice.v1 import (
+    AddSearchAttributesRequest,
+    ListSearchAttributesRequest,
+)
+from temporalio.client import Client
+
+from router.dev.search_attributes import SEARCH_ATTRIBUTES
+
+_TYPES: dict[str, IndexedValueType.ValueType] = {
+    "Keyword": IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD,
+    "KeywordList": IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD_LIST,
+}
+
+
+async def missing_from(client: Client) -> list[str]:
+    """Those that the client's namespace doesn't have, or has with another type.
+
+    Raises:
+        RPCError: the server doesn't tell.
+    """
+    request = ListSearchAttributesRequest(namespace=client.namespace)
+    known = (await client.operator_service.list_search_attributes(request)).custom_attributes
+    return [name for name, kind in SEARCH_ATTRIBUTES.items() if known.get(name) != _TYPES[kind]]
+
+
+async def register(client: Client) -> None:
+    """Add the missing ones to the client's namespace.
+
+    Raises:
+        RPCError: the server doesn't let us, as hosted ones don't.
+    """
+    missing = await missing_from(client)
+    if missing:
+        wanted = {name: _TYPES[SEARCH_ATTRIBUTES[name]] for name in missing}
+        await client.operator_service.add_search_attributes(
+            AddSearchAttributesRequest(namespace=client.namespace, search_attributes=wanted)
+        )

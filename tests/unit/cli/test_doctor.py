@@ -1,0 +1,104 @@
+"""`intent-router doctor`: each check finds what it is there for, and says what to do."""
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from router.cli.checks import Finding, configuration, examine, machine, services
+from router.dev.ports import LOOPBACK
+from router.domain.errors import MisconfiguredError, RouterError, Unavailable
+from router.settings import Settings
+from tests.unit.cli.conftest import Run
+
+
+async def test_a_check_that_breaks_is_a_finding_and_the_others_go_on() -> None:
+    async def breaks(_: Settings) -> str:
+        raise ZeroDivisionError("nobody foresaw")
+
+    async def refuses(_: Settings) -> str:
+        raise MisconfiguredError("x is wrong: mend it")
+
+    async def finds(_: Settings) -> str:
+        return "all well"
+
+    findings = await examine({"a": breaks, "b": refuses, "c": finds})
+    assert findings == [
+        Finding("a", fine=False, says="ZeroDivisionError: nobody foresaw"),
+        Finding("b", fine=False, says="x is wrong: mend it"),
+        Finding("c", fine=True, says="all well"),
+    ]
+
+
+async def test_settings_that_cannot_be_used_are_the_only_finding(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("ROUTER_AUTH", "none")
+    (finding,) = await examine()
+    assert not finding.fine
+    assert "ROUTER_AUTH=none" in finding.says
+
+
+def test_a_failure_is_named_last_and_ends_with_1(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ROUTER_TEMPORAL_ADDRESS", "127.0.0.1:1")
+    outcome = run("doctor")
+    assert outcome.status == 1
+    assert "FAILED  temporal " in outcome.out
+    assert "ok      python " in outcome.out
+    assert "checks failed: " in outcome.first_line
+
+
+async def test_a_misspelt_variable_is_told_from_the_one_meant(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("ROUTER_DIRECTROY", "people.yaml")
+    with pytest.raises(MisconfiguredError, match=r"DIRECTROY .*did you mean ROUTER_DIRECTORY\?"):
+        await configuration.variables(Settings())
+
+
+async def test_variables_that_are_set_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert await configuration.variables(Settings()) == "none set, all defaults"
+    monkeypatch.setenv("ROUTER_TASK_QUEUE", "other")
+    assert await configuration.variables(Settings()) == "set: ROUTER_TASK_QUEUE"
+
+
+async def test_keys_that_are_not_published_are_noticed() -> None:
+    settings = Settings(auth="jwt", jwt_jwks_url="http://127.0.0.1:1/keys")
+    with pytest.raises(MisconfiguredError, match="ROUTER_JWT_JWKS_URL="):
+        await configuration.authentication(settings)
+
+
+async def test_flows_are_loaded_as_they_would_be(tmp_path: Path) -> None:
+    assert "leave_request" in await configuration.flows(Settings())
+    with pytest.raises(RouterError, match="has no flow"):
+        await configuration.flows(Settings(flows=tmp_path))
+
+
+async def test_a_data_folder_below_a_file_is_noticed(tmp_path: Path) -> None:
+    assert await machine.data_folder(Settings(data=tmp_path / "new"))
+    (tmp_path / "file").touch()
+    with pytest.raises(MisconfiguredError, match="ROUTER_DATA="):
+        await machine.data_folder(Settings(data=tmp_path / "file" / "deeper"))
+
+
+async def test_a_port_that_somebody_else_has_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server((LOOPBACK, 0)) as other:
+        port = other.getsockname()[1]
+        monkeypatch.setattr(machine, "SECONDS", 0.2)
+        with pytest.raises(MisconfiguredError, match=f"port {port} is in use by another program"):
+            await machine._free_or_ours(port, f"http://{LOOPBACK}:{port}/", "--port")
+    assert "is free" in await machine._free_or_ours(port, "http://unused/", "--port")
+
+
+async def test_a_database_yet_to_be_made_is_fine_and_an_old_one_is_not(tmp_path: Path) -> None:
+    settings = Settings(data=tmp_path)
+    assert "will be made" in await services.database(settings)
+    (tmp_path / "router.db").touch()
+    with pytest.raises(MisconfiguredError, match="brings them up to date"):
+        await services.database(settings)
+
+
+async def test_a_database_that_is_down_is_noticed() -> None:
+    settings = Settings(database_url="postgresql+asyncpg://nobody@127.0.0.1:1/none")
+    with pytest.raises(Unavailable, match="ROUTER_DATABASE_URL"):
+        await services.database(settings)
