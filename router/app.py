@@ -99,13 +99,16 @@ def services(parts: "Parts", temporal: Client) -> Services:
 
 
 def server(app: FastAPI) -> uvicorn.Server:
-    """A server for the application; give its `serve` the sockets to listen on."""
+    """A server for the application; give its `serve` the sockets to listen on.
+
+    It logs as the process does, and nothing of single requests.
+    """
     config = uvicorn.Config(
         app,
         lifespan="on",
         ws="none",
+        log_config=None,
         access_log=False,
-        log_level="warning",
         server_header=False,
         timeout_graceful_shutdown=GRACE,
     )

@@ -28,10 +28,12 @@ export function chat(page) {
   );
 
   let conversation = null;
+  let chosen = false; // whether one was opened, or a new one asked for
   let cursor = null; // of the next page of conversations
   let seen = null; // id of the last transcript item shown
   let pending = new Map(); // message id to the bubble that waits for the server's
   let sending = 0;
+  let titles = {}; // of flows and tools, by name
 
   async function loadConversations(more = false) {
     const page = await get(`/v1/conversations?limit=20${more && cursor ? `&after=${encodeURIComponent(cursor)}` : ""}`);
@@ -49,6 +51,7 @@ export function chat(page) {
   }
 
   async function show(id) {
+    chosen = true;
     conversation = id;
     seen = null;
     pending = new Map();
@@ -56,8 +59,12 @@ export function chat(page) {
     showFlow(null);
     mark();
     await refresh();
-    if (id) showFlow((await get(`/v1/conversations/${id}`)).active_flow);
-    typed.focus();
+    focusTyped();
+  }
+
+  // On a touch screen the focus would bring up the keyboard, unasked.
+  function focusTyped() {
+    if (matchMedia("(pointer: fine)").matches) typed.focus();
   }
 
   function mark() {
@@ -79,6 +86,7 @@ export function chat(page) {
   async function refresh() {
     if (!conversation) return;
     const asked = conversation;
+    const before = seen;
     let more = true;
     while (more && asked === conversation) {
       const after = seen === null ? "" : `&after=${seen}`;
@@ -87,6 +95,7 @@ export function chat(page) {
       part.items.filter((item) => seen === null || Number(item.id) > Number(seen)).forEach(append);
       more = part.next !== null;
     }
+    if (seen !== before && !sending) showFlow((await get(`/v1/conversations/${asked}`)).active_flow);
   }
 
   function append(item) {
@@ -114,7 +123,7 @@ export function chat(page) {
 
   function botBubble(item) {
     const replies = item.replies?.length ? item.replies : [{ type: "text", text: item.text }];
-    const why = item.route ? [item.route.kind, item.route.target, `← ${item.route.by}`].filter(Boolean).join(" ") : null;
+    const why = item.route && `${titleOf(item.route.target) ?? item.route.kind} ← ${item.route.by}`;
     return element(
       "li",
       { class: "bot" },
@@ -178,7 +187,9 @@ export function chat(page) {
     } finally {
       busy(-1);
     }
-    if (to === conversation) await refresh();
+    if (to !== conversation) return;
+    await refresh();
+    focusTyped();
   }
 
   function busy(change) {
@@ -191,9 +202,11 @@ export function chat(page) {
     await post(`/v1/conversations/${conversation}/cancel`);
   }
 
+  const titleOf = (name) => titles[name] ?? name;
+
   function showFlow(summary) {
     flow.hidden = !summary;
-    flow.textContent = summary ? `${summary.name} · ${statusName(summary.status)}` : "";
+    flow.textContent = summary ? `${titleOf(summary.name)} · ${statusName(summary.status)}` : "";
   }
 
   function onEnter(event) {
@@ -223,8 +236,11 @@ export function chat(page) {
   return {
     view,
     open: async () => {
+      const { items: known } = await get("/v1/capabilities");
+      titles = Object.fromEntries(known.map((one) => [one.name, one.title]));
       const items = await loadConversations();
-      await show(items[0]?.id ?? null);
+      if (!chosen) await show(items[0]?.id ?? null);
+      mark();
     },
     refresh,
   };
