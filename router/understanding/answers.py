@@ -8,8 +8,9 @@ from pydantic import JsonValue
 
 from router.flow.model import Slot
 from router.flow.view import FlowView
-from router.understanding.booleans import opening_answer, yes_or_no
+from router.understanding.booleans import yes_or_no
 from router.understanding.choices import find_choices
+from router.understanding.corrections import opens_as_correction
 from router.understanding.dates import Days
 from router.understanding.durations import Duration
 from router.understanding.filling import (
@@ -29,12 +30,18 @@ from router.understanding.prefill import reason_slot
 from router.understanding.utterance import Utterance
 
 _NO_MORE = compiled(
-    "^(?:好的|嗯|,| )*(?:没有?(?:了|别的|其他|更多)*(?:的)?(?:了)?|就?这些(?:了)?|就这样|就?这(?:一|两|几)?[个张笔项条]|只有这[^,]{0,4}|结束|完(?:了|成)|完毕|可以了|够了|不用了|不加了|提交|齐了)(?:[,!.。吧了的 ]|谢谢|提交)*$"
-    r"|^(?:no,? ?)?(?:that'?s (?:all|it|everything)|that is (?:all|it)|nothing (?:else|more)|no(?:ne)? more|no others?|done|finished|i'?m done|all done|end|submit|none)(?:,? (?:thanks|thank you|please))?[.!]?$"
+    "^(?:好的|嗯|,| )*(?:没有?(?:了|别的|其他|更多)*(?:的)?(?:了)?|就?这些(?:了)?|就这样"
+    "|就?这(?:一|两|几)?[个张笔项条]|只有这[^,]{0,4}|结束|完(?:了|成)|完毕|可以了|够了|不用了"
+    "|不加了|提交|齐了)(?:[,!.。吧了的 ]|谢谢|提交)*$"
+    "|^(?:no,? ?)?(?:that'?s (?:all|it|everything)|that is (?:all|it)|nothing (?:else|more)"
+    "|no(?:ne)? more|no others?|done|finished|i'?m done|all done|end|submit|none)(?:,? (?:thanks"
+    "|thank you|please))?[.!]?$"
 )
 _MORE = compiled(
-    "^(?:嗯|对|是的|好的|,| )*(?:还有|有|再(?:加|来|添)?(?:一|几)?[个张笔项条]?|继续|加|添加|要加)(?:一?[个张笔项条]|别的|其他的?|的)?[。!.呢]*$"
-    r"|^(?:yes,? ?)?(?:one more|another(?: one)?|there(?:'s| is| are) (?:more|another)|add (?:one|another|more)|more|next|some more)[.!]?$"
+    "^(?:嗯|对|是的|好的|,| )*(?:还有|有|再(?:加|来|添)?(?:一|几)?[个张笔项条]?|继续|加|添加"
+    "|要加)(?:一?[个张笔项条]|别的|其他的?|的)?[。!.呢]*$"
+    "|^(?:yes,? ?)?(?:one more|another(?: one)?|there(?:'s| is| are) (?:more|another)|add (?:one"
+    "|another|more)|more|next|some more)[.!]?$"
 )
 
 
@@ -78,6 +85,8 @@ def _field(
     """A field of an item or an object, with its siblings where the answer names them."""
     if slot.type == "text":
         return _text(path, utterance)
+    if slot.type == "choice" and not find_choices(slot, utterance.text):
+        return _only(path, read_as(slot, utterance))
     prefix, _, name = path.rpartition(".")
     parent = slot_at(view.fillable, prefix)
     if parent is None or parent.type != "object":
@@ -124,7 +133,7 @@ def _top_level(
     values = _asked_days(view, slot, utterance)
     if values is None:
         value = _last_choice(slot, utterance) if slot.type == "choice" else read_as(slot, utterance)
-        if value is None or (slot.type == "date" and slot.part_of_range):
+        if value is None:
             return None
         values = {name: value}
     return {**_besides(view, name, utterance), **values}
@@ -133,7 +142,7 @@ def _top_level(
 def _last_choice(slot: Slot, utterance: Utterance) -> JsonValue:
     """The choice that is meant; after a no, `不是年假,是病假`, the one named last."""
     value = read_as(slot, utterance)
-    if value is not None or opening_answer(utterance.text) is None:
+    if value is not None or not opens_as_correction(utterance.text):
         return value
     named = find_choices(slot, utterance.text)
     return named[-1].value if named else None
@@ -147,8 +156,8 @@ def _asked_days(view: FlowView, slot: Slot, utterance: Utterance) -> dict[str, J
     start = view.slots.get(parts.get("start", ""))
     if slot.part_of_range == "end" and isinstance(start, str):
         return _until(view.fillable, utterance, date.fromisoformat(start))
-    filling = fill_days(view.fillable, utterance.things, utterance.text)
-    return filling.values if parts.get("start", "") in filling.values else None
+    values = fill_days(view.fillable, utterance.things, utterance.text).values
+    return values if parts.get("start", "") in values else None
 
 
 def _until(
@@ -178,10 +187,11 @@ def _how_long(
 
 def _besides(view: FlowView, asked: str, utterance: Utterance) -> dict[str, JsonValue]:
     """What else the answer surely says, of slots that are still empty."""
+    ranged = view.fillable[asked].part_of_range is not None
     others = {
         name: slot
         for name, slot in view.fillable.items()
-        if name != asked and view.slots.get(name) is None
+        if name != asked and view.slots.get(name) is None and not (ranged and slot.part_of_range)
     }
     filling = Filling()
     filling.add(fill_choices(others, utterance.text))
@@ -189,7 +199,7 @@ def _besides(view: FlowView, asked: str, utterance: Utterance) -> dict[str, Json
     filling.add(fill_money(others, utterance.things))
     reason = reason_slot(others)
     if reason is not None:
-        rest = left_over(utterance.normalised, _all_spans(view, utterance), [])
+        rest = left_over(utterance.normalised, _all_spans(view, utterance))
         if rest is not None and len(rest) < len(utterance.normalised.typed.strip()):
             filling.values[reason] = rest
     return filling.values

@@ -5,13 +5,24 @@ from functools import lru_cache
 
 from router.domain.messages import Option
 from router.flow.model import Choice, Slot
-from router.understanding.grammar import Found, compiled, cuts_a_word, longest
+from router.understanding.grammar import MOST_FOUND, Found, compiled, cuts_a_word, longest
 from router.understanding.normalise import normalise
 from router.understanding.numbers import parse_number
 
-_ORDINALS = (
-    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
-).split()
+_ORDINALS = [
+    "first",
+    "second",
+    "third",
+    "fourth",
+    "fifth",
+    "sixth",
+    "seventh",
+    "eighth",
+    "ninth",
+    "tenth",
+    "eleventh",
+    "twelfth",
+]
 _FIGURE = r"[1-9]\d?|[一二三四五六七八九十]{1,2}"
 _NUMBERED = compiled(
     rf"^(?:我?(?:选|要|是)|选项|number |option |no\.? ?|#|the )?(?:第 ?)?(?P<n>{_FIGURE}|"
@@ -43,10 +54,23 @@ def find_choices(slot: Slot, text: str) -> list[Found[str]]:
     return longest(_named(phrases_of(slot), text))
 
 
+def is_label(slot: Slot, phrase: str) -> bool:
+    """True where a normalised phrase is a choice's own name, not just a word that hints at it."""
+    return phrase in _labels(tuple(slot.choices.items()))
+
+
+@lru_cache(maxsize=512)
+def _labels(choices: tuple[tuple[str, Choice], ...]) -> frozenset[str]:
+    names = (n for value, choice in choices for n in (value, choice.label.zh, choice.label.en))
+    return frozenset(normalise(name).text for name in names)
+
+
 def _named(phrases: Phrases, text: str) -> Iterator[Found[str]]:
     for phrase, value in phrases:
         start = text.find(phrase)
-        while start >= 0:
+        for _ in range(MOST_FOUND):
+            if start < 0:
+                break
             end = start + len(phrase)
             end += text.startswith("s", end) and phrase[-1].isascii()
             if not cuts_a_word(text, start) and not cuts_a_word(text, end):
@@ -55,9 +79,10 @@ def _named(phrases: Phrases, text: str) -> Iterator[Found[str]]:
 
 
 def only_choice(slot: Slot, text: str) -> Found[str] | None:
-    """The choice that the text names, if it names one and no other."""
+    """The choice that the text names, if it names one and no other; labels outweigh synonyms."""
     found = find_choices(slot, text)
-    return found[0] if len({f.value for f in found}) == 1 else None
+    named = [f for f in found if is_label(slot, text[f.start : f.end])] or found
+    return named[0] if len({f.value for f in named}) == 1 else None
 
 
 def answered_choice(slot: Slot, text: str) -> str | None:

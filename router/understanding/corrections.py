@@ -17,17 +17,23 @@ from router.understanding.numbers import parse_number
 from router.understanding.utterance import Utterance
 
 _OPENS = compiled(
-    "^(?:等等|等一下|啊|哦|抱歉|不好意思|,| )*(?:不对|不是|错了|说错|写错|弄错|搞错|填错|选错|打错|更正|纠正|改|换成|应该是|应为|修改|把)"
-    r"|^(?:oh,? |wait,? |hold on,? |sorry,? |please )*(?:no\b[,. ]|wrong|change|make (?:it|that|the)|set|update|correct|actually|i meant|sorry|switch|move|it should|should be|rather|instead)"
+    "^(?:等等|等一下|啊|哦|抱歉|不好意思|,| )*(?:不对|不是|错了|说错|写错|弄错|搞错|填错|选错|打错"
+    "|更正|纠正|改|换成|应该是|应为|修改|把)"
+    r"|^(?:oh,? |wait,? |hold on,? |sorry,? |please )*(?:no\b[,. ]|wrong|change|make (?:it|that"
+    "|the)|set|update|correct|actually|i meant|sorry|switch|move|it should|should be|rather"
+    "|instead)"
 )
 _TO = compiled(
-    "改成|改为|改到|改作|换成|换到|应该是|应该为|应为|更正为|变成|调整为|调整到|调到|修改为|修改成|设为|设成|写成|是|为|:"
+    "改成|改为|改到|改作|换成|换到|应该是|应该为|应为|更正为|变成|调整为|调整到|调到|修改为|修改成"
+    "|设为|设成|写成|是|为|:"
     r"|\b(?:to|should be|should have been|be|is|it|i meant|meant|actually|instead|no|sorry)\b[:,]?"
 )
 _CHANGED = compiled(
-    "改成|改为|改到|改作|换成|换到|应该是|应为|更正为?|变成|调整为|调整到|调到|修改为|修改成|设为|设成|是|为|:"
+    "改成|改为|改到|改作|换成|换到|应该是|应为|更正为?|变成|调整为|调整到|调到|修改为|修改成|设为"
+    "|设成|是|为|:"
     r"|\b(?:change|set|update|correct|make|move|switch|should be|is|to be)\b"
 )
+_UNTIL = compiled(r"^ ?(?:到|至)|\b(?:until|till|through)\b")
 _ITEM = compiled(
     "第 ?(?P<zh>[一二三四五六七八九十\\d]{1,2}) ?[个项笔张条]|(?P<last>最后(?:一)?[个项笔张条])"
     r"|\b(?:item|number|no\.?) ?(?P<en>\d{1,2})\b"
@@ -40,6 +46,11 @@ _COMMON = {
     "category": "类别 类型 分类 category type",
     "invoice": "发票 发票号 invoice",
 }
+
+
+def opens_as_correction(text: str) -> bool:
+    """True where a normalised text begins as people do who put something right."""
+    return _OPENS.search(text) is not None
 
 
 def correction(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
@@ -136,11 +147,11 @@ def _date(view: FlowView, path: str, slot: Slot, tail: Utterance) -> JsonValue:
 
 
 def _unnamed(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
-    if _OPENS.search(utterance.text) is None:
+    opening = _OPENS.search(utterance.text)
+    if opening is None:
         return None
     marks = [mark.end() for mark in _TO.finditer(utterance.text)]
-    opening = _OPENS.search(utterance.text).end()
-    tail = utterance.part(max([opening, *marks]), len(utterance.text))
+    tail = utterance.part(max([opening.end(), *marks]), len(utterance.text))
     return _by_type(view, tail) or _by_type(view, utterance)
 
 
@@ -180,4 +191,4 @@ def _ranged(view: FlowView, tail: Utterance) -> dict[str, JsonValue] | None:
         return values
     if view.slots.get(end) == view.slots.get(start):
         return {**values, end: values[start]}
-    return None if view.awaiting == [] else {end: values[start]}
+    return {end: values[start]} if _UNTIL.search(tail.text) else values

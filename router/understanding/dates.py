@@ -49,7 +49,8 @@ _HALF = compiled(
 _HALF_BEFORE = compiled(r"(?:the )?(?:(?P<am>morning)|(?P<pm>afternoon)) of (?:the )?$")
 _CLOCK = compiled(r"^ ?(?:\d{1,2} ?(?:[:点时]|am|pm)|[一二两三四五六七八九十]{1,2}点)")
 _JOINER = (
-    r"^(?: ?(?:开始|起)?,? ?(?:一直|直)?(?:到|至|~|--?|–|—+|―)|,? (?:up )?(?:to|until|till|til|through|thru)"
+    "^(?: ?(?:开始|起)?,? ?(?:一直|直)?(?:到|至|~|--?|–|—+|―)|,? (?:up )?(?:to|until|till|til"
+    "|through|thru)"
     r"|to) ?"
 )
 _JOINED = compiled(rf"{_JOINER}$")

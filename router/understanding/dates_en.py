@@ -41,12 +41,39 @@ _EXPECTING = "(?:on|from|to|until|till|through|thru|by|and|starting|before|after
 _ORDINALS = {
     word: number
     for number, word in enumerate(
-        (
-            "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth "
-            "thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth "
-            "twentieth twenty-first twenty-second twenty-third twenty-fourth twenty-fifth "
-            "twenty-sixth twenty-seventh twenty-eighth twenty-ninth thirtieth thirty-first"
-        ).split(),
+        [
+            "first",
+            "second",
+            "third",
+            "fourth",
+            "fifth",
+            "sixth",
+            "seventh",
+            "eighth",
+            "ninth",
+            "tenth",
+            "eleventh",
+            "twelfth",
+            "thirteenth",
+            "fourteenth",
+            "fifteenth",
+            "sixteenth",
+            "seventeenth",
+            "eighteenth",
+            "nineteenth",
+            "twentieth",
+            "twenty-first",
+            "twenty-second",
+            "twenty-third",
+            "twenty-fourth",
+            "twenty-fifth",
+            "twenty-sixth",
+            "twenty-seventh",
+            "twenty-eighth",
+            "twenty-ninth",
+            "thirtieth",
+            "thirty-first",
+        ],
         1,
     )
 }
@@ -66,7 +93,11 @@ _WORDS = {
 }
 
 # What may follow `the 24th` without making it the 24th of something else.
-_THING = r"[ -](?:floor|time|item|one|option|street|avenue|century|place|grade|year|quarter|party|person|generation|edition|version|draft|birthday|anniversary|attempt|meeting|row|line|page|week|half|day|month|hour)"
+_THING = (
+    "[ -](?:floor|time|item|one|option|street|avenue|century|place|grade|year|quarter|party"
+    "|person|generation|edition|version|draft|birthday|anniversary|attempt|meeting|row|line|page"
+    "|week|half|day|month|hour)"
+)
 _MEASURE = (
     r" (?:miles|km|kilometers|people|times|days|weeks|hours|minutes|yuan|dollars|percent|more|or)\b"
 )
@@ -131,6 +162,13 @@ def _counted(groups: Groups) -> Day | None:
     return Shift(days=7 * count if groups["unit"].startswith("week") else count)
 
 
+def _stretch(groups: Groups) -> Stretch:
+    distance = _WEEKS.get(groups["which"], 0 if groups["unit"] == "weekend" else 1)
+    if groups["unit"] == "month":
+        return Month(distance)
+    return Week(distance, weekend=groups["unit"] == "weekend")
+
+
 DAYS: tuple[Rule[Day], ...] = (
     Rule(
         rf"(?P<month>{_MONTH}) (?:the )?(?P<day>{_DAY})(?:(?:, ?| )(?P<year>20\d\d))?",
@@ -149,7 +187,8 @@ DAYS: tuple[Rule[Day], ...] = (
         unless_before=_THING,
     ),
     Rule(
-        rf"(?:the |this )?(?:coming )?(?P<day>{_SURE_WEEKDAY})\b(?: (?P<week>next|this|last) week)?",
+        rf"(?:the |this )?(?:coming )?(?P<day>{_SURE_WEEKDAY})\b(?: (?P<week>next|this"
+        "|last) week)?",
         _weekday,
         unless_after=r"(?:every|each|black|good|casual|happy|next|last)(?: other)? ",
     ),
@@ -191,15 +230,8 @@ DAYS: tuple[Rule[Day], ...] = (
 STRETCHES: tuple[Rule[Stretch], ...] = (
     Rule(
         r"(?:the )?(?P<which>this|next|last|coming) (?P<unit>week|weekend|month)\b",
-        lambda g: _stretch(g),
+        _stretch,
         unless_before=rf"(?:'s)?(?: on)? {WEEKDAY_NAME}| day",
     ),
     Rule(r"the week after next\b", lambda _: Week(2)),
 )
-
-
-def _stretch(groups: Groups) -> Stretch:
-    distance = _WEEKS.get(groups["which"], 0 if groups["unit"] == "weekend" else 1)
-    if groups["unit"] == "month":
-        return Month(distance)
-    return Week(distance, weekend=groups["unit"] == "weekend")

@@ -123,7 +123,7 @@ DAYS: tuple[Rule[Day], ...] = (
         rf"(?P<month>{_MONTH}) ?月 ?(?P<day>{DAY_OF_MONTH})",
         _in_year,
         unless_after="[第几零一二三四五六七八九十]",
-        unless_before=r" ?[日号天个块元周月次人年点%份笔张时分十百千万,.]?[日号天个块元周月次人年点%份笔张时分十百千万]",
+        unless_before=" ?[日号天个块元周月次人年点%份笔张时分十百千万]",
     ),
     Rule(
         rf"(?P<pronoun>(?:下下|上上|下|上|这|本|当)个?)月的? ?(?P<day>{DAY_OF_MONTH}) ?[日号]",

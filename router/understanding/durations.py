@@ -25,7 +25,8 @@ _EN_UNITS: dict[str, Unit] = {"d": "days", "w": "weeks", "h": "hours", "f": "wee
 # 第三天 is a day, 这两天 is vague, 每两周 is a rhythm, 三天前 is a date.
 _NOT_HOW_LONG = "[第每前后近这那哪某同另头隔]|[过有]一|小于|v"
 _NOT_AFTER = (
-    "[之以]?[前后内](?:[^半]|$)|两头|到晚|打鱼|打渔|[一二两三四五六\\d]次|[岁刊报边围]|年(?:[^假休]|$)|天|工作制|制"
+    "[之以]?[前后内](?:[^半]|$)|两头|到晚|打鱼|打渔|[一二两三四五六\\d]次|[岁刊报边围]"
+    "|年(?:[^假休]|$)|天|工作制|制"
     "|比一天|营业|服务|客服|便利|连锁|酒店|无理由"
 )
 _EN_NOT_AFTER = (
@@ -121,13 +122,15 @@ _RULES: tuple[Rule[Duration], ...] = (
     Rule("half-day\\b", lambda _: Duration(_HALF, "days")),
     Rule(f"an? {_EN_KIND}{_EN_UNIT} (?P<half>and a half)\\b", _en_one),
     Rule(
-        r"(?:for|take|taking|need|want|off|book|request|requesting|have|having|get|spend|about|apply for|lasts?) "
+        "(?:for|take|taking|need|want|off|book|request|requesting|have|having|get|spend|about"
+        "|apply for|lasts?) "
         rf"(?P<it>an? {_EN_KIND}(?P<unit>day|week|hour|fortnight))\b",
         _en_one,
         unless_before=_EN_NOT_AFTER,
     ),
     Rule(
-        rf"(?P<it>an? {_EN_KIND}(?P<unit>day|week|fortnight)) (?:off|of (?:[a-z]+ )?(?:leave|vacation|pto|holiday))\b",
+        f"(?P<it>an? {_EN_KIND}(?P<unit>day|week|fortnight)) (?:off|of (?:[a-z]+ )?(?:leave"
+        r"|vacation|pto|holiday))\b",
         _en_one,
         unless_after="such ",
     ),

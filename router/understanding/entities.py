@@ -1,7 +1,6 @@
 """Everything recognisable in a sentence: dates, money, durations, times, numbers, yes and no."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
 

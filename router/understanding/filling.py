@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from router.flow.model import RangePart, Slot
-from router.understanding.choices import find_choices, only_choice
+from router.understanding.choices import find_choices, is_label, only_choice
 from router.understanding.dates import Days
 from router.understanding.durations import Duration
 from router.understanding.entities import Thing
@@ -37,15 +37,21 @@ _NEAR = 24
 
 @dataclass
 class Filling:
-    """Values by slot name, and the spans of the normalised text that they were read from."""
+    """Values by slot name, and the spans of the normalised text that they were read from.
+
+    `hinted` are spans that only hint at a value (`看病` at sick leave): what stands there may
+    be a reason as well.
+    """
 
     values: dict[str, JsonValue] = field(default_factory=dict)
     used: list[tuple[int, int]] = field(default_factory=list)
+    hinted: list[tuple[int, int]] = field(default_factory=list)
 
     def add(self, other: "Filling") -> None:
         """Take over what isn't known yet."""
         self.values = {**other.values, **self.values}
         self.used.extend(other.used)
+        self.hinted.extend(other.hinted)
 
     def put(self, name: str, value: JsonValue, found: Found[Any]) -> None:
         """Note a value and where it stands."""
@@ -59,15 +65,20 @@ def range_slots(slots: Slots) -> dict[RangePart, str]:
 
 
 def fill_choices(slots: Slots, text: str) -> Filling:
-    """Choices that are named; none where a slot could take two."""
+    """Choices that are named; none where a slot could take two.
+
+    A choice's own name outweighs words that hint at another: `年假,去看病` is annual leave.
+    """
     filling = Filling()
     for name, slot in slots.items():
         if slot.type != "choice" or slot.part_of_range:
             continue
-        found = only_choice(slot, text)
-        if found is not None:
-            filling.put(name, found.value, found)
-            filling.used.extend((f.start, f.end) for f in find_choices(slot, text))
+        found = find_choices(slot, text)
+        labels = [f for f in found if is_label(slot, text[f.start : f.end])]
+        if len({f.value for f in labels or found}) == 1:
+            filling.values[name] = (labels or found)[0].value
+        filling.used.extend((f.start, f.end) for f in labels)
+        filling.hinted.extend((f.start, f.end) for f in found if f not in labels)
     return filling
 
 

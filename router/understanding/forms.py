@@ -10,10 +10,17 @@ from router.flow.model import Slot
 from router.understanding.booleans import yes_or_no
 from router.understanding.choices import answered_choice
 from router.understanding.dates import Days
+from router.understanding.days import Calendar, FixedDay, YearDay
 from router.understanding.durations import Duration
+from router.understanding.grammar import compiled
 from router.understanding.money import DEFAULT_CURRENCY, Money
 from router.understanding.numbers import parse_number
 from router.understanding.utterance import Utterance
+
+_FIGURES = compiled(
+    r"^(?P<year>20\d\d)[-./]?(?P<month>0[1-9]|1[0-2])[-./]?(?P<day>0[1-9]|[12]\d|3[01])$"
+    r"|^(?P<m>0?[1-9]|1[0-2])[-. ](?P<d>0?[1-9]|[12]\d|3[01])[日号]?$"
+)
 
 Values = Mapping[str, JsonValue]
 
@@ -81,8 +88,23 @@ def read_choice(slot: Slot, utterance: Utterance) -> JsonValue:
 def read_date(_: Slot, utterance: Utterance) -> JsonValue:
     """The one day that is named."""
     days = [f.value for f in utterance.things if isinstance(f.value, Days)]
-    single = [d for d in days if d.first == d.last]
-    return single[0].first.isoformat() if len(days) == len(single) == 1 else None
+    if not days:
+        return _written_day(utterance)
+    return days[0].first.isoformat() if len(days) == 1 and days[0].first == days[0].last else None
+
+
+def _written_day(utterance: Utterance) -> JsonValue:
+    """Figures that are a day only since one was asked for: `12-24`, `12.24`, `20261224`."""
+    match = _FIGURES.search(utterance.text)
+    if match is None:
+        return None
+    if match.group("year"):
+        year, month, day = (int(match.group(n)) for n in ("year", "month", "day"))
+        term: FixedDay | YearDay = FixedDay(year, month, day)
+    else:
+        term = YearDay(int(match.group("m")), int(match.group("d")))
+    found = term.on(Calendar(utterance.now.date()))
+    return found.isoformat() if found else None
 
 
 def read_money(_: Slot, utterance: Utterance) -> JsonValue:

@@ -18,7 +18,7 @@ Groups = dict[str, str]
 """The named groups that took part in a match."""
 
 # No sentence names more things than this; a text that does is bait, and costs no more.
-MOST_FOUND = 100
+MOST_FOUND = 40
 
 # How much of what stands before and after a match a rule may look at.
 _CONTEXT = 16

@@ -7,6 +7,7 @@ documents. A new item begins where a field would come a second time.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Any
 
 from pydantic import JsonValue
 
@@ -23,12 +24,20 @@ Item = dict[str, JsonValue]
 
 # 58、36、32 is a row of amounts where a count or a choice stands before it.
 _ROW = compiled(
-    r"(?P<row>\d{1,9}(?:\.\d{1,2})?(?: ?(?:、|,|和|/|;|and|&) ?\d{1,9}(?:\.\d{1,2})?){1,19})(?:[^\d%:/.-]|$)"
+    r"(?P<row>\d{1,9}(?:\.\d{1,2})?(?: ?(?:、|,|和|/|;|and"
+    r"|&) ?\d{1,9}(?:\.\d{1,2})?){1,19})(?:[^\d%:/.-]|$)"
 )
 _FIGURE = compiled(r"\d{1,9}(?:\.\d{1,2})?")
 _DOCUMENT = compiled(
-    r"(?:发票|单据|票据|invoice|receipt)(?:号码?|代码| ?(?:number|no\.?|num|#))?(?:是|为| is)? ?[::#]? ?(?P<id>[a-z0-9][a-z0-9-]{5,29})"
+    r"(?:发票|单据|票据|invoice|receipt)(?:号码?|代码| ?(?:number|no\.?|num|#))?(?:是|为"
+    "| is)? ?[::#]? ?(?P<id>[a-z0-9][a-z0-9-]{5,29})"
 )
+_COUNTED = compiled(
+    r"^ ?(?:[张个笔次份条人天日月年号点楼层公米]|km|people|nights?|tickets?|receipts?|items?)"
+)
+_NEAR = 10
+# A longer bare figure is the number of a document or a telephone.
+_LARGEST_BARE = 1_000_000
 _ALTOGETHER = compiled(r"一共|总共|合计|共计|总计|\b(?:total|altogether|in all)\b")
 
 
@@ -80,13 +89,26 @@ def _amounts(name: str, utterance: Utterance) -> Iterator[Found[_Field]]:
     for found in amounts:
         yield Found(found.start, found.end, _Field(name, dict(found.value.value())))
     if not amounts:
-        yield from _row_of_amounts(name, utterance.text)
+        yield from _bare_amounts(name, utterance)
 
 
-def _row_of_amounts(name: str, text: str) -> Iterator[Found[_Field]]:
-    row = _ROW.search(text)
-    if row is None:
+def _bare_amounts(name: str, utterance: Utterance) -> Iterator[Found[_Field]]:
+    """Figures without a currency: a row of them, or the only one that counts nothing else."""
+    row = _ROW.search(utterance.text)
+    if row is not None:
+        yield from _row_of_amounts(name, row)
         return
+    figures = [
+        f
+        for f in only(Decimal, utterance.spent)
+        if not _COUNTED.search(utterance.text[f.end :][:_NEAR])
+    ]
+    if len(figures) == 1 and figures[0].value < _LARGEST_BARE:
+        found = figures[0]
+        yield Found(found.start, found.end, _Field(name, dict(Money(found.value).value())))
+
+
+def _row_of_amounts(name: str, row: Any) -> Iterator[Found[_Field]]:
     offset = row.start()
     for figure in _FIGURE.finditer(row.group("row")):
         amount = Money(Decimal(figure.group()))

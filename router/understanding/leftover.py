@@ -8,7 +8,7 @@ there is nothing, and the slot is asked for.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from router.understanding.grammar import compiled
+from router.understanding.grammar import MOST_FOUND, compiled
 from router.understanding.normalise import Normalised
 
 _BREAK = compiled("[,;:!?~、。…\n]+|\\.(?: |$)| - |--")
@@ -17,19 +17,29 @@ _CAUSE = compiled(
     r"|\b(?:because(?: of)?|due to|reason(?: is|:)?|the reason is|since i|as i|owing to)\b:? ?"
 )
 _FILLER = (
-    "你好|您好|大家好|哈喽|嗨|喂|在吗|在不在|早上好|上午好|下午好|晚上好|早|hi|hello|hey|good (?:morning|afternoon|evening)|dear [a-z]+"
-    "|谢谢(?:你|您|啦|了)?|多谢|感谢|麻烦(?:你|您)?(?:了)?|辛苦(?:你|您)?(?:了)?|拜托(?:了|你了)?|劳驾|不好意思|打扰(?:一下|了)?|thanks?(?: you)?(?: (?:so|very) much)?|thx|please|pls|cheers|kind regards|sorry|excuse me"
-    "|可以吗|行吗|好吗|可以么|好不好|行不行|ok吗|批准一下|请批准|望批准|帮个忙|帮我(?:一下|办一下|处理一下|弄一下|提一下)?|is that (?:ok|okay|alright|possible)|if (?:possible|that'?s (?:ok|okay|fine|alright))|ok|okay|好的|嗯+|那个|就是|请问|呃|额"
-    "|一个人|我想|我要|我|want|i want|i need|i'd like|i would like|to|and|的|了|吧|哦|啊|呀|一下|共|一共|总共|合计|total|大概|左右|as soon as possible|asap|尽快|急"
+    "你好|您好|大家好|哈喽|嗨|喂|在吗|在不在|早上好|上午好|下午好|晚上好|早|hi|hello|hey"
+    "|good (?:morning|afternoon|evening)|dear [a-z]+"
+    "|谢谢(?:你|您|啦|了)?|多谢|感谢|麻烦(?:你|您)?(?:了)?|辛苦(?:你|您)?(?:了)?|拜托(?:了|你了)?"
+    "|劳驾|不好意思|打扰(?:一下|了)?|thanks?(?: you)?(?: (?:so|very) much)?|thx|please|pls|cheers"
+    "|kind regards|sorry|excuse me"
+    "|可以吗|行吗|好吗|可以么|好不好|行不行|ok吗|批准一下|请批准|望批准|帮个忙|帮我(?:一下|办一下"
+    "|处理一下|弄一下|提一下)?|is that (?:ok|okay|alright|possible)|if (?:possible|that'?s (?:ok"
+    "|okay|fine|alright))|ok|okay|好的|嗯+|那个|就是|请问|呃|额"
+    "|一个人|我想|我要|我|want|i want|i need|i'd like|i would like|to|and|的|了|吧|哦|啊|呀|一下"
+    "|共|一共|总共|合计|total|大概|左右|as soon as possible|asap|尽快|急"
 )
 _NOTHING = compiled(f"^(?:(?:{_FILLER})[ !.~]*)*$")
 _LEADING = compiled(
-    r"^(?:(?:因为|由于|是因为|原因(?:是|为)?|理由(?:是|为)?|事由(?:是|为)?|为了|主要是?|就是|because(?: of)?|due to|reason(?: is)?|since|as|so|and|but|for|我)(?: |:|$)?)+"
+    "^(?:(?:因为|由于|是因为|原因(?:是|为)?|理由(?:是|为)?|事由(?:是|为)?|为了|主要是?|就是"
+    "|because(?: of)?|due to|reason(?: is)?|since|as|so|and|but|for|我)(?: |:|$)?)+"
 )
 _SOME = compiled(r"[\x{4e00}-\x{9fff}]{2}|[a-z]{3,}")
 
 # What a clause that came with a date may begin with before its cause begins.
 _SHORTEST_REST = 3
+
+
+Span = tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -39,19 +49,26 @@ class _Clause:
 
 
 def left_over(
-    text: Normalised, used: Sequence[tuple[int, int]], requests: Sequence[tuple[int, int]]
+    text: Normalised,
+    used: Sequence[Span],
+    requests: Sequence[Span] = (),
+    hinted: Sequence[Span] = (),
 ) -> str | None:
     """The part of the text that nothing was read from, as typed; None where none is sure.
 
-    `used` are the spans (normalised) that slots came from, `requests` those that start a flow.
+    Spans are those of the normalised text: `used` are where slots came from, `requests` what
+    starts a flow, `hinted` what only hints at a slot and is a reason where more is said.
     """
     stated = _stated_cause(text)
     if stated is not None:
         return stated
+    clauses = _clauses(text.text)
+    if len(clauses) > MOST_FOUND:
+        return None
     taken = [*used, *requests]
-    free = [c for c in _clauses(text.text) if not _touched(c, taken) and _says_something(text, c)]
+    free = [c for c in clauses if not _touched(c, taken) and _says_something(text, c, hinted)]
     if not free:
-        return _rest_beside_dates(text, used, requests)
+        return _rest_beside_dates(text, clauses, used, requests)
     run = _neighbours(text.text, free)
     return None if run is None else _trimmed(text, run.start, run.end)
 
@@ -83,12 +100,16 @@ def _is_within_number(text: str, start: int, end: int) -> bool:
     return text[start - 1 : start].isdigit() and text[end : end + 1].isdigit()
 
 
-def _touched(clause: _Clause, taken: Iterable[tuple[int, int]]) -> bool:
+def _touched(clause: _Clause, taken: Iterable[Span]) -> bool:
     return any(start < clause.end and clause.start < end for start, end in taken)
 
 
-def _says_something(text: Normalised, clause: _Clause) -> bool:
-    said = text.text[clause.start : clause.end].strip()
+def _says_something(text: Normalised, clause: _Clause, hinted: Sequence[Span] = ()) -> bool:
+    said = text.text[clause.start : clause.end]
+    for start, end in hinted:
+        if clause.start <= start and end <= clause.end:
+            said = said.replace(text.text[start:end], " ")
+    said = said.strip()
     return _NOTHING.search(said) is None and _SOME.search(said) is not None
 
 
@@ -100,10 +121,10 @@ def _neighbours(text: str, clauses: list[_Clause]) -> _Clause | None:
 
 
 def _rest_beside_dates(
-    text: Normalised, used: Sequence[tuple[int, int]], requests: Sequence[tuple[int, int]]
+    text: Normalised, clauses: list[_Clause], used: Sequence[Span], requests: Sequence[Span]
 ) -> str | None:
     """The cause in a clause that begins with a date: `下周三要带孩子看病`."""
-    for clause in _clauses(text.text):
+    for clause in clauses:
         inside = [(s, e) for s, e in used if s < clause.end and clause.start < e]
         if not inside or _touched(clause, requests):
             continue

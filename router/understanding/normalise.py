@@ -1,8 +1,8 @@
 """One spelling for everything that is read by rules, with the way back to what was typed.
 
-Rules look for `请假` and `leave`; people type `請 假`, `ＬＥＡＶＥ` and `请\\u200b假`. A `Normalised`
-holds the one spelling and, for each of its characters, where it came from, so that whatever
-is found can be shown in the person's own words.
+Rules look for `请假` and `leave`; people type `請 假` and `ＬＥＡＶＥ`. A `Normalised` holds the
+one spelling and, for each of its characters, where it came from, so that whatever is found can
+be shown in the person's own words.
 """
 
 import re
@@ -24,11 +24,16 @@ _LONGEST_UNFOLDING = 6
 
 # Traditional and simplified, in pairs: the characters of requests, dates, money and amounts.
 _PAIRS = (
-    "請请報报銷销發发後后兩两點点週周號号個个幫帮這这萬万億亿塊块錢钱費费車车門门飯饭機机醫医時时間间從从開开結结產产喪丧調调補补審审準准買买張张單单據据項项類类種种"
-    "條条歲岁紅红綠绿東东風风電电話话腦脑員员辦办業业務务經经領领導导長长師师國国際际會会議议館馆樓楼線线實实總总統统計计劃划額额資资訊讯證证轉转賬账帳账戶户與与說说"
-    "讓让給给對对錯错確确認认還还沒没無无題题謝谢麼么嗎吗誰谁幾几樣样為为問问處处進进來来過过達达離离遠远邊边頭头裡里裏里內内關关於于談谈論论讀读寫写聽听見见覺觉學学"
-    "習习試试驗验檢检視视藥药體体熱热燒烧傷伤腫肿養养婦妇嬰婴兒儿親亲爺爷媽妈孫孙慶庆節节賀贺歡欢樂乐遊游覽览遞递擔担負负責责權权幣币圓圆銀银紙纸筆笔書书圖图畫画園园"
-    "場场廠厂應应該该須须預预訂订購购貨货運运輸输載载飛飞鐵铁輪轮騎骑駕驾駛驶禮礼貳贰參参陸陆範范詢询變变譯译規规標标閱阅狀状態态舊旧將将現现當当僅仅約约屬属護护勞劳"
+    "請请報报銷销發发後后兩两點点週周號号個个幫帮這这萬万億亿塊块錢钱費费車车門门飯饭機机醫医時时"
+    "間间從从開开結结產产喪丧調调補补審审準准買买張张單单據据項项類类種种"
+    "條条歲岁紅红綠绿東东風风電电話话腦脑員员辦办業业務务經经領领導导長长師师國国際际會会議议館馆"
+    "樓楼線线實实總总統统計计劃划額额資资訊讯證证轉转賬账帳账戶户與与說说"
+    "讓让給给對对錯错確确認认還还沒没無无題题謝谢麼么嗎吗誰谁幾几樣样為为問问處处進进來来過过達达"
+    "離离遠远邊边頭头裡里裏里內内關关於于談谈論论讀读寫写聽听見见覺觉學学"
+    "習习試试驗验檢检視视藥药體体熱热燒烧傷伤腫肿養养婦妇嬰婴兒儿親亲爺爷媽妈孫孙慶庆節节賀贺歡欢"
+    "樂乐遊游覽览遞递擔担負负責责權权幣币圓圆銀银紙纸筆笔書书圖图畫画園园"
+    "場场廠厂應应該该須须預预訂订購购貨货運运輸输載载飛飞鐵铁輪轮騎骑駕驾駛驶禮礼貳贰參参陸陆範范"
+    "詢询變变譯译規规標标閱阅狀状態态舊旧將将現现當当僅仅約约屬属護护勞劳"
     "動动隻只雙双鐘钟剛刚纔才裝装備备辭辞職职廳厅壽寿聖圣誕诞撥拨複复雜杂償偿憑凭併并餘余"
 )
 _TO_SIMPLIFIED = str.maketrans(_PAIRS[::2], _PAIRS[1::2])
@@ -100,7 +105,7 @@ def _fold(cluster: str) -> str:
     encodable = _SURROGATES.sub("\N{REPLACEMENT CHARACTER}", cluster)
     unfolded = unicodedata.normalize("NFKC", encodable)
     if len(unfolded) > _LONGEST_UNFOLDING:
-        unfolded = encodable
+        return encodable
     folded = unicodedata.normalize("NFKC", unfolded.casefold()).translate(_TO_SIMPLIFIED)
     return "".join(" " if c.isspace() else c for c in folded if c.isspace() or _is_visible(c))
 

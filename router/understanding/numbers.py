@@ -26,14 +26,33 @@ _VALUES = {
     )
     for character in characters
 }
-_UNITS = {"十": 10, "拾": 10, "百": 100, "佰": 100, "千": 1000, "仟": 1000}
+_TEN = 10
+_UNITS = {"十": _TEN, "拾": _TEN, "百": 100, "佰": 100, "千": 1000, "仟": 1000}
 _MYRIADS = {"万": 10_000, "亿": 100_000_000}
 
-_SMALL = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
-    "fifteen sixteen seventeen eighteen nineteen"
-).split()
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+_SMALL = [
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "seventeen",
+    "eighteen",
+    "nineteen",
+]
+_TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
 _EN_VALUES = {word: n for n, word in enumerate(_SMALL)} | {
     word: 10 * n for n, word in enumerate(_TENS, start=2)
 }
@@ -43,7 +62,7 @@ _EN_WORD = "(?:" + "|".join([*reversed(_SMALL), *_TENS, *_EN_SCALES]) + ")"
 EN_NUMBER = rf"(?:{DIGITS} ?k\b|{DIGITS}|(?:an? )?{_EN_WORD}(?:(?:-| and | ){_EN_WORD}){{0,7}})"
 """A number in an English sentence, in digits or words."""
 
-_TOKEN = re.compile(r"\d+(?:\.\d+)?|.")
+_PART = re.compile(r"\d+(?:\.\d+)?|.")
 
 
 def parse_number(text: str) -> Decimal | None:
@@ -85,21 +104,22 @@ def _digit_by_digit(text: str) -> str | None:
 
 def _composed(text: str) -> Decimal | None:
     """Digits and units in turn, `一万二千三百`; the last digit may leave out its unit."""
-    total, section, digit, last_unit = Decimal(0), Decimal(0), None, 0
-    for token in _TOKEN.findall(text):
-        if token in _UNITS:
-            section += (Decimal(1) if digit is None else digit) * _UNITS[token]
-            digit, last_unit = None, _UNITS[token]
-        elif token in _MYRIADS:
-            total = (total + section + (digit or 0)) * _MYRIADS[token]
-            section, digit, last_unit = Decimal(0), None, _MYRIADS[token]
-        elif token in "零〇":
-            digit, last_unit = Decimal(0) if digit is None else None, 0
-        elif digit or not (token in _VALUES or token[0].isdigit()):
-            return None
+    total, section, digit, unit = Decimal(0), Decimal(0), None, 1
+    for part in _PART.findall(text):
+        if part in _UNITS:
+            section += (Decimal(1) if digit is None else digit) * _UNITS[part]
+            digit, unit = None, _UNITS[part]
+        elif part in _MYRIADS:
+            total = (total + section + (digit or 0)) * _MYRIADS[part]
+            section, digit, unit = Decimal(0), None, _MYRIADS[part]
+        elif part in "零〇":
+            unit = 1
+        elif digit is None and (part in _VALUES or part[0].isdigit()):
+            digit = Decimal(_VALUES[part]) if part in _VALUES else Decimal(part)
         else:
-            digit = Decimal(_VALUES[token]) if token in _VALUES else Decimal(token)
-    return total + section + (digit or 0) * max(1, last_unit // 10 if last_unit > 10 else 1)
+            return None
+    # 两千五 is 2500 and 一百二 is 120, but 十五 is 15 and 一千零五 is 1005.
+    return total + section + (digit or 0) * max(1, unit // 10 if unit != _TEN else 1)
 
 
 def _from_words(text: str) -> Decimal | None:

@@ -64,7 +64,8 @@ def _put_reason(slots: Slots, utterance: Utterance, taken: list[Match], filling:
         return
     requests = [(m.start, m.end) for m in taken]
     things = [(f.start, f.end) for f in utterance.things]
-    rest = left_over(utterance.normalised, [*filling.used, *things], requests)
+    used = [*filling.used, *things]
+    rest = left_over(utterance.normalised, used, requests, filling.hinted)
     if rest is not None and len(rest) <= slots[name].max_length:
         filling.values[name] = rest
 

@@ -35,14 +35,15 @@ def _minute(text: str | None) -> int | None:
 def _hour_of_day(hour: int, part: str) -> int:
     if part in _LATER and hour < _NOON:
         return hour + _NOON
-    if part in {"中午"} and hour < 11:  # noqa: PLR2004 - 中午一点 is after noon, 中午十一点 before
+    if part == "中午" and hour < _NOON - 1:
         return hour + _NOON
     return 0 if part in {"am", "a.m."} and hour == _NOON else hour
 
 
 _RULES: tuple[Rule[time], ...] = (
     Rule(
-        r"(?:(?P<part>上午|早上|中午|下午|傍晚|晚上|晚|凌晨) ?)?(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::\d\d)?",
+        "(?:(?P<part>上午|早上|中午|下午|傍晚|晚上|晚"
+        r"|凌晨) ?)?(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::\d\d)?",
         _clock,
         unless_after=r"[:\d]",
         unless_before=" ?[ap]\\.?m\\b",
@@ -52,7 +53,8 @@ _RULES: tuple[Rule[time], ...] = (
         _clock,
     ),
     Rule(
-        rf"(?:(?P<part>上午|早上|中午|下午|傍晚|晚上|晚|凌晨) ?)?(?P<hour>{_ZH_FIGURE}) ?(?:点钟?|时)"
+        f"(?:(?P<part>上午|早上|中午|下午|傍晚|晚上|晚|凌晨) ?)?(?P<hour>{_ZH_FIGURE}) ?(?:点钟?"
+        "|时)"
         rf"(?:整|(?P<minute>半|一刻|三刻|{_ZH_FIGURE})分?)?",
         _clock,
         unless_after="[第有差早晚快慢几一小每零点.\\d]",

@@ -1,12 +1,20 @@
 """Two flows such as the project ships, and a third that is in their way."""
 
-from router.domain.texts import Localised
 from router.flow.model import FlowDefinition
 
-TIME = "[0-9零一二三四五六七八九十两半几个上下天日周月号年小时点到至和、,早晚午这本明后今大末礼拜星期从起开始前昨 ~的长短-]"
-KIND = "(?:带薪)?(?:陪产|产检|流产|调休|补休|育儿|护理|陪护|探亲|哺乳|特休|年休|工伤|年|病|事|婚|产|丧|公|私)"
+TIME = (
+    "[0-9零一二三四五六七八九十两半几个上下天日周月号年小时点到至和、,早晚午这本明后今大末礼拜星期"
+    "从起开始前昨 ~的长短-]"
+)
+KIND = (
+    "(?:带薪)?(?:陪产|产检|流产|调休|补休|育儿|护理|陪护|探亲|哺乳|特休|年休|工伤|年|病|事|婚|产"
+    "|丧|公|私)"
+)
 ANY_LEAVE = f"(?:{KIND}假|请假|休假|调休|补休|年休)"
-BEGIN = "(?:申请|提交|发起|启动|新建|办理?|提|走|填|开|用掉?|使用|安排|预约|需要|要|想|请求|补|报备|报|来|请)"
+BEGIN = (
+    "(?:申请|提交|发起|启动|新建|办理?|提|走|填|开|用掉?|使用|安排|预约|需要|要|想|请求|补|报备|报"
+    "|来|请)"
+)
 
 LEAVE_PATTERNS = (
     f"请{TIME}{{0,24}}{KIND}?(?:休)?假",
@@ -16,48 +24,148 @@ LEAVE_PATTERNS = (
     f"^(?:我|我们)?{TIME}{{1,24}}(?:要|想|用)?{KIND}假{TIME}{{0,24}}[!.]?$",
     f"^(?:我|我们)?{KIND}假[ ,:]?{TIME}{{1,24}}[!.]?$",
     f"(?:想|要|需要|得)在?{TIME}{{0,16}}(?:休息|歇){TIME}{{0,3}}(?:天|半天|周|上午|下午)",
-    r"\b(?:apply|applying|application|request|requesting|submit|submitting|put(?:ting)? in|file|filing|book|booking|schedule|scheduling|take|taking|need|want|get|use|using|arrange|log|like|have|having|ask|asking|start|enter|open|create|make)(?: [^ ]+){0,7}? (?:annual|sick|personal|maternity|paternity|marriage|bereavement|compensatory|comp|unpaid|paid|parental|medical|casual|study|emergency|family|wedding|funeral|childcare|compassionate|half[- ]day|days?|weeks?|hours?|days?'|week's|days? of|weeks? of|hours? of|some|my)[ -]leave\b",
-    r"\b(?:apply|applying|application|ask|asking|put(?:ting)? in) for (?:a |an |my |some |the )?leave\b",
-    r"\b(?:request|requesting|take|taking|need|want|book|booking|submit|submitting|file|filing|start|create|make|open|schedule|put(?:ting)? in|fill (?:in|out))(?: a| an| my| some| the| new)* leave(?: request| application| form|[.!,]|$| (?:for|from|on|next|this|tomorrow|today|starting|until|to|between|please|because|due))",
-    r"\b(?:apply|applying|request|requesting|submit|submitting|put(?:ting)? in|book|booking|schedule|scheduling|take|taking|need|want|get|use|using|arrange|log|like|have|having|ask|asking)(?: [^ ]+){0,7}? (?:pto|vacation|vacation days?|time off|days? off|sick days?|personal days?|holidays?|comp time|paid time off)\b",
-    r"\b(?:take|taking|have|having|need|want|get|book|booking|like|request|requesting)(?: [^ ]+){0,7}? (?:days?|weeks?|hours?|morning|afternoon|today|tomorrow|(?:mon|tues|wednes|thurs|fri|satur|sun)day|mon|tue|wed|thu|fri|[0-9]{1,2}(?:st|nd|rd|th)?|week|month) off\b",
-    r"^(?:a )?(?:annual|sick|personal|maternity|paternity|marriage|bereavement|compensatory|unpaid|parental|medical) leave(?: (?:request|application))?(?:,? (?:please|for|from|on|tomorrow|today|next|this|starting)\b.*)?[.!]?$",
-    r"^(?:new )?leave (?:request|application)\b|^(?:pto|vacation|day off|time off|sick day)(?: request)?,? (?:please|for|on|from|tomorrow|today|next|this|starting|request)\b",
-    r"\b(?:call|calling) in sick\b|\b(?:be|am|i'm) taking (?:a |the )?(?:sick|personal) day",
+    (
+        r"\b(?:apply|applying|application|request|requesting|submit|submitting|put(?:ting)? in"
+        "|file|filing|book|booking|schedule|scheduling|take|taking|need|want|get|use|using"
+        "|arrange|log|like|have|having|ask|asking|start|enter|open|create"
+        "|make)(?: [^ ]+){0,7}? (?:annual|sick|personal|maternity|paternity|marriage|bereavement"
+        "|compensatory|comp|unpaid|paid|parental|medical|casual|study|emergency|family|wedding"
+        "|funeral|childcare|compassionate|half[- ]day|days?|weeks?|hours?|days?'|week's|days? of"
+        r"|weeks? of|hours? of|some|my)[ -]leave\b"
+    ),
+    (
+        r"\b(?:apply|applying|application|ask|asking|put(?:ting)? in) for (?:a |an |my |some "
+        r"|the )?leave\b"
+    ),
+    (
+        r"\b(?:request|requesting|take|taking|need|want|book|booking|submit|submitting|file|filing"
+        "|start|create|make|open|schedule|put(?:ting)? in|fill (?:in|out))(?: a| an| my| some"
+        "| the| new)* leave(?: request| application| form|[.!,]|$| (?:for|from|on|next|this"
+        "|tomorrow|today|starting|until|to|between|please|because|due))"
+    ),
+    (
+        r"\b(?:apply|applying|request|requesting|submit|submitting|put(?:ting)? in|book|booking"
+        "|schedule|scheduling|take|taking|need|want|get|use|using|arrange|log|like|have|having"
+        "|ask|asking)(?: [^ ]+){0,7}? (?:pto|vacation|vacation days?|time off|days? off"
+        r"|sick days?|personal days?|holidays?|comp time|paid time off)\b"
+    ),
+    (
+        r"\b(?:take|taking|have|having|need|want|get|book|booking|like|request"
+        "|requesting)(?: [^ ]+){0,7}? (?:days?|weeks?|hours?|morning|afternoon|today|tomorrow"
+        "|(?:mon|tues|wednes|thurs|fri|satur|sun)day|mon|tue|wed|thu|fri|[0-9]{1,2}(?:st|nd|rd"
+        r"|th)?|week|month) off\b"
+    ),
+    (
+        "^(?:a )?(?:annual|sick|personal|maternity|paternity|marriage|bereavement|compensatory"
+        "|unpaid|parental|medical) leave(?: (?:request|application))?(?:,? (?:please|for|from|on"
+        r"|tomorrow|today|next|this|starting)\b.*)?[.!]?$"
+    ),
+    (
+        r"^(?:new )?leave (?:request|application)\b|^(?:pto|vacation|day off|time off"
+        "|sick day)(?: request)?,? (?:please|for|on|from|tomorrow|today|next|this|starting"
+        r"|request)\b"
+    ),
+    (
+        r"\b(?:call|calling) in sick\b|\bput me (?:down|in) for (?:vacation|leave|pto|[a-z]+ leave"
+        r"|a day off)\b|\b(?:be|am|i'm) taking (?:a |the )?(?:sick|personal) day"
+    ),
 )
 LEAVE_UNLESS = (
     "请假(?:设|如|装|定|想|冒|条)",
-    "假(?:期)?(?:还|有|是|能休|可以|一共|总共|到底|最多)*(?:几|多少)天|(?:能|可以|最多)(?:请|休)(?:几|多少)天",
-    "假(?:的)?(?:天数|余额|工资|申请表|系统|人数|名单|日历|排班|安排表|规划|理由怎|期间|日期间|回来|结束|之后|后|中)",
-    r"\b(?:vacation|holiday) (?:rentals?|packages?|homes?|photos?|spots?|ideas?|destinations?|trip|party|calendar|pay|home|weather|resort|plans?)\b",
-    r"\bleave (?:it|me|us|him|her|them|this|that|a|an|the|early|now|home|work|town|for|at|in|alone|behind|out|with|you|my|your|feedback|no)\b",
+    (
+        "假(?:期)?(?:还|有|是|能休|可以|一共|总共|到底|最多)*(?:几|多少)天|(?:能|可以|最多)(?:请"
+        "|休)(?:几|多少)天"
+    ),
+    (
+        "假(?:的)?(?:天数|余额|工资|申请表|系统|人数|名单|日历|排班|安排表|规划|理由怎|期间|日期间"
+        "|回来|结束|之后|后|中)"
+    ),
+    (
+        r"\b(?:vacation|holiday) (?:rentals?|packages?|homes?|photos?|spots?|ideas?|destinations?"
+        r"|trip|party|calendar|pay|home|weather|resort|plans?)\b"
+    ),
+    (
+        r"\bleave (?:it|me|us|him|her|them|that|a|an|the|early|now|home|work|town|at|alone|behind"
+        r"|out|with|you|my|your|feedback|no)\b"
+    ),
     "(?:法定|节|公共|国庆|春节|寒|暑|元旦|中秋|清明|五一|端午|放)假",
-    r"% off|off (?:the|of) |\b(?:turn|switch|log|sign|drop|kick|cut|show|pay|lift|well|better|best) (?:it |them |this |that )?off\b",
+    (
+        r"% off|off (?:the|of) |\b(?:turn|switch|log|sign|drop|kick|cut|show|pay|lift|well|better"
+        r"|best) (?:it |them |this |that )?off\b"
+    ),
 )
 
 SPENT = (
-    "(?:打车|打的|出租车|网约车|滴滴|地铁|公交|高铁|火车|机票|车票|船票|飞机|差旅|出差|交通|住宿|酒店|旅馆|宾馆|餐|饭|午饭|晚饭|早饭|午餐|晚餐|聚餐|请客|招待|客户"
-    "|办公|文具|打印|快递|邮费|话费|电话|流量|油|停车|过路|高速|采购|设备|电脑|键盘|鼠标|书|培训|会议|团建|礼品|医药|体检|维修|物料|耗材|软件|云服务|发票|票据|小票|收据|单据|费用|费|票|钱|账|花销|开销|支出|垫付|垫了)"
+    "(?:打车|打的|出租车|网约车|滴滴|地铁|公交|高铁|火车|机票|车票|船票|飞机|差旅|出差|交通"
+    "|住宿|酒店|旅馆|宾馆|餐|饭|午饭|晚饭|早饭|午餐|晚餐|聚餐|请客|招待|客户"
+    "|办公|文具|打印|快递|邮费|话费|电话|流量|油|停车|过路|高速|采购|设备|电脑|键盘|鼠标|书"
+    "|培训|会议|团建|礼品|医药|体检|维修|物料|耗材|软件|云服务|发票|票据|小票|收据|单据|费用"
+    "|费|票|钱|账|花销|开销|支出|垫付|垫了)"
 )
 
 EXPENSE_PATTERNS = (
-    "(?:我|我们|俺)?(?:要|想|需要|得|打算|准备|申请|提交|发起|启动|新建|办理?|走|填|开|来|请|提|帮我|给我|替我|麻烦|能|可以|开始|处理|做|弄|搞|把|有|交|上传|录入?).{0,18}报销",
-    f"^(?:我|我们)?报销(?:一下|下|一笔|一张|几张|几笔|点|个|我的?|这|那|昨|今|前|上|本|去|[0-9一二两三四五六七八九十¥$]|[ :,.!]|{SPENT}|申请|单|$)",
-    f"{SPENT}.{{0,14}}(?:报销|报一下|报下|报掉|报了(?:吧|$)|要报|想报|能报|需要报|来报|拿来报|给报|报账)",
-    "报(?:一下|下|个|一个|一笔|笔|点|几笔|几张|一张|张|销|账|两笔|两张|三张|三笔).{0,18}(?:费|票|钱|块|元|账|单|差旅|¥|[$]|[0-9])",
+    (
+        "(?:我|我们|俺)?(?:要|想|需要|得|打算|准备|申请|提交|发起|启动|新建|办理?|走|填|开|来|请"
+        "|提|帮我|给我|替我|麻烦|能|可以|开始|处理|做|弄|搞|把|有|交|上传|录入?).{0,18}报销"
+    ),
+    (
+        "^(?:我|我们)?报销(?:一下|下|一笔|一张|几张|几笔|点|个|我的?|这|那|昨|今|前|上|本|去"
+        f"|[0-9一二两三四五六七八九十¥$]|[ :,.!]|{SPENT}|申请|单|$)"
+    ),
+    (
+        f"{SPENT}.{{0,14}}(?:报销|报一下|报下|报掉|报了(?:吧|$)|要报|想报|能报|需要报|来报|拿来报"
+        "|给报|报账)"
+    ),
+    (
+        "报(?:一下|下|个|一个|一笔|笔|点|几笔|几张|一张|张|销|账|两笔|两张|三张|三笔).{0,18}(?:费"
+        "|票|钱|块|元|账|单|差旅|¥|[$]|[0-9])"
+    ),
     "^(?:我)?要?报账|(?:想|要|需要|申请)报(?:一下|下|个|点)?账",
-    r"\b(?:submit|submitting|file|filing|create|creating|make|making|put(?:ting)? in|start|starting|new|log|logging|add|adding|enter|entering|raise|claim|claiming|process|send in|turn(?:ing)? in|lodge|open|fill (?:in|out)|need to do|do|have|got|upload|prepare|want|need|like|request|requesting|apply for|record)(?: [^ ]+){0,6}? (?:expenses?(?: claims?| reports?| requests?)?|reimbursements?|receipts?)\b",
-    r"\b(?:reimburse|expense|expensing|reimbursing)(?: (?:back|for))? (?:me|my|this|these|the|a|an|[$¥€£0-9]|last|yesterday|today|our|some|one|two|three|four|five|for|taxi|lunch|dinner|hotel|travel|flight|train|office|client)",
-    r"\b(?:get|getting|be|want|like|need|request|requesting|seek|seeking)(?: [^ ]+){0,5}? reimburse(?:d|ment)\b|\bpay me back\b|\bclaim(?:ing)? (?:it |that |this )?back\b",
-    r"\bclaim(?:ing)? (?:back )?(?:[^ ]+ ){0,5}?(?:expenses?|taxi|fares?|lunch|dinner|breakfast|hotel|receipts?|travel|mileage|meals?|flights?|train|cab|uber|bills?|costs?|tickets?|parking|dollars|yuan|rmb|fees?)\b",
-    r"^(?:(?:travel|taxi|meal|hotel|lunch|dinner|business) )?(?:expenses?|reimbursement)(?: claim| report| request)?(?:(?: (?:for|of)|:)\b.*|,? please)?[.!]?$",
+    (
+        r"\b(?:submit|submitting|file|filing|create|creating|make|making|put(?:ting)? in|start"
+        "|starting|new|log|logging|add|adding|enter|entering|raise|claim|claiming|process|send in"
+        "|turn(?:ing)? in|lodge|open|fill (?:in|out)|need to do|do|have|got|upload|prepare|want"
+        "|need|like|request|requesting|apply for|record)(?: [^ ]+){0,6}? (?:expenses?(?: claims?"
+        r"| reports?| requests?)?|reimbursements?|receipts?)\b"
+    ),
+    (
+        r"\b(?:reimburse|expense|expensing|reimbursing)(?: (?:back|for))? (?:me|my|this|these|the"
+        "|a|an|[$¥€£0-9]|last|yesterday|today|our|some|one|two|three|four|five|for|taxi|lunch"
+        "|dinner|hotel|travel|flight|train|office|client)"
+    ),
+    (
+        r"\b(?:get|getting|be|want|like|need|request|requesting|seek"
+        r"|seeking)(?: [^ ]+){0,5}? reimburse(?:d|ment)\b|\bpay me back\b|\bclaim(?:ing)? (?:it "
+        r"|that |this )?back\b"
+    ),
+    (
+        r"\bclaim(?:ing)? (?:back )?(?:[^ ]+ ){0,5}?(?:expenses?|taxi|fares?|lunch|dinner"
+        "|breakfast|hotel|receipts?|travel|mileage|meals?|flights?|train|cab|uber|bills?|costs?"
+        r"|tickets?|parking|dollars|yuan|rmb|fees?)\b"
+    ),
+    (
+        "^(?:(?:travel|taxi|meal|hotel|lunch|dinner|business) )?(?:expenses?"
+        r"|reimbursement)(?: claim| report| request)?(?:(?: (?:for|of)|:)\b.*|,? please)?[.!]?$"
+    ),
 )
 EXPENSE_UNLESS = (
-    "报销(?:的)?(?:标准|制度|范围|比例|额度|上限|时限|周期|期限|政策|材料|系统|软件|单号|时间|人|员|专员|会计|科目|流程怎|率|吗)",
-    "(?:能|可以|可|给|让|不能|不可以)(?:不)?报销?(?:的)?(?:吗|么|吧)?[?]?$|(?:能|可以|可|算)(?:作)?报销的",
-    r"\bexpense (?:accounts?|categor\w+|ratio|manager|tracker|department|code|policy)\b|\b(?:living|household|legal|personal) expenses?\b|\bat the expense\b|\bexpense of\b",
+    (
+        "报销(?:的)?(?:标准|制度|范围|比例|额度|上限|时限|周期|期限|政策|材料|系统|软件|单号|时间"
+        "|人|员|专员|会计|科目|流程怎|率|吗)"
+    ),
+    (
+        "(?:能|可以|可|给|让|不能|不可以)(?:不)?报销?(?:的)?(?:吗|么|吧)?[?]?$|(?:能|可以|可"
+        "|算)(?:作)?报销的"
+    ),
+    (
+        r"\bexpense (?:accounts?|categor\w+|ratio|manager|tracker|department|code|policy)\b"
+        r"|\b(?:living|household|legal|personal) expenses?\b|\bat the expense\b"
+    ),
     "医保|保险|社保|公积金|农合|理赔",
-    r"\binsurance\b|\bmedical claim\b|\bclaim (?:my |the )?(?:prize|reward|baggage|luggage|victory|credit|that|it is)\b|\b(?:claims?|baggage) (?:that|to be)\b",
+    (
+        r"\binsurance\b|\bmedical claim\b|\bclaim (?:my |the )?(?:prize|reward|baggage|luggage"
+        r"|victory|credit|that|it is)\b|\b(?:claims?|baggage) (?:that|to be)\b"
+    ),
 )
 
 LEAVE = FlowDefinition.model_validate(
