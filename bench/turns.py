@@ -19,11 +19,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable
-from datetime import timedelta
 from pathlib import Path
 from uuid import uuid4
 
-from temporalio import activity, workflow
+from bare import BareFirst, BareSecond, BareTeller, bare_read
 from temporalio.client import Client, WithStartWorkflowOperation
 from temporalio.common import (
     SearchAttributeKey,
@@ -51,59 +50,6 @@ KEYWORDS = (
 )
 ANSWERS = ("年假", "2026-12-01", "2026-12-02", "家里有事", "不", "原因")
 """Round and round: every one of them is a turn of an active flow."""
-
-
-@workflow.defn(name="BareSecond")
-class BareSecond:
-    """The workflow that is told."""
-
-    @workflow.run
-    async def run(self) -> None:
-        await workflow.wait_condition(lambda: False)
-
-    @workflow.update
-    async def tell(self, word: str) -> str:
-        return word
-
-
-@workflow.defn(name="BareFirst")
-class BareFirst:
-    """The workflow that is asked."""
-
-    @workflow.run
-    async def run(self, second: str) -> None:
-        self._second = second
-        await workflow.wait_condition(lambda: False)
-
-    @workflow.update
-    async def turn(self, word: str) -> str:
-        word = await workflow.execute_local_activity(
-            "bare_read", word, start_to_close_timeout=timedelta(seconds=5), result_type=str
-        )
-        return await workflow.execute_activity(
-            "bare_tell",
-            args=[self._second, word],
-            start_to_close_timeout=timedelta(seconds=5),
-            result_type=str,
-        )
-
-
-@activity.defn
-async def bare_read(word: str) -> str:
-    return word
-
-
-class BareTeller:
-    """Updates the second workflow."""
-
-    def __init__(self, client: Client) -> None:
-        self._client = client
-
-    @activity.defn
-    async def bare_tell(self, second: str, word: str) -> str:
-        return await self._client.get_workflow_handle(second).execute_update(
-            "tell", word, result_type=str
-        )
 
 
 async def bare_turns(client: Client, queue: str) -> Callable[[int], Awaitable[None]]:

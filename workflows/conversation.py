@@ -36,7 +36,7 @@ with workflow.unsafe.imports_passed_through():
     from router.domain.errors import Conflict, DuplicateKey, RouterError, TooManyRequests
     from router.domain.messages import Route, TextReply, Turn
     from router.domain.records import LogEntry
-    from router.understanding.reading import Situation
+    from router.flow.situation import Situation
     from workflows import memory, transcript
     from workflows.activity import drained, perform
     from workflows.commands import CommandRunner, Outcome

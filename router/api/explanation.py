@@ -11,7 +11,8 @@ from pydantic import BaseModel, JsonValue
 from router.domain.commands import Command, Confirm, FillSlots, StartFlow
 from router.domain.entities import Entity
 from router.domain.messages import Candidate, Message, Route, RouteBy, RouteKind
-from router.understanding.reading import PatternHit, Reading, Situation
+from router.flow.situation import Situation
+from router.understanding.reading import PatternHit, Reading
 
 Decide = Callable[[Message, Situation], tuple[Route, list[Command]]]
 """What decides where rules can't."""

@@ -17,9 +17,9 @@ from router.assembly import load_catalog, load_registry
 from router.cli.people import person
 from router.deciding.without_model import decide
 from router.domain.errors import InvalidInput, RouterError
+from router.flow.situation import Situation
 from router.settings import Settings
 from router.understanding.reader import Reader
-from router.understanding.reading import Situation
 
 Explanation = dict[str, Any]
 Explain = Callable[[str], Explanation]

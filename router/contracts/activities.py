@@ -15,7 +15,8 @@ from router.domain.messages import Message, Route
 from router.domain.principals import Principal
 from router.domain.records import ApprovalRecord, LogEntry, RecordedTurn, RunRecord
 from router.domain.texts import Locale
-from router.understanding.reading import Reading, Situation
+from router.flow.situation import Situation
+from router.understanding.reading import Reading
 
 
 class Payload(BaseModel):

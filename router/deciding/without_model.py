@@ -6,7 +6,7 @@ from router.domain.capabilities import Capability
 from router.domain.commands import Clarify, Command, Misunderstood, ReplyText
 from router.domain.messages import Message, Option, Route
 from router.domain.texts import Localised
-from router.understanding.reading import Situation
+from router.flow.situation import Situation
 
 MOST_OPTIONS = 6
 """As many as a person reads at a glance."""

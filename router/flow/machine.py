@@ -120,7 +120,9 @@ def _leave(walk: Walk) -> bool:
 
 def _go(walk: Walk, target: str, event: str) -> None:
     run = walk.run
-    run.changing = event in ("declined", "returned") and walk.definition.states[target].kind == "collect"
+    run.changing = (
+        event in ("declined", "returned") and walk.definition.states[target].kind == "collect"
+    )
     if any(done.visit > undoing.reached(walk, target) for done in run.done):
         run.back_to = target
         return

@@ -7,10 +7,10 @@ from pydantic import JsonValue
 from router.domain.commands import Command, Confirm, FillSlots, StartFlow
 from router.domain.messages import Action, ChooseAction, ConfirmAction, FormAction, Route
 from router.flow.model import FlowDefinition
+from router.flow.situation import Situation
 from router.flow.view import FlowView
 from router.understanding import wording
 from router.understanding.forms import coerced, form_values, slot_at
-from router.understanding.reading import Situation
 
 
 def read_action(

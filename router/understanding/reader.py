@@ -14,6 +14,7 @@ from pydantic import JsonValue
 from router.domain.commands import CancelFlow, Clarify, Command, Confirm, FillSlots, StartFlow
 from router.domain.messages import Message, Option, Route
 from router.flow.model import FlowDefinition
+from router.flow.situation import Situation
 from router.flow.view import FlowView
 from router.understanding import wording
 from router.understanding.actions import read_action
@@ -26,7 +27,7 @@ from router.understanding.entities import entities_of
 from router.understanding.forms import slot_at
 from router.understanding.patterns import Match, PatternIndex
 from router.understanding.prefill import prefill
-from router.understanding.reading import Reading, Situation
+from router.understanding.reading import Reading
 from router.understanding.utterance import Utterance
 
 Outcome = tuple[Route, Command]

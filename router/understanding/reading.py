@@ -1,31 +1,10 @@
-"""What goes into understanding a message, and what comes out."""
-
-from datetime import datetime
+"""What comes out of understanding a message."""
 
 from pydantic import BaseModel, ConfigDict
 
 from router.domain.commands import Command
 from router.domain.entities import Entity
-from router.domain.messages import Option, Route
-from router.domain.texts import Locale
-from router.flow.view import FlowView
-
-
-class Situation(BaseModel):
-    """Everything besides the message that its meaning may depend on.
-
-    `now` is aware and in the user's time zone. `offered` are the options of a question that
-    the router itself asked last (which flow is meant?); `active` is the run being talked
-    about, if any.
-    """
-
-    model_config = ConfigDict(frozen=True)
-
-    now: datetime
-    locale: Locale
-    roles: frozenset[str]
-    active: FlowView | None = None
-    offered: list[Option] = []
+from router.domain.messages import Route
 
 
 class PatternHit(BaseModel):

@@ -9,12 +9,13 @@ from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict
 
 from router.api.body import StrictRoute
-from router.api.deps import Caller, Given, IdempotencyKey
+from router.api.deps import Caller, Given
 from router.api.explanation import Explanation, explain
+from router.api.idempotency import IdempotencyKey
 from router.api.plain import SaidText
 from router.api.problems import problems
 from router.deciding.without_model import decide
-from router.understanding.reading import Situation
+from router.flow.situation import Situation
 
 router = APIRouter(prefix="/v1/route", tags=["route"], route_class=StrictRoute)
 

@@ -22,10 +22,11 @@ from router.domain.commands import StartFlow
 from router.domain.messages import Message, Route
 from router.domain.principals import Principal
 from router.domain.texts import Localised
+from router.flow.situation import Situation
 from router.settings import Settings
 from router.store.database import Database
 from router.store.store import Store
-from router.understanding.reading import PatternHit, Reading, Situation
+from router.understanding.reading import PatternHit, Reading
 from tests.unit.api.workflows import EchoConversation, OneApprovalFlow
 
 TEMPORAL = Path(sys.executable).with_name("temporal")

@@ -1,0 +1,63 @@
+"""The floor: what a turn of the same shape costs where nothing is computed and nothing kept.
+
+In a file of its own, because workflows are loaded once more in Temporal's sandbox, with
+everything that their file imports. Printing nothing, it is no benchmark by itself.
+"""
+
+from datetime import timedelta
+
+from temporalio import activity, workflow
+from temporalio.client import Client
+
+
+@workflow.defn(name="BareSecond")
+class BareSecond:
+    """The workflow that is told."""
+
+    @workflow.run
+    async def run(self) -> None:
+        await workflow.wait_condition(lambda: False)
+
+    @workflow.update
+    async def tell(self, word: str) -> str:
+        return word
+
+
+@workflow.defn(name="BareFirst")
+class BareFirst:
+    """The workflow that is asked."""
+
+    @workflow.run
+    async def run(self, second: str) -> None:
+        self._second = second
+        await workflow.wait_condition(lambda: False)
+
+    @workflow.update
+    async def turn(self, word: str) -> str:
+        word = await workflow.execute_local_activity(
+            "bare_read", word, start_to_close_timeout=timedelta(seconds=5), result_type=str
+        )
+        return await workflow.execute_activity(
+            "bare_tell",
+            args=[self._second, word],
+            start_to_close_timeout=timedelta(seconds=5),
+            result_type=str,
+        )
+
+
+@activity.defn
+async def bare_read(word: str) -> str:
+    return word
+
+
+class BareTeller:
+    """Updates the second workflow."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    @activity.defn
+    async def bare_tell(self, second: str, word: str) -> str:
+        return await self._client.get_workflow_handle(second).execute_update(
+            "tell", word, result_type=str
+        )

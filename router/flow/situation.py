@@ -1,0 +1,26 @@
+"""What a message is said in: all that its meaning may depend on besides its words."""
+
+from datetime import datetime
+
+from pydantic import BaseModel, ConfigDict
+
+from router.domain.messages import Option
+from router.domain.texts import Locale
+from router.flow.view import FlowView
+
+
+class Situation(BaseModel):
+    """Everything besides the message that its meaning may depend on.
+
+    `now` is aware and in the user's time zone. `offered` are the options of a question that
+    the router itself asked last (which flow is meant?); `active` is the run being talked
+    about, if any.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    now: datetime
+    locale: Locale
+    roles: frozenset[str]
+    active: FlowView | None = None
+    offered: list[Option] = []
