@@ -104,8 +104,10 @@ class StrictRoute(APIRoute):
         handle = super().get_route_handler()
 
         async def strictly(request: Request) -> Response:
-            _check_media_type(request)
-            return await handle(_StrictRequest(request.scope, request.receive))
+            strict = _StrictRequest(request.scope, request.receive)
+            if await strict.body():
+                _check_media_type(strict)
+            return await handle(strict)
 
         return strictly
 

@@ -4,19 +4,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Protocol, Self, cast
 
-from fastapi import Depends, Header, Query, Request
+from fastapi import Depends, Query, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
-from pydantic import BaseModel, JsonValue
+from pydantic import BaseModel
 from temporalio.client import Client
 
 from router.api.explanation import Reads
-from router.api.identifiers import digest_of
 from router.api.ownership import Ownership
-from router.api.plain import MAX_KEY
 from router.api.tokens import Tokens, tokens
 from router.api.turns import Turns
 from router.domain.capabilities import Capability
-from router.domain.errors import FieldProblem, InvalidInput, NotFound, Unauthenticated
+from router.domain.errors import NotFound, Unauthenticated
 from router.domain.ports import Conversations, EventLog, IdempotencyKeys, Runs
 from router.domain.principals import DEFAULT_TENANT, Directory, Principal
 from router.domain.records import ConversationRecord
@@ -129,35 +127,6 @@ async def _caller(
     return principal
 
 
-async def _idempotency_key(
-    idempotency_key: Annotated[
-        str | None,
-        Header(description="Repeats with the same key do nothing twice. Bare or quoted."),
-    ] = None,
-) -> str | None:
-    if idempotency_key is None:
-        return None
-    key = unquoted(idempotency_key)
-    if not 1 <= len(key) <= MAX_KEY or not all("!" <= character <= "~" for character in key):
-        raise InvalidInput(
-            f"Idempotency-Key: write 1 to {MAX_KEY} visible ASCII characters.",
-            [FieldProblem("Idempotency-Key", f"not 1 to {MAX_KEY} visible ASCII characters")],
-        )
-    return key
-
-
-def unquoted(header: str) -> str:
-    r"""The key, whether it came bare or as a structured field's string.
-
-    >>> unquoted('"a-1"'), unquoted("a-1")
-    ('a-1', 'a-1')
-    """
-    text = header.strip()
-    if len(text) > 1 and text[0] == text[-1] == '"':
-        return text[1:-1].replace('\\"', '"').replace("\\\\", "\\")
-    return text
-
-
 class Page(BaseModel):
     """Which part of a list is asked for."""
 
@@ -177,21 +146,7 @@ async def _page(
 Given = Annotated[Services, Depends(_services)]
 OpenTurns = Annotated[Turns, Depends(_turns)]
 Caller = Annotated[Principal, Depends(_caller)]
-IdempotencyKey = Annotated[str | None, Depends(_idempotency_key)]
 Paged = Annotated[Page, Depends(_page)]
-
-
-async def claim(
-    services: Services, caller: Principal, key: str | None, what: str, body: JsonValue = None
-) -> None:
-    """Bind the key to this very request, if there is a key.
-
-    Raises:
-        DuplicateKey: it was used for another one.
-    """
-    if key is not None:
-        digest = digest_of([what, body])
-        await services.store.keys.claim(caller.tenant, caller.id, key, digest)
 
 
 async def _own_conversation(

@@ -8,7 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from router.api import runs
 from router.api.body import StrictRoute
-from router.api.deps import Caller, Given, IdempotencyKey, Paged, Services, claim, known
+from router.api.deps import Caller, Given, Paged, Services, known
+from router.api.idempotency import IdempotencyKey, claim
 from router.api.plain import Comment, Key
 from router.api.problems import problems
 from router.api.runs import RunStanding

@@ -7,7 +7,8 @@ from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from router.api.body import StrictRoute
-from router.api.deps import Caller, Given, IdempotencyKey, OwnConversation, Paged, claim
+from router.api.deps import Caller, Given, OwnConversation, Paged
+from router.api.idempotency import IdempotencyKey, claim
 from router.api.identifiers import derived_id, fresh_id
 from router.api.plain import PlainJson
 from router.api.problems import problems
@@ -114,11 +115,17 @@ async def show(services: Given, record: OwnConversation) -> ConversationStanding
 
 
 @router.post("/{conversation}/cancel", status_code=202, responses=problems(404, 409))
-async def cancel(services: Given, record: OwnConversation, _key: IdempotencyKey) -> Cancelling:
-    """Stop the turn that runs; those that wait behind it go on."""
+async def cancel(
+    services: Given, caller: Caller, record: OwnConversation, key: IdempotencyKey
+) -> Cancelling:
+    """Stop the turn that runs; those that wait behind it go on.
+
+    A repeat with the same Idempotency-Key never stops a later turn.
+    """
     now = await live_standing(services.temporal, record.tenant, record.id)
     if now is None or not now.running:
         raise Conflict("No turn of this conversation is running.")
+    await claim(services, caller, key, f"cancel {record.id}", now.running[0])
     handle = services.temporal.get_workflow_handle(workflow_id(record.tenant, record.id))
     try:
         with speaking_ours():

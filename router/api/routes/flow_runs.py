@@ -8,16 +8,8 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 
 from router.api import runs
 from router.api.body import StrictRoute
-from router.api.deps import (
-    OPERATOR,
-    Caller,
-    Given,
-    IdempotencyKey,
-    Paged,
-    Services,
-    claim,
-    known,
-)
+from router.api.deps import OPERATOR, Caller, Given, Paged, Services, known
+from router.api.idempotency import IdempotencyKey, claim
 from router.api.plain import Comment
 from router.api.problems import problems
 from router.api.runs import RunStanding

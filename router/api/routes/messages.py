@@ -8,7 +8,8 @@ from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel
 
 from router.api.body import StrictRoute
-from router.api.deps import Caller, Given, IdempotencyKey, OpenTurns, OwnConversation, known
+from router.api.deps import Caller, Given, OpenTurns, OwnConversation, known
+from router.api.idempotency import IdempotencyKey
 from router.api.message_body import MessageBody
 from router.api.problems import problems
 from router.api.standing import live_standing

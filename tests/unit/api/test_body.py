@@ -126,3 +126,11 @@ async def test_a_body_that_does_not_say_what_it_is_is_read_as_json(
 ) -> None:
     answer = await alice.post("/v1/route", content=b'{"text": "hi"}')
     assert answer.status_code == 200
+
+
+async def test_what_a_missing_body_is_declared_as_does_not_matter(
+    alice: httpx.AsyncClient,
+) -> None:
+    headers = {"Content-Type": "application/x-www-form-urlencoded"}
+    assert (await alice.post("/v1/conversations", headers=headers)).status_code == 201
+    assert (await alice.get("/v1/conversations", headers=headers)).status_code == 200

@@ -120,3 +120,15 @@ async def test_cancelling_stops_the_turn_that_runs(
     assert stopped.json() == {"status": "cancelling", "message_ids": ["s"]}
     assert (await sent).json()["status"] == "cancelled"
     assert (await alice.post(f"{conversation}/cancel")).status_code == 409
+
+
+async def test_a_repeated_cancel_never_stops_a_later_turn(
+    alice: httpx.AsyncClient, conversation: str, unique: str
+) -> None:
+    key = {"Idempotency-Key": unique}
+    for message_id, status in (("first", 202), ("later", 422)):
+        body = {"text": "soon", "message_id": message_id}
+        await alice.post(f"{conversation}/messages?wait=0", json=body)
+        assert (await alice.post(f"{conversation}/cancel", headers=key)).status_code == status
+        done = await alice.post(f"{conversation}/messages", json=body)
+        assert done.json()["status"] == "done"

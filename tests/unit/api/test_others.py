@@ -1,6 +1,5 @@
 import asyncio
 import re
-import socket
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import timedelta
@@ -12,8 +11,8 @@ from fastapi import FastAPI
 from router.api.deps import Services
 from router.api.ownership import Ownership
 from router.api.temporal import connect
-from router.app import create_app, listening, serve, server
-from router.domain.errors import MisconfiguredError, NotFound, Unavailable
+from router.app import create_app
+from router.domain.errors import NotFound, Unavailable
 from router.domain.principals import Principal
 from router.domain.records import ConversationRecord
 from router.settings import Settings
@@ -235,33 +234,3 @@ async def test_ownership_remembers_what_was_used_last() -> None:
     for stranger, conversation in ((Principal(id="bob", name="Bob"), "a"), (alice, "none")):
         with pytest.raises(NotFound):
             await ownership.owned(stranger, conversation)
-
-
-class TestServing:
-    def test_a_taken_port_is_one_line(self) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as taken:
-            port = taken.getsockname()[1]
-            with pytest.raises(MisconfiguredError, match=rf"127\.0\.0\.1:{port}"):
-                listening("127.0.0.1", port)
-
-    @pytest.mark.parametrize(
-        ("host", "why"), [("0.0.0.0", "ROUTER_AUTH=dev"), ("127.0.0.1", "SQLite")]
-    )
-    async def test_serving_alone_is_refused_where_it_would_be_unsafe(
-        self, host: str, why: str
-    ) -> None:
-        with pytest.raises(MisconfiguredError, match=why):
-            await serve(Settings(_env_file=None), host, 0)
-
-    async def test_it_answers_over_a_real_socket_and_stops(self, app: FastAPI) -> None:
-        with listening("127.0.0.1", 0) as door:
-            running = server(app)
-            serving = asyncio.create_task(running.serve(sockets=[door]))
-            url = f"http://127.0.0.1:{door.getsockname()[1]}"
-            async with httpx.AsyncClient(base_url=url, trust_env=False) as client:
-                answer = await client.get("/healthz")
-            assert answer.json() == {"status": "ok"}
-            assert "server" not in answer.headers
-            running.should_exit = True
-            async with asyncio.timeout(5):
-                await serving
