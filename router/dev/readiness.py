@@ -11,8 +11,8 @@ from router.dev.ports import Ports
 from router.domain.errors import Unavailable
 from router.settings import Settings
 
-PATIENCE = 30.0
-"""Seconds; a slow machine that migrates a large database needs some."""
+PATIENCE = 60.0
+"""Seconds, for a slow machine or a large migration; what has failed is noticed at once."""
 INTERVAL = 0.05
 
 
