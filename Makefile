@@ -28,7 +28,7 @@ test-slow: .venv/.everything ## run the slow tests
 	$(bin)/pytest -m slow $(ARGS)
 
 check: .venv/.everything ## lint, types and layers: what CI runs before the tests
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target ruff types layers shell
+	@$(MAKE) --no-print-directory --jobs=2 --keep-going --output-sync=target ruff types layers shell
 
 ruff:
 	$(bin)/ruff check .
