@@ -75,8 +75,8 @@ async def _watched(process: Process, folder: DataFolder) -> None:
     lines = folder.temporal_log.read_text(errors="replace").strip().splitlines()
     said = f": {lines[-1]}" if lines else ""
     raise Unavailable(
-        f"the Temporal server ended with status {status}{said}; "
-        f"{folder.temporal_log} has all it said, and another start goes on where this one was"
+        f"the Temporal server ended with status {status}{said}; see {folder.temporal_log}, "
+        "and start again: what it had accepted is kept"
     )
 
 

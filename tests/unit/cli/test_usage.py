@@ -1,23 +1,32 @@
 """How the command line answers, how it fails, how quick it is."""
 
+import os
 import subprocess
 import sys
-import time
-from pathlib import Path
 
 import pytest
 
 from tests.unit.cli.conftest import Run
 
+HEAVY = {"pydantic", "temporalio", "fastapi", "sqlalchemy", "httpx", "rich"}
 
-def test_help_is_there_in_less_than_a_third_of_a_second() -> None:
-    command = [sys.executable, "-m", "router", "--help"]
-    taken = []
-    for _ in range(3):
-        started = time.perf_counter()
-        subprocess.run(command, check=True, capture_output=True, cwd=Path(__file__).parents[3])
-        taken.append(time.perf_counter() - started)
-    assert min(taken) < 0.3
+
+def test_help_is_there_at_once() -> None:
+    before = os.times()
+    subprocess.run(
+        [sys.executable, "-m", "router", "--help"], check=True, stdout=subprocess.DEVNULL
+    )
+    after = os.times()
+    taken = after.children_user - before.children_user + after.children_system
+    assert taken - before.children_system < 0.3  # of CPU: other tests may run beside this one
+
+
+def test_what_a_command_needs_is_imported_when_it_runs() -> None:
+    script = f"import sys, router.cli; print(*sorted(sys.modules.keys() & {HEAVY!r}))"
+    outcome = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert outcome.stdout == "\n"
 
 
 def test_without_words_is_help(run: Run) -> None:
