@@ -38,7 +38,7 @@ types:
 	$(bin)/mypy
 
 layers:
-	$(bin)/lint-imports
+	$(bin)/lint-imports --no-logo
 
 shell:
 	@if command -v shellcheck >/dev/null; \
@@ -46,7 +46,7 @@ shell:
 	else echo 'shellcheck is not installed: shell scripts were NOT checked' >&2; fi
 
 bench: .venv/.everything ## run every benchmark; each prints one table
-	@set -e; for file in $(sort $(wildcard bench/*.py)); do \
+	@set -e; for file in $$(grep -ls __main__ bench/*.py); do \
 		echo "== $$file"; $(bin)/python "$$file"; done
 
 clean: ## remove .venv, caches and build output; data in .data stays

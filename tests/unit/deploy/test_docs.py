@@ -1,0 +1,36 @@
+"""Pages that must keep up with the code."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from router.flow.functions import FUNCTIONS
+from router.flow.lookups import LOOKUPS
+from router.flow.model import Approve, FlowDefinition, Slot, State, Triggers
+
+ROOT = Path(__file__).parents[3]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+LIBRARIES = (ROOT / "docs" / "libraries.md").read_text()
+FLOWS = (ROOT / "docs" / "flows.md").read_text()
+
+
+@pytest.mark.parametrize(
+    "requirement", [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["test"]]
+)
+def test_every_dependency_says_why_it_is_here(requirement: str) -> None:
+    name = re.split(r"[<>=]", requirement)[0]
+    if not name.startswith("types-"):
+        assert f"`{name}`" in LIBRARIES
+
+
+@pytest.mark.parametrize("model", [FlowDefinition, Triggers, Slot, State, Approve])
+def test_every_key_of_a_flow_file_is_described(model: type) -> None:
+    keys = {field.alias or name for name, field in model.model_fields.items()}  # type: ignore[attr-defined]
+    assert {key for key in keys if not re.search(rf"`[^`]*\b{key}\b[^`]*`", FLOWS)} == set()
+
+
+@pytest.mark.parametrize("name", [*FUNCTIONS, *LOOKUPS])
+def test_every_function_of_expressions_is_described(name: str) -> None:
+    assert f"`{name}(" in FLOWS
