@@ -48,8 +48,8 @@ KEYWORDS = (
     *("RouteKind", "RouteTarget", "RouteBy", "FlowName", "FlowState", "FlowStatus"),
     *("Requester", "ConversationId", "Tenant"),
 )
-ANSWERS = ("年假", "2026-12-01", "2026-12-02", "家里有事", "不", "原因")
-"""Round and round: every one of them is a turn of an active flow."""
+START, TOO_EARLY = "2027-03-10", "2027-03-09"
+"""The end is answered with a day before the start, over and over, and asked for again."""
 
 
 async def bare_turns(client: Client, queue: str) -> Callable[[int], Awaitable[None]]:
@@ -95,11 +95,12 @@ async def our_turns(client: Client, parts: Parts, queue: str) -> Callable[[int],
         )
         return turn
 
-    await say("我要请假")
+    for opening in ("我要请年假", START):
+        await say(opening)
 
-    async def turn(number: int) -> None:
-        answered = await say(ANSWERS[number % len(ANSWERS)])
-        if answered.route.target != "leave_request":
+    async def turn(_: int) -> None:
+        answered = await say(TOO_EARLY)
+        if answered.route.by != "slot":
             raise SystemExit(f"not a turn of the flow: {answered}")
 
     return turn

@@ -81,7 +81,8 @@ class FlowWorkflow:
         self._shown: tuple[str, str, tuple[str, ...]] | None = None
         self._told_of = (self._run.status, self._run.state)
         self._listeners = 0
-        self._published = self._told = self._run.events
+        self._published: tuple[object, ...] | None = None
+        self._told = self._run.events
         self._publishing = asyncio.Lock()
 
     @workflow.run
@@ -145,6 +146,12 @@ class FlowWorkflow:
     @property
     def _over(self) -> bool:
         return self._run.status in ENDED and not self._listeners
+
+    @property
+    def _listed(self) -> tuple[object, ...]:
+        """What lists show of the run, so far as it changes."""
+        run = self._run
+        return (run.status, run.state, run.visit, len(run.history), run.approval)
 
     @property
     def _has_news(self) -> bool:
@@ -274,11 +281,15 @@ class FlowWorkflow:
         return FlowAnswer(view=showing.view(self._definition, self._run))
 
     async def _publish(self) -> None:
-        """Write the run, its approvals and notices to the database, where lists read them."""
+        """Write the run, its approvals and notices to the database, where lists read them.
+
+        Only where something changed that a list shows; slots as they are being filled are
+        asked of the run itself.
+        """
         async with self._publishing:
-            if self._published == self._run.events:
+            listed, reminders = self._listed, self._reminders
+            if self._published == listed and not reminders:
                 return
-            events, reminders = self._run.events, self._reminders
             self._reminders = []
             info = workflow.info()
             await perform(
@@ -292,7 +303,7 @@ class FlowWorkflow:
                 ),
                 summary=f"{self._run.status} in {self._run.state}",
             )
-            self._published = events
+            self._published = listed
 
     async def _notify(self) -> None:
         """Tell the conversation what happened without its asking."""
