@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, JsonValue
 
 from router.domain.texts import Localised
 
@@ -20,3 +20,5 @@ class Capability(BaseModel):
     description: Localised
     examples: tuple[str, ...] = ()
     roles: frozenset[str] = frozenset()
+    parameters: dict[str, JsonValue] = {}
+    """The JSON Schema of what it takes: a tool's arguments, a flow's slots."""

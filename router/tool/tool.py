@@ -65,7 +65,12 @@ class Tool:
         """How it is listed and found."""
         text = Localised(zh=self.description, en=self.description)
         return Capability(
-            kind="tool", name=self.name, title=self.title, description=text, roles=self.roles
+            kind="tool",
+            name=self.name,
+            title=self.title,
+            description=text,
+            roles=self.roles,
+            parameters=self.parameters,
         )
 
     async def call(
