@@ -44,6 +44,11 @@ _MORE = compiled(
     "|another|more)|more|next|some more)[.!]?$"
 )
 
+_QUESTION = compiled(
+    "[?]$|吗[!. ]*$|^(?:怎么|如何|为什么|为啥|什么是|请问)"
+    r"|^(?:how|what|why|who|when|where|which|can you|could you|is there|do i|does)\b"
+)
+
 
 def answer(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
     """What the message says about the slot being asked, and whatever else it surely says.
@@ -122,6 +127,9 @@ def _only(path: str, value: JsonValue) -> dict[str, JsonValue] | None:
 
 
 def _text(path: str, utterance: Utterance) -> dict[str, JsonValue] | None:
+    """Free text as it is, unless it is a question: then it answers nothing."""
+    if _QUESTION.search(utterance.text):
+        return None
     return _only(path, utterance.normalised.typed.strip() or None)
 
 

@@ -10,7 +10,7 @@ _YES = (
     "|[嗯恩唔]+(?:哼|呐)?|噢|哦"
     "|(?:我)?(?:确认|确定|同意|肯定|必须)(?:提交|无误|没问题|的|了)*|(?:请)?(?:帮我)?提交(?:吧|了"
     "|申请)*"
-    "|(?:我)?(?:要|需要|想)(?:的|啊|呀)?|(?:还)?有(?:的|啊|呀)?|当然(?:啦|了|的)*|就这样(?:吧)?"
+    "|(?:我)?(?:要|需要)(?:的|啊|呀)?|(?:还)?有(?:的|啊|呀)?|当然(?:啦|了|的)*|就这样(?:吧)?"
     "|(?:内容|信息)?(?:正确|无误)"
     "|中|得嘞|妥|安排|继续|没毛病|收到|批准|通过"
     "|y|yes|yeah|yea|yep|yup|yah|ya|ok|okay|okey|k|kk|sure(?: thing)?|of course|certainly"
@@ -59,9 +59,10 @@ def yes_or_no(text: str) -> bool | None:
     """
     if not text or len(text) > _LONGEST:
         return None
-    if _NO_ONLY.search(text):
-        return False
-    return True if _YES_ONLY.search(text) else None
+    # Yes comes first: 没错 is made of two words for no.
+    if _YES_ONLY.search(text):
+        return True
+    return False if _NO_ONLY.search(text) else None
 
 
 def opening_answer(text: str) -> tuple[bool, int] | None:

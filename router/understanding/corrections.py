@@ -63,24 +63,29 @@ def correction(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | N
 
 
 def _named(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
+    """What is said of the slot with the longest name in the text; None where two are as long."""
     if _CHANGED.search(utterance.text) is None:
         return None
-    for path, slot, words in _paths(view, utterance.text):
-        end = _word_at(utterance.text, words)
-        if end is None:
-            continue
-        value = _value(view, path, slot, _tail(utterance, end))
-        if value is not None:
-            return {path: value}
-    return None
+    named = [
+        (len(word), utterance.text.find(word) + len(word), path, slot)
+        for path, slot, words in _paths(view, utterance.text)
+        if (word := _word_in(utterance.text, words)) is not None
+    ]
+    longest = max((length for length, *_ in named), default=0)
+    meant = [(end, path, slot) for length, end, path, slot in named if length == longest]
+    if len(meant) != 1:
+        return None
+    end, path, slot = meant[0]
+    value = _value(view, path, slot, _tail(utterance, end))
+    return None if value is None else {path: value}
 
 
-def _word_at(text: str, words: list[str]) -> int | None:
-    """Where the longest of the words that the text has ends; None where it has none."""
+def _word_in(text: str, words: list[str]) -> str | None:
+    """The longest of the words that the text has as a word of its own."""
     for word in sorted(words, key=len, reverse=True):
         start = text.find(word)
         if start >= 0 and not cuts_a_word(text, start) and not cuts_a_word(text, start + len(word)):
-            return start + len(word)
+            return word
     return None
 
 
@@ -118,7 +123,8 @@ def _words(name: str, slot: Slot) -> list[str]:
     words = [name.replace("_", " "), *_COMMON.get(name, "").split()]
     words += _PARTS.get(slot.part_of_range or "", "").split()
     if slot.label is not None:
-        words += [slot.label.zh, slot.label.en]
+        # What a Chinese noun is comes last: 请假类型 is a 类型.
+        words += [slot.label.zh, slot.label.zh[-2:], slot.label.en]
     return [normalise(word).text for word in words]
 
 

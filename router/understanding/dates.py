@@ -54,6 +54,8 @@ _JOINER = (
     r"|to) ?"
 )
 _JOINED = compiled(rf"{_JOINER}$")
+# 下周三和周五: what follows in a list is in the week and the month of what stands before.
+_LISTED = compiled("^ ?(?:和|跟|与|及|以及|还有|、|,|,? ?and|&) ?(?:on |the )?$")
 _BETWEEN = compiled("(?:between |介于|在)$")
 _AND = compiled("^(?: and |和|与)$")
 _TAIL = compiled(
@@ -84,7 +86,9 @@ def find_dates(text: str, calendar: Calendar) -> list[Found[Days]]:
         if term.start < reached:
             continue
         following = terms[position + 1] if position + 1 < len(terms) else None
-        read = _read(text, term, following, calendar)
+        listed = found and _LISTED.search(text[reached : term.start])
+        known = calendar.starting(found[-1].value.last) if listed else calendar
+        read = _read(text, term, following, known)
         if read is not None and read.start >= reached:
             found.append(read)
             reached = read.end
@@ -149,8 +153,13 @@ def _alone(mention: _Mention, calendar: Calendar) -> Found[Days] | None:
 def _range(start: _Mention, end: _Mention, calendar: Calendar) -> Found[Days] | None:
     """From one day to the other, read as a day after the first; None if that can't be."""
     first = start.day.on(calendar)
-    last = first and end.day.on(calendar.starting(first))
-    if first is None or last is None or last < first:
+    if first is None:
+        return None
+    last = end.day.on(calendar.starting(first))
+    if last is not None and last < first and isinstance(end.day, Weekday):
+        # 下周五到下周一: the week was named again out of habit, and is the one after.
+        last = Weekday(end.day.weekday).on(calendar.starting(first))
+    if last is None or last < first:
         return None
     return Found(start.start, end.end, Days(first, last, start.half, end.half))
 

@@ -33,6 +33,8 @@ _WEEKDAYS = {
 }
 WEEKDAY_NAME = "(?:" + "|".join(_WEEKDAYS) + r")\b"
 _DOUBTFUL = {"mon", "wed", "sat", "sun"}
+# Friday, December 4th is one day, and the figure counts.
+_WITH_WEEKDAY = rf"(?:{WEEKDAY_NAME}\.?,? (?:the )?)?"
 # Sat, sun, wed and mon are words or names too, and count only where a day is expected.
 _SURE_WEEKDAY = "(?:" + "|".join(n for n in _WEEKDAYS if n not in _DOUBTFUL) + ")"
 _SHORT_WEEKDAY = "(?:" + "|".join(sorted(_DOUBTFUL)) + ")"
@@ -80,6 +82,8 @@ _ORDINALS = {
 _ORDINAL = "(?:" + "|".join(sorted(_ORDINALS, key=len, reverse=True)) + ")"
 DAY_FIGURE = r"(?:3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th)?"
 _DAY = rf"(?:{DAY_FIGURE}|{_ORDINAL})\b"
+
+_THEN_YEAR = r"(?:(?:, ?| )(?P<year>20\d\d))?"
 
 _WEEKS = {"last": -1, "this": 0, "next": 1}
 _WORDS = {
@@ -171,13 +175,17 @@ def _stretch(groups: Groups) -> Stretch:
 
 DAYS: tuple[Rule[Day], ...] = (
     Rule(
-        rf"(?P<month>{_MONTH}) (?:the )?(?P<day>{_DAY})(?:(?:, ?| )(?P<year>20\d\d))?",
+        f"{_WITH_WEEKDAY}(?P<month>{_MONTH}) (?:the )?(?P<day>{_DAY}){_THEN_YEAR}",
         _in_year,
         unless_before=_MEASURE,
     ),
-    Rule(rf"(?P<day>{_DAY}) (?:of )?(?P<month>{_MONTH})(?:(?:, ?| )(?P<year>20\d\d))?", _in_year),
     Rule(
-        rf"(?P<it>(?:the )(?P<day>{DAY_FIGURE})\b(?: of (?P<which>this|next|last) month)?)",
+        rf"{_WITH_WEEKDAY}(?P<day>{_DAY}) (?:of )?(?P<month>{_MONTH}){_THEN_YEAR}",
+        _in_year,
+    ),
+    Rule(
+        rf"(?P<it>{_WITH_WEEKDAY}(?:the )(?P<day>{DAY_FIGURE})\b(?: of (?P<which>this|next"
+        "|last) month)?)",
         lambda g: _in_a_month(g) if g["day"][-1].isalpha() else None,
         unless_before=_THING,
     ),
@@ -222,8 +230,8 @@ DAYS: tuple[Rule[Day], ...] = (
     Rule(
         r"(?P<a>\d{1,2})/(?P<b>\d{1,2})(?:/(?P<year>20\d\d|\d\d))?",
         _slashed,
-        unless_after="[-/.]",
-        unless_before=r"[-/.]\d|[天个%]",
+        unless_after=r"[/.]|(?:^|[^/\d])\d+-",
+        unless_before=r"[/.]\d|-\d+(?:[^\d/]|$)|[天个%]",
     ),
 )
 

@@ -4,6 +4,7 @@ from datetime import date
 
 from router.understanding.days import (
     Day,
+    DaysAhead,
     FixedDay,
     Month,
     MonthDay,
@@ -19,6 +20,8 @@ from router.understanding.numbers import ZH_COUNT, parse_number
 _HAN_DAY = (
     "三十一|三十|二十[一二三四五六七八九]|二十|十[一二三四五六七八九]|十|[一二三四五六七八九]"
 )
+# 12月4日(周五) is one day, and the figure counts.
+_WITH_WEEKDAY = r"(?:[ (]{0,2}(?:周|星期|礼拜)[一二三四五六日天]\)?)?"
 DAY_OF_MONTH = rf"(?:3[01]|[12]\d|0?[1-9]|{_HAN_DAY})"
 _MONTH = "(?:1[0-2]|0?[1-9]|十[一二]|[一二三四五六七八九十])"
 _YEAR = r"(?:(?:20)?\d\d|[零〇一二三四五六七八九]{2}|二[零〇][零〇一二三四五六七八九]{2})"
@@ -113,7 +116,7 @@ _NOT_THAT_WORD = r"[聪声说文光透以之然午今发失先幕落零一二三
 DAYS: tuple[Rule[Day], ...] = (
     Rule(
         rf"(?:(?P<year>{_YEAR})年|(?P<rel>今|明|去|后|本)年的?)?(?:的)?"
-        rf"(?P<month>{_MONTH}) ?月份?的? ?(?P<day>{DAY_OF_MONTH}) ?[日号]",
+        rf"(?P<month>{_MONTH}) ?月份?的? ?(?P<day>{DAY_OF_MONTH}) ?[日号]{_WITH_WEEKDAY}",
         _in_year,
         unless_after="[第几零一二三四五六七八九十]",
         unless_before=f"{_NUMBERED_THING}|[游内]",
@@ -131,7 +134,7 @@ DAYS: tuple[Rule[Day], ...] = (
         unless_before=_NUMBERED_THING,
     ),
     Rule(
-        rf"(?P<day>{DAY_OF_MONTH}) ?(?:号|日)",
+        rf"(?P<day>{DAY_OF_MONTH}) ?[号日]{_WITH_WEEKDAY}",
         lambda g: MonthDay(small_number(g["day"])),
         unless_after=r"[第月周年路街巷弄号楼栋座期拜几近每前后a-z\d零一二三四五六七八九十]|月 ",
         unless_before=f"{_NUMBERED_THING}|[游内间后前元本语常均]",
@@ -180,6 +183,8 @@ DAYS: tuple[Rule[Day], ...] = (
 )
 
 STRETCHES: tuple[Rule[Stretch], ...] = (
+    Rule("明后两?天", lambda _: DaysAhead(1, 2)),
+    Rule("今明两?天", lambda _: DaysAhead(0, 1)),
     Rule(
         rf"(?P<pronoun>{_PRONOUN})?(?:周末|周六日)",
         lambda g: Week(_weeks(g.get("pronoun", "这")), weekend=True),

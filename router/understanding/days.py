@@ -145,10 +145,23 @@ class Month:
         return first, first.replace(day=monthrange(first.year, first.month)[1])
 
 
+@dataclass(frozen=True)
+class DaysAhead:
+    """`明后天`."""
+
+    first: int
+    last: int
+
+    def across(self, calendar: Calendar) -> Span:
+        """The first and the last day."""
+        today = calendar.today
+        return today + timedelta(days=self.first), today + timedelta(days=self.last)
+
+
 Day = FixedDay | YearDay | MonthDay | Weekday | Shift
 """A term for one day."""
 
-Stretch = Week | Month
+Stretch = Week | Month | DaysAhead
 """A term for several days in a row."""
 
 

@@ -23,13 +23,16 @@ _ZH_UNIT = "(?P<unit>" + "|".join(_ZH_UNITS) + ")"
 _EN_UNITS: dict[str, Unit] = {"d": "days", "w": "weeks", "h": "hours", "f": "weeks"}
 
 # 第三天 is a day, 这两天 is vague, 每两周 is a rhythm, 三天前 is a date.
-_NOT_HOW_LONG = "[第每前后近这那哪某同另头隔]|[过有]一|小于|v"
+_NOT_HOW_LONG = (
+    r"[第每前后近这那哪某同另头隔过]|有一|(?:^|[^周期拜])[一二两三四五六七八九]|\d ?[-~到至] ?|v"
+)
 _NOT_AFTER = (
     "[之以]?[前后内](?:[^半]|$)|两头|到晚|打鱼|打渔|[一二两三四五六\\d]次|[岁刊报边围]"
     "|年(?:[^假休]|$)|天|工作制|制"
     "|比一天|营业|服务|客服|便利|连锁|酒店|无理由"
 )
 _EN_NOT_AFTER = (
+    r" i(?:'ll| will)\b|"
     r" (?:ago|from now|from today|later|earlier|before|after|notice|old|in advance|trial)\b"
 )
 _EN_RHYTHM = r"\b(?:in|within|every|each|last|past|next|first|final|these|those|per|other|some|a) "
@@ -50,10 +53,15 @@ class Duration:
 
 def _zh(groups: Groups) -> Duration | None:
     number = parse_number(groups["n"])
-    if not number:
+    if not number or ("plus" in groups and groups["unit"] == "天"):
         return None
     halves = _HALF if groups.keys() & {"plus", "tail"} else Decimal(0)
     return Duration(number + halves, _ZH_UNITS[groups["unit"]])
+
+
+def _half_days(groups: Groups) -> Duration | None:
+    number = parse_number(groups["n"])
+    return Duration(number * _HALF, "days") if number else None
 
 
 def _en(groups: Groups) -> Duration | None:
@@ -85,11 +93,12 @@ _EN_KIND = "(?:(?:full|whole|working|business|calendar|consecutive|work|more|ext
 
 _RULES: tuple[Rule[Duration], ...] = (
     Rule(
-        f"(?P<n>{ZH_COUNT}) ?(?:个)?(?P<plus>半)?(?:整)?{_ZH_UNIT}(?P<tail>半)?",
+        f"(?P<n>{ZH_COUNT}) ?(?:个(?P<plus>半)?)?整?{_ZH_UNIT}(?P<tail>半)?",
         _zh,
         unless_after=_NOT_HOW_LONG,
         unless_before=_NOT_AFTER,
     ),
+    Rule(f"(?P<n>{ZH_COUNT}) ?个半天", _half_days, unless_after=_NOT_HOW_LONG),
     Rule(
         f"半个?{_ZH_UNIT}",
         lambda g: Duration(_HALF, _ZH_UNITS[g["unit"]]),
@@ -119,6 +128,8 @@ _RULES: tuple[Rule[Duration], ...] = (
         unless_after="(?:and an?|first|second|latter|other|every) ",
         unless_before=_EN_NOT_AFTER,
     ),
+    Rule(rf"^(?P<it>an? {_EN_KIND}{_EN_UNIT})[.!]?$", _en_one),
+    Rule(rf"(?P<it>an? {_EN_UNIT})'s? (?:leave|vacation|holiday)", _en_one),
     Rule("half-day\\b", lambda _: Duration(_HALF, "days")),
     Rule(f"an? {_EN_KIND}{_EN_UNIT} (?P<half>and a half)\\b", _en_one),
     Rule(

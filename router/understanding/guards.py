@@ -72,6 +72,7 @@ _ASKS_YES_OR_NO = Guard(
     "|(?:试用期|实习|合同工|外包|新员工|新人|兼职)[^,]{0,6}(?:能|可以|有)"
     r"|^(?:so |and |hi,? |hello,? |hey,? )?"
     r"(?:is|are|was|were|do|does|did|has|have|had|should|am)\b"
+    r"|^(?:will|would|shall|might) i\b"
     r"|^(?:can|could|may) (?:we|he|she|they|people|employees|an|interns|one)\b",
 )
 
@@ -88,7 +89,8 @@ _ASKS_FOR_RULES = Guard(
 _ASKS_FOR_PROCEDURE = Guard(
     "asks about the procedure",
     zh="流程|步骤|手续|材料|入口|渠道|方式|方法|教程",
-    excuse="(?:发起|启动|走|开始|开个?|提交?|办理?|来|新建|创建)[^,]{0,8}(?:流程|手续)(?:[^怎如是有]|$)",
+    excuse="(?:发起|启动|走|开始|开个?|提交?|办理?|来|新建|创建)[^,]{0,8}(?:流程|手续)"
+    "(?:[^怎如是有]|$)",
 )
 
 _ASKS_HOW_IT_STANDS = Guard(
@@ -100,6 +102,7 @@ _ASKS_HOW_IT_STANDS = Guard(
     "|history|records?|so far|processed|(?:been|get|was|is|be) paid|paid (?:out|yet|back)"
     "|updates? (?:about|on|for)|track|check|(?:gone|went|go|come) through|how many|left"
     "|accrued?|summary|overview|list|show|view|see my|look up|outstanding|submitted",
+    excuse="[用休请][掉完]?剩下?的",
 )
 
 _CHANGES = Guard(
@@ -108,7 +111,8 @@ _CHANGES = Guard(
     "|改一下|改下|改到|改成|改期|延长|推迟|删除|删掉|删了|终止|停止|补充",
     en="cancel[a-z]*|withdraw[a-z]*|revok[a-z]*|delet[a-z]*|undo|retract[a-z]*|take back"
     "|chang[a-z]+|modif[a-z]+|edit[a-z]*|amend[a-z]*|updat[a-z]+|extend[a-z]*|reschedul[a-z]*"
-    "|postpon[a-z]*|resubmit[a-z]*|never ?mind|forget|remove|shorten|move my|call off|correct",
+    "|postpon[a-z]*|resubmit[a-z]*|never ?mind|forg[eo]t[a-z]*|remove|shorten|move my|call off"
+    "|correct",
 )
 
 _WANTED = (
@@ -127,7 +131,7 @@ _SAYS_NO = Guard(
     "(?: (?:really|actually|currently|going|want|wanting|need|needing|plan|planning|intend|have"
     f"|be|been|to|even|yet|any|a|an|my|the|for)){{0,5}} {_WANTED}"
     "|no (?:leave|vacation|pto|time off|expenses?|reimbursements?|claims?)",
-    excuse="不得不|要不|好不好",
+    excuse="不得不|要不|好不好|能不能|可不可以",
 )
 
 _HAS_HAPPENED = Guard(
@@ -137,9 +141,9 @@ _HAS_HAPPENED = Guard(
     "|(?:刚才?|之前|上次|以前|曾经?|去年)[^,]{0,4}(?:请|休|报|提交|申请)",
     en="already|(?:i|we)(?:'ve| have) (?:just |been |recently )*(?:taken|submitted|applied"
     "|requested|booked|filed|claimed|used|sent|put)|i (?:was|did|took|applied|submitted|filed"
-    "|requested|booked|claimed|used|got)|last time|previously|(?:came )?back from|returned from"
+    "|requested|claimed|used|got)|last time|previously|(?:came )?back from|returned from"
     "|(?:after|during) my|on (?:my )?(?:leave|vacation|pto|holiday|sick leave)|(?:was|is|am) on",
-    excuse="把[^,]{0,20}报销了|请了吧|垫付?了|付了|花了",
+    excuse="to (?:go|be) on |把[^,]{0,20}报销了|请了吧|垫付?了|付了|花了",
 )
 
 _TRANSLATES = Guard(
@@ -196,8 +200,10 @@ _SPEAKS_OF_OTHERS = Guard(
 _NAMES_SOMEONE = Guard(
     "names someone else",
     zh="^[a-z]+ (?:wants|needs|asked|plans|has|is going|would like) to "
-    r"(?:apply|take|request|submit|book|claim|file)\b",
-    excuse="^i ",
+    r"(?:apply|take|request|submit|book|claim|file)\b"
+    r"|^(?:please )?(?:ask|tell|let|have|help) [a-z]+ to\b"
+    r"|^[a-z]+ (?:is|was) (?:taking|having|requesting|applying|booking|claiming|submitting)\b",
+    excuse="^i |help me to",
 )
 
 _REFERS = Guard(
@@ -214,8 +220,9 @@ _TALKS_ABOUT = Guard(
     "|打听|问问"
     "|建议|觉得|认为|听说|据说|假装|提醒|假设|如果|要是|万一|假如|讨厌|喜欢|羡慕|系统|软件|页面"
     "|按钮|功能"
-    "|网站|报错|坏了|打不开|登录",
-    en="about|discuss|regarding|thoughts?|opinion|advice|recommend|suggest[a-z]*|think|believe"
+    "|网站|报错|登录",
+    en="(?:like|want|need|love) to (?:know|learn|see|find out|understand)|tell me|number of"
+    "|about|discuss|regarding|thoughts?|opinion|advice|recommend|suggest[a-z]*|think|believe"
     "|hear[d]?|remind[a-z]*|pretend[a-z]*|supposed|hypothetical[a-z]*|suppose|what if|if|imagine"
     "|software|system|apps?|page|button|feature|website|error|bug|broken|tool|dashboard|login"
     "|meeting|training|course|data|report on|statistics|chart",

@@ -36,6 +36,8 @@ _COUNTED = compiled(
     r"^ ?(?:[张个笔次份条人天日月年号点楼层公米]|km|people|nights?|tickets?|receipts?|items?)"
 )
 _NEAR = 10
+# 打车费36: a figure may stand this far from what it was spent on.
+_WITHIN = 3
 # A longer bare figure is the number of a document or a telephone.
 _LARGEST_BARE = 1_000_000
 _ALTOGETHER = compiled(r"一共|总共|合计|共计|总计|\b(?:total|altogether|in all)\b")
@@ -77,35 +79,42 @@ def _fields(slot: Slot, utterance: Utterance) -> Iterator[Found[_Field]]:
             for choice in find_choices(field, utterance.text):
                 yield Found(choice.start, choice.end, _Field(name, choice.value))
         elif field.type == "money":
-            yield from _amounts(name, utterance)
+            yield from _amounts(slot, name, utterance)
         elif field.type == "date":
             yield from _dates(name, utterance.spent)
         elif field.type == "text":
             yield from _documents(name, utterance.text)
 
 
-def _amounts(name: str, utterance: Utterance) -> Iterator[Found[_Field]]:
+def _amounts(slot: Slot, name: str, utterance: Utterance) -> Iterator[Found[_Field]]:
     amounts = only(Money, utterance.spent)
     for found in amounts:
         yield Found(found.start, found.end, _Field(name, dict(found.value.value())))
     if not amounts:
-        yield from _bare_amounts(name, utterance)
+        yield from _bare_amounts(slot, name, utterance)
 
 
-def _bare_amounts(name: str, utterance: Utterance) -> Iterator[Found[_Field]]:
-    """Figures without a currency: a row of them, or the only one that counts nothing else."""
+def _bare_amounts(slot: Slot, name: str, utterance: Utterance) -> Iterator[Found[_Field]]:
+    """Figures without a currency: a row of them, the only one, or one after each choice."""
     row = _ROW.search(utterance.text)
     if row is not None:
         yield from _row_of_amounts(name, row)
         return
-    figures = [
-        f
-        for f in only(Decimal, utterance.spent)
-        if not _COUNTED.search(utterance.text[f.end :][:_NEAR])
-    ]
-    if len(figures) == 1 and figures[0].value < _LARGEST_BARE:
-        found = figures[0]
-        yield Found(found.start, found.end, _Field(name, dict(Money(found.value).value())))
+    figures = [f for f in only(Decimal, utterance.spent) if _may_be_spent(utterance.text, f)]
+    ends = _ends_of_choices(slot, utterance.text)
+    for found in figures:
+        if len(figures) == 1 or any(found.start - _WITHIN <= end <= found.start for end in ends):
+            yield Found(found.start, found.end, _Field(name, dict(Money(found.value).value())))
+
+
+def _may_be_spent(text: str, figure: Found[Decimal]) -> bool:
+    counted = _COUNTED.search(text[figure.end :][:_NEAR])
+    return not counted and figure.value < _LARGEST_BARE
+
+
+def _ends_of_choices(slot: Slot, text: str) -> list[int]:
+    fields = slot.of.fields.values() if slot.of else ()
+    return [c.end for field in fields if field.type == "choice" for c in find_choices(field, text)]
 
 
 def _row_of_amounts(name: str, row: Any) -> Iterator[Found[_Field]]:

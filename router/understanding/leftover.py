@@ -13,8 +13,8 @@ from router.understanding.normalise import Normalised
 
 _BREAK = compiled("[,;:!?~、。…\n]+|\\.(?: |$)| - |--")
 _CAUSE = compiled(
-    "(?:因为|由于|原因(?:是|为|:)?|理由(?:是|为|:)?|事由(?:是|为|:)?|缘由(?:是|:)?|为了)"
-    r"|\b(?:because(?: of)?|due to|reason(?: is|:)?|the reason is|since i|as i|owing to)\b:? ?"
+    "(?:因为|由于|(?:原因|理由|事由|缘由)[是为:]|为了)"
+    r"|\b(?:because(?: of)?|due to|reason is|since i|as i|owing to)\b|\breason:"
 )
 _FILLER = (
     "你好|您好|大家好|哈喽|嗨|喂|在吗|在不在|早上好|上午好|下午好|晚上好|早|hi|hello|hey"
@@ -28,7 +28,7 @@ _FILLER = (
     "|一个人|我想|我要|我|want|i want|i need|i'd like|i would like|to|and|的|了|吧|哦|啊|呀|一下"
     "|共|一共|总共|合计|total|大概|左右|as soon as possible|asap|尽快|急"
 )
-_NOTHING = compiled(f"^(?:(?:{_FILLER})[ !.~]*)*$")
+_NOTHING = compiled(f"^(?:(?:{_FILLER})[ !.~]*)*$|^(?:一共|总共|合计|共计?|总计|in total|total)")
 _LEADING = compiled(
     "^(?:(?:因为|由于|是因为|原因(?:是|为)?|理由(?:是|为)?|事由(?:是|为)?|为了|主要是?|就是"
     "|because(?: of)?|due to|reason(?: is)?|since|as|so|and|but|for|我)(?: |:|$)?)+"
@@ -37,6 +37,8 @@ _SOME = compiled(r"[\x{4e00}-\x{9fff}]{2}|[a-z]{3,}")
 
 # What a clause that came with a date may begin with before its cause begins.
 _SHORTEST_REST = 3
+_SHORTEST_CAUSE = 4
+_REQUESTING = compiled("[a-z]|想|要|需|帮|麻烦|申请|提|能|可以|开始|打算|准备|先|再|安排|用|给|办")
 
 
 Span = tuple[int, int]
@@ -68,21 +70,35 @@ def left_over(
     taken = [*used, *requests]
     free = [c for c in clauses if not _touched(c, taken) and _says_something(text, c, hinted)]
     if not free:
-        return _rest_beside_dates(text, clauses, used, requests)
+        return _rest_of_a_clause(text, clauses, used, requests)
     run = _neighbours(text.text, free)
     return None if run is None else _trimmed(text, run.start, run.end)
 
 
-def _stated_cause(text: Normalised) -> str | None:
+def says_nothing(text: str) -> bool:
+    """True where a normalised text is nothing but greeting, thanks and the like."""
+    return _NOTHING.search(text.strip(" ,.!?;:")) is not None
+
+
+def without_cause(text: str) -> str:
+    """A normalised text less the cause that it states: what is said there asks for nothing."""
+    cause = _cause(text)
+    return text if cause is None else f"{text[: cause.start]} {text[cause.end :]}"
+
+
+def _cause(text: str) -> _Clause | None:
     """What follows `因为` or `because`, to the end of the clause."""
-    cause = _CAUSE.search(text.text)
-    if cause is None:
+    marker = _CAUSE.search(text)
+    if marker is None:
         return None
-    start = cause.end() - (len(" i") if cause.group().endswith((" i", "s i")) else 0)
-    clause = next((c for c in _clauses(text.text) if c.end > start), None)
-    if clause is None:
-        return None
-    return _trimmed(text, max(start, clause.start), clause.end)
+    start = marker.end() - (1 if marker.group().endswith(" i") else 0)
+    clause = next((c for c in _clauses(text) if c.end > start), None)
+    return clause and _Clause(max(start, clause.start), clause.end)
+
+
+def _stated_cause(text: Normalised) -> str | None:
+    cause = _cause(text.text)
+    return None if cause is None else _trimmed(text, cause.start, cause.end)
 
 
 def _clauses(text: str) -> list[_Clause]:
@@ -120,20 +136,31 @@ def _neighbours(text: str, clauses: list[_Clause]) -> _Clause | None:
     return _Clause(first.start, last.end) if len(between) == len(clauses) else None
 
 
-def _rest_beside_dates(
+def _rest_of_a_clause(
     text: Normalised, clauses: list[_Clause], used: Sequence[Span], requests: Sequence[Span]
 ) -> str | None:
-    """The cause in a clause that begins with a date: `下周三要带孩子看病`."""
+    """The cause in a clause that begins with a date: `下周三要带孩子看病`.
+
+    Where the clause goes on to ask for something, the cause stands between the two:
+    `明天身体不舒服请一天病假`; then it has to look like one.
+    """
     for clause in clauses:
-        inside = [(s, e) for s, e in used if s < clause.end and clause.start < e]
-        if not inside or _touched(clause, requests):
+        inside = [span for span in used if span[0] < clause.end and clause.start < span[1]]
+        asked = min((s for s, _ in requests if clause.start <= s < clause.end), default=None)
+        leading = [span for span in inside if asked is None or span[0] < asked]
+        if not leading or text.text[clause.start : leading[0][0]].strip() not in {"", "我"}:
             continue
-        start = max(end for _, end in inside)
-        leads = all(text.text[clause.start : s].strip() in {"", "我"} for s, _ in inside[:1])
-        rest = _Clause(start, clause.end)
-        if leads and rest.end - rest.start > _SHORTEST_REST and _says_something(text, rest):
+        rest = _Clause(max(end for _, end in leading), clause.end if asked is None else asked)
+        if _is_cause(text, rest, certain=asked is None):
             return _trimmed(text, rest.start, rest.end)
     return None
+
+
+def _is_cause(text: Normalised, rest: _Clause, *, certain: bool) -> bool:
+    said = text.text[rest.start : rest.end].strip()
+    if not certain and (len(said) < _SHORTEST_CAUSE or _REQUESTING.search(said)):
+        return False
+    return rest.end - rest.start > _SHORTEST_REST and _says_something(text, rest)
 
 
 def _trimmed(text: Normalised, start: int, end: int) -> str | None:

@@ -62,6 +62,8 @@ _EN_WORD = "(?:" + "|".join([*reversed(_SMALL), *_TENS, *_EN_SCALES]) + ")"
 EN_NUMBER = rf"(?:{DIGITS} ?k\b|{DIGITS}|(?:an? )?{_EN_WORD}(?:(?:-| and | ){_EN_WORD}){{0,7}})"
 """A number in an English sentence, in digits or words."""
 
+# A longer one is no amount of anything, and beyond exact arithmetic.
+_LONGEST = 80
 _PART = re.compile(r"\d+(?:\.\d+)?|.")
 
 
@@ -72,7 +74,7 @@ def parse_number(text: str) -> Decimal | None:
     (Decimal('2500'), Decimal('12000.0'), Decimal('320'))
     """
     bare = text.strip().replace(",", "")
-    if not bare:
+    if not bare or len(bare) > _LONGEST:
         return None
     if bare[0].isascii() and bare[0].isalpha():
         return _from_words(bare)

@@ -16,6 +16,7 @@ from router.domain.texts import Localised
 from router.flow.model import FlowDefinition
 from router.understanding.grammar import group_span
 from router.understanding.guards import QUOTATION, guard_against, quotations
+from router.understanding.leftover import without_cause
 from router.understanding.normalise import Normalised
 from router.understanding.reading import PatternHit
 
@@ -72,7 +73,7 @@ class PatternIndex:
         return sorted(self._matches(text, found), key=lambda m: (m.start, -m.end))
 
     def _matches(self, text: Normalised, found: list[tuple[int, _Entry]]) -> Iterator[Match]:
-        shared = guard_against(text.text)
+        shared = guard_against(without_cause(text.text))
         quoted = quotations(text.text)
         for _, group in groupby(found, key=lambda pair: pair[1].flow):
             entries = list(group)

@@ -25,6 +25,7 @@ from router.understanding.choices import chosen_option
 from router.understanding.corrections import correction
 from router.understanding.entities import entities_of
 from router.understanding.forms import slot_at
+from router.understanding.leftover import says_nothing
 from router.understanding.patterns import Match, PatternIndex
 from router.understanding.prefill import prefill
 from router.understanding.reading import Reading
@@ -145,13 +146,12 @@ class Reader:
 
 
 def _is_plain_answer(heard: _Heard, view: FlowView, others: dict[str, list[Match]]) -> bool:
-    """True where free text is asked for, and the request makes up but little of it."""
-    path = view.awaiting[0] if view.awaiting else ""
-    slot = slot_at(view.fillable, path)
+    """True where free text is asked for, and the message doesn't begin with the request."""
+    slot = slot_at(view.fillable, view.awaiting[0]) if view.awaiting else None
     if slot is None or slot.type != "text":
         return False
-    longest = max(m.end - m.start for matches in others.values() for m in matches)
-    return 2 * longest < len(heard.utterance.text)
+    begins = min(match.start for matches in others.values() for match in matches)
+    return not says_nothing(heard.utterance.text[:begins])
 
 
 def _may(flow: FlowDefinition, situation: Situation) -> bool:

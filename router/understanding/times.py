@@ -58,7 +58,8 @@ _RULES: tuple[Rule[time], ...] = (
         rf"(?:整|(?P<minute>半|一刻|三刻|{_ZH_FIGURE})分?)?",
         _clock,
         unless_after="[第有差早晚快慢几一小每零点.\\d]",
-        unless_before="[零一二三四五六七八九\\d]|[儿心事头多几之]|(?:个|小)|间|差|代|期|尚|候|以?内",
+        unless_before="[零一二三四五六七八九\\d]|[儿心事头多几之]|建议|意见|要求|原因|理由|说明|看法|(?:个|小)"
+        "|间|差|代|期|尚|候|以?内",
     ),
     Rule("(?:12 )?noon\\b", lambda _: time(12), unless_after="after"),
     Rule("midnight\\b", lambda _: time(0)),
