@@ -4,11 +4,16 @@ from router.flow.model import FlowDefinition
 
 TIME = (
     "[0-9零一二三四五六七八九十两半几个上下天日周月号年小时点到至和、,早晚午这本明后今大末礼拜星期"
-    "从起开始前昨 ~的长短-]"
+    "从起开始前昨 ~的长短张份春节国庆旦端./-]"
 )
 KIND = (
     "(?:带薪)?(?:陪产|产检|流产|调休|补休|育儿|护理|陪护|探亲|哺乳|特休|年休|工伤|年|病|事|婚|产"
     "|丧|公|私)"
+)
+GOES_ON = (
+    "(?:[0-9一二两三四五六七八九十半几今明后下上本从周]|这[周个两几]|去|回|陪|带|看|在|照顾|参加"
+    "|办|吧|一下"
+    "|啊|呀|因为|由于|搬|买|接|送|处理|修|考|结婚|体检|见|探|旅|住院|休息|养|生孩子)"
 )
 ANY_LEAVE = f"(?:{KIND}假|请假|休假|调休|补休|年休)"
 BEGIN = (
@@ -16,59 +21,71 @@ BEGIN = (
     "|来|请)"
 )
 
+EN_ASK = (
+    r"\b(?:apply|applying|application|request|requesting|submit|submitting|put(?:ting)? in|file"
+    "|filing|book|booking|schedule|scheduling|take|taking|need|want|get|use|using|arrange|log"
+    "|like|have|having|asking?|start|enter|open|create|make|fill (?:in|out)|register|record|grant"
+    "|give me|set(?:ting)? up|plac(?:e|ing)|put)"
+)
+EN_WORDS = "(?: [^ ]+){0,7}?"
+EN_KIND = (
+    "annual|sick|personal|maternity|paternity|marriage|bereavement|compensatory|comp|unpaid|paid"
+    "|parental|medical|casual|study|emergency|family|wedding|funeral|childcare|compassionate"
+)
+EN_AMOUNT = "half[- ]day|(?:days?|weeks?|hours?)(?: of|'s?)?|[0-9.]+ days?(?: of)?"
+EN_DAY = (
+    "days?|weeks?|hours?|morning|afternoon|today|tomorrow|month"
+    "|(?:mon|tues|wednes|thurs|fri|satur|sun)day|mon|tue|wed|thu|fri|[0-9]{1,2}(?:st|nd|rd|th)?"
+)
+EN_THEN_SOMETHING = (
+    ",? (?:please|for|from|on|tomorrow|today|next|this|starting|request|[0-9]{1,2}|(?:jan|feb|mar"
+    "|apr|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
+    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b"
+)
+EN_THEN = rf"(?:{EN_THEN_SOMETHING}.*)?[.!]?$"
+
 LEAVE_PATTERNS = (
-    f"请{TIME}{{0,24}}{KIND}?(?:休)?假",
+    f"请(?:{TIME}{{1,24}}{KIND}?|{KIND})休?假",
+    f"请假(?:$|[ ,.!:;~()]|{GOES_ON})",
+    f"(?:{BEGIN}|帮我|给我|替我|得|能|可以)(?:个|一下|下)?请假",
+    f"请{TIME}{{0,16}}(?:半|[0-9.一二两三四五六七八九十半]{{1,3}}个?)(?:天|周|小时)(?:$|[ ,.!])",
+    f"^(?:请假|休假|{KIND}假)申请(?:$|[ ,:.])",
+    f"批准?(?:一下|下)?我{TIME}{{0,24}}{ANY_LEAVE}",
     f"休{TIME}{{0,24}}{KIND}?假",
-    f"{BEGIN}(?:我|一下|下|掉)?{TIME}{{0,24}}{ANY_LEAVE}",
-    f"^(?:我|我们)?(?:{TIME}{{0,24}})(?:要|想)?(?:请假|休假|调休|补休)",
+    f"{BEGIN}(?:一下|下|掉)?(?:我的?|剩下?的)?{TIME}{{0,24}}{ANY_LEAVE}",
+    f"^(?:我|我们)?(?:{TIME}{{0,24}})(?:要|想)?(?:请假|休假|调休|补休)(?:$|[ ,.!:;~()]|{GOES_ON})",
     f"^(?:我|我们)?{TIME}{{1,24}}(?:要|想|用)?{KIND}假{TIME}{{0,24}}[!.]?$",
     f"^(?:我|我们)?{KIND}假[ ,:]?{TIME}{{1,24}}[!.]?$",
     f"(?:想|要|需要|得)在?{TIME}{{0,16}}(?:休息|歇){TIME}{{0,3}}(?:天|半天|周|上午|下午)",
+    rf"{EN_ASK}{EN_WORDS} (?:{EN_KIND}|{EN_AMOUNT}|some|my)[ -]leave\b",
     (
-        r"\b(?:apply|applying|application|request|requesting|submit|submitting|put(?:ting)? in"
-        "|file|filing|book|booking|schedule|scheduling|take|taking|need|want|get|use|using"
-        "|arrange|log|like|have|having|ask|asking|start|enter|open|create"
-        "|make)(?: [^ ]+){0,7}? (?:annual|sick|personal|maternity|paternity|marriage|bereavement"
-        "|compensatory|comp|unpaid|paid|parental|medical|casual|study|emergency|family|wedding"
-        "|funeral|childcare|compassionate|half[- ]day|days?|weeks?|hours?|days?'|week's|days? of"
-        r"|weeks? of|hours? of|some|my)[ -]leave\b"
-    ),
-    (
-        r"\b(?:apply|applying|application|ask|asking|put(?:ting)? in) for (?:a |an |my |some "
+        r"\b(?:apply|applying|application|asking?|put(?:ting)? in)(?: for)? (?:an? |my |some "
         r"|the )?leave\b"
     ),
     (
-        r"\b(?:request|requesting|take|taking|need|want|book|booking|submit|submitting|file|filing"
-        "|start|create|make|open|schedule|put(?:ting)? in|fill (?:in|out))(?: a| an| my| some"
-        "| the| new)* leave(?: request| application| form|[.!,]|$| (?:for|from|on|next|this"
-        "|tomorrow|today|starting|until|to|between|please|because|due))"
+        rf"{EN_ASK}(?: an?| my| some| the| new| for)* leave"
+        "(?: request| application| form|[.!,]|$| (?:for|from|on|next|this|tomorrow|today|starting"
+        "|until|to|between|please|because|due))"
     ),
     (
-        r"\b(?:apply|applying|request|requesting|submit|submitting|put(?:ting)? in|book|booking"
-        "|schedule|scheduling|take|taking|need|want|get|use|using|arrange|log|like|have|having"
-        "|ask|asking)(?: [^ ]+){0,7}? (?:pto|vacation|vacation days?|time off|days? off"
-        r"|sick days?|personal days?|holidays?|comp time|paid time off)\b"
+        rf"{EN_ASK}{EN_WORDS} (?:pto|vacation|time off|days? off|sick days?|personal days?"
+        r"|holidays?|comp time)\b"
     ),
-    (
-        r"\b(?:take|taking|have|having|need|want|get|book|booking|like|request"
-        "|requesting)(?: [^ ]+){0,7}? (?:days?|weeks?|hours?|morning|afternoon|today|tomorrow"
-        "|(?:mon|tues|wednes|thurs|fri|satur|sun)day|mon|tue|wed|thu|fri|[0-9]{1,2}(?:st|nd|rd"
-        r"|th)?|week|month) off\b"
-    ),
-    (
-        "^(?:a )?(?:annual|sick|personal|maternity|paternity|marriage|bereavement|compensatory"
-        "|unpaid|parental|medical) leave(?: (?:request|application))?(?:,? (?:please|for|from|on"
-        r"|tomorrow|today|next|this|starting)\b.*)?[.!]?$"
-    ),
+    rf"{EN_ASK}{EN_WORDS} (?:{EN_DAY}) off\b",
+    rf"^(?:an? )?(?:{EN_AMOUNT} )?(?:of )?(?:{EN_KIND}) leave(?: request| application)?{EN_THEN}",
+    rf"^(?:half[- ]day|[0-9.]+ days?) (?:of )?leave{EN_THEN}",
     (
         r"^(?:new )?leave (?:request|application)\b|^(?:pto|vacation|day off|time off"
-        "|sick day)(?: request)?,? (?:please|for|on|from|tomorrow|today|next|this|starting"
-        r"|request)\b"
+        f"|sick day)(?: request)?{EN_THEN_SOMETHING}"
     ),
+    rf"{EN_ASK}{EN_WORDS} half[- ]days? (?:on|off|tomorrow|next|this|today)\b",
+    r"\b(?:call|calling) in sick\b|\b(?:be|am|i'm) taking (?:a |the )?(?:sick|personal) day\b",
+    r"\bput me (?:down|in) for (?:vacation|pto|(?:[a-z]+ )?leave|a day off)\b|\bbook me off\b",
     (
-        r"\b(?:call|calling) in sick\b|\bput me (?:down|in) for (?:vacation|leave|pto|[a-z]+ leave"
-        r"|a day off)\b|\b(?:be|am|i'm) taking (?:a |the )?(?:sick|personal) day"
+        rf"\b(?:want|need|like|going|plan(?:ning)?) to (?:go|be) (?:on (?:(?:{EN_KIND}) )?leave"
+        r"|off (?:on|from|next|this|tomorrow|today))\b"
     ),
+    r"\bhelp(?: me)? with (?:an?|my|this) (?:leave|vacation|time off) (?:request|application)\b",
 )
 LEAVE_UNLESS = (
     "请假(?:设|如|装|定|想|冒|条)",
@@ -87,6 +104,10 @@ LEAVE_UNLESS = (
     (
         r"\bleave (?:it|me|us|him|her|them|that|a|an|the|early|now|home|work|town|at|alone|behind"
         r"|out|with|you|my|your|feedback|no)\b"
+    ),
+    (
+        r"\bbook(?:ing)? (?:me )?(?:an? |the |my )?(?:[a-z]+ )?(?:hotel|flight|room|ticket|table"
+        r"|meeting|tour|trip|car|restaurant|train)s?\b"
     ),
     "(?:法定|节|公共|国庆|春节|寒|暑|元旦|中秋|清明|五一|端午|放)假",
     (
@@ -129,9 +150,9 @@ EXPENSE_PATTERNS = (
         r"| reports?| requests?)?|reimbursements?|receipts?)\b"
     ),
     (
-        r"\b(?:reimburse|expense|expensing|reimbursing)(?: (?:back|for))? (?:me|my|this|these|the"
-        "|a|an|[$¥€£0-9]|last|yesterday|today|our|some|one|two|three|four|five|for|taxi|lunch"
-        "|dinner|hotel|travel|flight|train|office|client)"
+        r"\b(?:reimburse|expense|expensing|reimbursing)(?: (?:back|for))? (?:[$¥€£0-9]"
+        "|(?:me|my|this|these|the|an?|last|yesterday|today|our|some|one|two|three|four|five|for"
+        r"|taxi|lunch|dinner|hotel|travel|flight|train|office|client)\b)"
     ),
     (
         r"\b(?:get|getting|be|want|like|need|request|requesting|seek"
@@ -143,9 +164,11 @@ EXPENSE_PATTERNS = (
         "|breakfast|hotel|receipts?|travel|mileage|meals?|flights?|train|cab|uber|bills?|costs?"
         r"|tickets?|parking|dollars|yuan|rmb|fees?)\b"
     ),
+    r"\b(?:want|get|need|like) my money back for\b",
+    r"\bhelp(?: me)? with (?:an?|my|this) (?:expense|reimbursement)",
     (
         "^(?:(?:travel|taxi|meal|hotel|lunch|dinner|business) )?(?:expenses?"
-        r"|reimbursement)(?: claim| report| request)?(?:(?: (?:for|of)|:)\b.*|,? please)?[.!]?$"
+        r"|reimbursement)(?: claim| report| request)?(?:(?: (?:for|of)\b|:).*|,? please)?[.!]?$"
     ),
 )
 EXPENSE_UNLESS = (
@@ -160,6 +183,10 @@ EXPENSE_UNLESS = (
     (
         r"\bexpense (?:accounts?|categor\w+|ratio|manager|tracker|department|code|policy)\b"
         r"|\b(?:living|household|legal|personal) expenses?\b|\bat the expense\b"
+    ),
+    (
+        r"\bcan (?:i|we) (?:be|get) reimbursed(?: for [a-z]+)?[?]?$|\bexpenses?\b.* (?:looks?"
+        r"|seems?|rose|fell)\b"
     ),
     "医保|保险|社保|公积金|农合|理赔",
     (

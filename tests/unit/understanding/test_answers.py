@@ -1,0 +1,213 @@
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from router.domain.messages import FlowStatus
+from router.flow.model import FlowDefinition, Slot
+from router.flow.view import FlowView
+from router.understanding.answers import answer
+from router.understanding.utterance import Utterance
+from tests.unit.understanding.flows import EXPENSE, LEAVE
+
+NOW = datetime.fromisoformat("2026-11-18T10:00+08:00")
+TRANSPORT = {
+    "category": "transport",
+    "amount": {"amount": "36.00", "currency": "CNY"},
+    "date": "2026-11-17",
+    "invoice": "A1",
+}
+
+
+def asking(
+    flow: FlowDefinition,
+    path: str | None,
+    slots: dict[str, Any] | None = None,
+    status: FlowStatus = "collecting",
+) -> FlowView:
+    return FlowView(
+        id="run",
+        flow=flow.flow,
+        title=flow.title,
+        version=1,
+        status=status,
+        state="details",
+        question="details:1",
+        awaiting=[path] if path else [],
+        slots=slots or {},
+        fillable={n: s for n, s in flow.slots.items() if s.lookup is None or s.ask is not None},
+    )
+
+
+def said(view: FlowView, typed: str) -> dict[str, Any] | None:
+    return answer(view, Utterance.of(typed, NOW))
+
+
+def yuan(amount: str) -> dict[str, str]:
+    return {"amount": amount, "currency": "CNY"}
+
+
+@pytest.mark.parametrize(
+    ("typed", "slots"),
+    [
+        ("年假", {"leave_type": "annual"}),
+        ("2", {"leave_type": "sick"}),
+        ("不是年假，是病假", {"leave_type": "sick"}),
+        (
+            "年假，下周一到周三，家里有事",
+            {
+                "leave_type": "annual",
+                "start": "2026-11-23",
+                "end": "2026-11-25",
+                "reason": "家里有事",
+            },
+        ),
+        ("什么天气", None),
+    ],
+)
+def test_a_choice(typed: str, slots: dict[str, Any] | None) -> None:
+    assert said(asking(LEAVE, "leave_type"), typed) == slots
+
+
+@pytest.mark.parametrize(
+    ("typed", "slots"),
+    [
+        ("下周一", {"start": "2026-11-23"}),
+        ("下周一到周三", {"start": "2026-11-23", "end": "2026-11-25"}),
+        ("从明天起三天", {"start": "2026-11-19", "duration": {"days": 3}}),
+        ("12-24", {"start": "2026-12-24"}),
+        ("20261224", {"start": "2026-12-24"}),
+        ("next Monday", {"start": "2026-11-23"}),
+        ("不知道", None),
+        ("11", None),
+    ],
+)
+def test_a_start(typed: str, slots: dict[str, Any] | None) -> None:
+    assert said(asking(LEAVE, "start", {"leave_type": "annual"}), typed) == slots
+
+
+@pytest.mark.parametrize(
+    ("typed", "slots"),
+    [
+        ("到周四", {"end": "2026-11-26"}),
+        ("周四", {"end": "2026-11-26"}),
+        ("Friday", {"end": "2026-11-27"}),
+        ("the 27th", {"end": "2026-11-27"}),
+        ("5号", {"end": "2026-12-05"}),
+        ("三天", {"duration": {"days": 3}}),
+        ("半天", {"duration": {"days": 0.5}}),
+        ("周五下午", {"end": "2026-11-27", "end_half": "pm"}),
+        ("2026-12-01", {"end": "2026-12-01"}),
+        ("下周一到周三", {"end": "2026-11-25"}),
+        ("随便", None),
+    ],
+)
+def test_an_end_is_read_from_the_start_on(typed: str, slots: dict[str, Any] | None) -> None:
+    view = asking(LEAVE, "end", {"leave_type": "annual", "start": "2026-11-23"})
+    assert said(view, typed) == slots
+
+
+def test_free_text_is_taken_as_it_is() -> None:
+    view = asking(LEAVE, "reason")
+    assert said(view, " 航班取消了，要改签 ") == {"reason": "航班取消了，要改签"}
+
+
+def test_a_question_is_no_free_text() -> None:
+    view = asking(LEAVE, "reason")
+    assert said(view, "年假还剩几天？") is None
+    assert said(view, "how many days do I have left?") is None
+
+
+@pytest.mark.parametrize(
+    ("typed", "slots"),
+    [
+        ("打车", {"items.0.category": "transport"}),
+        ("1", {"items.0.category": "transport"}),
+        (
+            "打车 36块 昨天",
+            {
+                "items.0.category": "transport",
+                "items.0.amount": yuan("36.00"),
+                "items.0.date": "2026-11-17",
+            },
+        ),
+        (
+            "两张打车票 58、36",
+            {
+                "items.0.category": "transport",
+                "items.0.amount": yuan("58.00"),
+                "items.1": {"category": "transport", "amount": yuan("36.00")},
+            },
+        ),
+    ],
+)
+def test_a_field_of_an_item(typed: str, slots: dict[str, Any]) -> None:
+    assert said(asking(EXPENSE, "items.0.category"), typed) == slots
+
+
+@pytest.mark.parametrize(
+    ("path", "typed", "slots"),
+    [
+        ("items.0.amount", "36", {"items.0.amount": yuan("36.00")}),
+        ("items.0.amount", "三十六块五", {"items.0.amount": yuan("36.50")}),
+        ("items.0.amount", "不知道", None),
+        ("items.0.date", "周一", {"items.0.date": "2026-11-16"}),
+        ("items.0.date", "11月10日", {"items.0.date": "2026-11-10"}),
+        ("items.0.invoice", " 12345678 ", {"items.0.invoice": "12345678"}),
+    ],
+)
+def test_what_was_spent_was_spent_in_the_past(
+    path: str, typed: str, slots: dict[str, Any] | None
+) -> None:
+    view = asking(EXPENSE, path, {"items": [{"category": "transport"}]})
+    assert said(view, typed) == slots
+
+
+@pytest.mark.parametrize(
+    ("typed", "slots"),
+    [
+        ("没有了", {"items.more": False}),
+        ("no", {"items.more": False}),
+        ("就这些", {"items.more": False}),
+        ("done", {"items.more": False}),
+        ("that's all, thanks", {"items.more": False}),
+        ("还有", {"items.more": True}),
+        ("yes", {"items.more": True}),
+        ("another one", {"items.more": True}),
+        ("午饭 25 块", {"items.1": {"category": "meals", "amount": yuan("25.00")}}),
+        (
+            "还有一张打车票 30块",
+            {"items.1": {"category": "transport", "amount": yuan("30.00")}},
+        ),
+        ("天气", None),
+    ],
+)
+def test_whether_there_is_another_item(typed: str, slots: dict[str, Any] | None) -> None:
+    assert said(asking(EXPENSE, "items", {"items": [TRANSPORT]}), typed) == slots
+
+
+@pytest.mark.parametrize(
+    ("slot", "typed", "value"),
+    [
+        (Slot(type="boolean"), "好的", True),
+        (Slot(type="boolean"), "不", False),
+        (Slot(type="boolean"), "也许", None),
+        (Slot(type="integer"), "三", 3),
+        (Slot(type="number"), "3.5", 3.5),
+        (Slot(type="duration"), "3", {"days": 3}),
+        (Slot(type="duration"), "两周", {"weeks": 2}),
+        (Slot(type="money"), "两千五", yuan("2500.00")),
+        (Slot(type="datetime"), "明天下午3点", "2026-11-19T15:00:00+08:00"),
+        (Slot(type="datetime"), "2026-12-01T14:30", "2026-12-01T14:30:00+08:00"),
+        (Slot(type="datetime"), "明天", None),
+        (Slot(type="file"), "file_123", "file_123"),
+    ],
+)
+def test_every_type_of_slot_is_answered_in_its_shape(slot: Slot, typed: str, value: Any) -> None:
+    view = asking(LEAVE, "x").model_copy(update={"fillable": {"x": slot}})
+    assert said(view, typed) == (None if value is None else {"x": value})
+
+
+def test_nothing_asked_is_nothing_answered() -> None:
+    assert said(asking(LEAVE, None), "年假") is None
+    assert said(asking(LEAVE, "unknown"), "年假") is None

@@ -1,0 +1,73 @@
+import pytest
+
+from router.domain.messages import Option
+from router.understanding.choices import (
+    answered_choice,
+    chosen_number,
+    chosen_option,
+    find_choices,
+    only_choice,
+)
+from router.understanding.normalise import normalise
+from tests.unit.understanding.flows import LEAVE
+
+KIND = LEAVE.slots["leave_type"]
+OFFERED = [Option(label="请假申请", value="leave_request"), Option(label="费用报销", value="claim")]
+
+
+@pytest.mark.parametrize(
+    ("typed", "value"),
+    [
+        ("年假", "annual"),
+        ("我要休年休假", "annual"),
+        ("annual", "annual"),
+        ("Annual Leave please", "annual"),
+        ("陪产假", "paternity"),
+        ("产假", "maternity"),
+        ("1", "annual"),
+        ("第二个", "sick"),
+        ("选3", "personal"),
+        ("the second", "sick"),
+        ("最后一个", "compensatory"),
+        ("option 2", "sick"),
+        ("bereave", "bereavement"),
+    ],
+)
+def test_an_answer_chooses(typed: str, value: str) -> None:
+    assert answered_choice(KIND, normalise(typed).text) == value
+
+
+@pytest.mark.parametrize("typed", ["9", "0", "年假还是病假", "假", "a", "annually", "什么都行", ""])
+def test_an_answer_that_chooses_nothing(typed: str) -> None:
+    assert answered_choice(KIND, normalise(typed).text) is None
+
+
+def test_the_longer_phrase_counts() -> None:
+    assert [f.value for f in find_choices(KIND, "陪产假")] == ["paternity"]
+
+
+def test_a_choices_own_name_outweighs_a_hint_at_another() -> None:
+    found = only_choice(KIND, "年假,去看病")
+    assert found is not None
+    assert found.value == "annual"
+
+
+def test_words_are_whole_words_in_english() -> None:
+    assert find_choices(KIND, "homesickness") == []
+
+
+def test_a_number_must_be_within_the_list() -> None:
+    assert chosen_number("3", 2) is None
+    assert chosen_number("2", 2) == 1
+
+
+@pytest.mark.parametrize("typed", ["请假", "请假申请", "1", "第一个", "leave_request"])
+def test_an_offered_option_is_picked_in_words(typed: str) -> None:
+    picked = chosen_option(OFFERED, normalise(typed).text)
+    assert picked is not None
+    assert picked.value == "leave_request"
+
+
+@pytest.mark.parametrize("typed", ["都不是", "3", "天气"])
+def test_nothing_is_picked_that_was_not_offered(typed: str) -> None:
+    assert chosen_option(OFFERED, normalise(typed).text) is None

@@ -1,0 +1,225 @@
+from datetime import date
+
+import pytest
+
+from router.understanding.dates import Days, find_dates
+from router.understanding.days import Calendar
+from router.understanding.normalise import normalise
+
+WEDNESDAY = date(2026, 11, 18)
+
+
+def shown(days: Days) -> str:
+    """`11-19`, or `11-23..11-25`, with the halves after the days that they belong to."""
+    ends = [
+        f"{day:%m-%d}" + (half or "")
+        for day, half in ((days.first, days.first_half), (days.last, days.last_half))
+    ]
+    return ends[0] if days.single else "..".join(ends)
+
+
+def read(typed: str, after: date | None = None, *, past: bool = False) -> str:
+    found = find_dates(normalise(typed).text, Calendar(WEDNESDAY, after, past))
+    return " ".join(shown(f.value) for f in found)
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("今天", "11-18"),
+        ("明天", "11-19"),
+        ("后天", "11-20"),
+        ("大后天", "11-21"),
+        ("昨天", "11-17"),
+        ("前天", "11-16"),
+        ("大前天", "11-15"),
+        ("昨晚打车", "11-17"),
+        ("三天后", "11-21"),
+        ("两周后", "12-02"),
+        ("三天前", "11-15"),
+        ("周五", "11-20"),
+        ("周一", "11-23"),
+        ("周三", "11-18"),
+        ("这周五", "11-20"),
+        ("本周日", "11-22"),
+        ("下周三", "11-25"),
+        ("下下周一", "11-30"),
+        ("上周五", "11-13"),
+        ("下礼拜三", "11-25"),
+        ("下个星期天", "11-29"),
+        ("12月1号", "12-01"),
+        ("十二月二十四日", "12-24"),
+        ("1月5日", "01-05"),
+        ("2026年12月24日", "12-24"),
+        ("二〇二六年十二月二十四日", "12-24"),
+        ("26年12月24号", "12-24"),
+        ("12.24号", "12-24"),
+        ("5号", "12-05"),
+        ("25号", "11-25"),
+        ("下个月5号", "12-05"),
+        ("12月4日（周五）", "12-04"),
+        ("2026-12-24", "12-24"),
+        ("2026/12/24", "12-24"),
+        ("12/24", "12-24"),
+        ("24/12", "12-24"),
+        ("today", "11-18"),
+        ("tomorrow", "11-19"),
+        ("the day after tomorrow", "11-20"),
+        ("yesterday", "11-17"),
+        ("the day before yesterday", "11-16"),
+        ("next Monday", "11-23"),
+        ("this Friday", "11-20"),
+        ("this coming Friday", "11-20"),
+        ("Monday", "11-23"),
+        ("on Friday", "11-20"),
+        ("last Friday", "11-13"),
+        ("Monday next week", "11-23"),
+        ("the Monday after next", "11-30"),
+        ("Dec 24", "12-24"),
+        ("December 24th, 2026", "12-24"),
+        ("24 Dec", "12-24"),
+        ("24th of December", "12-24"),
+        ("the 24th", "11-24"),
+        ("Friday, December 4th", "12-04"),
+        ("in three days", "11-21"),
+        ("two weeks ago", "11-04"),
+        ("a week from now", "11-25"),
+    ],
+)
+def test_a_day(typed: str, expected: str) -> None:
+    assert read(typed) == expected
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("下周一到周三", "11-23..11-25"),
+        ("下周一至下周三", "11-23..11-25"),
+        ("周一到周五", "11-23..11-27"),
+        ("周一至五", "11-23..11-27"),
+        ("这周五到下周二", "11-20..11-24"),
+        ("12月1日到5日", "12-01..12-05"),
+        ("12月1-5号", "12-01..12-05"),
+        ("1-5号", "12-01..12-05"),
+        ("12月1号到12月5号", "12-01..12-05"),
+        ("从12月1号开始到5号", "12-01..12-05"),
+        ("12月28日到1月3日", "12-28..01-03"),
+        ("今天到周五", "11-18..11-20"),
+        ("明后天", "11-19..11-20"),
+        ("12/24-12/26", "12-24..12-26"),
+        ("2026-12-24到2026-12-26", "12-24..12-26"),
+        ("下周", "11-23..11-29"),
+        ("周末", "11-21..11-22"),
+        ("下个月", "12-01..12-31"),
+        ("from next Monday to Wednesday", "11-23..11-25"),
+        ("Mon-Wed", "11-23..11-25"),
+        ("between Monday and Wednesday", "11-23..11-25"),
+        ("next Monday through Friday", "11-23..11-27"),
+        ("Dec 24-26", "12-24..12-26"),
+        ("December 24-26, 2026", "12-24..12-26"),
+        ("Dec 28 to Jan 2", "12-28..01-02"),
+        ("24th to 26th of December", "12-24..12-26"),
+        ("the 24th to the 26th", "11-24..11-26"),
+        ("from tomorrow until Friday", "11-19..11-20"),
+        ("next week", "11-23..11-29"),
+        ("this weekend", "11-21..11-22"),
+    ],
+)
+def test_a_range(typed: str, expected: str) -> None:
+    assert read(typed) == expected
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("明天下午", "11-19pm..11-19pm"),
+        ("明早", "11-19am..11-19am"),
+        ("周五早上", "11-20am..11-20am"),
+        ("周一上午到周三下午", "11-23am..11-25pm"),
+        ("周一下午到周三", "11-23pm..11-25"),
+        ("明天上午到下午", "11-19am..11-19pm"),
+        ("tomorrow morning", "11-19am..11-19am"),
+        ("this afternoon", "11-18pm..11-18pm"),
+        ("on the morning of Dec 24", "12-24am..12-24am"),
+        ("Monday afternoon to Wednesday morning", "11-23pm..11-25am"),
+    ],
+)
+def test_half_days(typed: str, expected: str) -> None:
+    assert read(typed) == expected
+
+
+def test_a_clock_after_a_half_makes_it_a_time_of_the_day() -> None:
+    assert read("明天下午3点") == "11-19"
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "五一广场",
+        "三楼",
+        "周三丰",
+        "每周三",
+        "一周一次",
+        "聪明天才",
+        "以后天天如此",
+        "第三天",
+        "5号楼",
+        "3号线",
+        "1号会议室",
+        "2月30日",
+        "1月32日",
+        "version 2.5.1",
+        "192.168.1.1",
+        "March on",
+        "I may go",
+        "the sun is up",
+        "I sat down",
+        "every Friday",
+        "Black Friday",
+        "call me at 5",
+        "the 3rd floor",
+        "1/2 cup",
+        "24/7 support",
+        "12月",
+        "生日快乐",
+    ],
+)
+def test_nothing_where_there_is_no_day(typed: str) -> None:
+    assert read(typed) == ""
+
+
+def test_a_weekday_after_a_start_is_the_first_one_after_it() -> None:
+    monday = date(2026, 11, 23)
+    assert read("到周四", after=monday) == "11-26"
+    assert read("5号", after=monday) == "12-05"
+    assert read("until Friday", after=monday) == "11-27"
+
+
+def test_an_incomplete_day_of_something_past_is_the_last_one() -> None:
+    assert read("周一", past=True) == "11-16"
+    assert read("11月20日", past=True) == "11-20"
+    assert find_dates("11月20日", Calendar(WEDNESDAY, past=True))[0].value.first.year == 2025
+    assert read("12号", past=True) == "11-12"
+
+
+def test_a_range_never_ends_before_it_starts() -> None:
+    assert read("下周五到下周一") == "11-27..11-30"
+    assert read("后天到明天") == "11-20 11-19"
+
+
+def test_a_list_goes_on_in_the_week_and_month_it_began_in() -> None:
+    assert read("下周三和周五") == "11-25 11-27"
+    assert read("12月24日和25日") == "12-24 12-25"
+    assert read("next Tuesday and Thursday") == "11-24 11-26"
+
+
+def test_a_week_and_a_number_of_days_are_no_weekday() -> None:
+    assert read("下周三天假") == "11-23..11-29"
+
+
+def test_a_leap_day_is_found_years_ahead() -> None:
+    assert find_dates("2月29日", Calendar(WEDNESDAY))[0].value.first == date(2028, 2, 29)
+
+
+def test_a_month_is_as_long_as_it_is() -> None:
+    assert find_dates("一个月后", Calendar(date(2027, 1, 31)))[0].value.first == date(2027, 2, 28)

@@ -1,0 +1,78 @@
+import pytest
+
+from router.understanding.durations import find_durations
+from router.understanding.normalise import normalise
+
+
+def read(typed: str) -> list[dict[str, int | float]]:
+    return [f.value.value() for f in find_durations(normalise(typed).text)]
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("三天", {"days": 3}),
+        ("三天半", {"days": 3.5}),
+        ("2.5天", {"days": 2.5}),
+        ("半天", {"days": 0.5}),
+        ("半天假", {"days": 0.5}),
+        ("三个半天", {"days": 1.5}),
+        ("3个工作日", {"days": 3}),
+        ("十五天", {"days": 15}),
+        ("二十一天", {"days": 21}),
+        ("两周", {"weeks": 2}),
+        ("一个星期", {"weeks": 1}),
+        ("两个半小时", {"hours": 2.5}),
+        ("半个小时", {"hours": 0.5}),
+        ("90分钟", {"hours": 1.5}),
+        ("请下周三天假", {"days": 3}),
+        ("周三三天", {"days": 3}),
+        ("请两天年假", {"days": 2}),
+        ("for three days", {"days": 3}),
+        ("two and a half days", {"days": 2.5}),
+        ("a day and a half", {"days": 1.5}),
+        ("half a day", {"days": 0.5}),
+        ("half-day", {"days": 0.5}),
+        ("a week", {"weeks": 1}),
+        ("take a day off", {"days": 1}),
+        ("five working days", {"days": 5}),
+        ("two weeks", {"weeks": 2}),
+        ("3 hours", {"hours": 3}),
+        ("3d", {"days": 3}),
+    ],
+)
+def test_how_long(typed: str, expected: dict[str, int | float]) -> None:
+    assert read(typed) == [expected]
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "第三天",
+        "每两周",
+        "这两天",
+        "最近三天",
+        "过两天",
+        "一两天",
+        "三天后",
+        "三天前",
+        "三天两头",
+        "一天到晚",
+        "下一周",
+        "三楼",
+        "一周年",
+        "二十周岁",
+        "24小时营业",
+        "几天",
+        "in three days",
+        "two days ago",
+        "every two weeks",
+        "the other day",
+        "have a nice day",
+        "twice a week",
+        "one day I will",
+        "a few days",
+    ],
+)
+def test_nothing_where_no_length_is_named(typed: str) -> None:
+    assert read(typed) == []

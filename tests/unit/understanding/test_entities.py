@@ -1,0 +1,86 @@
+import json
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from router.understanding.entities import find_entities
+from router.understanding.normalise import normalise
+
+DATA = Path(__file__).parent / "data"
+NOW = datetime.fromisoformat("2026-11-18T10:00+08:00")
+LABELLED = {"date", "date_range", "duration", "money"}
+
+
+def lines(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (DATA / name).read_text().splitlines()]
+
+
+def read(typed: str, now: datetime = NOW) -> list[dict[str, Any]]:
+    found = find_entities(normalise(typed), now)
+    return [{"type": e.type, "value": e.value} for e in found]
+
+
+@pytest.mark.parametrize("line", lines("entities_dev.jsonl"), ids=lambda line: line["text"])
+def test_the_development_set_is_read_exactly(line: dict[str, Any]) -> None:
+    found = read(line["text"], datetime.fromisoformat(line["now"]))
+    assert [e for e in found if e["type"] in LABELLED] == line["entities"]
+
+
+def test_spans_and_texts_are_those_of_the_message_as_typed() -> None:
+    typed = "帮我请年假， 下 周 一 到 周 三，花了 ￥５８"
+    for entity in find_entities(normalise(typed), NOW):
+        start, end = entity.span
+        assert typed[start:end] == entity.text
+    found = find_entities(normalise(typed), NOW)
+    assert [e.text for e in found] == ["下 周 一 到 周 三", "￥５８"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("好的", [{"type": "boolean", "value": True}]),
+        ("不对", [{"type": "boolean", "value": False}]),
+        ("3.50", [{"type": "number", "value": "3.5"}]),
+        ("下午3点", [{"type": "time", "value": "15:00"}]),
+        (
+            "明天请一天假",
+            [{"type": "date", "value": "2026-11-19"}, {"type": "duration", "value": {"days": 1}}],
+        ),
+        (
+            "昨天打车58元",
+            [
+                {"type": "date", "value": "2026-11-17"},
+                {"type": "money", "value": {"amount": "58.00", "currency": "CNY"}},
+            ],
+        ),
+        (
+            "from Monday the 23rd to Friday",
+            [{"type": "date_range", "value": {"start": "2026-11-23", "end": "2026-11-27"}}],
+        ),
+    ],
+)
+def test_every_type_has_its_shape(typed: str, expected: list[dict[str, Any]]) -> None:
+    assert read(typed) == expected
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "五一广场",
+        "我在三楼开会",
+        "version 2.5.1",
+        "March on",
+        "请假流程是什么",
+        "周杰伦的歌",
+        "hello",
+    ],
+)
+def test_nothing_where_there_is_nothing(typed: str) -> None:
+    assert read(typed) == []
+
+
+def test_today_is_the_day_of_the_speaker_not_of_utc() -> None:
+    night = datetime.fromisoformat("2026-11-19T00:30+08:00")
+    assert read("明天", night) == [{"type": "date", "value": "2026-11-20"}]

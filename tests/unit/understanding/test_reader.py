@@ -1,0 +1,209 @@
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from router.domain.commands import (
+    CancelFlow,
+    Clarify,
+    Command,
+    Confirm,
+    FillSlots,
+    StartFlow,
+)
+from router.domain.messages import (
+    ChooseAction,
+    ConfirmAction,
+    FormAction,
+    Message,
+    Option,
+    ToolResultAction,
+)
+from router.flow.situation import Situation
+from router.flow.view import FlowView
+from router.understanding.reader import Reader
+from router.understanding.reading import Reading
+from tests.unit.understanding.flows import EMPLOYEE, EXPENSE, FLOWS, LEAVE
+from tests.unit.understanding.test_answers import TRANSPORT, asking
+
+NOW = datetime.fromisoformat("2026-11-18T10:00+08:00")
+READER = Reader(FLOWS)
+KNOWN = {"leave_type": "annual", "start": "2026-11-23", "end": "2026-11-25", "reason": "搬家"}
+CONFIRMING = asking(LEAVE, None, KNOWN, "confirming")
+OFFERED = [
+    Option(label="请假申请", value="leave_request"),
+    Option(label="费用报销", value="reimbursement"),
+]
+
+
+def situation(active: FlowView | None = None, **more: Any) -> Situation:
+    return Situation(**{"now": NOW, "locale": "zh", "roles": EMPLOYEE, "active": active} | more)
+
+
+def read(said: str | Any, active: FlowView | None = None, **more: Any) -> Reading:
+    message = Message(text=said) if isinstance(said, str) else Message(action=said)
+    return READER.read(message, situation(active, **more))
+
+
+def command(said: str | Any, active: FlowView | None = None, **more: Any) -> Command | None:
+    commands = read(said, active, **more).commands
+    assert len(commands) <= 1
+    return commands[0] if commands else None
+
+
+def test_a_request_starts_its_flow_with_what_it_names() -> None:
+    reading = read("我要请年假，下周一到周三，家里有事")
+    slots = {
+        "leave_type": "annual",
+        "start": "2026-11-23",
+        "end": "2026-11-25",
+        "reason": "家里有事",
+    }
+    assert reading.commands == [StartFlow(flow="leave_request", slots=slots)]
+    route = reading.route
+    assert route is not None
+    assert (route.kind, route.target, route.by, route.confidence) == (
+        "flow",
+        "leave_request",
+        "pattern",
+        1.0,
+    )
+    assert "请假申请" in route.reason
+    assert reading.entities[0].value == {"start": "2026-11-23", "end": "2026-11-25"}
+    assert reading.normalised == "我要请年假,下周一到周三,家里有事"
+
+
+@pytest.mark.parametrize("text", ["怎么请假", "你好", "取消我的请假", "今天天气如何", "取消"])
+def test_anything_else_is_left_to_the_deciding(text: str) -> None:
+    reading = read(text)
+    assert (reading.route, reading.commands) == (None, [])
+
+
+def test_two_flows_in_one_sentence_are_a_question() -> None:
+    reading = read("我要请假，还有要报销打车费", locale="en")
+    assert reading.route is not None
+    assert (reading.route.kind, reading.route.by) == ("clarify", "pattern")
+    (clarify,) = reading.commands
+    assert isinstance(clarify, Clarify)
+    assert {(o.label, o.value) for o in clarify.options} == {
+        ("Leave request", "leave_request"),
+        ("Expense claim", "reimbursement"),
+    }
+
+
+def test_a_flow_for_other_roles_does_not_start() -> None:
+    assert command("今天加班") is None
+    assert command("今天加班", roles=frozenset({"manager"})) == StartFlow(flow="overtime")
+
+
+@pytest.mark.parametrize("text", ["1", "请假", "第一个", "leave_request"])
+def test_an_offered_flow_is_chosen_in_words(text: str) -> None:
+    reading = read(text, offered=OFFERED)
+    assert isinstance(reading.commands[0], StartFlow)
+    assert reading.commands[0].flow == "leave_request"
+    assert reading.route is not None
+    assert reading.route.by == "slot"
+
+
+def test_an_offered_flow_is_chosen_with_a_button() -> None:
+    reading = read(ChooseAction(type="choose", value="reimbursement"), offered=OFFERED)
+    assert reading.commands == [StartFlow(flow="reimbursement")]
+    assert reading.route is not None
+    assert reading.route.by == "action"
+
+
+def test_a_button_that_nobody_offered_does_nothing() -> None:
+    assert command(ChooseAction(type="choose", value="reimbursement")) is None
+    assert command(ConfirmAction(type="confirm", value=True)) is None
+    assert command(FormAction(type="form", values={"start": "明天"})) is None
+    assert command(ToolResultAction(type="tool_result", tool_call_id="1", result=1)) is None
+
+
+def test_buttons_and_forms_answer_the_flow_that_asks() -> None:
+    kind = asking(LEAVE, "leave_type")
+    assert command(ChooseAction(type="choose", value="sick"), kind) == FillSlots(
+        slots={"leave_type": "sick"}
+    )
+    more = asking(EXPENSE, "items", {"items": [TRANSPORT]})
+    assert command(ChooseAction(type="choose", value=False), more) == FillSlots(
+        slots={"items.more": False}
+    )
+    assert command(ConfirmAction(type="confirm", value=False), CONFIRMING) == Confirm(value=False)
+    start = asking(LEAVE, "start")
+    form = FormAction(type="form", values={"start": "2026-12-01"})
+    assert command(form, start) == FillSlots(slots={"start": "2026-12-01"})
+
+
+def test_an_answer_fills_what_is_asked() -> None:
+    reading = read("到周四", asking(LEAVE, "end", {"start": "2026-11-23"}))
+    assert reading.commands == [FillSlots(slots={"end": "2026-11-26"})]
+    assert reading.route is not None
+    assert (reading.route.kind, reading.route.target, reading.route.by) == (
+        "flow",
+        "leave_request",
+        "slot",
+    )
+
+
+def test_calling_it_off_cancels_whatever_is_asked() -> None:
+    for view in (asking(LEAVE, "reason"), asking(LEAVE, "start"), CONFIRMING):
+        reading = read("算了不请了", view)
+        assert reading.commands == [CancelFlow()]
+        assert reading.route is not None
+        assert (reading.route.kind, reading.route.by) == ("cancel", "slot")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("好的", Confirm(value=True)),
+        ("ok", Confirm(value=True)),
+        ("不对", Confirm(value=False)),
+        ("不对，结束日期改成周五", Confirm(value=False, slots={"end": "2026-11-27"})),
+        ("结束日期改成周五", FillSlots(slots={"end": "2026-11-27"})),
+        ("改成下周二", FillSlots(slots={"start": "2026-11-24"})),
+        ("reason should be moving house", FillSlots(slots={"reason": "moving house"})),
+        ("今天天气", None),
+    ],
+)
+def test_a_confirmation_is_answered_or_put_right(text: str, expected: Command | None) -> None:
+    assert command(text, CONFIRMING) == expected
+
+
+def test_a_request_for_another_flow_is_heard_while_one_asks() -> None:
+    for view in (asking(LEAVE, "leave_type"), asking(LEAVE, "reason"), CONFIRMING):
+        assert command("我要报销", view) == StartFlow(flow="reimbursement")
+
+
+def test_another_flows_word_within_free_text_is_free_text() -> None:
+    text = "陪客户去医院处理一下上次没办完的要报销的事情"
+    assert command(text, asking(LEAVE, "reason")) == FillSlots(slots={"reason": text})
+
+
+def test_asking_for_the_same_flow_again_goes_on_with_it() -> None:
+    view = asking(LEAVE, "leave_type")
+    assert command("我要请假", view) == FillSlots(slots={})
+    assert command("我要请病假", view) == FillSlots(slots={"leave_type": "sick"})
+
+
+def test_a_correction_is_heard_while_something_else_is_asked() -> None:
+    view = asking(LEAVE, "end", {"leave_type": "annual", "start": "2026-11-23"})
+    assert command("不对，是下周二", view) == FillSlots(slots={"start": "2026-11-24"})
+    assert command("改成病假", view) == FillSlots(slots={"leave_type": "sick"})
+
+
+def test_a_digression_is_left_to_the_deciding() -> None:
+    assert command("年假还剩几天？", asking(LEAVE, "reason")) is None
+    assert command("今天天气如何", asking(LEAVE, "leave_type")) is None
+
+
+def test_a_flow_that_does_not_ask_hears_nothing() -> None:
+    waiting = asking(LEAVE, None, KNOWN, "waiting_approval")
+    assert command("好的", waiting) is None
+    assert command("我要报销", waiting) == StartFlow(flow="reimbursement")
+
+
+def test_the_reason_is_in_the_language_of_the_conversation() -> None:
+    route = read("apply for annual leave", locale="en").route
+    assert route is not None
+    assert "Leave request" in route.reason
