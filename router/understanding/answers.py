@@ -23,7 +23,7 @@ from router.understanding.filling import (
     range_slots,
 )
 from router.understanding.forms import read_as, slot_at
-from router.understanding.grammar import Found, compiled
+from router.understanding.grammar import Found, compiled, only
 from router.understanding.items import find_items, is_itemised
 from router.understanding.leftover import left_over
 from router.understanding.prefill import reason_slot
@@ -88,16 +88,17 @@ def _field(
     view: FlowView, path: str, slot: Slot, utterance: Utterance
 ) -> dict[str, JsonValue] | None:
     """A field of an item or an object, with its siblings where the answer names them."""
-    if slot.type == "text":
-        return _text(path, utterance)
     if slot.type == "choice" and not find_choices(slot, utterance.text):
         return _only(path, read_as(slot, utterance))
     prefix, _, name = path.rpartition(".")
     parent = slot_at(view.fillable, prefix)
     if parent is None or parent.type != "object":
-        return _only(path, read_as(slot, utterance))
+        return _only(path, _read_field(slot, utterance))
     items, _ = find_items(Slot(type="list", of=parent), utterance)
     first = dict(items[0]) if items else {}
+    if slot.type == "text":
+        # 发票号 12345678 gives the number alone; any other words are the text itself.
+        return _only(path, first.get(name) or _read_field(slot, utterance))
     if name not in first:
         value = _read_field(slot, utterance)
         if value is None:
@@ -116,10 +117,12 @@ def _following(prefix: str, items: list[dict[str, JsonValue]]) -> dict[str, Json
 
 def _read_field(slot: Slot, utterance: Utterance) -> JsonValue:
     """A field by itself; a date of something paid for is a past one."""
+    if slot.type == "text":
+        return None if _QUESTION.search(utterance.text) else read_as(slot, utterance)
     if slot.type != "date":
         return read_as(slot, utterance)
-    days = [f.value for f in utterance.spent if isinstance(f.value, Days)]
-    return days[0].first.isoformat() if len(days) == 1 else None
+    days = only(Days, utterance.spent)
+    return days[0].value.first.isoformat() if len(days) == 1 else None
 
 
 def _only(path: str, value: JsonValue) -> dict[str, JsonValue] | None:
@@ -128,9 +131,7 @@ def _only(path: str, value: JsonValue) -> dict[str, JsonValue] | None:
 
 def _text(path: str, utterance: Utterance) -> dict[str, JsonValue] | None:
     """Free text as it is, unless it is a question: then it answers nothing."""
-    if _QUESTION.search(utterance.text):
-        return None
-    return _only(path, utterance.normalised.typed.strip() or None)
+    return _only(path, _read_field(Slot(type="text"), utterance))
 
 
 def _top_level(

@@ -16,7 +16,7 @@ from router.understanding.choices import find_choices
 from router.understanding.dates import Days
 from router.understanding.entities import Thing
 from router.understanding.filling import Filling
-from router.understanding.grammar import Found, compiled, only
+from router.understanding.grammar import Found, compiled, group_span, only
 from router.understanding.money import Money
 from router.understanding.utterance import Utterance
 
@@ -83,7 +83,7 @@ def _fields(slot: Slot, utterance: Utterance) -> Iterator[Found[_Field]]:
         elif field.type == "date":
             yield from _dates(name, utterance.spent)
         elif field.type == "text":
-            yield from _documents(name, utterance.text)
+            yield from _documents(name, utterance)
 
 
 def _amounts(slot: Slot, name: str, utterance: Utterance) -> Iterator[Found[_Field]]:
@@ -131,10 +131,12 @@ def _dates(name: str, things: Iterable[Found[Thing]]) -> Iterator[Found[_Field]]
             yield Found(found.start, found.end, _Field(name, found.value.first.isoformat()))
 
 
-def _documents(name: str, text: str) -> Iterator[Found[_Field]]:
-    for match in _DOCUMENT.finditer(text):
-        if any(c.isdigit() for c in match.group("id")):
-            yield Found(match.start(), match.end(), _Field(name, match.group("id").upper()))
+def _documents(name: str, utterance: Utterance) -> Iterator[Found[_Field]]:
+    """Numbers of invoices, as typed: a machine compares them letter by letter."""
+    for match in _DOCUMENT.finditer(utterance.text):
+        written = utterance.normalised.as_typed(*group_span(match, "id"))
+        if any(c.isdigit() for c in written):
+            yield Found(match.start(), match.end(), _Field(name, written))
 
 
 def _dealt(found: Iterable[Found[_Field]]) -> list[Item]:

@@ -154,6 +154,7 @@ def test_a_field_of_an_item(typed: str, slots: dict[str, Any]) -> None:
         ("items.0.date", "周一", {"items.0.date": "2026-11-16"}),
         ("items.0.date", "11月10日", {"items.0.date": "2026-11-10"}),
         ("items.0.invoice", " 12345678 ", {"items.0.invoice": "12345678"}),
+        ("items.0.invoice", "发票号 Ab-123456", {"items.0.invoice": "Ab-123456"}),
     ],
 )
 def test_what_was_spent_was_spent_in_the_past(
