@@ -2,7 +2,6 @@
 
 from router.understanding.grammar import compiled, group_span
 
-_PARTICLE = "[的了呀啊吧嘛呢哦哈滴哒嘞哟啦呐]"
 _YES = (
     "好(?:的|呀|啊|吧|嘞|滴|哒|了|哦|哈|极了)*|(?:都|当然|也)?(?:可以|行|成)(?:的|了|啊|吧|呀)*"
     "|没(?:有)?问题|没错"

@@ -1,16 +1,14 @@
 """How days are written in English, and as figures with a slash."""
 
-from router.understanding.dates_zh import full_year, is_day
+from router.understanding.dates_zh import day_of_year
 from router.understanding.days import (
     Day,
-    FixedDay,
     Month,
     MonthDay,
     Shift,
     Stretch,
     Week,
     Weekday,
-    YearDay,
 )
 from router.understanding.grammar import Groups, Rule
 from router.understanding.numbers import EN_NUMBER, parse_number
@@ -120,24 +118,15 @@ def _month_number(text: str) -> int:
 
 def _in_year(groups: Groups) -> Day | None:
     month, day = _month_number(groups["month"]), day_number(groups["day"])
-    if not is_day(month, day):
-        return None
-    return (
-        FixedDay(full_year(groups["year"]), month, day) if "year" in groups else YearDay(month, day)
-    )
+    return day_of_year(month, day, groups.get("year"))
 
 
 def _slashed(groups: Groups) -> Day | None:
-    month, day = int(groups["a"]), int(groups["b"])
-    if (month, day) in _FRACTIONS and "year" not in groups and "cue" not in groups:
+    """Month and day; the other way round where only that can be."""
+    month, day, year = int(groups["a"]), int(groups["b"]), groups.get("year")
+    if (month, day) in _FRACTIONS and year is None:
         return None
-    if not is_day(month, day):
-        month, day = day, month
-    if not is_day(month, day):
-        return None
-    return (
-        FixedDay(full_year(groups["year"]), month, day) if "year" in groups else YearDay(month, day)
-    )
+    return day_of_year(month, day, year) or day_of_year(day, month, year)
 
 
 def _in_a_month(groups: Groups) -> Day:

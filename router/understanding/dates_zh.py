@@ -56,9 +56,14 @@ def _in_year(groups: Groups) -> Day | None:
     month, day = small_number(groups["month"]), small_number(groups["day"])
     if "rel" in groups:
         return YearDay(month, day, _YEARS[groups["rel"]])
-    if "year" not in groups:
-        return YearDay(month, day) if is_day(month, day) else None
-    return FixedDay(full_year(groups["year"]), month, day) if is_day(month, day) else None
+    return day_of_year(month, day, groups.get("year"))
+
+
+def day_of_year(month: int, day: int, year: str | None = None) -> Day | None:
+    """The term for a month and a day, of a year where it was said; None for a 30 February."""
+    if not is_day(month, day):
+        return None
+    return FixedDay(full_year(year), month, day) if year else YearDay(month, day)
 
 
 def is_day(month: int, day: int) -> bool:
@@ -74,11 +79,6 @@ def full_year(text: str) -> int:
     """`26`, `2026` and `二〇二六` as the year that they name."""
     year = small_number(text)
     return year + 2000 if year < 100 else year  # noqa: PLR2004 - two digits are a year of ours
-
-
-def _month_and_day(groups: Groups) -> Day | None:
-    month, day = small_number(groups["month"]), small_number(groups["day"])
-    return YearDay(month, day) if is_day(month, day) else None
 
 
 def _in_a_month(groups: Groups) -> Day:
@@ -176,7 +176,7 @@ DAYS: tuple[Rule[Day], ...] = (
     ),
     Rule(
         r"(?P<month>\d{1,2})[/.](?P<day>\d{1,2})[日号]",
-        _month_and_day,
+        lambda g: day_of_year(int(g["month"]), int(g["day"])),
         unless_after="[-/.]",
         unless_before=_NUMBERED_THING,
     ),

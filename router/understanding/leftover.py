@@ -35,7 +35,7 @@ _LEADING = compiled(
 )
 _SOME = compiled(r"[\x{4e00}-\x{9fff}]{2}|[a-z]{3,}")
 
-# What a clause that came with a date may begin with before its cause begins.
+# What is left of a clause that was otherwise used says nothing when it is shorter.
 _SHORTEST_REST = 3
 _SHORTEST_CAUSE = 4
 _REQUESTING = compiled("[a-z]|想|要|需|帮|麻烦|申请|提|能|可以|开始|打算|准备|先|再|安排|用|给|办")

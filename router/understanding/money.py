@@ -1,5 +1,6 @@
 """Amounts of money: `58元`, `￥368.50`, `五十八块五`, `$45`, `1.2k yuan`."""
 
+import re
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 
@@ -9,34 +10,41 @@ from router.understanding.numbers import DIGITS, EN_NUMBER, HAN_DIGIT, ZH_NUMBER
 DEFAULT_CURRENCY = "CNY"
 _CENT = Decimal("0.01")
 
-_NAMES = {
-    "CNY": r"¥|rmb|cny|yuan|kuai|renminbi|人民币|元|块钱|块|圆",
-    "USD": r"us\$|\$|usd|us dollars?|dollars?|bucks|美元|美金",
-    "EUR": r"€|eur|euros?|欧元",
-    "GBP": r"£|gbp|pounds?|quid|英镑",
-    "HKD": r"hk\$|hkd|hong kong dollars?|港币|港元",
-    "JPY": r"jpy|yen|日元|日币",
-    "TWD": r"nt\$|twd|台币|新台币",
-    "SGD": r"s\$|sgd|singapore dollars?|新加坡元|新币",
-    "KRW": r"krw|韩元|韩币",
-    "AUD": r"au?\$|aud|澳元|澳币",
-    "CAD": r"ca?\$|cad|加元|加币",
+_SYMBOLS = {
+    "CNY": "¥",
+    "USD": "us$|$",
+    "EUR": "€",
+    "GBP": "£",
+    "HKD": "hk$",
+    "TWD": "nt$",
+    "SGD": "s$",
+    "AUD": "au$|a$",
+    "CAD": "ca$|c$",
+}
+_WORDS = {
+    "CNY": "rmb|cny|yuan|kuai|renminbi|人民币",
+    "USD": "usd|us dollar|dollar|buck|美元|美金",
+    "EUR": "eur|euro|欧元",
+    "GBP": "gbp|pound|quid|英镑",
+    "HKD": "hkd|hong kong dollar|港币|港元",
+    "JPY": "jpy|yen|日元|日币",
+    "TWD": "twd|新台币|台币",
+    "SGD": "sgd|singapore dollar|新加坡元|新币",
+    "KRW": "krw|韩元|韩币",
+    "AUD": "aud|澳元|澳币",
+    "CAD": "cad|加元|加币",
 }
 _CODES = {
-    word.replace("\\", "").replace("?", ""): code
-    for code, words in _NAMES.items()
+    word: code
+    for names in (_SYMBOLS, _WORDS)
+    for code, words in names.items()
     for word in words.split("|")
 }
-_BEFORE = (
-    r"us\$|hk\$|nt\$|s\$|au?\$|ca?\$|\$|¥|€|£|rmb|cny|usd|eur|gbp|hkd|jpy|twd|sgd|aud|cad|人民币"
-)
-_FOREIGN = (
-    "美元|美金|欧元|英镑|港币|港元|日元|日币|新?台币|新加坡元|新币|韩元|韩币|澳元|澳币|加元|加币"
-)
-_WORDS_AFTER = (
-    "yuan|rmb|cny|renminbi|kuai|us dollars?|hong kong dollars?|singapore dollars?|dollars?|bucks"
-    "|usd|euros?|eur|pounds?|gbp|quid|hkd|yen|jpy|twd|sgd|aud|cad|krw|€|£"
-)
+_SIGNS = [re.escape(sign) for signs in _SYMBOLS.values() for sign in signs.split("|")]
+# The longest first: 20 euros is no 20 eur.
+_NAMES = sorted((n for names in _WORDS.values() for n in names.split("|")), key=len, reverse=True)
+_BEFORE = "|".join([*_SIGNS, *(code.lower() for code in _WORDS), "rmb", "人民币"])
+_AFTER = "|".join([*(f"{name}s?" if name.isascii() else name for name in _NAMES), "€", "£"])
 
 # 元 and 块 begin other words: 元旦, 元素, 三块蛋糕, 一块去.
 _NOT_YUAN = "[旦宵素件老首凶气月店]"
@@ -63,7 +71,8 @@ class Money:
 
 def currency_of(word: str) -> str | None:
     """The ISO code of a symbol, code or name; None where it is none."""
-    return _CODES.get(word) or _CODES.get(word.rstrip("s"))
+    local = {"元", "块", "圆"}
+    return DEFAULT_CURRENCY if word in local else _CODES.get(word) or _CODES.get(word.rstrip("s"))
 
 
 def _prefixed(groups: Groups) -> Money | None:
@@ -111,8 +120,7 @@ _RULES = (
         unless_before=_NEW_NUMBER,
     ),
     Rule(rf"(?P<jiao>[1-9]|{HAN_DIGIT})毛钱", lambda g: _with_small_change({"n": "0"} | g)),
-    Rule(rf"(?P<n>{ZH_NUMBER}) ?(?P<unit>{_FOREIGN})", _suffixed),
-    Rule(rf"(?P<n>{EN_NUMBER}) ?(?P<unit>{_WORDS_AFTER})", _suffixed),
+    Rule(rf"(?P<n>{ZH_NUMBER}|{EN_NUMBER}) ?(?P<unit>{_AFTER})", _suffixed),
 )
 
 # 一块 alone is "together" or "a piece"; it is money only where something says so.

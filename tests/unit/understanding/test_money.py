@@ -43,6 +43,10 @@ def amounts(typed: str) -> list[str]:
         ("one hundred and twenty yuan", "120.00 CNY"),
         ("1.5k yuan", "1500.00 CNY"),
         ("fifty bucks", "50.00 USD"),
+        ("20 euros", "20.00 EUR"),
+        ("1 dollar", "1.00 USD"),
+        ("A$20", "20.00 AUD"),
+        ("100新台币", "100.00 TWD"),
     ],
 )
 def test_an_amount_has_its_currency_and_two_decimals(typed: str, expected: str) -> None:
