@@ -52,6 +52,13 @@ class LookUps:
         found = await self._directory.find(tenant, _user(person))
         return found.manager if found else None
 
+    async def names(self, tenant: str, people: JsonValue) -> JsonValue:
+        """What these people are called; the id of whoever isn't known."""
+        if not isinstance(people, list):
+            raise ArgumentsToolError(f"people: {str(people)[:40]} is no list of user ids")
+        found = [await self._directory.find(tenant, _user(person)) for person in people]
+        return [one.name if one else id_ for one, id_ in zip(found, people, strict=True)]
+
     async def role(self, tenant: str, role: JsonValue) -> JsonValue:
         """The user ids of everyone who holds the role, ordered."""
         holders = await self._directory.holding(tenant, _text(role, "role"))

@@ -17,7 +17,6 @@ from temporalio.client import (
     WorkflowUpdateRPCTimeoutOrCancelledError,
 )
 from temporalio.common import (
-    SearchAttributeKey,
     SearchAttributePair,
     TypedSearchAttributes,
     WorkflowIDConflictPolicy,
@@ -28,6 +27,7 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from router.contracts import activities, flow
 from router.contracts.flow import CallLimits, FlowAnswer, FlowStart, Tell
+from router.contracts.search_attributes import CONVERSATION_ID, FLOW_NAME, REQUESTER, TENANT
 from router.flow.catalog import Catalog
 from router.flow.model import FlowDefinition
 from router.tool.registry import Registry
@@ -125,17 +125,12 @@ def _limits_of(tool: Tool) -> CallLimits:
 
 def _attributes(given: activities.TellFlow) -> TypedSearchAttributes:
     values = {
-        "FlowName": given.flow,
-        "Requester": given.caller.id,
-        "ConversationId": given.conversation or "",
-        "Tenant": given.caller.tenant,
+        FLOW_NAME: given.flow,
+        REQUESTER: given.caller.id,
+        CONVERSATION_ID: given.conversation or "",
+        TENANT: given.caller.tenant,
     }
-    return TypedSearchAttributes(
-        [
-            SearchAttributePair(SearchAttributeKey.for_keyword(name), value)
-            for name, value in values.items()
-        ]
-    )
+    return TypedSearchAttributes([SearchAttributePair(k, v) for k, v in values.items()])
 
 
 def _is_over(error: BaseException) -> bool:

@@ -57,7 +57,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _sqlite_in(known: dict[str, Any]) -> str:
-    return f"sqlite+aiosqlite:///{known['data']}/router.db"
+    return f"sqlite:///{known['data']}/router.db"
 
 
 class Settings(BaseSettings):

@@ -12,7 +12,6 @@ from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from temporalio import workflow
-from temporalio.common import SearchAttributeKey
 from temporalio.exceptions import ActivityError, is_cancelled_exception
 
 with workflow.unsafe.imports_passed_through():
@@ -32,6 +31,14 @@ with workflow.unsafe.imports_passed_through():
         Submission,
     )
     from router.contracts.failures import to_failure
+    from router.contracts.search_attributes import (
+        CONVERSATION_ID,
+        REQUESTER,
+        ROUTE_BY,
+        ROUTE_KIND,
+        ROUTE_TARGET,
+        TENANT,
+    )
     from router.domain.commands import Command
     from router.domain.errors import Conflict, DuplicateKey, RouterError, TooManyRequests
     from router.domain.messages import Route, TextReply, Turn
@@ -46,10 +53,6 @@ IDLE = timedelta(days=1)
 
 QUIET_WITHIN = timedelta(milliseconds=300)
 """How long a run that is to continue as new waits for a moment at which nobody is served."""
-
-ROUTE_KIND = SearchAttributeKey.for_keyword("RouteKind")
-ROUTE_TARGET = SearchAttributeKey.for_keyword("RouteTarget")
-ROUTE_BY = SearchAttributeKey.for_keyword("RouteBy")
 
 
 @workflow.defn(name=WORKFLOW)
@@ -115,9 +118,12 @@ class ConversationWorkflow:
             raise to_failure(Conflict("A turn is running, and `on_busy` says to refuse then."))
 
     @workflow.signal(name=CANCEL)
-    def cancel_turn(self) -> None:
-        """Stop the running turn. A signal, so that it gets through when turns are full."""
-        if self._running is not None:
+    def cancel_turn(self, message_id: str) -> None:
+        """Stop the turn of this message, if it runs still and not another by now.
+
+        A signal, so that it gets through when turns are full.
+        """
+        if self._running is not None and self._running.get_name() == message_id:
             self._running.cancel()
 
     @workflow.signal(name=NEWS, unfinished_policy=workflow.HandlerUnfinishedPolicy.ABANDON)
@@ -254,7 +260,7 @@ class ConversationWorkflow:
         """The turn of a new message, kept before it is told."""
         asked_at = workflow.now()
         before = self._state
-        self._running = asyncio.create_task(self._take(submission))
+        self._running = asyncio.create_task(self._take(submission), name=submission.message_id)
         try:
             turn = await self._running
         except (asyncio.CancelledError, ActivityError) as error:
@@ -296,7 +302,7 @@ class ConversationWorkflow:
         return CommandRunner(self._start.conversation, self._start.locale, submission, state)
 
     def _turn(self, submission: Submission, route: Route, outcome: Outcome) -> Turn:
-        nothing = "（没有需要做的事）" if self._start.locale == "zh" else "(nothing to do)"
+        nothing = "好的。" if self._start.locale == "zh" else "All right."
         return Turn(
             message_id=submission.message_id,
             turn=self._state.turns + 1,
@@ -363,10 +369,13 @@ class ConversationWorkflow:
 
     def _show(self, route: Route) -> None:
         """Let the Temporal UI say where the last message went."""
-        shown = (route.kind, route.target or "", route.by)
+        shown, start = (route.kind, route.target or "", route.by), self._start
         if shown != self._shown:
             workflow.upsert_search_attributes(
                 [
+                    REQUESTER.value_set(start.owner),
+                    CONVERSATION_ID.value_set(start.conversation),
+                    TENANT.value_set(start.tenant),
                     ROUTE_KIND.value_set(shown[0]),
                     ROUTE_TARGET.value_set(shown[1]),
                     ROUTE_BY.value_set(shown[2]),

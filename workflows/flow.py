@@ -14,7 +14,7 @@ from functools import partial
 
 from pydantic import JsonValue
 from temporalio import workflow
-from temporalio.common import RetryPolicy, SearchAttributeKey
+from temporalio.common import RetryPolicy
 from temporalio.exceptions import ActivityError, CancelledError, is_cancelled_exception
 from temporalio.exceptions import TimeoutError as ActivityTimeoutError
 
@@ -33,6 +33,7 @@ with workflow.unsafe.imports_passed_through():
         FlowStart,
         Tell,
     )
+    from router.contracts.search_attributes import ASSIGNEE, FLOW_STATE, FLOW_STATUS
     from router.domain import errors
     from router.domain.messages import ENDED, Reply, TextReply
     from router.flow import machine, showing
@@ -54,10 +55,6 @@ with workflow.unsafe.imports_passed_through():
 
 PATIENCE = timedelta(seconds=3)
 """How long a `tell` waits for errands before it answers that the run is still at work."""
-
-FLOW_STATE = SearchAttributeKey.for_keyword("FlowState")
-FLOW_STATUS = SearchAttributeKey.for_keyword("FlowStatus")
-ASSIGNEE = SearchAttributeKey.for_keyword_list("Assignee")
 
 
 @workflow.defn(name=WORKFLOW)
@@ -116,7 +113,8 @@ class FlowWorkflow:
             if not isinstance(told.event, Cancelled):
                 await self._settled(deadline)
             if not self._run.errands or isinstance(told.event, Cancelled):
-                self._run = self._run.model_copy(update={"locale": told.locale})
+                locale = self._run.locale if told.aside else told.locale
+                self._run = self._run.model_copy(update={"locale": locale})
                 self._take(told.event)
                 await self._settled(deadline)
             await self._publish()

@@ -11,10 +11,10 @@ import socket
 from pathlib import Path
 from typing import Any
 
+from router.contracts.search_attributes import SEARCH_ATTRIBUTES
 from router.dev import tasks, temporal_server
 from router.dev.data_folder import DataFolder, claimed
 from router.dev.ports import Ports, opened
-from router.dev.search_attributes import SEARCH_ATTRIBUTES
 from router.dev.stopping import until_told_to_stop
 from router.settings import Settings
 

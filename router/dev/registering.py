@@ -7,7 +7,7 @@ from temporalio.api.operatorservice.v1 import (
 )
 from temporalio.client import Client
 
-from router.dev.search_attributes import SEARCH_ATTRIBUTES
+from router.contracts.search_attributes import SEARCH_ATTRIBUTES
 
 _TYPES: dict[str, IndexedValueType.ValueType] = {
     "Keyword": IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD,

@@ -45,6 +45,9 @@ def open_approval(walk: Walk) -> None:
         walk.give_up(NOBODY, "nobody to approve")
         return
     run = walk.run
+    names = walk.look_up("names", list(people))
+    called = [str(name) for name in names] if isinstance(names, list) else people
+    walk.say(_sent_to(called))
     title = Localised(
         zh=rendered(walk.definition, run, ask.title, "zh"),
         en=rendered(walk.definition, run, ask.title, "en"),
@@ -63,6 +66,15 @@ def open_approval(walk: Walk) -> None:
     )
     _start_timers(walk, ask)
     _remind(walk, "asked")
+
+
+def _sent_to(names: list[str]) -> Localised:
+    """Tells the requester whose decision is awaited now."""
+    zh, en = "、".join(names), ", ".join(names)
+    return Localised(
+        zh=f"已提交给{zh}审批，有结果会在这里告诉你。",
+        en=f"This is with {en} for approval now; you'll hear here as soon as it is decided.",
+    )
 
 
 def _asked_for(walk: Walk) -> Approve:

@@ -14,7 +14,7 @@ from router.flow import expressions
 from router.flow.expressions import LookupNeeded
 from router.flow.model import Check, Slot, SlotValues
 from router.flow.values import Unfit, fitted, missing
-from router.flow.walk import Walk
+from router.flow.walk import Walk, rendered
 
 CHANGE = "change"
 """What is asked when someone declines although nothing is missing: which slot to change."""
@@ -187,7 +187,12 @@ def broken(walk: Walk, check: Check, slots: SlotValues, item: JsonValue = None) 
         return None
     scope = {"item": item} if item is not None else {}
     fine = walk.evaluate(check.that, slots=slots, **scope)
-    return None if fine is True else check.say
+    if fine is True:
+        return None
+    return Localised(
+        zh=rendered(walk.definition, walk.run, check.say, "zh"),
+        en=rendered(walk.definition, walk.run, check.say, "en"),
+    )
 
 
 def reads(check: Check) -> frozenset[str]:

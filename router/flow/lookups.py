@@ -46,6 +46,11 @@ LOOKUPS: dict[str, Lookup] = {
             answers="the user id of the person's manager, or null; of null, null",
         ),
         Lookup(
+            name="names",
+            takes=("people",),
+            answers="what the people with these user ids are called, in their order",
+        ),
+        Lookup(
             name="role",
             takes=("role",),
             answers="the user ids of everyone who holds the role, ordered",

@@ -144,7 +144,7 @@ def _prompt(definition: FlowDefinition, run: Run, path: str, slot: Slot) -> str:
     """The question's words; of a second item and later ones, with its number."""
     locale = run.locale
     if slot.type == "list":
-        return (slot.more or ANY_MORE).within(locale)
+        return rendered(definition, run, slot.more or ANY_MORE, locale)
     ask = slot.ask or _default_ask(path, slot)
     text = rendered(definition, run, ask, locale)
     item = next((int(part) for part in path.split(".") if part.isdigit()), 0)

@@ -55,6 +55,13 @@ class Walk:
         """An expression's value; raises `LookupNeeded` where the world must be asked first."""
         return expressions.evaluate(source, self.scope(**more), self.run.known)
 
+    def look_up(self, name: str, *arguments: JsonValue) -> JsonValue:
+        """What a lookup answers; raises `LookupNeeded` where the world must be asked first."""
+        need = LookupNeeded(name, list(arguments))
+        if need.key not in self.run.known:
+            raise need
+        return self.run.known[need.key]
+
     def render(self, text: Localised) -> str:
         """A text of the file, filled in, in the requester's language."""
         return rendered(self.definition, self.run, text, self.run.locale)

@@ -18,7 +18,7 @@ def _clean(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def test_defaults_are_the_contract() -> None:
     settings = Settings.load()
-    assert settings.database_url == "sqlite+aiosqlite:///.data/router.db"
+    assert settings.database_url == "sqlite:///.data/router.db"
     assert settings.temporal_address == "127.0.0.1:7233"
     assert settings.temporal_namespace == "default"
     assert settings.task_queue == "router"
@@ -29,7 +29,7 @@ def test_defaults_are_the_contract() -> None:
 
 def test_the_database_is_in_the_data_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ROUTER_DATA", "/var/lib/router")
-    assert Settings.load().database_url == "sqlite+aiosqlite:////var/lib/router/router.db"
+    assert Settings.load().database_url == "sqlite:////var/lib/router/router.db"
     assert Settings.load(data=Path("/tmp/x")).database_url.endswith("/tmp/x/router.db")
 
 

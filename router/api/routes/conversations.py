@@ -129,7 +129,7 @@ async def cancel(
     handle = services.temporal.get_workflow_handle(workflow_id(record.tenant, record.id))
     try:
         with speaking_ours():
-            await handle.signal(CANCEL, rpc_timeout=RPC_TIMEOUT)
+            await handle.signal(CANCEL, now.running[0], rpc_timeout=RPC_TIMEOUT)
     except NotFound as error:
         raise Conflict("No turn of this conversation is running any more.") from error
     return Cancelling(message_ids=now.running)

@@ -9,8 +9,8 @@ from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
 from router.api.temporal import connect
+from router.contracts.search_attributes import SEARCH_ATTRIBUTES
 from router.dev.registering import missing_from
-from router.dev.search_attributes import SEARCH_ATTRIBUTES
 from router.domain.errors import MisconfiguredError, Unavailable
 from router.settings import Settings
 from router.store.database import Database

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from router.dev.search_attributes import SEARCH_ATTRIBUTES
+from router.contracts.search_attributes import SEARCH_ATTRIBUTES
 
 ROOT = Path(__file__).parents[3]
 SECRETS = {"POSTGRES_PASSWORD": "p" * 32, "ROUTER_JWT_SECRET": "s" * 32}

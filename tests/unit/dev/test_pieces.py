@@ -137,6 +137,12 @@ class TestTasks:
         task.cancel()
 
 
+def server_in(folder: Path) -> psutil.Process:
+    """The Temporal server of this folder; other tests of this process may run others."""
+    children = psutil.Process().children()
+    return next(c for c in children if any(str(folder) in word for word in c.cmdline()))
+
+
 class TestTemporalServer:
     def test_that_is_not_installed_is_refused_with_the_remedy(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -149,13 +155,13 @@ class TestTemporalServer:
     async def test_goes_when_the_block_ends(self, tmp_path: Path) -> None:
         with claimed(tmp_path) as folder:
             async with temporal_server.running(folder, free_ports(), "default", {}):
-                (child,) = psutil.Process().children()
+                child = server_in(tmp_path)
             assert not child.is_running()
 
     async def test_that_dies_says_so(self, tmp_path: Path) -> None:
         with claimed(tmp_path) as folder:
             async with temporal_server.running(folder, free_ports(), "default", {}) as server:
-                psutil.Process().children()[0].kill()
+                server_in(tmp_path).kill()
                 with pytest.raises(Unavailable, match=r"ended with status -9; .*temporal\.log"):
                     await tasks.unless_one_ends([server], asyncio.sleep(30))
 

@@ -156,6 +156,7 @@ class World:
         self.claimed: set[str] = set()
         self.lookups: dict[str, Callable[..., JsonValue]] = {
             "manager": lambda p: MANAGERS.get(p["id"] if isinstance(p, dict) else p),
+            "names": lambda people: [str(person).capitalize() for person in people],
             "role": lambda _: ["dave"],
             "workdays": lambda start, end, *_: float(int(end[-2:]) - int(start[-2:]) + 1),
             "last_workday": lambda start, d: f"{start[:-2]}{int(start[-2:]) + d['days'] - 1:02d}",

@@ -162,13 +162,16 @@ def test_a_correction_at_the_confirmation_asks_nothing_that_is_known() -> None:
 def test_the_manager_is_asked_and_told() -> None:
     driver = waiting()
     assert driver.run.status == "waiting_approval"
-    assert driver.effects == [Remind(people=["bob"], reason="asked")]
+    assert driver.effects[-1] == Remind(people=["bob"], reason="asked")
+    assert driver.said == [
+        "This is with Bob for approval now; you'll hear here as soon as it is decided."
+    ]
 
 
 def test_three_days_need_the_manager_alone() -> None:
     driver = decided(waiting(), "approve")
     assert driver.run.status == "completed"
-    assert driver.said == ["Recorded."]
+    assert driver.said[-1] == "Recorded."
 
 
 def test_more_than_three_days_need_the_managers_manager_too() -> None:
@@ -188,7 +191,7 @@ def test_a_return_takes_back_what_was_done_since_and_asks_what_to_change() -> No
     driver = decided(waiting(), "return", comment="which Friday?")
     assert [name for name, *_ in driver.world.calls] == ["get_balance", "reserve", "release"]
     assert driver.run.asked == "change"
-    assert driver.said == ["The approver sent it back: which Friday?"]
+    assert driver.said[-1] == "The approver sent it back: which Friday?"
 
 
 def test_every_visit_has_a_key_of_its_own() -> None:
@@ -260,7 +263,7 @@ def test_after_three_days_the_approvers_manager_is_asked_instead() -> None:
 
 def test_after_two_weeks_it_expires() -> None:
     driver = fire(waiting(), "expire")
-    assert (driver.run.status, driver.said) == ("expired", ["Too late."])
+    assert (driver.run.status, driver.said[-1]) == ("expired", "Too late.")
 
 
 def test_a_nudge_reminds_whoever_is_waited_for() -> None:
@@ -312,7 +315,7 @@ def test_a_failed_call_takes_the_way_for_errors() -> None:
     driver.world.failing["record"] = "the register is closed"
     decided(driver, "approve")
     assert driver.run.status == "failed"
-    assert driver.said == ["Failed: the register is closed"]
+    assert driver.said[-1] == "Failed: the register is closed"
 
 
 def test_a_failed_lookup_asks_anew_for_what_it_came_from() -> None:

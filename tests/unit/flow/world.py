@@ -116,6 +116,7 @@ class World:
     def _lookups(self) -> dict[str, Callable[..., Any]]:
         return {
             "manager": self._manager,
+            "names": lambda people: people,
             "role": lambda role: ROLES.get(role, []),
             "workdays": workdays,
             "last_workday": last_workday,
