@@ -7,13 +7,14 @@ from pydantic import BaseModel
 from temporalio.client import Client
 
 from router.api.identifiers import derived_id, fresh_id
-from router.api.temporal import RPC_TIMEOUT, WorkflowOver, persistently
-from router.contracts.flow import DECIDE, TELL, Decision, DecisionTaken, FlowAnswer, Tell
-from router.domain.errors import Conflict, Unavailable
-from router.domain.messages import FlowStatus
+from router.api.temporal import RPC_TIMEOUT, WorkflowOver, persistently, speaking_ours
+from router.contracts.flow import DECIDE, TELL, VIEW, Decision, DecisionTaken, FlowAnswer, Tell
+from router.domain.errors import Conflict, RouterError, Unavailable
+from router.domain.messages import ASKING, FlowStatus
 from router.domain.principals import Principal
 from router.domain.records import ApprovalRecord, RunRecord
 from router.flow.run import Cancelled, Decided, Nudged
+from router.flow.view import FlowView
 
 PATIENCE = 10.0
 """Seconds; a run answers within three, or says that it is still at work."""
@@ -41,6 +42,23 @@ async def tell(
     told = Tell(event=event, locale=caller.locale, aside=True)
     answer = await _update(temporal, run.workflow_id, TELL, told, FlowAnswer, word)
     return RunStanding(id=run.id, status=answer.view.status, state=answer.view.state)
+
+
+async def as_it_stands(temporal: Client, run: RunRecord) -> RunRecord:
+    """The run with what was told to it since it was last published.
+
+    While it is being filled in, its slots are known to its workflow alone. Where that can't
+    be asked, the record has to do.
+    """
+    if run.status not in ASKING:
+        return run
+    handle = temporal.get_workflow_handle(run.workflow_id)
+    try:
+        with speaking_ours():
+            view: FlowView = await handle.query(VIEW, result_type=FlowView, rpc_timeout=RPC_TIMEOUT)
+    except RouterError:
+        return run
+    return run.model_copy(update={"slots": view.slots, "state": view.state, "status": view.status})
 
 
 async def decide(

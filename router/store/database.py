@@ -12,7 +12,13 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection, Table
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import (
+    ArgumentError,
+    DatabaseError,
+    DBAPIError,
+    InterfaceError,
+    OperationalError,
+)
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from router.domain.errors import MisconfiguredError, Unavailable
@@ -150,4 +156,5 @@ def _out_of_reach(error: DBAPIError) -> bool:
     state: Any = getattr(error.orig, "sqlstate", None)
     if state is not None:
         return str(state)[:2] not in _AT_FAULT
-    return isinstance(error, OperationalError | InterfaceError)
+    # SQLite's bare DatabaseError: the file is damaged, or is no database at all.
+    return isinstance(error, OperationalError | InterfaceError) or type(error) is DatabaseError

@@ -121,6 +121,7 @@ async def index(
 @router.get("/{run}", responses=problems(404))
 async def show(services: Given, caller: Caller, record: VisibleRun) -> FlowRun:
     """Show a run to those whom it concerns: its requester, its approvers, operators."""
+    record = await runs.as_it_stands(services.temporal, record)
     return FlowRun.of(record, services.settings, caller)
 
 

@@ -156,6 +156,15 @@ def test_urls_of_nothing_this_runs_on_are_refused_with_the_remedy(url: str, reme
         Database(url)
 
 
+async def test_a_file_that_is_no_database_is_unavailable(tmp_path: Path) -> None:
+    file = tmp_path / "router.db"
+    file.write_bytes(b"these are not the tables you are looking for\n" * 100)
+    database = Database(f"sqlite:///{file}")
+    with pytest.raises(Unavailable, match="not a database"):
+        await database.migrate()
+    await database.dispose()
+
+
 async def test_another_process_reads_the_file_while_this_one_writes(tmp_path: Path) -> None:
     database = Database(f"sqlite:///{tmp_path}/router.db")
     await database.migrate()
