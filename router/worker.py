@@ -41,6 +41,12 @@ PASSED_THROUGH = (
 import-linter holds them to."""
 
 
+def sandbox() -> SandboxedWorkflowRunner:
+    """What workflows run in: Temporal's sandbox, less what need not be loaded for each run."""
+    restrictions = SandboxRestrictions.default.with_passthrough_modules(*PASSED_THROUGH)
+    return SandboxedWorkflowRunner(restrictions=restrictions)
+
+
 def build_worker(client: Client, parts: Parts, task_queue: str) -> Worker:
     """A worker that runs all of this project; `await worker.run()` until it is shut down."""
     teller = FlowTeller(client, task_queue, parts.catalog, parts.registry)
@@ -64,9 +70,7 @@ def build_worker(client: Client, parts: Parts, task_queue: str) -> Worker:
             look_ups.look_up,
             call_tool.call_tool,
         ],
-        workflow_runner=SandboxedWorkflowRunner(
-            restrictions=SandboxRestrictions.default.with_passthrough_modules(*PASSED_THROUGH)
-        ),
+        workflow_runner=sandbox(),
         max_cached_workflows=CACHED_WORKFLOWS,
         graceful_shutdown_timeout=GRACE,
     )

@@ -72,7 +72,7 @@ def _sent_to(names: list[str]) -> Localised:
     """Tells the requester whose decision is awaited now."""
     zh, en = "、".join(names), ", ".join(names)
     return Localised(
-        zh=f"已提交给{zh}审批，有结果会在这里告诉你。",
+        zh=f"已提交给 {zh} 审批，有结果会在这里告诉你。",
         en=f"This is with {en} for approval now; you'll hear here as soon as it is decided.",
     )
 

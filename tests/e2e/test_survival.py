@@ -2,15 +2,12 @@
 
 from pathlib import Path
 
-import pytest
-
 from tests.e2e.house import House, Person
 from tests.e2e.test_leave import balance
 
 STEPS = ("我要请假", "年假", "2026-12-07", "2026-12-08", "家里有事", "确认")
 
 
-@pytest.mark.slow
 def test_the_story_survives_a_kill_after_every_step(own_house: House) -> None:
     """One request from end to end, with a `kill -9` after each of its ten steps."""
     house = own_house

@@ -1,0 +1,107 @@
+"""Record the histories that later versions of the workflows have to replay.
+
+Run once for each released version; what is recorded stays for ever:
+
+    python -m tests.replays.record 0.1
+"""
+
+import asyncio
+import sys
+import tempfile
+from pathlib import Path
+
+from temporalio.client import Client
+from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.testing import WorkflowEnvironment
+
+from router.assembly import Parts, assembled
+from router.domain.principals import DEFAULT_TENANT, Principal
+from router.settings import Settings
+from router.worker import build_worker
+from tests.workflow.desk import QUEUE, Approver, Talk, register_attributes, run_of
+
+FOLDER = Path(__file__).parent
+
+
+async def record(version: str) -> None:
+    """Live through the stories on a real server and keep what Temporal wrote down."""
+    server = str(Path(sys.executable).with_name("temporal"))
+    with tempfile.TemporaryDirectory() as data:
+        async with (
+            assembled(Settings.load(data=Path(data))) as parts,
+            await WorkflowEnvironment.start_local(
+                data_converter=pydantic_data_converter, dev_server_existing_path=server
+            ) as environment,
+        ):
+            await register_attributes(environment.client)
+            async with build_worker(environment.client, parts, QUEUE):
+                for name, id_ in await stories(environment.client, parts):
+                    await keep(environment.client, f"{version}-{name}", id_)
+
+
+async def keep(client: Client, name: str, workflow_id: str) -> None:
+    history = await client.get_workflow_handle(workflow_id).fetch_history()
+    (FOLDER / f"{name}.json").write_text(history.to_json())
+
+
+async def stories(client: Client, parts: Parts) -> list[tuple[str, str]]:
+    """The histories' names, with the ids of the workflows that lived through them."""
+    alice = await parts.directory.find(DEFAULT_TENANT, "alice")
+    assert alice is not None
+    bob = Approver(client, parts, "bob")
+    return [
+        *await approved(client, parts, alice, bob),
+        *await returned_and_withdrawn(client, parts, alice, bob),
+        *await claimed(client, parts, alice, bob),
+    ]
+
+
+async def approved(
+    client: Client, parts: Parts, alice: Principal, bob: Approver
+) -> list[tuple[str, str]]:
+    talk = await Talk(client, parts, alice).open()
+    for text in ("你好", "我要请假", "今天天气怎么样", "年假", "12月7日", "12月8日", "家里有事"):
+        await talk.say(text)
+    turn = await talk.say("确认")
+    assert turn.flow is not None
+    await bob.decide(await bob.waiting(turn.flow.id), "approve")
+    await told(talk, "批准")
+    return [
+        ("conversation", talk.handle.id),
+        ("leave-approved", (await run_of(parts, turn.flow.id)).workflow_id),
+    ]
+
+
+async def returned_and_withdrawn(
+    client: Client, parts: Parts, alice: Principal, bob: Approver
+) -> list[tuple[str, str]]:
+    talk = await Talk(client, parts, alice).open()
+    run = await talk.waiting_leave()
+    await bob.decide(await bob.waiting(run), "return", comment="日期不对")
+    await told(talk, "日期不对")
+    await talk.say("结束日期改成12月9日")
+    await talk.say("取消")
+    return [("leave-returned", (await run_of(parts, run)).workflow_id)]
+
+
+async def claimed(
+    client: Client, parts: Parts, alice: Principal, bob: Approver
+) -> list[tuple[str, str]]:
+    talk = await Talk(client, parts, alice).open()
+    for text in ("我要报销", "酒店", "300元", "昨天", "R-1", "没有了", "出差"):
+        await talk.say(text)
+    turn = await talk.say("确认")
+    assert turn.flow is not None
+    await bob.decide(await bob.waiting(turn.flow.id), "reject", comment="超标")
+    await told(talk, "超标")
+    return [("claim-rejected", (await run_of(parts, turn.flow.id)).workflow_id)]
+
+
+async def told(talk: Talk, text: str) -> None:
+    async with asyncio.timeout(20):
+        while not any(text in line for line in await talk.texts()):  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+
+
+if __name__ == "__main__":
+    asyncio.run(record(sys.argv[1]))
