@@ -12,6 +12,7 @@ from router.flow.catalog import Catalog
 from router.flow.faults import Fault
 from router.flow.model import FlowDefinition
 from router.flow.validation import Complaint, Draft, complaints_about, read_shape
+from router.flow.validation.words import without_words
 from router.flow.yaml_document import Document, Unreadable, read_document
 
 LARGEST = 128 * 1024
@@ -22,7 +23,7 @@ Tools = Mapping[str, frozenset[str]]
 
 
 def load_flow(path: Path, tools: Tools | None = None) -> FlowDefinition:
-    """The flow in a file.
+    """The flow in a file, its patterns plain RE2: the words they name are written out.
 
     Raises `DefinitionError` with every problem of the file, in the order of its lines. Without
     `tools` calls aren't checked.
@@ -36,7 +37,7 @@ def load_flow(path: Path, tools: Tools | None = None) -> FlowDefinition:
     if found or definition is None:
         ordered = sorted(dict.fromkeys(found), key=lambda each: each[0])
         raise DefinitionError([_problem(path, line, fault) for line, fault in ordered])
-    return definition
+    return without_words(definition)
 
 
 def load_flows(folder: Path, tools: Tools | None = None) -> Catalog:

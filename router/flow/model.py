@@ -177,12 +177,17 @@ class State(Definition):
 
 
 class Triggers(Definition):
-    """What starts a flow. Patterns are RE2, searched in the normalised message."""
+    """What starts a flow. Patterns are RE2, searched in the normalised message.
+
+    A file may name pieces of its patterns in `words`. The loader writes them out, so a
+    definition that was loaded has none, and none travel.
+    """
 
     patterns: tuple[str, ...] = ()
     unless: tuple[str, ...] = ()
     examples: tuple[str, ...] = ()
     roles: frozenset[str] = frozenset()
+    words: dict[str, str] = Field({}, exclude=True)
 
 
 class FlowDefinition(Definition):

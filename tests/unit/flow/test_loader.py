@@ -43,6 +43,38 @@ def test_a_sound_file_becomes_a_definition_that_survives_json(tmp_path: Path) ->
     assert flow.states["details"].exits()["next"][0].to == "done"
 
 
+def test_words_are_written_out_once_and_for_all(tmp_path: Path) -> None:
+    triggers = r"""triggers:
+  words: {KIND: '(?:年|病)', LEAVE: '{KIND}假'}
+  patterns: ['请{LEAVE}', '^{LEAVE}{1,2}$', '\p{Han}{KIND}\{KIND}']
+  unless: ['{KIND}级']
+"""
+    flow = load_flow(written(tmp_path, SOUND + triggers))
+    assert flow.triggers.patterns == (
+        "请(?:年|病)假",
+        "^(?:年|病)假{1,2}$",
+        r"\p{Han}(?:年|病)\{KIND}",
+    )
+    assert flow.triggers.unless == ("(?:年|病)级",)
+    assert "words" not in flow.model_dump_json()
+    assert type(flow).model_validate_json(flow.model_dump_json()) == flow
+
+
+def test_a_problem_with_a_word_is_told_where_the_word_stands(tmp_path: Path) -> None:
+    triggers = (
+        "triggers:\n  words:\n    KIND: '(年'\n  patterns:\n    - '{KIND}假'\n    - '{KINDS}'\n"
+    )
+    found = problems(written(tmp_path, SOUND + triggers))
+    assert [(p.line, p.what, p.remedy) for p in found] == [
+        (
+            12,
+            "the word KIND isn't RE2: missing ): (年",
+            "see https://github.com/google/re2/wiki/Syntax",
+        ),
+        (15, "there is no word KINDS for '{KINDS}'", "did you mean KIND?"),
+    ]
+
+
 def test_every_problem_is_told_at_once_in_the_order_of_the_lines(tmp_path: Path) -> None:
     bad = SOUND.replace("flow: holiday", "flow: holidays").replace("end: completed", "end: complet")
     bad = bad.replace("collect: [start]", "collect: [strat]").replace(

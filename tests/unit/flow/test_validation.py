@@ -14,7 +14,8 @@ version: 1
 title: {WORD}
 description: {WORD}
 triggers:
-  patterns: ['(?i)trip to (?P<city>\\w+)']
+  words: {{WAY: '(?:to|via)', ON: ' {{WAY}} '}}
+  patterns: ['(?i)trip{{ON}}(?P<city>\\w+)']
   unless: ['no trip']
 slots:
   city: {{type: text, ask: {WORD}}}
@@ -198,11 +199,33 @@ PATTERNS = [
     ("(?P<city>", "(?P<citty>", "has a group citty", "did you mean city?"),
     ("(?P<city>", "(?P<who>", "has a group who", "make it (?:…)"),
 ]
+WORDS = [
+    ("trip{ON}", "trip{ONE}", "no word ONE for '(?i)trip{ONE}(?P<city>", "did you mean ON?"),
+    ("no trip", "no {TRIP}", "no word TRIP for 'no {TRIP}'", "add TRIP to words"),
+    ("' {WAY} '", "' {WAYS} '", "no word WAYS for ' {WAYS} '", "did you mean WAY?"),
+    ("' {WAY} '", "' {ON} '", "the word ON refers to itself", "write out what it means"),
+    ("(?:to|via)", "{ON}", "the word WAY refers to ON, which comes later", "move ON before WAY"),
+    ("trip{ON}", "trip to ", "no pattern uses the word ON", "write {ON}, or leave it out"),
+    ("(?:to|via)", "(?:to|via", "the word WAY isn't RE2: missing )", "re2/wiki/Syntax"),
+    ("' {WAY} '", "' {WAY}(?=s)'", "the word ON isn't RE2: at character 7", "into unless"),
+    ("trip{ON}", "trip({ON}", "the pattern '(?i)trip({ON}(?P<city>", "re2/wiki/Syntax"),
+    (
+        "trip{ON}",
+        "trip{ON}+(?=x)",
+        "{ON}+(?=x)(?P<city>\\\\w+)' isn't RE2: at character 14",
+        "unless",
+    ),
+    ("no trip", "(?:{WAY})?", "the pattern '(?:{WAY})?' matches an empty message", "some text"),
+    (" {WAY} '", " {WAY} (?P<who>x)'", "has a group who", "make it (?:…)"),
+    ("ON: ' {WAY} '", "ON: ' {WAY} ', On: x", "'On' can't be a word's name", "use capitals"),
+    ("ON: ' {WAY} '", "ON: 5", "triggers.words.ON should be text", "put it in quotes"),
+    ("words: {", "wrods: {", "triggers.wrods: there is no such key", "did you mean words?"),
+]
 
 
 @pytest.mark.parametrize(
     ("old", "new", "what", "remedy"),
-    [*SHAPES, *REFERENCES, *SLOTS, *EXITS, *GRAPH, *EXPRESSIONS, *TEXTS, *PATTERNS],
+    [*SHAPES, *REFERENCES, *SLOTS, *EXITS, *GRAPH, *EXPRESSIONS, *TEXTS, *PATTERNS, *WORDS],
 )
 def test_one_wrong_thing_is_said_with_what_would_be_right(
     old: str, new: str, what: str, remedy: str
@@ -211,12 +234,18 @@ def test_one_wrong_thing_is_said_with_what_would_be_right(
     assert any(what in fault.what and remedy in fault.remedy for fault in found), found
 
 
-ALONE = [*SHAPES[:3], SHAPES[4], SHAPES[5], *SHAPES[7:14], *TEXTS, *PATTERNS, *EXPRESSIONS]
+ALONE = [*SHAPES[:3], SHAPES[4], SHAPES[5], *SHAPES[7:14], *TEXTS, *PATTERNS, *WORDS, *EXPRESSIONS]
 
 
 @pytest.mark.parametrize(("old", "new"), [row[:2] for row in ALONE])
 def test_a_wrong_thing_is_said_once_and_not_in_its_consequences(old: str, new: str) -> None:
     assert len(faults(changed(old, new))) == 1
+
+
+def test_words_within_words_can_not_grow_without_bound() -> None:
+    doubling = ", ".join(f"W{n}: '{{W{n - 1}}}{{W{n - 1}}}'" for n in range(1, 200))
+    (fault,) = faults(changed("ON: ' {WAY} '", f"ON: ' {{WAY}} ', W0: x, {doubling}"))
+    assert fault.what == "the words come to over 64 KiB where they are written out"
 
 
 def test_a_wrong_shape_does_not_hide_what_else_is_wrong() -> None:
