@@ -175,7 +175,7 @@ def test_what_was_spent_was_spent_in_the_past(
         ("还有", {"items.more": True}),
         ("yes", {"items.more": True}),
         ("another one", {"items.more": True}),
-        ("午饭 25 块", {"items.1": {"category": "meals", "amount": yuan("25.00")}}),
+        ("午饭 25 块", {"items.1": {"category": "meal", "amount": yuan("25.00")}}),
         (
             "还有一张打车票 30块",
             {"items.1": {"category": "transport", "amount": yuan("30.00")}},

@@ -23,7 +23,7 @@ CLAIMING = asking(EXPENSE, None, {"items": [TRANSPORT, TRANSPORT]}, "confirming"
         ("开始日期改为下周二", {"start": "2026-11-24"}),
         ("事由改成家里有事", {"reason": "家里有事"}),
         ("reason should be moving house", {"reason": "moving house"}),
-        ("类型改成病假", {"leave_type": "sick"}),
+        ("假别改成病假", {"leave_type": "sick"}),
         ("把请假类型改成病假", {"leave_type": "sick"}),
         ("改成病假", {"leave_type": "sick"}),
         ("不是年假，是病假", {"leave_type": "sick"}),
@@ -51,7 +51,7 @@ def test_both_ends_of_a_single_day_move() -> None:
         ("金额改成 50", {"items.1.amount": {"amount": "50.00", "currency": "CNY"}}),
         ("第一项金额改成 50", {"items.0.amount": {"amount": "50.00", "currency": "CNY"}}),
         ("change item 1 date to Monday", {"items.0.date": "2026-11-16"}),
-        ("类别改成餐饮", {"items.1.category": "meals"}),
+        ("类别改成餐饮", {"items.1.category": "meal"}),
         ("发票号改成B22", {"items.1.invoice": "B22"}),
     ],
 )

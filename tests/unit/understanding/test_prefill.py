@@ -102,6 +102,12 @@ def yuan(amount: str) -> dict[str, str]:
             "hi, please book vacation for Dec 24, thanks",
             {"leave_type": "annual", "start": "2026-12-24"},
         ),
+        ("我要请假，因为要搬家", {"reason": "要搬家"}),
+        ("请年假，我下周五", {"leave_type": "annual", "start": "2026-11-27"}),
+        (
+            "annual leave tomorrow because my parents visit",
+            {"leave_type": "annual", "start": "2026-11-19", "reason": "my parents visit"},
+        ),
         ("想请假，时间是下周五，原因是搬家", {"start": "2026-11-27", "reason": "搬家"}),
     ],
 )
@@ -128,22 +134,22 @@ def test_leave_takes_what_the_sentence_names(typed: str, slots: dict[str, Any]) 
             "昨天打车36块，今天午饭25块，报销一下",
             [
                 {"category": "transport", "date": "2026-11-17", "amount": yuan("36.00")},
-                {"category": "meals", "date": "2026-11-18", "amount": yuan("25.00")},
+                {"category": "meal", "date": "2026-11-18", "amount": yuan("25.00")},
             ],
         ),
         (
             "报销三笔：打车36、午饭25、酒店500",
             [
                 {"category": "transport", "amount": yuan("36.00")},
-                {"category": "meals", "amount": yuan("25.00")},
-                {"category": "lodging", "amount": yuan("500.00")},
+                {"category": "meal", "amount": yuan("25.00")},
+                {"category": "hotel", "amount": yuan("500.00")},
             ],
         ),
         (
             "打车报销36元，发票号12345678",
             [{"category": "transport", "amount": yuan("36.00"), "invoice": "12345678"}],
         ),
-        ("reimburse my hotel bill", [{"category": "lodging"}]),
+        ("reimburse my hotel bill", [{"category": "hotel"}]),
         (
             "claim $45 for a taxi on Nov 10",
             [
