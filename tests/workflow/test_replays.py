@@ -1,0 +1,36 @@
+"""What ran once must replay for ever: a changed workflow may not change its past."""
+
+import json
+from pathlib import Path
+
+import pytest
+from temporalio.client import WorkflowHistory
+from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.worker import Replayer
+
+from router.worker import sandbox
+from workflows.conversation import ConversationWorkflow
+from workflows.flow import FlowWorkflow
+
+HISTORIES = sorted((Path(__file__).parents[1] / "replays").glob("*.json"))
+
+
+def test_there_are_histories_to_replay() -> None:
+    assert len(HISTORIES) >= 4
+
+
+@pytest.mark.parametrize("file", HISTORIES, ids=lambda file: file.stem)
+async def test_a_history_replays_with_the_workflows_of_today(file: Path) -> None:
+    replayer = Replayer(
+        workflows=[ConversationWorkflow, FlowWorkflow],
+        data_converter=pydantic_data_converter,
+        workflow_runner=sandbox(),
+    )
+    await replayer.replay_workflow(history_in(file))
+
+
+def history_in(file: Path) -> WorkflowHistory:
+    """The history with the id that it ran under, which the workflows make keys of."""
+    written = json.loads(file.read_text())
+    started = written["events"][0]["workflowExecutionStartedEventAttributes"]
+    return WorkflowHistory.from_json(started["workflowId"], written)
