@@ -1,0 +1,99 @@
+"""What of an answer that is still being written may be said to the user already.
+
+That is plain content, and the argument of a function that says something. Never said are
+thoughts, calls written as text, and JSON; nor the beginning of what may become one of them.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+
+from router.llm.bodies import Assembly
+from router.llm.chat import How
+from router.llm.json_reading import clean_text
+from router.llm.text_calls import MARKS, without_thinking
+
+_ESCAPED = r'\\["\\/bfnrt]|\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}'
+_WHOLE = re.compile(
+    rf'(?:[^"\\\x00-\x1f\ud800-\udfff]|{_ESCAPED}|\\u(?![dD][89a-fA-F])[\da-fA-F]{{4}})*'
+)
+"""As much of a JSON string as has come whole, without half of an escape at its end."""
+_DECISION = (
+    r'\s*\{\s*"calls"\s*:\s*\[\s*\{\s*"name"\s*:\s*"(?P<name>[^"\\]*)"\s*,\s*"arguments"\s*:'
+)
+_OPENING = re.compile(_DECISION)
+_HIDDEN = ("<think>", "{", "[", "```", *MARKS)
+
+
+class Speech:
+    """Gives the sayable text of an answer piece by piece."""
+
+    def __init__(self, how: How, asks_for_calls: bool, spoken: Mapping[str, str]) -> None:
+        self._is_json = asks_for_calls and how != "functions"
+        self._spoken = spoken
+        self._said = ""
+
+    def more(self, answer: Assembly) -> str:
+        """What can be said now and wasn't before; often nothing."""
+        sayable = self._sayable(answer)
+        if not sayable.startswith(self._said):
+            return ""  # it turned out to be something else; the whole answer corrects it
+        more, self._said = sayable[len(self._said) :], sayable
+        return clean_text(more)
+
+    def _sayable(self, answer: Assembly) -> str:
+        if self._is_json and answer.content.lstrip().startswith("{"):
+            return self._said_in_decision(answer.content)
+        if content := sayable_content(answer.content):
+            return content
+        if answer.calls and isinstance(answer.calls[0]["arguments"], str):
+            return self._said_by(answer.calls[0]["name"], answer.calls[0]["arguments"])
+        return ""
+
+    def _said_in_decision(self, content: str) -> str:
+        opening = _OPENING.match(content)
+        return self._said_by(opening["name"], content[opening.end() :]) if opening else ""
+
+    def _said_by(self, function: str, arguments: str) -> str:
+        argument = self._spoken.get(function)
+        return string_so_far(arguments, argument) if argument else ""
+
+
+def sayable_content(content: str) -> str:
+    """The part of unfinished content that is certainly meant for the user.
+
+    >>> sayable_content("One moment. <tool_c")
+    'One moment. '
+    """
+    text = without_thinking(content).lstrip()
+    if any(text.startswith(mark) or mark.startswith(text) for mark in _HIDDEN):
+        return ""
+    found = [position for mark in MARKS if (position := text.find(mark)) >= 0]
+    text = text[: min(found, default=len(text))]
+    text = text[: len(text) - _held_back(text)]
+    return text[:-1] if "\ud800" <= text[-1:] <= "\udbff" else text  # half a character
+
+
+def _held_back(text: str) -> int:
+    """How many characters at the end may be the beginning of a mark."""
+    lengths = (
+        length
+        for mark in MARKS
+        for length in range(min(len(mark) - 1, len(text)), 0, -1)
+        if text.endswith(mark[:length])
+    )
+    return max(lengths, default=0)
+
+
+def string_so_far(text: str, key: str) -> str:
+    r"""The value of an unfinished object's first property, as far as it has come whole.
+
+    >>> string_so_far('{"text": "明天\\u5', "text")
+    '明天'
+    """
+    opening = re.match(rf'\s*\{{\s*"{re.escape(key)}"\s*:\s*"', text)
+    if opening is None:
+        return ""
+    whole = _WHOLE.match(text, opening.end())
+    said: str = json.loads(f'"{whole[0] if whole else ""}"')
+    return said

@@ -1,0 +1,148 @@
+"""Calls that a model wrote into its text, where its server didn't turn them into calls.
+
+Every model family has its own marks for them. Marked calls are taken wherever they stand;
+bare JSON and `name(argument="value")` only where they are all there is, since within a
+sentence they may be an example.
+"""
+
+import re
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import Any
+
+from router.llm.json_reading import NotJson, Read, read_json
+
+_THINKING = re.compile(r"\s*<think>.*?(?:</think>|\Z)", re.DOTALL | re.IGNORECASE)
+_TAGGED = re.compile(
+    r"<(?P<tag>tool_call|function_call)>(?P<body>.*?)(?:</(?P=tag)>|(?=<(?P=tag)>)|\Z)"
+    r"|<function=(?P<name>[\w.:-]+)>(?P<arguments>.*?)(?:</function>|\Z)"
+    r"|\[TOOL_CALLS\](?P<list>.*)\Z",
+    re.DOTALL,
+)
+_FENCE = re.compile(r"```(?:json|tool_call|tool_code)?\s*\n")
+_NAME = re.compile(r"([A-Za-z_][\w.-]*)\(")
+_ARGUMENT = re.compile(r"([A-Za-z_]\w*)\s*=\s*")
+
+MARKS = ("<tool_call>", "<function_call>", "<function=", "[TOOL_CALLS]")
+"""What marked calls begin with: nothing from here on is for the user's eyes."""
+
+
+@dataclass(frozen=True)
+class RawCall:
+    """A call as it was given: everything in it may be missing or of any type."""
+
+    name: Any
+    arguments: Any
+    id: Any = None
+    repaired: bool = False
+
+
+@dataclass(frozen=True)
+class TextCalls:
+    """The calls within a text, what is left of the text, and what couldn't be read."""
+
+    text: str
+    calls: tuple[RawCall, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+def without_thinking(text: str) -> str:
+    """The text without the thoughts that it begins with."""
+    return _THINKING.sub("", text, count=1) if _THINKING.match(text) else text
+
+
+def calls_in(text: str, known: AbstractSet[str], is_json: bool, cut: bool = False) -> TextCalls:
+    """The calls in a text; `is_json` where JSON was asked for, so that all JSON means calls.
+
+    >>> calls_in('<tool_call>{"name": "now"}</tool_call>', {"now"}, is_json=False).calls
+    (RawCall(name='now', arguments=None, id=None, repaired=False),)
+    """
+    if _TAGGED.search(text):
+        return _tagged(text, cut)
+    inner = _unfenced(text.strip())
+    if inner.startswith(("{", "[")):
+        return _bare(text, inner, known, is_json, cut)
+    if (call := _syntax(inner, known)) is not None:
+        return TextCalls("", (call,))
+    return TextCalls(text)
+
+
+def _unfenced(text: str) -> str:
+    fence = _FENCE.match(text)
+    return text[fence.end() :].removesuffix("```").strip() if fence else text
+
+
+def _tagged(text: str, cut: bool) -> TextCalls:
+    calls: list[RawCall] = []
+    problems: list[str] = []
+    for match in _TAGGED.finditer(text):
+        # Only what reaches to the end can have been cut.
+        try:
+            calls += _marked(match, cut and match.end() == len(text))
+        except NotJson as error:
+            problems.append(f"the call written as {_shown(match[0])} can't be read: {error}")
+    return TextCalls(_TAGGED.sub("", text).strip(), tuple(calls), tuple(problems))
+
+
+def _marked(match: re.Match[str], cut: bool) -> list[RawCall]:
+    if match["name"]:
+        arguments = read_json(match["arguments"].strip() or "{}", cut)
+        return [RawCall(match["name"], arguments.value, repaired=arguments.repaired)]
+    read = read_json((match["body"] or match["list"] or "").strip(), cut)
+    found = _calls_of(read)
+    if not found:
+        raise NotJson("it names no function")
+    return found
+
+
+def _bare(text: str, inner: str, known: AbstractSet[str], is_json: bool, cut: bool) -> TextCalls:
+    try:
+        found = _calls_of(read_json(inner, cut))
+    except NotJson as error:
+        problem = f"the answer isn't valid JSON: {error}"
+        return TextCalls("", (), (problem,)) if is_json else TextCalls(text)
+    if is_json and not found:
+        return TextCalls("", (), (f"the answer {_shown(inner)} names no function in `calls`",))
+    if is_json or (found and all(call.name in known for call in found if _is_text(call.name))):
+        return TextCalls("", tuple(found))
+    return TextCalls(text)
+
+
+def _calls_of(read: Read) -> list[RawCall]:
+    value = read.value
+    if isinstance(value, dict) and isinstance(value.get("calls"), list):
+        value = value["calls"]
+    entries = value if isinstance(value, list) else [value]
+    calls = [raw_call(entry, read.repaired) for entry in entries if isinstance(entry, dict)]
+    return [call for call in calls if _is_text(call.name)]
+
+
+def raw_call(entry: dict[str, Any], repaired: bool = False) -> RawCall:
+    """A call out of any of the shapes in which they are written."""
+    function = entry.get("function")
+    inner = function if isinstance(function, dict) else entry
+    name = inner.get("name", function if isinstance(function, str) else None)
+    arguments = next((inner[key] for key in ("arguments", "parameters") if key in inner), None)
+    return RawCall(name, arguments, entry.get("id"), repaired)
+
+
+def _syntax(text: str, known: AbstractSet[str]) -> RawCall | None:
+    """`name(argument="value", …)`, where the name was offered and every value is JSON."""
+    match = _NAME.match(text)
+    if match is None or match[1] not in known or not text.endswith(")"):
+        return None
+    # As an object: `{"argument": "value", …}`. An equals sign within a string stays one only
+    # where it doesn't look like an argument; where it does, the JSON breaks and it is text.
+    written = _ARGUMENT.sub(r'"\1": ', text[match.end() : -1])
+    try:
+        return RawCall(match[1], read_json(f"{{{written}}}").value, repaired=True)
+    except NotJson:
+        return None
+
+
+def _is_text(name: Any) -> bool:
+    return isinstance(name, str) and bool(name)
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= 80 else text[:79] + "…")  # noqa: PLR2004

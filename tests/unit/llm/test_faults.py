@@ -1,0 +1,278 @@
+"""Each fault of a model server, over real HTTP, at once and streamed."""
+
+import asyncio
+import time
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from typing import Any
+
+import pytest
+
+from router.domain.errors import Unavailable
+from router.llm.chat import ChatAnswer
+from router.llm.errors import AccessRefused, ContextTooLong, ModelRefused, ModelUnavailable
+from router.llm.model import ChatModel
+from tests.fakes.behaviours import (
+    Behaviour,
+    answers,
+    calls,
+    drips,
+    drops,
+    fails,
+    hangs,
+    rate_limits,
+    says,
+    sends,
+    sends_bytes,
+    stops,
+    streams,
+)
+from tests.fakes.http_exchange import Received, Reply
+from tests.unit.llm.asking import ANNUAL, desk, question
+
+both = pytest.mark.parametrize("streaming", [False, True], ids=["whole", "streamed"])
+
+
+async def ask(script: Behaviour, streaming: bool, seconds: float = 20.0) -> ChatAnswer:
+    async with desk([script]) as here:
+        return await here.model.answer(question(), seconds, here.hear if streaming else None)
+
+
+async def refused(script: Behaviour, streaming: bool, seconds: float = 20.0) -> Any:
+    with pytest.raises((ModelUnavailable, ModelRefused)) as caught:
+        await ask(script, streaming, seconds)
+    return caught.value
+
+
+@both
+@pytest.mark.parametrize(
+    ("said", "seconds"), [(None, None), ("7", 7), ("0.5", 0.5), ("soon", None), ("-3", None)]
+)
+async def test_a_429_is_a_wait_as_long_as_the_server_says(
+    said: str | None, seconds: float | None, streaming: bool
+) -> None:
+    error = await refused(rate_limits(said), streaming)
+    assert isinstance(error, ModelUnavailable)
+    assert isinstance(error, Unavailable)  # which Temporal's side knows to retry
+    assert error.retry_after == seconds
+
+
+async def test_a_429_may_name_a_date() -> None:
+    then = format_datetime(datetime.now(UTC) + timedelta(seconds=60), usegmt=True)
+    error = await refused(rate_limits(then), streaming=False)
+    assert 50 < error.retry_after <= 60
+
+
+@both
+@pytest.mark.parametrize("status", [408, 409, 500, 502, 503, 529])
+async def test_a_server_in_trouble_may_work_in_a_moment(status: int, streaming: bool) -> None:
+    error = await refused(fails(status), streaming)
+    assert isinstance(error, ModelUnavailable)
+    assert f"answered {status}: " in str(error)
+
+
+@both
+@pytest.mark.parametrize("status", [400, 404, 418, 422])
+async def test_a_refused_request_is_not_worth_another_try(status: int, streaming: bool) -> None:
+    error = await refused(fails(status), streaming)
+    assert type(error) is ModelRefused
+
+
+@both
+@pytest.mark.parametrize("status", [401, 403])
+async def test_a_refused_key_is_named_as_such_and_never_quoted(
+    status: int, streaming: bool
+) -> None:
+    error = await refused(fails(status, "the key a-key is wrong"), streaming)
+    assert isinstance(error, AccessRefused)
+    assert "a-key" not in str(error)
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        fails(400, "too much", code="context_length_exceeded"),
+        fails(
+            400, "the request exceeds the available context size", type="exceed_context_size_error"
+        ),
+        fails(400, "This model's maximum context length is 8192 tokens. max_tokens is 9000"),
+        fails(413),
+    ],
+)
+async def test_a_context_too_long_is_named(script: Behaviour) -> None:
+    assert isinstance(await refused(script, streaming=False), ContextTooLong)
+
+
+async def test_a_server_that_does_not_listen_is_out_of_reach() -> None:
+    async with desk([]) as here:
+        url = here.server.url
+    model = ChatModel(url, "scripted")
+    with pytest.raises(ModelUnavailable, match="can't be reached"):
+        await model.answer(question())
+    await model.aclose()
+
+
+@both
+async def test_a_server_that_never_answers_costs_the_deadline_and_no_more(streaming: bool) -> None:
+    began = time.monotonic()
+    error = await refused(hangs(), streaming, seconds=0.2)
+    assert "took longer than 0.2 s" in str(error)
+    assert time.monotonic() - began < 5
+
+
+@both
+async def test_a_slow_drip_costs_the_deadline_and_no_more(streaming: bool) -> None:
+    error = await refused(drips(says("很慢" * 100), 0.01), streaming, seconds=0.3)
+    assert "took longer than 0.3 s" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("pieces", "streaming"), [(0, False), (1, False), (0, True), (1, True), (3, True)]
+)
+async def test_a_connection_that_drops_in_the_middle_is_no_answer(
+    pieces: int, streaming: bool
+) -> None:
+    error = await refused(drops(says("这句话到不了头"), pieces), streaming)
+    assert isinstance(error, ModelUnavailable)
+
+
+async def test_a_stream_that_ends_in_the_middle_is_no_answer() -> None:
+    error = await refused(stops(says("这句话到不了头"), 3), streaming=True)
+    assert isinstance(error, ModelUnavailable)
+    assert "ended before the answer did" in str(error)
+
+
+async def test_a_stream_that_said_it_was_finished_needs_no_done() -> None:
+    answer = await ask(stops(says("好"), 3), streaming=True)
+    assert answer.text == "好"
+
+
+@both
+async def test_an_error_in_the_body_of_a_200_is_an_error(streaming: bool) -> None:
+    error = await refused(sends({"error": {"message": "upstream is busy"}}), streaming)
+    assert isinstance(error, ModelUnavailable)
+    assert isinstance(await refused(sends({"error": {"code": 403}}), streaming), AccessRefused)
+
+
+async def test_an_error_in_the_middle_of_a_stream_is_an_error() -> None:
+    error = await refused(streams({"error": {"message": "out of memory"}}), streaming=True)
+    assert "out of memory" in str(error)
+
+
+@both
+@pytest.mark.parametrize(
+    "script",
+    [
+        sends_bytes(b"<html>Welcome to the hotel wifi</html>"),
+        sends_bytes(b"data: {broken\n\n", content_type="text/event-stream"),
+        sends_bytes(b"[" * 100_000, content_type="application/json"),
+        sends_bytes(b""),
+    ],
+)
+async def test_what_is_not_json_is_no_answer(script: Behaviour, streaming: bool) -> None:
+    assert isinstance(await refused(script, streaming), ModelUnavailable)
+
+
+async def test_an_endless_answer_is_not_kept() -> None:
+    error = await refused(sends_bytes(*[b"x" * 2**20] * 5), streaming=False)
+    assert "longer than" in str(error)
+
+
+@both
+async def test_usage_that_is_absent_is_estimated_and_marked(streaming: bool) -> None:
+    answer = await ask(answers({"content": "你好，世界"}, usage=None), streaming)
+    assert answer.usage.estimated
+    assert 2 <= answer.usage.completion_tokens <= 8
+    assert answer.usage.prompt_tokens > 10
+
+
+@both
+@pytest.mark.parametrize(
+    ("script", "problem"),
+    [
+        (sends({"choices": []}), "holds no choices"),
+        (says(None, "content_filter"), "content filter"),
+        (calls(("get_balance", '{"leave_type": "ann'), finish="length"), "was cut"),
+        (calls(("get_balance", "{{{!")), "call 1 (get_balance): its arguments can't be read"),
+        (calls(("drop_tables", {})), "no function 'drop_tables'"),
+        (calls(*[ANNUAL] * 30), "only 8 calls are taken at once; left out: get_balance, get_"),
+    ],
+)
+async def test_what_cannot_be_used_is_named(
+    script: Behaviour, problem: str, streaming: bool
+) -> None:
+    answer = await ask(script, streaming)
+    assert problem in " ".join(answer.problems)
+
+
+@both
+async def test_null_content_is_no_text_and_nothing_usable(streaming: bool) -> None:
+    answer = await ask(says(None), streaming)
+    assert (answer.text, answer.is_usable) == ("", False)
+
+
+@both
+async def test_a_refusal_is_told_in_the_models_words(streaming: bool) -> None:
+    answer = await ask(says(None, refusal="I can't help with that."), streaming)
+    assert (answer.refusal, answer.is_usable) == ("I can't help with that.", True)
+
+
+@both
+async def test_thirty_calls_are_bounded(streaming: bool) -> None:
+    answer = await ask(calls(*[ANNUAL] * 30), streaming)
+    assert len(answer.calls) == 8
+    assert len({call.id for call in answer.calls}) == 8
+
+
+@both
+@pytest.mark.parametrize("ids", [[None, None], ["x", "x"], ["", ""], ["y" * 300, "z"]])
+async def test_every_call_has_an_id_of_its_own(ids: list[Any], streaming: bool) -> None:
+    sick = ("get_balance", {"leave_type": "sick"})
+    answer = await ask(calls(ANNUAL, sick, ids=ids), streaming)
+    assert [call.arguments["leave_type"] for call in answer.calls] == ["annual", "sick"]
+    assert len({call.id for call in answer.calls}) == 2
+    assert all(0 < len(call.id) <= 64 for call in answer.calls)
+
+
+@both
+async def test_a_tool_call_as_text_is_a_call(streaming: bool) -> None:
+    text = '<tool_call>\n{"name": "get_balance", "arguments": {"leave_type": "sick"}}\n</tool_call>'
+    answer = await ask(says(text), streaming)
+    assert [call.arguments for call in answer.calls] == [{"leave_type": "sick"}]
+    assert answer.text == ""
+
+
+async def test_an_unknown_function_is_kept_and_marked() -> None:
+    answer = await ask(calls(("drop_tables", {"now": True})), streaming=False)
+    assert [(call.name, call.known) for call in answer.calls] == [("drop_tables", False)]
+
+
+async def test_a_call_given_up_leaves_the_model_usable() -> None:
+    async with desk([hangs(), says("好了")]) as here:
+        with pytest.raises(ModelUnavailable):
+            await here.model.answer(question(), 0.1)
+        assert (await here.model.answer(question())).text == "好了"
+
+
+async def test_a_timeout_of_the_listener_is_not_blamed_on_the_server() -> None:
+    async def hear(_: object) -> None:
+        raise TimeoutError("the log was too slow")
+
+    async with desk([says("好")]) as here:
+        with pytest.raises(TimeoutError, match="the log was too slow"):
+            await here.model.answer(question(), on_text=hear)
+
+
+async def test_a_cancelled_call_is_cancelled() -> None:
+    arrived = asyncio.Event()
+
+    def arrives_and_hangs(received: Received) -> Reply:
+        arrived.set()
+        return hangs()(received)
+
+    async with desk([arrives_and_hangs]) as here:
+        task = asyncio.create_task(here.model.answer(question()))
+        await arrived.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task

@@ -1,0 +1,228 @@
+"""Answers of every hostile shape; the same without a server in between."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from router.llm.bodies import Assembly
+from router.llm.chat import ChatAnswer, How
+from router.llm.reading import read_answer
+from router.llm.speech import Speech
+from tests.unit.llm.asking import question
+from tests.unit.llm.test_json_reading import JSON
+
+HOWS: list[How] = ["functions", "json_schema", "json_object", "text"]
+ANNUAL = {"leave_type": "annual"}
+
+
+def read(message: Any, how: How = "functions", finish: Any = "stop", **more: Any) -> ChatAnswer:
+    body = {"choices": [{"message": message, "finish_reason": finish}]}
+    return read_answer(body, question(**more), how, "m")
+
+
+def call(name: Any, arguments: Any, **more: Any) -> dict[str, Any]:
+    return {
+        "id": "c",
+        "type": "function",
+        "function": {"name": name, "arguments": arguments},
+    } | more
+
+
+@pytest.mark.parametrize(
+    ("arguments", "repaired"),
+    [
+        ('{"leave_type": "annual"}', False),
+        (ANNUAL, False),
+        ('{"leave_type": "annual",}', True),
+        ("{'leave_type': 'annual'}", True),
+        ('{"leave_type": "annual"', True),
+        ('"{\\"leave_type\\": \\"annual\\"}"', True),
+        ('{"leave_type": "annual", "year": null}', False),
+    ],
+)
+def test_arguments_are_read_where_they_are_certain(arguments: Any, repaired: bool) -> None:
+    answer = read({"tool_calls": [call("get_balance", arguments)]})
+    assert [(one.arguments, one.repaired) for one in answer.calls] == [(ANNUAL, repaired)]
+    assert answer.problems == ()
+
+
+@pytest.mark.parametrize("arguments", [None, "", "{}", {}, "null", '""', "  "])
+def test_no_arguments_are_an_empty_object(arguments: Any) -> None:
+    assert read({"tool_calls": [call("get_balance", arguments)]}).calls[0].arguments == {}
+
+
+@pytest.mark.parametrize("arguments", ["[1]", "3", [1], 3, True, '"x"', '{"leave_type": "ann'])
+def test_other_arguments_are_a_problem_that_names_the_call(arguments: Any) -> None:
+    answer = read({"tool_calls": [call("get_balance", arguments)]})
+    assert answer.calls == ()
+    assert answer.problems[0].startswith("call 1 (get_balance): its arguments can't be read: ")
+
+
+def test_arguments_cut_by_the_limit_are_not_completed() -> None:
+    answer = read({"tool_calls": [call("get_balance", '{"leave_type": "annual"')]}, finish="length")
+    assert answer.calls == ()
+    assert len(answer.problems) == 2
+
+
+def test_the_calls_before_the_cut_one_are_kept() -> None:
+    whole, cut = call("get_balance", ANNUAL), call("get_balance", '{"leave_type": "si')
+    answer = read({"tool_calls": [whole, {**cut, "id": "d"}]}, finish="length")
+    assert [one.arguments for one in answer.calls] == [ANNUAL]
+
+
+def test_the_same_call_twice_is_one_call() -> None:
+    answer = read({"tool_calls": [call("get_balance", ANNUAL)] * 2})
+    assert len(answer.calls) == 1
+    assert answer.problems == ("call 2 (get_balance) repeats the call 'c'",)
+
+
+@pytest.mark.parametrize(
+    "entry", [None, 3, "x", [], {}, call(None, {}), call("", {}), call([], {})]
+)
+def test_a_call_without_a_name_is_named_by_its_place(entry: Any) -> None:
+    answer = read({"tool_calls": [entry, call("get_balance", ANNUAL)]})
+    assert len(answer.calls) == 1
+    assert answer.problems == ("call 1 names no function",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<tool_call>{"name": "get_balance", "arguments": {"leave_type": "annual"}}</tool_call>',
+        '<tool_call>\n{"name": "get_balance", "arguments": {"leave_type": "annual"}}',
+        "<tool_call>{'name': 'get_balance', 'arguments': {'leave_type': 'annual'}}</tool_call>",
+        '<function=get_balance>{"leave_type": "annual"}</function>',
+        '[TOOL_CALLS][{"name": "get_balance", "arguments": {"leave_type": "annual"}}]',
+        '```json\n{"name": "get_balance", "parameters": {"leave_type": "annual"}}\n```',
+        '```\n[{"name": "get_balance", "arguments": {"leave_type": "annual"}}]\n```',
+        '{"name": "get_balance", "arguments": {"leave_type": "annual"}}',
+        '{"calls": [{"name": "get_balance", "arguments": {"leave_type": "annual"}}]}',
+        '{"function": {"name": "get_balance", "arguments": "{\\"leave_type\\": \\"annual\\"}"}}',
+        'get_balance(leave_type="annual")',
+        "get_balance(leave_type='annual', year=None)",
+        '<think>{"x"</think>\n{"name": "get_balance", "arguments": {"leave_type": "annual"}}',
+    ],
+)
+@pytest.mark.parametrize("how", HOWS)
+def test_calls_written_as_text_are_calls(text: str, how: How) -> None:
+    answer = read({"content": text}, how)
+    assert [(one.name, one.arguments) for one in answer.calls] == [("get_balance", ANNUAL)]
+    assert (answer.text, answer.problems) == ("", ())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Call get_balance(leave_type='annual') to see it.",
+        'Write it as {"name": "get_balance"}, please.',
+        'For example:\n```json\n{"name": "get_balance"}\n```',
+        "print(1)",
+        "get_balance(annual)",
+        'get_balance(leave_type="a b=c")',
+        "你好",
+        "<3",
+    ],
+)
+def test_text_about_calls_stays_text(text: str) -> None:
+    answer = read({"content": text})
+    assert (answer.text, answer.calls) == (text, ())
+
+
+def test_json_of_an_unknown_function_is_what_the_model_says() -> None:
+    text = '{"name": "Alice", "arguments": {}}'
+    assert read({"content": text}).text == text
+
+
+def test_text_around_marked_calls_is_kept() -> None:
+    text = 'One moment.\n<tool_call>{"name": "get_balance"}</tool_call>'
+    answer = read({"content": text})
+    assert (answer.text, len(answer.calls)) == ("One moment.", 1)
+
+
+def test_a_marked_call_that_cannot_be_read_is_named_and_not_shown_to_the_user() -> None:
+    answer = read({"content": "<tool_call>{get it}</tool_call>"})
+    assert (answer.text, answer.calls) == ("", ())
+    assert "<tool_call>{get it}</tool_call>" in answer.problems[0]
+
+
+@pytest.mark.parametrize("how", HOWS[1:])
+@pytest.mark.parametrize("text", ['{"calls": [{"name": "get_bal', "{}", '{"x": 1}', "[1]"])
+def test_broken_decisions_are_problems_and_not_text(text: str, how: How) -> None:
+    answer = read({"content": text}, how, finish="length")
+    assert (answer.text, answer.calls) == ("", ())
+    assert len(answer.problems) == 2
+
+
+@pytest.mark.parametrize("how", HOWS[1:])
+def test_plain_text_where_json_was_asked_for_is_said(how: How) -> None:
+    assert read({"content": "你好"}, how).text == "你好"
+
+
+@pytest.mark.parametrize("usage", [None, {}, {"prompt_tokens": -1}, {"prompt_tokens": "7"}, [], 3])
+def test_usage_nobody_can_use_is_estimated(usage: Any) -> None:
+    body = {"choices": [{"message": {"content": "hi"}}], "usage": usage}
+    assert read_answer(body, question(), "functions", "m").usage.estimated
+
+
+def test_content_in_parts_is_text() -> None:
+    assert read({"content": [{"type": "text", "text": "a"}, {"text": "b"}, 3]}).text == "ab"
+
+
+@given(JSON, st.sampled_from(HOWS))
+def test_any_json_is_an_answer(body: Any, how: How) -> None:
+    assert isinstance(read_answer(body, question(), how, "m"), ChatAnswer)
+
+
+KEYS = ("content", "refusal", "tool_calls", "function_call", "function", "name", "arguments", "id")
+SHAPES = st.recursive(
+    JSON | st.sampled_from(["get_balance", "respond_message", "{", '{"leave_type": "annual"}']),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=6)
+    ),
+    max_leaves=30,
+)
+
+
+@given(SHAPES, JSON, st.sampled_from(HOWS))
+def test_any_message_is_an_answer_that_can_be_stored(message: Any, finish: Any, how: How) -> None:
+    answer = read(message, how, finish)
+    assert ChatAnswer.model_validate_json(answer.model_dump_json()) == answer
+    assert len({one.id for one in answer.calls}) == len(answer.calls) <= 8
+
+
+MARKED = st.lists(
+    st.sampled_from(
+        ["<tool_call>", "</tool_call>", "<think>", "</think>", "```json\n", "```", "{", "}", '"',
+         '"name"', ":", '"get_balance"', "get_balance(", ")", "=", ",", "[", "]", "[TOOL_CALLS]",
+         "<function=x>", "\n", "年假", "\ud83d", "\x00"]
+    )
+).map("".join)  # fmt: skip
+
+
+@given(MARKED | st.text(), st.sampled_from(HOWS))
+def test_any_text_is_an_answer_that_can_be_stored(text: str, how: How) -> None:
+    answer = read({"content": text}, how)
+    assert ChatAnswer.model_validate_json(answer.model_dump_json()) == answer
+
+
+@given(st.lists(SHAPES | JSON, max_size=6), st.sampled_from(HOWS))
+def test_any_events_make_an_answer(events: list[Any], how: How) -> None:
+    answer, speech = Assembly(), Speech(how, True, {"respond_message": "text"})
+    for event in events:
+        answer.add({"choices": [{"delta": event}]})
+        answer.add(event)
+        speech.more(answer).encode()
+    assert isinstance(read_answer(answer.body(), question(), how, "m"), ChatAnswer)
+
+
+@given(MARKED | st.text(), st.integers(1, 5))
+def test_what_was_told_early_is_what_was_meant(text: str, step: int) -> None:
+    answer, speech = Assembly(), Speech("functions", True, {})
+    told = ""
+    for at in range(0, len(text), step):
+        answer.add({"choices": [{"delta": {"content": text[at : at + step]}}]})
+        told += speech.more(answer)
+    whole = read({"content": text}).text
+    assert told.strip() == "" or "".join(told.split()) in "".join(whole.split())
