@@ -1,0 +1,218 @@
+import asyncio
+
+import pytest
+
+from router.llm.breaker import CircuitBreaker
+from router.llm.budget import Budget, Spending
+from router.llm.chat import ChatAnswer, Usage
+from router.llm.errors import AccessRefused, ContextTooLong, ModelUnavailable, NoModelAnswered
+from router.llm.ladder import Ladder, LadderAnswer
+from router.llm.model import ChatModel
+from tests.fakes.behaviours import Behaviour, drops, fails, hangs, rate_limits, says
+from tests.fakes.model_server import ModelServer
+from tests.unit.llm.asking import Desk, desk, question
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+async def climb(first: Behaviour, second: Behaviour) -> tuple[LadderAnswer, Desk, Desk]:
+    async with desk([first]) as one, desk([second]) as two:
+        return await Ladder([one.model, two.model]).answer(question(), 20), one, two
+
+
+@pytest.mark.parametrize(
+    "fault", [fails(500), rate_limits("9"), fails(401), fails(400), fails(413)]
+)
+async def test_a_fallback_answers_where_the_model_fails(fault: Behaviour) -> None:
+    result, one, two = await climb(fault, says("后备"))
+    assert (result.answer.text, result.provider) == ("后备", two.model.endpoint)
+    assert [failure.provider for failure in result.failures] == [one.model.endpoint]
+
+
+async def test_a_model_that_answers_leaves_its_fallbacks_alone() -> None:
+    async with desk([says("好")]) as one, desk([]) as two:
+        result = await Ladder([one.model, two.model]).answer(question(), 20)
+        assert two.server.chats == []
+    assert (result.answer.text, result.failures) == ("好", ())
+
+
+async def test_a_model_that_hangs_leaves_time_for_the_next() -> None:
+    async with desk([hangs()]) as one, desk([says("后备")]) as two:
+        ladder = Ladder([one.model, two.model], try_seconds=0.2)
+        assert (await ladder.answer(question(), 20)).answer.text == "后备"
+
+
+async def test_nobody_is_asked_after_the_turns_time_is_over() -> None:
+    async with desk([hangs()]) as one, desk([says("zu spät")]) as two:
+        with pytest.raises(NoModelAnswered, match="the turn's time is over"):
+            await Ladder([one.model, two.model]).answer(question(), 0.2)
+        assert two.server.chats == []
+
+
+async def test_where_all_fail_all_are_listed_with_the_shortest_wait() -> None:
+    with pytest.raises(NoModelAnswered) as caught:
+        await climb(rate_limits("30"), rate_limits("4"))
+    assert caught.value.retry_after == 4
+    assert caught.value.worth_retrying
+    assert str(caught.value).count("answered 429") == 2
+
+
+async def test_where_all_refuse_for_good_nothing_is_worth_another_try() -> None:
+    with pytest.raises(NoModelAnswered) as caught:
+        await climb(fails(400, code="context_length_exceeded"), fails(401))
+    assert not caught.value.worth_retrying
+    assert [type(one.error) for one in caught.value.failures] == [ContextTooLong, AccessRefused]
+
+
+async def test_no_models_at_all_is_said() -> None:
+    with pytest.raises(NoModelAnswered, match="none is configured"):
+        await Ladder([]).answer(question(), 1)
+
+
+async def test_text_that_a_fallback_writes_begins_anew() -> None:
+    async with desk([drops(says("前半句……后半句"), 3)]) as one, desk([says("完整")]) as two:
+        heard = Desk(two.server)
+        await Ladder([one.model, two.model]).answer(question(), 20, heard.hear)
+        await heard.model.aclose()
+    assert {delta.attempt for delta in heard.deltas if delta.text in "前半句……后半句"} == {1}
+    assert heard.deltas[-1].attempt == 2
+
+
+async def test_a_dead_provider_is_left_alone_and_tried_again_later() -> None:
+    clock = Clock()
+    async with ModelServer([fails(500)] * 3 + [says("wieder da")]) as server:
+        model = ChatModel(server.url, "scripted")
+        ladder = Ladder([model], clock=clock)
+        for _ in range(5):
+            with pytest.raises(NoModelAnswered):
+                await ladder.answer(question(), 20)
+        assert len(server.chats) == 3
+        assert ladder.states == {model.endpoint: "open"}
+        clock.now += 31
+        assert ladder.states == {model.endpoint: "half-open"}
+        assert (await ladder.answer(question(), 20)).answer.text == "wieder da"
+        assert ladder.states == {model.endpoint: "closed"}
+        await model.aclose()
+
+
+def attempt(breaker: CircuitBreaker, error: BaseException | None = None) -> None:
+    with breaker.call():
+        if error is not None:
+            raise error
+
+
+def fail(breaker: CircuitBreaker, error: BaseException) -> None:
+    with pytest.raises(type(error)):
+        attempt(breaker, error)
+
+
+def test_failures_in_a_row_open_the_breaker() -> None:
+    breaker = CircuitBreaker(failures=3, clock=Clock())
+    states = []
+    for _ in range(3):
+        fail(breaker, ModelUnavailable("x"))
+        states.append(breaker.state)
+    assert states == ["closed", "closed", "open"]
+
+
+def test_a_success_between_failures_starts_the_count_again() -> None:
+    breaker = CircuitBreaker(failures=2, clock=Clock())
+    fail(breaker, ModelUnavailable("x"))
+    attempt(breaker)
+    fail(breaker, ModelUnavailable("x"))
+    assert breaker.state == "closed"
+
+
+def test_a_refused_key_opens_it_at_once() -> None:
+    breaker = CircuitBreaker(clock=Clock())
+    fail(breaker, AccessRefused("x"))
+    assert breaker.state == "open"
+
+
+def test_a_refused_request_is_no_failure_of_the_server() -> None:
+    breaker = CircuitBreaker(failures=1, clock=Clock())
+    fail(breaker, ContextTooLong("x"))
+    assert breaker.state == "closed"
+
+
+def test_a_server_that_asks_for_a_wait_gets_it() -> None:
+    clock = Clock()
+    breaker = CircuitBreaker(clock=clock)
+    fail(breaker, ModelUnavailable("x", retry_after=12))
+    clock.now += 11
+    with pytest.raises(ModelUnavailable) as caught, breaker.call():
+        pass
+    assert caught.value.retry_after == 1
+    clock.now += 1
+    attempt(breaker)
+
+
+def test_a_wait_asked_for_has_a_limit() -> None:
+    clock = Clock()
+    breaker = CircuitBreaker(clock=clock)
+    fail(breaker, ModelUnavailable("x", retry_after=1e9))
+    clock.now += 301
+    assert breaker.state == "half-open"
+
+
+def test_one_call_at_a_time_tries_whether_it_is_over() -> None:
+    clock = Clock()
+    breaker = CircuitBreaker(failures=1, clock=clock)
+    fail(breaker, ModelUnavailable("x"))
+    clock.now += 31
+    with breaker.call():
+        fail(breaker, ModelUnavailable("not asked"))
+    assert breaker.state == "closed"
+
+
+def test_a_trial_that_fails_opens_it_again() -> None:
+    clock = Clock()
+    breaker = CircuitBreaker(failures=3, clock=clock)
+    fail(breaker, AccessRefused("x"))
+    clock.now += 31
+    fail(breaker, ModelUnavailable("x"))
+    assert breaker.state == "open"
+
+
+def test_a_trial_that_is_given_up_lets_the_next_one_try() -> None:
+    clock = Clock()
+    breaker = CircuitBreaker(failures=1, clock=clock)
+    fail(breaker, ModelUnavailable("x"))
+    clock.now += 31
+    fail(breaker, asyncio.CancelledError())
+    attempt(breaker)
+    assert breaker.state == "closed"
+
+
+@pytest.mark.parametrize(
+    ("budget", "spending", "why"),
+    [
+        (Budget(), Spending(10**9, 10**9), None),
+        (Budget(calls=3), Spending(2, 0), None),
+        (Budget(calls=3), Spending(3, 0), "3 of 3 calls are spent"),
+        (Budget(tokens=100), Spending(1, 120), "120 of 100 tokens are spent"),
+        (Budget(calls=0), Spending(), "0 of 0 calls are spent"),
+    ],
+)
+def test_a_budget_says_why_it_is_spent(budget: Budget, spending: Spending, why: str | None) -> None:
+    assert budget.why_spent(spending) == why
+
+
+def test_a_budget_refuses_what_it_could_not_pay() -> None:
+    budget, spent = Budget(tokens=1000), Spending(tokens=900)
+    assert budget.why_spent(spent, Spending(tokens=100)) is None
+    assert budget.why_spent(spent, Spending(tokens=101)) == "900 of 1000 tokens are spent"
+    assert budget.left(spent) == Budget(tokens=100)
+    assert budget.left(Spending(tokens=5000)) == Budget(tokens=0)
+
+
+def test_an_answer_costs_its_requests_and_tokens() -> None:
+    usage = Usage(prompt_tokens=7, completion_tokens=3)
+    answer = ChatAnswer(text="", finish="stop", usage=usage, model="m", how="text", attempts=2)
+    assert Spending(1, 5) + Spending.on(answer) == Spending(3, 15)
