@@ -108,12 +108,31 @@ def fit_offered(walk: Walk) -> tuple[SlotValues, list[Localised]]:
         slot = walk.definition.slots.get(name)
         if slot is None or path.endswith(".more"):
             continue
+        if not is_fillable(slot):
+            refused.append(_worked_out(name, slot))
+            continue
         try:
             whole = placed(taken.get(name, walk.run.slots.get(name)), path.split(".")[1:], value)
             taken[name] = fitted(slot, whole)
         except Unfit as unfit:
             refused.append(unfit.say)
     return taken, refused
+
+
+def is_fillable(slot: Slot) -> bool:
+    """False for what is looked up and never asked: nobody's word counts there.
+
+    Days of leave and sums of claims decide who must approve them.
+    """
+    return slot.lookup is None or slot.ask is not None
+
+
+def _worked_out(name: str, slot: Slot) -> Localised:
+    label = slot.label or Localised(zh=name, en=name)
+    return Localised(
+        zh=f"“{label.zh}”是算出来的，不能自己填。",
+        en=f'"{label.en}" is worked out and can\'t be filled in.',
+    )
 
 
 def placed(whole: JsonValue, path: list[str], value: JsonValue) -> JsonValue:

@@ -13,7 +13,7 @@ from router.domain.messages import (
 )
 from router.domain.texts import Locale, Localised
 from router.flow import texts
-from router.flow.collecting import CHANGE
+from router.flow.collecting import CHANGE, is_fillable
 from router.flow.model import Choice, FlowDefinition, Slot
 from router.flow.run import Run
 from router.flow.values import Unfit, fitted
@@ -61,7 +61,7 @@ def fillable(definition: FlowDefinition, run: Run) -> dict[str, Slot]:
     """The slots that a person may fill, while the run listens; what to change is one of them."""
     if run.status not in ("collecting", "confirming"):
         return {}
-    slots = {n: s for n, s in definition.slots.items() if s.lookup is None or s.ask is not None}
+    slots = {name: slot for name, slot in definition.slots.items() if is_fillable(slot)}
     if run.asked == CHANGE:
         slots[CHANGE] = _changeable(definition, run)
     return slots

@@ -11,6 +11,7 @@ from router.contracts import flow
 from router.contracts.failures import from_failure
 from router.contracts.flow import FlowAnswer, Tell
 from router.domain.errors import Conflict, NotFound
+from router.domain.messages import FormAction, Message
 from router.domain.principals import DEFAULT_TENANT
 from router.domain.records import RunRecord
 from router.flow.run import Cancelled
@@ -98,3 +99,16 @@ async def test_what_is_sent_back_asks_what_to_change_and_goes_up_again(
     await talk.say("确认")
     await bob.decide(await bob.waiting(run), "approve")
     await becomes(parts, run, lambda r: r.status == "completed")
+
+
+async def test_nobody_fills_in_what_is_worked_out_from_the_rest(talk: Talk) -> None:
+    """A form that claims half a day for a week would spare itself the director's approval."""
+    await talk.say("我要请年假")
+    week = {"start": "2026-12-07", "end": "2026-12-11", "reason": "家里有事", "days": 0.5}
+    turn = await talk.send(Message(action=FormAction(type="form", values=week)))
+    assert turn.flow is not None
+    assert turn.flow.slots["days"] == 5.0
+    assert "工作日天数" in turn.replies[0].text
+    turn = await talk.send(Message(action=FormAction(type="form", values={"days": 0.5})))
+    assert turn.flow is not None
+    assert turn.flow.slots["days"] == 5.0
