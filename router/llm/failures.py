@@ -17,6 +17,9 @@ from router.llm.refusals import is_too_long
 MAX_QUOTED = 300
 """Characters of a server's message that are repeated: it may echo what people wrote."""
 
+LONGEST_WAIT = 86_400.0
+"""Seconds: who says longer is not to be waited for but to be looked after."""
+
 _PASSING = {408, 409, 425, 429}
 _ACCESS = {401, 403}
 
@@ -64,13 +67,13 @@ def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
     """
     value = headers.get("retry-after", "").strip()
     if value.replace(".", "", 1).isdecimal() and value.isascii():
-        return float(value)
+        return min(float(value), LONGEST_WAIT)
     try:
         then = parsedate_to_datetime(value)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     then = then if then.tzinfo else then.replace(tzinfo=UTC)
-    return max(0.0, (then - now).total_seconds())
+    return min(max(0.0, (then - now).total_seconds()), LONGEST_WAIT)
 
 
 def quote(text: str, secret: str) -> str:

@@ -13,6 +13,9 @@ from router.llm.chat import How
 from router.llm.json_reading import clean_text
 from router.llm.text_calls import MARKS, without_thinking
 
+MAX_TOLD = 20_000
+"""Characters of an answer that are told early: all is looked at again for every piece of it."""
+
 _ESCAPED = r'\\["\\/bfnrt]|\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}'
 _WHOLE = re.compile(
     rf'(?:[^"\\\x00-\x1f\ud800-\udfff]|{_ESCAPED}|\\u(?![dD][89a-fA-F])[\da-fA-F]{{4}})*'
@@ -35,6 +38,8 @@ class Speech:
 
     def more(self, answer: Assembly) -> str:
         """What can be said now and wasn't before; often nothing."""
+        if len(answer.content) > MAX_TOLD:
+            return ""
         sayable = self._sayable(answer)
         if not sayable.startswith(self._said):
             return ""  # it turned out to be something else; the whole answer corrects it

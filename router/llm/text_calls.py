@@ -20,6 +20,7 @@ _TAGGED = re.compile(
     re.DOTALL,
 )
 _FENCE = re.compile(r"```(?:json|tool_call|tool_code)?\s*\n")
+_DECISION = re.compile(r'\{\s*"calls"\s*:')
 _NAME = re.compile(r"([A-Za-z_][\w.-]*)\(")
 _ARGUMENT = re.compile(r"([A-Za-z_]\w*)\s*=\s*")
 
@@ -60,6 +61,8 @@ def calls_in(text: str, known: AbstractSet[str], is_json: bool, cut: bool = Fals
     if _TAGGED.search(text):
         return _tagged(text, cut)
     inner = _unfenced(text.strip())
+    if is_json:
+        inner = _decision(inner)
     if inner.startswith(("{", "[")):
         return _bare(text, inner, known, is_json, cut)
     if (call := _syntax(inner, known)) is not None:
@@ -70,6 +73,16 @@ def calls_in(text: str, known: AbstractSet[str], is_json: bool, cut: bool = Fals
 def _unfenced(text: str) -> str:
     fence = _FENCE.match(text)
     return text[fence.end() :].removesuffix("```").strip() if fence else text
+
+
+def _decision(text: str) -> str:
+    """The decision within sentences that a small model puts around it all the same."""
+    opening = _DECISION.search(text)
+    if opening is None:
+        return text
+    found = text[opening.start() :]
+    end = found.rfind("}") + 1
+    return found if set('{[]"') & set(found[end:]) else found[:end]
 
 
 def _tagged(text: str, cut: bool) -> TextCalls:
@@ -103,7 +116,7 @@ def _bare(text: str, inner: str, known: AbstractSet[str], is_json: bool, cut: bo
         return TextCalls("", (), (problem,)) if is_json else TextCalls(text)
     if is_json and not found:
         return TextCalls("", (), (f"the answer {_shown(inner)} names no function in `calls`",))
-    if is_json or (found and all(call.name in known for call in found if _is_text(call.name))):
+    if is_json or any(call.name in known for call in found):
         return TextCalls("", tuple(found))
     return TextCalls(text)
 

@@ -70,10 +70,11 @@ class _Writer:
             self._body.update(part)
 
     def _messages(self) -> list[dict[str, Any]]:
-        if self._how == "functions" or not self._request.functions:
-            return [_message(message) for message in self._request.messages]
-        rules = told(self._request.functions, self._request.max_calls)
-        return _plainly(self._request.messages, rules)
+        request = self._request
+        if way_of_asking(self._refused) == "functions":
+            return [_message(message) for message in request.messages]
+        rules = told(request.functions, request.max_calls) if request.functions else ""
+        return _plainly(request.messages, rules)
 
     def _write_limits(self) -> None:
         # `max_tokens` first: who doesn't know it says so, while servers that don't know
@@ -92,12 +93,10 @@ class _Writer:
         self._use("parallel_tool_calls", parallel_tool_calls=several)
 
     def _write_choice(self) -> None:
-        required, auto = "tool_choice=required", "tool_choice=auto"
-        wanted = required if self._request.must_call else auto
-        if wanted in self._refused:
-            wanted = auto if wanted == required else required
-        self._body["tool_choice"] = wanted.partition("=")[2]
-        self._used.add("tool_choice=auto" if wanted == auto else "tool_choice=required")
+        choices: list[Feature] = ["tool_choice=required", "tool_choice=auto"]
+        ordered = choices if self._request.must_call else choices[::-1]
+        choice = next(one for one in ordered if self._may(one))
+        self._body["tool_choice"] = choice.partition("=")[2]
 
     def _write_schema(self) -> None:
         self._may("json_schema")
@@ -140,8 +139,8 @@ def _plainly(messages: tuple[Message, ...], rules: str) -> list[dict[str, Any]]:
     The rules follow the first system message, so that what comes first stays byte-identical.
     """
     leading, rest = (messages[:1], messages[1:]) if _has_system(messages) else ((), messages)
-    system = "\n\n".join([message.text for message in leading] + [rules])
-    plain: list[dict[str, Any]] = [{"role": "system", "content": system}]
+    system = "\n\n".join(filter(None, [*(message.text for message in leading), rules]))
+    plain: list[dict[str, Any]] = [{"role": "system", "content": system}] if system else []
     for is_result, group in groupby(rest, lambda message: isinstance(message, ToolMessage)):
         found = list(group)
         if is_result:

@@ -7,10 +7,13 @@ from email.utils import format_datetime
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from router.domain.errors import Unavailable
 from router.llm.chat import ChatAnswer
 from router.llm.errors import AccessRefused, ContextTooLong, ModelRefused, ModelUnavailable
+from router.llm.failures import LONGEST_WAIT, retry_after
 from router.llm.model import ChatModel
 from tests.fakes.behaviours import (
     Behaviour,
@@ -61,6 +64,12 @@ async def test_a_429_may_name_a_date() -> None:
     then = format_datetime(datetime.now(UTC) + timedelta(seconds=60), usegmt=True)
     error = await refused(rate_limits(then), streaming=False)
     assert 50 < error.retry_after <= 60
+
+
+@given(st.text() | st.from_regex(r"\A[0-9.]{1,400}\Z") | st.datetimes().map(format_datetime))
+def test_any_retry_after_is_a_bounded_wait_or_none(value: str) -> None:
+    seconds = retry_after({"retry-after": value}, datetime.now(UTC))
+    assert seconds is None or 0 <= seconds <= LONGEST_WAIT
 
 
 @both

@@ -103,6 +103,15 @@ async def test_a_history_with_calls_goes_out_as_text_where_functions_are_unknown
     assert answer.calls[0].arguments == {"text": "不客气"}
 
 
+async def test_a_summary_of_calls_goes_out_as_text_where_functions_are_unknown() -> None:
+    history = (ToolMessage(call_id="c1", name="get_balance", text="5"),)
+    async with desk([says("五天")]) as here:
+        here.memory.learn(here.model.endpoint, ["tools"])
+        await here.model.answer(question(messages=history, functions=()))
+        sent = here.server.chats[0]["messages"]
+    assert sent == [{"role": "user", "content": "Result of get_balance: 5"}]
+
+
 async def test_optional_arguments_that_came_as_null_are_absent() -> None:
     async with desk([calls(("get_balance", {"leave_type": "annual", "year": None}))]) as here:
         answer = await here.model.answer(question())

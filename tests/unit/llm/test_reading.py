@@ -72,6 +72,17 @@ def test_the_calls_before_the_cut_one_are_kept() -> None:
     assert [one.arguments for one in answer.calls] == [ANNUAL]
 
 
+def test_a_million_broken_calls_are_one_problem_more_than_looked_at() -> None:
+    assert len(read({"tool_calls": [None] * 100_000}).problems) == 101
+
+
+def test_a_name_is_not_shortened_to_one_that_was_offered() -> None:
+    longer = "x" * 65
+    offered = question().functions[0].model_copy(update={"name": "x" * 64})
+    answer = read({"tool_calls": [call(longer, {})]}, functions=(offered,))
+    assert not answer.calls[0].known
+
+
 def test_the_same_call_twice_is_one_call() -> None:
     answer = read({"tool_calls": [call("get_balance", ANNUAL)] * 2})
     assert len(answer.calls) == 1
@@ -153,6 +164,26 @@ def test_broken_decisions_are_problems_and_not_text(text: str, how: How) -> None
     answer = read({"content": text}, how, finish="length")
     assert (answer.text, answer.calls) == ("", ())
     assert len(answer.problems) == 2
+
+
+@pytest.mark.parametrize("how", HOWS[1:])
+@pytest.mark.parametrize(
+    "text",
+    [
+        'Sure! {"calls": [{"name": "get_balance", "arguments": {"leave_type": "annual"}}]}',
+        'Sure:\n```\n{"calls":[{"name":"get_balance","arguments":{"leave_type":"annual"}}]}\n```\nOk.',
+        '好的：{"calls": [{"name": "get_balance", "arguments": {"leave_type": "annual"}}',
+    ],
+)
+def test_a_decision_within_sentences_is_found(text: str, how: How) -> None:
+    answer = read({"content": text}, how)
+    assert [(one.name, one.arguments) for one in answer.calls] == [("get_balance", ANNUAL)]
+    assert answer.text == ""
+
+
+def test_json_that_names_an_offered_function_is_calls_even_beside_an_invented_one() -> None:
+    text = '[{"name": "get_balance", "arguments": {}}, {"name": "drop", "arguments": {}}]'
+    assert [call.known for call in read({"content": text}).calls] == [True, False]
 
 
 @pytest.mark.parametrize("how", HOWS[1:])
