@@ -9,6 +9,7 @@
     │   └── DuplicateKey        a key that was used before with another body
     ├── TooManyRequests         come back after `retry_after` seconds
     ├── Unavailable             something this project needs is out of reach
+    │   └── (models: see router.llm.errors)
     ├── MisconfiguredError      a setting, port, file or folder can't be used
     ├── DefinitionError         flow files with problems, all of them at once
     └── ToolError
