@@ -84,6 +84,9 @@ class Runs(Protocol):
     ) -> tuple[list[ApprovalRecord], str | None]:
         """What waits for this person's decision, newest first, and the next cursor."""
 
+    async def awaited(self, tenant: str, runs: Sequence[str]) -> list[ApprovalRecord]:
+        """The decisions that these runs, by public id, wait for; the longest awaited first."""
+
     async def find_approval(self, tenant: str, approval: str) -> ApprovalRecord | None:
         """The approval, decided or not."""
 

@@ -13,6 +13,7 @@ from router.store.rows import from_row, newest_first, page, to_row, upsert
 
 _runs = tables.runs
 _approvals = tables.approvals
+_AWAITED = (_approvals.c.active, _approvals.c.verdict.is_(None))
 
 
 class DatabaseRuns:
@@ -89,14 +90,21 @@ class DatabaseRuns:
     ) -> tuple[list[ApprovalRecord], str | None]:
         """What waits for this person's decision, newest first, and the next cursor."""
         theirs = select(_approvals).where(
-            _approvals.c.tenant == tenant,
-            _approvals.c.person == person,
-            _approvals.c.active,
-            _approvals.c.verdict.is_(None),
+            _approvals.c.tenant == tenant, _approvals.c.person == person, *_AWAITED
         )
         query = newest_first(theirs, _approvals, "since", before, limit)
         rows = await self._database.read(lambda c: c.execute(query).all())
         return page(ApprovalRecord, rows, "since", limit)
+
+    async def awaited(self, tenant: str, runs: Sequence[str]) -> list[ApprovalRecord]:
+        """The decisions that these runs, by public id, wait for; the longest awaited first."""
+        query = (
+            select(_approvals)
+            .where(_approvals.c.tenant == tenant, _approvals.c.run.in_(runs), *_AWAITED)
+            .order_by(_approvals.c.since, _approvals.c.id)
+        )
+        rows = await self._database.read(lambda c: c.execute(query).all())
+        return [from_row(ApprovalRecord, row) for row in rows]
 
     async def find_approval(self, tenant: str, approval: str) -> ApprovalRecord | None:
         """The approval, decided or not."""

@@ -262,6 +262,21 @@ class TestRuns:
         assert [a.id for a in waiting] == ["b1"]
         assert await store.runs.approvers("default", "r1") == {"bob", "carol"}
 
+    async def test_what_runs_wait_for_is_found_for_many_of_them_at_once(self, store: Store) -> None:
+        later = NOW + timedelta(hours=1)
+        decided = approval("a3", person="dave", verdict="approve")
+        await store.runs.publish(
+            run(), [approval("a1", since=later), decided, approval("a4", active=False)]
+        )
+        await store.runs.publish(run("r2"), [approval("b1", run="r2", person="carol")])
+        await store.runs.publish(run("r3"), [approval("c1", run="r3")])
+
+        awaited = await store.runs.awaited("default", ["r1", "r2", "unknown"])
+
+        assert [a.id for a in awaited] == ["b1", "a1"]
+        assert await store.runs.awaited("other", ["r1"]) == []
+        assert await store.runs.awaited("default", []) == []
+
     async def test_only_active_and_undecided_approvals_wait(self, store: Store) -> None:
         await store.runs.publish(
             run(),
