@@ -7,6 +7,7 @@ from pathlib import Path
 
 import activities.tools
 import flows
+from activities import provided
 from activities.calendar.work_calendar import WorkCalendar
 from activities.people.people import People, human_resources
 from router.directory.file import FileDirectory
@@ -66,16 +67,20 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
         await database.migrate()
         people = People(database)
         await people.migrate()
+        store, calendar = Store(database), WorkCalendar.load()
         dependencies = Dependencies()
         dependencies.provide(human_resources, people)
+        dependencies.provide(provided.directory, directory)
+        dependencies.provide(provided.runs, store.runs)
+        dependencies.provide(provided.work_calendar, calendar)
         yield Parts(
             settings=settings,
             directory=directory,
             registry=registry,
             catalog=catalog,
             reader=Reader(catalog),
-            store=Store(database),
-            calendar=WorkCalendar.load(),
+            store=store,
+            calendar=calendar,
             people=people,
             dependencies=dependencies,
         )

@@ -1,0 +1,40 @@
+"""The calculator, as a tool: arithmetic is nothing for a language model to do in its head."""
+
+from typing import Annotated
+
+from pydantic import BaseModel, Field
+
+from activities.arithmetic import LONGEST, evaluated, plainly
+from router.tool.tool import tool
+
+
+class Calculation(BaseModel):
+    """An expression as it was read, and what it comes to."""
+
+    expression: str
+    value: str
+    """A decimal number, as text: JSON numbers lose digits on their way through most readers."""
+    rounded: bool
+    """True where it is rounded to 34 digits, in the end or on the way."""
+
+
+@tool(permission="read", title={"zh": "计算器", "en": "Calculator"})
+async def calculate(
+    expression: Annotated[
+        str,
+        Field(
+            description="Arithmetic, such as (3*58+36)*6% or 2**10",
+            min_length=1,
+            max_length=LONGEST,
+        ),
+    ],
+) -> Calculation:
+    """Work out an arithmetic expression, exactly, in decimal.
+
+    It knows + - * / parentheses, // (division rounded down), ** (power), and %, which is the
+    remainder before a number or a parenthesis and otherwise percent: 10 % 3 is 1, 10% is 0.1.
+    """
+    found = evaluated(expression)
+    return Calculation(
+        expression=found.expression, value=plainly(found.number), rounded=found.rounded
+    )

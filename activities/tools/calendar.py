@@ -1,0 +1,105 @@
+"""The working calendar, as tools: which days are worked, and how many of them there are.
+
+The calendar is China's, with its holidays and the weekend days that are worked for them.
+"""
+
+from datetime import date, timedelta
+from typing import Annotated
+
+from pydantic import BaseModel, Field
+
+from activities import provided
+from activities.calendar.counting import MOST_DAYS, workdays
+from activities.calendar.weekdays import weekday
+from activities.calendar.work_calendar import FIRST_YEAR, LAST_YEAR, WorkCalendar
+from router.domain.errors import ArgumentsToolError
+from router.tool.context import ToolContext
+from router.tool.dependencies import Depends
+from router.tool.tool import tool
+
+Calendar = Annotated[WorkCalendar, Depends(provided.work_calendar)]
+Day = Annotated[date, Field(ge=date(FIRST_YEAR, 1, 1), le=date(LAST_YEAR, 12, 31))]
+
+_DAY = timedelta(days=1)
+
+
+class CalendarDay(BaseModel):
+    """One day of the calendar."""
+
+    day: date
+    weekday: str
+    """In the caller's language."""
+    workday: bool
+    announced: bool
+    """False where the year's swapped working days aren't known yet, and this may change."""
+
+
+class Workdays(BaseModel):
+    """Days from `start` to `end`, both included."""
+
+    start: date
+    end: date
+    workdays: int
+    days: int
+    """All of them, those off included."""
+    announced: bool
+    """False where the swapped working days aren't known yet, and the count may change."""
+
+
+@tool(permission="read", title={"zh": "数工作日", "en": "Count working days"})
+async def count_workdays(
+    start: Annotated[Day, Field(description="The first day")],
+    end: Annotated[Day, Field(description="The last day, which counts too")],
+    calendar: Calendar,
+) -> Workdays:
+    """How many working days there are from one day to another, both included.
+
+    Public holidays and the weekend days that are worked in their place are taken into account.
+    """
+    if end < start:
+        raise ArgumentsToolError(f"end: {end} is before the start, {start}")
+    if end - start > MOST_DAYS * _DAY:
+        raise ArgumentsToolError(f"end: {end} is more than five years after {start}")
+    return Workdays(
+        start=start,
+        end=end,
+        workdays=int(workdays(calendar, start, end)),
+        days=(end - start).days + 1,
+        announced=all(calendar.announced(year) for year in range(start.year, end.year + 1)),
+    )
+
+
+@tool(permission="read", title={"zh": "是不是工作日", "en": "Working day or not"})
+async def is_workday(
+    calendar: Calendar,
+    ctx: ToolContext,
+    day: Annotated[Day | None, Field(description="The day; today where left out")] = None,
+) -> CalendarDay:
+    """Whether a day is worked: public holidays and swapped weekend days are taken into account."""
+    return _shown(calendar, day or ctx.now.date(), ctx)
+
+
+@tool(permission="read", title={"zh": "下一个工作日", "en": "Next working day"})
+async def next_workday(
+    calendar: Calendar,
+    ctx: ToolContext,
+    after: Annotated[
+        Day | None, Field(description="The day that it comes after; today where left out")
+    ] = None,
+) -> CalendarDay:
+    """The first working day after a day, that day itself left out."""
+    day = (after or ctx.now.date()) + _DAY
+    while day.year <= LAST_YEAR and not calendar.is_workday(day):
+        day += _DAY
+    if day.year > LAST_YEAR:
+        raise ArgumentsToolError(f"after: the calendar ends with {LAST_YEAR}")
+    return _shown(calendar, day, ctx)
+
+
+def _shown(calendar: WorkCalendar, day: date, ctx: ToolContext) -> CalendarDay:
+    return CalendarDay(
+        day=day,
+        weekday=weekday(day).within(ctx.caller.locale),
+        workday=calendar.is_workday(day),
+        announced=calendar.announced(day.year),
+    )

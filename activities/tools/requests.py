@@ -1,0 +1,120 @@
+"""What the caller has asked for, as a tool: how each request stands, and who is waited for."""
+
+from collections.abc import Sequence
+from datetime import datetime, tzinfo
+from itertools import takewhile
+from typing import Annotated
+
+from pydantic import BaseModel, Field
+
+from activities import provided
+from router.domain.messages import ENDED, FlowStatus
+from router.domain.ports import Runs
+from router.domain.principals import Directory, Principal
+from router.domain.records import ApprovalRecord, RunRecord
+from router.tool.context import ToolContext
+from router.tool.dependencies import Depends
+from router.tool.tool import tool
+
+MOST_REQUESTS = 20
+MOST_NAMES = 5
+"""People named for one request; a whole department may be asked, of which anyone decides."""
+
+
+class Awaited(BaseModel):
+    """Someone whose decision a request waits for."""
+
+    name: str
+    since: datetime
+    due: datetime | None
+    """When the request expires undecided; null where it doesn't."""
+
+
+class Request(BaseModel):
+    """One request of the caller's. Moments are in the caller's time zone."""
+
+    id: str
+    flow: str
+    title: str
+    """What the flow is called, in the caller's language."""
+    status: FlowStatus
+    state: str
+    """The state of the flow's file that it stands in."""
+    asked: datetime
+    since: datetime
+    """When it came to stand where it stands; when it ended, where it has."""
+    waits_for: list[Awaited]
+    others: int
+    """How many more it waits for than are named."""
+
+
+class Requests(BaseModel):
+    """The newest requests; `more` says whether there are older ones."""
+
+    items: list[Request]
+    more: bool
+
+
+@tool(permission="read", title={"zh": "我的申请", "en": "My requests"})
+async def get_my_requests(
+    ctx: ToolContext,
+    runs: Annotated[Runs, Depends(provided.runs)],
+    people: Annotated[Directory, Depends(provided.directory)],
+    status: Annotated[
+        FlowStatus | None, Field(description="Only those of this status; all where left out")
+    ] = None,
+    flow: Annotated[
+        str | None,
+        Field(
+            description='Only those of this flow, such as "leave_request"; all where left out',
+            pattern="^[a-z0-9_]{1,64}$",
+        ),
+    ] = None,
+) -> Requests:
+    """Your requests (leave, expense claims and others), how each stands and who it waits for.
+
+    The newest 20 come first. `waiting_approval` is awaiting a decision, by those whom
+    `waits_for` names; `collecting` and `confirming` wait for you.
+    """
+    caller = ctx.caller
+    found, older = await runs.listed(caller.tenant, caller.id, status, flow, None, MOST_REQUESTS)
+    awaited: dict[str, list[ApprovalRecord]] = {run.id: [] for run in found}
+    for approval in await runs.awaited(caller.tenant, list(awaited)):
+        awaited[approval.run].append(approval)
+    items = [await _request(ctx, run, awaited[run.id], people) for run in found]
+    return Requests(items=items, more=older is not None)
+
+
+async def _request(
+    ctx: ToolContext, run: RunRecord, awaited: Sequence[ApprovalRecord], people: Directory
+) -> Request:
+    zone = ctx.now.tzinfo
+    return Request(
+        id=run.id,
+        flow=run.flow,
+        title=run.title.within(ctx.caller.locale),
+        status=run.status,
+        state=run.state,
+        asked=run.created_at.astimezone(zone),
+        since=_since(run).astimezone(zone),
+        waits_for=[await _awaited(one, ctx.caller, people, zone) for one in awaited[:MOST_NAMES]],
+        others=max(len(awaited) - MOST_NAMES, 0),
+    )
+
+
+async def _awaited(
+    approval: ApprovalRecord, caller: Principal, people: Directory, zone: tzinfo | None
+) -> Awaited:
+    person = await people.find(caller.tenant, approval.person)
+    return Awaited(
+        name=person.name if person else approval.person,
+        since=approval.since.astimezone(zone),
+        due=approval.due.astimezone(zone) if approval.due else None,
+    )
+
+
+def _since(run: RunRecord) -> datetime:
+    """Reminders publish a run anew, so that `updated_at` is no answer; its history is."""
+    here = takewhile(lambda line: line.state == run.state, reversed(run.history))
+    moments = [line.at for line in here] or [run.updated_at]
+    return moments[0] if run.status in ENDED else moments[-1]

@@ -1,0 +1,115 @@
+"""Days and hours: the caller's, in the caller's language."""
+
+from typing import Any
+
+import pytest
+
+from router.domain.errors import ArgumentsToolError
+from tests.unit.activities.tools.conftest import ALICE, FRANK, Desk
+
+
+class TestCountWorkdays:
+    async def test_holidays_are_left_out_and_swapped_days_counted(self, desk: Desk) -> None:
+        assert await desk.ask("count_workdays", start="2026-09-28", end="2026-10-12") == {
+            "start": "2026-09-28",
+            "end": "2026-10-12",
+            "workdays": 7,
+            "days": 15,
+            "announced": True,
+        }
+
+    async def test_a_year_that_is_not_announced_is_said_to_be_so(self, desk: Desk) -> None:
+        found = await desk.ask("count_workdays", start="2040-03-05", end="2040-03-05")
+
+        assert (found["workdays"], found["announced"]) == (1, False)
+
+    @pytest.mark.parametrize(
+        ("start", "end", "said"),
+        [
+            ("2026-11-25", "2026-11-23", "end: 2026-11-23 is before the start, 2026-11-25"),
+            ("2026-01-01", "2036-01-01", "end: .* more than five years"),
+            ("1999-12-31", "2026-01-01", "start: "),
+            ("2026-01-01", "2099-01-01", "end: "),
+            ("2026-02-30", "2026-03-01", "start: "),
+            ("tomorrow", "2026-03-01", "start: "),
+        ],
+    )
+    async def test_days_that_make_no_sense_are_refused_by_name(
+        self, desk: Desk, start: str, end: str, said: str
+    ) -> None:
+        with pytest.raises(ArgumentsToolError, match=said):
+            await desk.ask("count_workdays", start=start, end=end)
+
+
+class TestWorkdays:
+    async def test_today_is_the_callers_today(self, desk: Desk) -> None:
+        assert await desk.ask("is_workday", ALICE) == {
+            "day": "2026-11-21",
+            "weekday": "星期六",
+            "workday": False,
+            "announced": True,
+        }
+        theirs = await desk.ask("is_workday", FRANK)
+        assert (theirs["day"], theirs["weekday"], theirs["workday"]) == (
+            "2026-11-20",
+            "Friday",
+            True,
+        )
+
+    @pytest.mark.parametrize(
+        ("after", "day"),
+        [
+            ({}, "2026-11-23"),
+            ({"after": "2026-11-23"}, "2026-11-24"),
+            ({"after": "2026-09-30"}, "2026-10-08"),
+            ({"after": "2026-10-09"}, "2026-10-10"),
+        ],
+    )
+    async def test_the_next_one_comes_after_the_holidays(
+        self, desk: Desk, after: dict[str, Any], day: str
+    ) -> None:
+        found = await desk.ask("next_workday", **after)
+
+        assert (found["day"], found["workday"]) == (day, True)
+
+    async def test_the_calendar_has_an_end(self, desk: Desk) -> None:
+        with pytest.raises(ArgumentsToolError, match="the calendar ends with 2098"):
+            await desk.ask("next_workday", after="2098-12-31")
+
+
+class TestCurrentTime:
+    async def test_it_is_the_callers(self, desk: Desk) -> None:
+        assert await desk.ask("get_current_time", ALICE) == {
+            "time": "2026-11-21T02:30:15+08:00",
+            "weekday": "星期六",
+            "timezone": "Asia/Shanghai",
+        }
+        assert (await desk.ask("get_current_time", FRANK))["time"] == "2026-11-20T13:30:15-05:00"
+
+    async def test_it_is_another_places_where_one_is_named(self, desk: Desk) -> None:
+        assert await desk.ask("get_current_time", FRANK, timezone="Asia/Kolkata") == {
+            "time": "2026-11-21T00:00:15+05:30",
+            "weekday": "Saturday",
+            "timezone": "Asia/Kolkata",
+        }
+
+    @pytest.mark.parametrize(
+        ("timezone", "said"),
+        [
+            ("tokyo", r"did you mean Asia/Tokyo\?"),
+            ("Asia/Beijing_", "isn't an IANA time zone"),
+            ("New York", r"did you mean America/New_York\?"),
+            ("UTC+8", "isn't an IANA time zone"),
+            ("Asia", "isn't an IANA time zone"),
+            ("../../etc/passwd", "isn't an IANA time zone"),
+            ("/etc/localtime", "isn't an IANA time zone"),
+            ("~", "write one like Europe/Berlin"),
+            ("x" * 65, "at most 64"),
+            ("Asia/\x00", "control characters"),
+        ],
+    )
+    async def test_what_is_no_zone_is_refused_with_the_nearest(
+        self, desk: Desk, timezone: str, said: str
+    ) -> None:
+        with pytest.raises(ArgumentsToolError, match=said):
+            await desk.ask("get_current_time", timezone=timezone)

@@ -1,0 +1,134 @@
+"""The caller's own requests, from a real database."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from activities import provided
+from router.domain.errors import ArgumentsToolError
+from router.domain.records import ApprovalRecord, HistoryLine, RunRecord
+from router.store.database import Database
+from router.store.store import Store
+from tests.unit.activities.tools.conftest import ALICE, FRANK, NOW, Desk
+from tests.unit.store.test_store import approval, run
+
+pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+
+HOUR = timedelta(hours=1)
+
+
+def line(state: str, event: str, hours: int) -> HistoryLine:
+    return HistoryLine(at=NOW + hours * HOUR, state=state, event=event)
+
+
+def waiting(name: str = "r1", **more: Any) -> RunRecord:
+    """A run that has stood before its approver for two hours, and was published just now."""
+    history = [line("details", "began", 0), line("manager", "confirmed", 1)]
+    history.append(line("manager", "reminded", 2))
+    fields = {"status": "waiting_approval", "created_at": NOW, "updated_at": NOW + 3 * HOUR}
+    return run(name, state="manager", **{**fields, "history": history, **more})
+
+
+@pytest.fixture
+def store(database: Database, desk: Desk) -> Store:
+    store = Store(database)
+    desk.dependencies.provide(provided.runs, store.runs)
+    return store
+
+
+async def publish(store: Store, record: RunRecord, *approvals: ApprovalRecord) -> None:
+    await store.runs.publish(record, approvals)
+
+
+async def test_a_request_says_since_when_it_waits_and_for_whom(desk: Desk, store: Store) -> None:
+    asked = approval("a1", since=NOW + HOUR, due=NOW + 9 * HOUR)
+    await publish(store, waiting(), asked, approval("a2", person="carol", active=False))
+
+    assert await desk.ask("get_my_requests") == {
+        "items": [
+            {
+                "id": "r1",
+                "flow": "leave_request",
+                "title": "请假申请",
+                "status": "waiting_approval",
+                "state": "manager",
+                "asked": "2026-11-21T02:30:15.000005+08:00",
+                "since": "2026-11-21T03:30:15.000005+08:00",
+                "waits_for": [
+                    {
+                        "name": "陈博 Bob",
+                        "since": "2026-11-21T03:30:15.000005+08:00",
+                        "due": "2026-11-21T11:30:15.000005+08:00",
+                    }
+                ],
+                "others": 0,
+            }
+        ],
+        "more": False,
+    }
+
+
+async def test_an_end_is_dated_from_when_it_came(desk: Desk, store: Store) -> None:
+    history = [line("manager", "confirmed", 1), line("manager", "withdrawn", 5)]
+    await publish(store, waiting(status="cancelled", history=history))
+    await publish(store, waiting("r0", history=[], created_at=NOW - HOUR))
+
+    ended, bare = (await desk.ask("get_my_requests"))["items"]
+
+    assert ended["since"] == "2026-11-21T07:30:15.000005+08:00"
+    assert bare["since"] == "2026-11-21T05:30:15.000005+08:00"
+
+
+async def test_it_is_in_the_callers_language_and_time(desk: Desk, store: Store) -> None:
+    await publish(store, waiting(requester="frank"))
+
+    (item,) = (await desk.ask("get_my_requests", FRANK))["items"]
+
+    assert (item["title"], item["asked"]) == ("Leave request", "2026-11-20T13:30:15.000005-05:00")
+
+
+async def test_they_can_be_narrowed_down(desk: Desk, store: Store) -> None:
+    await publish(store, waiting("r1"))
+    await publish(store, waiting("r2", status="completed"))
+    await publish(store, waiting("r3", flow="reimbursement"))
+
+    async def ids(**asked: Any) -> set[str]:
+        return {item["id"] for item in (await desk.ask("get_my_requests", **asked))["items"]}
+
+    assert await ids() == {"r1", "r2", "r3"}
+    assert await ids(status="completed") == {"r2"}
+    assert await ids(flow="reimbursement") == {"r3"}
+    assert await ids(status="waiting_approval", flow="leave_request") == {"r1"}
+    assert await ids(flow="nothing_such") == set()
+
+
+async def test_nobody_sees_what_others_asked_for(desk: Desk, store: Store) -> None:
+    await publish(store, waiting(), approval())
+
+    other_tenant = ALICE.model_copy(update={"tenant": "other"})
+    for stranger in (FRANK, other_tenant):
+        assert await desk.ask("get_my_requests", stranger) == {"items": [], "more": False}
+
+
+async def test_twenty_at_most_and_five_names_each(desk: Desk, store: Store) -> None:
+    for number in range(21):
+        await publish(store, waiting(f"r{number:02}", created_at=NOW + number * HOUR))
+    crowd = [approval(f"a{n:02}", run="r20", person=f"stranger{n}") for n in range(8)]
+    await publish(store, waiting("r20", created_at=NOW + 20 * HOUR, events=2), *crowd)
+
+    answer = await desk.ask("get_my_requests")
+
+    assert (len(answer["items"]), answer["more"]) == (20, True)
+    newest = answer["items"][0]
+    assert newest["id"] == "r20"
+    assert [one["name"] for one in newest["waits_for"]] == [f"stranger{n}" for n in range(5)]
+    assert newest["others"] == 3
+
+
+@pytest.mark.parametrize(("name", "value"), [("status", "late"), ("flow", "x' or 1=1 --")])
+async def test_what_cannot_be_narrowed_by_is_refused(
+    desk: Desk, store: Store, name: str, value: Any
+) -> None:
+    with pytest.raises(ArgumentsToolError, match=f"{name}: "):
+        await desk.ask("get_my_requests", **{name: value})
