@@ -1,0 +1,265 @@
+"""Vectors of capabilities in memory, and how well each fits a message.
+
+Every capability has a card; some have examples. Cards are compared by cosine, examples by the
+Gaussians of `router.selection.gaussians`. The two don't share a scale, and whoever has no
+examples must not lose by it: each kind is measured against how it scores arbitrary messages.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from router.selection.background import Background
+from router.selection.covariance import Floats, Group, group
+from router.selection.encoder import Vectors
+from router.selection.familiarity import (
+    Scale,
+    left_out_scores,
+    scale_of_examples,
+    scale_of_strangers,
+)
+from router.selection.gate import Gate, fitted_gate
+from router.selection.gaussians import Clouds, fitted_clouds
+from router.selection.refining import LEAST_EXAMPLES, MOST_WORK, refined
+
+CARD_SHARE = 0.1
+"""Of the card's cosine where there are examples too: a point of recall@3 on ToolE."""
+
+OWN_MEAN_FROM = 30
+"""As many capabilities of a kind weigh as much as the background in saying what is usual."""
+
+SETTLE_SHARE = 0.05
+"""The share of capabilities that may change before everything is fitted anew."""
+
+_SAMPLE = 512
+_ROOM = 16
+
+
+@dataclass(frozen=True)
+class Dense:
+    """How well each capability fits a message, by slot; what isn't allowed has scores too."""
+
+    scores: NDArray[np.float32]
+    """In standard deviations from what is usual for this message."""
+
+    known: NDArray[np.float32]
+    """The probability that the message is for this capability or one just like it, 0 to 1."""
+
+    needs_tool: float
+    """The probability that the message takes a tool at all."""
+
+
+@dataclass(frozen=True)
+class _Held:
+    examples: Floats
+    cloud: Group
+
+
+@dataclass(frozen=True)
+class _Usual:
+    """Mean and standard deviation of one kind of score over the background."""
+
+    mean: float
+    deviation: float
+
+    def standardised(
+        self, scores: NDArray[np.float32], among: NDArray[np.bool_]
+    ) -> NDArray[np.float32]:
+        """Against the message's own scores `among` capabilities, the more of them there are."""
+        count = int(among.sum())
+        if not count:
+            return np.zeros_like(scores)
+        own, trust = scores[among], count / (count + OWN_MEAN_FROM)
+        mean = trust * own.mean() + (1 - trust) * self.mean
+        deviation = trust * own.std() + (1 - trust) * self.deviation
+        level = (scores - mean) / max(float(deviation), 1e-9)
+        return np.asarray(level, np.float32)
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """What is fitted to all capabilities at once."""
+
+    clouds: Clouds
+    gate: Gate
+    usual_logit: _Usual
+    usual_cosine: _Usual
+    by_examples: Scale
+    by_card: Scale
+
+
+class DenseIndex:
+    """Capabilities' vectors by slot. Slots are small integers given out by the caller."""
+
+    def __init__(self, background: Background) -> None:
+        self._background = background
+        self._around = np.asarray(background.queries - background.centre, np.float64)
+        self._held: dict[int, _Held] = {}
+        self._changed = 0
+        size = background.queries.shape[1]
+        self._cards = np.zeros((_ROOM, size), np.float32)
+        self._likely = _Rows.of(_ROOM, size)
+        self._ranking = self._likely
+        self._exemplified = np.zeros(_ROOM, np.bool_)
+        self._fit = self._fitted()
+
+    def put(self, slot: int, passages: Vectors, examples: Vectors) -> None:
+        """Let `slot` hold these vectors, rows of unit length, instead of what it held.
+
+        The capability is found at once; what is fitted to all waits for `settle`.
+        """
+        self._make_room(slot + 1)
+        own = np.asarray(examples - self._background.centre, np.float64)
+        card = np.asarray(passages - self._background.document_centre, np.float64)
+        weights = np.concatenate([np.ones(len(own)), np.full(len(card), 1 / max(len(card), 1))])
+        self._held[slot] = held = _Held(own, group(np.concatenate([own, card]), weights))
+        self._cards[slot] = passages.mean(axis=0) if len(passages) else 0
+        self._exemplified[slot] = len(own) > 0
+        rows, biases = self._fit.clouds.directions(held.cloud.mean[None])
+        for kept in (self._likely, self._ranking):
+            kept.rows[slot], kept.biases[slot] = rows[0], biases[0]
+        self._changed += 1
+
+    def remove(self, slot: int) -> None:
+        """Empty the slot."""
+        if self._held.pop(slot, None) is not None:
+            self._cards[slot] = 0
+            self._exemplified[slot] = False
+            self._changed += 1
+
+    @property
+    def stale(self) -> bool:
+        """Whether enough has changed for `settle` to be worth its time."""
+        return self._changed > SETTLE_SHARE * len(self._held)
+
+    def settle(self) -> None:
+        """Fit everything that is common to all to what is held now.
+
+        Milliseconds for a few dozen capabilities, a second or two for thousands. May run on
+        another thread, beside `search` but not beside `put` and `remove`.
+        """
+        changed = self._changed
+        likely, fit = _Rows.of(len(self._cards), self._cards.shape[1]), self._fitted()
+        slots = np.fromiter(self._held, np.intp, len(self._held))
+        if len(slots):
+            means = np.stack([held.cloud.mean for held in self._held.values()])
+            likely.rows[slots], likely.biases[slots] = fit.clouds.directions(means)
+        ranking = self._refined(fit.clouds, likely)
+        self._fit, self._likely, self._ranking = fit, likely, ranking
+        self._changed -= changed
+
+    def search(self, vector: Vectors, allowed: NDArray[np.bool_]) -> Dense:
+        """How well the capabilities fit a message's unit vector, `(dimensions,)`.
+
+        `allowed` says by slot which may be chosen; arrays have its length.
+        """
+        fit, slots = self._fit, len(allowed)
+        exemplified = self._exemplified[:slots]
+        point = vector - self._background.centre
+        exact = np.asarray(point, np.float64)[None]
+        wholly, strange = float(fit.clouds.wholly(exact)[0]), float(fit.clouds.strange(exact)[0])
+        cosines = self._cards[:slots] @ point
+        likely = self._likely.logits(point, slots) + np.float32(wholly)
+        same = self._ranking is self._likely
+        ranking = likely if same else self._ranking.logits(point, slots) + np.float32(wholly)
+        by_card = fit.usual_cosine.standardised(cosines, allowed)
+        by_example = fit.usual_logit.standardised(ranking, allowed & exemplified)
+        both = CARD_SHARE * by_card + (1 - CARD_SHARE) * by_example
+        known = np.where(
+            exemplified,
+            fit.by_examples.probability(likely - strange),
+            fit.by_card.probability(cosines),
+        )
+        return Dense(
+            scores=np.where(exemplified, both, by_card),
+            known=known.astype(np.float32),
+            needs_tool=fit.gate.needs_tool(exact[0]),
+        )
+
+    def _make_room(self, slots: int) -> None:
+        if slots <= len(self._cards):
+            return
+        more = max(slots, 2 * len(self._cards)) - len(self._cards)
+        self._cards = np.pad(self._cards, ((0, more), (0, 0)))
+        self._exemplified = np.pad(self._exemplified, (0, more))
+        same = self._ranking is self._likely
+        self._likely = self._likely.larger(more)
+        self._ranking = self._likely if same else self._ranking.larger(more)
+
+    def _fitted(self) -> _Fit:
+        every = list(self._held.values())
+        own = [held for held in every if len(held.examples)]
+        size = self._cards.shape[1]
+        examples = np.concatenate([np.empty((0, size)), *(held.examples for held in own)])
+        clouds = fitted_clouds(
+            (held.cloud for held in every),
+            group(examples, np.ones(len(examples))),
+            self._background,
+        )
+        sample = own[:: max(1, len(own) // _SAMPLE)]
+        left_out = left_out_scores(
+            clouds, [held.examples for held in sample], [held.cloud for held in sample]
+        )
+        cosines = self._around @ self._cards[list(self._held)[:_SAMPLE]].T
+        return _Fit(
+            clouds=clouds,
+            gate=fitted_gate(self._background, examples),
+            usual_logit=_usual(self._background_logits(clouds, sample)),
+            usual_cosine=_usual(cosines),
+            by_examples=scale_of_examples(left_out),
+            by_card=scale_of_strangers(cosines.max(axis=1) if cosines.size else np.empty(0)),
+        )
+
+    def _background_logits(self, clouds: Clouds, sample: list[_Held]) -> Floats:
+        if not sample:
+            return np.empty(0)
+        rows, biases = clouds.directions(np.stack([held.cloud.mean for held in sample]))
+        logits: Floats = self._around @ rows.T + biases + clouds.wholly(self._around)[:, None]
+        return logits
+
+    def _refined(self, clouds: Clouds, likely: "_Rows") -> "_Rows":
+        """`likely` itself where there are too few examples to do better, or too much to do."""
+        slots = [slot for slot, held in self._held.items() if len(held.examples)]
+        count = sum(len(self._held[slot].examples) for slot in slots)
+        few = len(slots) < 2 or count < LEAST_EXAMPLES * len(slots)  # noqa: PLR2004
+        if few or count * len(slots) > MOST_WORK:
+            return likely
+        vectors = [np.vstack([self._held[s].examples, self._card_point(s)]) for s in slots]
+        owners = np.repeat(np.arange(len(slots)), [len(own) for own in vectors])
+        means = np.stack([self._held[slot].cloud.mean for slot in slots])
+        better = likely.larger(0)
+        better.rows[slots], better.biases[slots] = refined(
+            np.concatenate(vectors), owners, means, clouds.precision
+        )
+        return better
+
+    def _card_point(self, slot: int) -> Floats:
+        point: Floats = self._cards[slot] - self._background.document_centre
+        return point
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """A linear score for each slot."""
+
+    rows: NDArray[np.float32]
+    biases: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, slots: int, size: int) -> "_Rows":
+        return cls(np.zeros((slots, size), np.float32), np.zeros(slots, np.float32))
+
+    def larger(self, more: int) -> "_Rows":
+        """A copy with room for `more`."""
+        return _Rows(np.pad(self.rows, ((0, more), (0, 0))), np.pad(self.biases, (0, more)))
+
+    def logits(self, point: NDArray[np.float32], slots: int) -> NDArray[np.float32]:
+        scores: NDArray[np.float32] = self.rows[:slots] @ point + self.biases[:slots]
+        return scores
+
+
+def _usual(scores: NDArray[np.floating]) -> _Usual:
+    if not scores.size:
+        return _Usual(0.0, 1.0)
+    return _Usual(float(scores.mean()), max(float(scores.std()), 1e-9))
