@@ -10,6 +10,7 @@ import flows
 from activities import provided
 from activities.calendar.work_calendar import WorkCalendar
 from activities.people.people import People, human_resources
+from activities.policies.book import PolicyBook, policy_book
 from router.directory.file import FileDirectory
 from router.flow.catalog import Catalog
 from router.flow.loader import load_flows
@@ -70,6 +71,7 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
         store, calendar = Store(database), WorkCalendar.load()
         dependencies = Dependencies()
         dependencies.provide(human_resources, people)
+        dependencies.provide(policy_book, PolicyBook.load())
         dependencies.provide(provided.directory, directory)
         dependencies.provide(provided.runs, store.runs)
         dependencies.provide(provided.work_calendar, calendar)

@@ -1,0 +1,35 @@
+"""The company's policies, as a tool: what they say, in their own words."""
+
+from typing import Annotated
+
+from pydantic import BaseModel, Field
+
+from activities.policies.book import Passage, PolicyBook, policy_book
+from router.tool.dependencies import Depends
+from router.tool.tool import tool
+
+MOST_PASSAGES = 10
+
+
+class Passages(BaseModel):
+    """Passages that fit the question, best first; none where no policy is about it."""
+
+    question: str
+    passages: list[Passage]
+
+
+@tool(permission="read", title={"zh": "查公司制度", "en": "Search company policies"})
+async def search_policies(
+    question: Annotated[
+        str,
+        Field(description="What to look up, in Chinese or English", min_length=1, max_length=500),
+    ],
+    book: Annotated[PolicyBook, Depends(policy_book)],
+    top: Annotated[int, Field(description="Passages at most", ge=1, le=MOST_PASSAGES)] = 3,
+) -> Passages:
+    """What the company's policies say about something, quoted with file and heading.
+
+    They are about leave, expenses, business travel, equipment, working hours and overtime, and
+    information security. Answer from the passages alone; where there are none, say so.
+    """
+    return Passages(question=question, passages=book.search(question, top))
