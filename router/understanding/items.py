@@ -28,6 +28,12 @@ _ROW = compiled(
     r"|&) ?\d{1,9}(?:\.\d{1,2})?){1,19})(?:[^\d%:/.-]|$)"
 )
 _FIGURE = compiled(r"\d{1,9}(?:\.\d{1,2})?")
+# 1,234.50 and 12,000 are an amount each, unless two receipts or more were spoken of.
+_GROUPED = compiled(r"^[1-9]\d{0,2}(?:,\d{3}(?:\.\d{1,2})?|(?:,\d{3}){2,3}\.\d{1,2})$")
+_SEVERAL = compiled(
+    r"[两二三四五六七八九十2-9] ?[张笔份]|\b(?:two|three|four|five|six|seven|eight|nine|ten|[2-9]) "
+    r"(?:[a-z]+ )?(?:receipts|tickets|invoices|bills|items|expenses|fares|rides|meals)\b"
+)
 _DOCUMENT = compiled(
     r"(?:发票|单据|票据|invoice|receipt)(?:号码?|代码| ?(?:number|no\.?|num|#))?(?:是|为"
     "| is)? ?[::#]? ?(?P<id>[a-z0-9][a-z0-9-]{5,29})"
@@ -97,7 +103,7 @@ def _amounts(slot: Slot, name: str, utterance: Utterance) -> Iterator[Found[_Fie
 def _bare_amounts(slot: Slot, name: str, utterance: Utterance) -> Iterator[Found[_Field]]:
     """Figures without a currency: a row of them, the only one, or one after each choice."""
     row = _ROW.search(utterance.text)
-    if row is not None:
+    if row is not None and not _is_one_amount(utterance, row):
         yield from _row_of_amounts(name, row)
         return
     figures = [f for f in only(Decimal, utterance.spent) if _may_be_spent(utterance.text, f)]
@@ -105,6 +111,12 @@ def _bare_amounts(slot: Slot, name: str, utterance: Utterance) -> Iterator[Found
     for found in figures:
         if len(figures) == 1 or any(found.start - _WITHIN <= end <= found.start for end in ends):
             yield Found(found.start, found.end, _Field(name, dict(Money(found.value).value())))
+
+
+def _is_one_amount(utterance: Utterance, row: Any) -> bool:
+    """True for one figure with commas between its thousands: `，` separates, `,` may group."""
+    typed = utterance.normalised.as_typed(*group_span(row, "row"))
+    return bool(_GROUPED.search(typed)) and not _SEVERAL.search(utterance.text)
 
 
 def _may_be_spent(text: str, figure: Found[Decimal]) -> bool:

@@ -49,6 +49,24 @@ def test_for_people_the_decision_comes_first(run: Run) -> None:
     assert "2026-11-19" in outcome.out
 
 
+@pytest.mark.parametrize(
+    ("text", "amounts"),
+    [
+        ("报销打车费1,234.50", ["1234.50"]),
+        ("reimburse my hotel bill 12,000", ["12000.00"]),
+        ("报销打车费1,234.50，酒店 2,000", ["1234.50", "2000.00"]),
+        ("报销打车费120，350", ["120.00", "350.00"]),
+        ("报销两张打车票 100,200", ["100.00", "200.00"]),
+        ("报销三张打车票 100,200,300", ["100.00", "200.00", "300.00"]),
+    ],
+)
+def test_a_comma_between_thousands_splits_no_amount(
+    run: Run, text: str, amounts: list[str]
+) -> None:
+    items = json.loads(run("route", text, "--json", *NOW).out)["decision"]["slots"]["items"]
+    assert [item["amount"]["amount"] for item in items] == amounts
+
+
 def test_what_no_rule_takes_gets_a_choice(run: Run) -> None:
     outcome = run("route", "qwertyuiop", "--json")
     assert outcome.status == 0
