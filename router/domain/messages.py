@@ -4,7 +4,7 @@ import hashlib
 import json
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictBool
 
 from router.domain.capabilities import CapabilityKind
 
@@ -45,7 +45,7 @@ class ConfirmAction(Value):
     """A `confirm` reply was answered."""
 
     type: Literal["confirm"]
-    value: bool
+    value: StrictBool
 
 
 class FormAction(Value):

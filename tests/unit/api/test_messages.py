@@ -72,6 +72,8 @@ BAD: dict[str, tuple[Body | list[Any] | str | None, str]] = {
     "action without type": ({"action": {"value": 1}}, "action"),
     "action with more": ({"action": {"type": "confirm", "value": True, "x": 1}}, "x"),
     "confirm by text": ({"action": {"type": "confirm", "value": "perhaps"}}, "value"),
+    "confirm by a word for it": ({"action": {"type": "confirm", "value": "yes"}}, "value"),
+    "confirm by a number": ({"action": {"type": "confirm", "value": 1}}, "value"),
     "control in value": ({"action": {"type": "choose", "value": "\x00"}}, "U+0000"),
     "control in form": ({"action": {"type": "form", "values": {"a": ["\x1b"]}}}, "U+001B"),
     "control in key": ({"action": {"type": "form", "values": {"\x00": 1}}}, "U+0000"),
