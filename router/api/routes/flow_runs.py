@@ -15,13 +15,16 @@ from router.api.problems import problems
 from router.api.runs import RunStanding
 from router.api.temporal import history_url
 from router.domain.errors import Conflict, Forbidden, NotFound
-from router.domain.messages import FlowStatus
+from router.domain.messages import ENDED, FlowStatus
 from router.domain.principals import Principal
 from router.domain.records import HistoryLine, RunRecord
 from router.flow.run import Cancelled, Nudged
 from router.settings import Settings
 
 router = APIRouter(prefix="/v1/flow-runs", tags=["flow runs"], route_class=StrictRoute)
+
+
+_ENDED_OTHERWISE = ENDED - {"cancelled"}
 
 
 class TemporalRun(BaseModel):
@@ -138,7 +141,10 @@ async def withdraw(
     await claim(services, caller, key, f"withdraw {record.id}", comment)
     event = Cancelled(by=caller.id, comment=comment)
     word = runs.word_of("withdraw", caller, key)
-    return await runs.tell(services.temporal, record, caller, event, word)
+    standing = await runs.tell(services.temporal, record, caller, event, word)
+    if standing.status in _ENDED_OTHERWISE:
+        raise Conflict(f"The run had ended before it could be taken back: it is {standing.status}.")
+    return standing
 
 
 @router.post("/{run}/nudge", responses=problems(403, 404, 409))

@@ -136,6 +136,21 @@ class TestFlowRuns:
         assert (await withdraw(unique, {"comment": "why"})).status_code == 422
         assert (await withdraw(f"{unique}2")).status_code == 409
 
+    async def test_a_withdrawal_that_comes_too_late_says_so(
+        self, alice: httpx.AsyncClient, caller: As, live: RunRecord
+    ) -> None:
+        """The run ends while the withdrawal is on its way, and has yet to close."""
+        (approval,) = [
+            item
+            for item in (await caller("bob").get("/v1/approvals?limit=200")).json()["items"]
+            if item["flow_run"] == live.id
+        ]
+        where = f"/v1/approvals/{approval['id']}/decision"
+        assert (await caller("bob").post(where, json={"decision": "reject"})).status_code == 200
+        answer = await alice.post(f"/v1/flow-runs/{live.id}/withdraw")
+        assert answer.status_code == 409
+        assert "rejected" in answer.json()["detail"]
+
     @pytest.mark.parametrize("body", [{"comment": "\x00"}, {"comment": "x" * 2001}, {"why": ""}])
     async def test_a_bad_remark_is_refused(
         self, alice: httpx.AsyncClient, live: RunRecord, body: dict[str, str]

@@ -123,8 +123,8 @@ class OneApprovalFlow:
     async def tell(self, told: flow.Tell) -> flow.FlowAnswer:
         self._told.append(told.event.type)
         if isinstance(told.event, Cancelled):
-            self._decided = "cancelled"
-        status = "cancelled" if self._decided else "waiting_approval"
+            self._decided = self._decided or "cancelled"
+        status = {None: "waiting_approval", "reject": "rejected"}.get(self._decided, "cancelled")
         return flow.FlowAnswer(
             view=FlowView.model_validate(
                 {
