@@ -70,6 +70,6 @@ def _behind(cursor: str) -> ColumnElement[Any]:
     except (ValidationError, binascii.Error, ValueError) as error:
         raise InvalidInput(
             f"{cursor[:80]!r} isn't a cursor that a list gave; leave it out to begin anew",
-            [FieldProblem("cursor", "isn't one that a list gave")],
+            [FieldProblem("after", "isn't one that a list gave")],
         ) from error
     return tuple_(literal(at, Moment), literal(name))

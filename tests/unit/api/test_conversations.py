@@ -68,6 +68,15 @@ async def test_the_list_is_ones_own_newest_first_in_pages(caller: As) -> None:
     assert found == made[::-1]
 
 
+async def test_a_place_in_a_list_that_no_list_gave_is_refused_by_its_name(
+    alice: httpx.AsyncClient,
+) -> None:
+    for path in ("/v1/conversations", "/v1/flow-runs", "/v1/approvals"):
+        answer = await alice.get(path, params={"after": "nowhere"})
+        assert answer.status_code == 422
+        assert answer.json()["errors"][0]["field"] == "after"
+
+
 async def test_what_is_not_yours_does_not_exist(caller: As, conversation: str) -> None:
     bob, olga = caller("bob"), caller("olga")
     for path in (conversation, f"{conversation}/messages", f"{conversation}/messages/m"):
