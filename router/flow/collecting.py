@@ -78,7 +78,7 @@ def take_offered(walk: Walk) -> None:
     run.offered = {}
     put(walk, after, offered)
     if isinstance(change, str) and change in walk.definition.slots:
-        forget(walk, [change])
+        forget(walk, [change, *_only_means(walk, change)])
     run.changing = run.changing and not offered and change is None
     for say in refused:
         walk.say(say)
@@ -255,9 +255,8 @@ def without_stale(
     """
     kept, definitions = dict(slots), walk.definition.slots
     for name in changed.intersection(given):
-        for source in _sources(definitions[name]) - set(given):
-            if definitions[source].ask is None and definitions[source].lookup is None:
-                kept.pop(source, None)
+        for source in _only_means(walk, name) - set(given):
+            kept.pop(source, None)
     stale = {
         name
         for name, slot in definitions.items()
@@ -272,6 +271,16 @@ def without_stale(
 def _sources(slot: Slot) -> frozenset[str]:
     """The slots that the slot's lookup reads."""
     return expressions.slots_read(slot.lookup) if slot.lookup else frozenset()
+
+
+def _only_means(walk: Walk, name: str) -> set[str]:
+    """What serves to look the slot up and is never asked for: how long, where an end is named."""
+    definitions = walk.definition.slots
+    return {
+        source
+        for source in _sources(definitions[name])
+        if definitions[source].ask is None and definitions[source].lookup is None
+    }
 
 
 def _ready(slots: SlotValues, slot: Slot) -> bool:

