@@ -34,6 +34,15 @@ YES_OR_NO: dict[str, list[tuple[Localised, JsonValue]]] = {
     "boolean": [(YES, True), (NO, False)],
     "list": [(ANOTHER, True), (NO_MORE, False)],
 }
+NOTHING = "-"
+"""The choice to change nothing after all; no slot can be called this."""
+LEAVE_AS_IT_IS = Choice(
+    label=Localised(zh="不改了", en="nothing"),
+    synonyms=(
+        *("不用改", "不改", "没有", "没什么", "没什么要改的", "就这样", "确认"),
+        *("no change", "no changes", "nothing to change", "leave it", "as it is", "confirm"),
+    ),
+)
 TYPED = {"date", "datetime", "file"}
 """Slots that a screen can offer a better field for than a line of text."""
 
@@ -70,14 +79,12 @@ def fillable(definition: FlowDefinition, run: Run) -> dict[str, Slot]:
 def _changeable(definition: FlowDefinition, run: Run) -> Slot:
     """The question of what to change, as a slot whose choices are the slots that were asked."""
     asked = {name for state in definition.states.values() for name in state.collect or ()}
-    return Slot(
-        type="choice",
-        choices={
-            name: Choice(label=label_of(name, slot))
-            for name, slot in definition.slots.items()
-            if name in asked and run.slots.get(name) is not None
-        },
-    )
+    changeable = {
+        name: Choice(label=label_of(name, slot))
+        for name, slot in definition.slots.items()
+        if name in asked and run.slots.get(name) is not None
+    }
+    return Slot(type="choice", choices={**changeable, NOTHING: LEAVE_AS_IT_IS})
 
 
 def label_of(name: str, slot: Slot) -> Localised:

@@ -125,3 +125,14 @@ async def test_what_was_looked_up_is_asked_when_someone_wants_it_changed(talk: T
     assert turn.flow is not None
     assert turn.flow.status == "confirming"
     assert str(turn.flow.slots["end"]).endswith("-12-09")
+
+
+@pytest.mark.parametrize("nothing", ["不改了", "没什么要改的", "确认"])
+async def test_who_declined_may_change_nothing_after_all(talk: Talk, nothing: str) -> None:
+    before = await talk.say("我要请年假，12月7日到8日，家里有事")
+    await talk.say("不")
+    turn = await talk.say(nothing)
+    assert turn.flow is not None
+    assert before.flow is not None
+    assert (turn.flow.status, turn.flow.slots) == ("confirming", before.flow.slots)
+    assert turn.replies == before.replies
