@@ -60,6 +60,8 @@ def _margin(rows: Sequence[Judged], default: float) -> float:
     if not rows:
         return default
     ordered = sorted(rows, key=lambda row: -row.signs.margin)
+    margins = np.array([row.signs.margin for row in ordered])
     right = np.cumsum([row.right for row in ordered]) / np.arange(1, len(ordered) + 1)
-    enough = np.flatnonzero(right >= PRECISION)
-    return ordered[int(enough[-1])].signs.margin if len(enough) else ordered[0].signs.margin
+    last_of_equals = np.append(margins[1:] < margins[:-1], [True])
+    enough = np.flatnonzero((right >= PRECISION) & last_of_equals)
+    return float(margins[enough[-1]]) if len(enough) else float(margins[0])
