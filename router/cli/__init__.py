@@ -35,7 +35,8 @@ app.command()(doctor.doctor)
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run one command and exit with its status."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    sys.exit(_status(words or ["--help"]))
+    status = _status(words or ["--help"])
+    sys.exit(status if words else USAGE)
 
 
 def _status(words: list[str]) -> int:

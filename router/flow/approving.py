@@ -53,7 +53,13 @@ def open_approval(walk: Walk) -> None:
         en=rendered(walk.definition, run, ask.title, "en"),
     )
     summary, labels = _summary(walk)
-    shown: dict[str, JsonValue] = {"run": run.id, "title": title.zh, "slots": run.slots}
+    # Of values, never of words: a better wording mustn't void decisions, nor break a replay.
+    shown: dict[str, JsonValue] = {
+        "run": run.id,
+        "flow": f"{walk.definition.flow} {walk.definition.version}",
+        "state": run.state,
+        "slots": run.slots,
+    }
     run.approval = Approval(
         visit=run.visit,
         mode=ask.mode,

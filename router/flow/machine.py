@@ -132,7 +132,8 @@ def _go(walk: Walk, target: str, event: str) -> None:
 def _call(walk: Walk) -> bool:
     run, state = walk.run, walk.state
     id_ = f"{run.state}:{run.visit}"
-    arguments = {name: walk.evaluate(source) for name, source in state.arguments.items()}
+    given = {name: walk.evaluate(source) for name, source in state.arguments.items()}
+    arguments = {name: value for name, value in given.items() if value is not None}
     key = f"{walk.definition.flow}/{run.requester.tenant}/{run.id}:{id_}"
     run.errands[id_] = Errand(
         id=id_, kind="call", name=state.call or "", arguments=arguments, key=key

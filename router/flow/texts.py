@@ -1,7 +1,7 @@
 """Texts of flow files: Jinja in a sandbox, the same words for the same values, always. Pure.
 
 A text reads `slots` (raw values), `shown` (the same as people read them), `results` and
-`requester`, and may use the filters `money` and `date` on raw values:
+`requester`, and may use the filters `money`, `date` and `readable` on raw values:
 
     {{ shown.leave_type }}，{{ shown.start }} 起{% if slots.reason %}：{{ slots.reason }}{% endif %}
 
@@ -179,7 +179,11 @@ def _environment() -> _Sandbox:
     )
     environment.globals.clear()
     del environment.filters["random"]
-    environment.filters |= {"money": _in_locale(wording.money), "date": _in_locale(wording.day)}
+    environment.filters |= {
+        "money": _in_locale(wording.money),
+        "date": _in_locale(wording.day),
+        "readable": _in_locale(wording.readable),
+    }
     return environment
 
 

@@ -34,8 +34,8 @@ def shown(slot: Slot, value: JsonValue, locale: Locale) -> str:
     | type | zh | en |
     | --- | --- | --- |
     | choice | 年假 | annual leave |
-    | date | 11月23日（周一） | Mon 23 Nov 2026 |
-    | datetime | 11月23日（周一）14:30 | Mon 23 Nov 2026, 14:30 |
+    | date | 2026年11月23日（周一） | Mon 23 Nov 2026 |
+    | datetime | 2026年11月23日（周一）14:30 | Mon 23 Nov 2026, 14:30 |
     | money | ¥58.00 | CNY 58.00 |
     | duration | 3.5 天 | 3.5 days |
     | number, integer | 3.5 | 3.5 |
@@ -78,7 +78,7 @@ def day(value: JsonValue, locale: Locale) -> str:
         return plain(value)
     weekday = WEEKDAYS[locale][found.weekday()]
     if locale == "zh":
-        return f"{found.month}月{found.day}日（周{weekday}）"
+        return f"{found.year}年{found.month}月{found.day}日（周{weekday}）"
     return f"{weekday} {found.day} {MONTHS[found.month - 1]} {found.year}"
 
 
@@ -170,3 +170,30 @@ _WORDED: dict[str, Callable[[Slot, JsonValue, Locale], str]] = {
     "money": lambda _, value, locale: money(value, locale),
     "duration": lambda _, value, locale: duration(value, locale),
 }
+
+
+def readable(value: JsonValue, locale: Locale) -> str:
+    """Any JSON as lines that a person can read; what is empty is left out.
+
+    >>> print(readable({"leave_type": "annual", "days": 12.0}, "en"))
+    leave type: annual
+    days: 12
+    """
+    if isinstance(value, dict):
+        lines = (_line(name, inner, locale) for name, inner in value.items())
+        return "\n".join(line for line in lines if line)
+    if isinstance(value, list) and value:
+        comma = "，" if locale == "zh" else ", "
+        return "\n".join(f"- {readable(item, locale).replace(chr(10), comma)}" for item in value)
+    if isinstance(value, bool):
+        return ("是" if value else "否") if locale == "zh" else ("yes" if value else "no")
+    if value is None or value == []:
+        return "（无）" if locale == "zh" else "(none)"
+    return plain(value)
+
+
+def _line(name: str, value: JsonValue, locale: Locale) -> str:
+    if value is None or value == "":
+        return ""
+    shown, label = readable(value, locale), name.replace("_", " ")
+    return f"{label}:\n{shown}" if "\n" in shown else f"{label}: {shown}"

@@ -29,9 +29,9 @@ def test_what_a_command_needs_is_imported_when_it_runs() -> None:
     assert outcome.stdout == "\n"
 
 
-def test_without_words_is_help(run: Run) -> None:
+def test_without_words_it_shows_help_and_that_something_was_missing(run: Run) -> None:
     outcome = run()
-    assert outcome.status == 0
+    assert outcome.status == 2
     assert "Commands:" in outcome.out
 
 

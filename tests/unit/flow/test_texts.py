@@ -46,12 +46,12 @@ def scope(locale: Locale = "zh", **slots: Any) -> dict[str, Any]:
     [
         (CATEGORY, "transport", "交通", "transport"),
         (CATEGORY, "gone", "gone", "gone"),
-        ({"type": "date"}, "2026-11-23", "11月23日（周一）", "Mon 23 Nov 2026"),
+        ({"type": "date"}, "2026-11-23", "2026年11月23日（周一）", "Mon 23 Nov 2026"),
         ({"type": "date"}, "soon", "soon", "soon"),
         (
             {"type": "datetime"},
             "2026-11-23T14:30:00+08:00",
-            "11月23日（周一）14:30",
+            "2026年11月23日（周一）14:30",
             "Mon 23 Nov 2026, 14:30",
         ),
         ({"type": "money"}, {"amount": "58", "currency": "CNY"}, "¥58.00", "CNY 58.00"),
@@ -74,7 +74,7 @@ def scope(locale: Locale = "zh", **slots: Any) -> dict[str, Any]:
         (
             ITEMS,
             [ITEM, {"date": "2026-11-22"}, {}],
-            "1. 交通 ¥36.00（11月21日，发票 A1）\n2. 11月22日\n3. ",
+            "1. 交通 ¥36.00（2026年11月21日，发票 A1）\n2. 2026年11月22日\n3. ",
             "1. transport CNY 36.00 (21 Nov 2026, invoice A1)\n2. 22 Nov 2026\n3. ",
         ),
         ({"type": "list", "of": {"type": "text"}}, ["a", "b"], "a、b", "a, b"),
@@ -91,12 +91,12 @@ def test_a_value_is_shown_as_people_read_it(
 @pytest.mark.parametrize(
     ("template", "text"),
     [
-        ("{{ shown.start }}，{{ slots.start }}", "11月23日（周一），2026-11-23"),
+        ("{{ shown.start }}，{{ slots.start }}", "2026年11月23日（周一），2026-11-23"),
         ("{{ requester.name }} {{ results.balance.days }}", "Alice 5"),
         ("[{{ slots.reason }}{{ shown.reason }}{{ results.none.at.all }}]", "[]"),
         ("{% if slots.reason %}why{% else %}no why{% endif %}", "no why"),
         ("{{ slots.items[0].amount | money }}", "¥36.00"),
-        ("{{ slots.items[0].date | date }}", "11月21日（周六）"),
+        ("{{ slots.items[0].date | date }}", "2026年11月21日（周六）"),
         ("{% for i in slots.items %}{{ loop.index }}{{ i.invoice }}{% endfor %}", "1A1"),
         ("{{ slots.items | length }}", "1"),
         ("{{ slots.items | map(attribute='invoice') }}", "A1"),
