@@ -18,7 +18,16 @@ class Calculation(BaseModel):
     """True where it is rounded to 34 digits, in the end or on the way."""
 
 
-@tool(permission="read", title={"zh": "计算器", "en": "Calculator"})
+@tool(
+    permission="read",
+    title={"zh": "计算器", "en": "Calculator"},
+    examples=[
+        "帮我算一下 3*58+36",
+        "1200 的 15% 是多少",
+        "how much is 12.5 times 8",
+        "add up 36, 58 and 120",
+    ],
+)
 async def calculate(
     expression: Annotated[
         str,

@@ -46,7 +46,16 @@ class Workdays(BaseModel):
     """False where the swapped working days aren't known yet, and the count may change."""
 
 
-@tool(permission="read", title={"zh": "数工作日", "en": "Count working days"})
+@tool(
+    permission="read",
+    title={"zh": "数工作日", "en": "Count working days"},
+    examples=[
+        "12月有几个工作日",
+        "下周一到月底一共几个工作日",
+        "how many working days are there in December",
+        "working days between 1 and 15 March",
+    ],
+)
 async def count_workdays(
     start: Annotated[Day, Field(description="The first day")],
     end: Annotated[Day, Field(description="The last day, which counts too")],
@@ -69,7 +78,16 @@ async def count_workdays(
     )
 
 
-@tool(permission="read", title={"zh": "是不是工作日", "en": "Working day or not"})
+@tool(
+    permission="read",
+    title={"zh": "是不是工作日", "en": "Working day or not"},
+    examples=[
+        "10月10号要上班吗",
+        "下周六是工作日吗",
+        "is next Friday a working day",
+        "do we work on January 2",
+    ],
+)
 async def is_workday(
     calendar: Calendar,
     ctx: ToolContext,
@@ -79,7 +97,16 @@ async def is_workday(
     return _shown(calendar, day or ctx.now.date(), ctx)
 
 
-@tool(permission="read", title={"zh": "下一个工作日", "en": "Next working day"})
+@tool(
+    permission="read",
+    title={"zh": "下一个工作日", "en": "Next working day"},
+    examples=[
+        "节后哪天上班",
+        "下一个工作日是哪天",
+        "when is the next working day",
+        "first working day after the holiday",
+    ],
+)
 async def next_workday(
     calendar: Calendar,
     ctx: ToolContext,

@@ -23,7 +23,16 @@ class Moment(BaseModel):
     timezone: str
 
 
-@tool(permission="read", title={"zh": "现在几点", "en": "Current time"})
+@tool(
+    permission="read",
+    title={"zh": "现在几点", "en": "Current time"},
+    examples=[
+        "现在几点了",
+        "今天星期几",
+        "what time is it in Berlin",
+        "what is today's date",
+    ],
+)
 async def get_current_time(
     ctx: ToolContext,
     timezone: Annotated[

@@ -31,7 +31,16 @@ class Colleagues(BaseModel):
     others: int
 
 
-@tool(permission="read", title={"zh": "查找同事", "en": "Find a colleague"})
+@tool(
+    permission="read",
+    title={"zh": "查找同事", "en": "Find a colleague"},
+    examples=[
+        "王丽是哪个部门的",
+        "Bob 的经理是谁",
+        "who is carol",
+        "which department is frank in",
+    ],
+)
 async def find_colleague(
     name: Annotated[
         str,

@@ -32,7 +32,16 @@ class Ended(BaseModel):
     status: ClaimStatus | None
 
 
-@tool(permission="read", title={"zh": "我的报销单", "en": "My expense claims"})
+@tool(
+    permission="read",
+    title={"zh": "我的报销单", "en": "My expense claims"},
+    examples=[
+        "我报销过哪些费用",
+        "看看我的报销记录",
+        "show my expense claims",
+        "which of my invoices were paid",
+    ],
+)
 async def get_my_claims(ctx: ToolContext, hr: HumanResources) -> list[Claim]:
     """Your expense claims, newest first, with their items and what became of them."""
     return await hr.claims.of(_owner(ctx))

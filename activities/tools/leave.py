@@ -26,7 +26,16 @@ class Recorded(BaseModel):
     days: Days
 
 
-@tool(permission="read", title={"zh": "查假期余额", "en": "Leave balance"})
+@tool(
+    permission="read",
+    title={"zh": "查假期余额", "en": "Leave balance"},
+    examples=[
+        "我还有几天年假",
+        "年假还剩多少",
+        "how much leave do I have",
+        "how many vacation days are left",
+    ],
+)
 async def get_leave_balance(
     leave_type: Annotated[LeaveType, Field(description="The kind of leave")],
     ctx: ToolContext,
@@ -43,7 +52,16 @@ async def get_leave_balance(
     return await hr.leave.balance(_owner(ctx), leave_type, year)
 
 
-@tool(permission="read", title={"zh": "我的请假记录", "en": "My leave"})
+@tool(
+    permission="read",
+    title={"zh": "我的请假记录", "en": "My leave"},
+    examples=[
+        "我今年请过哪些假",
+        "看看我的请假记录",
+        "when was I on leave this year",
+        "show the leave I took",
+    ],
+)
 async def get_my_leave(ctx: ToolContext, hr: HumanResources) -> list[LeaveRecord]:
     """Your leave on record, the latest first."""
     return await hr.leave.of(_owner(ctx))

@@ -18,7 +18,17 @@ class Passages(BaseModel):
     passages: list[Passage]
 
 
-@tool(permission="read", title={"zh": "查公司制度", "en": "Search company policies"})
+@tool(
+    permission="read",
+    title={"zh": "查公司制度", "en": "Search company policies"},
+    examples=[
+        "出差住宿标准是多少",
+        "年假的规定是什么",
+        "what is the hotel limit",
+        "how does overtime pay work",
+        "报销要什么材料",
+    ],
+)
 async def search_policies(
     question: Annotated[
         str,

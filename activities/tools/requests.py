@@ -55,7 +55,17 @@ class Requests(BaseModel):
     more: bool
 
 
-@tool(permission="read", title={"zh": "我的申请", "en": "My requests"})
+@tool(
+    permission="read",
+    title={"zh": "我的申请", "en": "My requests"},
+    examples=[
+        "我的申请到哪一步了",
+        "我的请假批了吗",
+        "谁在审批我的报销",
+        "what is the status of my request",
+        "has my leave been approved",
+    ],
+)
 async def get_my_requests(
     ctx: ToolContext,
     runs: Annotated[Runs, Depends(provided.runs)],

@@ -33,6 +33,8 @@ class Tool:
     name: str
     title: Localised
     description: str
+    examples: tuple[str, ...]
+    """What people say who mean this tool, in either language: retrieval learns from it."""
     permission: Permission
     roles: frozenset[str]
     """Who may call it: whoever holds one of them. Everyone where there are none."""
@@ -69,6 +71,7 @@ class Tool:
             name=self.name,
             title=self.title,
             description=text,
+            examples=self.examples,
             roles=self.roles,
             parameters=self.parameters,
         )
@@ -90,7 +93,7 @@ class Tool:
         return value
 
 
-def tool(
+def tool(  # noqa: PLR0913 - each is an option of its own that a tool's author may name
     *,
     permission: Permission,
     confirm: bool = False,
@@ -99,6 +102,7 @@ def tool(
     retries: int | None = 3,
     roles: Sequence[str] = (),
     title: Mapping[Literal["zh", "en"], str] | None = None,
+    examples: Sequence[str] = (),
 ) -> Callable[[ToolFunction], Tool]:
     """Make a tool of an asynchronous function, under the function's name.
 
@@ -118,6 +122,7 @@ def tool(
             it works, as a flow may want that has a promise to keep.
         roles: Who may call it, where not everyone may. `["flow"]` is reached by flows alone.
         title: Its name for people; made from the function's name where it is left out.
+        examples: Sentences of people who mean it, zh and en: it is found by them.
 
     Raises:
         DefinitionError: The function can't be a tool; says why, and what would be right.
@@ -143,6 +148,7 @@ def tool(
             name=function.__name__,
             title=_title(function.__name__, title),
             description=inspect.getdoc(function) or "",
+            examples=tuple(examples),
             permission=permission,
             roles=frozenset(roles),
             confirm=confirm,
