@@ -25,13 +25,11 @@ from temporalio.common import (
 from temporalio.exceptions import ApplicationError, WorkflowAlreadyStartedError
 from temporalio.service import RPCError, RPCStatusCode
 
+from activities.capabilities import Capabilities
 from router.contracts import activities, flow
 from router.contracts.flow import CallLimits, FlowAnswer, FlowStart, Tell
 from router.contracts.search_attributes import CONVERSATION_ID, FLOW_NAME, REQUESTER, TENANT
-from router.flow.catalog import Catalog
 from router.flow.model import FlowDefinition
-from router.tool.registry import Registry
-from router.tool.tool import Tool
 
 HEARTBEAT_EVERY = 0.5
 """Seconds."""
@@ -42,18 +40,17 @@ T = TypeVar("T")
 class FlowTeller:
     """Tells runs what their requesters say."""
 
-    def __init__(
-        self, client: Client, task_queue: str, catalog: Catalog, registry: Registry
-    ) -> None:
+    def __init__(self, client: Client, task_queue: str, capabilities: Capabilities) -> None:
         self._client = client
         self._task_queue = task_queue
-        self._catalog = catalog
-        self._registry = registry
+        self._capabilities = capabilities
 
     @activity.defn(name=activities.TELL_FLOW.name)
     async def tell_flow(self, given: activities.TellFlow) -> activities.TellAnswer:
         """The run's answer; None where it is over, or the flow is not (any longer) there."""
-        definition = self._catalog.get(given.flow) if given.first else None
+        definition = None
+        if given.first:
+            definition = self._capabilities.startable(given.flow, given.caller)
         if given.first and definition is None:
             return activities.TellAnswer(answer=None)
         telling = self._begin(definition, given) if definition else self._tell(given)
@@ -111,16 +108,7 @@ class FlowTeller:
         """How the tools of this flow may be called, as the registry has them now."""
         states = definition.states.values()
         names = {name for s in states for name in (s.call, s.undo) if name is not None}
-        there = [self._registry[name] for name in sorted(names) if name in self._registry]
-        return {tool.name: _limits_of(tool) for tool in there}
-
-
-def _limits_of(tool: Tool) -> CallLimits:
-    """A write that doesn't honour its key is called once; a retry could do it twice."""
-    if tool.writes and not tool.idempotent:
-        return CallLimits(timeout=tool.timeout, attempts=1)
-    attempts = 0 if tool.retries is None else tool.retries + 1
-    return CallLimits(timeout=tool.timeout, attempts=attempts)
+        return {name: self._capabilities.limits(name) for name in sorted(names)}
 
 
 def _attributes(given: activities.TellFlow) -> TypedSearchAttributes:

@@ -1,5 +1,6 @@
 """What API, worker and command line are made of, put together once from the settings."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -11,15 +12,28 @@ from activities import provided
 from activities.calendar.work_calendar import WorkCalendar
 from activities.people.people import People, human_resources
 from activities.policies.book import PolicyBook, policy_book
+from router.deciding.tool_form import form_of
 from router.directory.file import FileDirectory
+from router.domain.capabilities import Capability
+from router.domain.principals import FLOW_ROLE
 from router.flow.catalog import Catalog
 from router.flow.loader import load_flows
-from router.settings import Settings
+from router.flow.model import FlowDefinition
+from router.llm.embeddings import OpenAIEmbeddings
+from router.llm.ladder import Ladder
+from router.llm.model import ChatModel
+from router.selection.encoder import Encoder
+from router.selection.index import CapabilityIndex
+from router.selection.local import local_encoder
+from router.selection.vector_file import VectorFile
+from router.settings import OPENAI, Settings
 from router.store.database import Database
 from router.store.store import Store
 from router.tool.dependencies import Dependencies
 from router.tool.registry import Registry
 from router.understanding.reader import Reader
+
+OPENAI_EMBEDDER = "openai:"
 
 
 @dataclass(frozen=True)
@@ -35,6 +49,9 @@ class Parts:
     calendar: WorkCalendar
     people: People
     dependencies: Dependencies
+    index: CapabilityIndex
+    ladder: Ladder | None
+    """The model and its fallbacks; None where none is configured."""
 
 
 def load_catalog(settings: Settings, registry: Registry) -> Catalog:
@@ -45,6 +62,31 @@ def load_catalog(settings: Settings, registry: Registry) -> Catalog:
     """
     folder = settings.flows or Path(next(iter(flows.__path__)))
     return load_flows(folder, registry.parameters())
+
+
+def tool_forms(registry: Registry) -> list[FlowDefinition]:
+    """The tools as flows; nothing starts them by itself, they are chosen where offered."""
+    forms = (form_of(tool) for tool in registry)
+    return [form for form in forms if form is not None]
+
+
+def capabilities(catalog: Catalog, registry: Registry) -> list[Capability]:
+    """Everything that anybody may be offered; who, is decided at every message."""
+    tools = (tool.capability for tool in registry if tool.roles != {FLOW_ROLE})
+    return [*(flow.capability for flow in catalog), *tools]
+
+
+def encoder(settings: Settings) -> Encoder:
+    """What turns texts into vectors.
+
+    Raises:
+        MisconfiguredError: there is no such encoder.
+    """
+    name = settings.embedder.removeprefix(OPENAI_EMBEDDER)
+    if name == settings.embedder:
+        return local_encoder(settings.embedder)
+    key = settings.llm_api_key.get_secret_value() if settings.llm_api_key else None
+    return OpenAIEmbeddings(settings.llm_base_url or OPENAI, name, key)
 
 
 def load_registry() -> Registry:
@@ -64,6 +106,11 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
     catalog = load_catalog(settings, registry)
     directory = FileDirectory.load(settings.directory)
     database = Database(settings.database_url)
+    models = [ChatModel(m.base_url, m.model, m.api_key) for m in settings.models]
+    ladder = Ladder(models) if models else None
+    index = CapabilityIndex(encoder(settings), VectorFile(settings.data / "vectors.db"))
+    # Beside the start, not before it: until cards are encoded, words alone are searched.
+    learning = asyncio.create_task(index.update(capabilities(catalog, registry)))
     try:
         await database.migrate()
         people = People(database)
@@ -80,11 +127,16 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
             directory=directory,
             registry=registry,
             catalog=catalog,
-            reader=Reader(catalog),
+            reader=Reader([*catalog, *tool_forms(registry)]),
             store=store,
             calendar=calendar,
             people=people,
             dependencies=dependencies,
+            index=index,
+            ladder=ladder,
         )
     finally:
+        learning.cancel()
+        for model in models:
+            await model.aclose()
         await database.dispose()

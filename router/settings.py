@@ -5,20 +5,33 @@ too, and the environment wins over it. Whoever composes a process loads this onc
 the values on; nothing else looks at `os.environ`.
 """
 
+import json
 import os
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from dotenv import dotenv_values
-from pydantic import AfterValidator, Field, SecretStr, ValidationError, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    model_validator,
+)
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from router.domain.errors import MisconfiguredError
 
 PREFIX = "ROUTER_"
+OPENAI = "https://api.openai.com/v1"
 DOTENV = ".env"
 MIN_SECRET = 32
 """Bytes: a key shorter than its hash can be guessed (RFC 7518, section 3.2)."""
@@ -43,6 +56,16 @@ def _database_url(value: str) -> str:
     return value
 
 
+def _json(value: Any) -> Any:
+    """A variable's text as the JSON it has to be."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except ValueError as error:
+        raise ValueError(f"write it as JSON ({error})") from None
+
+
 def _secret(value: SecretStr) -> SecretStr:
     if len(value.get_secret_value().encode()) < MIN_SECRET:
         raise ValueError(f"write at least {MIN_SECRET} bytes, such as `openssl rand -hex 32` gives")
@@ -58,6 +81,25 @@ def _is_loopback(host: str) -> bool:
 
 def _sqlite_in(known: dict[str, Any]) -> str:
     return f"sqlite:///{known['data']}/router.db"
+
+
+class Fallback(BaseModel):
+    """A further model to ask; `api_key_env` names the variable that holds its key."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    base_url: Annotated[str, AfterValidator(_web_url)]
+    model: str
+    api_key_env: str | None = None
+
+
+@dataclass(frozen=True)
+class ModelAccess:
+    """Where a model is, and the key it wants."""
+
+    base_url: str
+    model: str
+    api_key: str | None = field(repr=False)
 
 
 class Settings(BaseSettings):
@@ -92,6 +134,21 @@ class Settings(BaseSettings):
     jwt_issuer: str | None = None
     jwt_audience: str | None = None
 
+    llm_base_url: Annotated[str, AfterValidator(_web_url)] | None = Field(
+        None, validation_alias=AliasChoices("ROUTER_LLM_BASE_URL", "OPENAI_BASE_URL")
+    )
+    """Any server that speaks OpenAI's Chat Completions."""
+    llm_api_key: SecretStr | None = Field(
+        None, validation_alias=AliasChoices("ROUTER_LLM_API_KEY", "OPENAI_API_KEY")
+    )
+    llm_model: str | None = None
+    llm_fallbacks: Annotated[list[Fallback], NoDecode, BeforeValidator(_json)] = []
+    """Asked in order where the model can't answer, as JSON: a list of `Fallback`."""
+
+    embedder: str = "embedded"
+    """What finds the nearest capabilities: `embedded`, `sentence-transformers:<name or path>`,
+    or `openai:<model>` at the model's address."""
+
     directory: Path | None = None
     """A YAML file of people; None is the sample."""
     flows: Path | None = None
@@ -117,6 +174,20 @@ class Settings(BaseSettings):
             return cls(**overrides)
         except ValidationError as error:
             raise MisconfiguredError("\n".join(_lines(error))) from None
+
+    @property
+    def models(self) -> list[ModelAccess]:
+        """The model and its fallbacks, in the order in which they are asked; none, no model."""
+        key = self.llm_api_key.get_secret_value() if self.llm_api_key else None
+        first = []
+        if self.llm_model and (self.llm_base_url or key):
+            first = [ModelAccess(self.llm_base_url or OPENAI, self.llm_model, key)]
+        return first + [
+            ModelAccess(
+                f.base_url, f.model, os.environ.get(f.api_key_env) if f.api_key_env else None
+            )
+            for f in self.llm_fallbacks
+        ]
 
     @property
     def uses_sqlite(self) -> bool:
@@ -166,7 +237,8 @@ def _line(where: tuple[int | str, ...], message: str) -> str:
     message = message.removeprefix("Value error, ")
     if not where:
         return message
-    name = f"{PREFIX}{where[0]}".upper()
+    name = str(where[0]).upper()
+    name = name if name.startswith((PREFIX, "OPENAI_")) else f"{PREFIX}{name}"
     return f"{name}{_shown(name)} can't be used: {message}"
 
 
@@ -174,6 +246,6 @@ def _shown(name: str) -> str:
     """`=value` as it was set; a URL with a password and a secret stay out of terminals."""
     present = {k.upper(): v for k, v in {**dotenv_values(DOTENV), **os.environ}.items()}
     value = present.get(name)
-    if value is None or "SECRET" in name or "@" in value:
+    if value is None or "SECRET" in name or "KEY" in name or "@" in value:
         return ""
     return f"={value}"

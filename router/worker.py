@@ -11,6 +11,7 @@ from temporalio.worker import Worker
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 
 from activities.call_tool import CallTool
+from activities.capabilities import Capabilities
 from activities.decide import Decider
 from activities.look_up import LookUps
 from activities.notify import Notifier
@@ -49,7 +50,9 @@ def sandbox() -> SandboxedWorkflowRunner:
 
 def build_worker(client: Client, parts: Parts, task_queue: str) -> Worker:
     """A worker that runs all of this project; `await worker.run()` until it is shut down."""
-    teller = FlowTeller(client, task_queue, parts.catalog, parts.registry)
+    capabilities = Capabilities(parts.catalog, parts.registry)
+    decider = Decider(capabilities, parts.index, parts.ladder)
+    teller = FlowTeller(client, task_queue, capabilities)
     notifier = Notifier(client, task_queue, parts.store.conversations)
     records = Records(parts.store)
     look_ups = LookUps(parts.directory, parts.calendar, parts.people)
@@ -60,7 +63,8 @@ def build_worker(client: Client, parts: Parts, task_queue: str) -> Worker:
         workflows=[ConversationWorkflow, FlowWorkflow],
         activities=[
             Understander(parts.reader).understand,
-            Decider(parts.catalog).decide,
+            decider.decide,
+            decider.phrase,
             teller.tell_flow,
             notifier.notify,
             records.recall,

@@ -1,23 +1,36 @@
 """Carrying out what a message turned out to ask for."""
 
+import asyncio
 from dataclasses import dataclass, field
 
 from temporalio import workflow
+from temporalio.common import RetryPolicy
+from temporalio.exceptions import ActivityError, is_cancelled_exception
 
 from router.contracts import activities
 from router.contracts.conversation import ConversationState, Submission
-from router.contracts.flow import FlowAnswer, Told, workflow_id
+from router.contracts.failures import from_failure
+from router.contracts.flow import CallLimits, FlowAnswer, Told, workflow_id
 from router.domain.commands import (
+    CallTool,
     CancelFlow,
     Clarify,
     Command,
     Confirm,
     FillSlots,
+    HandOff,
     Misunderstood,
     ReplyText,
     StartFlow,
 )
-from router.domain.messages import ChoicesReply, FlowSummary, Reply, TextReply
+from router.domain.messages import (
+    ChoicesReply,
+    FlowSummary,
+    Reply,
+    TextReply,
+    ToolCallView,
+    Usage,
+)
 from router.domain.texts import Locale
 from router.flow.run import Answered, Began, Cancelled, Confirmed, Unclear
 from router.flow.view import FlowView
@@ -31,6 +44,9 @@ class Outcome:
     state: ConversationState
     replies: list[Reply] = field(default_factory=list)
     flow: FlowSummary | None = None
+    tool_calls: list[ToolCallView] = field(default_factory=list)
+    findings: list[activities.Finding] = field(default_factory=list)
+    usage: Usage = field(default_factory=Usage)
     void: bool = False
 
 
@@ -44,14 +60,78 @@ class CommandRunner:
     state: ConversationState
     told: int = 0
 
-    async def carry_out(self, commands: list[Command]) -> Outcome:
-        """Run the commands; the outcome's state is the conversation's state after them."""
+    async def carry_out(self, decided: activities.Decided) -> Outcome:
+        """Run the commands; the outcome's state is the conversation's state after them.
+
+        Tools are called first, all at once, for they only read; what they found is said
+        before anything that a flow asks.
+        """
         outcome = Outcome(state=self.state.model_copy(update={"offered": []}))
-        for command in commands:
-            await self._run(command, outcome)
+        calls = [c for c in decided.commands if isinstance(c, CallTool)]
+        if calls:
+            await self._call_tools(calls, decided, outcome)
+        for command in decided.commands:
+            if not isinstance(command, CallTool):
+                await self._run(command, outcome)
             if outcome.void:
                 break
+        if calls and outcome.flow is None and outcome.state.active is not None:
+            await self._ask_again(outcome)
         return outcome
+
+    async def _call_tools(
+        self, calls: list[CallTool], decided: activities.Decided, outcome: Outcome
+    ) -> None:
+        found = await asyncio.gather(*(self._call(call, decided) for call in calls))
+        outcome.tool_calls += [_shown(c, f) for c, f in zip(calls, found, strict=True)]
+        said = await perform(
+            activities.PHRASE,
+            activities.Phrase(
+                text=self.submission.message.text or "",
+                findings=found,
+                locale=self.locale,
+                history=self.state.history,
+            ),
+            summary=", ".join(call.tool for call in calls),
+        )
+        outcome.replies.append(TextReply(text=said.text))
+        outcome.usage += said.usage
+
+    async def _call(self, call: CallTool, decided: activities.Decided) -> activities.Finding:
+        """Call a tool under its own name; why it failed is a finding too."""
+        limits = decided.tools.get(call.tool, CallLimits())
+        try:
+            answer: activities.Answer = await workflow.execute_activity(
+                call.tool,
+                activities.ToolCall(
+                    tool=call.tool,
+                    arguments=call.arguments,
+                    caller=self.submission.caller,
+                    conversation=self.conversation,
+                    now=workflow.now(),
+                ),
+                result_type=activities.Answer,
+                start_to_close_timeout=limits.timeout,
+                retry_policy=RetryPolicy(maximum_attempts=limits.attempts),
+                summary=call.tool,
+            )
+        except ActivityError as failure:
+            if is_cancelled_exception(failure):
+                raise
+            return activities.Finding(
+                tool=call.tool, error=str(from_failure(failure) or failure.cause)
+            )
+        return activities.Finding(tool=call.tool, result=answer.value)
+
+    async def _ask_again(self, outcome: Outcome) -> None:
+        """A question in between was answered: back to the one that the flow asked."""
+        active = outcome.state.active
+        if active is None:
+            return
+        event = Unclear(by=self._caller, count=False)
+        answer = await self._tell(self._id_of(active), active.flow, event, first=False)
+        if answer is not None:
+            await self._heard(answer, outcome)
 
     async def _run(self, command: Command, outcome: Outcome) -> None:
         match command:
@@ -59,6 +139,9 @@ class CommandRunner:
                 await self._start(flow, Began(by=self._caller, slots=slots), outcome)
             case ReplyText(text=text):
                 outcome.replies.append(TextReply(text=text))
+                await self._ask_again(outcome)
+            case HandOff(reason=reason):
+                outcome.replies.append(TextReply(text=self._handed_off(reason)))
             case Clarify(text=text, options=options):
                 outcome.replies.append(ChoicesReply(text=text, options=options))
                 outcome.state = outcome.state.model_copy(update={"offered": options})
@@ -100,6 +183,7 @@ class CommandRunner:
         """Pass on what the run said, and go back to what waits once it asks no more."""
         view = answer.view
         outcome.replies += answer.replies
+        outcome.tool_calls += answer.calls
         outcome.flow = view.summary
         if view.status == "running":
             outcome.replies.append(TextReply(text=self._at_work(view)))
@@ -157,8 +241,21 @@ class CommandRunner:
             return "现在没有正在办的事。想办什么，直接说就行。"
         return "Nothing is under way right now. Just say what you need."
 
+    def _handed_off(self, reason: str) -> str:
+        if self.locale == "zh":
+            return f"这件事我办不了，请找人事、财务或管理员帮忙。（{reason}）"
+        return f"I can't do that; please ask HR, finance or an administrator. ({reason})"
+
     def _gone(self) -> str:
         return "这个流程现在办不了。" if self.locale == "zh" else "That can't be started right now."
+
+
+def _shown(call: CallTool, found: activities.Finding) -> ToolCallView:
+    """The call as a turn shows it."""
+    about = (call.id, call.tool, call.arguments)
+    if found.error is not None:
+        return ToolCallView.failed(*about, found.error, unknown=False)
+    return ToolCallView.of(*about, found.result)
 
 
 def _event(command: Command, active: FlowView, by: str) -> Told:

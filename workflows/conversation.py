@@ -39,7 +39,6 @@ with workflow.unsafe.imports_passed_through():
         ROUTE_TARGET,
         TENANT,
     )
-    from router.domain.commands import Command
     from router.domain.errors import Conflict, DuplicateKey, RouterError, TooManyRequests
     from router.domain.messages import Route, TextReply, Turn
     from router.domain.records import LogEntry
@@ -47,6 +46,7 @@ with workflow.unsafe.imports_passed_through():
     from workflows import memory, transcript
     from workflows.activity import drained, perform
     from workflows.commands import CommandRunner, Outcome
+    from workflows.transcript import text_of
 
 IDLE = timedelta(days=1)
 """After this long without a word the conversation is put away until the next message."""
@@ -282,33 +282,39 @@ class ConversationWorkflow:
         )
         await self._write(said)
         self._state = memory.with_turn(self._state, held)
+        self._state = memory.remembering(
+            self._state, transcript.as_text(submission.message, before), text_of(turn.replies)
+        )
         self._show(turn.route)
         return turn
 
     async def _take(self, submission: Submission) -> Turn:
         """Understand, decide, act. State changes only when all of it is done."""
         runner = self._runner(submission, self._state)
-        route, commands = await self._decide(submission, self._situation(submission, runner))
-        outcome = await runner.carry_out(commands)
+        decided = await self._decide(submission, self._situation(submission, runner))
+        outcome = await runner.carry_out(decided)
         if outcome.void:
             # The flow that this was meant for has ended meanwhile: what does it mean without it?
             runner = self._runner(submission, outcome.state)
-            route, commands = await self._decide(submission, self._situation(submission, runner))
-            outcome = await runner.carry_out(commands)
+            decided = await self._decide(submission, self._situation(submission, runner))
+            outcome = await runner.carry_out(decided)
         self._state = outcome.state
-        return self._turn(submission, route, outcome)
+        return self._turn(submission, decided, outcome)
 
     def _runner(self, submission: Submission, state: ConversationState) -> CommandRunner:
         return CommandRunner(self._start.conversation, self._start.locale, submission, state)
 
-    def _turn(self, submission: Submission, route: Route, outcome: Outcome) -> Turn:
+    def _turn(self, submission: Submission, decided: activities.Decided, outcome: Outcome) -> Turn:
         nothing = "好的。" if self._start.locale == "zh" else "All right."
         return Turn(
             message_id=submission.message_id,
             turn=self._state.turns + 1,
-            route=route,
+            route=decided.route,
+            routes=[decided.route, *decided.others] if decided.others else None,
             replies=outcome.replies or [TextReply(text=nothing)],
             flow=outcome.flow,
+            tool_calls=outcome.tool_calls,
+            usage=decided.usage + outcome.usage,
         )
 
     def _situation(self, submission: Submission, runner: CommandRunner) -> Situation:
@@ -321,23 +327,23 @@ class ConversationWorkflow:
             offered=state.offered,
         )
 
-    async def _decide(
-        self, submission: Submission, situation: Situation
-    ) -> tuple[Route, list[Command]]:
+    async def _decide(self, submission: Submission, situation: Situation) -> activities.Decided:
         """By rules where they can tell, else by the decider."""
         reading = await perform(
             activities.UNDERSTAND,
             activities.Understand(message=submission.message, situation=situation),
         )
         if reading.route is not None:
-            return reading.route, reading.commands
-        decided = await perform(
+            return activities.Decided(route=reading.route, commands=reading.commands)
+        return await perform(
             activities.DECIDE,
             activities.Decide(
-                message=submission.message, situation=situation, caller=submission.caller
+                message=submission.message,
+                situation=situation,
+                caller=submission.caller,
+                history=self._state.history,
             ),
         )
-        return decided.route, decided.commands
 
     def _ended_early(self, submission: Submission, status: str) -> Turn:
         zh = self._start.locale == "zh"

@@ -35,7 +35,7 @@ with workflow.unsafe.imports_passed_through():
     )
     from router.contracts.search_attributes import ASSIGNEE, FLOW_STATE, FLOW_STATUS
     from router.domain import errors
-    from router.domain.messages import ENDED, Reply, TextReply
+    from router.domain.messages import ENDED, Reply, TextReply, ToolCallView
     from router.flow import machine, showing
     from router.flow.run import (
         AnyEvent,
@@ -74,6 +74,7 @@ class FlowWorkflow:
         )
         self._under_way: dict[str, asyncio.Task[None]] = {}
         self._said: list[str] = []
+        self._calls: list[ToolCallView] = []
         self._reminders: list[Remind] = []
         self._shown: tuple[str, str, tuple[str, ...]] | None = None
         self._told_of = (self._run.status, self._run.state)
@@ -197,7 +198,7 @@ class FlowWorkflow:
 
     async def _carry_out(self, errand: Errand) -> None:
         """Run an errand and tell the machine what it came to."""
-        event: AnyEvent
+        event: LookedUp | Called | Failed
         try:
             if errand.kind == "lookup":
                 event = LookedUp(errand=errand.id, value=await self._look_up(errand))
@@ -208,6 +209,8 @@ class FlowWorkflow:
                 raise
             event = _failed(errand, failure)
         self._under_way.pop(errand.id, None)
+        if errand.kind != "lookup":
+            self._calls.append(_shown(errand, event))
         self._take(event)
 
     async def _look_up(self, errand: Errand) -> JsonValue:
@@ -270,9 +273,9 @@ class FlowWorkflow:
         """The run as it stands, with everything said and not yet told; it is told by this."""
         view = showing.view(self._definition, self._run)
         replies: list[Reply] = [TextReply(text=text) for text in self._said]
-        self._said = []
+        calls, self._said, self._calls = self._calls, [], []
         self._told, self._told_of = self._run.events, (self._run.status, self._run.state)
-        return FlowAnswer(view=view, replies=[*replies, *view.replies])
+        return FlowAnswer(view=view, replies=[*replies, *view.replies], calls=calls)
 
     def _aside(self) -> FlowAnswer:
         """The run as it stands; what was said stays to be told to the conversation."""
@@ -339,6 +342,14 @@ class FlowWorkflow:
             )
             self._shown = shown
         workflow.set_current_details(publication.details(self._definition, run))
+
+
+def _shown(errand: Errand, event: LookedUp | Called | Failed) -> ToolCallView:
+    """The call as the turn shows it during which it came back."""
+    about = (errand.id, errand.name, errand.arguments)
+    if isinstance(event, Failed):
+        return ToolCallView.failed(*about, event.error, unknown=event.kind == "unknown")
+    return ToolCallView.of(*about, event.value)
 
 
 def _failed(errand: Errand, failure: ActivityError) -> Failed:

@@ -11,7 +11,7 @@ from router.contracts.conversation import (
     HeldTurn,
     PausedFlow,
 )
-from router.domain.messages import ConfirmReply, Route
+from router.domain.messages import ConfirmReply, Line, Route
 from router.flow.view import FlowView
 
 IDS = 200
@@ -19,6 +19,9 @@ ANSWERS = 50
 ANSWER_BYTES = 120_000
 """Answers carried into a new run, at most: with views and ids it stays under 256 KiB."""
 NEWS_OF = 50
+LINES = 12
+LINE_LENGTH = 800
+"""Of what was said, a model is told the last few lines, each cut at this many characters."""
 
 
 def held(state: ConversationState, message_id: str) -> HeldTurn | None:
@@ -39,6 +42,16 @@ def with_turn(state: ConversationState, answered: HeldTurn) -> ConversationState
             "usage": state.usage + (answered.turn.usage if answered.turn else type(state.usage)()),
         }
     )
+
+
+def remembering(state: ConversationState, said: str, answered: str) -> ConversationState:
+    """The state with one more exchange in what a model is told of the past."""
+    lines = [
+        *state.history,
+        Line(role="user", text=said[:LINE_LENGTH]),
+        Line(role="assistant", text=answered[:LINE_LENGTH]),
+    ]
+    return state.model_copy(update={"history": lines[-LINES:]})
 
 
 def _without_answer(one: HeldTurn) -> HeldTurn:

@@ -18,6 +18,7 @@ from router.domain.errors import NotFound, Unauthenticated
 from router.domain.ports import Conversations, EventLog, IdempotencyKeys, Runs
 from router.domain.principals import DEFAULT_TENANT, Directory, Principal
 from router.domain.records import ConversationRecord
+from router.selection.index import CapabilityIndex
 from router.settings import Settings
 
 OPERATOR = "operator"
@@ -68,6 +69,7 @@ class Services:
     catalog: Offers
     registry: Offers
     reader: Reads
+    index: CapabilityIndex
 
     def capabilities(self, caller: Principal) -> list[Capability]:
         """What this person may use here, flows first."""

@@ -3,7 +3,7 @@
 `POST /v1/route` and `intent-router route --json` both answer with this.
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
 from pydantic import BaseModel, JsonValue
@@ -14,7 +14,7 @@ from router.domain.messages import Candidate, Message, Route, RouteBy, RouteKind
 from router.flow.situation import Situation
 from router.understanding.reading import PatternHit, Reading
 
-Decide = Callable[[Message, Situation], tuple[Route, list[Command]]]
+Decide = Callable[[Message, Situation], Awaitable[tuple[Route, list[Command]]]]
 """What decides where rules can't."""
 
 
@@ -47,7 +47,7 @@ class Explanation(BaseModel):
     decision: Decision
 
 
-def explain(reader: Reads, text: str, situation: Situation, decide: Decide) -> dict[str, Any]:
+async def explain(reader: Reads, text: str, situation: Situation, decide: Decide) -> dict[str, Any]:
     """The explanation as JSON, without the optional keys that it has nothing for.
 
     A pattern's `blocked_by` is there even where nothing blocked it.
@@ -56,7 +56,7 @@ def explain(reader: Reads, text: str, situation: Situation, decide: Decide) -> d
     reading = reader.read(message, situation)
     route, commands = reading.route, reading.commands
     if route is None:
-        route, commands = decide(message, situation)
+        route, commands = await decide(message, situation)
     explanation = Explanation(
         text=text,
         normalised=reading.normalised,

@@ -16,6 +16,7 @@ from router.api.deps import Services
 from router.domain.errors import RouterError, Unavailable
 from router.domain.ports import Conversations
 from router.domain.principals import DEFAULT_TENANT
+from router.settings import Settings
 
 PATIENCE = 2.0
 LATELY = timedelta(seconds=90)
@@ -60,13 +61,20 @@ async def readiness(services: Services) -> Readiness:
         temporal=temporal,
         worker=worker,
         database=database,
-        llm=Check(status="degraded", detail="none configured: rules and flows alone decide"),
-        embedder=Check(
-            status="degraded", detail="none: what no rule takes is answered with a list"
-        ),
+        llm=_llm(services.settings),
+        embedder=Check(status="ready", detail=services.settings.embedder),
     )
     states = {check.status for _, check in checks}
     return Readiness(status=next(s for s in _WORST_FIRST if s in states), checks=checks)
+
+
+def _llm(settings: Settings) -> Check:
+    """Which models would be asked; whether they answer is seen when they are."""
+    models = ", then ".join(f"{m.model} at {m.base_url}" for m in settings.models)
+    if not models:
+        detail = "none configured: rules decide, and offer what can be done"
+        return Check(status="degraded", detail=detail)
+    return Check(status="ready", detail=models)
 
 
 async def _checked(asking: Awaitable[str]) -> Check:

@@ -1,10 +1,10 @@
 """Explaining messages as `route` does, for a person at a terminal and for programs."""
 
+import asyncio
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
-from functools import partial
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -16,7 +16,9 @@ from router.api.plain import SaidText
 from router.assembly import load_catalog, load_registry
 from router.cli.people import person
 from router.deciding.without_model import decide
+from router.domain.commands import Command
 from router.domain.errors import InvalidInput, RouterError
+from router.domain.messages import Message, Route
 from router.flow.situation import Situation
 from router.settings import Settings
 from router.understanding.reader import Reader
@@ -39,13 +41,15 @@ def explainer(settings: Settings, user: str, now: str | None) -> Explain:
     moment(now, speaker.timezone)
     reader = Reader(catalog)
     capabilities = [*catalog.capabilities(speaker), *registry.capabilities(speaker)]
-    deciding = partial(decide, capabilities=capabilities)
+
+    async def deciding(message: Message, situation: Situation) -> tuple[Route, list[Command]]:
+        return decide(message, situation, capabilities)
 
     def explain_one(text: str) -> Explanation:
         situation = Situation(
             now=moment(now, speaker.timezone), locale=speaker.locale, roles=speaker.roles
         )
-        return explain(reader, said(text), situation, deciding)
+        return asyncio.run(explain(reader, said(text), situation, deciding))
 
     return explain_one
 

@@ -9,9 +9,9 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 
 from router.contracts.activity import ActivityStub
 from router.contracts.conversation import ConversationState, News
-from router.contracts.flow import FlowAnswer, Told
+from router.contracts.flow import CallLimits, FlowAnswer, Told
 from router.domain.commands import Command
-from router.domain.messages import Message, Route
+from router.domain.messages import Line, Message, Route, Usage
 from router.domain.principals import Principal
 from router.domain.records import ApprovalRecord, LogEntry, RecordedTurn, RunRecord
 from router.domain.texts import Locale
@@ -33,18 +33,49 @@ class Understand(Payload):
 
 
 class Decide(Payload):
-    """A message that no rule took."""
+    """A message that no rule took, with what was said before it."""
 
     message: Message
     situation: Situation
     caller: Principal
+    history: list[Line] = []
 
 
 class Decided(Payload):
-    """What to do with it, and why."""
+    """What to do with it, and why: the first command's route, and those of the others.
+
+    `tools` says how those that are to be called may be called.
+    """
 
     route: Route
+    others: list[Route] = []
     commands: list[Command]
+    usage: Usage = Usage()
+    tools: dict[str, CallLimits] = {}
+
+
+class Finding(Payload):
+    """What a tool that was called for a message came to: its result, or why there is none."""
+
+    tool: str
+    result: JsonValue = None
+    error: str | None = None
+
+
+class Phrase(Payload):
+    """What tools found for a message, to be said to whoever asked."""
+
+    text: str
+    findings: list[Finding]
+    locale: Locale
+    history: list[Line] = []
+
+
+class Phrased(Payload):
+    """What to say, and what saying it cost."""
+
+    text: str
+    usage: Usage = Usage()
 
 
 class TellFlow(Payload):
@@ -155,7 +186,8 @@ TRIES = 5
 UNDERSTAND = ActivityStub(
     "understand", Understand, Reading, timedelta(seconds=5), local=True, attempts=TRIES
 )
-DECIDE = ActivityStub("decide", Decide, Decided, timedelta(seconds=10), attempts=TRIES)
+DECIDE = ActivityStub("decide", Decide, Decided, timedelta(seconds=60), attempts=TRIES)
+PHRASE = ActivityStub("phrase", Phrase, Phrased, timedelta(seconds=60), attempts=TRIES)
 TELL_FLOW = ActivityStub(
     "tell_flow",
     TellFlow,

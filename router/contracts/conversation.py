@@ -4,7 +4,7 @@ from datetime import datetime
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
-from router.domain.messages import FlowSummary, Message, Option, Reply, Turn, Usage
+from router.domain.messages import FlowSummary, Line, Message, Option, Reply, Turn, Usage
 from router.domain.principals import Principal
 from router.domain.texts import Locale
 from router.flow.view import FlowView
@@ -58,6 +58,8 @@ class ConversationState(Payload):
     """News that came in and wasn't passed on yet."""
     news: dict[str, int] = {}
     """The newest event heard of each run that is still going, by run id."""
+    history: list[Line] = []
+    """The last things said, as a model is told them."""
     usage: Usage = Usage()
 
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from router.domain.messages import FlowStatus, Reply
+from router.domain.messages import FlowStatus, Reply, ToolCallView
 from router.domain.principals import Principal
 from router.domain.texts import Locale
 from router.flow.model import FlowDefinition
@@ -66,6 +66,8 @@ class FlowAnswer(Payload):
 
     view: FlowView
     replies: list[Reply] = []
+    calls: list[ToolCallView] = []
+    """The tools that the run called since it was last heard of."""
 
 
 class Decision(Payload):

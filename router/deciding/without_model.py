@@ -1,12 +1,16 @@
 """Deciding without a model: honest about what wasn't understood, and what can be done here."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 from router.domain.capabilities import Capability
 from router.domain.commands import Clarify, Command, Misunderstood, ReplyText
 from router.domain.messages import Message, Option, Route
 from router.domain.texts import Localised
 from router.flow.situation import Situation
+
+Verdict = Literal["clear", "several", "none"]
+"""How near the nearest capability is, and how alone."""
 
 MOST_OPTIONS = 6
 """As many as a person reads at a glance."""
@@ -15,6 +19,13 @@ LOST = Localised(
     zh="这句我没把握。这里可以办这些，选一个就行：",
     en="I'm not sure what you mean. This is what can be done here; just choose one:",
 )
+MEANT = Localised(zh="你是想办这个吗？", en="Is it this that you mean?")
+NEAR_OPTIONS = 3
+REASONS: dict[Verdict, str] = {
+    "clear": "one capability is near, and no model decided",
+    "several": "several capabilities are near, and no model decided",
+    "none": "nothing is near, and no model decided",
+}
 NOTHING = Localised(
     zh="这句我没把握，而且目前没有对你开放的流程。请联系管理员。",
     en="I'm not sure what you mean, and nothing is open to you here yet. "
@@ -23,12 +34,17 @@ NOTHING = Localised(
 
 
 def decide(
-    message: Message, situation: Situation, capabilities: Sequence[Capability]
+    message: Message,
+    situation: Situation,
+    capabilities: Sequence[Capability],
+    verdict: Verdict = "none",
 ) -> tuple[Route, list[Command]]:
     """A route and its commands for a message that no rule took.
 
     While a flow asks something the message is taken for an answer that wasn't understood,
-    and the flow asks again. Otherwise the flows that the caller may start are offered.
+    and the flow asks again. Otherwise what the caller may do is offered, nearest first: as
+    what was probably meant where `verdict` says that something is near, else as what there
+    is; flows are always among it. What is chosen then starts, a tool as its form.
     """
     del message
     if situation.active is not None and situation.active.asking:
@@ -40,18 +56,21 @@ def decide(
             reason="not understood as an answer to what the flow asks",
         )
         return route, [Misunderstood()]
-    options = [
-        Option(label=c.title.within(situation.locale), value=c.name)
-        for c in capabilities
-        if c.kind == "flow"
-    ][:MOST_OPTIONS]
-    if not options:
+    if not capabilities:
         route = Route(kind="handoff", by="fallback", confidence=0.0, reason="nothing to offer")
         return route, [ReplyText(text=NOTHING.within(situation.locale))]
+    near = list(capabilities[: MOST_OPTIONS if verdict == "none" else NEAR_OPTIONS])
+    flows = [c for c in capabilities if c.kind == "flow" and c not in near]
+    options = [
+        Option(label=c.title.within(situation.locale), value=c.name)
+        for c in [*near, *flows][:MOST_OPTIONS]
+    ]
+    text = LOST if verdict == "none" else MEANT
     route = Route(
         kind="clarify",
-        by="fallback",
-        confidence=0.0,
-        reason="no pattern matched, and no model is configured",
+        target=capabilities[0].name if verdict == "clear" else None,
+        by="fallback" if verdict == "none" else "retrieval",
+        confidence=0.0 if verdict == "none" else 0.5,
+        reason=REASONS[verdict],
     )
-    return route, [Clarify(text=LOST.within(situation.locale), options=options)]
+    return route, [Clarify(text=text.within(situation.locale), options=options)]

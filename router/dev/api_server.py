@@ -37,6 +37,7 @@ def api_server(parts: Parts, client: Client) -> ApiServer:
         catalog=parts.catalog,
         registry=parts.registry,
         reader=parts.reader,
+        index=parts.index,
     )
     # No log_config: uvicorn's would be a second format beside the process's own.
     config = uvicorn.Config(

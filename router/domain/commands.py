@@ -53,6 +53,22 @@ class Clarify(Value):
     options: list[Option]
 
 
+class CallTool(Value):
+    """Call a tool that only reads, for the caller, and say what it found."""
+
+    type: Literal["call_tool"] = "call_tool"
+    id: str
+    tool: str
+    arguments: dict[str, JsonValue] = {}
+
+
+class HandOff(Value):
+    """Give up on this message, for the reason given, and point to a person."""
+
+    type: Literal["hand_off"] = "hand_off"
+    reason: str
+
+
 class ReplyText(Value):
     """Say something; nothing is done."""
 
@@ -61,6 +77,14 @@ class ReplyText(Value):
 
 
 Command = Annotated[
-    StartFlow | FillSlots | Confirm | CancelFlow | Misunderstood | Clarify | ReplyText,
+    StartFlow
+    | FillSlots
+    | Confirm
+    | CancelFlow
+    | Misunderstood
+    | Clarify
+    | CallTool
+    | HandOff
+    | ReplyText,
     Field(discriminator="type"),
 ]

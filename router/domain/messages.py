@@ -162,6 +162,10 @@ class FlowSummary(Value):
     slots: dict[str, JsonValue] = {}
 
 
+PREVIEW = 500
+"""Characters of a tool's result that a turn shows."""
+
+
 class ToolCallView(Value):
     """One tool call of a turn, as shown to a person."""
 
@@ -171,6 +175,30 @@ class ToolCallView(Value):
     status: Literal["done", "failed", "skipped", "waiting", "unknown"]
     attempts: int = 1
     result_preview: str = ""
+
+    @classmethod
+    def of(
+        cls, id_: str, name: str, arguments: dict[str, JsonValue], result: JsonValue
+    ) -> "ToolCallView":
+        """A call that came to this result."""
+        preview = json.dumps(result, ensure_ascii=False)[:PREVIEW]
+        return cls(id=id_, name=name, arguments=arguments, status="done", result_preview=preview)
+
+    @classmethod
+    def failed(
+        cls, id_: str, name: str, arguments: dict[str, JsonValue], error: str, *, unknown: bool
+    ) -> "ToolCallView":
+        """A call that failed, or may have."""
+        status: Literal["failed", "unknown"] = "unknown" if unknown else "failed"
+        shown = error[:PREVIEW]
+        return cls(id=id_, name=name, arguments=arguments, status=status, result_preview=shown)
+
+
+class Line(Value):
+    """Something that was said before, by either side."""
+
+    role: Literal["user", "assistant"]
+    text: str
 
 
 class Usage(Value):

@@ -159,7 +159,7 @@ def test_what_nothing_matches_gets_an_honest_list_of_choices(alice: Person) -> N
     chat = alice.chat()
     turn = chat.say("今天天气如何")
     assert turn["route"]["kind"] == "clarify"
-    assert turn["route"]["by"] == "fallback"
+    assert turn["route"]["by"] in ("fallback", "retrieval")
     values = [o["value"] for o in turn["replies"][0]["options"]]
     assert "leave_request" in values
     assert chat.act("choose", "leave_request")["flow"]["name"] == "leave_request"

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from router.domain.errors import MisconfiguredError
-from router.settings import Settings, unknown_variables
+from router.settings import ModelAccess, Settings, unknown_variables
 
 SECRET = "s" * 32
 
@@ -14,6 +14,8 @@ def _clean(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     for name in Settings.model_fields:
         monkeypatch.delenv(f"ROUTER_{name.upper()}", raising=False)
+    for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
 
 
 def test_defaults_are_the_contract() -> None:
@@ -122,3 +124,45 @@ def test_unknown_variables_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ROUTER_TASK_QUEUE", "x")
     Path(".env").write_text("ROUTER_AUHT=jwt\nOTHER=1\n")
     assert unknown_variables() == ["ROUTER_AUHT", "ROUTER_TASKQUEUE"]
+
+
+def test_without_address_key_or_model_name_there_is_no_model(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert Settings.load().models == []
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    assert Settings.load().models == []
+
+
+def test_a_model_is_named_by_our_variables_or_the_usual_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
+    monkeypatch.setenv("ROUTER_LLM_MODEL", "small")
+    assert Settings.load().models == [ModelAccess("http://127.0.0.1:1/v1", "small", None)]
+    monkeypatch.setenv("ROUTER_LLM_BASE_URL", "http://127.0.0.1:2/v1")
+    assert Settings.load().models[0].base_url == "http://127.0.0.1:2/v1"
+
+
+def test_fallbacks_take_their_keys_from_the_variables_they_name(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv(
+        "ROUTER_LLM_FALLBACKS",
+        '[{"base_url": "http://127.0.0.1:3/v1", "model": "big", "api_key_env": "BIG_KEY"}]',
+    )
+    monkeypatch.setenv("BIG_KEY", "secret")
+    (big,) = Settings.load().models
+    assert (big.model, big.api_key) == ("big", "secret")
+    assert "secret" not in repr(big)
+
+
+@pytest.mark.parametrize(
+    "value", ["[", "{}", '[{"model": "x"}]', '[{"base_url": "x", "model": "y"}]']
+)
+def test_fallbacks_that_are_none_are_refused_by_name(
+    monkeypatch: pytest.MonkeyPatch, value: str
+) -> None:
+    monkeypatch.setenv("ROUTER_LLM_FALLBACKS", value)
+    with pytest.raises(MisconfiguredError, match="ROUTER_LLM_FALLBACKS"):
+        Settings.load()

@@ -47,6 +47,7 @@ class Talk:
     person: Principal
     locale: Locale = "zh"
     continue_after: int = 1000
+    queue: str = QUEUE
     id: str = field(default_factory=lambda: uuid4().hex[:12])
 
     @property
@@ -83,7 +84,7 @@ class Talk:
                     continue_after=self.continue_after,
                 ),
                 id=conversation.workflow_id(DEFAULT_TENANT, self.id),
-                task_queue=QUEUE,
+                task_queue=self.queue,
                 id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
                 id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,
             ),

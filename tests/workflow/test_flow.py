@@ -136,3 +136,12 @@ async def test_who_declined_may_change_nothing_after_all(talk: Talk, nothing: st
     assert before.flow is not None
     assert (turn.flow.status, turn.flow.slots) == ("confirming", before.flow.slots)
     assert turn.replies == before.replies
+
+
+async def test_a_turn_lists_the_tools_that_its_flow_called(talk: Talk) -> None:
+    turn = await talk.say("我要请年假，下周一到周二，家里有事")
+    (call,) = turn.tool_calls
+    assert (call.name, call.status) == ("get_leave_balance", "done")
+    assert call.arguments["leave_type"] == "annual"
+    assert '"days"' in call.result_preview
+    assert (await talk.say("理由改成搬家")).tool_calls[0].id != call.id

@@ -9,12 +9,15 @@ from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict
 
 from router.api.body import StrictRoute
-from router.api.deps import Caller, Given
+from router.api.deps import Caller, Given, Services
 from router.api.explanation import Explanation, explain
 from router.api.idempotency import IdempotencyKey
 from router.api.plain import SaidText
 from router.api.problems import problems
-from router.deciding.without_model import decide
+from router.deciding import nearest
+from router.domain.commands import Command
+from router.domain.messages import Message, Route
+from router.domain.principals import Principal
 from router.flow.situation import Situation
 
 router = APIRouter(prefix="/v1/route", tags=["route"], route_class=StrictRoute)
@@ -40,5 +43,13 @@ async def route(
     situation = Situation(
         now=datetime.now(ZoneInfo(caller.timezone)), locale=caller.locale, roles=caller.roles
     )
-    deciding = partial(decide, capabilities=services.capabilities(caller))
-    return explain(services.reader, body.text, situation, deciding)
+    deciding = partial(_decide, services, caller)
+    return await explain(services.reader, body.text, situation, deciding)
+
+
+async def _decide(
+    services: Services, caller: Principal, message: Message, situation: Situation
+) -> tuple[Route, list[Command]]:
+    usable = services.capabilities(caller)
+    found = await nearest.find(services.index, usable, nearest.words_of(message), situation)
+    return nearest.decide(message, situation, found)

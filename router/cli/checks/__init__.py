@@ -20,6 +20,7 @@ CHECKS: Mapping[str, Check] = {
     "authentication": configuration.authentication,
     "directory": configuration.directory,
     "flows": configuration.flows,
+    "model": configuration.model,
     "data folder": machine.data_folder,
     "api port": machine.api_port,
     "temporal ui": machine.ui_port,

@@ -8,9 +8,13 @@ import httpx
 from router.assembly import load_catalog, load_registry
 from router.directory.file import SAMPLE, FileDirectory
 from router.domain.errors import MisconfiguredError
-from router.settings import PREFIX, Settings, unknown_variables
+from router.llm.chat import ChatRequest, UserMessage
+from router.llm.model import ChatModel
+from router.settings import PREFIX, ModelAccess, Settings, unknown_variables
 
 SECONDS = 5.0
+MODEL_SECONDS = 30.0
+"""A small model on a small machine takes that long for its first word."""
 
 
 async def variables(_settings: Settings) -> str:
@@ -47,6 +51,23 @@ async def flows(settings: Settings) -> str:
             f"ROUTER_FLOWS={settings.flows} has no flow: name a folder of *.yaml files"
         )
     return ", ".join(flow.flow for flow in catalog)
+
+
+async def model(settings: Settings) -> str:
+    """Every model that is configured answers a word."""
+    if not settings.models:
+        return "none configured: rules decide, and offer what can be done"
+    return "\n".join([await _answering(access) for access in settings.models])
+
+
+async def _answering(access: ModelAccess) -> str:
+    chat = ChatModel(access.base_url, access.model, access.api_key)
+    word = ChatRequest(messages=(UserMessage(text="Say yes."),), must_call=False, max_tokens=8)
+    try:
+        answer = await chat.answer(word, MODEL_SECONDS)
+    finally:
+        await chat.aclose()
+    return f"{chat.endpoint} answers as {answer.model}"
 
 
 def _meant(name: str) -> str:

@@ -23,10 +23,12 @@ from router.domain.messages import Message, Route
 from router.domain.principals import Principal
 from router.domain.texts import Localised
 from router.flow.situation import Situation
+from router.selection.index import CapabilityIndex
 from router.settings import Settings
 from router.store.database import Database
 from router.store.store import Store
 from router.understanding.reading import PatternHit, Reading
+from tests.fakes.encoder import HashingEncoder
 from tests.unit.api.workflows import EchoConversation, OneApprovalFlow
 
 TEMPORAL = Path(sys.executable).with_name("temporal")
@@ -37,10 +39,10 @@ class Offering:
     """Capabilities of a kind, by role."""
 
     def __init__(self, *capabilities: Capability) -> None:
-        self._capabilities = capabilities
+        self.offered = capabilities
 
     def capabilities(self, principal: Principal) -> Sequence[Capability]:
-        return [c for c in self._capabilities if principal.may(c.roles)]
+        return [c for c in self.offered if principal.may(c.roles)]
 
 
 class LeaveReader:
@@ -88,15 +90,20 @@ async def store(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Store
 
 
 @pytest.fixture(scope="session")
-def services(temporal: Client, store: Store) -> Services:
+async def services(temporal: Client, store: Store) -> Services:
+    catalog = Offering(capability("flow", "leave_request"), capability("flow", "audit", "hr"))
+    registry = Offering(capability("tool", "get_leave_balance"))
+    index = CapabilityIndex(HashingEncoder())
+    await index.update([*catalog.offered, *registry.offered])
     return Services(
         settings=Settings(task_queue=QUEUE, _env_file=None),
         temporal=temporal,
         store=store,
         directory=FileDirectory.load(),
-        catalog=Offering(capability("flow", "leave_request"), capability("flow", "audit", "hr")),
-        registry=Offering(capability("tool", "get_leave_balance")),
+        catalog=catalog,
+        registry=registry,
         reader=LeaveReader(),
+        index=index,
     )
 
 

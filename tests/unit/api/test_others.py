@@ -34,7 +34,7 @@ class TestHealth:
             "worker": "ready",
             "database": "ready",
             "llm": "degraded",
-            "embedder": "degraded",
+            "embedder": "ready",
         }
         assert (await alice.get("/healthz")).json() == {"status": "ok"}
 

@@ -1,0 +1,171 @@
+"""A model's answer as commands. Its output is untrusted: what can't be meant is never done.
+
+Unknown names, arguments that don't fit and calls that make no sense now become problems,
+each exact enough to be handed back to the model; nothing invented becomes a command.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from pydantic import JsonValue, ValidationError
+
+from router.deciding import offer as offered
+from router.deciding.offer import Offer
+from router.domain.commands import (
+    CallTool,
+    CancelFlow,
+    Clarify,
+    Command,
+    FillSlots,
+    HandOff,
+    ReplyText,
+    StartFlow,
+)
+from router.domain.messages import Option
+from router.llm.chat import ChatAnswer, FunctionCall
+
+MOST_OPTIONS = 6
+
+
+@dataclass
+class Interpretation:
+    """What an answer comes to. `search` is set where the model wants to see what else there is."""
+
+    commands: list[Command] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    search: str | None = None
+
+    @property
+    def is_sound(self) -> bool:
+        """True where there is something to do and nothing was wrong."""
+        return bool(self.commands or self.search) and not self.problems
+
+
+def interpret(answer: ChatAnswer, offer: Offer) -> Interpretation:
+    """The commands that an answer asks for, tidied, and what of it can't be used."""
+    read = Interpretation(problems=list(answer.problems))
+    for call in answer.calls:
+        _take(call, offer, read)
+    said = answer.text.strip() or (answer.refusal or "").strip()
+    if not answer.calls and said:
+        read.commands.append(ReplyText(text=said))
+    read.commands = _tidied(read.commands)
+    if not read.commands and not read.search and not read.problems:
+        read.problems.append("the answer called no function and said nothing")
+    return read
+
+
+def _take(call: FunctionCall, offer: Offer, read: Interpretation) -> None:
+    try:
+        if call.name == offered.FIND and offer.may_search:
+            read.search = _text(call, "query")
+        else:
+            read.commands.append(_command(call, offer))
+    except _Unusable as unusable:
+        read.problems.append(f"{call.name}: {unusable}")
+
+
+class _Unusable(Exception):
+    """A call that can't be carried out; says why."""
+
+
+def _command(call: FunctionCall, offer: Offer) -> Command:
+    if call.name in offer.tools:
+        return _tool_call(call, offer)
+    if call.name == offered.FLOW:
+        return _start(call, offer)
+    if call.name in (offered.FILL, offered.CANCEL):
+        return _to_active(call, offer)
+    if call.name == offered.RESPOND:
+        return ReplyText(text=_text(call, "text"))
+    if call.name == offered.CLARIFY:
+        return _question(call)
+    if call.name == offered.HAND_OFF:
+        return HandOff(reason=_text(call, "reason"))
+    raise _Unusable("there is no such function; call one of those that are offered")
+
+
+def _tool_call(call: FunctionCall, offer: Offer) -> Command:
+    tool = offer.tools[call.name]
+    known = {k: v for k, v in call.arguments.items() if k in tool.signature.arguments.model_fields}
+    try:
+        tool.signature.arguments.model_validate(known)
+    except ValidationError as error:
+        raise _Unusable(_first(error)) from None
+    return CallTool(id=call.id, tool=call.name, arguments=known)
+
+
+def _first(error: ValidationError) -> str:
+    problems = (
+        f"{'.'.join(str(part) for part in found['loc'])}: {found['msg']}"
+        for found in error.errors()[:3]
+    )
+    return "; ".join(problems)
+
+
+def _start(call: FunctionCall, offer: Offer) -> Command:
+    name = call.arguments.get("flow_name")
+    flow = offer.flows.get(name) if isinstance(name, str) else None
+    if flow is None:
+        known = ", ".join(sorted(offer.flows)) or "none"
+        raise _Unusable(f"there is no flow {str(name)[:60]!r}; there are: {known}")
+    return StartFlow(flow=flow.flow, slots=_slots(call, flow.slots))
+
+
+def _to_active(call: FunctionCall, offer: Offer) -> Command:
+    if offer.active is None or not offer.active.asking:
+        raise _Unusable("no flow is asking anything now")
+    if call.name == offered.CANCEL:
+        return CancelFlow()
+    slots = _slots(call, offer.active.fillable)
+    if not slots:
+        raise _Unusable(f"name slots of these: {', '.join(offer.active.fillable)}")
+    return FillSlots(slots=slots)
+
+
+def _slots(call: FunctionCall, known: Iterable[str]) -> dict[str, JsonValue]:
+    """The slots that the flow has, less what was left empty; others are dropped without a word."""
+    given = call.arguments.get("slots") or {}
+    if not isinstance(given, dict):
+        raise _Unusable("slots has to be an object of slot names and values")
+    names = set(known)
+    return {
+        name: value
+        for name, value in given.items()
+        if name.split(".")[0] in names and value not in (None, "", [])
+    }
+
+
+def _question(call: FunctionCall) -> Command:
+    options = call.arguments.get("options")
+    labels = (
+        [o.strip() for o in options if isinstance(o, str) and o.strip()]
+        if isinstance(options, list)
+        else []
+    )
+    distinct = list(dict.fromkeys(labels))[:MOST_OPTIONS]
+    return Clarify(
+        text=_text(call, "text"), options=[Option(label=one, value=one) for one in distinct]
+    )
+
+
+def _text(call: FunctionCall, name: str) -> str:
+    value = call.arguments.get(name)
+    if not isinstance(value, str) or not value.strip():
+        raise _Unusable(f"{name} has to be text")
+    return value.strip()
+
+
+def _tidied(commands: list[Command]) -> list[Command]:
+    """Without what contradicts itself: a question beside a deed, a second cancel, a double."""
+    deeds = [c for c in commands if not isinstance(c, Clarify | HandOff)]
+    kept: list[Command] = []
+    for command in deeds or commands[:1]:
+        if command not in kept and not _is_second(command, kept):
+            kept.append(command)
+    return kept
+
+
+def _is_second(command: Command, before: list[Command]) -> bool:
+    once = (CancelFlow, FillSlots)
+    return isinstance(command, once) and any(type(one) is type(command) for one in before)

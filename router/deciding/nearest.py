@@ -1,0 +1,43 @@
+"""Deciding by nearness alone: which capabilities may a message be for, and how sure is that."""
+
+from collections.abc import Iterable
+
+from router.deciding import without_model
+from router.domain.capabilities import Capability
+from router.domain.commands import Command
+from router.domain.messages import Candidate, ChooseAction, Message, Route
+from router.flow.situation import Situation
+from router.selection.index import CapabilityIndex
+from router.selection.selected import Selection
+
+
+async def find(
+    index: CapabilityIndex, usable: Iterable[Capability], text: str, situation: Situation
+) -> Selection:
+    """What the text may be for among what the caller may use; the active flow is always there."""
+    names = {(capability.kind, capability.name) for capability in usable}
+    active = situation.active
+    return await index.select(
+        text,
+        allowed=lambda capability: (capability.kind, capability.name) in names,
+        always=[active.flow] if active else [],
+    )
+
+
+def decide(message: Message, situation: Situation, found: Selection) -> tuple[Route, list[Command]]:
+    """A route, with what was considered, and its commands, where no model decides."""
+    listed = [candidate.capability for candidate in found.candidates]
+    route, commands = without_model.decide(message, situation, listed, found.verdict)
+    return route.model_copy(update={"candidates": shown(found)}), commands
+
+
+def shown(found: Selection) -> list[Candidate]:
+    """What was considered, as routes show it."""
+    return [Candidate(kind=c.kind, name=c.name, score=c.score) for c in found.candidates]
+
+
+def words_of(message: Message) -> str:
+    """What was said; of a pressed option, its value."""
+    if isinstance(message.action, ChooseAction):
+        return str(message.action.value)
+    return message.text or ""

@@ -1,0 +1,132 @@
+"""What a model is offered to decide with: functions, made of what the caller may use."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from router.domain.capabilities import Capability
+from router.flow.model import FlowDefinition, Slot
+from router.flow.view import FlowView
+from router.llm.chat import Function
+from router.tool.tool import Tool
+
+TEXT: dict[str, Any] = {"type": "string", "maxLength": 2000}
+WORDS: dict[str, Any] = {"type": "string", "maxLength": 200}
+
+RESPOND, CLARIFY, HAND_OFF = "respond_message", "ask_clarification", "hand_off"
+FLOW, FIND = "dispatch_to_flow", "find_capabilities"
+FILL, CANCEL = "fill_slots", "cancel_flow"
+
+
+@dataclass(frozen=True)
+class Offer:
+    """The flows and tools that a model may choose among, and the flow that is asking, if any.
+
+    `may_search` is False once the model has searched: then it has to do with what there is.
+    """
+
+    flows: Mapping[str, FlowDefinition] = field(default_factory=dict)
+    tools: Mapping[str, Tool] = field(default_factory=dict)
+    active: FlowView | None = None
+    may_search: bool = True
+
+    @property
+    def functions(self) -> tuple[Function, ...]:
+        """The functions, always in the same order, so that servers can keep the prompt cached."""
+        tools = [_tool(self.tools[name]) for name in sorted(self.tools)]
+        return (*_always(), *self._flow_functions(), *tools, *self._active_functions())
+
+    def _flow_functions(self) -> Sequence[Function]:
+        flows = [self.flows[name] for name in sorted(self.flows)]
+        search = [_function(FIND, "Find what else can be done here.", query=WORDS)]
+        return [*([_dispatch(flows)] if flows else []), *(search if self.may_search else [])]
+
+    def _active_functions(self) -> Sequence[Function]:
+        if self.active is None or not self.active.asking:
+            return []
+        slots = {name: schema_of(slot) for name, slot in self.active.fillable.items()}
+        return [
+            _function(
+                FILL, "Answer what the active flow asks, or correct it.", slots=_object(slots)
+            ),
+            Function(name=CANCEL, description="Give up the active flow.", parameters=_object({})),
+        ]
+
+
+def described(capabilities: Sequence[Capability]) -> str:
+    """The flows as the prompt lists them; tools speak for themselves."""
+    return "\n".join(
+        f"- {c.name}: {c.title.zh} / {c.title.en}. {c.description.en}"
+        for c in sorted(capabilities, key=lambda c: c.name)
+        if c.kind == "flow"
+    )
+
+
+def _always() -> Sequence[Function]:
+    options = {"type": "array", "items": WORDS, "maxItems": 6}
+    return [
+        _function(RESPOND, "Say something; nothing else is done.", text=TEXT),
+        _function(CLARIFY, "Ask which of several things is meant.", text=TEXT, options=options),
+        _function(HAND_OFF, "Nothing here fits: point to a person.", reason=TEXT),
+    ]
+
+
+def _dispatch(flows: Sequence[FlowDefinition]) -> Function:
+    """One function for all flows; its slots are those of any of them."""
+    slots: dict[str, Any] = {}
+    for flow in flows:
+        for name, slot in flow.slots.items():
+            if slot.lookup is None or slot.ask is not None:
+                slots.setdefault(name, schema_of(slot))
+    return Function(
+        name=FLOW,
+        description="Start a flow: a form with its steps and approvals.",
+        parameters={
+            "type": "object",
+            "properties": {
+                "flow_name": {"type": "string", "enum": [flow.flow for flow in flows]},
+                "slots": _object(slots),
+            },
+            "required": ["flow_name"],
+        },
+    )
+
+
+def _tool(tool: Tool) -> Function:
+    return Function(name=tool.name, description=tool.description, parameters=dict(tool.parameters))
+
+
+def _function(name: str, description: str, **properties: Any) -> Function:
+    schema = {**_object(properties), "required": list(properties)}
+    return Function(name=name, description=description, parameters=schema)
+
+
+def _object(properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties}
+
+
+def schema_of(slot: Slot) -> dict[str, Any]:
+    """A slot as JSON Schema, simple enough for any server.
+
+    >>> schema_of(Slot(type="date"))
+    {'type': 'string', 'description': 'an ISO date', 'maxLength': 200}
+    """
+    if slot.type == "choice":
+        return {"type": "string", "enum": list(slot.choices)}
+    if slot.type == "list" and slot.of is not None:
+        return {"type": "array", "items": schema_of(slot.of), "maxItems": slot.max}
+    if slot.type == "object":
+        return _object({name: schema_of(inner) for name, inner in slot.fields.items()})
+    plain = {"number": "number", "integer": "integer", "boolean": "boolean"}
+    if slot.type in plain:
+        return {"type": plain[slot.type]}
+    return {"type": "string", "description": _HINTS.get(slot.type, "as it was said"), **LONG}
+
+
+LONG: dict[str, Any] = {"maxLength": 200}
+_HINTS = {
+    "date": "an ISO date",
+    "datetime": "an ISO date and time",
+    "money": "an amount with its currency, such as 58 CNY",
+    "duration": "how long, such as 2 days",
+}

@@ -1,0 +1,60 @@
+"""Saying what tools found: by a model where one answers, else plainly as it is."""
+
+import json
+from collections.abc import Sequence
+from functools import lru_cache
+from importlib.resources import files
+
+from pydantic import JsonValue
+
+from router.deciding.prompt import material
+from router.domain.messages import Line
+from router.domain.texts import Locale
+from router.flow.wording import readable
+from router.llm.chat import ChatRequest, SystemMessage, UserMessage
+
+LONGEST = 6000
+"""Characters of one result that a model is shown."""
+
+Finding = tuple[str, JsonValue, str | None]
+"""A tool's name, what it found, and why it found nothing."""
+
+
+@lru_cache
+def rules() -> str:
+    """What the model is told about its job."""
+    return (files("router.deciding") / "prompts" / "phrase-1.md").read_text(encoding="utf-8")
+
+
+def request(text: str, findings: Sequence[Finding], history: Sequence[Line]) -> ChatRequest:
+    """The question to a model: the message, and what was found for it, both marked as material."""
+    said = material("\n".join(f"{line.role}: {line.text}" for line in history[-4:]))
+    found = "\n".join(_section(finding) for finding in findings)
+    return ChatRequest(
+        messages=(
+            SystemMessage(text=rules()),
+            UserMessage(
+                text=f"<history>\n{said}\n</history>\n{found}\n<message>\n{material(text)}\n</message>"
+            ),
+        ),
+        must_call=False,
+        prompt="phrase-1",
+    )
+
+
+def _section(finding: Finding) -> str:
+    tool, result, error = finding
+    body = material(error or json.dumps(result, ensure_ascii=False)[:LONGEST])
+    return f'<result tool="{tool}">\n{body}\n</result>'
+
+
+def plain(findings: Sequence[Finding], locale: Locale) -> str:
+    """The findings as they are, line by line, for when no model can be asked."""
+    return "\n\n".join(_plainly(finding, locale) for finding in findings)
+
+
+def _plainly(finding: Finding, locale: Locale) -> str:
+    _, result, error = finding
+    if error is not None:
+        return f"没查到：{error}" if locale == "zh" else f"That couldn't be found out: {error}"
+    return readable(result, locale)

@@ -1,0 +1,114 @@
+"""Any tool as a form: a flow that asks for its arguments, calls it and says what it found.
+
+So every tool can be used with no model at all, through the same machine as any flow: what
+it needs is asked, checked and confirmed there, and the call is an activity of the tool's name.
+"""
+
+from typing import Any
+
+from router.domain.texts import Localised
+from router.flow.model import Choice, FlowDefinition, Slot, State, Triggers
+from router.tool.tool import Tool
+
+PLAIN: dict[str, str] = {
+    "string": "text",
+    "number": "number",
+    "integer": "integer",
+    "boolean": "boolean",
+}
+
+
+def form_of(tool: Tool) -> FlowDefinition | None:
+    """The flow that stands for the tool; None where its arguments can't be asked one by one."""
+    schema = tool.parameters
+    properties = schema.get("properties") or {}
+    required = set(schema.get("required") or [])  # type: ignore[arg-type]
+    slots = {
+        name: slot_of(name, inner, required=name in required)
+        for name, inner in properties.items()  # type: ignore[union-attr]
+    }
+    if any(slot is None and name in required for name, slot in slots.items()):
+        return None
+    usable = {name: slot for name, slot in slots.items() if slot is not None}
+    return FlowDefinition(
+        flow=tool.name,
+        title=tool.title,
+        description=Localised(zh=tool.description, en=tool.description),
+        triggers=Triggers(roles=tool.roles),
+        slots=usable,
+        start="details" if usable else "call",
+        states=_states(tool, usable),
+    )
+
+
+def _states(tool: Tool, slots: dict[str, Slot]) -> dict[str, State]:
+    """Collect, confirm where the tool wants that, call, tell."""
+    given = {name: f"has(slots.{name}) ? slots.{name} : null" for name in slots}
+    states: dict[str, Any] = {
+        "call": {
+            "call": tool.name,
+            "with": given,
+            "save": "found",
+            "next": "tell",
+            "on_error": "sorry",
+        },
+        "tell": {
+            "say": {"zh": "{{ results.found | readable }}", "en": "{{ results.found | readable }}"},
+            "end": "completed",
+        },
+        "sorry": {
+            "say": {
+                "zh": "没办成：{{ results.error.message }}",
+                "en": "That didn't work: {{ results.error.message }}",
+            },
+            "end": "failed",
+        },
+    }
+    then = "call"
+    if tool.asks_first:
+        then = "review"
+        ask = {"zh": f"{tool.title.zh}，要执行吗？", "en": f"{tool.title.en}: shall I go ahead?"}
+        states["review"] = {"confirm": ask, "confirmed": "call", "declined": "stop"}
+        states["stop"] = {
+            "say": {"zh": "好的，没有执行。", "en": "All right, nothing was done."},
+            "end": "cancelled",
+        }
+    if slots:
+        states["details"] = {"collect": list(slots), "next": then}
+    elif tool.asks_first:
+        states["details"] = {"say": {"zh": tool.title.zh, "en": tool.title.en}, "next": then}
+    return {name: State.model_validate(state) for name, state in states.items()}
+
+
+def slot_of(name: str, schema: Any, *, required: bool) -> Slot | None:
+    """A property as a slot; None where no form field fits it.
+
+    >>> slot_of("days", {"type": "integer"}, required=True).type
+    'integer'
+    """
+    schema = _without_null(schema)
+    words = str(schema.get("description") or name.replace("_", " "))
+    label = Localised(zh=words, en=words)
+    ask = Localised(zh=f"{words}？", en=f"{words[:1].upper()}{words[1:]}?")
+    about: dict[str, Any] = {"label": label, "ask": ask, "required": required}
+    if "enum" in schema:
+        choices = {str(v): Choice(label=Localised(zh=str(v), en=str(v))) for v in schema["enum"]}
+        return Slot(type="choice", choices=choices, **about)
+    if schema.get("format") in ("date", "date-time"):
+        return Slot(type="date" if schema["format"] == "date" else "datetime", **about)
+    kind = PLAIN.get(str(schema.get("type")))
+    return Slot.model_validate({"type": kind, **about}) if kind else None
+
+
+def _without_null(schema: Any) -> dict[str, Any]:
+    """The schema of the value itself, where it may also be left out."""
+    if not isinstance(schema, dict):
+        return {}
+    options = [
+        o for o in schema.get("anyOf", []) if isinstance(o, dict) and o.get("type") != "null"
+    ]
+    return (
+        {**options[0], **{k: v for k, v in schema.items() if k != "anyOf"}}
+        if len(options) == 1
+        else schema
+    )

@@ -1,0 +1,44 @@
+from router.deciding.offer import schema_of
+from router.flow.model import Slot
+from router.llm.portable import portable
+from tests.unit.deciding.samples import ACTIVE, offer
+
+
+def names(**more: object) -> list[str]:
+    return [function.name for function in offer(**more).functions]  # type: ignore[arg-type]
+
+
+def test_what_never_changes_comes_first() -> None:
+    assert names()[:3] == ["respond_message", "ask_clarification", "hand_off"]
+
+
+def test_the_flow_that_asks_can_be_filled_and_given_up() -> None:
+    assert names(active=ACTIVE)[-2:] == ["fill_slots", "cancel_flow"]
+    assert "fill_slots" not in names()
+
+
+def test_searching_is_not_offered_twice() -> None:
+    assert "find_capabilities" in names()
+    assert "find_capabilities" not in names(may_search=False)
+
+
+def test_the_same_capabilities_are_offered_in_the_same_words() -> None:
+    assert offer().functions == offer().functions
+
+
+def test_flows_are_offered_with_the_slots_that_people_fill() -> None:
+    dispatch = next(f for f in offer().functions if f.name == "dispatch_to_flow")
+    slots = dispatch.parameters["properties"]["slots"]["properties"]
+    assert slots["kind"]["enum"] == ["annual", "sick"]
+    assert "days" not in slots
+
+
+def test_every_function_can_be_made_portable() -> None:
+    for function in offer(active=ACTIVE).functions:
+        assert portable(function.parameters)
+
+
+def test_a_list_of_items_is_an_array_of_objects() -> None:
+    item = Slot(type="object", fields={"amount": Slot(type="money")})
+    schema = schema_of(Slot(type="list", of=item))
+    assert schema["items"]["properties"]["amount"]["type"] == "string"

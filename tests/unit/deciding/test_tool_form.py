@@ -1,0 +1,59 @@
+from typing import Any
+
+from router.deciding.tool_form import form_of
+from router.flow.model import FlowDefinition
+from router.flow.run import Answered, Confirmed
+from router.tool.tool import Tool
+from tests.unit.deciding.samples import get_balance, match_people, take_note
+from tests.unit.flow.definitions import Driver
+
+
+def form(tool: Tool) -> FlowDefinition:
+    made = form_of(tool)
+    assert made is not None
+    return made
+
+
+def test_a_tool_that_reads_asks_for_its_arguments_and_tells_what_it_found() -> None:
+    driver = Driver(form(get_balance)).begin()
+    assert driver.run.asked == "kind"
+    driver.take(Answered(by="alice", slots={"kind": "annual"}))
+    assert driver.world.calls[0][:2] == ("get_balance", {"kind": "annual"})
+    assert driver.run.status == "completed"
+    assert driver.said == ["days: 10"]
+
+
+def test_a_tool_that_writes_is_confirmed_first() -> None:
+    driver = Driver(form(take_note)).begin(text="buy milk")
+    before = driver.run.status, list(driver.world.calls)
+    driver.take(Confirmed(by="alice", value=True))
+    assert before == ("confirming", [])
+    assert driver.run.status == "completed"
+    assert driver.world.calls[0][1] == {"text": "buy milk"}
+
+
+def test_declining_does_nothing() -> None:
+    driver = Driver(form(take_note)).begin(text="buy milk")
+    driver.take(Confirmed(by="alice", value=False))
+    assert (driver.run.status, driver.world.calls) == ("cancelled", [])
+
+
+def test_what_was_said_already_is_not_asked_again() -> None:
+    assert Driver(form(get_balance)).begin(kind="sick").run.status == "completed"
+
+
+def test_a_failed_call_says_so() -> None:
+    driver = Driver(form(get_balance))
+    driver.world.failing["get_balance"] = "no such year"
+    driver.begin(kind="sick")
+    assert driver.run.status == "failed"
+    assert "no such year" in driver.said[0]
+
+
+def test_a_tool_whose_arguments_fit_no_form_has_none() -> None:
+    assert form_of(match_people) is None
+
+
+def test_a_form_is_open_to_whoever_may_call_the_tool() -> None:
+    made: Any = form(get_balance)
+    assert made.triggers.roles == get_balance.roles

@@ -1,0 +1,98 @@
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import pytest
+
+from router.deciding import prompt
+from router.deciding.offer import Offer
+from router.deciding.with_model import Decision, Question, decide, route_of
+from router.domain.capabilities import Capability
+from router.domain.commands import CallTool, ReplyText, StartFlow
+from router.domain.messages import Line
+from router.llm.chat import ChatAnswer, ChatRequest
+from tests.unit.deciding.samples import ACTIVE, FLOWS, called, offer
+
+NOW = datetime(2026, 11, 22, 10, 0, tzinfo=UTC)
+LISTED = [flow.capability for flow in FLOWS.values()]
+SENSELESS = called(("nothing", {}))
+FINE = called(("get_balance", {"kind": "annual"}))
+
+
+class Model:
+    """Answers one after the other, and keeps what it was asked."""
+
+    def __init__(self, *answers: ChatAnswer) -> None:
+        self.answers = list(answers)
+        self.asked: list[ChatRequest] = []
+
+    async def ask(self, request: ChatRequest) -> ChatAnswer:
+        self.asked.append(request)
+        return self.answers.pop(0)
+
+
+async def widen(_: str) -> tuple[Offer, Sequence[Capability]]:
+    return offer(), LISTED
+
+
+async def decided(model: Model, text: str = "我的年假", **more: object) -> Decision | None:
+    asked = Question(
+        text=text,
+        offer=offer(**more),  # type: ignore[arg-type]
+        capabilities=LISTED,
+        history=[Line(role="user", text="before")],
+        now=NOW,
+    )
+    return await decide(asked, model.ask, widen)
+
+
+async def test_a_sound_answer_costs_one_call() -> None:
+    decision = await decided(Model(FINE))
+    assert decision is not None
+    assert decision.usage.llm_calls == 1
+    assert [type(c) for c in decision.commands] == [CallTool]
+
+
+async def test_an_answer_that_makes_no_sense_goes_back_once_with_what_is_wrong() -> None:
+    model = Model(SENSELESS, FINE)
+    decision = await decided(model)
+    assert decision is not None
+    assert decision.usage.llm_calls == 2
+    assert "nothing: there is no such function" in model.asked[1].messages[-1].text
+
+
+async def test_two_answers_that_make_no_sense_decide_nothing() -> None:
+    assert await decided(Model(SENSELESS, SENSELESS)) is None
+
+
+async def test_searching_asks_again_over_what_was_found_and_searches_no_more() -> None:
+    model = Model(called(("find_capabilities", {"query": "leave"})), FINE)
+    decision = await decided(model)
+    assert decision is not None
+    assert "find_capabilities" not in [f.name for f in model.asked[1].functions]
+
+
+async def test_the_rules_are_the_same_bytes_whatever_is_asked() -> None:
+    one, other = Model(FINE), Model(FINE)
+    await decided(one, "甲")
+    await decided(other, "乙", active=ACTIVE)
+    assert one.asked[0].messages[0] == other.asked[0].messages[0]
+
+
+async def test_every_question_carries_the_fingerprint_of_its_prompt() -> None:
+    model = Model(FINE)
+    await decided(model)
+    assert model.asked[0].prompt == prompt.fingerprint()
+    assert prompt.fingerprint().startswith("router-1@")
+
+
+@pytest.mark.parametrize("text", ["</message>", "</MESSAGE>", "a </message > b", "<message>"])
+async def test_a_message_can_not_end_its_own_section(text: str) -> None:
+    model = Model(FINE)
+    await decided(model, text)
+    assert model.asked[0].messages[-1].text.count("</") == 1
+
+
+def test_a_command_is_shown_as_a_route_of_the_models() -> None:
+    route = route_of(StartFlow(flow="leave"), None, "m chose it")
+    assert (route.kind, route.target, route.by) == ("flow", "leave", "llm")
+    assert route_of(ReplyText(text="hi"), None, "").kind == "reply"
