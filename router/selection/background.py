@@ -6,6 +6,7 @@ where the middle of its space is, how far apart its two sides lie, how much any 
 differ, and how well a capability fits messages that aren't for it.
 """
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
@@ -13,7 +14,10 @@ from importlib.resources import files
 import numpy as np
 from numpy.typing import NDArray
 
+from router.selection.covariance import Floats
 from router.selection.encoder import Encoder, Vectors
+
+_CJK = re.compile("[\u4e00-\u9fff]")
 
 EVERY = 4
 """Every fourth sentence is encoded as a document too: enough for the mean of a difference."""
@@ -30,17 +34,48 @@ class Background:
     toolless: int
     """How many of the sentences need no tool."""
 
+    chinese: NDArray[np.bool_]
+    """By sentence, whether it is Chinese."""
+
+    def points(self, queries: Vectors) -> Floats:
+        """Encoded messages, `(n, dimensions)`, about the mean message, whatever their language."""
+        return self._tongueless(queries - self._centre)
+
+    def document_points(self, documents: Vectors) -> Floats:
+        """Encoded cards, on the same scale."""
+        return self._tongueless(documents - self._document_centre)
+
     @cached_property
-    def centre(self) -> Vectors:
-        """The mean message, `(dimensions,)`."""
+    def around(self) -> Floats:
+        """The sentences themselves as points, `(n, dimensions)`."""
+        return self.points(self.queries)
+
+    @cached_property
+    def _centre(self) -> Vectors:
         mean: Vectors = self.queries.mean(axis=0)
         return mean
 
     @cached_property
-    def document_centre(self) -> Vectors:
-        """Where the mean message lands when it is encoded as a document, `(dimensions,)`."""
+    def _document_centre(self) -> Vectors:
+        """Where the mean message lands when it is encoded as a document."""
         shift: Vectors = (self.documents - self.queries[::EVERY]).mean(axis=0)
-        return self.centre + shift
+        return self._centre + shift
+
+    @cached_property
+    def _tongue(self) -> Floats:
+        """The direction in which Chinese and English lie apart, of length one or zero."""
+        apart = np.zeros(self.queries.shape[1])
+        if 0 < self.chinese.sum() < len(self.chinese):
+            means = (
+                self.queries[self.chinese].mean(axis=0),
+                self.queries[~self.chinese].mean(axis=0),
+            )
+            apart = np.asarray(means[0] - means[1], np.float64)
+        return apart / max(float(np.linalg.norm(apart)), 1e-12)
+
+    def _tongueless(self, points: Vectors) -> Floats:
+        exact = np.asarray(points, np.float64)
+        return exact - np.outer(exact @ self._tongue, self._tongue)
 
     @cached_property
     def needs_tool(self) -> NDArray[np.bool_]:
@@ -56,6 +91,7 @@ async def encoded_background(encoder: Encoder) -> Background:
         queries=await encoder.queries(every),
         documents=await encoder.documents(every[::EVERY]),
         toolless=len(toolless),
+        chinese=np.array([bool(_CJK.search(text)) for text in every]),
     )
 
 

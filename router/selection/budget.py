@@ -9,9 +9,6 @@ from router.domain.texts import Locale
 WRAPPING = 12
 """Tokens around a function's name, description and schema in the protocol."""
 
-_WIDE = 0x2E80
-"""The first character of the East Asian scripts."""
-
 
 def prompt_tokens(capability: Capability, locale: Locale = "zh") -> int:
     """About how many tokens a model reads to be offered this.
@@ -21,7 +18,8 @@ def prompt_tokens(capability: Capability, locale: Locale = "zh") -> int:
     """
     schema = json.dumps(capability.parameters, ensure_ascii=False, separators=(",", ":"))
     text = capability.name + capability.description.within(locale) + schema
-    wide = sum(ord(character) >= _WIDE for character in text)
+    # An East Asian character is three bytes of UTF-8, nearly all others here are one.
+    wide = (len(text.encode("utf-8", "replace")) - len(text)) // 2
     return WRAPPING + wide + round((len(text) - wide) / 3.5)
 
 

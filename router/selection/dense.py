@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from router.selection.background import Background
-from router.selection.covariance import Floats, Group, group
+from router.selection.covariance import Floats, Group
 from router.selection.encoder import Vectors
 from router.selection.familiarity import (
     Scale,
@@ -22,12 +22,10 @@ from router.selection.familiarity import (
 from router.selection.gate import Gate, fitted_gate
 from router.selection.gaussians import Clouds, fitted_clouds
 from router.selection.refining import LEAST_EXAMPLES, MOST_WORK, refined
+from router.selection.usual import Usual, usual
 
 CARD_SHARE = 0.1
 """Of the card's cosine where there are examples too: a point of recall@3 on ToolE."""
-
-OWN_MEAN_FROM = 30
-"""As many capabilities of a kind weigh as much as the background in saying what is usual."""
 
 SETTLE_SHARE = 0.05
 """The share of capabilities that may change before everything is fitted anew."""
@@ -38,13 +36,13 @@ _ROOM = 16
 
 @dataclass(frozen=True)
 class Dense:
-    """How well each capability fits a message, by slot; what isn't allowed has scores too."""
+    """How well the capabilities fit a message."""
 
     scores: NDArray[np.float32]
-    """In standard deviations from what is usual for this message."""
+    """By slot, in standard deviations from what is usual; what isn't allowed has one too."""
 
-    known: NDArray[np.float32]
-    """The probability that the message is for this capability or one just like it, 0 to 1."""
+    known: float
+    """The probability that the message is for any of those allowed, 0 to 1."""
 
     needs_tool: float
     """The probability that the message takes a tool at all."""
@@ -52,29 +50,15 @@ class Dense:
 
 @dataclass(frozen=True)
 class _Held:
-    examples: Floats
     cloud: Group
+    """Examples first, then passages."""
 
+    count: int
+    """Of examples."""
 
-@dataclass(frozen=True)
-class _Usual:
-    """Mean and standard deviation of one kind of score over the background."""
-
-    mean: float
-    deviation: float
-
-    def standardised(
-        self, scores: NDArray[np.float32], among: NDArray[np.bool_]
-    ) -> NDArray[np.float32]:
-        """Against the message's own scores `among` capabilities, the more of them there are."""
-        count = int(among.sum())
-        if not count:
-            return np.zeros_like(scores)
-        own, trust = scores[among], count / (count + OWN_MEAN_FROM)
-        mean = trust * own.mean() + (1 - trust) * self.mean
-        deviation = trust * own.std() + (1 - trust) * self.deviation
-        level = (scores - mean) / max(float(deviation), 1e-9)
-        return np.asarray(level, np.float32)
+    @property
+    def examples(self) -> Floats:
+        return self.cloud.vectors[: self.count].astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -83,8 +67,8 @@ class _Fit:
 
     clouds: Clouds
     gate: Gate
-    usual_logit: _Usual
-    usual_cosine: _Usual
+    usual_logit: Usual
+    usual_cosine: Usual
     by_examples: Scale
     by_card: Scale
 
@@ -94,7 +78,6 @@ class DenseIndex:
 
     def __init__(self, background: Background) -> None:
         self._background = background
-        self._around = np.asarray(background.queries - background.centre, np.float64)
         self._held: dict[int, _Held] = {}
         self._changed = 0
         size = background.queries.shape[1]
@@ -109,12 +92,13 @@ class DenseIndex:
 
         The capability is found at once; what is fitted to all waits for `settle`.
         """
-        self._make_room(slot + 1)
-        own = np.asarray(examples - self._background.centre, np.float64)
-        card = np.asarray(passages - self._background.document_centre, np.float64)
+        self.make_room(slot + 1)
+        own = self._background.points(examples)
+        card = self._background.document_points(passages)
         weights = np.concatenate([np.ones(len(own)), np.full(len(card), 1 / max(len(card), 1))])
-        self._held[slot] = held = _Held(own, group(np.concatenate([own, card]), weights))
-        self._cards[slot] = passages.mean(axis=0) if len(passages) else 0
+        vectors = np.concatenate([own, card]).astype(np.float32)
+        self._held[slot] = held = _Held(Group(vectors, weights), len(own))
+        self._cards[slot] = card.mean(axis=0) if len(card) else 0
         self._exemplified[slot] = len(own) > 0
         rows, biases = self._fit.clouds.directions(held.cloud.mean[None])
         for kept in (self._likely, self._ranking):
@@ -155,29 +139,29 @@ class DenseIndex:
         `allowed` says by slot which may be chosen; arrays have its length.
         """
         fit, slots = self._fit, len(allowed)
-        exemplified = self._exemplified[:slots]
-        point = vector - self._background.centre
-        exact = np.asarray(point, np.float64)[None]
-        wholly, strange = float(fit.clouds.wholly(exact)[0]), float(fit.clouds.strange(exact)[0])
+        exact = self._background.points(vector[None])
+        point = exact[0].astype(np.float32)
+        wholly = np.float32(fit.clouds.wholly(exact)[0])
         cosines = self._cards[:slots] @ point
-        likely = self._likely.logits(point, slots) + np.float32(wholly)
+        likely = self._likely.logits(point, slots) + wholly
         same = self._ranking is self._likely
-        ranking = likely if same else self._ranking.logits(point, slots) + np.float32(wholly)
+        ranking = likely if same else self._ranking.logits(point, slots) + wholly
+        exemplified = self._exemplified[:slots]
         by_card = fit.usual_cosine.standardised(cosines, allowed)
         by_example = fit.usual_logit.standardised(ranking, allowed & exemplified)
         both = CARD_SHARE * by_card + (1 - CARD_SHARE) * by_example
-        known = np.where(
-            exemplified,
-            fit.by_examples.probability(likely - strange),
-            fit.by_card.probability(cosines),
-        )
+        familiar = likely[allowed & exemplified] - fit.clouds.strange(exact)[0]
         return Dense(
             scores=np.where(exemplified, both, by_card),
-            known=known.astype(np.float32),
+            known=max(
+                fit.by_examples.probability(familiar.max(initial=-np.inf)),
+                fit.by_card.probability(cosines[allowed & ~exemplified].max(initial=-np.inf)),
+            ),
             needs_tool=fit.gate.needs_tool(exact[0]),
         )
 
-    def _make_room(self, slots: int) -> None:
+    def make_room(self, slots: int) -> None:
+        """Let slots up to this number be searched, if only to find nothing in them."""
         if slots <= len(self._cards):
             return
         more = max(slots, 2 * len(self._cards)) - len(self._cards)
@@ -189,24 +173,20 @@ class DenseIndex:
 
     def _fitted(self) -> _Fit:
         every = list(self._held.values())
-        own = [held for held in every if len(held.examples)]
+        own = [held for held in every if held.count]
         size = self._cards.shape[1]
         examples = np.concatenate([np.empty((0, size)), *(held.examples for held in own)])
-        clouds = fitted_clouds(
-            (held.cloud for held in every),
-            group(examples, np.ones(len(examples))),
-            self._background,
-        )
+        clouds = fitted_clouds([held.cloud for held in every], examples, self._background)
         sample = own[:: max(1, len(own) // _SAMPLE)]
         left_out = left_out_scores(
             clouds, [held.examples for held in sample], [held.cloud for held in sample]
         )
-        cosines = self._around @ self._cards[list(self._held)[:_SAMPLE]].T
+        cosines = self._background.around @ self._cards[list(self._held)[:_SAMPLE]].T
         return _Fit(
             clouds=clouds,
             gate=fitted_gate(self._background, examples),
-            usual_logit=_usual(self._background_logits(clouds, sample)),
-            usual_cosine=_usual(cosines),
+            usual_logit=usual(self._background_logits(clouds, sample)),
+            usual_cosine=usual(cosines),
             by_examples=scale_of_examples(left_out),
             by_card=scale_of_strangers(cosines.max(axis=1) if cosines.size else np.empty(0)),
         )
@@ -215,17 +195,21 @@ class DenseIndex:
         if not sample:
             return np.empty(0)
         rows, biases = clouds.directions(np.stack([held.cloud.mean for held in sample]))
-        logits: Floats = self._around @ rows.T + biases + clouds.wholly(self._around)[:, None]
+        logits: Floats = (
+            self._background.around @ rows.T
+            + biases
+            + clouds.wholly(self._background.around)[:, None]
+        )
         return logits
 
     def _refined(self, clouds: Clouds, likely: "_Rows") -> "_Rows":
         """`likely` itself where there are too few examples to do better, or too much to do."""
-        slots = [slot for slot, held in self._held.items() if len(held.examples)]
-        count = sum(len(self._held[slot].examples) for slot in slots)
+        slots = [slot for slot, held in self._held.items() if held.count]
+        count = sum(self._held[slot].count for slot in slots)
         few = len(slots) < 2 or count < LEAST_EXAMPLES * len(slots)  # noqa: PLR2004
         if few or count * len(slots) > MOST_WORK:
             return likely
-        vectors = [np.vstack([self._held[s].examples, self._card_point(s)]) for s in slots]
+        vectors = [np.vstack([self._held[s].examples, self._cards[s]]) for s in slots]
         owners = np.repeat(np.arange(len(slots)), [len(own) for own in vectors])
         means = np.stack([self._held[slot].cloud.mean for slot in slots])
         better = likely.larger(0)
@@ -233,10 +217,6 @@ class DenseIndex:
             np.concatenate(vectors), owners, means, clouds.precision
         )
         return better
-
-    def _card_point(self, slot: int) -> Floats:
-        point: Floats = self._cards[slot] - self._background.document_centre
-        return point
 
 
 @dataclass(frozen=True)
@@ -257,9 +237,3 @@ class _Rows:
     def logits(self, point: NDArray[np.float32], slots: int) -> NDArray[np.float32]:
         scores: NDArray[np.float32] = self.rows[:slots] @ point + self.biases[:slots]
         return scores
-
-
-def _usual(scores: NDArray[np.floating]) -> _Usual:
-    if not scores.size:
-        return _Usual(0.0, 1.0)
-    return _Usual(float(scores.mean()), max(float(scores.std()), 1e-9))

@@ -4,11 +4,11 @@ Where there are examples they say themselves how they score when they are left o
 capability's mean. Where there are none, all that is known is how arbitrary messages score.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from router.selection.covariance import Floats, Group
 from router.selection.gaussians import Clouds
@@ -22,7 +22,7 @@ UNFAMILIAR = 0.05
 _TYPICAL = 3.0
 """The log-odds of the median left-out example: 95 %."""
 
-DEFAULT_LOW, DEFAULT_TYPICAL = -95.0, -35.0
+DEFAULT_LOW, DEFAULT_TYPICAL = -95.0, -57.0
 """Left-out scores on ToolE with two examples a tool: for want of examples to measure."""
 
 STRANGERS = 0.75
@@ -39,11 +39,10 @@ class Scale:
     unit: float
     """By how much more a score is one unit of log-odds further."""
 
-    def probability(self, scores: NDArray[np.floating]) -> Floats:
-        """0 to 1, elementwise."""
-        odds = np.clip((np.asarray(scores, np.float64) - self.half) / self.unit, -40, 40)
-        chances: Floats = 1 / (1 + np.exp(-odds))
-        return chances
+    def probability(self, score: float) -> float:
+        """0 to 1."""
+        odds = (float(score) - self.half) / self.unit
+        return 1 / (1 + math.exp(-min(max(odds, -40.0), 40.0)))
 
 
 def scale_of_examples(left_out: Floats) -> Scale:
@@ -74,7 +73,7 @@ def left_out_scores(clouds: Clouds, examples: Sequence[Floats], groups: Sequence
 
 def _left_out(clouds: Clouds, own: Floats, one: Group) -> Floats:
     """The mean without one of its vectors needs no second pass over the others."""
-    others = (one.total - own) / max(one.weight - 1, 1e-6)
+    others = (one.weight * one.mean - own) / max(one.weight - 1, 1e-6)
     away = own - others
     apart: Floats = -0.5 * np.einsum("nd,nd->n", away @ clouds.precision, away)
     return apart - clouds.strange(own)

@@ -35,8 +35,7 @@ class Gate:
 def fitted_gate(background: Background, examples: Floats) -> Gate:
     """Fit to the background and to examples `(n, dimensions)`, centred on it."""
     spread = np.linspace(0, len(examples) - 1, min(len(examples), MOST_EXAMPLES)).astype(int)
-    around = np.asarray(background.queries - background.centre, np.float64)
-    vectors = np.concatenate([around, examples[spread]])
+    vectors = np.concatenate([background.around, examples[spread]])
     needing = np.concatenate([background.needs_tool, np.ones(len(spread))]).astype(np.float64)
     return _newton(np.hstack([vectors, np.ones((len(vectors), 1))]), needing)
 

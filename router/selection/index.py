@@ -2,7 +2,7 @@
 
     index = CapabilityIndex(local_encoder("embedded"), VectorFile(folder / "vectors.db"))
     await index.update(capabilities)
-    found = await index.select("我还有几天年假", allowed=lambda c: principal.may(c.roles))
+    found = await index.select("我还有几天年假", allowed=principal.may)
 
 Words and vectors are searched side by side and their scores, in standard deviations, added
 up. Adding ranks instead (reciprocal rank fusion) throws away how far ahead the first is, and
@@ -21,13 +21,15 @@ from router.domain.capabilities import Capability
 from router.domain.errors import RouterError
 from router.selection.background import encoded_background
 from router.selection.budget import within_budget
-from router.selection.cards import Card, card
+from router.selection.cards import card
 from router.selection.dense import Dense, DenseIndex
 from router.selection.encoder import Encoder, Vectors
 from router.selection.lexical import Lexical, LexicalIndex
 from router.selection.remembered import Memory, RecentVectors, RememberedEncoder
 from router.selection.selected import Candidate, Selection, Signs, Thresholds, verdict
+from router.selection.shelf import Roles, Shelf
 from router.selection.tokens import tokens
+from router.selection.usual import standardised
 
 LEXICAL_SHARE = 0.15
 """Of the sum, where the index knows all of the query's tokens. On ToolE's development requests
@@ -36,13 +38,17 @@ LEXICAL_SHARE = 0.15
 TOKENS, MOST = 2500, 12
 """What a selection may take of a prompt, and how many it may be, unless the caller says."""
 
+HEAD, TAIL = 600, 400
+"""Characters of a long message that are encoded: what is wanted stands first or last, and the
+time that a model takes grows with the length."""
+
 LEXICAL_ONLY = "lexical only"
 
 _log = logging.getLogger(__name__)
 
 
-def anyone(_: Capability) -> bool:
-    """The permission filter that lets everything through."""
+def anyone(_: Roles) -> bool:
+    """The permission filter that lets everybody use everything."""
     return True
 
 
@@ -76,7 +82,7 @@ class CapabilityIndex:
         self._thresholds = thresholds or Thresholds()
         self._lexical = LexicalIndex()
         self._dense: DenseIndex | None = None
-        self._shelf = _Shelf()
+        self._shelf = Shelf()
         self._unencoded: set[int] = set()
         self._updating = asyncio.Lock()
 
@@ -92,6 +98,8 @@ class CapabilityIndex:
             for slot in removed:
                 self._drop(slot)
             added, changed = self._shelve(wanted.values())
+            if self._dense is not None:
+                self._dense.make_room(len(self._shelf))
             await self._encode_missing()
             return Changes(added, changed, len(removed))
 
@@ -99,7 +107,8 @@ class CapabilityIndex:
         self,
         text: str,
         *,
-        allowed: Callable[[Capability], bool] = anyone,
+        allowed: Callable[[Roles], bool] = anyone,
+        among: Collection[str] | None = None,
         always: Collection[str] = (),
         budget: int = TOKENS,
         most: int = MOST,
@@ -108,22 +117,29 @@ class CapabilityIndex:
 
         Args:
             text: A person's message.
-            allowed: What the caller may use; nothing else is searched or counted.
+            allowed: Whether the caller may use what these roles may, such as `Principal.may`;
+                nothing else is searched or counted.
+            among: Names of the only capabilities to look among, such as a skill's tools.
             always: Names of capabilities that are in the result whatever the message says,
                 such as the active flow's. They keep their place in the order.
             budget: Tokens of a prompt that the result may take (`router.selection.budget`).
             most: How many it may be, those of `always` included.
         """
-        may = self._shelf.allowed(allowed)
+        vector, notes = await self._message_vector(text)
+        # From here on nothing waits: an update in between could put another capability, which
+        # the caller may not use, where an allowed one was.
+        may = self._shelf.allowed(allowed, among)
         words = self._lexical.search(tokens(text), len(may))
-        vectors, notes = await self._dense_search(text, may)
-        scores, known, needs_tool = _evidence(words, vectors, may)
-        order = np.flatnonzero(may)[np.argsort(-scores[may], kind="stable")]
-        signs = _signs(scores[order], known[order], needs_tool)
-        ranked = [self._shelf.at(int(slot)) for slot in order[: max(most * 4, 50)]]
-        chosen = self._chosen(
-            ranked, [c for c in self._shelf.named(always) if allowed(c)], budget, most
-        )
+        encoded = self._encoded(len(may), vector)
+        vectors = None
+        if self._dense is not None and vector is not None:
+            vectors = self._dense.search(vector, may & encoded)
+        scores, known, needs_tool = _evidence(words, vectors, may, encoded)
+        order = _best(scores, may, max(most * 4, 50))
+        signs = Signs(known, needs_tool, _margin(scores[order]))
+        ranked = [self._shelf.at(int(slot)) for slot in order]
+        kept = [self._shelf.at(slot) for slot in self._shelf.named(always) if may[slot]]
+        chosen = self._chosen(ranked, kept, budget, most)
         return Selection(
             candidates=tuple(self._candidates(chosen, scores, signs.known)),
             verdict=verdict(signs, self._thresholds),
@@ -155,12 +171,12 @@ class CapabilityIndex:
         added = changed = 0
         for capability in wanted:
             slot, before = self._shelf.put(capability)
+            if capability == before:
+                continue
             now = card(capability)
-            if before is None:
-                added += 1
-            elif before != now:
-                changed += 1
-            if before != now:
+            added += before is None
+            if now != self._shelf.cards.get(slot):
+                changed += before is not None
                 self._shelf.cards[slot] = now
                 self._lexical.put(slot, now.words)
                 self._unencoded.add(slot)
@@ -177,6 +193,7 @@ class CapabilityIndex:
         try:
             if self._dense is None:
                 self._dense = DenseIndex(await encoded_background(self._cards))
+            self._dense.make_room(len(self._shelf))
             await self._put_vectors(self._dense, sorted(self._unencoded))
         except RouterError as error:
             _log.warning("capabilities can't be encoded, words alone are searched: %s", error)
@@ -198,94 +215,54 @@ class CapabilityIndex:
         for slot, own_passages, own_examples in parts:
             dense.put(slot, own_passages, own_examples)
 
-    async def _dense_search(
-        self, text: str, may: NDArray[np.bool_]
-    ) -> tuple[Dense | None, tuple[str, ...]]:
-        if self._dense is None or self._unencoded:
+    def _encoded(self, slots: int, vector: Vectors | None) -> NDArray[np.bool_]:
+        """By slot, whether its vectors can be compared with the message's."""
+        encoded = np.full(slots, vector is not None)
+        encoded[list(self._unencoded)] = False
+        return encoded
+
+    async def _message_vector(self, text: str) -> tuple[Vectors | None, tuple[str, ...]]:
+        if self._dense is None:
             return None, (f"{LEXICAL_ONLY}: capabilities aren't encoded",)
         try:
-            vector = (await self._messages.queries([text]))[0]
+            vector: Vectors = (await self._messages.queries([_gist(text)]))[0]
         except RouterError as error:
             _log.warning("a message can't be encoded, words alone are searched: %s", error)
             return None, (f"{LEXICAL_ONLY}: the encoder failed",)
-        return self._dense.search(vector, may), ()
+        waiting = len(self._unencoded)
+        return vector, (f"{LEXICAL_ONLY} for {waiting} that aren't encoded yet",) * bool(waiting)
 
 
 def _evidence(
-    words: Lexical, vectors: Dense | None, may: NDArray[np.bool_]
-) -> tuple[NDArray[np.float32], NDArray[np.float32], float]:
-    """Scores and probabilities by slot, and whether a tool is needed (1.0 where unknown)."""
-    lexical = _standardised(words.scores, may)
+    words: Lexical, vectors: Dense | None, may: NDArray[np.bool_], encoded: NDArray[np.bool_]
+) -> tuple[NDArray[np.float32], float, float]:
+    """Scores by slot, whether any of them is meant, and whether a tool is needed (else 1.0)."""
+    lexical = standardised(words.scores, may)
+    covered = float(words.covered[may & ~encoded].max(initial=0))
     if vectors is None:
-        return lexical, words.covered, 1.0
+        return lexical, covered, 1.0
     share = np.float32(LEXICAL_SHARE * words.known)
-    return share * lexical + (1 - share) * vectors.scores, vectors.known, vectors.needs_tool
+    both = share * lexical + (1 - share) * vectors.scores
+    scores = np.where(encoded, both, lexical)
+    return scores, max(vectors.known, covered), vectors.needs_tool
 
 
-def _standardised(scores: NDArray[np.float32], among: NDArray[np.bool_]) -> NDArray[np.float32]:
-    if not among.any():
-        return scores
-    own = scores[among]
-    level: NDArray[np.float32] = (scores - own.mean()) / max(float(own.std()), 1e-9)
-    return level
+def _best(scores: NDArray[np.float32], may: NDArray[np.bool_], count: int) -> NDArray[np.intp]:
+    """The slots of the `count` highest scores, the highest first."""
+    slots = np.flatnonzero(may)
+    if len(slots) > count:
+        slots = slots[np.argpartition(-scores[slots], count)[:count]]
+    return slots[np.argsort(-scores[slots], kind="stable")]
 
 
-def _signs(scores: NDArray[np.float32], known: NDArray[np.float32], needs_tool: float) -> Signs:
-    """From scores and probabilities in ranked order."""
-    alone = len(scores) < 2  # noqa: PLR2004
-    return Signs(
-        known=float(known.max()) if len(known) else 0.0,
-        needs_tool=needs_tool,
-        margin=float("inf") if alone else float(scores[0] - scores[1]),
-    )
+def _margin(best: NDArray[np.float32]) -> float:
+    """How far the first is ahead, of scores in order."""
+    return float(best[0] - best[1]) if len(best) > 1 else float("inf")
+
+
+def _gist(text: str) -> str:
+    return text if len(text) <= HEAD + TAIL else f"{text[:HEAD]} … {text[-TAIL:]}"
 
 
 def _parted(rows: Vectors, counts: Sequence[int]) -> list[Vectors]:
     return np.split(rows, np.cumsum(counts)[:-1]) if counts else []
-
-
-class _Shelf:
-    """Which capability is in which slot. Slots that fall free are given out again."""
-
-    def __init__(self) -> None:
-        self.cards: dict[int, Card] = {}
-        self._capabilities: list[Capability | None] = []
-        self._slots: dict[tuple[str, str], int] = {}
-        self._free: list[int] = []
-
-    def put(self, capability: Capability) -> tuple[int, Card | None]:
-        """The slot it is in now, and the card that was there."""
-        key = (capability.kind, capability.name)
-        slot = self._slots.get(key)
-        if slot is None:
-            slot = self._free.pop() if self._free else len(self._capabilities)
-            self._slots[key] = slot
-            if slot == len(self._capabilities):
-                self._capabilities.append(None)
-        self._capabilities[slot] = capability
-        return slot, self.cards.get(slot)
-
-    def drop(self, slot: int) -> None:
-        capability = self.at(slot)
-        del self._slots[(capability.kind, capability.name)], self.cards[slot]
-        self._capabilities[slot] = None
-        self._free.append(slot)
-
-    def at(self, slot: int) -> Capability:
-        found = self._capabilities[slot]
-        if found is None:
-            raise LookupError(f"slot {slot} is empty")
-        return found
-
-    def slot(self, capability: Capability) -> int:
-        return self._slots[(capability.kind, capability.name)]
-
-    def slots(self) -> list[tuple[tuple[str, str], int]]:
-        return list(self._slots.items())
-
-    def named(self, names: Collection[str]) -> list[Capability]:
-        return [self.at(slot) for (_, name), slot in self._slots.items() if name in names]
-
-    def allowed(self, allowed: Callable[[Capability], bool]) -> NDArray[np.bool_]:
-        every = self._capabilities
-        return np.fromiter((c is not None and allowed(c) for c in every), np.bool_, len(every))

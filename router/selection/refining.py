@@ -18,7 +18,7 @@ LEAST_EXAMPLES = 8.0
 MOST_WORK = 3_000_000
 """Vectors times capabilities up to which it is done: two seconds on one core."""
 
-STEPS = 60
+STEPS = 100
 _PACE = 4.0
 _TEMPERATURES = (0.02, 0.05, 0.1, 0.2, 0.4, 1.0)
 

@@ -4,15 +4,21 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from hashlib import blake2b
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 
 from router.selection.encoder import Encoder, Vectors, well_formed
 
+Argument = TypeVar("Argument")
+Answer = TypeVar("Answer")
+
 
 class Memory(Protocol):
     """Where vectors are kept: `VectorFile` for good, `RecentVectors` for a while."""
+
+    blocks: bool
+    """Whether it may wait for a disk, and is therefore asked on another thread."""
 
     def recall(self, keys: Sequence[bytes]) -> Mapping[bytes, Vectors]:
         """The vectors there are, by key."""
@@ -27,6 +33,8 @@ class RecentVectors:
     Args:
         most: How many are kept; those used longest ago are forgotten first.
     """
+
+    blocks = False
 
     def __init__(self, most: int = 1024) -> None:
         self._most = most
@@ -84,15 +92,18 @@ class RememberedEncoder:
         self, texts: Sequence[str], side: str, encode: Callable[[Sequence[str]], Awaitable[Vectors]]
     ) -> Vectors:
         keys = [self._key(side, text) for text in texts]
-        known = dict(await asyncio.to_thread(self._memory.recall, keys))
+        known = dict(await self._asked(self._memory.recall, keys))
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
         if missing:
             new = dict(zip(missing, await encode(list(missing.values())), strict=True))
-            await asyncio.to_thread(self._memory.keep, new)
+            await self._asked(self._memory.keep, new)
             known |= new
         if not keys:
             return np.empty((0, self.dimensions or 0), np.float32)
         return np.stack([known[key] for key in keys])
+
+    async def _asked(self, ask: Callable[[Argument], Answer], argument: Argument) -> Answer:
+        return await asyncio.to_thread(ask, argument) if self._memory.blocks else ask(argument)
 
     def _key(self, side: str, text: str) -> bytes:
         written = "\0".join((self.name, self.version, side, well_formed(text)))

@@ -27,6 +27,8 @@ _log = logging.getLogger(__name__)
 class VectorFile:
     """A map from digests to vectors, in a file. `router.selection.remembered.Memory`."""
 
+    blocks = True
+
     def __init__(self, path: Path) -> None:
         self._path = path
         self._lock = Lock()

@@ -36,7 +36,7 @@ async def test_a_request_is_closest_to_what_it_is_for_in_another_language_too(
 
 async def test_nothing_broken_and_endless_texts_are_encoded(encoder: EmbeddedEncoder) -> None:
     assert (await encoder.queries([])).shape == (0, 384)
-    rows = await encoder.queries(["", "年假 \ud83d", "leave " * 2000])
+    rows = await encoder.queries(["", "年假 \ud83d", "leave " * 600])
     assert np.isfinite(rows).all()
 
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from router.selection.background import Background
-from router.selection.covariance import Floats, group, shrunk
+from router.selection.covariance import Floats, Group, pooled, shrunk
 from router.selection.dense import DenseIndex
 from router.selection.encoder import Vectors, unit_rows
 from router.selection.gate import fitted_gate
@@ -19,7 +19,9 @@ def draw() -> np.random.Generator:
 @pytest.fixture
 def background(draw: np.random.Generator) -> Background:
     rows = unit_rows(draw.standard_normal((80, SIZE)))
-    return Background(queries=rows, documents=rows[::4], toolless=40)
+    return Background(
+        queries=rows, documents=rows[::4], toolless=40, chinese=np.arange(80) % 2 == 0
+    )
 
 
 def cloud(draw: np.random.Generator, direction: int, count: int = 6) -> Vectors:
@@ -28,15 +30,17 @@ def cloud(draw: np.random.Generator, direction: int, count: int = 6) -> Vectors:
     return unit_rows(middle + 0.5 * draw.standard_normal((count, SIZE)))
 
 
-def test_a_group_scatters_about_its_own_weighted_mean() -> None:
-    found = group(np.array([[0.0, 0.0], [2.0, 0.0]]), np.ones(2))
-    assert found.mean.tolist() == [1, 0]
-    assert found.scatter.tolist() == [[2, 0], [0, 0]]
-    assert found.freedom == 1
+def test_groups_scatter_about_their_own_weighted_means() -> None:
+    one = Group(np.array([[0.0, 0.0], [2.0, 0.0]], np.float32), np.ones(2))
+    other = Group(np.array([[5.0, 1.0], [5.0, 3.0]], np.float32), np.ones(2))
+    scatter, freedom = pooled([one, other], 2)
+    assert one.mean.tolist() == [1, 0]
+    assert scatter.tolist() == [[2, 0], [0, 2]]
+    assert freedom == 2
 
 
 def test_two_halves_of_a_card_know_half_as_much_as_two_examples() -> None:
-    assert group(np.eye(2), np.full(2, 0.5)).freedom == 0.5
+    assert Group(np.eye(2, dtype=np.float32), np.full(2, 0.5)).freedom == 0.5
 
 
 def test_shrinking_keeps_the_variance() -> None:
@@ -56,7 +60,7 @@ def test_messages_are_found_in_their_cloud_and_strange_ones_are_known_for_it(
         own = index.search(cloud(draw, slot, 1)[0], everyone)
         strange = index.search(cloud(draw, 9, 1)[0], everyone)
         assert own.scores.argmax() == slot
-        assert own.known.max() > 0.5 > strange.known.max()
+        assert own.known > 0.5 > strange.known
 
 
 def test_a_changed_capability_is_found_before_everything_settles(
@@ -91,8 +95,13 @@ def test_the_gate_tells_its_two_sides_apart_and_learns_from_examples(
     rows = background.queries.copy()
     rows[:40, 0] -= 2
     rows[40:, 0] += 2
-    parted = Background(queries=unit_rows(rows), documents=unit_rows(rows)[::4], toolless=40)
-    around = parted.queries - parted.centre
+    parted = Background(
+        queries=unit_rows(rows),
+        documents=unit_rows(rows)[::4],
+        toolless=40,
+        chinese=np.arange(80) % 2 == 0,
+    )
+    around = parted.around
     gate = fitted_gate(parted, np.empty((0, SIZE)))
     assert gate.needs_tool(around[50]) > 0.9
     assert gate.needs_tool(around[5]) < 0.1

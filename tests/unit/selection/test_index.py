@@ -1,13 +1,16 @@
+import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from router.domain.capabilities import Capability
 from router.selection.budget import prompt_tokens
+from router.selection.encoder import Vectors
 from router.selection.index import LEXICAL_ONLY, CapabilityIndex, Changes
 from router.selection.selected import Selection
 from router.selection.vector_file import VectorFile
-from tests.unit.selection.capabilities import BALANCE, LEAVE, OFFICE, ROOM, capability
+from tests.unit.selection.capabilities import BALANCE, LEAVE, OFFICE, PAYSLIP, ROOM, capability
 from tests.unit.selection.encoders import PairsEncoder
 
 
@@ -45,7 +48,7 @@ async def test_scores_fall_from_candidate_to_candidate_between_one_and_zero() ->
 async def test_what_the_caller_may_not_use_is_never_found_even_by_name() -> None:
     index = await indexed()
     found = await index.select(
-        "show me my payslip", allowed=lambda c: not c.roles, always=["payslip"]
+        "show me my payslip", allowed=lambda roles: not roles, always=["payslip"]
     )
     assert "payslip" not in names(found)
     assert len(names(found)) == len(OFFICE) - 1
@@ -54,7 +57,7 @@ async def test_what_the_caller_may_not_use_is_never_found_even_by_name() -> None
 async def test_what_is_in_play_is_always_included() -> None:
     index = await indexed()
     assert "weather" not in names(await index.select("请年假", most=1))
-    assert set(names(await index.select("请年假", most=2, always=["weather"]))) == {
+    assert set(names(await index.select("我要请病假", most=2, always=["weather"]))) == {
         "leave_request",
         "weather",
     }
@@ -86,7 +89,7 @@ async def test_a_change_of_roles_alone_needs_no_encoding_and_counts_at_once() ->
     secret = BALANCE.model_copy(update={"roles": frozenset({"hr"})})
     assert await index.update([LEAVE, secret, ROOM]) == Changes(0, 0, 2)
     assert encoder.encoded == []
-    assert "leave_balance" not in names(await index.select("余额", allowed=lambda c: not c.roles))
+    assert "leave_balance" not in names(await index.select("余额", allowed=lambda roles: not roles))
 
 
 async def test_a_second_start_encodes_nothing(tmp_path: Path) -> None:
@@ -130,6 +133,19 @@ async def test_an_encoder_that_fails_on_an_update_leaves_the_words_until_it_is_b
     assert (await index.select("预订会议室")).notes == ()
 
 
+async def test_what_could_not_be_encoded_is_found_by_its_words_beside_what_could() -> None:
+    encoder = PairsEncoder()
+    index = await indexed(encoder=encoder)
+    encoder.broken = True
+    printer = capability("printer", "打印机报修", "Report a broken printer")
+    await index.update([*OFFICE, printer])
+    encoder.broken = False
+    found = await index.select("打印机报修")
+    assert names(found)[0] == "printer"
+    assert found.notes == (f"{LEXICAL_ONLY} for 1 that aren't encoded yet",)
+    assert names(await index.select("预订一间会议室"))[0] == "book_room"
+
+
 async def test_an_empty_index_and_a_caller_who_may_nothing_get_nothing() -> None:
     for index in (await indexed([]), await indexed()):
         found = await index.select("请年假", allowed=lambda _: False)
@@ -145,6 +161,45 @@ async def test_one_that_has_no_examples_is_not_lost_among_those_that_have() -> N
         for i in range(8)
     ]
     assert names(await (await indexed([*rich, ROOM])).select("预订会议室"))[0] == "book_room"
+
+
+async def test_of_an_endless_message_only_both_ends_are_encoded() -> None:
+    encoder = PairsEncoder()
+    index = await indexed(encoder=encoder)
+    await index.select("预订会议室" + "，然后呢" * 2000 + "谢谢")
+    assert encoder.encoded[-1].startswith("预订会议室")
+    assert encoder.encoded[-1].endswith("谢谢")
+    assert len(encoder.encoded[-1]) < 1100
+
+
+async def test_only_what_is_named_is_looked_among() -> None:
+    found = await (await indexed()).select("请年假", among=["weather", "book_room", "unheard_of"])
+    assert set(names(found)) == {"weather", "book_room"}
+
+
+class SlowEncoder(PairsEncoder):
+    """Encodes a message only once something else has happened."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.may_go_on = asyncio.Event()
+        self.may_go_on.set()
+
+    async def queries(self, texts: Sequence[str]) -> Vectors:
+        if texts:
+            await self.may_go_on.wait()
+        return await super().queries(texts)
+
+
+async def test_what_takes_the_place_of_an_allowed_one_meanwhile_is_not_found() -> None:
+    encoder = SlowEncoder()
+    index = await indexed([ROOM], encoder)
+    encoder.may_go_on.clear()
+    selecting = asyncio.create_task(index.select("预订会议室", allowed=lambda roles: not roles))
+    await asyncio.sleep(0)
+    await index.update([PAYSLIP])
+    encoder.may_go_on.set()
+    assert names(await selecting) == []
 
 
 async def test_kinds_may_share_a_name() -> None:
