@@ -1,0 +1,113 @@
+"""Public sets that routing is measured on, and how they are split; nothing of them is kept here.
+
+Splits are made once, with a fixed seed. What the method was tuned on (ToolE's second draw of
+requests and examples, CLINC150's validation rows) is disjoint from what is measured here.
+"""
+
+import csv
+import json
+import os
+import random
+from collections import defaultdict
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+
+SEED = 20261122
+EXAMPLES, HELD_OUT = 5, 700
+CLINC_REQUESTS = 10
+
+HERE = Path(__file__).parent
+REMEDY = """\
+!!! bench/routing.py was SKIPPED: the public sets aren't here.
+!!! Put these into one folder and name it in ROUTER_BENCH_DATA:
+!!!   clinc150/data_full.json                       clinc/oos-eval on GitHub (CC BY 3.0)
+!!!   toole/all_clean_data.csv, toole/plugin_des.json  HowieHwong/MetaTool on GitHub (MIT)"""
+
+
+@dataclass(frozen=True)
+class Known:
+    """Something that requests are for."""
+
+    name: str
+    descriptions: dict[str, str]
+    titles: dict[str, str]
+    examples: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Split:
+    """What is indexed, and labelled requests that aren't in it."""
+
+    known: tuple[Known, ...]
+    requests: tuple[tuple[str, str], ...]
+    strange: tuple[str, ...] = ()
+
+
+def folder() -> Path | None:
+    """Where the sets are: ROUTER_BENCH_DATA, else `shared/data/public` beside the checkout."""
+    named = os.environ.get("ROUTER_BENCH_DATA")
+    found = Path(named) if named else HERE.parent.parent / "shared/data/public"
+    needed = ("clinc150/data_full.json", "toole/all_clean_data.csv", "toole/plugin_des.json")
+    return found if all((found / file).is_file() for file in needed) else None
+
+
+def toole(sets: Path) -> Split:
+    """199 tools with 5 examples each, 700 requests."""
+    by_tool: dict[str, list[str]] = defaultdict(list)
+    with (sets / "toole/all_clean_data.csv").open(encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            by_tool[row["Tool"]].append(row["Query"])
+    shuffle, examples, rest = random.Random(SEED), {}, []
+    for tool in sorted(by_tool):
+        requests = sorted(set(by_tool[tool]))
+        shuffle.shuffle(requests)
+        examples[tool] = tuple(requests[:EXAMPLES])
+        rest += [(request, tool) for request in requests[2 * EXAMPLES :]]
+    shuffle.shuffle(rest)
+    cards = json.loads((sets / "toole/plugin_des.json").read_text(encoding="utf-8"))
+    known = tuple(_in_english(name, text, examples[name]) for name, text in cards.items())
+    return Split(known, tuple(rest[:HELD_OUT]))
+
+
+def clinc(sets: Path, examples: int) -> Split:
+    """150 intents with `examples` each; 1,500 requests of the test rows, 1,000 out of scope."""
+    data = json.loads((sets / "clinc150/data_full.json").read_text(encoding="utf-8"))
+    shuffle = random.Random(SEED)
+    train = _drawn(shuffle, data["train"], 20)
+    _drawn(shuffle, data["val"], CLINC_REQUESTS)
+    test = _drawn(shuffle, data["test"], CLINC_REQUESTS)
+    return Split(
+        tuple(_in_english(name, "", tuple(train[name][:examples])) for name in sorted(train)),
+        tuple((text, name) for name in sorted(test) for text in test[name]),
+        tuple(text for text, _ in data["oos_test"]),
+    )
+
+
+def desk(locale: str) -> Split:
+    """20 things of an office's day with 3 examples in each language; 80 requests in one.
+
+    Written for this project; the requests are translations of each other.
+    """
+    lines = (HERE / "desk_requests.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
+    place = ("zh", "en").index(locale)
+    known = tuple(
+        Known(r["name"], r["description"], r["title"], tuple(chain(*r["examples"]))) for r in rows
+    )
+    return Split(known, tuple((pair[place], r["name"]) for r in rows for pair in r["requests"]))
+
+
+def _in_english(name: str, description: str, examples: tuple[str, ...]) -> Known:
+    return Known(name, dict.fromkeys(("zh", "en"), description), {"zh": "", "en": ""}, examples)
+
+
+def _drawn(shuffle: random.Random, rows: list[list[str]], count: int) -> dict[str, list[str]]:
+    by_intent: dict[str, list[str]] = defaultdict(list)
+    for text, intent in rows:
+        by_intent[intent].append(text)
+    drawn = {}
+    for intent in sorted(by_intent):
+        shuffle.shuffle(by_intent[intent])
+        drawn[intent] = by_intent[intent][:count]
+    return drawn

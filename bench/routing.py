@@ -1,0 +1,238 @@
+"""How often the right capability is among those preselected, beside simpler ways.
+
+    python bench/routing.py
+
+* ToolE: recall of the right tool among 199, five example requests each;
+* CLINC150: accuracy over 150 intents, and how well requests for none of them are told apart
+  (AUROC), with 10 and 20 examples an intent;
+* a desk in Chinese and English: the same requests in both languages;
+* small talk of CLINC150 told from its errands by the gate "needs no tool at all";
+* what a search costs among 10,000 capabilities.
+
+Vectors are kept between runs, outside the repository. The first run encodes some 9,000 texts,
+which takes minutes.
+"""
+
+import asyncio
+import random
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import peers
+import public_sets
+from public_sets import Known, Split
+
+from router.domain.capabilities import Capability
+from router.domain.texts import Localised
+from router.selection.embedded import EmbeddedEncoder
+from router.selection.index import CapabilityIndex
+from router.selection.remembered import RememberedEncoder
+from router.selection.selected import Selection
+from router.selection.vector_file import VectorFile
+
+KEPT = Path(tempfile.gettempdir()) / "intent-router-bench" / "vectors.db"
+RANKS = (1, 3, 5, 10)
+MANY = 10_000
+SMALL_TALK = frozenset(
+    {
+        *("greeting", "goodbye", "thank_you", "tell_joke", "fun_fact", "meaning_of_life"),
+        *("are_you_a_bot", "what_is_your_name", "how_old_are_you", "who_made_you"),
+        *("where_are_you_from", "do_you_have_pets", "what_are_your_hobbies"),
+        *("who_do_you_work_for", "what_can_i_ask_you"),
+    }
+)
+
+
+def capability(known: Known) -> Capability:
+    return Capability(
+        kind="tool",
+        name=known.name,
+        title=Localised(**known.titles),
+        description=Localised(**known.descriptions),
+        examples=known.examples,
+    )
+
+
+async def selections(split: Split, encoder: RememberedEncoder) -> list[Selection]:
+    index = CapabilityIndex(encoder)
+    await index.update([capability(known) for known in split.known])
+    asked = [text for text, _ in split.requests] + list(split.strange)
+    await encoder.queries(asked)
+    return [await index.select(text, budget=10**9, most=max(RANKS)) for text in asked]
+
+
+def found_ranks(split: Split, answers: list[Selection]) -> np.ndarray:
+    names = [[candidate.name for candidate in answer.candidates] for answer in answers]
+    pairs = zip(names, split.requests, strict=False)
+    return np.array([n.index(label) if label in n else 10**6 for n, (_, label) in pairs])
+
+
+def ranks(split: Split, scores: np.ndarray) -> np.ndarray:
+    column = {known.name: i for i, known in enumerate(split.known)}
+    own = np.array([scores[i, column[name]] for i, (_, name) in enumerate(split.requests)])
+    return (scores[: len(own)] > own[:, None]).sum(axis=1)
+
+
+def recalls(places: np.ndarray) -> str:
+    return "".join(f"{100 * (places < rank).mean():8.1f}" for rank in RANKS)
+
+
+def auroc(above: np.ndarray, below: np.ndarray) -> float:
+    """How often one of `above` is larger than one of `below`, in per cent; ties count half."""
+    low = np.sort(below)
+    under = np.searchsorted(low, above, "left") + np.searchsorted(low, above, "right")
+    return 100 * float(under.mean()) / (2 * len(low))
+
+
+async def toole_table(sets: Path, encoder: RememberedEncoder) -> None:
+    split = public_sets.toole(sets)
+    plain = await peers.cosines(split, encoder)
+    rows = {
+        "BM25, cards": ranks(split, peers.words(split, examples=False)),
+        "BM25, cards and examples": ranks(split, peers.words(split, examples=True)),
+        "embedding, cards": ranks(split, plain["cards"]),
+        "embedding, centroids of examples": ranks(split, plain["centroids"]),
+        "max-cosine over examples": ranks(split, plain["best"]),
+    }
+    if (other := await peers.semantic_router(split, encoder)) is not None:
+        rows["semantic-router 1.1.1, max"] = ranks(split, other)
+    bare = Split(tuple(_without_examples(known) for known in split.known), split.requests)
+    rows["ours, no examples"] = found_ranks(bare, await selections(bare, encoder))
+    rows["ours"] = found_ranks(split, await selections(split, encoder))
+    print(f"\nToolE, 199 tools, {len(split.requests)} requests: recall, %")
+    print(f"{'':36}" + "".join(f"{f'@{rank}':>8}" for rank in RANKS))
+    for name, places in rows.items():
+        print(f"{name:36}{recalls(places)}")
+
+
+def _without_examples(known: Known) -> Known:
+    return Known(known.name, known.descriptions, known.titles, ())
+
+
+async def clinc_table(sets: Path, encoder: RememberedEncoder) -> None:
+    print("\nCLINC150, 1,500 requests, 1,000 out of scope: in-scope accuracy and AUROC, %")
+    print(f"{'':36}{'10 examples':>16}{'20 examples':>16}")
+    columns = [await clinc_figures(public_sets.clinc(sets, n), encoder) for n in (10, 20)]
+    for name in columns[0]:
+        print(f"{name:36}" + "".join(f"{c[name][0]:8.1f}{c[name][1]:8.1f}" for c in columns))
+
+
+async def clinc_figures(split: Split, encoder: RememberedEncoder) -> dict[str, tuple]:
+    plain = await peers.cosines(split, encoder)
+    scored = {
+        "BM25 alone": peers.words(split, examples=True),
+        "embedding alone (centroids)": plain["centroids"],
+        "max-cosine over examples": plain["best"],
+    }
+    if (other := await peers.semantic_router(split, encoder)) is not None:
+        scored["semantic-router 1.1.1, max"] = other
+    inside, figures = len(split.requests), {}
+    for name, scores in scored.items():
+        best = scores.max(axis=1)
+        right = 100 * float((ranks(split, scores) == 0).mean())
+        figures[name] = (right, auroc(best[:inside], best[inside:]))
+    answers = await selections(split, encoder)
+    known = np.array([answer.signs.known for answer in answers])
+    right = 100 * float((found_ranks(split, answers) == 0).mean())
+    return figures | {"ours": (right, auroc(known[:inside], known[inside:]))}
+
+
+async def gate_line(sets: Path, encoder: RememberedEncoder) -> None:
+    """The gate knows errands' examples and the background, and no small talk of CLINC150."""
+    split = public_sets.clinc(sets, 10)
+    errands = tuple(known for known in split.known if known.name not in SMALL_TALK)
+    answers = await selections(Split(errands, split.requests), encoder)
+    needs = np.array([answer.signs.needs_tool for answer in answers])
+    chat = np.array([name in SMALL_TALK for _, name in split.requests])
+    print(
+        f"\nneeds no tool: CLINC150's errands from its small talk, AUROC "
+        f"{auroc(needs[~chat], needs[chat]):.1f} %"
+    )
+
+
+async def desk_table(encoder: RememberedEncoder) -> None:
+    print("\na desk of 20 things, 80 requests in each language: recall, %")
+    print(f"{'':36}{'zh @1':>8}{'@3':>8}{'en @1':>8}{'@3':>8}")
+    for title, bare in (("ours, no examples", True), ("ours, 3 examples in each", False)):
+        shown = ""
+        for locale in ("zh", "en"):
+            split = public_sets.desk(locale)
+            if bare:
+                split = Split(tuple(map(_without_examples, split.known)), split.requests)
+            places = found_ranks(split, await selections(split, encoder))
+            shown += "".join(f"{100 * (places < rank).mean():8.1f}" for rank in (1, 3))
+        print(f"{title:36}{shown}")
+
+
+class Noise:
+    """Vectors that mean nothing, for measuring time without waiting for a model."""
+
+    name, version, dimensions = "noise", "1", 384
+
+    async def queries(self, texts):
+        drawn = np.random.default_rng(len(texts)).standard_normal((len(texts), 384))
+        return (drawn / np.linalg.norm(drawn, axis=1, keepdims=True)).astype(np.float32)
+
+    documents = queries
+
+
+async def latency_table(sets: Path) -> None:
+    many, requests = _many(sets)
+    index = CapabilityIndex(Noise())
+    began = time.perf_counter()
+    await index.update(many)
+    built = time.perf_counter() - began
+    took = []
+    for text in requests:
+        began = time.perf_counter()
+        await index.select(text, allowed=lambda roles: "nobody" not in roles)
+        took.append(1000 * (time.perf_counter() - began))
+    changed = [c.model_copy(update={"examples": (*c.examples, "one more")}) for c in many[:1]]
+    began = time.perf_counter()
+    await index.update([*changed, *many[1:]])
+    again = time.perf_counter() - began
+    print(
+        f"\n{MANY:,} capabilities, no encoder: search p50 {np.median(took):.1f} ms, "
+        f"p95 {np.quantile(took, 0.95):.1f} ms; built in {built:.1f} s; "
+        f"one changed in {1000 * again:.0f} ms"
+    )
+
+
+def _many(sets: Path) -> tuple[list[Capability], list[str]]:
+    """ToolE's tools over and over, with words of others mixed in."""
+    split, shuffle = public_sets.toole(sets), random.Random(public_sets.SEED)
+    many = []
+    for number in range(MANY):
+        known, other = split.known[number % len(split.known)], shuffle.choice(split.known)
+        text = f"{known.descriptions['en']} {other.descriptions['en']}"
+        renamed = Known(
+            f"{known.name}_{number}",
+            dict.fromkeys(("zh", "en"), text),
+            known.titles,
+            known.examples[:3],
+        )
+        many.append(capability(renamed))
+    return many, [text for text, _ in split.requests[:200]]
+
+
+async def main() -> int:
+    sets = public_sets.folder()
+    if sets is None:
+        print(public_sets.REMEDY, file=sys.stderr)
+        return 0
+    encoder = RememberedEncoder(EmbeddedEncoder(), VectorFile(KEPT))
+    await toole_table(sets, encoder)
+    await clinc_table(sets, encoder)
+    await gate_line(sets, encoder)
+    await desk_table(encoder)
+    await latency_table(sets)
+    if not peers.os.environ.get(peers.PYTHON):
+        print(f"\n{peers.HOW_TO}", file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(asyncio.run(main()))
