@@ -15,11 +15,10 @@ async def find(
     index: CapabilityIndex, usable: Iterable[Capability], text: str, situation: Situation
 ) -> Selection:
     """What the text may be for among what the caller may use; the active flow is always there."""
-    names = {(capability.kind, capability.name) for capability in usable}
     active = situation.active
     return await index.select(
         text,
-        allowed=lambda capability: (capability.kind, capability.name) in names,
+        among=[capability.name for capability in usable],
         always=[active.flow] if active else [],
     )
 
