@@ -141,7 +141,8 @@ class Reader:
         for name, matches in heard.starting.items():
             flow = self._flows[name]
             slots = prefill(flow.slots, heard.utterance, matches)
-            return wording.matched(flow, matches[0].hit, locale), StartFlow(flow=name, slots=slots)
+            words = heard.utterance.normalised.as_typed(matches[0].start, matches[0].end)
+            return wording.matched(flow, words, locale), StartFlow(flow=name, slots=slots)
         return None
 
 

@@ -6,19 +6,18 @@ from router.domain.messages import Route
 from router.domain.texts import Locale, Localised
 from router.flow.model import FlowDefinition
 from router.flow.view import FlowView
-from router.understanding.reading import PatternHit
 
 
 def _say(locale: Locale, zh: str, en: str) -> str:
     return Localised(zh=zh, en=en).within(locale)
 
 
-def matched(flow: FlowDefinition, hit: PatternHit, locale: Locale) -> Route:
-    """A flow begins since one of its patterns was found."""
+def matched(flow: FlowDefinition, words: str, locale: Locale) -> Route:
+    """A flow begins since one of its patterns was found in these words of the message."""
     reason = _say(
         locale,
-        f"这句话符合“{flow.title.zh}”的说法 {hit.pattern}",
-        f"The message matches the pattern {hit.pattern} of “{flow.title.en}”",
+        f"“{words}”符合“{flow.title.zh}”的一个句式",
+        f"“{words}” matches a pattern of “{flow.title.en}”",
     )
     return Route(kind="flow", target=flow.flow, by="pattern", reason=reason)
 
