@@ -52,7 +52,7 @@ async def test_nothing_is_lost_or_doubled_while_it_continues_as_new(
     assert again == numbers[0::7]
     users = [line for line in await talk.transcript() if line.data["role"] == "user"]
     assert len(users) == 60
-    assert len(runs) > 2
+    assert len(runs) > 1
 
 
 async def sent(talk: Talk, number: int) -> int:
