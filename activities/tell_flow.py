@@ -22,18 +22,18 @@ from temporalio.common import (
     WorkflowIDConflictPolicy,
     WorkflowIDReusePolicy,
 )
-from temporalio.exceptions import ApplicationError, WorkflowAlreadyStartedError
+from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError, RPCStatusCode
 
 from activities.capabilities import Capabilities
 from router.contracts import activities, flow
+from router.contracts.failures import ended_meanwhile
 from router.contracts.flow import CallLimits, FlowAnswer, FlowStart, Tell
 from router.contracts.search_attributes import CONVERSATION_ID, FLOW_NAME, REQUESTER, TENANT
 from router.flow.model import FlowDefinition
 
 HEARTBEAT_EVERY = 0.5
 """Seconds."""
-ENDED_MEANWHILE = "AcceptedUpdateCompletedWorkflow"
 T = TypeVar("T")
 
 
@@ -126,8 +126,7 @@ def _is_over(error: BaseException) -> bool:
     if isinstance(error, RPCError):
         return error.status == RPCStatusCode.NOT_FOUND
     if isinstance(error, WorkflowUpdateFailedError):
-        cause = error.cause
-        return isinstance(cause, ApplicationError) and cause.type == ENDED_MEANWHILE
+        return ended_meanwhile(error.cause)
     return isinstance(error, WorkflowAlreadyStartedError)
 
 

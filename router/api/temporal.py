@@ -15,10 +15,9 @@ from temporalio.client import (
     WorkflowUpdateRPCTimeoutOrCancelledError,
 )
 from temporalio.contrib.pydantic import pydantic_data_converter
-from temporalio.exceptions import ApplicationError
 from temporalio.service import RetryConfig, RPCError, RPCStatusCode
 
-from router.contracts.failures import from_failure
+from router.contracts.failures import ended_meanwhile, from_failure
 from router.domain.errors import NotFound, TooManyRequests, Unavailable
 from router.settings import Settings
 
@@ -44,9 +43,6 @@ _OUT_OF_REACH = frozenset(
 """FAILED_PRECONDITION is what a query gets where no worker has polled lately."""
 
 TRANSIENT = frozenset({RPCStatusCode.UNAVAILABLE, RPCStatusCode.ABORTED})
-
-_CUT_SHORT = "AcceptedUpdateCompletedWorkflow"
-"""The workflow ended, or continued as new, between accepting an update and completing it."""
 
 Out = TypeVar("Out")
 
@@ -152,6 +148,5 @@ def _worth_another_try(error: Exception, transient: frozenset[RPCStatusCode]) ->
     if isinstance(error, RPCError):
         return error.status in transient
     if isinstance(error, WorkflowUpdateFailedError):
-        cause = error.cause
-        return isinstance(cause, ApplicationError) and cause.type == _CUT_SHORT
+        return ended_meanwhile(error.cause)
     return True

@@ -8,6 +8,10 @@ from temporalio.exceptions import ApplicationError, FailureError
 
 from router.domain import errors
 
+ENDED_MEANWHILE = "AcceptedUpdateCompletedWorkflow"
+"""The type of Temporal's own failure where a workflow ended, or continued as new, between
+accepting an update and completing it. The update changed nothing: send it again."""
+
 RETRYABLE: tuple[type[errors.RouterError], ...] = (errors.Unavailable, errors.TransientToolError)
 
 _BY_NAME: dict[str, type[errors.RouterError]] = {
@@ -34,6 +38,11 @@ def to_failure(error: errors.RouterError) -> ApplicationError:
     return ApplicationError(
         str(error), type=type(error).__name__, non_retryable=not isinstance(error, RETRYABLE)
     )
+
+
+def ended_meanwhile(failure: BaseException | None) -> bool:
+    """True where this is why an update failed."""
+    return isinstance(failure, ApplicationError) and failure.type == ENDED_MEANWHILE
 
 
 def from_failure(failure: BaseException | None) -> errors.RouterError | None:
