@@ -109,8 +109,6 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
     models = [ChatModel(m.base_url, m.model, m.api_key) for m in settings.models]
     ladder = Ladder(models) if models else None
     index = CapabilityIndex(encoder(settings), VectorFile(settings.data / "vectors.db"))
-    # Beside the start, not before it: until cards are encoded, words alone are searched.
-    learning = asyncio.create_task(index.update(capabilities(catalog, registry)))
     try:
         await database.migrate()
         people = People(database)
@@ -136,7 +134,22 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
             ladder=ladder,
         )
     finally:
-        learning.cancel()
         for model in models:
             await model.aclose()
         await database.dispose()
+
+
+@asynccontextmanager
+async def at_work(settings: Settings) -> AsyncIterator[Parts]:
+    """The parts of a process that stays, whose index learns meanwhile what there is.
+
+    Beside the start, not before it: until cards are encoded, words alone are searched. One
+    command that ends at once does without, and never waits for an encoder to be loaded.
+    """
+    async with assembled(settings) as parts:
+        learnt = capabilities(parts.catalog, parts.registry)
+        learning = asyncio.create_task(parts.index.update(learnt))
+        try:
+            yield parts
+        finally:
+            learning.cancel()

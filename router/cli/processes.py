@@ -7,7 +7,7 @@ from temporalio.client import Client
 from temporalio.service import RPCError
 
 from router.api.temporal import connect
-from router.assembly import assembled
+from router.assembly import at_work
 from router.dev import tasks
 from router.dev.api_server import api_server
 from router.dev.registering import register
@@ -28,7 +28,7 @@ async def serve_api(settings: Settings, host: str, port: int) -> None:
         RouterError: an address, file or server that it needs can't be used.
     """
     with _listening(host, port) as listening:
-        async with assembled(settings) as parts:
+        async with at_work(settings) as parts:
             server = api_server(parts, await connect(settings))
             serving = tasks.running("the API", server.serve([listening]), GRACE, stop=server.stop)
             async with serving as task:
@@ -42,7 +42,7 @@ async def work(settings: Settings) -> None:
     Raises:
         RouterError: a file or server that it needs can't be used.
     """
-    async with assembled(settings) as parts:
+    async with at_work(settings) as parts:
         client = await connect(settings)
         await _register_search_attributes(client)
         where = (settings.task_queue, settings.temporal_namespace, settings.temporal_address)

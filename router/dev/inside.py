@@ -4,7 +4,7 @@ import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from router.assembly import assembled
+from router.assembly import at_work
 from router.dev import readiness, tasks
 from router.dev.api_server import api_server
 from router.settings import Settings
@@ -24,7 +24,7 @@ async def worker_and_api(
     Raises:
         RouterError: flows, directory or database can't be used, or Temporal doesn't answer.
     """
-    async with assembled(settings) as parts:
+    async with at_work(settings) as parts:
         client = await tasks.unless_one_ends([server], readiness.temporal(settings))
         worker = build_worker(client, parts, settings.task_queue)
         api = api_server(parts, client)

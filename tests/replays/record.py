@@ -14,7 +14,7 @@ from temporalio.client import Client
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.testing import WorkflowEnvironment
 
-from router.assembly import Parts, assembled
+from router.assembly import Parts, at_work
 from router.domain.principals import DEFAULT_TENANT, Principal
 from router.settings import Settings
 from router.worker import build_worker
@@ -28,7 +28,7 @@ async def record(version: str) -> None:
     server = str(Path(sys.executable).with_name("temporal"))
     with tempfile.TemporaryDirectory() as data:
         async with (
-            assembled(Settings.load(data=Path(data))) as parts,
+            at_work(Settings.load(data=Path(data))) as parts,
             await WorkflowEnvironment.start_local(
                 data_converter=pydantic_data_converter, dev_server_existing_path=server
             ) as environment,

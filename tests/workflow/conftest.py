@@ -7,7 +7,7 @@ from temporalio.client import Client
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.testing import WorkflowEnvironment
 
-from router.assembly import Parts, assembled
+from router.assembly import Parts, at_work
 from router.domain.principals import DEFAULT_TENANT, Principal
 from router.settings import Settings
 from router.worker import build_worker
@@ -17,7 +17,7 @@ from tests.workflow.desk import QUEUE, Approver, Talk, register_attributes
 @pytest.fixture(scope="session")
 async def parts(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Parts]:
     settings = Settings.load(data=tmp_path_factory.mktemp("data"))
-    async with assembled(settings) as parts:
+    async with at_work(settings) as parts:
         yield parts
 
 
