@@ -4,7 +4,8 @@ The model and its fallbacks are asked in order; where they can't answer right no
 tries again in a moment, and where that doesn't help the deciding goes on without a model.
 """
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -32,6 +33,11 @@ MODEL_TRIES = 2
 LONGEST_WAIT = 5.0
 """Seconds; a server that wants to be left alone for longer is done without."""
 
+OnFailure = Callable[[ModelUnavailable], None]
+"""Told why no model answered; may raise."""
+
+logger = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True)
 class Decider:
@@ -44,8 +50,18 @@ class Decider:
     @activity.defn(name=activities.DECIDE.name)
     async def decide(self, given: activities.Decide) -> activities.Decided:
         """Routes and commands, for every message there is."""
+        return await self.decided(given, _again_soon)
+
+    async def decided(
+        self, given: activities.Decide, on_failure: OnFailure = lambda _: None
+    ) -> activities.Decided:
+        """The same outside Temporal, where nobody tries again.
+
+        `on_failure` is told why no model answered, before the decision is made without one;
+        it may raise to have none made.
+        """
         found = await self._near(nearest.words_of(given.message), given)
-        decision = await self._with_model(given, found) if self.ladder else None
+        decision = await self._with_model(given, found, on_failure) if self.ladder else None
         if decision is None:
             route, commands = nearest.decide(given.message, given.situation, found)
             return activities.Decided(route=route, commands=commands)
@@ -75,7 +91,7 @@ class Decider:
         return await nearest.find(self.index, usable, text, given.situation)
 
     async def _with_model(
-        self, given: activities.Decide, found: Selection
+        self, given: activities.Decide, found: Selection, on_failure: OnFailure
     ) -> with_model.Decision | None:
         """The model's decision; None where none can be had, or none that can be used."""
         offer, listed = self._offered(given, found)
@@ -89,9 +105,9 @@ class Decider:
         try:
             return await with_model.decide(question, self._ask, self._widen_for(given))
         except ModelUnavailable as error:
-            _again_soon(error)
+            on_failure(error)
         except ModelRefused:
-            activity.logger.exception("the model refuses to decide")
+            logger.exception("the model refuses to decide")
         return None
 
     def _offered(
