@@ -65,7 +65,7 @@ class CapabilityIndex:
     """Flows, skills and tools, searchable. One instance serves one event loop.
 
     Args:
-        encoder: Its failure costs the vectors, never the search.
+        encoder: Its failure costs the vectors, never the search. None: words alone are searched.
         memory: Where vectors of cards and examples are kept for the next start. Vectors of
             messages are kept in this process alone, and only the latest.
         thresholds: Where the verdicts part.
@@ -73,12 +73,12 @@ class CapabilityIndex:
 
     def __init__(
         self,
-        encoder: Encoder,
+        encoder: Encoder | None,
         memory: Memory | None = None,
         thresholds: Thresholds | None = None,
     ) -> None:
-        self._messages = RememberedEncoder(encoder, RecentVectors())
-        self._cards = RememberedEncoder(encoder, memory) if memory else encoder
+        self._messages = RememberedEncoder(encoder, RecentVectors()) if encoder else None
+        self._cards = RememberedEncoder(encoder, memory) if encoder and memory else encoder
         self._thresholds = thresholds or Thresholds()
         self._lexical = LexicalIndex()
         self._dense: DenseIndex | None = None
@@ -190,11 +190,13 @@ class CapabilityIndex:
             self._dense.remove(slot)
 
     async def _encode_missing(self) -> None:
+        if self._cards is None:
+            return
         try:
             if self._dense is None:
                 self._dense = DenseIndex(await encoded_background(self._cards))
             self._dense.make_room(len(self._shelf))
-            await self._put_vectors(self._dense, sorted(self._unencoded))
+            await self._put_vectors(self._cards, self._dense, sorted(self._unencoded))
         except RouterError as error:
             _log.warning("capabilities can't be encoded, words alone are searched: %s", error)
             return
@@ -202,10 +204,10 @@ class CapabilityIndex:
         if self._dense.stale:
             await asyncio.to_thread(self._dense.settle)
 
-    async def _put_vectors(self, dense: DenseIndex, slots: Sequence[int]) -> None:
+    async def _put_vectors(self, encoder: Encoder, dense: DenseIndex, slots: Sequence[int]) -> None:
         cards = [self._shelf.cards[slot] for slot in slots]
-        passages = await self._cards.documents([text for one in cards for text in one.passages])
-        examples = await self._cards.queries([text for one in cards for text in one.examples])
+        passages = await encoder.documents([text for one in cards for text in one.passages])
+        examples = await encoder.queries([text for one in cards for text in one.examples])
         parts = zip(
             slots,
             _parted(passages, [len(one.passages) for one in cards]),
@@ -222,7 +224,7 @@ class CapabilityIndex:
         return encoded
 
     async def _message_vector(self, text: str) -> tuple[Vectors | None, tuple[str, ...]]:
-        if self._dense is None:
+        if self._dense is None or self._messages is None:
             return None, (f"{LEXICAL_ONLY}: capabilities aren't encoded",)
         try:
             vector: Vectors = (await self._messages.queries([_gist(text)]))[0]

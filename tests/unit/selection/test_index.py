@@ -45,6 +45,14 @@ async def test_scores_fall_from_candidate_to_candidate_between_one_and_zero() ->
     assert 0 <= scores[-1] <= scores[0] <= 1
 
 
+async def test_without_an_encoder_words_alone_are_searched() -> None:
+    index = CapabilityIndex(None)
+    await index.update(OFFICE)
+    found = await index.select("预订一间会议室")
+    assert names(found)[0] == "book_room"
+    assert found.notes == (f"{LEXICAL_ONLY}: capabilities aren't encoded",)
+
+
 async def test_what_the_caller_may_not_use_is_never_found_even_by_name() -> None:
     index = await indexed()
     found = await index.select(
