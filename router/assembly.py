@@ -25,6 +25,7 @@ from router.llm.model import ChatModel
 from router.selection.encoder import Encoder
 from router.selection.index import CapabilityIndex
 from router.selection.local import local_encoder
+from router.selection.threshold_file import read_thresholds
 from router.selection.vector_file import VectorFile
 from router.settings import OPENAI, Settings
 from router.store.database import Database
@@ -34,6 +35,8 @@ from router.tool.registry import Registry
 from router.understanding.reader import Reader
 
 OPENAI_EMBEDDER = "openai:"
+VECTORS = "vectors.db"
+"""In the data folder: vectors of what there is, kept for the next start."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +92,28 @@ def encoder(settings: Settings) -> Encoder:
     return OpenAIEmbeddings(settings.llm_base_url or OPENAI, name, key)
 
 
+def capability_index(settings: Settings, *, words_only: bool = False) -> CapabilityIndex:
+    """An index that knows nothing yet; with `words_only` it never will need an encoder.
+
+    Raises:
+        MisconfiguredError: there is no such encoder, or the thresholds can't be read.
+    """
+    thresholds = read_thresholds(settings.thresholds) if settings.thresholds else None
+    wanted = None if words_only else encoder(settings)
+    return CapabilityIndex(wanted, VectorFile(settings.data / VECTORS), thresholds)
+
+
+@asynccontextmanager
+async def ladder_of(settings: Settings) -> AsyncIterator[Ladder | None]:
+    """The model and its fallbacks, let go of on leaving; None where none is configured."""
+    models = [ChatModel(m.base_url, m.model, m.api_key) for m in settings.models]
+    try:
+        yield Ladder(models) if models else None
+    finally:
+        for model in models:
+            await model.aclose()
+
+
 def load_registry() -> Registry:
     """Every tool of `activities/tools`."""
     return Registry().discover(activities.tools)
@@ -105,10 +130,8 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
     registry = load_registry()
     catalog = load_catalog(settings, registry)
     directory = FileDirectory.load(settings.directory)
+    index = capability_index(settings)
     database = Database(settings.database_url)
-    models = [ChatModel(m.base_url, m.model, m.api_key) for m in settings.models]
-    ladder = Ladder(models) if models else None
-    index = CapabilityIndex(encoder(settings), VectorFile(settings.data / "vectors.db"))
     try:
         await database.migrate()
         people = People(database)
@@ -120,22 +143,21 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
         dependencies.provide(provided.directory, directory)
         dependencies.provide(provided.runs, store.runs)
         dependencies.provide(provided.work_calendar, calendar)
-        yield Parts(
-            settings=settings,
-            directory=directory,
-            registry=registry,
-            catalog=catalog,
-            reader=Reader([*catalog, *tool_forms(registry)]),
-            store=store,
-            calendar=calendar,
-            people=people,
-            dependencies=dependencies,
-            index=index,
-            ladder=ladder,
-        )
+        async with ladder_of(settings) as ladder:
+            yield Parts(
+                settings=settings,
+                directory=directory,
+                registry=registry,
+                catalog=catalog,
+                reader=Reader([*catalog, *tool_forms(registry)]),
+                store=store,
+                calendar=calendar,
+                people=people,
+                dependencies=dependencies,
+                index=index,
+                ladder=ladder,
+            )
     finally:
-        for model in models:
-            await model.aclose()
         await database.dispose()
 
 

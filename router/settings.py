@@ -148,6 +148,8 @@ class Settings(BaseSettings):
     embedder: str = "embedded"
     """What finds the nearest capabilities: `embedded`, `sentence-transformers:<name or path>`,
     or `openai:<model>` at the model's address."""
+    thresholds: Path | None = None
+    """A JSON file that says when what was found is clear; None is the default."""
 
     directory: Path | None = None
     """A YAML file of people; None is the sample."""

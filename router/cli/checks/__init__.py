@@ -21,6 +21,7 @@ CHECKS: Mapping[str, Check] = {
     "directory": configuration.directory,
     "flows": configuration.flows,
     "model": configuration.model,
+    "thresholds": configuration.thresholds,
     "data folder": machine.data_folder,
     "api port": machine.api_port,
     "temporal ui": machine.ui_port,

@@ -1,6 +1,7 @@
 """Checks of what the operator wrote: variables, authentication, directory, flows."""
 
 import os
+from dataclasses import asdict
 from difflib import get_close_matches
 
 import httpx
@@ -10,6 +11,8 @@ from router.directory.file import SAMPLE, FileDirectory
 from router.domain.errors import MisconfiguredError
 from router.llm.chat import ChatRequest, UserMessage
 from router.llm.model import ChatModel
+from router.selection.selected import Thresholds
+from router.selection.threshold_file import read_thresholds
 from router.settings import PREFIX, ModelAccess, Settings, unknown_variables
 
 SECONDS = 5.0
@@ -60,6 +63,13 @@ async def model(settings: Settings) -> str:
     return "\n".join([await _answering(access) for access in settings.models])
 
 
+async def thresholds(settings: Settings) -> str:
+    """The thresholds of pre-selection can be read."""
+    if settings.thresholds is None:
+        return f"the default: {_shown(Thresholds())}"
+    return f"{_shown(read_thresholds(settings.thresholds))}, from {settings.thresholds}"
+
+
 async def _answering(access: ModelAccess) -> str:
     chat = ChatModel(access.base_url, access.model, access.api_key)
     word = ChatRequest(messages=(UserMessage(text="Say yes."),), must_call=False, max_tokens=8)
@@ -68,6 +78,10 @@ async def _answering(access: ModelAccess) -> str:
     finally:
         await chat.aclose()
     return f"{chat.endpoint} answers as {answer.model}"
+
+
+def _shown(these: Thresholds) -> str:
+    return ", ".join(f"{name} {value:.3g}" for name, value in asdict(these).items())
 
 
 def _meant(name: str) -> str:
