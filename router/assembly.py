@@ -132,11 +132,12 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
     directory = FileDirectory.load(settings.directory)
     index = capability_index(settings)
     database = Database(settings.database_url)
+    store = Store(database)
     try:
         await database.migrate()
         people = People(database)
         await people.migrate()
-        store, calendar = Store(database), WorkCalendar.load()
+        calendar = WorkCalendar.load()
         dependencies = Dependencies()
         dependencies.provide(human_resources, people)
         dependencies.provide(policy_book, PolicyBook.load())
@@ -158,6 +159,7 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
                 ladder=ladder,
             )
     finally:
+        await store.aclose()
         await database.dispose()
 
 

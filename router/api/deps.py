@@ -15,7 +15,7 @@ from router.api.tokens import Tokens, tokens
 from router.api.turns import Turns
 from router.domain.capabilities import Capability
 from router.domain.errors import NotFound, Unauthenticated
-from router.domain.ports import Conversations, EventLog, IdempotencyKeys, Runs
+from router.domain.ports import Conversations, EventLog, IdempotencyKeys, Live, Runs
 from router.domain.principals import DEFAULT_TENANT, Directory, Principal
 from router.domain.records import ConversationRecord
 from router.selection.index import CapabilityIndex
@@ -42,6 +42,10 @@ class StorePorts(Protocol):
     @property
     def keys(self) -> IdempotencyKeys:
         """Idempotency keys that were used."""
+
+    @property
+    def live(self) -> Live:
+        """What happens in turns right now."""
 
 
 class People(Directory, Protocol):

@@ -4,12 +4,14 @@ Every method is scoped to a tenant, idempotent under retry, and raises `Unavaila
 the database can't be reached.
 """
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 from pydantic import JsonValue
 
 from router.domain.messages import FlowStatus
+from router.domain.progress import Progress
 from router.domain.records import (
     ApprovalRecord,
     ConversationRecord,
@@ -113,3 +115,23 @@ class EffectsLedger(Protocol):
 
     async def fail(self, key: str, error: str) -> None:
         """Note that the call failed for good and had no effect."""
+
+
+class Live(Protocol):
+    """Passes on what happens in turns to whoever listens right now, in whichever process.
+
+    A courtesy: neither method ever raises or holds anyone up for long. What can't be passed
+    on is lost, and everything that matters is in the turn itself.
+    """
+
+    async def tell(self, progress: Progress) -> None:
+        """Pass it on, after what the same caller told before."""
+
+    def listen(
+        self, tenant: str, conversation: str
+    ) -> AbstractAsyncContextManager[AsyncIterator[Progress]]:
+        """Everything that is told of the conversation from now on, for as long as one stays.
+
+        A reader that doesn't keep up loses the oldest text. Waiting for the next may be
+        cancelled, and loses nothing.
+        """

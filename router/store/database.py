@@ -5,8 +5,8 @@ transaction. Such a function is ordinary, synchronous SQLAlchemy; on SQLite it r
 thread, on PostgreSQL in a greenlet that gives way to the event loop at every statement.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Table
@@ -79,6 +79,18 @@ class Database:
         for each other crosswise, if each names all of them at once.
         """
         self._connections.serialise(connection, set(names))
+
+    @asynccontextmanager
+    async def own_connection(self) -> AsyncIterator[Any]:
+        """A connection of asyncpg's beside the pool, for what only PostgreSQL has: LISTEN.
+
+        Raises `Unavailable` where the database can't be reached, or no longer.
+        """
+        if not isinstance(self._connections, PostgresConnections):
+            raise TypeError(f"{self} is no PostgreSQL; it has no connections of asyncpg's")
+        with self._reachable():
+            async with self._connections.own() as connection:
+                yield connection
 
     def insert(self, table: Table) -> Insert:
         """An insert into `table` that can say what happens where the row is there already.

@@ -1,12 +1,14 @@
 """PostgreSQL, for any number of processes: pooled connections over asyncpg."""
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from hashlib import blake2b
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from sqlalchemy import Connection, text
+import asyncpg  # type: ignore[import-untyped]
+from sqlalchemy import Connection, NullPool, text
 from sqlalchemy.engine import URL
-from sqlalchemy.ext.asyncio import create_async_engine
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from router.store.json_text import read_json, write_json
 
@@ -21,22 +23,18 @@ class PostgresConnections:
     """How work gets at a PostgreSQL server."""
 
     def __init__(self, url: URL) -> None:
-        self._writer = create_async_engine(
-            url.set(drivername="postgresql+asyncpg"),
+        self._writer = _engine(
+            url,
             pool_size=CONNECTIONS,
             max_overflow=0,
             pool_timeout=WAIT_SECONDS,
             # A connection may have died unnoticed while it was idle: a restarted server, a
             # firewall. Asking costs a fraction of a millisecond, a failed turn costs more.
             pool_pre_ping=True,
-            connect_args={"timeout": CONNECT_SECONDS},
-            json_serializer=write_json,
-            json_deserializer=read_json,
-            # What people wrote has no business in error messages, which travel and are logged.
-            hide_parameters=True,
         )
         # Same pool; but statement by statement, without the round trips of a transaction.
         self._reader = self._writer.execution_options(isolation_level="AUTOCOMMIT")
+        self._unpooled = _engine(url, poolclass=NullPool, isolation_level="AUTOCOMMIT")
 
     async def read(self, work: Callable[[Connection], Result]) -> Result:
         """Run `work` without a transaction."""
@@ -48,14 +46,37 @@ class PostgresConnections:
         async with self._writer.begin() as connection:
             return await connection.run_sync(work)
 
+    @asynccontextmanager
+    async def own(self) -> AsyncIterator[asyncpg.Connection]:
+        """A connection of the driver's beside the pool, outside of any transaction."""
+        async with self._unpooled.connect() as connection:
+            pooled = await connection.get_raw_connection()
+            try:
+                yield pooled.driver_connection
+            except asyncpg.InterfaceError as error:
+                # The driver's word for a connection that is closed already.
+                raise ConnectionError(str(error)) from error
+
     def serialise(self, connection: Connection, names: set[str]) -> None:
         """Take a lock for each name, until the transaction ends; always in the same order."""
         for lock in sorted(_lock_number(name) for name in names):
             connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": lock})
 
     async def dispose(self) -> None:
-        """Close every connection."""
+        """Close every connection of the pool."""
         await self._writer.dispose()
+
+
+def _engine(url: URL, **options: Any) -> AsyncEngine:
+    return create_async_engine(
+        url.set(drivername="postgresql+asyncpg"),
+        connect_args={"timeout": CONNECT_SECONDS},
+        json_serializer=write_json,
+        json_deserializer=read_json,
+        # What people wrote has no business in error messages, which travel and are logged.
+        hide_parameters=True,
+        **options,
+    )
 
 
 def _lock_number(name: str) -> int:

@@ -1,10 +1,19 @@
 """Everything the router keeps, as the ports in `router.domain.ports`."""
 
-from router.domain.ports import Conversations, EffectsLedger, EventLog, IdempotencyKeys, Runs
+from router.domain.ports import (
+    Conversations,
+    EffectsLedger,
+    EventLog,
+    IdempotencyKeys,
+    Live,
+    Runs,
+)
 from router.store.conversations import DatabaseConversations
 from router.store.database import Database
 from router.store.keys import DatabaseKeys
 from router.store.ledger import DatabaseLedger
+from router.store.live import InProcessLive
+from router.store.live_postgres import PostgresLive
 from router.store.log import DatabaseLog
 from router.store.runs import DatabaseRuns
 
@@ -22,3 +31,14 @@ class Store:
         self.runs: Runs = DatabaseRuns(database)
         self.keys: IdempotencyKeys = DatabaseKeys(database)
         self.ledger: EffectsLedger = DatabaseLedger(database)
+        several = database.dialect == "postgresql"
+        self._live = PostgresLive(database) if several else InProcessLive()
+
+    @property
+    def live(self) -> Live:
+        """What happens in turns right now: for all processes, or on SQLite within this one."""
+        return self._live
+
+    async def aclose(self) -> None:
+        """Let go of what listens; the database is its owner's to dispose of."""
+        await self._live.aclose()

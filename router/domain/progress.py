@@ -1,0 +1,31 @@
+"""What happens in a turn while it runs: told to whoever watches, and kept nowhere."""
+
+from typing import Literal
+
+from pydantic import JsonValue
+
+from router.domain.messages import Value
+
+ProgressType = Literal["text_delta", "tool_started", "tool_finished"]
+ToolStatus = Literal["done", "failed", "unknown"]
+
+
+class Progress(Value):
+    """One thing that happened in a conversation.
+
+    | type            | data                                |
+    | --------------- | ----------------------------------- |
+    | `text_delta`    | `{text, attempt}`                   |
+    | `tool_started`  | `{id, name}`                        |
+    | `tool_finished` | `{id, name, status, milliseconds}`  |
+
+    A text is its deltas put together. An `attempt` above the one before begins it anew; one
+    below is a straggler's, of a text that was begun anew meanwhile. `message_id` is empty
+    where it happened without a message, as when a flow goes on after an approval.
+    """
+
+    tenant: str
+    conversation: str
+    message_id: str
+    type: ProgressType
+    data: dict[str, JsonValue]

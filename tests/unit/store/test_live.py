@@ -1,0 +1,264 @@
+"""Progress reaches whoever listens, on both databases, and never troubles whoever tells."""
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator
+
+import pytest
+from sqlalchemy import text
+
+from router.domain.ports import Live
+from router.domain.progress import Progress
+from router.store.database import Database
+from router.store.live import WAITING, Inbox
+from router.store.live_postgres import CHANNEL, PAYLOAD_BYTES, PostgresLive, payloads
+from router.store.store import Store
+
+HANG_UP = text(
+    "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
+    "WHERE datname = current_database() AND query LIKE 'LISTEN%'"
+)
+
+
+def delta(said: str, attempt: int = 1, conversation: str = "c1", tenant: str = "t") -> Progress:
+    return Progress(
+        tenant=tenant,
+        conversation=conversation,
+        message_id="m1",
+        type="text_delta",
+        data={"text": said, "attempt": attempt},
+    )
+
+
+def started(name: str) -> Progress:
+    return Progress(
+        tenant="t",
+        conversation="c1",
+        message_id="m1",
+        type="tool_started",
+        data={"id": "1", "name": name},
+    )
+
+
+async def heard(events: AsyncIterator[Progress], count: int) -> list[Progress]:
+    async with asyncio.timeout(5):
+        return [await anext(events) for _ in range(count)]
+
+
+async def texts(events: AsyncIterator[Progress], count: int) -> list[str]:
+    return [str(one.data["text"]) for one in await heard(events, count)]
+
+
+@pytest.fixture
+async def store(database: Database) -> AsyncIterator[Store]:
+    store = Store(database)
+    yield store
+    await store.aclose()
+
+
+@pytest.fixture
+def live(store: Store) -> Live:
+    return store.live
+
+
+@pytest.fixture
+async def others(database_url: str, store: Store) -> AsyncIterator[Live]:
+    """The channel as another process has it; on SQLite there is no other process."""
+    if store.live.__class__ is not PostgresLive:
+        yield store.live
+        return
+    database = Database(database_url)
+    elsewhere = Store(database)
+    yield elsewhere.live
+    await elsewhere.aclose()
+    await database.dispose()
+
+
+async def test_what_is_told_is_heard_whole_and_in_order(live: Live, others: Live) -> None:
+    told = [delta("你好，"), delta("“quoted”\n\\ 😀\x00"), started("look"), delta("", attempt=2)]
+    async with live.listen("t", "c1") as events:
+        for one in told:
+            await others.tell(one)
+
+        assert await heard(events, len(told)) == told
+
+
+async def test_readers_hear_their_own_conversation_and_no_other(live: Live, others: Live) -> None:
+    async with live.listen("t", "c1") as mine, live.listen("t", "c2") as second:
+        await others.tell(delta("other tenant", tenant="u"))
+        await others.tell(delta("two", conversation="c2"))
+        await others.tell(delta("one"))
+
+        assert await texts(mine, 1) == ["one"]
+        assert await texts(second, 1) == ["two"]
+
+
+async def test_every_reader_of_a_conversation_hears_all_of_it(live: Live, others: Live) -> None:
+    async with live.listen("t", "c1") as first, others.listen("t", "c1") as second:
+        for said in ("a", "b"):
+            await live.tell(delta(said))
+
+        assert await texts(first, 2) == await texts(second, 2) == ["a", "b"]
+
+
+async def test_a_reader_that_leaves_takes_nothing_from_those_who_stay(live: Live) -> None:
+    async with live.listen("t", "c1") as stays:
+        async with live.listen("t", "c1"):
+            await live.tell(delta("a"))
+        await live.tell(delta("b"))
+
+        assert await texts(stays, 2) == ["a", "b"]
+
+
+async def test_telling_needs_nobody_to_listen(live: Live) -> None:
+    await live.tell(delta("into the void"))
+    async with live.listen("t", "c1") as events:
+        await live.tell(delta("heard"))
+
+        assert await texts(events, 1) == ["heard"]
+
+
+async def test_a_cancelled_wait_loses_nothing(live: Live, others: Live) -> None:
+    async with live.listen("t", "c1") as events:
+        waiting = asyncio.ensure_future(anext(events))
+        await asyncio.sleep(0)
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+        await others.tell(delta("a"))
+
+        assert await texts(events, 1) == ["a"]
+
+
+async def test_a_long_text_arrives_whole_in_pieces(live: Live, others: Live) -> None:
+    long = "请假😀\n" * 8000
+    async with live.listen("t", "c1") as events:
+        await others.tell(delta(long))
+        said = ""
+        while len(said) < len(long):
+            said += (await texts(events, 1))[0]
+
+    assert said == long
+
+
+async def test_progress_is_heard_within_a_tenth_of_a_second(live: Live, others: Live) -> None:
+    late: list[float] = []
+    async with live.listen("t", "c1") as events:
+        for number in range(20):
+            began = time.perf_counter()
+            await others.tell(delta(str(number)))
+            await texts(events, 1)
+            late.append(time.perf_counter() - began)
+
+    assert sorted(late)[len(late) // 2] < 0.1
+
+
+class TestInbox:
+    async def test_a_slow_reader_loses_the_oldest_text_and_no_tool(self) -> None:
+        inbox = Inbox()
+        inbox.put(started("look"))
+        for number in range(WAITING + 9):
+            inbox.put(delta(str(number)))
+
+        kept = await heard(inbox, WAITING)
+
+        assert kept[0] == started("look")
+        assert [one.data["text"] for one in kept[1:]] == [
+            str(number) for number in range(10, WAITING + 9)
+        ]
+
+    async def test_even_tools_are_bounded(self) -> None:
+        inbox = Inbox()
+        for number in range(WAITING + 1):
+            inbox.put(started(str(number)))
+
+        assert (await heard(inbox, 1))[0].data["name"] == "1"
+
+    async def test_a_slow_reader_holds_nobody_up(self, live: Live) -> None:
+        async with live.listen("t", "c1"), live.listen("t", "c1") as quick:
+            for number in range(3 * WAITING):
+                await live.tell(delta(str(number)))
+                assert await texts(quick, 1) == [str(number)]
+
+
+class TestPayloads:
+    """What PostgreSQL takes is counted in bytes, and JSON makes some texts longer."""
+
+    @pytest.mark.parametrize("letter", ["a", "假", "😀", '"', "\x00", "\n"])
+    def test_no_payload_is_too_long_and_nothing_is_lost(self, letter: str) -> None:
+        said = letter * 20_000
+
+        parts = list(payloads(delta(said)))
+
+        assert max(len(part.encode()) for part in parts) <= PAYLOAD_BYTES
+        read = [Progress.model_validate_json(part) for part in parts]
+        assert "".join(str(part.data["text"]) for part in read) == said
+        assert {part.data["attempt"] for part in read} == {1}
+
+    def test_what_is_no_text_and_too_long_is_passed_over_with_a_word(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        with caplog.at_level(logging.WARNING):
+            assert list(payloads(started("x" * 8000))) == []
+
+        assert "tool_started is too long" in caplog.text
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+class TestPostgres:
+    async def test_readers_hear_again_after_the_connection_was_lost(
+        self, live: Live, others: Live, database: Database, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("router.store.listening.RETRY_SECONDS", 0.01)
+        async with live.listen("t", "c1") as events:
+            await database.read(lambda c: c.execute(HANG_UP).scalar())
+
+            assert (await _told_until_heard(others, events)).data["text"] == "again"
+
+    async def test_one_connection_listens_for_all_readers(
+        self, live: Live, database: Database
+    ) -> None:
+        async with live.listen("t", "c1"), live.listen("t", "c2"), live.listen("t", "c3"):
+            assert await database.read(lambda c: c.execute(HANG_UP).scalar()) == 1
+
+    @pytest.mark.parametrize("payload", ["", "hello", "{}", '{"type": "dance"}', "[1]", "null"])
+    async def test_what_cannot_be_read_is_passed_over(
+        self, live: Live, database: Database, payload: str
+    ) -> None:
+        strange = text("SELECT pg_notify(:channel, :payload)")
+        async with live.listen("t", "c1") as events:
+            given = {"channel": CHANNEL, "payload": payload}
+            await database.read(lambda c: c.execute(strange, given))
+            await live.tell(delta("after it"))
+
+            assert await texts(events, 1) == ["after it"]
+
+
+async def _told_until_heard(others: Live, events: AsyncIterator[Progress]) -> Progress:
+    hearing = asyncio.ensure_future(anext(events))
+    async with asyncio.timeout(10):
+        while not hearing.done():
+            await others.tell(delta("again"))
+            await asyncio.wait({hearing}, timeout=0.05)
+    return hearing.result()
+
+
+async def test_a_database_out_of_reach_fails_neither_side_and_is_logged_once(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("router.store.listening.READY_SECONDS", 0.05)
+    database = Database("postgresql://router@127.0.0.1:1/router")
+    store = Store(database)
+
+    async with store.live.listen("t", "c1") as events:
+        for _ in range(3):
+            await store.live.tell(delta("lost"))
+        waiting = asyncio.ensure_future(anext(events))
+        await asyncio.wait({waiting}, timeout=0.05)
+
+        assert not waiting.done()
+        waiting.cancel()
+    await store.aclose()
+    await database.dispose()
+    assert caplog.text.count("progress is lost") == 1
+    assert "not listening on router_live" in caplog.text
