@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from pydantic import BaseModel, JsonValue
 
-from router.domain.commands import Command, Confirm, FillSlots, StartFlow
+from router.domain.commands import CallTool, Command, Confirm, FillSlots, StartFlow
 from router.domain.entities import Entity
 from router.domain.messages import Candidate, Message, Route, RouteBy, RouteKind
 from router.flow.situation import Situation
@@ -48,16 +48,23 @@ class Explanation(BaseModel):
 
 
 async def explain(reader: Reads, text: str, situation: Situation, decide: Decide) -> dict[str, Any]:
-    """The explanation as JSON, without the optional keys that it has nothing for.
-
-    A pattern's `blocked_by` is there even where nothing blocked it.
-    """
+    """How the text would be routed: by rules, or by `decide` where they can't tell."""
     message = Message(text=text)
     reading = reader.read(message, situation)
     route, commands = reading.route, reading.commands
     if route is None:
         route, commands = await decide(message, situation)
-    explanation = Explanation(
+    return explanation(text, reading, route, commands)
+
+
+def explanation(
+    text: str, reading: Reading, route: Route, commands: list[Command]
+) -> dict[str, Any]:
+    """The explanation as JSON, without the optional keys that it has nothing for.
+
+    A pattern's `blocked_by` is there even where nothing blocked it.
+    """
+    whole = Explanation(
         text=text,
         normalised=reading.normalised,
         patterns=reading.patterns,
@@ -65,7 +72,7 @@ async def explain(reader: Reads, text: str, situation: Situation, decide: Decide
         candidates=route.candidates,
         decision=_decision(route, commands),
     )
-    shown = explanation.model_dump(mode="json", exclude_none=True)
+    shown = whole.model_dump(mode="json", exclude_none=True)
     shown["patterns"] = [hit.model_dump(mode="json") for hit in reading.patterns]
     return shown
 
@@ -75,14 +82,17 @@ def _decision(route: Route, commands: list[Command]) -> Decision:
         kind=route.kind,
         target=route.target,
         by=route.by,
-        slots=_slots(commands) or None,
+        slots=values_of(commands) or None,
         confidence=route.confidence,
         reason=route.reason or None,
     )
 
 
-def _slots(commands: list[Command]) -> dict[str, JsonValue]:
-    """What the first command that carries values would fill in."""
-    filling = (c for c in commands if isinstance(c, StartFlow | FillSlots | Confirm))
-    first = next(filling, None)
-    return dict(first.slots) if first else {}
+def values_of(commands: list[Command]) -> dict[str, JsonValue]:
+    """What the first command that carries values says: a flow's slots, a tool's arguments."""
+    for command in commands:
+        if isinstance(command, StartFlow | FillSlots | Confirm):
+            return dict(command.slots)
+        if isinstance(command, CallTool):
+            return dict(command.arguments)
+    return {}

@@ -4,70 +4,52 @@ import asyncio
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AsyncExitStack, contextmanager
 from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import typer
-from pydantic import TypeAdapter, ValidationError
 
-from router.api.explanation import explain
-from router.api.plain import SaidText
-from router.assembly import load_catalog, load_registry
+from router.api.explanation import explanation
 from router.cli.people import person
-from router.deciding.without_model import decide
-from router.domain.commands import Command
+from router.cli.rehearsal import rehearsing
 from router.domain.errors import InvalidInput, RouterError
-from router.domain.messages import Message, Route
-from router.flow.situation import Situation
 from router.settings import Settings
-from router.understanding.reader import Reader
 
 Explanation = dict[str, Any]
 Explain = Callable[[str], Explanation]
 
-_SAID: TypeAdapter[str] = TypeAdapter(SaidText)
 
-
-def explainer(settings: Settings, user: str, now: str | None) -> Explain:
+@contextmanager
+def explainer(
+    settings: Settings, user: str, now: str | None, *, with_model: bool, quick: bool
+) -> Iterator[Explain]:
     """What explains messages as if `user` said them, at `now` or at the time of asking.
+
+    All of them on one event loop, which runs only while a message is explained: in between,
+    waiting for a line of stdin, Ctrl-C works as it does everywhere.
 
     Raises:
         RouterError: flows or directory can't be used, or have nobody called `user`.
     """
-    registry = load_registry()
-    catalog = load_catalog(settings, registry)
     speaker = person(settings, user)
     moment(now, speaker.timezone)
-    reader = Reader(catalog)
-    capabilities = [*catalog.capabilities(speaker), *registry.capabilities(speaker)]
+    opened = rehearsing(settings, with_model=with_model, quick=quick)
+    with asyncio.Runner() as runner:
+        stack = AsyncExitStack()
+        rehearsal = runner.run(stack.enter_async_context(opened))
 
-    async def deciding(message: Message, situation: Situation) -> tuple[Route, list[Command]]:
-        return decide(message, situation, capabilities)
+        def explain(text: str) -> Explanation:
+            at = moment(now, speaker.timezone)
+            routed = runner.run(rehearsal.routed(text, speaker, at))
+            decided = routed.decided
+            return explanation(text, routed.reading, decided.route, decided.commands)
 
-    def explain_one(text: str) -> Explanation:
-        situation = Situation(
-            now=moment(now, speaker.timezone), locale=speaker.locale, roles=speaker.roles
-        )
-        return asyncio.run(explain(reader, said(text), situation, deciding))
-
-    return explain_one
-
-
-def said(text: str) -> str:
-    """The text, where it can be a message.
-
-    Raises:
-        InvalidInput: it is empty, too long, or has characters that no message may have.
-    """
-    try:
-        text.encode()
-        return _SAID.validate_python(text)
-    except UnicodeEncodeError:
-        raise InvalidInput("the text isn't UTF-8: convert it first") from None
-    except ValidationError as error:
-        reason = error.errors()[0]["msg"].removeprefix("Value error, ")
-        raise InvalidInput(f"the text can't be a message: {reason}") from None
+        try:
+            yield explain
+        finally:
+            runner.run(stack.aclose())
 
 
 def moment(written: str | None, timezone: str) -> datetime:
@@ -92,7 +74,7 @@ def explain_lines(explain: Explain) -> None:
     """Answer every line of stdin with one line of JSON, as it comes.
 
     Raises:
-        InvalidInput: some lines couldn't be messages; the others were answered all the same.
+        InvalidInput: some lines couldn't be explained; the others were all the same.
     """
     refused = 0
     for raw in sys.stdin.buffer:
@@ -101,7 +83,7 @@ def explain_lines(explain: Explain) -> None:
         sys.stdout.write(json.dumps(answer, ensure_ascii=False) + "\n")
         sys.stdout.flush()
     if refused:
-        raise InvalidInput(f"{refused} of the lines can't be messages: their `error` says why")
+        raise InvalidInput(f"{refused} of the lines can't be explained: their `error` says why")
 
 
 def _answer(explain: Explain, raw: bytes) -> Explanation:

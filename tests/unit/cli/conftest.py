@@ -1,11 +1,16 @@
 """Running a command in this process, as the shell would see it end."""
 
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from router.cli import main
+from tests.fakes.model_server import MODEL, ModelServer
 
 
 @dataclass(frozen=True)
@@ -45,3 +50,37 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Run where there is no `.env` and no `.data`."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
+    """A model server that the settings name; without behaviours until it is given some.
+
+    It runs on a thread with a loop of its own, for a command has its own loop too. Vectors come
+    from it as well: at once, where the embedded encoder would take seconds.
+    """
+    server = ModelServer()
+    with _serving(server):
+        monkeypatch.setenv("ROUTER_LLM_BASE_URL", server.url)
+        monkeypatch.setenv("ROUTER_LLM_MODEL", MODEL)
+        monkeypatch.setenv("ROUTER_EMBEDDER", "openai:scripted")
+        yield server
+
+
+@contextmanager
+def _serving(server: ModelServer) -> Iterator[None]:
+    ready, loop = threading.Event(), asyncio.new_event_loop()
+    over = asyncio.Event()
+
+    async def serve() -> None:
+        async with server:
+            ready.set()
+            await over.wait()
+
+    thread = threading.Thread(target=loop.run_until_complete, args=[serve()])
+    thread.start()
+    assert ready.wait(10)
+    yield
+    loop.call_soon_threadsafe(over.set)
+    thread.join(10)
+    loop.close()

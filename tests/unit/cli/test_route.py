@@ -3,12 +3,16 @@
 import io
 import json
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 import typer
 
-from router.cli.explaining import moment, readable, said
+from router.cli.explaining import moment, readable
+from router.cli.rehearsal import said
 from router.domain.errors import InvalidInput
+from tests.fakes.behaviours import Behaviour, calls, fails, rate_limits
+from tests.fakes.model_server import ModelServer
 from tests.unit.cli.conftest import Run
 
 NOW = ("--now", "2026-11-18T10:00+08:00")
@@ -73,6 +77,83 @@ def test_what_no_rule_takes_gets_a_choice(run: Run) -> None:
     assert json.loads(outcome.out)["decision"]["kind"] == "clarify"
 
 
+def test_what_was_considered_is_listed_best_first(run: Run, elsewhere: Path) -> None:
+    explanation = json.loads(run("route", "年假余额", "--json").out)
+    scores = [candidate["score"] for candidate in explanation["candidates"]]
+    assert explanation["candidates"][0]["name"] == "get_leave_balance"
+    assert explanation["candidates"][0]["kind"] == "tool"
+    assert scores == sorted(scores, reverse=True)
+    assert not list(elsewhere.iterdir())  # a single text isn't worth encoding what there is
+
+
+def test_vectors_of_an_earlier_command_are_searched_too(
+    run: Run, model: ModelServer, stdin: Stdin, elsewhere: Path
+) -> None:
+    stdin("年假余额\n".encode())
+    hybrid = json.loads(run("route", "-").out)["candidates"]
+    asked = len(model.requests)
+
+    again = json.loads(run("route", "年假余额", "--json").out)["candidates"]
+
+    assert (elsewhere / ".data" / "vectors.db").exists()
+    assert again == hybrid
+    assert [one.path for one in model.requests[asked:]] == ["/v1/embeddings"]  # of the message
+
+
+def test_a_model_decides_what_rules_cannot(run: Run, model: ModelServer) -> None:
+    model.then(calls(("get_leave_balance", {"leave_type": "annual"})))
+    outcome = run("route", "我的假还剩几天", "--json", "--llm", *NOW)
+    assert (outcome.status, outcome.err) == (0, "")
+    explanation = json.loads(outcome.out)
+    assert explanation["decision"] == {
+        "kind": "tool",
+        "target": "get_leave_balance",
+        "by": "llm",
+        "slots": {"leave_type": "annual"},
+        "confidence": 1.0,
+        "reason": "scripted chose it",
+    }
+    assert "get_leave_balance" in [candidate["name"] for candidate in explanation["candidates"]]
+
+
+def test_a_model_is_not_asked_what_rules_decide(run: Run, model: ModelServer) -> None:
+    assert (
+        json.loads(run("route", "我要请假", "--json", "--llm").out)["decision"]["by"] == "pattern"
+    )
+    assert model.requests == []
+
+
+def test_lines_of_stdin_are_decided_by_the_model_one_after_the_other(
+    run: Run, model: ModelServer, stdin: Stdin
+) -> None:
+    model.then(calls(("respond_message", {"text": "Hello!"})), calls(("get_my_claims", {})))
+    stdin(b"hello\nwhat did I claim\n")
+    kinds = [
+        json.loads(line)["decision"]["kind"]
+        for line in run("route", "-", "--llm").out.split("\n")[:2]
+    ]
+    assert kinds == ["reply", "tool"]
+
+
+@pytest.mark.parametrize("behaviour", [fails(401, "bad key"), rate_limits("60"), fails(500)])
+def test_a_model_that_was_asked_for_is_not_done_without(
+    run: Run, model: ModelServer, behaviour: Behaviour
+) -> None:
+    model.then(*[behaviour] * 3)
+    outcome = run("route", "hello", "--llm")
+    assert (outcome.status, outcome.out) == (1, "")
+    assert outcome.first_line.startswith("error: no model answered: scripted at http://127.0.0.1:")
+
+
+def test_llm_without_a_model_says_how_to_have_one(run: Run) -> None:
+    outcome = run("route", "我要请假", "--llm")
+    assert (outcome.status, outcome.out) == (1, "")
+    assert outcome.first_line == (
+        "error: --llm needs a model and none is configured: set ROUTER_LLM_MODEL, and "
+        "ROUTER_LLM_BASE_URL or ROUTER_LLM_API_KEY (docs/models.md), or leave --llm out"
+    )
+
+
 @pytest.mark.parametrize(
     ("words", "status", "line"),
     [
@@ -107,7 +188,7 @@ def test_bad_lines_are_answered_too_and_the_others_as_well(run: Run, stdin: Stdi
     stdin("请假\n\n".encode() + b"\xff\n" + "请病假\n".encode())
     outcome = run("route", "-")
     assert outcome.status == 1
-    assert outcome.first_line.startswith("error: 2 of the lines can't be messages")
+    assert outcome.first_line.startswith("error: 2 of the lines can't be explained")
     good, empty, broken, last = map(json.loads, outcome.out.splitlines())
     assert good["decision"]["target"] == last["decision"]["target"] == "leave_request"
     assert empty == {

@@ -1,0 +1,154 @@
+"""Going through what the desk would do with a message, and doing none of it.
+
+The rules, the index and the model are those of the product; what is missing is Temporal, the
+database, and every deed.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from pydantic import TypeAdapter, ValidationError
+
+from activities.capabilities import Capabilities
+from activities.decide import Decider, OnFailure
+from router.api.plain import SaidText
+from router.assembly import (
+    VECTORS,
+    capabilities,
+    capability_index,
+    ladder_of,
+    load_catalog,
+    load_registry,
+    tool_forms,
+)
+from router.contracts import activities
+from router.domain.capabilities import Capability
+from router.domain.errors import InvalidInput, MisconfiguredError
+from router.domain.messages import Message
+from router.domain.principals import Principal
+from router.flow.situation import Situation
+from router.llm.errors import ModelUnavailable
+from router.llm.ladder import Ladder
+from router.selection.index import CapabilityIndex
+from router.selection.selected import Selection
+from router.settings import Settings
+from router.understanding.reader import Reader
+from router.understanding.reading import Reading
+
+_SAID: TypeAdapter[str] = TypeAdapter(SaidText)
+
+
+@dataclass(frozen=True)
+class Routed:
+    """What was read in a message, and what would be done with it."""
+
+    reading: Reading
+    decided: activities.Decided
+
+
+def insist(error: ModelUnavailable) -> None:
+    """Have no decision made without the model that was asked for."""
+    raise error
+
+
+@dataclass
+class Rehearsal:
+    """A desk that only says what it would do. Make one with `rehearsing`."""
+
+    reader: Reader
+    offered: Capabilities
+    known: list[Capability]
+    """Everything that anybody may be offered."""
+    index: CapabilityIndex
+    ladder: Ladder | None
+    _learning: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _learnt: bool = False
+
+    async def routed(
+        self, text: str, caller: Principal, now: datetime, on_failure: OnFailure = insist
+    ) -> Routed:
+        """What `text` would come to if `caller` opened a conversation with it at `now`.
+
+        Raises:
+            InvalidInput: the text can't be a message.
+            RouterError: what `on_failure` raises.
+        """
+        message, situation = Message(text=said(text)), _opening(caller, now)
+        reading = self.reader.read(message, situation)
+        if reading.route is not None:
+            decided = activities.Decided(route=reading.route, commands=reading.commands)
+            return Routed(reading, decided)
+        await self._learn()
+        given = activities.Decide(message=message, situation=situation, caller=caller)
+        decider = Decider(self.offered, self.index, self.ladder)
+        return Routed(reading, await decider.decided(given, on_failure))
+
+    async def found(self, text: str, caller: Principal, now: datetime) -> Selection | None:
+        """What is searched for the text; None where rules take it and nothing is."""
+        if self.reader.read(Message(text=said(text)), _opening(caller, now)).route is not None:
+            return None
+        await self._learn()
+        usable = [capability.name for capability in self.offered.visible_to(caller)]
+        return await self.index.select(text, among=usable)
+
+    async def _learn(self) -> None:
+        """Fill the index, with the first message that needs it: most commands end without."""
+        async with self._learning:
+            if not self._learnt:
+                await self.index.update(self.known)
+                self._learnt = True
+
+
+@asynccontextmanager
+async def rehearsing(
+    settings: Settings, *, with_model: bool = False, quick: bool = False
+) -> AsyncIterator[Rehearsal]:
+    """A rehearsal as the settings have it.
+
+    `quick` is for a single message: it isn't worth the seconds that encoding all capabilities
+    takes, so that words alone are searched unless vectors were kept by an earlier command.
+
+    Raises:
+        MisconfiguredError: a model is wanted and none is configured.
+        RouterError: flows, thresholds or encoder can't be used.
+    """
+    if with_model and not settings.models:
+        raise MisconfiguredError(
+            "--llm needs a model and none is configured: set ROUTER_LLM_MODEL, and "
+            "ROUTER_LLM_BASE_URL or ROUTER_LLM_API_KEY (docs/models.md), or leave --llm out"
+        )
+    registry = load_registry()
+    catalog = load_catalog(settings, registry)
+    words_only = quick and not (settings.data / VECTORS).exists()
+    async with ladder_of(settings) as ladder:
+        yield Rehearsal(
+            reader=Reader([*catalog, *tool_forms(registry)]),
+            offered=Capabilities(catalog, registry),
+            known=capabilities(catalog, registry),
+            index=capability_index(settings, words_only=words_only),
+            ladder=ladder if with_model else None,
+        )
+
+
+def said(text: str) -> str:
+    """The text, where it can be a message.
+
+    Raises:
+        InvalidInput: it is empty, too long, or has characters that no message may have.
+    """
+    try:
+        text.encode()
+        return _SAID.validate_python(text)
+    except UnicodeEncodeError:
+        raise InvalidInput("the text isn't UTF-8: convert it first") from None
+    except ValidationError as error:
+        reason = error.errors()[0]["msg"].removeprefix("Value error, ")
+        raise InvalidInput(f"the text can't be a message: {reason}") from None
+
+
+def _opening(caller: Principal, now: datetime) -> Situation:
+    """Where nothing was said before."""
+    return Situation(now=now, locale=caller.locale, roles=caller.roles)
