@@ -57,6 +57,15 @@ class EventLog(Protocol):
     async def turn(self, tenant: str, conversation: str, message_id: str) -> RecordedTurn | None:
         """What this message id was answered with, however long ago; None where it never was."""
 
+    async def exchanges(
+        self, tenant: str, after: tuple[str, int] | None, limit: int
+    ) -> list[LogEntry]:
+        """The `message` and `turn` entries of all conversations, one conversation after another.
+
+        Each conversation oldest first; `after` is the conversation and the sequence number of
+        the last entry that the caller has seen.
+        """
+
 
 class Runs(Protocol):
     """Flow runs and their approvals, as last published by the runs themselves."""

@@ -11,7 +11,7 @@ conversations they may not: nobody may follow the whole log by sequence number a
 
 from collections.abc import Iterator, Sequence
 
-from sqlalchemy import Connection, literal_column, select
+from sqlalchemy import Connection, literal_column, select, tuple_
 
 from router.domain.records import LogEntry, RecordedTurn
 from router.store import tables
@@ -75,6 +75,29 @@ class DatabaseLog:
         )
         data = await self._database.read(lambda c: c.execute(query).scalar())
         return RecordedTurn.model_validate(data) if data else None
+
+    async def exchanges(
+        self, tenant: str, after: tuple[str, int] | None, limit: int
+    ) -> list[LogEntry]:
+        """The `message` and `turn` entries of all conversations, one conversation after another.
+
+        Each conversation oldest first; `after` is the conversation and the sequence number of
+        the last entry that the caller has seen.
+        """
+        place = tuple_(_log.c.conversation, _log.c.sequence)
+        query = (
+            select(_log)
+            .where(
+                _log.c.tenant == tenant,
+                _log.c.conversation.is_not(None),
+                _log.c.kind.in_(["message", "turn"]),
+                place > (after or ("", 0)),
+            )
+            .order_by(_log.c.conversation, _log.c.sequence)
+            .limit(limit)
+        )
+        rows = await self._database.read(lambda c: c.execute(query).all())
+        return [from_row(LogEntry, row) for row in rows]
 
 
 def _streams(tenant: str, entries: Sequence[LogEntry]) -> Iterator[str]:

@@ -193,6 +193,22 @@ class TestLog:
         assert found.turn.turn == 1
         assert len(await store.log.transcript("default", "c1", None, 10)) == 1
 
+    async def test_exchanges_are_read_on_conversation_by_conversation(self, store: Store) -> None:
+        elsewhere = entry("b1").model_copy(update={"conversation": "c0"})
+        approval_of_bob = entry("p").model_copy(update={"conversation": None, "recipient": "bob"})
+        await store.log.append(
+            "default", [entry("1"), entry("2", "route"), elsewhere, approval_of_bob]
+        )
+        await store.log.append("default", [turn_entry("m1"), entry("3")])
+        await store.log.append("other", [entry("of another tenant")])
+        seen: list[LogEntry] = []
+        after = None
+        while page := await store.log.exchanges("default", after, 2):
+            seen += page
+            after = (page[-1].conversation or "", page[-1].sequence or 0)
+
+        assert [e.key for e in seen] == ["b1", "1", "turn:m1", "3"]
+
     async def test_nothing_to_append_is_fine(self, store: Store) -> None:
         await store.log.append("default", [])
 
