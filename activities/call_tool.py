@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Sequence
+from time import monotonic
 from zoneinfo import ZoneInfo
 
 from pydantic import JsonValue, ValidationError
@@ -12,6 +13,7 @@ from temporalio.common import RawValue
 
 from activities.effects import once
 from activities.failing import temporal_failures
+from activities.telling import Telling
 from router.contracts.activities import Answer, ToolCall
 from router.contracts.failures import RETRYABLE
 from router.domain.errors import (
@@ -22,6 +24,7 @@ from router.domain.errors import (
     UnknownOutcome,
 )
 from router.domain.ports import EffectsLedger
+from router.domain.progress import ToolStatus
 from router.tool.context import ToolContext
 from router.tool.dependencies import Dependencies
 from router.tool.gate import Admitted, Attempt, admit
@@ -42,26 +45,49 @@ class CallTool:
     """
 
     def __init__(
-        self, registry: Registry, ledger: EffectsLedger, dependencies: Dependencies
+        self,
+        registry: Registry,
+        ledger: EffectsLedger,
+        dependencies: Dependencies,
+        telling: Telling,
     ) -> None:
         dependencies.require(registry.providers())
         self._registry = registry
         self._ledger = ledger
         self._dependencies = dependencies
+        self._telling = telling
 
     @activity.defn(dynamic=True)
     async def call_tool(self, arguments: Sequence[RawValue]) -> Answer:
         """Call the tool that the activity is named after, with a `ToolCall` as its input."""
         with temporal_failures():
-            call = _decoded(arguments)
-            try:
-                result = await run_tool(self._registry, self._ledger, self._dependencies, call)
-            except RETRYABLE as error:
-                tool, attempt = self._registry[call.tool], activity.info().attempt
-                if tool.retries is None or attempt <= tool.retries:
-                    raise
-                raise _given_up(tool, error, attempt) from error
-            return Answer(value=result)
+            return Answer(value=await self._watched(_decoded(arguments)))
+
+    async def _watched(self, call: ToolCall) -> JsonValue:
+        """The call's result; who watches sees it start once and end once, over all its tries."""
+        if activity.info().attempt == 1:
+            await self._telling.tool_started(call)
+        began = monotonic()
+        try:
+            result = await self._tried(call)
+        except RETRYABLE:
+            raise
+        except RouterError as error:
+            status: ToolStatus = "unknown" if isinstance(error, UnknownOutcome) else "failed"
+            await self._telling.tool_finished(call, status, monotonic() - began)
+            raise
+        await self._telling.tool_finished(call, "done", monotonic() - began)
+        return result
+
+    async def _tried(self, call: ToolCall) -> JsonValue:
+        """What one try comes to, which is the last where the tool was tried often enough."""
+        try:
+            return await run_tool(self._registry, self._ledger, self._dependencies, call)
+        except RETRYABLE as error:
+            tool, attempt = self._registry[call.tool], activity.info().attempt
+            if tool.retries is None or attempt <= tool.retries:
+                raise
+            raise _given_up(tool, error, attempt) from error
 
 
 async def run_tool(

@@ -17,6 +17,7 @@ from activities.look_up import LookUps
 from activities.notify import Notifier
 from activities.records import Records
 from activities.tell_flow import FlowTeller
+from activities.telling import Telling
 from activities.understand import Understander
 from router.assembly import Parts
 from workflows.conversation import ConversationWorkflow
@@ -56,7 +57,8 @@ def build_worker(client: Client, parts: Parts, task_queue: str) -> Worker:
     notifier = Notifier(client, task_queue, parts.store.conversations)
     records = Records(parts.store)
     look_ups = LookUps(parts.directory, parts.calendar, parts.people)
-    call_tool = CallTool(parts.registry, parts.store.ledger, parts.dependencies)
+    telling = Telling(parts.store.live)
+    call_tool = CallTool(parts.registry, parts.store.ledger, parts.dependencies, telling)
     return Worker(
         client,
         task_queue=task_queue,

@@ -108,6 +108,8 @@ class CommandRunner:
                     arguments=call.arguments,
                     caller=self.submission.caller,
                     conversation=self.conversation,
+                    message_id=self.submission.message_id,
+                    call_id=call.id,
                     now=workflow.now(),
                 ),
                 result_type=activities.Answer,

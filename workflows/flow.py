@@ -233,6 +233,7 @@ class FlowWorkflow:
             undoes=errand.undoes,
             flow_run=workflow.info().workflow_id,
             conversation=self._run.conversation,
+            call_id=errand.id,
             now=workflow.now(),
         )
         answer: activities.Answer = await workflow.execute_activity(

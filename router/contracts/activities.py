@@ -150,7 +150,8 @@ class ToolCall(Payload):
 
     `flow_run` is the workflow id of the run on whose authority the call is made, or None
     where a person makes it. `key` is the idempotency key: empty for reads. Where the call takes
-    an earlier one back, `undoes` is that one's key.
+    an earlier one back, `undoes` is that one's key. `call_id` is what the turn shows it under,
+    `message_id` the message that it is made for, empty where a run goes on by itself.
     """
 
     tool: str
@@ -160,6 +161,8 @@ class ToolCall(Payload):
     undoes: str = ""
     flow_run: str | None = None
     conversation: str | None = None
+    message_id: str = ""
+    call_id: str = ""
     now: datetime
 
 

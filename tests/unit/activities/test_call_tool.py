@@ -1,9 +1,10 @@
 import asyncio
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from uuid import uuid4
 
 import pytest
@@ -17,6 +18,7 @@ from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
 from activities.call_tool import RESULT_BYTES, CallTool, run_tool
+from activities.telling import Telling
 from router.contracts.activities import Answer, ToolCall
 from router.domain.errors import (
     ArgumentsToolError,
@@ -30,12 +32,14 @@ from router.domain.errors import (
     UnknownOutcome,
 )
 from router.domain.principals import Principal
+from router.domain.progress import Progress
 from router.store.database import Database
 from router.store.store import Store
 from router.tool.context import ToolContext
 from router.tool.dependencies import Dependencies, Provider
 from router.tool.registry import Registry
 from router.tool.tool import Tool, tool
+from tests.fakes.audience import Audience
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
@@ -105,6 +109,7 @@ class Bench:
         self.world = World()
         self.registry = tools_of(self.world)
         self.ledger = Store(database).ledger
+        self.audience = Audience()
 
     async def run(self, name: str, key: str = "k", caller: Principal = ALICE, **more: Any) -> Any:
         confirmed = more.pop("confirmed", False)
@@ -315,7 +320,7 @@ def test_a_worker_with_something_missing_does_not_start(database_url: str) -> No
     registry["look"].signature.injected["payroll"] = missing  # type: ignore[index]
 
     with pytest.raises(MisconfiguredError, match="payroll"):
-        CallTool(registry, None, Dependencies())  # type: ignore[arg-type]
+        CallTool(registry, None, Dependencies(), Telling(Audience()))  # type: ignore[arg-type]
 
 
 @workflow.defn
@@ -344,9 +349,13 @@ async def temporal() -> AsyncIterator[Client]:
 class TestActivity:
     """On a real Temporal server, under the tool's own name."""
 
-    async def execute(self, temporal: Client, bench: Bench, name: str, activity: str = "") -> Any:
-        call_tool = CallTool(bench.registry, bench.ledger, Dependencies())
-        call = ToolCall(tool=name, arguments={}, caller=ALICE, key="k", flow_run=RUN, now=NOW)
+    async def execute(
+        self, temporal: Client, bench: Bench, name: str, activity: str = "", **more: Any
+    ) -> Any:
+        telling = Telling(bench.audience)
+        call_tool = CallTool(bench.registry, bench.ledger, Dependencies(), telling)
+        fields: dict[str, Any] = {"arguments": {}, "key": "k", "flow_run": RUN, "now": NOW, **more}
+        call = ToolCall(tool=name, caller=ALICE, **fields)
         queue = uuid4().hex
         async with Worker(
             temporal,
@@ -359,9 +368,9 @@ class TestActivity:
                 CallsTools.run, args=[call, activity], id=queue, task_queue=queue
             )
 
-    async def failure(self, *arguments: Any) -> ApplicationError:
+    async def failure(self, *arguments: Any, **more: Any) -> ApplicationError:
         with pytest.raises(WorkflowFailureError) as caught:
-            await self.execute(*arguments)
+            await self.execute(*arguments, **more)
         cause = caught.value.cause
         assert isinstance(cause, ActivityError)
         assert isinstance(cause.cause, ApplicationError)
@@ -407,3 +416,75 @@ class TestActivity:
         assert "'nothing'" in unknown.message
         assert unknown.type == "NotFound"
         assert "the activity look was sent a call of the tool write" in mixed_up.message
+
+
+class TestWatched:
+    """Who watches a conversation sees each call start once and end once."""
+
+    WHERE: ClassVar = {"conversation": "c1", "message_id": "m1", "call_id": "call_0"}
+
+    async def watched(
+        self, temporal: Client, bench: Bench, name: str, **more: Any
+    ) -> list[Progress]:
+        with suppress(WorkflowFailureError):
+            await TestActivity().execute(temporal, bench, name, **{**self.WHERE, **more})
+        return bench.audience.told
+
+    async def test_a_call_starts_and_ends(self, temporal: Client, bench: Bench) -> None:
+        began, ended = await self.watched(temporal, bench, "write")
+
+        assert (began.type, began.data) == ("tool_started", {"id": "call_0", "name": "write"})
+        assert (began.tenant, began.conversation, began.message_id) == ("default", "c1", "m1")
+        milliseconds = ended.data["milliseconds"]
+        assert isinstance(milliseconds, int)
+        assert 0 <= milliseconds < 10_000
+        about = {"id": "call_0", "name": "write", "status": "done", "milliseconds": milliseconds}
+        assert (ended.type, ended.data) == ("tool_finished", about)
+
+    async def test_tries_in_between_are_not_shown(self, temporal: Client, bench: Bench) -> None:
+        bench.world.fail(KeyError("bug"), Unavailable("down"))
+
+        told = await self.watched(temporal, bench, "write")
+
+        assert [one.type for one in told] == ["tool_started", "tool_finished"]
+        assert told[-1].data["status"] == "done"
+
+    @pytest.mark.parametrize(
+        ("name", "error", "status"),
+        [
+            ("look", PermanentToolError("no"), "failed"),
+            ("look", ArgumentsToolError("no"), "failed"),
+            ("write", UnknownOutcome("perhaps"), "unknown"),
+            ("look", Unavailable("down"), "failed"),
+            ("write", Unavailable("down"), "unknown"),
+        ],
+    )
+    async def test_how_it_failed_is_told(
+        self, temporal: Client, bench: Bench, name: str, error: Exception, status: str
+    ) -> None:
+        bench.world.fail(*[error] * 10)
+
+        told = await self.watched(temporal, bench, name)
+
+        assert [one.type for one in told] == ["tool_started", "tool_finished"]
+        assert told[-1].data["status"] == status
+
+    async def test_a_call_that_the_gate_refuses_ends_too(
+        self, temporal: Client, bench: Bench
+    ) -> None:
+        told = await self.watched(temporal, bench, "write", arguments={"colour": "red"})
+
+        assert [one.type for one in told] == ["tool_started", "tool_finished"]
+        assert told[-1].data["status"] == "failed"
+
+    async def test_a_flow_that_goes_on_by_itself_is_watched_without_a_message(
+        self, temporal: Client, bench: Bench
+    ) -> None:
+        told = await self.watched(temporal, bench, "write", message_id="")
+
+        assert [one.message_id for one in told] == ["", ""]
+
+    async def test_outside_of_conversations_nobody_watches(
+        self, temporal: Client, bench: Bench
+    ) -> None:
+        assert await self.watched(temporal, bench, "write", conversation=None) == []

@@ -1,0 +1,137 @@
+import asyncio
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from activities.telling import EVERY, Telling
+from router.domain.progress import Progress
+from router.llm.chat import TextDelta
+from tests.fakes.audience import Audience
+
+
+@pytest.fixture
+def audience() -> Audience:
+    return Audience()
+
+
+@pytest.fixture
+def telling(audience: Audience) -> Telling:
+    return Telling(audience)
+
+
+def shown(told: list[Progress]) -> str:
+    """The text as a reader has it after these deltas."""
+    text, attempt = "", 0
+    for delta in told:
+        number = delta.data["attempt"]
+        assert isinstance(number, int)
+        assert number >= attempt
+        text = (text if number == attempt else "") + str(delta.data["text"])
+        attempt = number
+    return text
+
+
+def pieces(text: str, attempt: int = 1) -> Iterator[TextDelta]:
+    return (TextDelta(attempt=attempt, text=letter) for letter in text)
+
+
+async def test_all_of_the_text_is_told_by_the_end(telling: Telling, audience: Audience) -> None:
+    async with telling.of("t", "c", "m") as on_text:
+        for piece in pieces("你好, this is quick"):
+            await on_text(piece)
+
+    assert shown(audience.told) == "你好, this is quick"
+    assert {(p.tenant, p.conversation, p.message_id, p.type) for p in audience.told} == {
+        ("t", "c", "m", "text_delta")
+    }
+
+
+async def test_the_first_piece_is_told_at_once(telling: Telling, audience: Audience) -> None:
+    async with telling.of("t", "c", "m") as on_text:
+        await on_text(TextDelta(attempt=1, text="a"))
+        for _ in range(3):
+            await asyncio.sleep(0)
+
+        assert [one.data["text"] for one in audience.told] == ["a"]
+
+
+async def test_a_text_of_a_thousand_tokens_is_told_about_twenty_times_a_second(
+    telling: Telling, audience: Audience
+) -> None:
+    began = time.perf_counter()
+    async with telling.of("t", "c", "m") as on_text:
+        for piece in pieces("长" * 1000):
+            await on_text(piece)
+            await asyncio.sleep(0.0002)
+    took = time.perf_counter() - began
+
+    assert shown(audience.told) == "长" * 1000
+    assert 1 < len(audience.told) <= took / EVERY + 2
+
+
+async def test_a_model_never_waits_for_those_who_read(telling: Telling, audience: Audience) -> None:
+    audience.door.clear()
+    async with telling.of("t", "c", "m") as on_text:
+        for piece in pieces("a" * 100):
+            async with asyncio.timeout(1):
+                await on_text(piece)
+            await asyncio.sleep(0)
+        audience.door.set()
+
+    assert shown(audience.told) == "a" * 100
+    assert len(audience.told) == 2
+
+
+async def test_another_attempt_begins_the_text_anew(telling: Telling, audience: Audience) -> None:
+    async with telling.of("t", "c", "m") as on_text:
+        for piece in (*pieces("broken o", 1), *pieces("whole", 2)):
+            await on_text(piece)
+            await asyncio.sleep(EVERY / 4)
+
+    assert shown(audience.told) == "whole"
+    assert len({p.data["attempt"] for p in audience.told}) == 2
+
+
+async def test_what_was_not_told_of_an_earlier_attempt_never_is(
+    telling: Telling, audience: Audience
+) -> None:
+    async with telling.of("t", "c", "m") as on_text:
+        for piece in (*pieces("old", 1), *pieces("new", 2)):
+            await on_text(piece)
+
+    assert [p.data["text"] for p in audience.told] == ["new"]
+
+
+async def test_an_activity_tried_again_begins_the_text_anew(
+    telling: Telling, audience: Audience
+) -> None:
+    for _ in range(2):
+        async with telling.of("t", "c", "m") as on_text:
+            for piece in pieces("again"):
+                await on_text(piece)
+
+    assert shown(audience.told) == "again"
+
+
+async def test_no_text_tells_nothing(telling: Telling, audience: Audience) -> None:
+    async with telling.of("t", "c", "m"):
+        pass
+
+    assert audience.told == []
+
+
+async def test_an_error_passes_as_it_is_and_leaves_nothing_running(
+    telling: Telling, audience: Audience
+) -> None:
+    before = asyncio.all_tasks()
+
+    async def fail() -> None:
+        async with telling.of("t", "c", "m") as on_text:
+            await on_text(TextDelta(attempt=1, text="a"))
+            raise KeyError("model")
+
+    with pytest.raises(KeyError, match="model"):
+        await fail()
+
+    assert asyncio.all_tasks() == before
