@@ -97,7 +97,7 @@ class _Text:
             self._attempt = delta.attempt
             # By the clock, so that it is also above those of an activity that was tried
             # before, perhaps by another process.
-            self._number = max(self._number + 1, time.time_ns() // 1_000_000)
+            self._number = max(self._number + 1, time.time_ns() // 1000)
             self._waiting = ""
         self._waiting += delta.text
         self._more.set()
