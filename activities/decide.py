@@ -113,7 +113,7 @@ class Decider:
     def _offered(
         self, given: activities.Decide, found: Selection
     ) -> tuple[Offer, list[Capability]]:
-        listed = [candidate.capability for candidate in found.candidates]
+        listed = nearest.listed(found, self.capabilities.visible_to(given.caller))
         names = {capability.name for capability in listed}
         return self.capabilities.offer(given.caller, names, given.situation.active), listed
 

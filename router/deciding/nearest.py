@@ -1,13 +1,14 @@
 """Deciding by nearness alone: which capabilities may a message be for, and how sure is that."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from router.deciding import without_model
 from router.domain.capabilities import Capability
 from router.domain.commands import Command
 from router.domain.messages import Candidate, ChooseAction, Message, Route
 from router.flow.situation import Situation
-from router.selection.index import CapabilityIndex
+from router.selection.budget import within_budget
+from router.selection.index import TOKENS, CapabilityIndex
 from router.selection.selected import Selection
 
 
@@ -28,6 +29,17 @@ def decide(message: Message, situation: Situation, found: Selection) -> tuple[Ro
     listed = [candidate.capability for candidate in found.candidates]
     route, commands = without_model.decide(message, situation, listed, found.verdict)
     return route.model_copy(update={"candidates": shown(found)}), commands
+
+
+def listed(found: Selection, usable: Sequence[Capability]) -> list[Capability]:
+    """What a model is told of: all that is usable where it fits into a prompt, else the nearest.
+
+    All of it reads the same at every message, and what reads the same is in the server's cache.
+    """
+    everything = within_budget(usable, TOKENS, len(usable))
+    if len(everything) == len(usable):
+        return everything
+    return [candidate.capability for candidate in found.candidates]
 
 
 def shown(found: Selection) -> list[Candidate]:
