@@ -29,7 +29,24 @@ class Resolver:
         if isinstance(parts := node.get("allOf"), list):
             rest = _without(node, "allOf")
             return _merged([rest, *(self.resolved(part, depth + 1) for part in parts)])
-        return node
+        return self._optional(node, depth)
+
+    def _optional(self, node: Schema, depth: int) -> Schema:
+        """A value or null, said as one type of two: half as long as two alternatives."""
+        options = [self.resolved(one, depth + 1) for one in alternatives(node)]
+        values = [one for one in options if types(one) != ["null"]]
+        if len(values) != 1 or len(values) == len(options) or alternatives(values[0]):
+            return node
+        if kind(values[0], 1) not in {"scalar", "enum"}:
+            return node
+        outer = _without(_without(node, "anyOf"), "oneOf")
+        admitted = [*choices(values[0]), None]
+        return {
+            **_without(values[0], "const"),
+            **outer,
+            "type": [*types(values[0]), "null"],
+            **({"enum": admitted} if len(admitted) > 1 else {}),
+        }
 
     def _target(self, reference: str) -> Schema:
         node: Any = self._whole

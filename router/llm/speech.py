@@ -47,10 +47,12 @@ class Speech:
         return clean_text(more)
 
     def _sayable(self, answer: Assembly) -> str:
-        if self._is_json and answer.content.lstrip().startswith("{"):
-            return self._said_in_decision(answer.content)
-        if content := sayable_content(answer.content):
-            return content
+        # As the whole answer will be read: a NUL before a mark doesn't make it any less of one.
+        content = answer.content.replace("\0", "")
+        if self._is_json and content.lstrip().startswith("{"):
+            return self._said_in_decision(content)
+        if sayable := sayable_content(content):
+            return sayable
         if answer.calls and isinstance(answer.calls[0]["arguments"], str):
             return self._said_by(answer.calls[0]["name"], answer.calls[0]["arguments"])
         return ""

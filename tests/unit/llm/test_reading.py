@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from router.llm.bodies import Assembly
@@ -249,6 +249,7 @@ def test_any_events_make_an_answer(events: list[Any], how: How) -> None:
 
 
 @given(MARKED | st.text(), st.integers(1, 5))
+@example("\0<think>Hm.</think>", 1)
 def test_what_was_told_early_is_what_was_meant(text: str, step: int) -> None:
     answer, speech = Assembly(), Speech("functions", True, {})
     told = ""
