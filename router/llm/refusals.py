@@ -27,6 +27,10 @@ _LOOSELY = re.IGNORECASE | re.DOTALL
 
 _OFF_FORMAT = re.compile(r"pars(e|ing)|grammar|template|\bformat", re.IGNORECASE)
 
+_UNWILLING = re.compile(
+    r"\brequires? --|\b(not|un)[ -]?(supported|implemented|available)\b", re.IGNORECASE
+)
+
 _TOO_LONG = re.compile(
     r"context_length_exceeded|exceed_context_size|context[ _](length|size|window)|maximum context"
     r"|(prompt|input) is too long|too many (input )?tokens|reduce the length",
@@ -37,21 +41,23 @@ _READ = 4000
 """Characters of an error that are looked at; what it is about comes early."""
 
 _REFUSING = {400, 404, 422, 501}
+_BROKEN = 500
 
 
 def refused_feature(status: int, body: str, sent: AbstractSet[Feature]) -> Feature | None:
     """The feature, of those that were sent, that the error refuses; None where it is none.
 
-    A 500 counts only where the server says that it couldn't make sense of its own output,
-    as llama.cpp does when a model left alone with `auto` strays from the format.
+    A 500 counts only where the server says that it wasn't started for this, as llama.cpp does
+    without `--jinja`, or that it couldn't make sense of its own output, as when a model left
+    alone with `auto` strays from the format.
 
     >>> refused_feature(400, "Unknown parameter: 'parallel_tool_calls'", {"parallel_tool_calls"})
     'parallel_tool_calls'
     """
     said = body[:_READ]
-    if status == 500:  # noqa: PLR2004
+    if status == _BROKEN and not _UNWILLING.search(said):
         return _strayed(said, sent)
-    if status not in _REFUSING:
+    if status not in {*_REFUSING, _BROKEN}:
         return None
     named = (name for name in _NAMED if name in sent and re.search(_NAMED[name], said, _LOOSELY))
     return next(named, None)

@@ -136,6 +136,10 @@ async def test_a_schema_gives_every_text_an_end() -> None:
         (400, "your prompt breaks our rules", None),
         (429, "too many tools", None),
         (500, "tools exploded", None),
+        (500, "tools param requires --jinja flag", "tools"),
+        (500, "tool_choice param requires --jinja flag", "tool_choice=required"),
+        (500, "response_format is not supported by this model", "json_schema"),
+        (503, "tools are not supported while loading", None),
         (500, "failed to parse grammar", "tool_choice=auto"),
     ],
 )
