@@ -101,6 +101,12 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(Exception, _surprise)
 
 
+async def answer_to(request: Request, error: Exception) -> Response:
+    """What a request that failed with this is answered, also where it is too late for a status."""
+    known = isinstance(error, errors.RouterError)
+    return await (_router_error if known else _surprise)(request, error)
+
+
 async def _router_error(request: Request, error: Exception) -> Response:
     status = next(STATUS[kind] for kind in type(error).__mro__ if kind in STATUS)
     if status == HTTPStatus.INTERNAL_SERVER_ERROR:

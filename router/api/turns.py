@@ -6,8 +6,10 @@ that a request may give up waiting, or be repeated, without harm.
 """
 
 import asyncio
+from asyncio import FIRST_COMPLETED
 from collections import defaultdict
 from collections.abc import Callable
+from typing import Any
 
 from temporalio.client import Client
 
@@ -19,6 +21,8 @@ from router.domain.records import ConversationRecord
 
 ACCEPTANCE = 5.0
 """Seconds within which a worker takes a message in, where there is one at all."""
+AT_ONCE = 0.1
+"""Seconds within which most turns are over; only of a longer one it is asked if it was begun."""
 BUSY_RETRY = 2
 NOT_TAKEN = "No worker took the message in; send it again with the same message_id."
 
@@ -46,7 +50,33 @@ class Turns:
         done, _ = await asyncio.wait({task}, timeout=wait)
         if not done:
             await self._make_sure(delivery, task)
-        return _outcome(task) if task.done() else None
+        return outcome(task) if task.done() else None
+
+    async def take(
+        self,
+        conversation: ConversationRecord,
+        submission: Submission,
+        sign: "asyncio.Future[Any]",
+    ) -> asyncio.Task[Turn]:
+        """The turn while it runs, as soon as it is certain that the message was taken in.
+
+        `sign` is done when anything is heard of the turn, which is certainty enough. Raises
+        what `submit` raises, where that comes out before.
+        """
+        delivery = Delivery(self._temporal, self._task_queue, conversation, submission)
+        turn = self._begin(delivery)
+        await asyncio.wait({turn, sign}, timeout=AT_ONCE, return_when=FIRST_COMPLETED)
+        if not turn.done() and not sign.done():
+            sure = asyncio.create_task(self._make_sure(delivery, turn))
+            try:
+                await asyncio.wait({turn, sign, sure}, return_when=FIRST_COMPLETED)
+                if sure.done():
+                    sure.result()
+            finally:
+                sure.cancel()
+        if turn.done():
+            outcome(turn)
+        return turn
 
     async def close(self) -> None:
         """Stop waiting; the turns go on without."""
@@ -88,7 +118,8 @@ class Turns:
             raise Unavailable(NOT_TAKEN) from error
 
 
-def _outcome(task: asyncio.Task[Turn]) -> Turn:
+def outcome(task: asyncio.Task[Turn]) -> Turn:
+    """What the finished task came to; raises what the conversation, or its absence, did."""
     if task.cancelled():
         raise Unavailable(NOT_TAKEN)
     return task.result()

@@ -1,8 +1,8 @@
 """What happens in a turn while it runs: told to whoever watches, and kept nowhere."""
 
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import JsonValue
+from pydantic import JsonValue, model_validator
 
 from router.domain.messages import Value
 
@@ -29,3 +29,12 @@ class Progress(Value):
     message_id: str
     type: ProgressType
     data: dict[str, JsonValue]
+
+    @model_validator(mode="after")
+    def _readable(self) -> Self:
+        """Refuse a text that nobody could put together."""
+        if self.type == "text_delta":
+            text, attempt = self.data.get("text"), self.data.get("attempt")
+            if not isinstance(text, str) or not isinstance(attempt, int):
+                raise ValueError(f"a text_delta has a text and an attempt, not {list(self.data)}")
+        return self

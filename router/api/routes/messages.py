@@ -3,16 +3,18 @@
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel
 
+from router.api.accept import EVENTS, prefers_events
 from router.api.body import StrictRoute
 from router.api.deps import Caller, Given, OpenTurns, OwnConversation, known
 from router.api.idempotency import IdempotencyKey
 from router.api.message_body import MessageBody
 from router.api.problems import problems
 from router.api.standing import live_standing
+from router.api.streaming import TurnStream
 from router.contracts.conversation import Submission
 from router.domain.errors import NotFound
 from router.domain.messages import Reply, Route, Turn
@@ -59,32 +61,43 @@ class Transcript(BaseModel):
 _SLOW: dict[int | str, dict[str, Any]] = {
     202: {"model": Running, "description": "It takes longer than `wait`; ask again."}
 }
+_EVENTS: dict[int | str, dict[str, Any]] = {
+    200: {"content": {EVENTS: {"schema": {"type": "string"}}}, "description": "The turn."}
+}
+
+
+async def _submission(body: MessageBody, caller: Caller, key: IdempotencyKey) -> Submission:
+    return Submission(
+        message_id=body.id_with(key), message=body.message, caller=caller, on_busy=body.on_busy
+    )
+
+
+Submitted = Annotated[Submission, Depends(_submission)]
 
 
 @router.post(
     "",
     response_model=Turn,
     response_model_exclude_none=True,
-    responses={**_SLOW, **problems(400, 404, 409, 413, 415, 429)},
+    responses={**_EVENTS, **_SLOW, **problems(400, 404, 409, 413, 415, 429)},
 )
 async def send(
-    body: MessageBody,
-    record: OwnConversation,
-    caller: Caller,
+    request: Request,
+    services: Given,
     turns: OpenTurns,
-    key: IdempotencyKey,
+    record: OwnConversation,
+    submission: Submitted,
     wait: Annotated[float, Query(ge=0, le=120, allow_inf_nan=False)] = 30,
 ) -> Response:
     """Say or do something, and get the turn that answers it.
 
-    Where that takes longer than `wait` seconds the answer is 202, and the turn goes on.
+    Where that takes longer than `wait` seconds the answer is 202, and the turn goes on. With
+    `Accept: text/event-stream` what happens in the turn comes as it happens, and last the turn.
     """
-    message_id = body.id_with(key)
-    submission = Submission(
-        message_id=message_id, message=body.message, caller=caller, on_busy=body.on_busy
-    )
-    turn = await turns.submit(record, submission, wait)
-    return _answer(message_id, turn)
+    if prefers_events(", ".join(request.headers.getlist("accept"))):
+        stream = TurnStream(request, services.store.live, turns, record, submission)
+        return await stream.response()
+    return _answer(submission.message_id, await turns.submit(record, submission, wait))
 
 
 @router.get(

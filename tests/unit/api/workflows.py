@@ -9,17 +9,31 @@ with workflow.unsafe.imports_passed_through():
     from router.contracts import conversation, flow
     from router.contracts.failures import to_failure
     from router.domain.errors import Conflict, DuplicateKey, NotFound, TooManyRequests
-    from router.domain.messages import Route, TextReply, Turn, Usage
+    from router.domain.messages import FlowSummary, Route, TextReply, Turn, Usage
     from router.domain.texts import Localised
     from router.flow.run import Cancelled
     from router.flow.view import FlowView
 
 REFUSALS = {"full": TooManyRequests("six wait already"), "busy": Conflict("a turn is running")}
 
+MUCH = {
+    "routes": [Route(kind="tool", by="llm"), Route(kind="flow", by="llm")],
+    "replies": [
+        TextReply(text="one\r\ntwo\u2028\u2029\x85three\n\ndata: four"),
+        TextReply(text="five"),
+    ],
+    "flow": FlowSummary(id="r", name="leave_request", status="collecting", state="details"),
+}
+"""What a turn of several commands has besides."""
+
 
 @workflow.defn(name=conversation.WORKFLOW)
 class EchoConversation:
-    """Says what it was told. `slow` turns wait for a `cancel_turn`, `close` ends the workflow."""
+    """Says what it was told, mostly.
+
+    `slow` turns wait for a `cancel_turn`, those that say `break` fail after it; `close` ends
+    the workflow, `much` gets all that a turn can have.
+    """
 
     @workflow.init
     def __init__(self, start: conversation.ConversationStart) -> None:
@@ -42,11 +56,13 @@ class EchoConversation:
             return self._turns[submission.message_id]
         self._digests[submission.message_id] = submission.message.digest
         self._running.append(submission.message_id)
-        if text == "slow":
+        if text in {"slow", "break"}:
             await workflow.wait_condition(lambda: self._cancelled)
         if text == "soon":
             await workflow.sleep(timedelta(seconds=1))
         self._running.remove(submission.message_id)
+        if text == "break":
+            raise to_failure(Conflict("it broke"))
         self._closed = text == "close"
         turn = Turn(
             message_id=submission.message_id,
@@ -55,6 +71,8 @@ class EchoConversation:
             route=Route(kind="reply", by="fallback", reason="an echo"),
             replies=[TextReply(text=f"{submission.caller.id}: {text}")],
         )
+        if text == "much":
+            turn = turn.model_copy(update=MUCH)
         self._turns[submission.message_id] = turn
         return turn
 

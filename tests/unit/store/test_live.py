@@ -15,6 +15,10 @@ from router.store.live import WAITING, Inbox
 from router.store.live_postgres import CHANNEL, PAYLOAD_BYTES, PostgresLive, payloads
 from router.store.store import Store
 
+STRANGE = [
+    *("", "hello", "{}", '{"type": "dance"}', "[1]", "null"),
+    '{"tenant":"t","conversation":"c1","message_id":"m","type":"text_delta","data":{"text":"a"}}',
+]
 HANG_UP = text(
     "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
     "WHERE datname = current_database() AND query LIKE 'LISTEN%'"
@@ -221,7 +225,7 @@ class TestPostgres:
         async with live.listen("t", "c1"), live.listen("t", "c2"), live.listen("t", "c3"):
             assert await database.read(lambda c: c.execute(HANG_UP).scalar()) == 1
 
-    @pytest.mark.parametrize("payload", ["", "hello", "{}", '{"type": "dance"}', "[1]", "null"])
+    @pytest.mark.parametrize("payload", STRANGE)
     async def test_what_cannot_be_read_is_passed_over(
         self, live: Live, database: Database, payload: str
     ) -> None:

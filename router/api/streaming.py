@@ -1,0 +1,188 @@
+"""A turn as server-sent events: what happens in it as it happens, and at the end the turn."""
+
+import asyncio
+import json
+from asyncio import FIRST_COMPLETED
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any
+
+from fastapi import Request
+from fastapi.responses import Response
+from fastapi.sse import EventSourceResponse, format_sse_event
+from starlette.types import Receive, Scope, Send
+
+from router.api import problems
+from router.api.turns import Turns, outcome
+from router.contracts.conversation import Submission
+from router.domain.messages import Turn
+from router.domain.ports import Live
+from router.domain.progress import Progress
+from router.domain.records import ConversationRecord
+
+HEARTBEAT = 15.0
+"""Seconds of silence after which a `ping` is sent: proxies close what seems dead."""
+
+UNBUFFERED = {"X-Accel-Buffering": "no"}
+"""Has nginx pass on each event at once."""
+
+LINE_ENDS = {code: f"\\u{code:04x}" for code in (0x85, 0x2028, 0x2029)}
+"""To events they are letters like any other, but many a client takes them for the line's end."""
+
+
+@dataclass(frozen=True)
+class TurnStream:
+    """One message on its way, and what its sender hears of it meanwhile.
+
+    Events, in this order: `message`, then `text_delta`, `tool_started`, `tool_finished` as
+    they come, then `route`, `flow`, `reply` and last `turn`; or last `error`, with the problem
+    that a plain answer would have had for its body.
+    """
+
+    request: Request
+    live: Live
+    turns: Turns
+    record: ConversationRecord
+    submission: Submission
+
+    async def response(self) -> Response:
+        """The answer, which begins once it is certain that the message was taken in.
+
+        Raises what `Turns.submit` raises, where that comes out before; the answer is then a
+        problem like any other. The turn runs on whether or not anybody stays to hear of it.
+        """
+        events = self._events()
+        return _EventStream(await anext(events), events)
+
+    async def _events(self) -> AsyncGenerator[bytes]:
+        record, message_id = self.record, self.submission.message_id
+        async with self.live.listen(record.tenant, record.id) as told:
+            hearing = _Hearing(told, message_id)
+            try:
+                turn = await self.turns.take(record, self.submission, hearing.next)
+                hearing.begin()
+                yield event("message", {"message_id": message_id, "status": "running"})
+                async for happening in _while_it_runs(turn, hearing):
+                    yield happening
+                async for ending in self._ending(turn):
+                    yield ending
+            finally:
+                hearing.close()
+
+    async def _ending(self, task: asyncio.Task[Turn]) -> AsyncIterator[bytes]:
+        try:
+            turn = outcome(task)
+        except Exception as error:  # noqa: BLE001 - the status is sent: this is how it's said now
+            problem = await problems.answer_to(self.request, error)
+            yield event("error", json.loads(bytes(problem.body)))
+            return
+        for happening in _told_whole(turn):
+            yield happening
+
+
+class _Hearing:
+    """What is told of one message, one by one."""
+
+    def __init__(self, told: AsyncIterator[Progress], message_id: str) -> None:
+        self._told = told
+        self._of = {message_id}
+        self.next = asyncio.create_task(self._one())
+
+    def begin(self) -> None:
+        """Hear from now on also what flows do by themselves, which is part of no message.
+
+        Not before: only the message's own progress proves that it was taken in.
+        """
+        self._of.add("")
+
+    def take(self) -> Progress:
+        """The next one, which is there already."""
+        progress = self.next.result()
+        self.next = asyncio.create_task(self._one())
+        return progress
+
+    def close(self) -> None:
+        """Hear no more."""
+        self.next.cancel()
+
+    async def _one(self) -> Progress:
+        while True:
+            progress = await anext(self._told)
+            if progress.message_id in self._of:
+                return progress
+
+
+class _Attempts:
+    """Numbers the times that a turn's text was begun 1, 2, 3, whoever wrote it."""
+
+    def __init__(self) -> None:
+        self._newest = 0
+        self._count = 0
+
+    def shown(self, data: dict[str, Any]) -> dict[str, Any] | None:
+        """The delta as a client sees it; None for a straggler of an earlier attempt."""
+        if data["attempt"] < self._newest:
+            return None
+        self._count += data["attempt"] > self._newest
+        self._newest = data["attempt"]
+        return {**data, "attempt": self._count}
+
+
+async def _while_it_runs(turn: asyncio.Task[Turn], hearing: _Hearing) -> AsyncIterator[bytes]:
+    """What is told until the turn is over, all that was told before its end included."""
+    attempts = _Attempts()
+    while True:
+        await asyncio.wait({turn, hearing.next}, timeout=HEARTBEAT, return_when=FIRST_COMPLETED)
+        if hearing.next.done():
+            progress = hearing.take()
+            data: dict[str, Any] | None = progress.data
+            if progress.type == "text_delta":
+                data = attempts.shown(progress.data)
+            if data is not None:
+                yield event(progress.type, data)
+        elif turn.done():
+            return
+        else:
+            yield event("ping", {})
+
+
+def _told_whole(turn: Turn) -> Iterator[bytes]:
+    """The turn part by part, and then as one."""
+    shown = turn.shown()
+    for route in shown.get("routes", [shown["route"]]):
+        yield event("route", route)
+    if "flow" in shown:
+        yield event("flow", shown["flow"])
+    for reply in shown["replies"]:
+        yield event("reply", reply)
+    yield event("turn", shown)
+
+
+def event(name: str, data: dict[str, Any]) -> bytes:
+    r"""One event as it goes over the wire.
+
+    >>> event("ping", {})
+    b'event: ping\ndata: {}\n\n'
+    """
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return format_sse_event(event=name, data_str=text.translate(LINE_ENDS))
+
+
+class _EventStream(EventSourceResponse):
+    """Events whose source is closed when the client has gone, not when memory is cleaned up."""
+
+    def __init__(self, first: bytes, rest: AsyncGenerator[bytes]) -> None:
+        self._rest = rest
+        super().__init__(_all(first, rest), headers=UNBUFFERED)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send them until they end or nobody takes them any more."""
+        async with aclosing(self._rest):
+            await super().__call__(scope, receive, send)
+
+
+async def _all(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    yield first
+    async for one in rest:
+        yield one
