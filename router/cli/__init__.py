@@ -10,7 +10,7 @@ from typing import NoReturn
 
 import typer
 
-from router.cli import doctor, flows, routing, starting, tokens, tools
+from router.cli import doctor, evaluating, flows, routing, starting, tokens, tools
 
 USAGE = 2
 INTERRUPTED = 130
@@ -26,6 +26,7 @@ app.command()(starting.dev)
 app.command()(starting.serve)
 app.command()(starting.worker)
 app.command()(routing.route)
+app.command("eval")(evaluating.evaluate)
 app.add_typer(flows.app, name="flows")
 app.add_typer(tools.app, name="tools")
 app.command()(tokens.token)

@@ -5,7 +5,7 @@ database, and every deed.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -29,6 +29,7 @@ from router.domain.capabilities import Capability
 from router.domain.errors import InvalidInput, MisconfiguredError
 from router.domain.messages import Message
 from router.domain.principals import Principal
+from router.evaluation.lines import Known
 from router.flow.situation import Situation
 from router.llm.errors import ModelUnavailable
 from router.llm.ladder import Ladder
@@ -81,7 +82,7 @@ class Rehearsal:
         if reading.route is not None:
             decided = activities.Decided(route=reading.route, commands=reading.commands)
             return Routed(reading, decided)
-        await self._learn()
+        await self.learn()
         given = activities.Decide(message=message, situation=situation, caller=caller)
         decider = Decider(self.offered, self.index, self.ladder)
         return Routed(reading, await decider.decided(given, on_failure))
@@ -90,12 +91,12 @@ class Rehearsal:
         """What is searched for the text; None where rules take it and nothing is."""
         if self.reader.read(Message(text=said(text)), _opening(caller, now)).route is not None:
             return None
-        await self._learn()
+        await self.learn()
         usable = [capability.name for capability in self.offered.visible_to(caller)]
         return await self.index.select(text, among=usable)
 
-    async def _learn(self) -> None:
-        """Fill the index, with the first message that needs it: most commands end without."""
+    async def learn(self) -> None:
+        """Fill the index. The first message that needs it does so, and most commands have none."""
         async with self._learning:
             if not self._learnt:
                 await self.index.update(self.known)
@@ -131,6 +132,24 @@ async def rehearsing(
             index=capability_index(settings, words_only=words_only),
             ladder=ladder if with_model else None,
         )
+
+
+def known_of(rehearsal: Rehearsal, users: frozenset[str]) -> Known:
+    """What labelled lines may name here."""
+    return Known(
+        slots={
+            capability.name: frozenset(_arguments(capability))
+            | frozenset(rehearsal.offered.slots(capability.name))
+            for capability in rehearsal.known
+        },
+        users=users,
+        check_text=said,
+    )
+
+
+def _arguments(capability: Capability) -> Iterable[str]:
+    properties = capability.parameters.get("properties")
+    return properties if isinstance(properties, dict) else ()
 
 
 def said(text: str) -> str:
