@@ -61,8 +61,9 @@ class TurnStream:
             hearing = _Hearing(told, message_id)
             try:
                 turn = await self.turns.take(record, self.submission, hearing.next)
-                hearing.begin()
                 yield event("message", {"message_id": message_id, "status": "running"})
+                for progress in hearing.begin():
+                    yield event(progress.type, progress.data)
                 async for happening in _while_it_runs(turn, hearing):
                     yield happening
                 async for ending in self._ending(turn):
@@ -86,15 +87,18 @@ class _Hearing:
 
     def __init__(self, told: AsyncIterator[Progress], message_id: str) -> None:
         self._told = told
-        self._of = {message_id}
+        self._message_id = message_id
+        self._held: list[Progress] | None = []
         self.next = asyncio.create_task(self._one())
 
-    def begin(self) -> None:
-        """Hear from now on also what flows do by themselves, which is part of no message.
+    def begin(self) -> list[Progress]:
+        """What flows have done meanwhile; what they do from now on is `next` as well.
 
-        Not before: only the message's own progress proves that it was taken in.
+        They do it for no message. Only the message's own progress proves that it was taken
+        in, so that alone is `next` until then.
         """
-        self._of.add("")
+        held, self._held = self._held or [], None
+        return held
 
     def take(self) -> Progress:
         """The next one, which is there already."""
@@ -109,7 +113,10 @@ class _Hearing:
     async def _one(self) -> Progress:
         while True:
             progress = await anext(self._told)
-            if progress.message_id in self._of:
+            of_a_flow = progress.message_id == ""
+            if of_a_flow and self._held is not None:
+                self._held.append(progress)
+            elif of_a_flow or progress.message_id == self._message_id:
                 return progress
 
 

@@ -195,6 +195,29 @@ async def test_progress_of_the_turn_begins_the_stream_by_itself(chat: Chat) -> N
     assert (first[0], second[0]) == ("message", "text_delta")
 
 
+async def test_what_flows_do_before_the_stream_begins_is_held_for_it(chat: Chat) -> None:
+    told = 0
+
+    async def keep_telling() -> None:
+        nonlocal told
+        while True:
+            await chat.tell("tool_started", "", id=str(told), name="look")
+            told += 1
+            await asyncio.sleep(0.005)
+
+    telling = asyncio.create_task(keep_telling())
+    async with chat.stream("slow") as events:
+        assert (await anext(events))[0] == "message"
+        by_then = told
+        heard = [int((await anext(events))[1]["id"]) for _ in range(10)]
+        telling.cancel()
+        await chat.cancel()
+        await events.rest()
+
+    assert by_then - heard[0] >= 5
+    assert heard == list(range(heard[0], heard[0] + 10))
+
+
 async def test_only_what_is_of_this_message_or_of_none_is_heard(chat: Chat) -> None:
     async with chat.stream("slow") as events:
         await anext(events)
