@@ -11,7 +11,7 @@ supported := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13)
 install := $(bin)/pip install --disable-pip-version-check --quiet --editable
 
 .DEFAULT_GOAL := help
-.PHONY: help setup dev test test-slow check ruff types layers shell bench clean
+.PHONY: help setup dev test test-slow test-llm check ruff types layers shell bench clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -22,10 +22,13 @@ dev: .venv/.runtime ## start Temporal, worker, API and chat page in this termina
 	@exec $(bin)/intent-router dev $(ARGS)
 
 test: .venv/.everything ## run every test but the slow ones
-	$(bin)/pytest -n 2 --dist loadgroup -m "not slow" $(ARGS)
+	$(bin)/pytest -n 2 --dist loadgroup -m "not slow and not llm" $(ARGS)
 
 test-slow: .venv/.everything ## run the slow tests
 	$(bin)/pytest -m slow $(ARGS)
+
+test-llm: .venv/.everything ## fetch two small real models, 1.6 GB, and run the tests that ask them
+	$(bin)/python -m tests.llm $(ARGS)
 
 check: .venv/.everything ## lint, types and layers: what CI runs before the tests
 	@$(MAKE) --no-print-directory --jobs=2 --keep-going --output-sync=target ruff types layers shell

@@ -1,0 +1,141 @@
+"""The deciding of the product, with a real model and without Temporal."""
+
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+from activities.capabilities import Capabilities
+from activities.decide import Decider
+from router.assembly import Parts, assembled, capabilities
+from router.contracts.activities import Decide, Decided
+from router.domain.commands import Command
+from router.domain.messages import Message
+from router.domain.principals import DEFAULT_TENANT, Principal
+from router.flow.showing import view
+from router.flow.situation import Situation
+from router.flow.view import FlowView
+from router.llm.abilities import Feature, ServerMemory
+from router.llm.chat import ChatAnswer, ChatRequest, How
+from router.llm.ladder import Ladder
+from router.llm.model import ChatModel, OnText
+from router.settings import Settings
+from tests.llm import judging
+from tests.llm.labelled import Active, Labelled
+from tests.unit.flow.world import World
+
+NOW = datetime(2026, 11, 18, 10, tzinfo=ZoneInfo("Asia/Shanghai"))
+PATIENCE = 300.0
+"""Seconds for an answer here, where accuracy is asked for; seconds are reported beside it."""
+
+REFUSING: dict[How, frozenset[Feature]] = {
+    "functions": frozenset(),
+    "json_schema": frozenset({"tools"}),
+}
+"""What a server is taken to refuse, so that it is asked in a certain way."""
+
+
+@dataclass
+class Patient:
+    """A model that is given all the time it wants, and every answer of which is kept."""
+
+    model: ChatModel
+    answers: list[ChatAnswer] = field(default_factory=list)
+
+    @property
+    def endpoint(self) -> str:
+        return self.model.endpoint
+
+    async def answer(
+        self, request: ChatRequest, seconds: float, on_text: OnText | None
+    ) -> ChatAnswer:
+        answer = await self.model.answer(request, PATIENCE, on_text)
+        self.answers.append(answer)
+        return answer
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one request."""
+
+    label: Labelled
+    caller: Principal
+    decided: Decided
+    seconds: float
+    answers: list[ChatAnswer]
+    by_rule: bool
+    """True where no model would have been asked: a rule takes the message."""
+
+    @property
+    def commands(self) -> list[Command]:
+        return self.decided.commands
+
+    @property
+    def is_right(self) -> bool:
+        return self.is_valid and judging.is_right(self.commands, self.label)
+
+    @property
+    def values(self) -> list[bool]:
+        return judging.values_right(self.commands, self.label)
+
+    @property
+    def is_valid(self) -> bool:
+        """False where the model's answers couldn't be used, and the decision is a rule's."""
+        return self.decided.route.by == "llm"
+
+    @property
+    def forbidden(self) -> list[str]:
+        return judging.forbidden(self.commands, self.label)
+
+
+@dataclass
+class Desk:
+    """Asks a model about labelled requests, in one way of asking."""
+
+    parts: Parts
+    model: Patient
+    known: Capabilities
+
+    async def ask(self, label: Labelled) -> Outcome:
+        """Have the request decided, rules left out."""
+        caller = await self._person(label.user)
+        situation = Situation(
+            now=NOW, locale=label.lang, roles=caller.roles, active=self._active(label.active)
+        )
+        message = Message(text=label.text)
+        given = Decide(message=message, situation=situation, caller=caller, history=label.history)
+        self.model.answers = []
+        began = time.monotonic()
+        decider = Decider(self.known, self.parts.index, Ladder([self.model]))
+        decided = await decider.decided(given)
+        seconds = time.monotonic() - began
+        by_rule = self.parts.reader.read(message, situation).route is not None
+        return Outcome(label, caller, decided, seconds, self.model.answers, by_rule)
+
+    async def _person(self, user: str) -> Principal:
+        found = await self.parts.directory.find(DEFAULT_TENANT, user)
+        assert found is not None, user
+        return found
+
+    def _active(self, active: Active | None) -> FlowView | None:
+        """The flow as the machine shows it after this beginning."""
+        if active is None:
+            return None
+        definition = self.parts.catalog.get(active.flow)
+        assert definition is not None, active.flow
+        return view(definition, World(definition).begin(**active.slots).run)
+
+
+@asynccontextmanager
+async def desk(url: str, name: str, how: How, data: Path) -> AsyncIterator[Desk]:
+    """A desk whose model is asked in this way."""
+    memory = ServerMemory()
+    model = ChatModel(url, name, memory=memory)
+    memory.learn(model.endpoint, REFUSING[how])
+    async with assembled(Settings.load(data=data)) as parts:
+        await parts.index.update(capabilities(parts.catalog, parts.registry))
+        yield Desk(parts, Patient(model), Capabilities(parts.catalog, parts.registry))
+    await model.aclose()

@@ -1,0 +1,80 @@
+"""How often a small real model decides as it should, in either way of asking.
+
+What is expected is what was measured, less a small margin: these numbers are there to notice
+a prompt or a reader that got worse. The one thing expected of every single request is that
+nothing forbidden or invented comes out of it; code sees to that, and no model.
+"""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from activities.capabilities import Capabilities
+from router.assembly import load_catalog, load_registry
+from router.domain.commands import CallTool, Command, Confirm, StartFlow
+from router.domain.principals import Principal
+from router.llm.chat import How
+from router.settings import Settings
+from tests.llm import labelled, report
+from tests.llm.desk import Outcome
+from tests.llm.local_model import LocalModel
+from tests.llm.measure import measured
+
+WAYS: tuple[How, ...] = ("functions", "json_schema")
+GROUPS = tuple(dict.fromkeys(label.group for label in labelled.load()))
+
+EXPECTED: dict[How, dict[str, int]] = {}
+"""Right decisions of a group that there are at least."""
+
+Measured = dict[How, list[Outcome]]
+
+
+@pytest.fixture(scope="module")
+def found(
+    larger: LocalModel, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Measured:
+    """Every request's outcome in both ways, told while they come: it takes a while."""
+    capture = request.config.pluginmanager.getplugin("capturemanager")
+    labels = labelled.load()
+    data: Path = tmp_path_factory.mktemp("desk")
+    with capture.global_and_fixture_disabled():
+        found = {how: asyncio.run(measured(larger, how, labels, data)) for how in WAYS}
+        print(report.table(found))
+        for how, outcomes in found.items():
+            print(f"{how}: {report.sums(outcomes)}")
+    return found
+
+
+@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("how", WAYS)
+def test_a_group_is_decided_as_well_as_it_was(found: Measured, how: How, group: str) -> None:
+    outcomes = [one for one in found[how] if one.label.group == group]
+    wrong = [one.label.text for one in outcomes if not one.is_right]
+    assert len(outcomes) - len(wrong) >= EXPECTED[how][group], wrong
+
+
+@pytest.mark.parametrize("how", WAYS)
+def test_hardly_an_answer_is_of_no_use(found: Measured, how: How) -> None:
+    unusable = [one.label.text for one in found[how] if not one.is_valid]
+    assert len(unusable) <= len(found[how]) // 20, unusable
+
+
+@pytest.mark.parametrize("how", WAYS)
+def test_nothing_comes_of_it_that_the_person_may_not_do_or_a_model_may_not(
+    found: Measured, how: How
+) -> None:
+    registry = load_registry()
+    known = Capabilities(load_catalog(Settings.load(), registry), registry)
+    decided = [(known, outcome.caller, c) for outcome in found[how] for c in outcome.commands]
+    assert [command for *_, command in decided] != []
+    assert [command for known, caller, command in decided if not may(known, caller, command)] == []
+
+
+def may(known: Capabilities, caller: Principal, command: Command) -> bool:
+    """Whether a model may have this done for the person: reading at once, the rest by a flow."""
+    if isinstance(command, CallTool):
+        return command.tool in known.offer(caller, {command.tool}, None).tools
+    if isinstance(command, StartFlow):
+        return known.startable(command.flow, caller) is not None
+    return not isinstance(command, Confirm)
