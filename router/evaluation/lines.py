@@ -143,7 +143,7 @@ class _Reader:
         except ValidationError as error:
             for found in error.errors(include_url=False, include_input=False):
                 place = ".".join(str(part) for part in found["loc"])
-                message = re.sub(r"^(Value error, |Invalid JSON: )", "", found["msg"])
+                message = re.sub(r"^Value error, |^Invalid JSON: | line 1(?= )", "", found["msg"])
                 self.problem(number, f"{place}: {message}" if place else message, _shape(place))
         return None
 

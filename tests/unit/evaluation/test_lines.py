@@ -1,0 +1,132 @@
+import json
+from typing import Any
+
+import pytest
+
+from router.domain.errors import DefinitionError
+from router.evaluation.lines import LONGEST, MOST_PROBLEMS, LabelledFile, read_labelled
+from tests.unit.evaluation.samples import KNOWN
+
+GOOD = b'{"text": "book a room", "label": "book_room"}'
+
+
+def read(content: bytes) -> LabelledFile:
+    return read_labelled(content, "dev.jsonl", KNOWN)
+
+
+def problems(content: bytes) -> list[str]:
+    with pytest.raises(DefinitionError) as refused:
+        read(content)
+    return str(refused.value).split("\n")
+
+
+def written(**keys: Any) -> bytes:
+    return json.dumps(keys, ensure_ascii=False).encode()
+
+
+def test_lines_are_read_with_their_numbers() -> None:
+    content = (
+        GOOD
+        + b"\n\n"
+        + written(
+            text="我要请假",
+            label="leave_request",
+            slots={"start": "2026-11-23", "items.0.amount": None},
+            user="bob",
+            now="2026-11-18T10:00+08:00",
+            split="dev",
+            note="from the hotline",
+        )
+    )
+    first, second = read(content).lines
+    assert (first.number, first.line.text, first.line.label) == (1, "book a room", "book_room")
+    assert second.number == 3
+    assert second.line.slots == {"start": "2026-11-23", "items.0.amount": None}
+    assert (second.line.user, second.line.now) == ("bob", "2026-11-18T10:00+08:00")
+
+
+@pytest.mark.parametrize("label", ["none", "reply", "clarify", "confirm", "cancel", "handoff"])
+def test_a_label_may_be_a_kind_of_route_without_a_target(label: str) -> None:
+    assert read(written(text="hello", label=label)).lines[0].line.label == label
+
+
+def test_a_line_may_list_entities_in_place_of_a_label() -> None:
+    content = written(text="明天", entities=[{"type": "date", "value": "2026-11-19"}])
+    assert read(content).lines[0].line.entities is not None
+
+
+@pytest.mark.parametrize(
+    "content", [b"\xef\xbb\xbf" + GOOD, GOOD + b"\r\n", b"\r\n\n" + GOOD, b"  " + GOOD + b"\t\n \n"]
+)
+def test_marks_and_white_space_of_editors_are_passed_over(content: bytes) -> None:
+    assert [one.line.label for one in read(content).lines] == ["book_room"]
+
+
+def test_a_repeated_line_is_counted_once() -> None:
+    noted = GOOD[:-1] + b', "note": "again"}'
+    file = read(b"\n".join([GOOD, noted, GOOD]))
+    assert [one.number for one in file.lines] == [1]
+    assert file.repeated == [2, 3]
+
+
+def test_the_same_text_of_another_person_is_another_line() -> None:
+    content = GOOD + b"\n" + written(text="book a room", label="none", user="bob")
+    assert len(read(content).lines) == 2
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "has no labelled line; write one object a line"),
+        (b"\n \n", "has no labelled line"),
+        (b"\xef\xbb\xbf", "has no labelled line"),
+        (b"[]", "Input should be an object"),
+        (b"null", "Input should be an object"),
+        (b"{", "EOF while parsing"),
+        (b'{"text": "a", "label": "none"} {}', "trailing characters"),
+        (b"[" * 50_000, "recursion limit exceeded"),
+        (b'{"text": "a\xff"}', "isn't UTF-8 from byte 12 on; convert the file"),
+        ('{"text": "a"}'.encode("utf-16"), "isn't UTF-8 from byte 1 on"),
+        (written(text="a" * LONGEST, label="none"), "a line may have 65,536"),
+        (written(text="a" * 101, label="none"), "the text can't be a message"),
+        (written(text="", label="none"), "the text can't be a message"),
+        (
+            b'{"text": "\\ud83d", "label": "none"}',
+            "unexpected end of hex escape at column 17; write",
+        ),
+        (written(label="none"), "text: Field required"),
+        (written(text=5, label="none"), "text: Input should be a valid string"),
+        (written(text="a"), "has neither `label` nor `entities`"),
+        (written(text="a", label=""), "label: String should have at least 1 character"),
+        (written(text="a", label=None), "has neither `label` nor `entities`"),
+        (written(text="a", label="book_rom"), "did you mean book_room?"),
+        (written(text="a", label="xyz"), "there are book_room, get_balance, leave_request, and"),
+        (written(text="a", lable="none"), "lable: Extra inputs are not permitted; a line may have"),
+        (written(text="a", label="none", slots=[]), "slots: Input should be"),
+        (
+            written(text="a", label="book_room", slots={"who": 1}),
+            "slot 'who' isn't one of book_room; book_room has when",
+        ),
+        (written(text="a", label="none", slots={"when": 1}), "none has no slots"),
+        (written(text="a", label="none", user="eve"), "user 'eve' isn't in the directory"),
+        (written(text="a", label="none", now="tomorrow"), "write it like 2026-11-18T10:00+08:00"),
+        (written(text="a", label="none", now="0001-01-01T00:00+14:00"), "the year isn't one from"),
+        (written(text="a", label="none", entities=[{"type": "date"}]), "entities.0.value: Field"),
+        (GOOD + b"\n" + GOOD.replace(b"book_room", b"none"), "contradicts line 1"),
+    ],
+)
+def test_a_bad_line_says_where_what_and_what_to_do(content: bytes, said: str) -> None:
+    (problem,) = problems(content)
+    assert problem.startswith("dev.jsonl:")
+    assert said in problem
+
+
+def test_all_that_is_wrong_is_said_at_once() -> None:
+    found = problems(b"\n".join([b"{", GOOD, written(text="", label="x", user="eve"), b"[]"]))
+    assert [problem.split(":")[1] for problem in found] == ["1", "3", "3", "3", "4"]
+
+
+def test_of_very_many_problems_the_rest_are_counted() -> None:
+    found = problems(b"\n".join([b"{"] * (MOST_PROBLEMS + 10)))
+    assert len(found) == MOST_PROBLEMS + 1
+    assert found[-1] == f"dev.jsonl:{MOST_PROBLEMS + 1}: and 10 more from here; mend these"

@@ -1,0 +1,114 @@
+import json
+import re
+from datetime import UTC, datetime
+from xml.etree import ElementTree as ET
+
+from router.evaluation.figures import figures_of
+from router.evaluation.page import About, page_of, report_of
+from router.evaluation.picture import LONGEST_NAME, svg_of
+from router.evaluation.printed import MOST_WRONG, printed
+from router.evaluation.results import Result
+from tests.unit.evaluation.samples import result
+
+ABOUT = About("dev.jsonl", datetime(2026, 11, 18, 10, tzinfo=UTC), None, "alice")
+EVIL = "</td><script>alert('请假')</script>&\"'"
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def page(*results: Result, about: About = ABOUT) -> str:
+    return page_of(about, figures_of(results), results)
+
+
+def test_whatever_people_and_models_wrote_is_escaped() -> None:
+    wrong = result(EVIL, EVIL, text=EVIL, reason=EVIL, slots={EVIL: EVIL}, values={EVIL: [EVIL]})
+    also = result(EVIL, "none", text=EVIL, reason=EVIL)
+    made = page(wrong, also, about=About(EVIL, ABOUT.at, EVIL, EVIL))
+    assert "<script" not in made
+    assert "&lt;script&gt;" in made
+    assert "<script" not in svg_of(figures_of([wrong, also]))
+
+
+def test_the_page_asks_nothing_of_any_server() -> None:
+    made = page(result("none", "book_room"))
+    assert "default-src 'none'" in made
+    addresses = re.findall(r"(?:https?:)?//[^\s\"'<>]+", made)
+    assert set(addresses) == {"http://www.w3.org/2000/svg"}
+    assert not re.search(r"<(link|img|script|iframe|object)\b|@import|url\(", made)
+
+
+def test_wrong_lines_are_listed_with_what_was_meant_what_came_and_why() -> None:
+    made = page(
+        result("none", "none", 1, text="fine"),
+        result(
+            "book_room", "clarify", 2, text="给我弄个地方", reason="没把握", offered=("book_room",)
+        ),
+    )
+    row = re.search(r"<tr><td class=\"n\">2</td>.*?</tr>", made, re.DOTALL)
+    assert row is not None
+    cells = re.sub(r"<[^>]+>", " ", row[0]).split()
+    assert cells[:4] == ["2", "给我弄个地方", "book_room", "clarify"]
+    assert 'lang="zh">给我弄个地方' in made
+    assert "offered&nbsp;it" in made
+    assert "fine" not in made
+
+
+def test_wrong_values_of_right_lines_are_listed() -> None:
+    slip = result("book_room", "book_room", slots={"when": "明天"}, values={"when": "today"})
+    made = page(slip)
+    assert "None." in made
+    cells = re.search(r"<code>when</code></td>(.*?)</tr>", made)
+    assert cells is not None
+    assert re.sub(r"<[^>]+>", " ", cells[1]).split() == ['"明天"', '"today"']
+
+
+def test_the_picture_has_a_cell_for_each_pair_and_reads_alone() -> None:
+    figures = figures_of(
+        [
+            *[result("book_room", "book_room")] * 3,
+            result("book_room", "none"),
+            result("none", "none"),
+        ]
+    )
+    drawn = ET.fromstring(svg_of(figures))
+    titles = [title.text for title in drawn.iterfind(f".//{SVG}g/{SVG}title")]
+    assert titles == ["book_room ▸ book_room: 3", "book_room ▸ none: 1", "none ▸ none: 1"]
+    style = drawn.find(f"{SVG}style")
+    assert style is not None
+    assert "prefers-color-scheme: dark" in str(style.text)
+
+
+def test_everything_in_the_picture_is_within_it_however_many_and_long_the_labels() -> None:
+    names = [f"{'capability_' * 4}{number}" for number in range(80)]
+    figures = figures_of([result(name, names[-n]) for n, name in enumerate(names)])
+    drawn = ET.fromstring(svg_of(figures))
+    _, _, width, height = map(float, drawn.attrib["viewBox"].split())
+    for cell in drawn.iterfind(f".//{SVG}g/{SVG}rect"):
+        assert float(cell.attrib["x"]) + float(cell.attrib["width"]) <= width
+        assert float(cell.attrib["y"]) + float(cell.attrib["height"]) <= height
+    texts = [text.text or "" for text in drawn.iterfind(f"{SVG}text[@text-anchor='end']")]
+    assert max(map(len, texts)) <= LONGEST_NAME
+
+
+def test_without_labels_there_is_no_picture_and_the_page_stands() -> None:
+    made = page(result(None, "clarify", entities=[]))
+    assert "<svg" not in made
+    assert ET.fromstring(svg_of(figures_of([result(None, "clarify")]))) is not None
+
+
+def test_the_numbers_are_json_without_nan() -> None:
+    results = [result("none", "book_room", text="你好"), result(None, "clarify", entities=[])]
+    report = report_of(ABOUT, figures_of(results), results)
+    again = json.loads(json.dumps(report, allow_nan=False))
+    assert again["accuracy"] == {"right": 0, "of": 1, "share": 0.0}
+    assert again["labels"]["none"]["precision"] is None
+    assert again["about"]["at"] == "2026-11-18T10:00:00+00:00"
+    assert [one["text"] for one in again["results"]] == ["你好", "我要请假"]
+
+
+def test_the_terminal_gets_a_table_and_the_first_wrong_lines() -> None:
+    results = [result("none", "book_room", n, text=f"text\n{n}") for n in range(MOST_WRONG + 3)]
+    lines = printed(figures_of(results), results).splitlines()
+    assert lines[0].split() == ["label", "lines", "precision", "recall", "F1"]
+    assert "line 0: none, came to book_room: text 0" in lines
+    assert "and 3 more; --report lists all of them" in lines
+    assert f"accuracy    0.0 % (0 of {MOST_WRONG + 3}; 0 more offered)" in lines
