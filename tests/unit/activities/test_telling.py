@@ -7,7 +7,14 @@ import pytest
 from activities.telling import EVERY, Telling
 from router.domain.progress import Progress
 from router.llm.chat import TextDelta
+from router.llm.ladder import Ladder
+from router.llm.model import ChatModel
 from tests.fakes.audience import Audience
+from tests.fakes.behaviours import drips, drops, says, waits
+from tests.fakes.model_server import ModelServer
+from tests.unit.llm.asking import question
+
+ASKED = question(functions=())
 
 
 @pytest.fixture
@@ -135,3 +142,41 @@ async def test_an_error_passes_as_it_is_and_leaves_nothing_running(
         await fail()
 
     assert asyncio.all_tasks() == before
+
+
+class TestModels:
+    """Real answers over HTTP, as they drip in."""
+
+    async def test_the_text_is_read_while_it_is_still_being_written(
+        self, telling: Telling, audience: Audience
+    ) -> None:
+        rest = asyncio.Event()
+        async with ModelServer([waits(rest, before=3, then=says("你还有 15 天年假。"))]) as server:
+            model = ChatModel(server.url, "scripted")
+            async with telling.of("t", "c", "m") as on_text, audience.listen("t", "c") as events:
+                answering = asyncio.create_task(Ladder([model]).answer(ASKED, 10, on_text))
+                first = await anext(events)
+                assert not answering.done()
+                rest.set()
+                await answering
+            await model.aclose()
+
+        assert str(first.data["text"])
+        assert shown(audience.told) == "你还有 15 天年假。"
+
+    async def test_a_model_that_breaks_off_is_replaced_by_the_next(
+        self, telling: Telling, audience: Audience
+    ) -> None:
+        broken, whole = says("This is the first model, which"), says("The second one is whole.")
+        async with (
+            ModelServer([drops(drips(broken, 0.0005), pieces=1200)]) as first,
+            ModelServer([drips(whole, 0.0001)]) as second,
+        ):
+            models = [ChatModel(first.url, "first"), ChatModel(second.url, "second")]
+            async with telling.of("t", "c", "m") as on_text:
+                await Ladder(models).answer(ASKED, 10, on_text)
+            for model in models:
+                await model.aclose()
+
+        assert len({delta.data["attempt"] for delta in audience.told}) == 2
+        assert shown(audience.told) == "The second one is whole."
