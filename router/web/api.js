@@ -1,5 +1,7 @@
 // The REST API as the page uses it. The token lives as long as the tab, so that two tabs may be two people.
 
+import { events } from "./events.js";
+
 const TOKEN = "intent-router.token";
 
 export class Problem extends Error {
@@ -18,20 +20,45 @@ export const get = (path) => call("GET", path);
 // A key makes a repeat of the same press harmless; a new press is a new key.
 export const post = (path, body, key = fresh()) => call("POST", path, body, { "Idempotency-Key": key });
 
+// A message's turn. What happens in it is told meanwhile, by name and data. Where the connection is
+// lost, the same message is sent again: the server does nothing twice and answers the same turn.
+export async function turnOf(path, body, key, told) {
+  const answer = await ask("POST", path, body, { "Idempotency-Key": key, Accept: "text/event-stream" });
+  if (!answer.ok) throw await problemOf(answer);
+  try {
+    for await (const [name, data] of events(answer.body)) {
+      if (name === "turn") return data;
+      if (name === "error") throw new Problem(data.status, data.detail);
+      told(name, data);
+    }
+  } catch (lost) {
+    if (lost instanceof Problem) throw lost;
+  }
+  return post(path, body, key);
+}
+
 export function fresh() {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 async function call(method, path, body, extra = {}) {
+  const answer = await ask(method, path, body, extra);
+  if (!answer.ok) throw await problemOf(answer);
+  return answer.json().catch(() => null);
+}
+
+function ask(method, path, body, extra) {
   const headers = { Accept: "application/json", ...extra };
   if (signedIn()) headers.Authorization = `Bearer ${signedIn()}`;
   if (body !== undefined) headers["Content-Type"] = "application/json";
   const options = { method, headers, body: body === undefined ? undefined : JSON.stringify(body) };
-  const answer = await fetch(path, options).catch(() => {
+  return fetch(path, options).catch(() => {
     throw new Problem(0, "");
   });
+}
+
+async function problemOf(answer) {
   const said = await answer.json().catch(() => null);
-  if (!answer.ok) throw new Problem(answer.status, said?.detail ?? answer.statusText);
-  return said;
+  return new Problem(answer.status, said?.detail ?? answer.statusText);
 }

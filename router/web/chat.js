@@ -1,8 +1,9 @@
 // Conversations and what is said in them. The transcript on the server is the truth: what is
 // sent shows at once as pending, and is replaced by what the server has.
 
-import { fresh, get, post } from "./api.js";
+import { fresh, get, post, turnOf } from "./api.js";
 import { button, element, pairs } from "./dom.js";
+import { writing } from "./events.js";
 import { form } from "./forms.js";
 import { language, moment, statusName, t } from "./texts.js";
 
@@ -32,6 +33,7 @@ export function chat(page) {
   let cursor = null; // of the next page of conversations
   let seen = null; // id of the last transcript item shown
   let pending = new Map(); // message id to the bubble that waits for the server's
+  let drafts = new Map(); // message id to the bubble of what a model is writing
   let sending = 0;
   let titles = {}; // of flows and tools, by name
 
@@ -55,6 +57,7 @@ export function chat(page) {
     conversation = id;
     seen = null;
     pending = new Map();
+    drafts = new Map();
     log.replaceChildren();
     showFlow(null);
     mark();
@@ -104,6 +107,7 @@ export function chat(page) {
       pending.get(item.message_id)?.remove();
       pending.delete(item.message_id);
     }
+    if (item.role !== "user") undraft(item.message_id);
     retire();
     const bubble = item.role === "user" ? userBubble(item.text) : botBubble(item);
     const waiting = pending.values().next().value;
@@ -177,19 +181,48 @@ export function chat(page) {
     bubble.scrollIntoView({ block: "end" });
     busy(+1);
     try {
-      const turn = await post(`/v1/conversations/${to}/messages`, { ...message, message_id: id }, id);
+      const turn = await turnOf(`/v1/conversations/${to}/messages`, { ...message, message_id: id }, id, shows(to, id));
       if (to === conversation && turn.flow) showFlow(turn.flow);
     } catch (problem) {
       bubble.remove();
+      undraft(id);
       pending.delete(id);
       if (message.text && !typed.value) typed.value = message.text;
       throw problem;
     } finally {
       busy(-1);
     }
-    if (to !== conversation) return;
-    await refresh();
-    focusTyped();
+    if (to === conversation) await refresh();
+    undraft(id);
+    if (to === conversation) focusTyped();
+  }
+
+  // What of a running turn can be seen already: the tool at work, the text as a model writes it.
+  function shows(to, id) {
+    const written = writing();
+    return (name, data) => {
+      if (to !== conversation) return;
+      if (name === "tool_started") page.say(`${titleOf(data.name)}…`);
+      if (name === "text_delta") draft(id).textContent = written(data);
+    };
+  }
+
+  // Read out only when it is finished: until then it may still be begun anew.
+  function draft(id) {
+    if (!drafts.has(id)) {
+      const text = element("p", {});
+      const bubble = element("li", { class: "bot pending", "aria-hidden": "true" }, text);
+      drafts.set(id, { bubble, text });
+      log.append(bubble);
+    }
+    const { bubble, text } = drafts.get(id);
+    bubble.scrollIntoView({ block: "end" });
+    return text;
+  }
+
+  function undraft(id) {
+    drafts.get(id)?.bubble.remove();
+    drafts.delete(id);
   }
 
   function busy(change) {
