@@ -92,15 +92,22 @@ def encoder(settings: Settings) -> Encoder:
     return OpenAIEmbeddings(settings.llm_base_url or OPENAI, name, key)
 
 
-def capability_index(settings: Settings, *, words_only: bool = False) -> CapabilityIndex:
-    """An index that knows nothing yet; with `words_only` it never will need an encoder.
+@asynccontextmanager
+async def index_of(
+    settings: Settings, *, words_only: bool = False
+) -> AsyncIterator[CapabilityIndex]:
+    """An index that knows nothing yet; with `words_only` it never needs an encoder.
 
     Raises:
         MisconfiguredError: there is no such encoder, or the thresholds can't be read.
     """
     thresholds = read_thresholds(settings.thresholds) if settings.thresholds else None
     wanted = None if words_only else encoder(settings)
-    return CapabilityIndex(wanted, VectorFile(settings.data / VECTORS), thresholds)
+    try:
+        yield CapabilityIndex(wanted, VectorFile(settings.data / VECTORS), thresholds)
+    finally:
+        if isinstance(wanted, OpenAIEmbeddings):
+            await wanted.aclose()
 
 
 @asynccontextmanager
@@ -130,7 +137,6 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
     registry = load_registry()
     catalog = load_catalog(settings, registry)
     directory = FileDirectory.load(settings.directory)
-    index = capability_index(settings)
     database = Database(settings.database_url)
     store = Store(database)
     try:
@@ -144,7 +150,7 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
         dependencies.provide(provided.directory, directory)
         dependencies.provide(provided.runs, store.runs)
         dependencies.provide(provided.work_calendar, calendar)
-        async with ladder_of(settings) as ladder:
+        async with ladder_of(settings) as ladder, index_of(settings) as index:
             yield Parts(
                 settings=settings,
                 directory=directory,

@@ -18,7 +18,7 @@ from router.api.plain import SaidText
 from router.assembly import (
     VECTORS,
     capabilities,
-    capability_index,
+    index_of,
     ladder_of,
     load_catalog,
     load_registry,
@@ -124,12 +124,15 @@ async def rehearsing(
     registry = load_registry()
     catalog = load_catalog(settings, registry)
     words_only = quick and not (settings.data / VECTORS).exists()
-    async with ladder_of(settings) as ladder:
+    async with (
+        ladder_of(settings) as ladder,
+        index_of(settings, words_only=words_only) as index,
+    ):
         yield Rehearsal(
             reader=Reader([*catalog, *tool_forms(registry)]),
             offered=Capabilities(catalog, registry),
             known=capabilities(catalog, registry),
-            index=capability_index(settings, words_only=words_only),
+            index=index,
             ladder=ladder if with_model else None,
         )
 

@@ -53,18 +53,23 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
-    """A model server that the settings name; without behaviours until it is given some.
+def vectors(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
+    """A server that gives vectors at once, where the embedded encoder would take seconds.
 
-    It runs on a thread with a loop of its own, for a command has its own loop too. Vectors come
-    from it as well: at once, where the embedded encoder would take seconds.
+    It runs on a thread with a loop of its own, for a command has its own loop too.
     """
     server = ModelServer()
     with _serving(server):
         monkeypatch.setenv("ROUTER_LLM_BASE_URL", server.url)
-        monkeypatch.setenv("ROUTER_LLM_MODEL", MODEL)
         monkeypatch.setenv("ROUTER_EMBEDDER", "openai:scripted")
         yield server
+
+
+@pytest.fixture
+def model(vectors: ModelServer, monkeypatch: pytest.MonkeyPatch) -> ModelServer:
+    """The same with a model, which has no behaviours until it is given some."""
+    monkeypatch.setenv("ROUTER_LLM_MODEL", MODEL)
+    return vectors
 
 
 @contextmanager
