@@ -4,6 +4,7 @@ import asyncio
 import json
 import socket
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -16,10 +17,11 @@ from router.dev.api_server import api_server
 from tests.workflow.desk import QUEUE
 
 
-@pytest.fixture
-async def alice(parts: Parts, real_client: Client) -> AsyncIterator[httpx.AsyncClient]:
-    settings = parts.settings.model_copy(update={"task_queue": QUEUE})
-    server = api_server(replace(parts, settings=settings), real_client)
+@asynccontextmanager
+async def served(parts: Parts, temporal: Client, queue: str) -> AsyncIterator[httpx.AsyncClient]:
+    """Alice's connection to an API whose turns are run by the workers of this queue."""
+    settings = parts.settings.model_copy(update={"task_queue": queue})
+    server = api_server(replace(parts, settings=settings), temporal)
     with socket.create_server(("127.0.0.1", 0)) as listening:
         serving = asyncio.create_task(server.serve([listening]))
         address = f"http://127.0.0.1:{listening.getsockname()[1]}"
@@ -31,35 +33,56 @@ async def alice(parts: Parts, real_client: Client) -> AsyncIterator[httpx.AsyncC
         await serving
 
 
-async def said(alice: httpx.AsyncClient, text: str) -> list[tuple[str, Any]]:
-    """The events of one message in a conversation of its own."""
-    conversation = (await alice.post("/v1/conversations")).json()["id"]
-    answer = await alice.post(
-        f"/v1/conversations/{conversation}/messages",
-        json={"text": text},
-        headers={"Accept": "text/event-stream"},
-    )
-    assert answer.status_code == 200, answer.text
-    blocks = [block.split("\n") for block in answer.text.split("\n\n") if block]
-    return [(n.removeprefix("event: "), json.loads(d.removeprefix("data: "))) for n, d in blocks]
+class Stream:
+    """The events of one message, in a conversation of its own."""
+
+    def __init__(self, answer: httpx.Response) -> None:
+        self._lines = answer.aiter_lines()
+
+    @classmethod
+    @asynccontextmanager
+    async def of(cls, client: httpx.AsyncClient, text: str) -> AsyncIterator["Stream"]:
+        conversation = (await client.post("/v1/conversations")).json()["id"]
+        async with client.stream(
+            "POST",
+            f"/v1/conversations/{conversation}/messages",
+            json={"text": text},
+            headers={"Accept": "text/event-stream"},
+        ) as answer:
+            assert answer.status_code == 200
+            yield cls(answer)
+
+    async def until(self, name: str) -> list[tuple[str, Any]]:
+        """The events up to the first of this name."""
+        events: list[tuple[str, Any]] = []
+        while not events or events[-1][0] != name:
+            lines = [await anext(self._lines) for _ in range(3)]
+            data = json.loads(lines[1].removeprefix("data: "))
+            events.append((lines[0].removeprefix("event: "), data))
+        return events
+
+
+@pytest.fixture
+async def alice(parts: Parts, real_client: Client) -> AsyncIterator[httpx.AsyncClient]:
+    async with served(parts, real_client, QUEUE) as client:
+        yield client
 
 
 async def test_the_tools_of_a_flow_are_seen_at_work_under_the_ids_of_the_turn(
     alice: httpx.AsyncClient,
 ) -> None:
-    events = await said(alice, "我要请年假，12月7日到8日，家里有事")
+    async with Stream.of(alice, "我要请年假，12月7日到8日，家里有事") as stream:
+        events = await stream.until("turn")
 
     names = [name for name, _ in events]
     assert names[0] == "message"
     assert names[-4:] == ["route", "flow", "reply", "turn"]
-    turn = events[-1][1]
-    called = [(call["id"], call["name"], call["status"]) for call in turn["tool_calls"]]
+    called = events[-1][1]["tool_calls"]
     assert called
-    started = [(data["id"], data["name"]) for name, data in events if name == "tool_started"]
-    finished = [
-        (data["id"], data["name"], data["status"])
-        for name, data in events
-        if name == "tool_finished"
+    assert [data for name, data in events if name == "tool_started"] == [
+        {"id": call["id"], "name": call["name"]} for call in called
     ]
-    assert set(started) >= {(id_, name) for id_, name, _ in called}
-    assert set(finished) >= set(called)
+    ended = [data for name, data in events if name == "tool_finished"]
+    assert [(data["id"], data["status"]) for data in ended] == [
+        (call["id"], call["status"]) for call in called
+    ]
