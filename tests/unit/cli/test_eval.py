@@ -1,40 +1,18 @@
 """`intent-router eval`: files of labelled messages, with and without a model."""
 
-import asyncio
 import json
 import stat
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from router.domain.messages import ChoicesReply, Message, Option, Route, Turn
-from router.domain.records import ConversationRecord, LogEntry
-from router.store.database import Database
-from router.store.store import Store
 from tests.fakes.behaviours import Behaviour, calls, fails, rate_limits, says
 from tests.fakes.http_exchange import Received, Reply
 from tests.fakes.model_server import ModelServer
 from tests.unit.cli.conftest import Run
+from tests.unit.cli.labelled import CLAIM, HELLO, LEAVE, UNUSUAL, keep, report, written
 
 pytestmark = pytest.mark.usefixtures("vectors")
-
-LEAVE = {"text": "我要请假", "label": "leave_request"}
-CLAIM = {"text": "报销打车费58元", "label": "reimbursement"}
-HELLO = {"text": "hello there", "label": "reply"}
-AT = datetime(2026, 11, 18, 2, tzinfo=UTC)
-
-
-def written(*lines: dict[str, Any], name: str = "dev.jsonl") -> str:
-    content = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
-    Path(name).write_text(content, encoding="utf-8")
-    return name
-
-
-def report(folder: str = "report") -> dict[str, Any]:
-    read: dict[str, Any] = json.loads(Path(folder, "report.json").read_text(encoding="utf-8"))
-    return read
 
 
 def test_a_file_is_routed_and_its_figures_are_printed(run: Run) -> None:
@@ -231,17 +209,8 @@ class TestWithAModel:
 
 
 class TestFitting:
-    LINES = (
-        {"text": "年假余额", "label": "get_leave_balance"},
-        {"text": "同事的邮箱", "label": "find_colleague"},
-        {"text": "1 + 1 等于几", "label": "calculate"},
-        {"text": "唱首歌吧", "label": "none"},
-        {"text": "tell me a joke", "label": "none"},
-        LEAVE,
-    )
-
     def test_thresholds_are_fitted_written_and_used(self, run: Run) -> None:
-        dev = written(*self.LINES, name="fit.jsonl")
+        dev = written(*UNUSUAL, name="fit.jsonl")
         outcome = run("eval", written(LEAVE), "--fit", dev)
         assert outcome.status == 0
         assert "fitted to 5 lines that no rule takes (few: take 50 or more)" in outcome.out
@@ -253,7 +222,7 @@ class TestFitting:
         self, run: Run, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("ROUTER_THRESHOLDS", "mine.json")
-        outcome = run("eval", written(*self.LINES), "--fit", "dev.jsonl")
+        outcome = run("eval", written(*UNUSUAL), "--fit", "dev.jsonl")
         assert "written to mine.json\n" in outcome.out
         assert "ROUTER_THRESHOLDS" not in outcome.out
 
@@ -319,44 +288,3 @@ class TestFromTheLog:
         assert outcome.status == 1
         assert outcome.first_line.startswith("error: there is no log at .data/router.db yet")
         assert not Path(".data").exists()
-
-
-def keep(conversation: str, owner: str, text: str, chosen: str) -> None:
-    """A message that was asked about, and the button that was pressed then."""
-    Path(".data").mkdir(exist_ok=True)
-    asyncio.run(_kept(conversation, owner, text, chosen))
-
-
-async def _kept(conversation: str, owner: str, text: str, chosen: str) -> None:
-    database = Database("sqlite:///.data/router.db")
-    await database.migrate()
-    store = Store(database)
-    record = ConversationRecord(
-        id=conversation, tenant="default", owner=owner, locale="zh", created_at=AT
-    )
-    await store.conversations.create(record)
-    options = [Option(label="…", value=chosen), Option(label="…", value="leave_request")]
-    asked = Turn(
-        message_id="m1",
-        turn=1,
-        route=Route(kind="clarify", by="retrieval"),
-        replies=[ChoicesReply(text="?", options=options)],
-    )
-    pressed = Turn(message_id="m2", turn=2, route=Route(kind="flow", target=chosen, by="action"))
-    rows = _rows(conversation, text, Message(text=text).digest, asked)
-    await store.log.append("default", [*rows, *_rows(conversation, "…", "pressed", pressed)])
-    await database.dispose()
-
-
-def _rows(conversation: str, text: str, digest: str, turn: Turn) -> list[LogEntry]:
-    about: dict[str, Any] = {
-        "at": AT + timedelta(minutes=turn.turn - 1),
-        "conversation": conversation,
-        "message_id": turn.message_id,
-    }
-    key = f"{conversation}:{turn.message_id}"
-    whole: dict[str, Any] = {"digest": digest, "turn": turn.model_dump(mode="json")}
-    return [
-        LogEntry(key=f"{key}:user", kind="message", data={"role": "user", "text": text}, **about),
-        LogEntry(key=f"{key}:turn", kind="turn", data=whole, **about),
-    ]
