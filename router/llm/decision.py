@@ -10,6 +10,7 @@ from typing import Any
 
 from router.llm.chat import AssistantMessage, Function, FunctionCall, ToolMessage
 from router.llm.portable import portable
+from router.llm.signatures import signature
 
 MAX_TEXT = 1200
 MAX_ITEMS = 20
@@ -98,8 +99,8 @@ def _names(named: Any, kind: str) -> bool:
 
 
 def _told(function: Function) -> str:
-    parameters = portable(function.parameters)["properties"]
-    return f"- {function.name}: {function.description}\n  arguments: {compact(parameters)}"
+    arguments = signature(portable(function.parameters))
+    return f"- {function.name}: {function.description}\n  arguments: {arguments}"
 
 
 def _written(call: FunctionCall) -> dict[str, Any]:

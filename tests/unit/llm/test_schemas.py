@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from router.llm.decision import decision_schema
 from router.llm.portable import portable
 from router.llm.restoring import restored
+from router.llm.signatures import signature
 from tests.unit.llm.asking import BALANCE, REPLY
 from tests.unit.llm.test_json_reading import JSON
 
@@ -180,3 +181,28 @@ def _depth(schema: Any) -> int:
     inner = [*schema.get("properties", {}).values(), *schema.get("anyOf", ())]
     inner += [schema["items"]] if "items" in schema else []
     return 1 + max(map(_depth, inner), default=0)
+
+
+@pytest.mark.parametrize(
+    ("schema", "expected"),
+    [
+        (of("a", {"type": "string"}), '{"a": string}'),
+        (of("a", {"type": "integer", "minimum": 1}), '{"a": integer (minimum 1)}'),
+        (of("假", {"enum": ["年", 1], "description": "Which"}), '{"假": "年"|1 (Which)}'),
+        (of("a", {"type": "array", "items": {"type": "number"}}), '{"a": [number, …]}'),
+        (of("a", of("b", {"type": "boolean"})), '{"a": {"b": boolean}}'),
+        (
+            of("a", {"anyOf": [{"type": "string"}, {"type": "array", "items": {}}]}),
+            '{"a": string|[string (any JSON value, as text), …]}',
+        ),
+        ({"properties": {"a": {"type": "string"}}}, '{"a": string|null}'),
+        ({}, "{}"),
+    ],
+)
+def test_a_schema_is_told_in_few_words(schema: Any, expected: str) -> None:
+    assert signature(portable(schema)) == expected
+
+
+@given(SCHEMAS)
+def test_any_portable_schema_can_be_told(schema: Any) -> None:
+    assert signature(portable(schema)).startswith("{")
