@@ -13,6 +13,7 @@ from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
 from activities.capabilities import Capabilities
+from activities.stated import stated
 from router.contracts import activities
 from router.deciding import nearest, phrasing, with_model
 from router.deciding.offer import Offer
@@ -128,7 +129,8 @@ class Decider:
     ) -> activities.Decided:
         """The decision with its values in the shapes that slots have."""
         active = given.situation.active.flow if given.situation.active else None
-        commands = [self._shaped(command, given) for command in decision.commands]
+        alone = len(decision.commands) == 1
+        commands = [self._shaped(command, given, alone) for command in decision.commands]
         reason = f"{decision.model} chose it"
         route, *others = [with_model.route_of(c, active, reason) for c in commands]
         called = {c.tool for c in commands if isinstance(c, CallTool)}
@@ -140,11 +142,13 @@ class Decider:
             tools={name: self.capabilities.limits(name) for name in sorted(called)},
         )
 
-    def _shaped(self, command: Command, given: activities.Decide) -> Command:
+    def _shaped(self, command: Command, given: activities.Decide, alone: bool) -> Command:
         now = given.situation.now
         if isinstance(command, StartFlow):
             slots = self.capabilities.slots(command.flow)
-            return command.model_copy(update={"slots": form_values(slots, command.slots, now)})
+            # Of several wishes rules can't tell which of them states what they read.
+            text = nearest.words_of(given.message) if alone else ""
+            return command.model_copy(update={"slots": stated(slots, command.slots, text, now)})
         if isinstance(command, FillSlots) and given.situation.active is not None:
             slots = given.situation.active.fillable
             return command.model_copy(update={"slots": form_values(slots, command.slots, now)})

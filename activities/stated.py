@@ -1,0 +1,59 @@
+"""What a message states, of the slots that a model gave for it.
+
+A model is good at which words answer which slot and bad at arithmetic: it is asked for the
+words, and what it worked out by itself gives way to what rules read in the same message.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from pydantic import JsonValue
+
+from router.flow.model import Choice, Slot
+from router.understanding.forms import form_values
+from router.understanding.prefill import prefill
+from router.understanding.utterance import Utterance
+
+Slots = Mapping[str, Slot]
+Values = Mapping[str, JsonValue]
+
+
+def stated(slots: Slots, given: Values, text: str, now: datetime) -> dict[str, JsonValue]:
+    """The model's values in the shapes of their slots, with what rules read in the message.
+
+    Free text is the model's, and so is what it gave in the message's own words, and a choice
+    that the message doesn't name.
+    """
+    shaped = form_values(slots, given, now)
+    for name, value in prefill(slots, Utterance.of(text, now)).items():
+        if not _is_the_models(slots[name], given.get(name), value, text):
+            shaped[name] = _merged(shaped.get(name), value)
+    return shaped
+
+
+def _is_the_models(slot: Slot, given: JsonValue, read: JsonValue, text: str) -> bool:
+    """Whether the slot is for the model to fill, whatever rules read."""
+    if slot.type == "text":
+        return True
+    if not isinstance(given, str) or not given.strip():
+        return False
+    choice = slot.choices.get(str(read))
+    if choice is not None and given in slot.choices:
+        return not _is_named(choice, text)
+    return given.strip() in text
+
+
+def _is_named(choice: Choice, text: str) -> bool:
+    return any(label.casefold() in text.casefold() for label in (choice.label.zh, choice.label.en))
+
+
+def _merged(given: JsonValue, read: JsonValue) -> JsonValue:
+    """What was read; of as many items on both sides, with what only the model has of each."""
+    if not isinstance(given, list) or not isinstance(read, list):
+        return read
+    if len(given) != len(read):
+        return given
+    return [
+        {**model, **rule} if isinstance(model, dict) and isinstance(rule, dict) else rule
+        for model, rule in zip(given, read, strict=True)
+    ]

@@ -1,0 +1,72 @@
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from activities.stated import stated
+from router.flow.loader import load_flow
+
+FLOWS = Path(__file__).parents[3] / "flows"
+NOW = datetime(2026, 11, 18, 10, tzinfo=ZoneInfo("Asia/Shanghai"))
+LEAVE = load_flow(FLOWS / "leave_request.yaml").slots
+CLAIM = load_flow(FLOWS / "reimbursement.yaml").slots
+
+
+@pytest.mark.parametrize(
+    ("text", "given", "expected"),
+    [
+        pytest.param(
+            "下周一到周三年假",
+            {"start": "2026-11-24", "end": "2026-11-30"},
+            {"start": "2026-11-23", "end": "2026-11-25", "leave_type": "annual"},
+            id="days that the model worked out give way to those that rules read",
+        ),
+        pytest.param(
+            "周五回来，下周一请假",
+            {"start": "下周一"},
+            {"start": "2026-11-23"},
+            id="the message's own words are the model's to choose",
+        ),
+        pytest.param(
+            "孩子发烧，周四来不了",
+            {"leave_type": "personal", "reason": "孩子发烧"},
+            {"leave_type": "personal", "reason": "孩子发烧", "start": "2026-11-19"},
+            id="what rules can't read is the model's, and free text always is",
+        ),
+        pytest.param(
+            "孩子发烧，周四请个病假",
+            {"leave_type": "personal"},
+            {"leave_type": "sick"},
+            id="a choice that the message names is that choice",
+        ),
+        pytest.param("来不了", {"reason": "牙疼"}, {"reason": "牙疼"}, id="nothing to read"),
+        pytest.param("", {"start": "2026-12-01"}, {"start": "2026-12-01"}, id="no words at all"),
+    ],
+)
+def test_a_leave_starts_with_what_its_message_states(
+    text: str, given: dict[str, Any], expected: dict[str, Any]
+) -> None:
+    found = stated(LEAVE, given, text, NOW)
+    assert {name: found.get(name) for name in expected} == expected
+
+
+def test_items_have_what_rules_read_and_what_only_the_model_knows() -> None:
+    given = {"items": [{"category": "office", "amount": "204"}]}
+    found = stated(CLAIM, given, "I paid 240 yuan for printer paper", NOW)
+    item = {"category": "office", "amount": {"amount": "240.00", "currency": "CNY"}}
+    assert found["items"] == [item]
+
+
+def test_items_are_the_models_where_it_tells_another_number_of_them() -> None:
+    given: dict[str, Any] = {"items": [{"category": "meal"}, {"category": "transport"}]}
+    assert stated(CLAIM, given, "打车 58 块", NOW)["items"] == given["items"]
+
+
+@pytest.mark.parametrize("value", [None, [], {}, 7, "", "\u0000", "x" * 10_000, [None], [[1]]])
+@pytest.mark.parametrize("name", ["start", "items", "leave_type", "reason", "nobody"])
+def test_whatever_a_model_gives_is_shaped_or_left_for_the_flow_to_refuse(
+    name: str, value: Any
+) -> None:
+    assert isinstance(stated({**LEAVE, **CLAIM}, {name: value}, "明天打车 36 块", NOW), dict)
