@@ -37,9 +37,9 @@ async def search_policies(
     book: Annotated[PolicyBook, Depends(policy_book)],
     top: Annotated[int, Field(description="Passages at most", ge=1, le=MOST_PASSAGES)] = 3,
 ) -> Passages:
-    """What the company's policies say about something, quoted with file and heading.
+    """What the rules and limits are: leave, expenses, travel, equipment, overtime, security.
 
-    They are about leave, expenses, business travel, equipment, working hours and overtime, and
-    information security. Answer from the passages alone; where there are none, say so.
+    The company's policies are quoted with file and heading. Answer from the passages alone;
+    where there are none, say so.
     """
     return Passages(question=question, passages=book.search(question, top))

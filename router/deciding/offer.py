@@ -10,8 +10,7 @@ from router.flow.view import FlowView
 from router.llm.chat import Function
 from router.tool.tool import Tool
 
-TEXT: dict[str, Any] = {"type": "string", "maxLength": 2000}
-WORDS: dict[str, Any] = {"type": "string", "maxLength": 200}
+TEXT: dict[str, Any] = {"type": "string"}
 
 RESPOND, CLARIFY, HAND_OFF = "respond_message", "ask_clarification", "hand_off"
 FLOW, FIND = "dispatch_to_flow", "find_capabilities"
@@ -32,14 +31,16 @@ class Offer:
 
     @property
     def functions(self) -> tuple[Function, ...]:
-        """The functions, always in the same order, so that servers can keep the prompt cached."""
-        tools = [_tool(self.tools[name]) for name in sorted(self.tools)]
-        return (*_always(), *self._flow_functions(), *tools, *self._active_functions())
+        """The functions, always in the same order, so that servers can keep the prompt cached.
 
-    def _flow_functions(self) -> Sequence[Function]:
+        Those that come and go within a conversation are last.
+        """
         flows = [self.flows[name] for name in sorted(self.flows)]
-        search = [_function(FIND, "Find what else can be done here.", query=WORDS)]
-        return [*([_dispatch(flows)] if flows else []), *(search if self.may_search else [])]
+        tools = [_tool(self.tools[name]) for name in sorted(self.tools)]
+        dispatch = [_dispatch(flows)] if flows else []
+        search = [_function(FIND, "Find what else can be done here.", query=TEXT)]
+        passing = [*self._active_functions(), *(search if self.may_search else [])]
+        return (*_always(), *dispatch, *tools, *passing)
 
     def _active_functions(self) -> Sequence[Function]:
         if self.active is None or not self.active.asking:
@@ -47,7 +48,9 @@ class Offer:
         slots = {name: schema_of(slot) for name, slot in self.active.fillable.items()}
         return [
             _function(
-                FILL, "Answer what the active flow asks, or correct it.", slots=_object(slots)
+                FILL,
+                "Answer what the active flow asks, or correct what it knows.",
+                slots=_object(slots),
             ),
             Function(name=CANCEL, description="Give up the active flow.", parameters=_object({})),
         ]
@@ -63,24 +66,26 @@ def described(capabilities: Sequence[Capability]) -> str:
 
 
 def _always() -> Sequence[Function]:
-    options = {"type": "array", "items": WORDS, "maxItems": 6}
+    options = {"type": "array", "items": TEXT, "maxItems": 6}
     return [
-        _function(RESPOND, "Say something; nothing else is done.", text=TEXT),
+        _function(RESPOND, "Only talk: greetings, thanks, small talk.", text=TEXT),
         _function(CLARIFY, "Ask which of several things is meant.", text=TEXT, options=options),
-        _function(HAND_OFF, "Nothing here fits: point to a person.", reason=TEXT),
+        _function(
+            HAND_OFF, "No other function does what is wanted: point to a person.", reason=TEXT
+        ),
     ]
 
 
 def _dispatch(flows: Sequence[FlowDefinition]) -> Function:
-    """One function for all flows; its slots are those of any of them."""
+    """One function for all flows; its slots are those of any of them that people are asked for."""
     slots: dict[str, Any] = {}
     for flow in flows:
         for name, slot in flow.slots.items():
-            if slot.lookup is None or slot.ask is not None:
+            if _is_asked(slot):
                 slots.setdefault(name, schema_of(slot))
     return Function(
         name=FLOW,
-        description="Start a flow: a form with its steps and approvals.",
+        description="Start a flow, with the slots that the message states.",
         parameters={
             "type": "object",
             "properties": {
@@ -92,8 +97,24 @@ def _dispatch(flows: Sequence[FlowDefinition]) -> Function:
     )
 
 
+def _is_asked(slot: Slot) -> bool:
+    """Not what follows from other slots: a model that may give it makes it up.
+
+    How long and which halves of a day are read by rules, in the words that name the days.
+    """
+    if slot.part_of_range in ("start_half", "end_half"):
+        return False
+    if slot.required:
+        return slot.lookup is None or slot.ask is not None
+    return slot.lookup is None and slot.ask is not None
+
+
 def _tool(tool: Tool) -> Function:
-    return Function(name=tool.name, description=tool.description, parameters=dict(tool.parameters))
+    """The tool in few words: title, the first paragraph of its description, two examples."""
+    about = " ".join(tool.description.split("\n\n", 1)[0].split())
+    examples = " / ".join(dict.fromkeys([*tool.examples[:1], *tool.examples[-1:]]))
+    said = f"{tool.title.zh}: {about}" + (f" ({examples})" if examples else "")
+    return Function(name=tool.name, description=said, parameters=dict(tool.parameters))
 
 
 def _function(name: str, description: str, **properties: Any) -> Function:
@@ -109,7 +130,7 @@ def schema_of(slot: Slot) -> dict[str, Any]:
     """A slot as JSON Schema, simple enough for any server.
 
     >>> schema_of(Slot(type="date"))
-    {'type': 'string', 'description': 'an ISO date', 'maxLength': 200}
+    {'type': 'string', 'description': 'the day as it was said, such as 下周一 or 2026-11-23'}
     """
     if slot.type == "choice":
         return {"type": "string", "enum": list(slot.choices)}
@@ -120,13 +141,12 @@ def schema_of(slot: Slot) -> dict[str, Any]:
     plain = {"number": "number", "integer": "integer", "boolean": "boolean"}
     if slot.type in plain:
         return {"type": plain[slot.type]}
-    return {"type": "string", "description": _HINTS.get(slot.type, "as it was said"), **LONG}
+    return {"type": "string", "description": _HINTS.get(slot.type, "as it was said")}
 
 
-LONG: dict[str, Any] = {"maxLength": 200}
 _HINTS = {
-    "date": "an ISO date",
-    "datetime": "an ISO date and time",
-    "money": "an amount with its currency, such as 58 CNY",
+    "date": "the day as it was said, such as 下周一 or 2026-11-23",
+    "datetime": "the moment as it was said",
+    "money": "with its currency, such as 58 CNY",
     "duration": "how long, such as 2 days",
 }
