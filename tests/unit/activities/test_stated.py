@@ -53,7 +53,7 @@ def test_a_leave_starts_with_what_its_message_states(
 
 
 def test_items_have_what_rules_read_and_what_only_the_model_knows() -> None:
-    given = {"items": [{"category": "office", "amount": "204"}]}
+    given: dict[str, Any] = {"items": [{"category": "office", "amount": "204"}]}
     found = stated(CLAIM, given, "I paid 240 yuan for printer paper", NOW)
     item = {"category": "office", "amount": {"amount": "240.00", "currency": "CNY"}}
     assert found["items"] == [item]
