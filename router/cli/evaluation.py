@@ -12,13 +12,13 @@ import typer
 from router.cli.explaining import moment
 from router.cli.gathering import gather
 from router.cli.people import person
-from router.cli.rehearsal import Rehearsal, known_of, rehearsing
+from router.cli.rehearsal import Rehearsal, check_model, known_of, rehearsing
 from router.cli.trial import Trial
 from router.directory.file import FileDirectory
 from router.domain.errors import InvalidInput, RouterError
 from router.evaluation.figures import Figures, figures_of
 from router.evaluation.fitting import judged
-from router.evaluation.lines import Labelled, LabelledFile, read_labelled
+from router.evaluation.lines import Known, Labelled, LabelledFile, read_labelled
 from router.evaluation.page import About, page_of, report_of
 from router.evaluation.picture import svg_of
 from router.evaluation.printed import printed
@@ -55,15 +55,18 @@ async def evaluation(settings: Settings, options: Options) -> None:
     """
     speaker = person(settings, options.user)
     moment(options.now, speaker.timezone)
+    with_model = bool(settings.models) if options.llm is None else options.llm
+    if with_model:
+        check_model(settings)
     if options.report:
         _made(options.report)
     if options.from_log:
         typer.echo(await gather(settings, speaker.tenant, options.file))
+    reader = _Reader.of(settings)
+    file = reader.read(options.file, options.split)
     if options.fit:
-        settings = await _fitted(settings, options, options.fit)
-    with_model = bool(settings.models) if options.llm is None else options.llm
+        settings = await _fitted(settings, options, reader.read(options.fit))
     async with rehearsing(settings, with_model=with_model) as rehearsal:
-        file = _read(options.file, settings, rehearsal, options.split)
         results = await _trial(settings, options, rehearsal, file.lines).results(file.lines, _tick)
     figures = figures_of(results)
     typer.echo(printed(figures, results))
@@ -84,38 +87,46 @@ def _trial(
     return Trial(rehearsal, people, options.user, options.now, labels)
 
 
-def _read(path: Path, settings: Settings, rehearsal: Rehearsal, split: str | None) -> LabelledFile:
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise InvalidInput(
-            f"{path} can't be read ({error.strerror}): name a file of labelled messages"
-        ) from None
-    people = FileDirectory.load(settings.directory).everyone()
-    users = frozenset(one.id for one in people)
-    file = read_labelled(content, str(path), known_of(rehearsal, users))
-    if split is None:
-        return file
-    chosen = [one for one in file.lines if one.line.split == split]
-    if not chosen:
-        there = ", ".join(sorted({str(one.line.split) for one in file.lines}))
-        raise InvalidInput(f"--split {split!r} is on no line of {path}: it has {there}")
-    return LabelledFile(chosen, file.repeated)
+@dataclass(frozen=True)
+class _Reader:
+    """Reads labelled files, all before anything is fitted or routed."""
+
+    known: Known
+
+    @classmethod
+    def of(cls, settings: Settings) -> "_Reader":
+        people = FileDirectory.load(settings.directory).everyone()
+        return cls(known_of(settings, frozenset(one.id for one in people)))
+
+    def read(self, path: Path, split: str | None = None) -> LabelledFile:
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise InvalidInput(
+                f"{path} can't be read ({error.strerror}): name a file of labelled messages"
+            ) from None
+        file = read_labelled(content, str(path), self.known)
+        if split is None:
+            return file
+        chosen = [one for one in file.lines if one.line.split == split]
+        if not chosen:
+            there = ", ".join(sorted({str(one.line.split) for one in file.lines}))
+            raise InvalidInput(f"--split {split!r} is on no line of {path}: it has {there}")
+        return LabelledFile(chosen, file.repeated)
 
 
-async def _fitted(settings: Settings, options: Options, path: Path) -> Settings:
-    """The settings with thresholds fitted to this file, and kept in another."""
+async def _fitted(settings: Settings, options: Options, file: LabelledFile) -> Settings:
+    """The settings with thresholds fitted to these lines, and kept in a file."""
     target = settings.thresholds or settings.data / "thresholds.json"
     plain = settings.model_copy(update={"thresholds": None})
     async with rehearsing(plain) as rehearsal:
-        file = _read(path, settings, rehearsal, None)
         trial = _trial(settings, options, rehearsal, file.lines)
         names = frozenset(capability.name for capability in rehearsal.known)
         found = [(one.line.label, await trial.found(one)) for one in file.lines]
         rows = [judged(label, one, names) for label, one in found if label and one]
     if not any(row.wanted for row in rows):
         raise InvalidInput(
-            f"--fit {path} has no line that is for a capability and that no rule takes: "
+            f"--fit {options.fit} has no line that is for a capability and that no rule takes: "
             "add messages that are put unusually, labelled with what they mean"
         )
     thresholds = fitted_thresholds(rows)

@@ -116,11 +116,8 @@ async def rehearsing(
         MisconfiguredError: a model is wanted and none is configured.
         RouterError: flows, thresholds or encoder can't be used.
     """
-    if with_model and not settings.models:
-        raise MisconfiguredError(
-            "--llm needs a model and none is configured: set ROUTER_LLM_MODEL, and "
-            "ROUTER_LLM_BASE_URL or ROUTER_LLM_API_KEY (docs/models.md), or leave --llm out"
-        )
+    if with_model:
+        check_model(settings)
     registry = load_registry()
     catalog = load_catalog(settings, registry)
     words_only = quick and not (settings.data / VECTORS).exists()
@@ -137,13 +134,28 @@ async def rehearsing(
         )
 
 
-def known_of(rehearsal: Rehearsal, users: frozenset[str]) -> Known:
+def check_model(settings: Settings) -> None:
+    """Refuse to rehearse with a model where there is none.
+
+    Raises:
+        MisconfiguredError: none is configured.
+    """
+    if not settings.models:
+        raise MisconfiguredError(
+            "--llm needs a model and none is configured: set ROUTER_LLM_MODEL, and "
+            "ROUTER_LLM_BASE_URL or ROUTER_LLM_API_KEY (docs/models.md), or leave --llm out"
+        )
+
+
+def known_of(settings: Settings, users: frozenset[str]) -> Known:
     """What labelled lines may name here."""
+    registry = load_registry()
+    catalog = load_catalog(settings, registry)
+    offered = Capabilities(catalog, registry)
     return Known(
         slots={
-            capability.name: frozenset(_arguments(capability))
-            | frozenset(rehearsal.offered.slots(capability.name))
-            for capability in rehearsal.known
+            one.name: frozenset(_arguments(one)) | frozenset(offered.slots(one.name))
+            for one in capabilities(catalog, registry)
         },
         users=users,
         check_text=said,

@@ -240,6 +240,15 @@ class TestFitting:
         assert "has no line that is for a capability and that no rule takes" in outcome.first_line
         assert not Path(".data/thresholds.json").exists()
 
+    @pytest.mark.parametrize("words", [["bad.jsonl"], ["dev.jsonl", "--llm"]])
+    def test_nothing_is_kept_where_the_evaluation_cannot_be_made(
+        self, run: Run, words: list[str]
+    ) -> None:
+        written(*UNUSUAL)
+        Path("bad.jsonl").write_text("{")
+        assert run("eval", *words, "--fit", "dev.jsonl").status == 1
+        assert not Path(".data").exists()
+
     def test_a_thresholds_file_that_is_not_there_is_named(
         self, run: Run, monkeypatch: pytest.MonkeyPatch
     ) -> None:
