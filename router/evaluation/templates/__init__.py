@@ -34,7 +34,7 @@ def _source(name: str) -> str:
 def percent(share: float | None) -> str:
     """A share as people read it.
 
-    >>> percent(0.9285)
+    >>> percent(0.92861)
     '92.9 %'
     """
     return "–" if share is None else f"{100 * share:.1f} %"
