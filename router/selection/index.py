@@ -28,6 +28,7 @@ from router.selection.lexical import Lexical, LexicalIndex
 from router.selection.remembered import Memory, RecentVectors, RememberedEncoder
 from router.selection.selected import Candidate, Selection, Signs, Thresholds, verdict
 from router.selection.shelf import Roles, Shelf
+from router.selection.shipped import ShippedVectors
 from router.selection.tokens import tokens
 from router.selection.usual import standardised
 
@@ -194,7 +195,8 @@ class CapabilityIndex:
             return
         try:
             if self._dense is None:
-                self._dense = DenseIndex(await encoded_background(self._cards))
+                behind = RememberedEncoder(self._cards, ShippedVectors())
+                self._dense = DenseIndex(await encoded_background(behind))
             self._dense.make_room(len(self._shelf))
             await self._put_vectors(self._cards, self._dense, sorted(self._unencoded))
         except RouterError as error:

@@ -1,0 +1,56 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from router.selection.background import encoded_background, sentences
+from router.selection.embedded import EmbeddedEncoder
+from router.selection.remembered import RecentVectors, RememberedEncoder
+from router.selection.shipped import ShippedVectors
+from tests.unit.selection.encoders import PairsEncoder
+
+
+class Posing(PairsEncoder):
+    """Says it is the embedded encoder, and counts what it is asked to encode."""
+
+    name = EmbeddedEncoder.name
+
+    def __init__(self) -> None:
+        super().__init__(EmbeddedEncoder().version)
+
+
+async def test_nothing_of_the_background_is_encoded_where_the_embedded_encoder_is_used() -> None:
+    encoder = Posing()
+    background = await encoded_background(RememberedEncoder(encoder, ShippedVectors()))
+    assert encoder.encoded == []
+    assert background.queries.shape[1] == EmbeddedEncoder.dimensions
+    np.testing.assert_allclose(np.linalg.norm(background.queries, axis=1), 1, rtol=1e-5)
+
+
+async def test_what_is_shipped_is_what_the_encoder_makes_of_the_texts() -> None:
+    texts = [*sentences("needs_a_tool.txt")[:3], *sentences("needs_no_tool.txt")[-3:]]
+    encoder = EmbeddedEncoder()
+    shipped = RememberedEncoder(Posing(), ShippedVectors())
+    cosines = np.sum(await shipped.queries(texts) * await encoder.queries(texts), axis=1)
+    assert cosines.min() > 0.999
+
+
+@pytest.mark.parametrize("version", ["0.0.1", ""])
+async def test_another_encoder_encodes_for_itself(version: str) -> None:
+    encoder = PairsEncoder(version)
+    await encoded_background(RememberedEncoder(encoder, ShippedVectors()))
+    assert set(sentences("needs_a_tool.txt")) <= set(encoder.encoded)
+
+
+async def test_a_changed_sentence_is_encoded_and_remembered_behind() -> None:
+    encoder, behind = Posing(), RecentVectors()
+    shipped = RememberedEncoder(RememberedEncoder(encoder, behind), ShippedVectors())
+    await shipped.queries(["a sentence that nobody shipped"])
+    await shipped.queries(["a sentence that nobody shipped"])
+    assert encoder.encoded == ["a sentence that nobody shipped"]
+
+
+async def test_without_the_file_everything_is_encoded(tmp_path: Path) -> None:
+    encoder = Posing()
+    await encoded_background(RememberedEncoder(encoder, ShippedVectors(tmp_path / "none.npz")))
+    assert len(encoder.encoded) > len(sentences("needs_a_tool.txt"))
