@@ -38,7 +38,7 @@ async def calculate(
         ),
     ],
 ) -> Calculation:
-    """Work out an arithmetic expression, exactly, in decimal.
+    """Work out the arithmetic that a message spells out, exactly, in decimal.
 
     It knows + - * / parentheses, // (division rounded down), ** (power), and %, which is the
     remainder before a number or a parenthesis and otherwise percent: 10 % 3 is 1, 10% is 0.1.

@@ -77,12 +77,9 @@ def _always() -> Sequence[Function]:
 
 
 def _dispatch(flows: Sequence[FlowDefinition]) -> Function:
-    """One function for all flows; its slots are those of any of them that people are asked for."""
-    slots: dict[str, Any] = {}
-    for flow in flows:
-        for name, slot in flow.slots.items():
-            if _is_asked(slot):
-                slots.setdefault(name, schema_of(slot))
+    """One function for all flows, whose slots are those of one of them."""
+    parts = [part for flow in flows if (part := _slots_of(flow))["properties"]]
+    slots = {"anyOf": parts} if len(parts) > 1 else parts[0] if parts else _object({})
     return Function(
         name=FLOW,
         description="Start a flow, with the slots that the message states.",
@@ -90,11 +87,16 @@ def _dispatch(flows: Sequence[FlowDefinition]) -> Function:
             "type": "object",
             "properties": {
                 "flow_name": {"type": "string", "enum": [flow.flow for flow in flows]},
-                "slots": _object(slots),
+                "slots": slots,
             },
             "required": ["flow_name"],
         },
     )
+
+
+def _slots_of(flow: FlowDefinition) -> dict[str, Any]:
+    asked = {name: schema_of(slot) for name, slot in flow.slots.items() if _is_asked(slot)}
+    return {**_object(asked), "description": f"of {flow.flow}"}
 
 
 def _is_asked(slot: Slot) -> bool:

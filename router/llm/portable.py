@@ -14,6 +14,7 @@ from router.llm.schema_nodes import (
     alternatives,
     choices,
     kind,
+    level_of,
     properties,
     required,
     types,
@@ -55,7 +56,8 @@ def _portable(resolver: Resolver, schema: Any, level: int) -> dict[str, Any]:
         case "array":
             made = {"type": "array", "items": _portable(resolver, node.get("items"), level + 1)}
         case "either":
-            made = {"anyOf": [_portable(resolver, one, level + 1) for one in alternatives(node)]}
+            options = [resolver.resolved(one) for one in alternatives(node)]
+            made = {"anyOf": [_portable(resolver, one, level_of(one, level)) for one in options]}
         case "enum":
             made = _choice(choices(node))
         case "scalar":

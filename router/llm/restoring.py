@@ -12,6 +12,7 @@ from router.llm.schema_nodes import (
     alternatives,
     choices,
     kind,
+    level_of,
     properties,
     required,
     types,
@@ -60,7 +61,7 @@ def _either(resolver: Resolver, value: Any, node: Schema, level: int) -> Any:
     """By the first alternative that has the form of what was given."""
     for one in map(resolver.resolved, alternatives(node)):
         if _has_form(value, one):
-            return _restored(resolver, value, one, level + 1)
+            return _restored(resolver, value, one, level_of(one, level))
     return value
 
 

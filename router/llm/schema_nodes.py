@@ -79,6 +79,11 @@ def alternatives(node: Schema) -> list[Any]:
     return found if isinstance(found, list) else []
 
 
+def level_of(alternative: Schema, level: int) -> int:
+    """Where one of several alternatives stands: as deep as their node, unless it has some too."""
+    return level + bool(alternatives(alternative))
+
+
 def types(node: Schema) -> list[str]:
     """The names of the types that a node admits by name."""
     named = node.get("type")

@@ -1,7 +1,8 @@
-from router.deciding.offer import schema_of
+from router.deciding.offer import Offer, schema_of
 from router.flow.model import Slot
 from router.llm.portable import portable
-from tests.unit.deciding.samples import ACTIVE, offer
+from router.llm.restoring import restored
+from tests.unit.deciding.samples import ACTIVE, FLOWS, offer
 
 
 def names(**more: object) -> list[str]:
@@ -27,9 +28,31 @@ def test_the_same_capabilities_are_offered_in_the_same_words() -> None:
 
 def test_flows_are_offered_with_the_slots_that_people_fill() -> None:
     dispatch = next(f for f in offer().functions if f.name == "dispatch_to_flow")
-    slots = dispatch.parameters["properties"]["slots"]["properties"]
-    assert slots["kind"]["enum"] == ["annual", "sick"]
-    assert "days" not in slots
+    of_claim, of_leave = dispatch.parameters["properties"]["slots"]["anyOf"]
+    assert set(of_claim["properties"]) == {"items", "reason"}
+    assert of_leave["properties"]["kind"]["enum"] == ["annual", "sick"]
+    assert "days" not in of_leave["properties"]
+
+
+def test_a_single_flow_is_offered_with_its_slots_and_one_without_slots_with_none() -> None:
+    single = Offer(flows={"leave": FLOWS["leave"]}).functions[3]
+    assert "kind" in single.parameters["properties"]["slots"]["properties"]
+    slotless = FLOWS["leave"].model_copy(update={"slots": {}})
+    bare = Offer(flows={"leave": slotless}).functions[3]
+    assert bare.parameters["properties"]["slots"] == {"type": "object", "properties": {}}
+
+
+def test_items_keep_their_fields_however_many_flows_there_are() -> None:
+    dispatch = next(f for f in offer().functions if f.name == "dispatch_to_flow")
+    slots = portable(dispatch.parameters)["properties"]["slots"]["anyOf"]
+    item = slots[0]["properties"]["items"]["items"]
+    assert set(item["properties"]) == {"amount", "invoice"}
+    given = {
+        "flow_name": "claim",
+        "slots": {"items": [{"amount": "5 CNY", "invoice": None}], "reason": None},
+    }
+    kept = restored(given, dispatch.parameters)["slots"]
+    assert kept == {"items": [{"amount": "5 CNY"}]}
 
 
 def test_every_function_can_be_made_portable() -> None:
