@@ -32,10 +32,6 @@ from router.selection.shipped import ShippedVectors
 from router.selection.tokens import tokens
 from router.selection.usual import standardised
 
-LEXICAL_SHARE = 0.15
-"""Of the sum, where the index knows all of the query's tokens. On ToolE's development requests
-0.1 to 0.2 are equal; 0.3, right for cosines, is too much beside the Gaussians."""
-
 TOKENS, MOST = 2500, 12
 """What a selection may take of a prompt, and how many it may be, unless the caller says."""
 
@@ -245,7 +241,7 @@ def _evidence(
     covered = float(words.covered[may & ~encoded].max(initial=0))
     if vectors is None:
         return lexical, covered, 1.0
-    share = np.float32(LEXICAL_SHARE * words.known)
+    share = vectors.lexical_shares * np.float32(words.known)
     both = share * lexical + (1 - share) * vectors.scores
     scores = np.where(encoded, both, lexical)
     return scores, max(vectors.known, covered), vectors.needs_tool

@@ -85,8 +85,34 @@ def test_refining_mends_what_the_gaussians_get_wrong(draw: np.random.Generator) 
     def right(rows: Floats, biases: Floats) -> float:
         return float(((points @ rows.T + biases).argmax(axis=1) == owners).mean())
 
-    plain = right(means, -0.5 * (means**2).sum(axis=1))
-    assert right(*refined(points, owners, means, np.eye(2))) > plain
+    biases = -0.5 * (means**2).sum(axis=1)
+    assert right(*refined(points, owners, means, biases)) > right(means, biases)
+
+
+def test_refined_rows_are_on_the_scale_of_those_they_came_from(draw: np.random.Generator) -> None:
+    means = 0.3 * np.eye(SIZE)[:4]
+    points = np.repeat(means, 10, axis=0) + draw.normal(0, 0.1, (40, SIZE))
+    rows, biases = 50 * means, np.full(4, -7.0)
+    better, shifts = refined(points, np.repeat(np.arange(4), 10), rows, biases)
+    spreads = [
+        np.std(points @ r.T + b, axis=1).mean() for r, b in ((rows, biases), (better, shifts))
+    ]
+    assert spreads[1] == pytest.approx(spreads[0], rel=1e-3)
+    assert shifts.mean() == pytest.approx(-7)
+    np.testing.assert_allclose(better.mean(axis=0), rows.mean(axis=0), atol=1e-6)
+
+
+@pytest.mark.parametrize("size", [0.01, 1.0, 30.0])
+def test_refining_does_not_depend_on_how_long_an_encoders_vectors_are(
+    draw: np.random.Generator, size: float
+) -> None:
+    points = size * (
+        np.repeat(0.5 * np.eye(SIZE)[:4], 10, axis=0) + draw.normal(0, 0.2, (40, SIZE))
+    )
+    owners = np.repeat(np.arange(4), 10)
+    means = np.stack([points[owners == i].mean(axis=0) for i in range(4)])
+    rows, biases = refined(points, owners, means / size**2, -0.5 * (means**2).sum(axis=1) / size**2)
+    assert ((points @ rows.T + biases).argmax(axis=1) == owners).mean() > 0.9
 
 
 def test_the_gate_tells_its_two_sides_apart_and_learns_from_examples(

@@ -6,6 +6,7 @@ says that it was skipped. `tests/unit/selection/test_transformers.py` has what n
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,18 +29,16 @@ TEXTS = ["reserve a meeting room", "预订会议室"]
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model as `SentenceTransformer.save` writes it: BERT, one layer, random weights."""
-    import torch
-    from transformers import BertConfig, BertModel, BertTokenizer
-
+    torch, transformers = (pytest.importorskip(name) for name in ("torch", "transformers"))
     torch.manual_seed(20261122)
     raw = tmp_path_factory.mktemp("raw")
     tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *LETTERS]
     tokens += [f"##{letter}" for letter in LETTERS]
     (raw / "vocab.txt").write_text("\n".join(dict.fromkeys(tokens)), encoding="utf-8")
-    BertTokenizer(str(raw / "vocab.txt")).save_pretrained(raw)
+    transformers.BertTokenizer(str(raw / "vocab.txt")).save_pretrained(raw)
     sizes = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2}
-    config = BertConfig(vocab_size=len(tokens), intermediate_size=64, **sizes)
-    BertModel(config).save_pretrained(raw)
+    config = transformers.BertConfig(vocab_size=len(tokens), intermediate_size=64, **sizes)
+    transformers.BertModel(config).save_pretrained(raw)
     model = sentence_transformers.SentenceTransformer(str(raw), device="cpu")
     # The name has to say the family, whose card has the prompts.
     saved = tmp_path_factory.mktemp("models") / "tiny-e5-random"
@@ -47,7 +46,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return saved
 
 
-def loaded(folder: Path):
+def loaded(folder: Path) -> Any:
     return sentence_transformers.SentenceTransformer(str(folder), device="cpu")
 
 
