@@ -5,7 +5,7 @@
 * ToolE: recall of the right tool among 199, five example requests each;
 * CLINC150: accuracy over 150 intents, and how well requests for none of them are told apart
   (AUROC), with 10 and 20 examples an intent;
-* a desk in Chinese and English: the same requests in both languages;
+* a desk in Chinese and English: the same requests and examples in both languages;
 * small talk of CLINC150 told from its errands by the gate "needs no tool at all";
 * what a search costs among 10,000 capabilities.
 
@@ -20,6 +20,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import linear
 import numpy as np
 import peers
 import public_sets
@@ -99,6 +100,8 @@ async def toole_table(sets: Path, encoder: RememberedEncoder) -> None:
     }
     if (other := await peers.semantic_router(split, encoder)) is not None:
         rows["semantic-router 1.1.1, max"] = ranks(split, other)
+    rows["characters, logistic regression"] = ranks(split, linear.of_characters(split))
+    rows["embedding, logistic regression"] = ranks(split, await linear.of_vectors(split, encoder))
     bare = Split(tuple(_without_examples(known) for known in split.known), split.requests)
     rows["ours, no examples"] = found_ranks(bare, await selections(bare, encoder))
     rows["ours"] = found_ranks(split, await selections(split, encoder))
@@ -129,6 +132,8 @@ async def clinc_figures(split: Split, encoder: RememberedEncoder) -> dict[str, t
     }
     if (other := await peers.semantic_router(split, encoder)) is not None:
         scored["semantic-router 1.1.1, max"] = other
+    scored["characters, logistic regression"] = linear.of_characters(split)
+    scored["embedding, logistic regression"] = await linear.of_vectors(split, encoder)
     inside, figures = len(split.requests), {}
     for name, scores in scored.items():
         best = scores.max(axis=1)
@@ -154,17 +159,32 @@ async def gate_line(sets: Path, encoder: RememberedEncoder) -> None:
 
 
 async def desk_table(encoder: RememberedEncoder) -> None:
-    print("\na desk of 20 things, 80 requests in each language: recall, %")
+    print("\na desk of 30 things, 150 requests in each language: recall, %")
     print(f"{'':36}{'zh @1':>8}{'@3':>8}{'en @1':>8}{'@3':>8}")
-    for title, bare in (("ours, no examples", True), ("ours, 3 examples in each", False)):
-        shown = ""
-        for locale in ("zh", "en"):
-            split = public_sets.desk(locale)
-            if bare:
-                split = Split(tuple(map(_without_examples, split.known)), split.requests)
-            places = found_ranks(split, await selections(split, encoder))
-            shown += "".join(f"{100 * (places < rank).mean():8.1f}" for rank in (1, 3))
-        print(f"{title:36}{shown}")
+    other = {"zh": "en", "en": "zh"}
+    columns = [await desk_figures(locale, other[locale], encoder) for locale in ("zh", "en")]
+    for name in columns[0]:
+        shown = [100 * (c[name] < rank).mean() for c in columns for rank in (1, 3)]
+        print(f"{name:36}" + "".join(f"{figure:8.1f}" for figure in shown))
+
+
+async def desk_figures(
+    locale: str, other: str, encoder: RememberedEncoder
+) -> dict[str, np.ndarray]:
+    own, foreign = public_sets.desk(locale, [locale]), public_sets.desk(locale, [other])
+    both, bare = public_sets.desk(locale, ("zh", "en")), public_sets.desk(locale, ())
+    plain = await peers.cosines(own, encoder)
+    ours = {
+        "ours, no examples": bare,
+        "ours, 10 in the other language": foreign,
+        "ours, 10 in the request's": own,
+        "ours, 10 in each": both,
+    }
+    return {
+        "max-cosine, 10 in the request's": ranks(own, plain["best"]),
+        "logistic regression on the same": ranks(own, await linear.of_vectors(own, encoder)),
+        **{name: found_ranks(s, await selections(s, encoder)) for name, s in ours.items()},
+    }
 
 
 class Noise:
