@@ -129,7 +129,7 @@ class Decider:
     ) -> activities.Decided:
         """The decision with its values in the shapes that slots have."""
         active = given.situation.active.flow if given.situation.active else None
-        alone = len(decision.commands) == 1
+        alone = sum(isinstance(command, StartFlow) for command in decision.commands) == 1
         commands = [self._shaped(command, given, alone) for command in decision.commands]
         reason = f"{decision.model} chose it"
         route, *others = [with_model.route_of(c, active, reason) for c in commands]
@@ -146,7 +146,7 @@ class Decider:
         now = given.situation.now
         if isinstance(command, StartFlow):
             slots = self.capabilities.slots(command.flow)
-            # Of several wishes rules can't tell which of them states what they read.
+            # Of several flows rules can't tell which of them is to have what they read.
             text = nearest.words_of(given.message) if alone else ""
             return command.model_copy(update={"slots": stated(slots, command.slots, text, now)})
         if isinstance(command, FillSlots) and given.situation.active is not None:

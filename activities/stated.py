@@ -22,13 +22,24 @@ def stated(slots: Slots, given: Values, text: str, now: datetime) -> dict[str, J
     """The model's values in the shapes of their slots, with what rules read in the message.
 
     Free text is the model's, and so is what it gave in the message's own words, and a choice
-    that the message doesn't name.
+    that the message doesn't name. Where rules read one day, no other is guessed.
     """
-    shaped = form_values(slots, given, now)
-    for name, value in prefill(slots, Utterance.of(text, now)).items():
+    read = prefill(slots, Utterance.of(text, now))
+    shaped = form_values(slots, _without_guesses(slots, given, read, text), now)
+    for name, value in read.items():
         if not _is_the_models(slots[name], given.get(name), value, text):
             shaped[name] = _merged(shaped.get(name), value)
     return shaped
+
+
+def _without_guesses(slots: Slots, given: Values, read: Values, text: str) -> Values:
+    if not any(slots[name].type == "date" for name in read):
+        return given
+    return {
+        name: value
+        for name, value in given.items()
+        if name not in slots or slots[name].type != "date" or _is_quoted(value, text)
+    }
 
 
 def _is_the_models(slot: Slot, given: JsonValue, read: JsonValue, text: str) -> bool:
@@ -40,7 +51,11 @@ def _is_the_models(slot: Slot, given: JsonValue, read: JsonValue, text: str) -> 
     choice = slot.choices.get(str(read))
     if choice is not None and given in slot.choices:
         return not _is_named(choice, text)
-    return given.strip() in text
+    return _is_quoted(given, text)
+
+
+def _is_quoted(given: JsonValue, text: str) -> bool:
+    return isinstance(given, str) and bool(given.strip()) and given.strip() in text
 
 
 def _is_named(choice: Choice, text: str) -> bool:

@@ -32,7 +32,7 @@ async def calculate(
     expression: Annotated[
         str,
         Field(
-            description="Arithmetic, such as (3*58+36)*6% or 2**10",
+            description="Arithmetic, such as (2+3)*4 or 10%",
             min_length=1,
             max_length=LONGEST,
         ),

@@ -59,7 +59,7 @@ class Offer:
 def described(capabilities: Sequence[Capability]) -> str:
     """The flows as the prompt lists them; tools speak for themselves."""
     return "\n".join(
-        f"- {c.name}: {c.title.zh} / {c.title.en}. {c.description.en}"
+        f"- {c.name}: {c.title.zh} / {c.title.en}. {c.description.en}{_such_as(c.examples)}"
         for c in sorted(capabilities, key=lambda c: c.name)
         if c.kind == "flow"
     )
@@ -114,9 +114,14 @@ def _is_asked(slot: Slot) -> bool:
 def _tool(tool: Tool) -> Function:
     """The tool in few words: title, the first paragraph of its description, two examples."""
     about = " ".join(tool.description.split("\n\n", 1)[0].split())
-    examples = " / ".join(dict.fromkeys([*tool.examples[:1], *tool.examples[-1:]]))
-    said = f"{tool.title.zh}: {about}" + (f" ({examples})" if examples else "")
+    said = f"{tool.title.zh}: {about}{_such_as(tool.examples)}"
     return Function(name=tool.name, description=said, parameters=dict(tool.parameters))
+
+
+def _such_as(examples: Sequence[str]) -> str:
+    """The first and the last, which are of different languages where both have any."""
+    shown = " / ".join(dict.fromkeys([*examples[:1], *examples[-1:]]))
+    return f" ({shown})" if shown else ""
 
 
 def _function(name: str, description: str, **properties: Any) -> Function:

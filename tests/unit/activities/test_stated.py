@@ -24,6 +24,18 @@ CLAIM = load_flow(FLOWS / "reimbursement.yaml").slots
             id="days that the model worked out give way to those that rules read",
         ),
         pytest.param(
+            "明天请病假",
+            {"start": "2026-11-18", "end": "2026-11-18"},
+            {"start": "2026-11-19", "end": None},
+            id="a last day that nobody named is not guessed",
+        ),
+        pytest.param(
+            "the two days after Christmas",
+            {"start": "2026-12-26", "end": "2026-12-27"},
+            {"start": "2026-12-26", "end": "2026-12-27"},
+            id="days that rules can't read are the model's to work out",
+        ),
+        pytest.param(
             "周五回来，下周一请假",
             {"start": "下周一"},
             {"start": "2026-11-23"},
