@@ -3,8 +3,8 @@
 import re
 from collections.abc import Collection, Iterator
 
+from router.documents.faults import Fault, nearest
 from router.flow.expression_names import MACROS, Called, binders, calls, member_reads
-from router.flow.faults import Fault, nearest
 from router.flow.functions import FUNCTIONS
 from router.flow.lookups import LOOKUPS
 

@@ -19,11 +19,11 @@ from typing import Any
 import cel
 from pydantic import JsonValue
 
+from router.documents.faults import Fault
 from router.domain.errors import RouterError
 from router.domain.principals import Principal
 from router.flow import expression_faults
 from router.flow.expression_names import member_reads, members_read
-from router.flow.faults import Fault
 from router.flow.functions import FUNCTIONS
 from router.flow.lookups import LOOKUPS
 

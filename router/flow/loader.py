@@ -7,13 +7,14 @@ add en: "…"
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from router.documents.faults import Fault
+from router.documents.text_file import read_text
+from router.documents.yaml_document import Document, Unreadable, read_document
 from router.domain.errors import DefinitionError, Problem
 from router.flow.catalog import Catalog
-from router.flow.faults import Fault
 from router.flow.model import FlowDefinition
 from router.flow.validation import Complaint, Draft, complaints_about, read_shape
 from router.flow.validation.words import without_words
-from router.flow.yaml_document import Document, Unreadable, read_document
 
 LARGEST = 128 * 1024
 """Bytes. The definition travels as a workflow's input, which 256 KiB bound as JSON."""
@@ -29,7 +30,7 @@ def load_flow(path: Path, tools: Tools | None = None) -> FlowDefinition:
     `tools` calls aren't checked.
     """
     try:
-        document = read_document(_text_of(path))
+        document = read_document(read_text(path, LARGEST, "split the flow in two"))
     except Unreadable as unreadable:
         raise DefinitionError([_problem(path, unreadable.line, unreadable.fault)]) from None
     definition, complaints = _checked(document, path.stem, tools)
@@ -80,28 +81,6 @@ def _duplicates(flows: Mapping[Path, FlowDefinition]) -> Iterator[Problem]:
         if other != path:
             what = f"there is a flow {flow.flow} in {other} already"
             yield _problem(path, 1, Fault(what, "rename one of the two"))
-
-
-def _text_of(path: Path) -> str:
-    """The file's text; raises `Unreadable` where it has none, or far too much."""
-    try:
-        if not path.is_file():
-            raise Unreadable(1, Fault(f"there is no such file{_link(path)}", "check the path"))
-        with path.open("rb") as file:
-            raw = file.read(LARGEST + 1)
-    except OSError as error:
-        raise Unreadable(1, Fault(f"it can't be read: {error.strerror}", "check it")) from None
-    if len(raw) > LARGEST:
-        raise Unreadable(1, Fault(f"it is over {LARGEST // 1024} KiB", "split the flow in two"))
-    try:
-        return raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        raise Unreadable(line, Fault("this isn't UTF-8", "save the file as UTF-8")) from None
-
-
-def _link(path: Path) -> str:
-    return f" as {path.readlink()}, which it links to" if path.is_symlink() else ""
 
 
 def _checked(

@@ -19,10 +19,10 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import pass_context
 from pydantic import JsonValue
 
+from router.documents.faults import Fault, nearest
 from router.domain.errors import RouterError
 from router.domain.texts import Locale
 from router.flow import wording
-from router.flow.faults import Fault, nearest
 from router.flow.model import Slot, SlotValues
 from router.flow.wording import shown
 

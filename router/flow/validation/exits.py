@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from router.documents.yaml_document import Place
 from router.domain.messages import ENDED
 from router.flow.model import State
 from router.flow.validation.draft import Complaint, Draft, complaint
-from router.flow.yaml_document import Place
 
 
 class Exits(NamedTuple):

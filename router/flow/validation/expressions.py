@@ -3,13 +3,13 @@
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
+from router.documents.faults import nearest
+from router.documents.yaml_document import Place
 from router.domain.principals import Principal
 from router.flow import expressions
 from router.flow.expression_names import members_read
-from router.flow.faults import nearest
 from router.flow.model import Approve, Slot, State
 from router.flow.validation.draft import Complaint, Draft, complaint
-from router.flow.yaml_document import Place
 
 EVERYWHERE = frozenset({"slots", "results", "requester", "now"})
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import re2
 
-from router.flow.faults import Fault
+from router.documents.faults import Fault
 
 SYNTAX = "see https://github.com/google/re2/wiki/Syntax"
 BEYOND_RE2 = {

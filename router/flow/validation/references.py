@@ -3,10 +3,10 @@
 import re
 from collections.abc import Collection, Iterator, Mapping
 
-from router.flow.faults import nearest
+from router.documents.faults import nearest
+from router.documents.yaml_document import Place
 from router.flow.model import State
 from router.flow.validation.draft import DECISION, UNSAID, Complaint, Draft, complaint
-from router.flow.yaml_document import Place
 
 NAME = re.compile(r"[a-z][a-z0-9_]{0,63}\Z")
 TAKEN = frozenset({"change", "more"})

@@ -13,10 +13,10 @@ from typing import Any, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from router.flow.faults import Fault, nearest
+from router.documents.faults import Fault, nearest
+from router.documents.yaml_document import Place
 from router.flow.model import FlowDefinition
 from router.flow.validation.draft import UNSAID, Complaint
-from router.flow.yaml_document import Place
 
 ROUNDS = 8
 """Mending can uncover another fault (a state left without its kind); more rounds find nothing."""

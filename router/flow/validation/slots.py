@@ -3,11 +3,11 @@
 from collections import Counter
 from collections.abc import Iterator
 
+from router.documents.yaml_document import Place
 from router.flow import expressions
 from router.flow.model import Slot
 from router.flow.validation.draft import UNSAID, Complaint, Draft, complaint
 from router.flow.validation.graph import cycle_through
-from router.flow.yaml_document import Place
 
 PARTS = {"choice": "choices", "list": "of", "object": "fields"}
 """What slots of a type are made of; no other type has it."""

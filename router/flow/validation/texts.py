@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
+from router.documents.yaml_document import Place
 from router.domain.texts import LOCALES, Localised
 from router.flow import texts
 from router.flow.model import Choice, Slot, State
 from router.flow.validation.draft import Complaint, Draft, complaint
-from router.flow.yaml_document import Place
 
 
 def complaints(draft: Draft) -> Iterator[Complaint]:

@@ -3,11 +3,11 @@
 import re
 from collections.abc import Iterator, Mapping
 
-from router.flow.faults import nearest
+from router.documents.faults import nearest
+from router.documents.yaml_document import Place
 from router.flow.model import FlowDefinition, Triggers
 from router.flow.validation.draft import Complaint, Draft, complaint
 from router.flow.validation.re2_syntax import refused
-from router.flow.yaml_document import Place
 
 NAME = re.compile(r"[A-Z][A-Z0-9_]*\Z")
 REFERENCE = re.compile(r"\\(?:[pPx]\{[^}]*\}|.)|\{(?P<word>[A-Z][A-Z0-9_]*)\}", re.DOTALL)

@@ -2,9 +2,9 @@
 
 import pytest
 
-from router.flow.faults import Fault
+from router.documents.faults import Fault
+from router.documents.yaml_document import read_document
 from router.flow.validation import Draft, complaints_about, read_shape
-from router.flow.yaml_document import read_document
 
 WORD = '{zh: "好", en: "well"}'
 POSITIVE = f'{{that: "amount(item.cost) > 0", say: {WORD}}}'

@@ -1,6 +1,6 @@
 """YAML as plain data that remembers its lines.
 
-YAML 1.2, of which a flow file needs mappings, lists and scalars. Nodes are read without
+YAML 1.2, of which the files here need mappings, lists and scalars. Nodes are read without
 constructing anything, so no tag runs code; aliases are followed only as far as a file could
 have been written by hand.
 """
@@ -15,7 +15,7 @@ from ruamel.yaml.error import MarkedYAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from ruamel.yaml.reader import ReaderError
 
-from router.flow.faults import Fault
+from router.documents.faults import Fault
 
 Place = tuple[str | int, ...]
 """Where in a document something stands: `("states", "review", "next", 0, "to")`."""

@@ -1,4 +1,4 @@
-"""What is wrong with a piece of a flow file, before anyone knows which line it stands on."""
+"""What is wrong with a piece of a file, before anyone knows which line it stands on."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
