@@ -1,0 +1,140 @@
+from pathlib import Path
+
+import pytest
+
+import skills
+from router.domain.errors import DefinitionError
+from router.skill.loader import LARGEST, load_skill, load_skills
+
+HEAD = "name: trip-planner\ndescription: Plans trips."
+BODY = "Plan the trip."
+
+
+def write(folder: Path, head: str = HEAD, body: str = BODY, name: str = "trip-planner") -> Path:
+    skill = folder / name
+    skill.mkdir(exist_ok=True)
+    (skill / "SKILL.md").write_text(f"---\n{head}\n---\n{body}\n", "utf-8")
+    return skill
+
+
+def problems(folder: Path) -> list[str]:
+    with pytest.raises(DefinitionError) as refused:
+        load_skill(folder)
+    return [f"{p.line}: {p.what}; {p.remedy}" for p in refused.value.problems]
+
+
+def test_a_folder_from_elsewhere_works_as_it_is(tmp_path: Path) -> None:
+    head = f"{HEAD}\nlicense: MIT\nversion: 3\nallowed-tools: Bash(git:*) Read\nmetadata:\n  a: b"
+    skill = load_skill(write(tmp_path, head))
+    assert (skill.name, skill.description.zh, skill.description.en) == (
+        "trip-planner",
+        "Plans trips.",
+        "Plans trips.",
+    )
+    assert skill.title.en == "trip planner"
+    assert skill.instructions == BODY
+    assert skill.allowed_tools == frozenset({"Bash(git:*)", "Read"})
+    assert not skill.may_use("calculate")
+
+
+def test_what_is_ours_stands_under_metadata(tmp_path: Path) -> None:
+    head = (
+        f"{HEAD}\nmetadata:\n  router.roles: hr manager\n  router.max-turns: 5\n"
+        '  router.token-budget: "9000"\n  router.model: big\n  router.mode: react\n'
+        "  router.title-zh: 行程\n  router.examples: |\n    去上海\n\n    to Rome\n"
+    )
+    skill = load_skill(write(tmp_path, head))
+    assert skill.roles == {"hr", "manager"}
+    assert (skill.max_turns, skill.token_budget, skill.model) == (5, 9000, "big")
+    assert skill.examples == ("去上海", "to Rome")
+    assert (skill.title.zh, skill.title.en) == ("行程", "trip planner")
+
+
+def test_without_allowed_tools_nothing_is_ruled_out(tmp_path: Path) -> None:
+    assert load_skill(write(tmp_path)).may_use("anything")
+
+
+@pytest.mark.parametrize(
+    ("head", "wrong"),
+    [
+        ("description: d", "2: there is no name; write a line name: …"),
+        ("name: trip-planner", "2: there is no description; write a line description: …"),
+        ("name: [a]\ndescription: d", "2: name isn't text"),
+        (f"name: trip-planner\ndescription: {'d' * 1025}", "3: description has 1025 characters"),
+        (f"{HEAD}\nmetadata: 3", "4: metadata isn't a mapping"),
+        (f"{HEAD}\nmetadata:\n  router.max-turn: 3", "5: there is no router.max-turn; did you"),
+        (f"{HEAD}\nmetadata:\n  router.max-turns: many", "5: router.max-turns is 'many'"),
+        (f"{HEAD}\nmetadata:\n  router.max-turns: 0", "5: router.max-turns is '0'"),
+        (f"{HEAD}\nmetadata:\n  router.max-turns: ٣", "5: router.max-turns is '٣'"),
+        (f"{HEAD}\nmetadata:\n  router.mode: dream", "5: router.mode is 'dream'; write one of"),
+        (f"{HEAD}\nmetadata:\n  router.roles: [hr]", "5: router.roles isn't text"),
+        (f"{HEAD}\nallowed-tools: {{a: b}}", "4: allowed-tools isn't a list of names"),
+        (f"{HEAD}\nname: other", "4: name comes twice"),
+        ("- a\n- b", "1: the head has no fields"),
+        ("", "1: the head has no fields"),
+        ("name: 'a", "this isn't YAML"),
+        ("a: !!python/object:os.system x", "the tag"),
+    ],
+)
+def test_a_head_at_fault_is_refused_with_its_line(tmp_path: Path, head: str, wrong: str) -> None:
+    assert any(wrong in problem for problem in problems(write(tmp_path, head)))
+
+
+@pytest.mark.parametrize("name", ["Trip", "trip_planner", "trip--planner", "-trip", "行程", "a/b"])
+def test_a_name_has_to_be_in_kebab_case(tmp_path: Path, name: str) -> None:
+    found = problems(write(tmp_path, f"name: {name}\ndescription: d"))
+    assert any("isn't in kebab-case" in problem for problem in found)
+
+
+def test_the_name_has_to_be_the_folders(tmp_path: Path) -> None:
+    (problem,) = problems(write(tmp_path, name="planner"))
+    assert problem == (
+        "2: the name is 'trip-planner' and the folder 'planner'; give both the same name"
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "wrong"),
+    [
+        (b"", "1: it doesn't begin with a head; write --- on line 1"),
+        (b"# Trip planner\n", "1: it doesn't begin with a head; write --- on line 1"),
+        (b"---\nname: trip-planner\n", "1: the head has no end; write --- on a line below it"),
+        (b"---\nname: \xff\n---\n", "2: this isn't UTF-8; save the file as UTF-8"),
+        (b"---\n" + HEAD.encode() + b"\n---\n\n", "1: there are no instructions"),
+        (b"-" * (LARGEST + 1), "1: it is over 64 KiB; move what is long into references/"),
+        (b"---\na: \x07\n---\n", "2: there is a control character, U+0007"),
+    ],
+)
+def test_a_file_that_is_none_is_refused(tmp_path: Path, content: bytes, wrong: str) -> None:
+    (write(tmp_path) / "SKILL.md").write_bytes(content)
+    assert any(problem.startswith(wrong) for problem in problems(tmp_path / "trip-planner"))
+
+
+def test_a_folder_without_the_file_is_no_skill(tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    write(tmp_path)
+    assert [skill.name for skill in load_skills(tmp_path)] == ["trip-planner"]
+    assert problems(tmp_path / "notes") == ["1: there is no such file; check the path"]
+
+
+def test_every_problem_of_every_skill_is_told_at_once(tmp_path: Path) -> None:
+    write(tmp_path, "name: One\ndescription: d", name="one")
+    write(tmp_path, "name: two", "", name="two")
+    with pytest.raises(DefinitionError) as refused:
+        load_skills(tmp_path)
+    assert len(refused.value.problems) == 4
+
+
+def test_windows_line_ends_and_a_byte_order_mark_are_fine(tmp_path: Path) -> None:
+    folder = write(tmp_path)
+    path = folder / "SKILL.md"
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n"))
+    assert load_skill(folder).name == "trip-planner"
+
+
+def test_the_skills_that_ship_can_be_loaded_in_both_languages() -> None:
+    catalog = load_skills(Path(next(iter(skills.__path__))))
+    assert "policy-advisor" in catalog
+    for skill in catalog:
+        assert skill.description.zh != skill.description.en
+        assert skill.title.zh != skill.title.en
