@@ -208,6 +208,11 @@ class Usage(Value):
     prompt_tokens: int = 0
     completion_tokens: int = 0
 
+    @property
+    def tokens(self) -> int:
+        """All of them."""
+        return self.prompt_tokens + self.completion_tokens
+
     def __add__(self, other: "Usage") -> "Usage":
         return Usage(
             llm_calls=self.llm_calls + other.llm_calls,

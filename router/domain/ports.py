@@ -6,11 +6,12 @@ the database can't be reached.
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager
+from datetime import date
 from typing import Protocol
 
 from pydantic import JsonValue
 
-from router.domain.messages import FlowStatus
+from router.domain.messages import FlowStatus, Usage
 from router.domain.progress import Progress
 from router.domain.records import (
     ApprovalRecord,
@@ -107,6 +108,16 @@ class IdempotencyKeys(Protocol):
 
     async def claim(self, tenant: str, user: str, key: str, digest: str) -> None:
         """Remember the key; raises `DuplicateKey` where it came with another digest before."""
+
+
+class Spending(Protocol):
+    """What models cost, by day and by whom it was for."""
+
+    async def add(self, tenant: str, user: str, day: date, usage: Usage) -> None:
+        """Count it. A call that was paid twice counts twice."""
+
+    async def of_day(self, tenant: str, user: str, day: date) -> tuple[Usage, Usage]:
+        """What this user spent that day, and what everybody did."""
 
 
 class EffectsLedger(Protocol):

@@ -7,6 +7,7 @@ from router.domain.ports import (
     IdempotencyKeys,
     Live,
     Runs,
+    Spending,
 )
 from router.store.conversations import DatabaseConversations
 from router.store.database import Database
@@ -16,6 +17,7 @@ from router.store.live import InProcessLive
 from router.store.live_postgres import PostgresLive
 from router.store.log import DatabaseLog
 from router.store.runs import DatabaseRuns
+from router.store.spending import DatabaseSpending
 
 
 class Store:
@@ -31,6 +33,7 @@ class Store:
         self.runs: Runs = DatabaseRuns(database)
         self.keys: IdempotencyKeys = DatabaseKeys(database)
         self.ledger: EffectsLedger = DatabaseLedger(database)
+        self.spending: Spending = DatabaseSpending(database)
         several = database.dialect == "postgresql"
         self._live = PostgresLive(database) if several else InProcessLive()
 

@@ -12,6 +12,7 @@ from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
+    Date,
     DateTime,
     Dialect,
     ForeignKeyConstraint,
@@ -206,4 +207,16 @@ effects = Table(
     required("begun_at", Moment),
     optional("ended_at", Moment),
     PrimaryKeyConstraint("key"),
+)
+
+spending = Table(
+    "spending",
+    metadata,
+    required("tenant"),
+    required("day", Date),
+    required("user"),
+    required("calls", Integer),
+    required("prompt_tokens", BigInteger),
+    required("completion_tokens", BigInteger),
+    PrimaryKeyConstraint("tenant", "day", "user"),
 )

@@ -1,11 +1,11 @@
 import asyncio
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
 
 from router.domain.errors import DuplicateKey, InvalidInput
-from router.domain.messages import Route, Turn
+from router.domain.messages import Route, Turn, Usage
 from router.domain.records import (
     ApprovalRecord,
     ConversationRecord,
@@ -396,3 +396,32 @@ async def test_moments_come_back_aware_and_equal_whatever_their_zone(store: Stor
     assert found.created_at == NOW
     assert found.created_at.tzinfo is not None
     assert found.created_at.astimezone(UTC) == NOW.astimezone(UTC)
+
+
+class TestSpending:
+    async def test_it_is_counted_by_user_and_day(self, store: Store) -> None:
+        today, tomorrow = date(2026, 11, 22), date(2026, 11, 23)
+        await store.spending.add("default", "alice", today, usage(1, 100))
+        await store.spending.add("default", "alice", today, usage(2, 50))
+        await store.spending.add("default", "bob", today, usage(1, 10))
+        await store.spending.add("default", "alice", tomorrow, usage(9, 900))
+        await store.spending.add("other", "alice", today, usage(7, 700))
+        assert await store.spending.of_day("default", "alice", today) == (
+            usage(3, 150),
+            usage(4, 160),
+        )
+
+    async def test_nothing_was_spent_by_those_who_never_asked(self, store: Store) -> None:
+        day = date(2026, 11, 22)
+        assert await store.spending.of_day("default", "carol", day) == (usage(0, 0), usage(0, 0))
+
+    async def test_counting_at_once_loses_nothing(self, store: Store) -> None:
+        day = date(2026, 11, 22)
+        counting = (store.spending.add("default", "alice", day, usage(1, 10)) for _ in range(30))
+        await asyncio.gather(*counting)
+        own, _ = await store.spending.of_day("default", "alice", day)
+        assert own == usage(30, 300)
+
+
+def usage(calls: int, tokens: int) -> Usage:
+    return Usage(llm_calls=calls, prompt_tokens=tokens, completion_tokens=calls)
