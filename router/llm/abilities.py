@@ -6,8 +6,10 @@ each lesson costs one extra request, once.
 """
 
 import json
+import logging
 from collections.abc import Iterable
-from typing import Literal, get_args
+from pathlib import Path
+from typing import Literal, Self, get_args
 
 from router.llm.chat import How
 
@@ -44,6 +46,9 @@ def way_of_asking(refused: Refused) -> How:
     return "text" if "json_object" in refused else "json_object"
 
 
+logger = logging.getLogger(__name__)
+
+
 class ServerMemory:
     """What every server refuses, by endpoint (a model at a base URL); kept as JSON.
 
@@ -56,16 +61,10 @@ class ServerMemory:
         self._refused: dict[str, Refused] = {}
 
     @classmethod
-    def from_json(cls, text: str) -> "ServerMemory":
+    def from_json(cls, text: str) -> Self:
         """What `to_json` wrote; anything in it that isn't known here is left out."""
         memory = cls()
-        try:
-            kept = json.loads(text)
-        except ValueError:
-            return memory  # it is learned again
-        for endpoint, features in kept.items() if isinstance(kept, dict) else ():
-            if isinstance(features, list):
-                memory.learn(endpoint, (known for known in FEATURES if known in features))
+        memory._refused = _read(text)
         return memory
 
     def to_json(self) -> str:
@@ -88,3 +87,54 @@ class ServerMemory:
     def forget(self, endpoint: str) -> None:
         """Know nothing of the endpoint any more, as after an upgrade of its server."""
         self._refused.pop(endpoint, None)
+
+
+class ServerMemoryFile(ServerMemory):
+    """A memory that outlives the process, in a file of its own.
+
+    What can't be read or written is learned again: one extra request a lesson.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self._path = path
+        try:
+            self._refused = _read(path.read_text("utf-8"))
+        except (OSError, UnicodeDecodeError):
+            self._refused = {}  # nothing was learned yet
+
+    def learn(self, endpoint: str, features: Iterable[Feature]) -> None:
+        """Remember it, in the file too."""
+        before = self.to_json()
+        super().learn(endpoint, features)
+        if self.to_json() != before:
+            self._keep()
+
+    def forget(self, endpoint: str) -> None:
+        """Know nothing of the endpoint any more, in the file neither."""
+        super().forget(endpoint)
+        self._keep()
+
+    def _keep(self) -> None:
+        fresh = self._path.with_suffix(".new")
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            fresh.write_text(self.to_json(), "utf-8")
+            fresh.replace(self._path)
+        except OSError as error:
+            logger.warning("what servers refuse can't be kept in %s: %s", self._path, error)
+
+
+def _read(text: str) -> dict[str, Refused]:
+    """What `to_json` wrote, as far as it is known here; what isn't is learned again."""
+    try:
+        kept = json.loads(text)
+    except ValueError:
+        return {}
+    if not isinstance(kept, dict):
+        return {}
+    return {
+        endpoint: frozenset(known for known in FEATURES if known in features)
+        for endpoint, features in kept.items()
+        if isinstance(features, list) and any(known in features for known in FEATURES)
+    }

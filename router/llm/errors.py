@@ -3,7 +3,9 @@
 RouterError
 ├── Unavailable
 │   └── ModelUnavailable     try again, after `retry_after` seconds where it is known
-│       └── NoModelAnswered  the model and every fallback failed; lists them
+│       ├── NoModelAnswered  the model and every fallback failed; lists them
+│       └── TurnTimeOver     they may answer, but not within this turn
+├── BudgetSpent              no model is asked, for nobody would pay for it
 └── ModelRefused             the request won't do; sending it again can't help
     ├── ContextTooLong       it is longer than the model can read: shorten and send again
     └── AccessRefused        the key is missing, wrong, or not good for this model
@@ -11,6 +13,7 @@ RouterError
 
 from dataclasses import dataclass
 
+from router.domain.budgets import Scope
 from router.domain.errors import RouterError, Unavailable
 
 
@@ -23,6 +26,18 @@ class ModelUnavailable(Unavailable):
     def __init__(self, detail: str, retry_after: float | None = None) -> None:
         super().__init__(detail)
         self.retry_after = retry_after
+
+
+class TurnTimeOver(ModelUnavailable):
+    """A turn has so much time, and it is over: what comes next is done without a model."""
+
+
+class BudgetSpent(RouterError):
+    """Models may be asked no more in `scope` (a turn, a user's day, everybody's day)."""
+
+    def __init__(self, scope: Scope, detail: str) -> None:
+        super().__init__(f"budget of the {scope}: {detail}")
+        self.scope = scope
 
 
 class ModelRefused(RouterError):

@@ -53,6 +53,12 @@ class Ladder:
         self._try_seconds = try_seconds
         self._clock = clock
 
+    def below(self, model: Model) -> "Ladder":
+        """A ladder with this model on top; the others keep the breakers that they have here."""
+        taller = Ladder([model], self._try_seconds, self._clock)
+        taller._rungs += self._rungs
+        return taller
+
     async def answer(
         self, request: ChatRequest, seconds: float, on_text: OnText | None = None
     ) -> LadderAnswer:

@@ -3,8 +3,6 @@ import asyncio
 import pytest
 
 from router.llm.breaker import CircuitBreaker
-from router.llm.budget import Budget, Spending
-from router.llm.chat import ChatAnswer, Usage
 from router.llm.errors import AccessRefused, ContextTooLong, ModelUnavailable, NoModelAnswered
 from router.llm.ladder import Ladder, LadderAnswer
 from router.llm.model import ChatModel
@@ -188,31 +186,3 @@ def test_a_trial_that_is_given_up_lets_the_next_one_try() -> None:
     fail(breaker, asyncio.CancelledError())
     attempt(breaker)
     assert breaker.state == "closed"
-
-
-@pytest.mark.parametrize(
-    ("budget", "spending", "why"),
-    [
-        (Budget(), Spending(10**9, 10**9), None),
-        (Budget(calls=3), Spending(2, 0), None),
-        (Budget(calls=3), Spending(3, 0), "3 of 3 calls are spent"),
-        (Budget(tokens=100), Spending(1, 120), "120 of 100 tokens are spent"),
-        (Budget(calls=0), Spending(), "0 of 0 calls are spent"),
-    ],
-)
-def test_a_budget_says_why_it_is_spent(budget: Budget, spending: Spending, why: str | None) -> None:
-    assert budget.why_spent(spending) == why
-
-
-def test_a_budget_refuses_what_it_could_not_pay() -> None:
-    budget, spent = Budget(tokens=1000), Spending(tokens=900)
-    assert budget.why_spent(spent, Spending(tokens=100)) is None
-    assert budget.why_spent(spent, Spending(tokens=101)) == "900 of 1000 tokens are spent"
-    assert budget.left(spent) == Budget(tokens=100)
-    assert budget.left(Spending(tokens=5000)) == Budget(tokens=0)
-
-
-def test_an_answer_costs_its_requests_and_tokens() -> None:
-    usage = Usage(prompt_tokens=7, completion_tokens=3)
-    answer = ChatAnswer(text="", finish="stop", usage=usage, model="m", how="text", attempts=2)
-    assert Spending(1, 5) + Spending.on(answer) == Spending(3, 15)

@@ -1,8 +1,10 @@
 """What a server refuses is learned from its refusals: one extra request each, once."""
 
+from pathlib import Path
+
 import pytest
 
-from router.llm.abilities import FEATURES, ServerMemory
+from router.llm.abilities import FEATURES, ServerMemory, ServerMemoryFile
 from router.llm.errors import ModelRefused, ModelUnavailable
 from router.llm.refusals import refused_feature
 from tests.fakes.behaviours import Behaviour, calls, decides, fails, refuses, says
@@ -147,3 +149,29 @@ def test_messages_of_servers_in_use_are_understood(
     status: int, message: str, feature: str | None
 ) -> None:
     assert refused_feature(status, message, set(FEATURES)) == feature
+
+
+def test_what_was_learned_outlives_the_process(tmp_path: Path) -> None:
+    path = tmp_path / "data" / "servers.json"
+    ServerMemoryFile(path).learn("qwen at http://gpu/v1", ["strict"])
+    again = ServerMemoryFile(path)
+    assert again.refused("qwen at http://gpu/v1") == {"strict"}
+    again.forget("qwen at http://gpu/v1")
+    assert ServerMemoryFile(path).refused("qwen at http://gpu/v1") == frozenset()
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"\xff", b'{"a": "strict"}', b'{"a": ["magic"]}'])
+def test_a_memory_file_that_cannot_be_read_is_written_anew(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "servers.json"
+    path.write_bytes(content)
+    memory = ServerMemoryFile(path)
+    assert memory.refused("a") == frozenset()
+    memory.learn("a", ["tools"])
+    assert ServerMemoryFile(path).refused("a") == {"tools"}
+
+
+def test_a_memory_that_cannot_be_kept_still_serves(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no folder")
+    memory = ServerMemoryFile(tmp_path / "file" / "servers.json")
+    memory.learn("a", ["tools"])
+    assert memory.refused("a") == {"tools"}
