@@ -2,12 +2,11 @@
 
 import json
 from collections.abc import Sequence
-from functools import lru_cache
-from importlib.resources import files
 
 from pydantic import JsonValue
 
 from router.deciding.prompt import material
+from router.deciding.prompts import Prompt
 from router.domain.messages import Line
 from router.domain.texts import Locale
 from router.flow.wording import readable
@@ -20,25 +19,21 @@ Finding = tuple[str, JsonValue, str | None]
 """A tool's name, what it found, and why it found nothing."""
 
 
-@lru_cache
-def rules() -> str:
-    """What the model is told about its job."""
-    return (files("router.deciding") / "prompts" / "phrase-1.md").read_text(encoding="utf-8")
-
-
-def request(text: str, findings: Sequence[Finding], history: Sequence[Line]) -> ChatRequest:
+def request(
+    prompt: Prompt, text: str, findings: Sequence[Finding], history: Sequence[Line]
+) -> ChatRequest:
     """The question to a model: the message, and what was found for it, both marked as material."""
     said = material("\n".join(f"{line.role}: {line.text}" for line in history[-4:]))
     found = "\n".join(_section(finding) for finding in findings)
     return ChatRequest(
         messages=(
-            SystemMessage(text=rules()),
+            SystemMessage(text=prompt.text),
             UserMessage(
                 text=f"<history>\n{said}\n</history>\n{found}\n<message>\n{material(text)}\n</message>"
             ),
         ),
         must_call=False,
-        prompt="phrase-1",
+        prompt=prompt.fingerprint,
     )
 
 

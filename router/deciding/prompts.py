@@ -1,0 +1,124 @@
+"""Prompts: versioned files in both languages, and which version a conversation is asked with.
+
+A file is `<job>-<version>.<language>.md`, such as `router-1.zh.md`. A version that is released
+isn't edited; what is better becomes the next one, and gets a share of the traffic.
+"""
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Self
+
+from router.domain.errors import MisconfiguredError
+from router.domain.texts import LOCALES, Locale, Localised
+
+Job = Literal["router", "phrase", "skill"]
+
+SHIPPED = Path(__file__).parent / "prompts"
+
+_FILE = re.compile(r"(?P<job>router|phrase|skill)-(?P<number>[0-9]+)\.(?P<locale>zh|en)\.md")
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """The rules for one job, in one language."""
+
+    version: str
+    text: str
+
+    @property
+    def fingerprint(self) -> str:
+        """The version with the digest of its text: recorded with every call.
+
+        >>> Prompt("router-1", "Decide.").fingerprint
+        'router-1@3b9c1c4d'
+        """
+        return f"{self.version}@{hashlib.sha256(self.text.encode()).hexdigest()[:8]}"
+
+
+class Prompts:
+    """Every version there is, and its share of the traffic.
+
+    `shares` are weights by version. Of a job that none of them names, the newest version is
+    used alone. A conversation keeps its version for as long as the shares stay the same.
+
+    >>> Prompts.load().of("router", "conversation-1", "zh").version
+    'router-1'
+    """
+
+    def __init__(self, texts: Mapping[str, Localised], shares: Mapping[str, int]) -> None:
+        self._texts = texts
+        self._shares = {
+            job: _shares_of(job, texts, shares) for job in ("router", "phrase", "skill")
+        }
+
+    @classmethod
+    def load(cls, folder: Path | None = None, shares: Mapping[str, int] | None = None) -> Self:
+        """The versions that ship, with those of `folder` beside them.
+
+        Raises:
+            MisconfiguredError: a version lacks a language or can't be read; a share is of a
+                version that isn't there.
+        """
+        texts = _read(SHIPPED) | (_read(folder) if folder else {})
+        for version in shares or {}:
+            if version not in texts:
+                raise MisconfiguredError(
+                    f"ROUTER_PROMPT_SHARES names {version!r}; there are: {', '.join(sorted(texts))}"
+                )
+        return cls(texts, shares or {})
+
+    def of(self, job: Job, conversation: str, locale: Locale) -> Prompt:
+        """What this conversation's questions are asked with."""
+        shares = self._shares[job]
+        drawn = _drawn(f"{job}:{conversation}", sum(shares.values()))
+        for version, share in shares.items():
+            drawn -= share
+            if drawn < 0:
+                return Prompt(version, self._texts[version].within(locale))
+        raise AssertionError("shares add up to more than was drawn")
+
+
+def _drawn(text: str, total: int) -> int:
+    """A number below `total`, the same for the same text in every process."""
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]) % total
+
+
+def _shares_of(
+    job: str, texts: Mapping[str, Localised], shares: Mapping[str, int]
+) -> dict[str, int]:
+    versions = sorted((v for v in texts if _job(v) == job), key=_number)
+    named = {version: shares[version] for version in versions if shares.get(version)}
+    return named or dict.fromkeys(versions[-1:], 1)
+
+
+def _job(version: str) -> str:
+    return version.rpartition("-")[0]
+
+
+def _number(version: str) -> int:
+    return int(version.rpartition("-")[2])
+
+
+def _read(folder: Path) -> dict[str, Localised]:
+    found: dict[str, dict[str, str]] = {}
+    try:
+        for path in sorted(folder.iterdir()):
+            if match := _FILE.fullmatch(path.name):
+                version = f"{match['job']}-{int(match['number'])}"
+                found.setdefault(version, {})[match["locale"]] = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise MisconfiguredError(f"{folder}: prompts can't be read: {error}") from error
+    return {version: _whole(folder, version, texts) for version, texts in found.items()}
+
+
+def _whole(folder: Path, version: str, texts: dict[str, str]) -> Localised:
+    missing = [locale for locale in LOCALES if not texts.get(locale, "").strip()]
+    if missing:
+        raise MisconfiguredError(
+            f"{folder}: {version} has no text in {' and '.join(missing)}; "
+            f"write {version}.{missing[0]}.md"
+        )
+    return Localised(**texts)
