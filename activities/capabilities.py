@@ -4,67 +4,96 @@ A flow is a file, or the form of a tool: any tool that a person may call can als
 like a flow, under its own name.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import timedelta
 
 from router.contracts.flow import CallLimits
 from router.deciding.offer import Offer
 from router.deciding.tool_form import form_of
 from router.domain.capabilities import Capability
-from router.domain.principals import Principal
+from router.domain.principals import FLOW_ROLE, Principal
 from router.flow.catalog import Catalog
 from router.flow.model import FlowDefinition, Slot
 from router.flow.view import FlowView
+from router.skill.catalog import SkillCatalog
+from router.skill.skill import Skill
 from router.tool.registry import Registry, allows
 from router.tool.tool import Tool
 
 
 class Capabilities:
-    """The flows and tools of this house, and who may use which."""
+    """The flows, skills and tools of this house, and who may use which."""
 
-    def __init__(self, catalog: Catalog, registry: Registry) -> None:
-        self._catalog = catalog
-        self._registry = registry
+    def __init__(self, catalog: Catalog, skills: SkillCatalog, registry: Registry) -> None:
+        self.catalog = catalog
+        self.skills = skills
+        self.registry = registry
+
+    def everything(self) -> list[Capability]:
+        """What anybody may be offered; who, is decided at every message."""
+        tools = (tool.capability for tool in self.registry if tool.roles != {FLOW_ROLE})
+        flows = (flow.capability for flow in self.catalog)
+        return [*flows, *(skill.capability for skill in self.skills), *tools]
+
+    def forms(self) -> list[FlowDefinition]:
+        """The tools as flows; nothing starts them by itself, they are chosen where offered."""
+        forms = (form_of(tool) for tool in self.registry)
+        return [form for form in forms if form is not None]
 
     def visible_to(self, person: Principal) -> list[Capability]:
-        """What this person may use, flows first."""
-        return [*self._catalog.capabilities(person), *self._registry.capabilities(person)]
+        """What this person may use: flows, then skills, then tools."""
+        return [
+            *self.catalog.capabilities(person),
+            *self.skills.capabilities(person),
+            *self.registry.capabilities(person),
+        ]
 
     def offer(self, person: Principal, names: Collection[str], active: FlowView | None) -> Offer:
         """What a model may choose among for this person, of the capabilities that are named.
 
         A tool that writes is not called by a model: it is started as its form, which asks.
         """
-        tools = [tool for tool in self._registry.visible_to(person) if tool.name in names]
+        tools = [tool for tool in self.registry.visible_to(person) if tool.name in names]
         forms = {t.name: form_of(t) for t in tools if t.asks_first}
-        flows = {f.flow: f for f in self._catalog.visible_to(person) if f.flow in names}
+        flows = {f.flow: f for f in self.catalog.visible_to(person) if f.flow in names}
         return Offer(
             flows={**flows, **{name: form for name, form in forms.items() if form is not None}},
+            skills={s.name: s for s in self.skills.visible_to(person) if s.name in names},
             tools={t.name: t for t in tools if not t.asks_first},
             active=active,
         )
 
+    def skills_of(self, names: Iterable[str]) -> dict[str, Skill]:
+        """The skills of these names, as far as there are such."""
+        found = ((name, self.skills.get(name)) for name in names)
+        return {name: skill for name, skill in found if skill is not None}
+
+    def tools_of(self, skill: Skill, person: Principal) -> dict[str, Tool]:
+        """What a skill may call for this person: what both may, and what asks nobody first."""
+        usable = self.registry.visible_to(person)
+        return {t.name: t for t in usable if skill.may_use(t.name) and not t.asks_first}
+
     def startable(self, name: str, person: Principal) -> FlowDefinition | None:
         """The flow of this name, or the form of the tool; None where the person may use neither."""
-        flow = self._catalog.get(name)
+        flow = self.catalog.get(name)
         if flow is not None:
             return flow if person.may(flow.triggers.roles) else None
-        if name not in self._registry or not allows(self._registry[name], person):
+        if name not in self.registry or not allows(self.registry[name], person):
             return None
-        return form_of(self._registry[name])
+        return form_of(self.registry[name])
 
     def slots(self, name: str) -> Mapping[str, Slot]:
         """The slots of a flow, or of a tool's form."""
-        flow = self._catalog.get(name)
-        if flow is None and name in self._registry:
-            flow = form_of(self._registry[name])
+        flow = self.catalog.get(name)
+        if flow is None and name in self.registry:
+            flow = form_of(self.registry[name])
         return flow.slots if flow else {}
 
     def limits(self, name: str) -> CallLimits:
         """How the tool may be called."""
-        if name not in self._registry:
+        if name not in self.registry:
             return CallLimits(timeout=timedelta(seconds=10), attempts=1)
-        return _limits_of(self._registry[name])
+        return _limits_of(self.registry[name])
 
 
 def _limits_of(tool: Tool) -> CallLimits:

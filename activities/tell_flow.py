@@ -6,7 +6,6 @@ inside a workflow task deadlocks when the slots run out.
 
 import asyncio
 from collections.abc import Awaitable
-from contextlib import suppress
 from typing import TypeVar
 
 from temporalio import activity
@@ -26,14 +25,13 @@ from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError, RPCStatusCode
 
 from activities.capabilities import Capabilities
+from activities.heartbeat import heartbeating
 from router.contracts import activities, flow
 from router.contracts.failures import ended_meanwhile
 from router.contracts.flow import CallLimits, FlowAnswer, FlowStart, Tell
 from router.contracts.search_attributes import CONVERSATION_ID, FLOW_NAME, REQUESTER, TENANT
 from router.flow.model import FlowDefinition
 
-HEARTBEAT_EVERY = 0.5
-"""Seconds."""
 T = TypeVar("T")
 
 
@@ -131,22 +129,12 @@ def _is_over(error: BaseException) -> bool:
 
 
 async def _heartbeating(telling: Awaitable[T]) -> T:
-    """Await it and heartbeat meanwhile, so that a cancellation of the turn reaches it."""
-    beating = asyncio.create_task(_beat())
+    """Await it so that a cancellation of the turn reaches it."""
     try:
-        return await telling
+        async with heartbeating():
+            return await telling
     except WorkflowUpdateRPCTimeoutOrCancelledError:
         # The client turns a cancellation of this task into its own error: give it back.
         if activity.is_cancelled():
             raise asyncio.CancelledError from None
         raise
-    finally:
-        beating.cancel()
-        with suppress(asyncio.CancelledError):
-            await beating
-
-
-async def _beat() -> None:
-    while True:
-        await asyncio.sleep(HEARTBEAT_EVERY)
-        activity.heartbeat()

@@ -8,19 +8,19 @@ from pathlib import Path
 
 import activities.tools
 import flows
+import skills
 from activities import provided
 from activities.calendar.work_calendar import WorkCalendar
+from activities.capabilities import Capabilities
 from activities.people.people import People, human_resources
 from activities.policies.book import PolicyBook, policy_book
-from router.deciding.tool_form import form_of
+from router.deciding.prompts import Prompts
 from router.directory.file import FileDirectory
-from router.domain.capabilities import Capability
-from router.domain.principals import FLOW_ROLE
 from router.flow.catalog import Catalog
 from router.flow.loader import load_flows
-from router.flow.model import FlowDefinition
+from router.llm.abilities import ServerMemoryFile
 from router.llm.embeddings import OpenAIEmbeddings
-from router.llm.ladder import Ladder
+from router.llm.ladders import Ladders
 from router.llm.model import ChatModel
 from router.selection.encoder import Encoder
 from router.selection.index import CapabilityIndex
@@ -28,6 +28,8 @@ from router.selection.local import local_encoder
 from router.selection.threshold_file import read_thresholds
 from router.selection.vector_file import VectorFile
 from router.settings import OPENAI, Settings
+from router.skill.catalog import SkillCatalog
+from router.skill.loader import load_skills
 from router.store.database import Database
 from router.store.store import Store
 from router.tool.dependencies import Dependencies
@@ -37,6 +39,8 @@ from router.understanding.reader import Reader
 OPENAI_EMBEDDER = "openai:"
 VECTORS = "vectors.db"
 """In the data folder: vectors of what there is, kept for the next start."""
+SERVERS = "model-servers.json"
+"""In the data folder: what model servers turned out not to do."""
 
 
 @dataclass(frozen=True)
@@ -45,16 +49,16 @@ class Parts:
 
     settings: Settings
     directory: FileDirectory
-    registry: Registry
-    catalog: Catalog
+    offered: Capabilities
     reader: Reader
     store: Store
     calendar: WorkCalendar
     people: People
     dependencies: Dependencies
     index: CapabilityIndex
-    ladder: Ladder | None
-    """The model and its fallbacks; None where none is configured."""
+    ladders: Ladders
+    """The model and its fallbacks, and what leads skills; empty where none is configured."""
+    prompts: Prompts
 
 
 def load_catalog(settings: Settings, registry: Registry) -> Catalog:
@@ -67,16 +71,14 @@ def load_catalog(settings: Settings, registry: Registry) -> Catalog:
     return load_flows(folder, registry.parameters())
 
 
-def tool_forms(registry: Registry) -> list[FlowDefinition]:
-    """The tools as flows; nothing starts them by itself, they are chosen where offered."""
-    forms = (form_of(tool) for tool in registry)
-    return [form for form in forms if form is not None]
+def load_capabilities(settings: Settings) -> Capabilities:
+    """Everything that can be done here: flows, skills and tools.
 
-
-def capabilities(catalog: Catalog, registry: Registry) -> list[Capability]:
-    """Everything that anybody may be offered; who, is decided at every message."""
-    tools = (tool.capability for tool in registry if tool.roles != {FLOW_ROLE})
-    return [*(flow.capability for flow in catalog), *tools]
+    Raises:
+        DefinitionError: with every problem of every file.
+    """
+    registry = load_registry()
+    return Capabilities(load_catalog(settings, registry), load_skill_catalog(settings), registry)
 
 
 def encoder(settings: Settings) -> Encoder:
@@ -111,14 +113,38 @@ async def index_of(
 
 
 @asynccontextmanager
-async def ladder_of(settings: Settings) -> AsyncIterator[Ladder | None]:
-    """The model and its fallbacks, let go of on leaving; None where none is configured."""
-    models = [ChatModel(m.base_url, m.model, m.api_key) for m in settings.models]
+async def ladders_of(settings: Settings) -> AsyncIterator[Ladders]:
+    """The model with its fallbacks, and whatever leads skills; let go of on leaving."""
+    memory = ServerMemoryFile(settings.data / SERVERS)
+    models = [ChatModel(m.base_url, m.model, m.api_key, memory) for m in settings.models]
+
+    def make(name: str) -> ChatModel:
+        first = settings.models[0]
+        return ChatModel(first.base_url, name, first.api_key, memory)
+
+    ladders = Ladders(models, make, settings.llm_skill_model)
     try:
-        yield Ladder(models) if models else None
+        yield ladders
     finally:
-        for model in models:
-            await model.aclose()
+        await ladders.aclose()
+
+
+def load_prompts(settings: Settings) -> Prompts:
+    """The prompts that ship, those of the settings' folder, and their shares.
+
+    Raises:
+        MisconfiguredError: one can't be used.
+    """
+    return Prompts.load(settings.prompts, settings.prompt_shares)
+
+
+def load_skill_catalog(settings: Settings) -> SkillCatalog:
+    """The skills of the settings' folder.
+
+    Raises:
+        DefinitionError: with every problem of every file.
+    """
+    return load_skills(settings.skills or Path(next(iter(skills.__path__))))
 
 
 def load_registry() -> Registry:
@@ -134,8 +160,7 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
         DefinitionError: a flow or directory file can't be used.
         Unavailable: the database can't be reached.
     """
-    registry = load_registry()
-    catalog = load_catalog(settings, registry)
+    offered, prompts = load_capabilities(settings), load_prompts(settings)
     directory = FileDirectory.load(settings.directory)
     database = Database(settings.database_url)
     store = Store(database)
@@ -150,19 +175,19 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
         dependencies.provide(provided.directory, directory)
         dependencies.provide(provided.runs, store.runs)
         dependencies.provide(provided.work_calendar, calendar)
-        async with ladder_of(settings) as ladder, index_of(settings) as index:
+        async with ladders_of(settings) as ladders, index_of(settings) as index:
             yield Parts(
                 settings=settings,
                 directory=directory,
-                registry=registry,
-                catalog=catalog,
-                reader=Reader([*catalog, *tool_forms(registry)]),
+                offered=offered,
+                reader=Reader([*offered.catalog, *offered.forms()]),
                 store=store,
                 calendar=calendar,
                 people=people,
                 dependencies=dependencies,
                 index=index,
-                ladder=ladder,
+                ladders=ladders,
+                prompts=prompts,
             )
     finally:
         await store.aclose()
@@ -177,8 +202,7 @@ async def at_work(settings: Settings) -> AsyncIterator[Parts]:
     command that ends at once does without, and never waits for an encoder to be loaded.
     """
     async with assembled(settings) as parts:
-        learnt = capabilities(parts.catalog, parts.registry)
-        learning = asyncio.create_task(parts.index.update(learnt))
+        learning = asyncio.create_task(parts.index.update(parts.offered.everything()))
         try:
             yield parts
         finally:

@@ -28,6 +28,7 @@ from pydantic import (
 )
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from router.domain.budgets import Budgets
 from router.domain.errors import MisconfiguredError
 
 PREFIX = "ROUTER_"
@@ -93,6 +94,9 @@ class Fallback(BaseModel):
     api_key_env: str | None = None
 
 
+Share = Annotated[int, Field(ge=0, le=1_000_000)]
+
+
 @dataclass(frozen=True)
 class ModelAccess:
     """Where a model is, and the key it wants."""
@@ -142,8 +146,20 @@ class Settings(BaseSettings):
         None, validation_alias=AliasChoices("ROUTER_LLM_API_KEY", "OPENAI_API_KEY")
     )
     llm_model: str | None = None
+    llm_skill_model: str | None = None
+    """A stronger one for skills, at the same address; None is `llm_model`."""
     llm_fallbacks: Annotated[list[Fallback], NoDecode, BeforeValidator(_json)] = []
     """Asked in order where the model can't answer, as JSON: a list of `Fallback`."""
+
+    llm_budgets: Annotated[Budgets, NoDecode, BeforeValidator(_json)] = Budgets()
+    """What may be spent on models, as JSON: `{"turn": …, "user": …, "day": …}`, each with `calls`
+    and `tokens`; a user's and everybody's are by the day."""
+    llm_turn_seconds: Annotated[float, Field(gt=0, le=600)] = 60.0
+    """How long models may be asked in one turn, all in all."""
+    prompts: Path | None = None
+    """A folder of prompts beside those that ship."""
+    prompt_shares: Annotated[dict[str, Share], NoDecode, BeforeValidator(_json)] = {}
+    """Which versions of prompts conversations get, as JSON: `{"router-1": 9, "router-2": 1}`."""
 
     embedder: str = "embedded"
     """What finds the nearest capabilities: `embedded`, `sentence-transformers:<name or path>`,
@@ -155,6 +171,8 @@ class Settings(BaseSettings):
     """A YAML file of people; None is the sample."""
     flows: Path | None = None
     """A folder of flow files; None is the project's own."""
+    skills: Path | None = None
+    """A folder of skill folders; None is the project's own."""
 
     @model_validator(mode="after")
     def _one_way_to_verify_tokens(self) -> Self:

@@ -10,22 +10,27 @@ from temporalio.client import Client
 from temporalio.worker import Worker
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 
+from activities.asking import Models
 from activities.call_tool import CallTool
-from activities.capabilities import Capabilities
 from activities.decide import Decider
 from activities.look_up import LookUps
 from activities.notify import Notifier
 from activities.records import Records
 from activities.tell_flow import FlowTeller
 from activities.telling import Telling
+from activities.think import Thinker
 from activities.understand import Understander
 from router.assembly import Parts
 from workflows.conversation import ConversationWorkflow
 from workflows.flow import FlowWorkflow
+from workflows.skill import SkillWorkflow
 
 CACHED_WORKFLOWS = 2000
 """More than are live at once: a conversation that falls out of the cache is replayed whole at
 its next word (measured five times slower). Each takes some 100 KiB."""
+
+HEARD_WITHIN = timedelta(seconds=0.8)
+"""How soon a cancellation reaches an activity that heartbeats."""
 
 GRACE = timedelta(seconds=5)
 """For activities that are under way when the worker is told to stop."""
@@ -51,22 +56,24 @@ def sandbox() -> SandboxedWorkflowRunner:
 
 def build_worker(client: Client, parts: Parts, task_queue: str) -> Worker:
     """A worker that runs all of this project; `await worker.run()` until it is shut down."""
-    capabilities = Capabilities(parts.catalog, parts.registry)
-    decider = Decider(capabilities, parts.index, parts.ladder)
-    teller = FlowTeller(client, task_queue, capabilities)
+    telling = Telling(parts.store.live)
+    models = Models(parts.settings.llm_budgets, parts.store.spending, telling)
+    decider = Decider(parts.offered, parts.index, parts.ladders.usual, parts.prompts, models)
+    thinker = Thinker(parts.offered, parts.ladders, parts.prompts, models)
+    teller = FlowTeller(client, task_queue, parts.offered)
     notifier = Notifier(client, task_queue, parts.store.conversations)
     records = Records(parts.store)
     look_ups = LookUps(parts.directory, parts.calendar, parts.people)
-    telling = Telling(parts.store.live)
-    call_tool = CallTool(parts.registry, parts.store.ledger, parts.dependencies, telling)
+    call_tool = CallTool(parts.offered.registry, parts.store.ledger, parts.dependencies, telling)
     return Worker(
         client,
         task_queue=task_queue,
-        workflows=[ConversationWorkflow, FlowWorkflow],
+        workflows=[ConversationWorkflow, FlowWorkflow, SkillWorkflow],
         activities=[
             Understander(parts.reader).understand,
             decider.decide,
             decider.phrase,
+            thinker.think,
             teller.tell_flow,
             notifier.notify,
             records.recall,
@@ -78,5 +85,6 @@ def build_worker(client: Client, parts: Parts, task_queue: str) -> Worker:
         ],
         workflow_runner=sandbox(),
         max_cached_workflows=CACHED_WORKFLOWS,
+        max_heartbeat_throttle_interval=HEARD_WITHIN,
         graceful_shutdown_timeout=GRACE,
     )

@@ -2,15 +2,19 @@
 
 import asyncio
 from dataclasses import dataclass, field
+from datetime import datetime
+from zoneinfo import ZoneInfo
 
 from temporalio import workflow
-from temporalio.common import RetryPolicy
-from temporalio.exceptions import ActivityError, is_cancelled_exception
+from temporalio.exceptions import ChildWorkflowError, is_cancelled_exception
 
 from router.contracts import activities
 from router.contracts.conversation import ConversationState, Submission
-from router.contracts.failures import from_failure
-from router.contracts.flow import CallLimits, FlowAnswer, Told, workflow_id
+from router.contracts.flow import FlowAnswer, Told, workflow_id
+from router.contracts.skill import WORKFLOW as SKILL_WORKFLOW
+from router.contracts.skill import SkillOutcome, SkillStart
+from router.contracts.skill import workflow_id as skill_workflow_id
+from router.deciding.thinking import Task
 from router.domain.commands import (
     CallTool,
     CancelFlow,
@@ -21,6 +25,7 @@ from router.domain.commands import (
     HandOff,
     Misunderstood,
     ReplyText,
+    RunSkill,
     StartFlow,
 )
 from router.domain.messages import (
@@ -35,6 +40,10 @@ from router.domain.texts import Locale
 from router.flow.run import Answered, Began, Cancelled, Confirmed, Unclear
 from router.flow.view import FlowView
 from workflows.activity import perform
+from workflows.tool_calls import Caller, call_tool, shown
+
+LookedUp = tuple[str, list[ToolCallView], Usage]
+"""What to say of it, the calls that were made for it, and what it cost."""
 
 
 @dataclass
@@ -45,7 +54,6 @@ class Outcome:
     replies: list[Reply] = field(default_factory=list)
     flow: FlowSummary | None = None
     tool_calls: list[ToolCallView] = field(default_factory=list)
-    findings: list[activities.Finding] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
     void: bool = False
 
@@ -58,72 +66,107 @@ class CommandRunner:
     locale: Locale
     submission: Submission
     state: ConversationState
+    began: datetime
     told: int = 0
 
     async def carry_out(self, decided: activities.Decided) -> Outcome:
         """Run the commands; the outcome's state is the conversation's state after them.
 
-        Tools are called first, all at once, for they only read; what they found is said
-        before anything that a flow asks.
+        Tools and skills are called first, all at once, for they only read; what they found is
+        said before anything that a flow asks.
         """
-        outcome = Outcome(state=self.state.model_copy(update={"offered": []}))
-        calls = [c for c in decided.commands if isinstance(c, CallTool)]
-        if calls:
-            await self._call_tools(calls, decided, outcome)
+        outcome = Outcome(state=self.state.model_copy(update={"offered": [], "offered_for": ""}))
+        if decided.notice:
+            outcome.replies.append(TextReply(text=decided.notice))
+        looked_up = await self._look_up(decided, outcome)
         for command in decided.commands:
-            if not isinstance(command, CallTool):
+            if not isinstance(command, CallTool | RunSkill):
                 await self._run(command, outcome)
             if outcome.void:
                 break
-        if calls and outcome.flow is None and outcome.state.active is not None:
+        if looked_up and outcome.flow is None and outcome.state.active is not None:
             await self._ask_again(outcome)
         return outcome
 
-    async def _call_tools(
-        self, calls: list[CallTool], decided: activities.Decided, outcome: Outcome
-    ) -> None:
-        found = await asyncio.gather(*(self._call(call, decided) for call in calls))
-        outcome.tool_calls += [_shown(c, f) for c, f in zip(calls, found, strict=True)]
+    async def _look_up(self, decided: activities.Decided, outcome: Outcome) -> bool:
+        """Have tools called and skills run; False where none is asked for."""
+        calls = [c for c in decided.commands if isinstance(c, CallTool)]
+        runs = [c for c in decided.commands if isinstance(c, RunSkill)]
+        tools, *skills = await asyncio.gather(
+            self._called(calls, decided), *(self._worked_on(run, decided) for run in runs)
+        )
+        for said, views, usage in [*([tools] if calls else []), *skills]:
+            outcome.replies.append(TextReply(text=said))
+            outcome.tool_calls += views
+            outcome.usage += usage
+        return bool(calls or runs)
+
+    async def _called(self, calls: list[CallTool], decided: activities.Decided) -> LookedUp:
+        """What tools found, in words."""
+        if not calls:
+            return "", [], Usage()
+        caller = self._tool_caller(decided)
+        found = await asyncio.gather(*(call_tool(caller, c.id, c.tool, c.arguments) for c in calls))
         said = await perform(
             activities.PHRASE,
             activities.Phrase(
                 text=self.submission.message.text or "",
                 findings=found,
                 locale=self.locale,
+                account=self.account(decided.usage),
                 history=self.state.history,
             ),
             summary=", ".join(call.tool for call in calls),
         )
-        outcome.replies.append(TextReply(text=said.text))
-        outcome.usage += said.usage
+        made = zip(calls, found, strict=True)
+        return said.text, [shown(c.id, c.tool, c.arguments, f) for c, f in made], said.usage
 
-    async def _call(self, call: CallTool, decided: activities.Decided) -> activities.Finding:
-        """Call a tool under its own name; why it failed is a finding too."""
-        limits = decided.tools.get(call.tool, CallLimits())
+    async def _worked_on(self, run: RunSkill, decided: activities.Decided) -> LookedUp:
+        """What a skill's sub-agent came to."""
+        skill = decided.skills.get(run.skill)
+        if skill is None:
+            return self._gone(), [], Usage()
+        account = self.account(decided.usage)
+        start = SkillStart(
+            task=Task(
+                skill=skill, request=run.request, history=self.state.history, now=account.now
+            ),
+            account=account,
+            locale=self.locale,
+            tools={name: lim for name, lim in decided.tools.items() if skill.may_use(name)},
+        )
+        id_ = skill_workflow_id(skill.name, self.submission.caller.tenant, _fresh_id())
         try:
-            answer: activities.Answer = await workflow.execute_activity(
-                call.tool,
-                activities.ToolCall(
-                    tool=call.tool,
-                    arguments=call.arguments,
-                    caller=self.submission.caller,
-                    conversation=self.conversation,
-                    message_id=self.submission.message_id,
-                    call_id=call.id,
-                    now=workflow.now(),
-                ),
-                result_type=activities.Answer,
-                start_to_close_timeout=limits.timeout,
-                retry_policy=RetryPolicy(maximum_attempts=limits.attempts),
-                summary=call.tool,
+            outcome = await workflow.execute_child_workflow(
+                SKILL_WORKFLOW,
+                start,
+                id=id_,
+                result_type=SkillOutcome,
+                static_summary=skill.title.within(self.locale),
             )
-        except ActivityError as failure:
+        except ChildWorkflowError as failure:
             if is_cancelled_exception(failure):
                 raise
-            return activities.Finding(
-                tool=call.tool, error=str(from_failure(failure) or failure.cause)
-            )
-        return activities.Finding(tool=call.tool, result=answer.value)
+            workflow.logger.exception("skill %s failed", skill.name)
+            return self._stuck(skill.title.within(self.locale)), [], Usage()
+        return outcome.text, outcome.calls, outcome.usage
+
+    def _tool_caller(self, decided: activities.Decided) -> Caller:
+        return Caller(
+            self.submission.caller, self.conversation, self.submission.message_id, decided.tools
+        )
+
+    def account(self, spent: Usage) -> activities.Account:
+        """On whose account models are asked in this turn, which has spent so much already."""
+        gone = (workflow.now() - self.began).total_seconds()
+        return activities.Account(
+            caller=self.submission.caller,
+            now=workflow.now().astimezone(ZoneInfo(self.submission.caller.timezone)),
+            conversation=self.conversation,
+            message_id=self.submission.message_id,
+            seconds=max(0.0, self.submission.seconds - gone),
+            spent=spent,
+        )
 
     async def _ask_again(self, outcome: Outcome) -> None:
         """A question in between was answered: back to the one that the flow asked."""
@@ -146,7 +189,10 @@ class CommandRunner:
                 outcome.replies.append(TextReply(text=self._handed_off(reason)))
             case Clarify(text=text, options=options):
                 outcome.replies.append(ChoicesReply(text=text, options=options))
-                outcome.state = outcome.state.model_copy(update={"offered": options})
+                words = self.submission.message.text or ""
+                outcome.state = outcome.state.model_copy(
+                    update={"offered": options, "offered_for": words}
+                )
             case _:
                 await self._tell_active(command, outcome)
 
@@ -159,8 +205,7 @@ class CommandRunner:
         active = outcome.state.active
         paused = [*outcome.state.paused, active] if active else outcome.state.paused
         outcome.state = outcome.state.model_copy(update={"paused": paused, "active": None})
-        run = workflow.uuid4().hex[:12]
-        id_ = workflow_id(flow, self.submission.caller.tenant, run)
+        id_ = workflow_id(flow, self.submission.caller.tenant, _fresh_id())
         answer = await self._tell(id_, flow, event, first=True)
         if answer is None:
             outcome.replies.append(TextReply(text=self._gone()))
@@ -243,6 +288,11 @@ class CommandRunner:
             return "现在没有正在办的事。想办什么，直接说就行。"
         return "Nothing is under way right now. Just say what you need."
 
+    def _stuck(self, title: str) -> str:
+        if self.locale == "zh":
+            return f"{title}这次没能完成，请稍后再试，或换个说法。"
+        return f"{title} couldn't finish this; please try again later, or put it differently."
+
     def _handed_off(self, reason: str) -> str:
         if self.locale == "zh":
             return f"这件事我办不了，请找人事、财务或管理员帮忙。（{reason}）"
@@ -252,12 +302,8 @@ class CommandRunner:
         return "这个流程现在办不了。" if self.locale == "zh" else "That can't be started right now."
 
 
-def _shown(call: CallTool, found: activities.Finding) -> ToolCallView:
-    """The call as a turn shows it."""
-    about = (call.id, call.tool, call.arguments)
-    if found.error is not None:
-        return ToolCallView.failed(*about, found.error, unknown=False)
-    return ToolCallView.of(*about, found.result)
+def _fresh_id() -> str:
+    return workflow.uuid4().hex[:12]
 
 
 def _event(command: Command, active: FlowView, by: str) -> Told:

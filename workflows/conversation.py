@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from temporalio import workflow
-from temporalio.exceptions import ActivityError, is_cancelled_exception
+from temporalio.exceptions import ActivityError, ChildWorkflowError, is_cancelled_exception
 
 with workflow.unsafe.imports_passed_through():
     from router.contracts import activities
@@ -40,7 +40,7 @@ with workflow.unsafe.imports_passed_through():
         TENANT,
     )
     from router.domain.errors import Conflict, DuplicateKey, RouterError, TooManyRequests
-    from router.domain.messages import Route, TextReply, Turn
+    from router.domain.messages import Route, TextReply, Turn, Usage
     from router.domain.records import LogEntry
     from router.flow.situation import Situation
     from workflows import memory, transcript
@@ -263,7 +263,7 @@ class ConversationWorkflow:
         self._running = asyncio.create_task(self._take(submission), name=submission.message_id)
         try:
             turn = await self._running
-        except (asyncio.CancelledError, ActivityError) as error:
+        except (asyncio.CancelledError, ActivityError, ChildWorkflowError) as error:
             stopped = is_cancelled_exception(error)
             if not stopped:
                 workflow.logger.exception("turn %s failed", submission.message_id)
@@ -283,7 +283,10 @@ class ConversationWorkflow:
         await self._write(said)
         self._state = memory.with_turn(self._state, held)
         self._state = memory.remembering(
-            self._state, transcript.as_text(submission.message, before), text_of(turn.replies)
+            self._state,
+            transcript.as_text(submission.message, before),
+            text_of(turn.replies),
+            turn.route,
         )
         self._show(turn.route)
         return turn
@@ -291,18 +294,20 @@ class ConversationWorkflow:
     async def _take(self, submission: Submission) -> Turn:
         """Understand, decide, act. State changes only when all of it is done."""
         runner = self._runner(submission, self._state)
-        decided = await self._decide(submission, self._situation(submission, runner))
+        decided = await self._decide(submission, runner)
         outcome = await runner.carry_out(decided)
         if outcome.void:
             # The flow that this was meant for has ended meanwhile: what does it mean without it?
             runner = self._runner(submission, outcome.state)
-            decided = await self._decide(submission, self._situation(submission, runner))
+            decided = await self._decide(submission, runner)
             outcome = await runner.carry_out(decided)
         self._state = outcome.state
         return self._turn(submission, decided, outcome)
 
     def _runner(self, submission: Submission, state: ConversationState) -> CommandRunner:
-        return CommandRunner(self._start.conversation, self._start.locale, submission, state)
+        return CommandRunner(
+            self._start.conversation, self._start.locale, submission, state, workflow.now()
+        )
 
     def _turn(self, submission: Submission, decided: activities.Decided, outcome: Outcome) -> Turn:
         nothing = "好的。" if self._start.locale == "zh" else "All right."
@@ -324,11 +329,14 @@ class ConversationWorkflow:
             locale=self._start.locale,
             roles=caller.roles,
             active=state.active,
+            paused=[view.flow for view in state.paused],
             offered=state.offered,
+            offered_for=state.offered_for,
         )
 
-    async def _decide(self, submission: Submission, situation: Situation) -> activities.Decided:
+    async def _decide(self, submission: Submission, runner: CommandRunner) -> activities.Decided:
         """By rules where they can tell, else by the decider."""
+        situation = self._situation(submission, runner)
         reading = await perform(
             activities.UNDERSTAND,
             activities.Understand(message=submission.message, situation=situation),
@@ -340,8 +348,9 @@ class ConversationWorkflow:
             activities.Decide(
                 message=submission.message,
                 situation=situation,
-                caller=submission.caller,
+                account=runner.account(Usage()),
                 history=self._state.history,
+                earlier=memory.earlier(self._state),
             ),
         )
 

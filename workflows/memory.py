@@ -22,6 +22,9 @@ NEWS_OF = 50
 LINES = 12
 LINE_LENGTH = 800
 """Of what was said, a model is told the last few lines, each cut at this many characters."""
+GISTS = 30
+GIST_LENGTH = 80
+"""Of what was said before those lines it is told what each message wanted, in one short line."""
 
 
 def held(state: ConversationState, message_id: str) -> HeldTurn | None:
@@ -44,14 +47,28 @@ def with_turn(state: ConversationState, answered: HeldTurn) -> ConversationState
     )
 
 
-def remembering(state: ConversationState, said: str, answered: str) -> ConversationState:
+def remembering(
+    state: ConversationState, said: str, answered: str, route: Route
+) -> ConversationState:
     """The state with one more exchange in what a model is told of the past."""
+    what = f"{route.kind} {route.target}" if route.target else route.kind
+    gist = f"{' '.join(said.split())[:GIST_LENGTH]} ▸ {what}"
     lines = [
         *state.history,
         Line(role="user", text=said[:LINE_LENGTH]),
         Line(role="assistant", text=answered[:LINE_LENGTH]),
     ]
-    return state.model_copy(update={"history": lines[-LINES:]})
+    return state.model_copy(
+        update={
+            "history": lines[-LINES:],
+            "gists": [*state.gists, gist][-GISTS - LINES // 2 :],
+        }
+    )
+
+
+def earlier(state: ConversationState) -> list[str]:
+    """What messages wanted that are too long ago to be told whole."""
+    return state.gists[: -len(state.history) // 2] if state.history else []
 
 
 def _without_answer(one: HeldTurn) -> HeldTurn:

@@ -56,10 +56,10 @@ class People(Directory, Protocol):
 
 
 class Offers(Protocol):
-    """Something that has capabilities: the catalog of flows, the registry of tools."""
+    """What can be done here."""
 
-    def capabilities(self, principal: Principal) -> Sequence[Capability]:
-        """Those that this person may use, and no others."""
+    def visible_to(self, person: Principal) -> Sequence[Capability]:
+        """What this person may use, and nothing else: flows, then skills, then tools."""
 
 
 @dataclass(frozen=True)
@@ -70,14 +70,9 @@ class Services:
     temporal: Client
     store: StorePorts
     directory: People
-    catalog: Offers
-    registry: Offers
+    offered: Offers
     reader: Reads
     index: CapabilityIndex
-
-    def capabilities(self, caller: Principal) -> list[Capability]:
-        """What this person may use here, flows first."""
-        return [*self.catalog.capabilities(caller), *self.registry.capabilities(caller)]
 
 
 @dataclass(frozen=True)

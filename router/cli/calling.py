@@ -31,7 +31,7 @@ async def call(
     caller = person(settings, user)
     made(settings.data)
     async with assembled(settings) as parts:
-        tool = parts.registry[name]
+        tool = parts.offered.registry[name]
         if tool.asks_first and not confirmed and allows(tool, caller):
             raise Forbidden(f"{name} asks before it is called: look at {arguments}, then add --yes")
         given = ToolCall(
@@ -42,4 +42,4 @@ async def call(
             now=datetime.now(UTC),
         )
         ledger, dependencies = parts.store.ledger, parts.dependencies
-        return await run_tool(parts.registry, ledger, dependencies, given, confirmed)
+        return await run_tool(parts.offered.registry, ledger, dependencies, given, confirmed)

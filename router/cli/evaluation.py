@@ -121,7 +121,7 @@ async def _fitted(settings: Settings, options: Options, file: LabelledFile) -> S
     plain = settings.model_copy(update={"thresholds": None})
     async with rehearsing(plain) as rehearsal:
         trial = _trial(settings, options, rehearsal, file.lines)
-        names = frozenset(capability.name for capability in rehearsal.known)
+        names = frozenset(capability.name for capability in rehearsal.offered.everything())
         found = [(one.line.label, await trial.found(one)) for one in file.lines]
         rows = [judged(label, one, names) for label, one in found if label and one]
     if not any(row.wanted for row in rows):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sqlalchemy.engine import make_url
 
-from router.assembly import capabilities, load_catalog, load_registry
+from router.assembly import load_capabilities
 from router.directory.file import FileDirectory
 from router.domain.errors import InvalidInput, NotFound
 from router.evaluation.choices import Choice, ChoiceReader
@@ -73,9 +73,7 @@ def _lines(
     settings: Settings, choices: Iterable[Choice], owners: dict[str, str]
 ) -> Iterable[dict[str, str]]:
     """A line for each choice, less what nobody here could say or do any more, and repetitions."""
-    registry = load_registry()
-    catalog = load_catalog(settings, registry)
-    there = {capability.name for capability in capabilities(catalog, registry)}
+    there = {capability.name for capability in load_capabilities(settings).everything()}
     people = {one.id for one in FileDirectory.load(settings.directory).everyone()}
     seen: set[tuple[str, str, str]] = set()
     for choice in choices:

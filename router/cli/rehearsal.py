@@ -12,19 +12,19 @@ from datetime import datetime
 
 from pydantic import TypeAdapter, ValidationError
 
+from activities.asking import OnFailure
 from activities.capabilities import Capabilities
-from activities.decide import Decider, OnFailure
+from activities.decide import Decider
 from router.api.plain import SaidText
 from router.assembly import (
     VECTORS,
-    capabilities,
     index_of,
-    ladder_of,
-    load_catalog,
-    load_registry,
-    tool_forms,
+    ladders_of,
+    load_capabilities,
+    load_prompts,
 )
 from router.contracts import activities
+from router.deciding.prompts import Prompts
 from router.domain.capabilities import Capability
 from router.domain.errors import InvalidInput, MisconfiguredError
 from router.domain.messages import Message
@@ -61,10 +61,9 @@ class Rehearsal:
 
     reader: Reader
     offered: Capabilities
-    known: list[Capability]
-    """Everything that anybody may be offered."""
     index: CapabilityIndex
     ladder: Ladder | None
+    prompts: Prompts
     _learning: asyncio.Lock = field(default_factory=asyncio.Lock)
     _learnt: bool = False
 
@@ -83,8 +82,9 @@ class Rehearsal:
             decided = activities.Decided(route=reading.route, commands=reading.commands)
             return Routed(reading, decided)
         await self.learn()
-        given = activities.Decide(message=message, situation=situation, caller=caller)
-        decider = Decider(self.offered, self.index, self.ladder)
+        account = activities.Account(caller=caller, now=now)
+        given = activities.Decide(message=message, situation=situation, account=account)
+        decider = Decider(self.offered, self.index, self.ladder, self.prompts)
         return Routed(reading, await decider.decided(given, on_failure))
 
     async def found(self, text: str, caller: Principal, now: datetime) -> Selection | None:
@@ -99,7 +99,7 @@ class Rehearsal:
         """Fill the index. The first message that needs it does so, and most commands have none."""
         async with self._learning:
             if not self._learnt:
-                await self.index.update(self.known)
+                await self.index.update(self.offered.everything())
                 self._learnt = True
 
 
@@ -118,19 +118,18 @@ async def rehearsing(
     """
     if with_model:
         check_model(settings)
-    registry = load_registry()
-    catalog = load_catalog(settings, registry)
+    offered = load_capabilities(settings)
     words_only = quick and not (settings.data / VECTORS).exists()
     async with (
-        ladder_of(settings) as ladder,
+        ladders_of(settings) as ladders,
         index_of(settings, words_only=words_only) as index,
     ):
         yield Rehearsal(
-            reader=Reader([*catalog, *tool_forms(registry)]),
-            offered=Capabilities(catalog, registry),
-            known=capabilities(catalog, registry),
+            reader=Reader([*offered.catalog, *offered.forms()]),
+            offered=offered,
             index=index,
-            ladder=ladder if with_model else None,
+            ladder=ladders.usual if with_model else None,
+            prompts=load_prompts(settings),
         )
 
 
@@ -149,13 +148,11 @@ def check_model(settings: Settings) -> None:
 
 def known_of(settings: Settings, users: frozenset[str]) -> Known:
     """What labelled lines may name here."""
-    registry = load_registry()
-    catalog = load_catalog(settings, registry)
-    offered = Capabilities(catalog, registry)
+    offered = load_capabilities(settings)
     return Known(
         slots={
             one.name: frozenset(_arguments(one)) | frozenset(offered.slots(one.name))
-            for one in capabilities(catalog, registry)
+            for one in offered.everything()
         },
         users=users,
         check_text=said,

@@ -10,12 +10,15 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 from router.contracts.activity import ActivityStub
 from router.contracts.conversation import ConversationState, News
 from router.contracts.flow import CallLimits, FlowAnswer, Told
+from router.deciding.thinking import Task, Thought
 from router.domain.commands import Command
 from router.domain.messages import Line, Message, Route, Usage
 from router.domain.principals import Principal
 from router.domain.records import ApprovalRecord, LogEntry, RecordedTurn, RunRecord
 from router.domain.texts import Locale
 from router.flow.situation import Situation
+from router.llm.chat import Message as ChatMessage
+from router.skill.skill import Skill
 from router.understanding.reading import Reading
 
 
@@ -32,19 +35,39 @@ class Understand(Payload):
     situation: Situation
 
 
+class Account(Payload):
+    """On whose account a model is asked, and in which turn.
+
+    `now` is in the caller's time zone; `seconds` are left of the turn, which has `spent` so much.
+    Outside a conversation there is no turn, and its ids are empty.
+    """
+
+    caller: Principal
+    now: datetime
+    conversation: str = ""
+    message_id: str = ""
+    seconds: float = 60.0
+    spent: Usage = Usage()
+
+
 class Decide(Payload):
-    """A message that no rule took, with what was said before it."""
+    """A message that no rule took, with what was said before it.
+
+    `earlier` has a short line for each message that came before those in `history`.
+    """
 
     message: Message
     situation: Situation
-    caller: Principal
+    account: Account
     history: list[Line] = []
+    earlier: list[str] = []
 
 
 class Decided(Payload):
     """What to do with it, and why: the first command's route, and those of the others.
 
-    `tools` says how those that are to be called may be called.
+    `tools` says how those that are to be called may be called, by a skill too; `skills` has
+    those that are to be run, as they are now. `notice` is to be said before anything else.
     """
 
     route: Route
@@ -52,6 +75,8 @@ class Decided(Payload):
     commands: list[Command]
     usage: Usage = Usage()
     tools: dict[str, CallLimits] = {}
+    skills: dict[str, Skill] = {}
+    notice: str = ""
 
 
 class Finding(Payload):
@@ -68,6 +93,7 @@ class Phrase(Payload):
     text: str
     findings: list[Finding]
     locale: Locale
+    account: Account
     history: list[Line] = []
 
 
@@ -76,6 +102,15 @@ class Phrased(Payload):
 
     text: str
     usage: Usage = Usage()
+
+
+class Think(Payload):
+    """One step of a skill: what it is for, and what was said and found in it so far."""
+
+    task: Task
+    dialogue: list[ChatMessage]
+    locale: Locale
+    account: Account
 
 
 class TellFlow(Payload):
@@ -189,8 +224,18 @@ TRIES = 5
 UNDERSTAND = ActivityStub(
     "understand", Understand, Reading, timedelta(seconds=5), local=True, attempts=TRIES
 )
-DECIDE = ActivityStub("decide", Decide, Decided, timedelta(seconds=60), attempts=TRIES)
-PHRASE = ActivityStub("phrase", Phrase, Phrased, timedelta(seconds=60), attempts=TRIES)
+HEARTBEAT = timedelta(seconds=10)
+"""Of those that ask a model: a cancelled turn stops paying."""
+
+DECIDE = ActivityStub(
+    "decide", Decide, Decided, timedelta(seconds=60), attempts=TRIES, heartbeat=HEARTBEAT
+)
+PHRASE = ActivityStub(
+    "phrase", Phrase, Phrased, timedelta(seconds=60), attempts=TRIES, heartbeat=HEARTBEAT
+)
+THINK = ActivityStub(
+    "think", Think, Thought, timedelta(seconds=60), attempts=TRIES, heartbeat=HEARTBEAT
+)
 TELL_FLOW = ActivityStub(
     "tell_flow",
     TellFlow,

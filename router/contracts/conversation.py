@@ -54,12 +54,16 @@ class ConversationState(Payload):
     active: FlowView | None = None
     paused: list[FlowView] = []
     offered: list[Option] = []
+    offered_for: str = ""
+    """The words of the message that the options were offered for."""
     unheard: list[News] = []
     """News that came in and wasn't passed on yet."""
     news: dict[str, int] = {}
     """The newest event heard of each run that is still going, by run id."""
     history: list[Line] = []
     """The last things said, as a model is told them."""
+    gists: list[str] = []
+    """What each message wanted, in a short line: of the last few and of some before them."""
     usage: Usage = Usage()
 
 
@@ -82,6 +86,8 @@ class Submission(Payload):
     message: Message
     caller: Principal
     on_busy: str = "queue"
+    seconds: float = 60.0
+    """How long models may be asked in this turn, all in all."""
 
 
 class PausedFlow(Payload):

@@ -4,12 +4,13 @@ Unknown names, arguments that don't fit and calls that make no sense now become 
 each exact enough to be handed back to the model; nothing invented becomes a command.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from pydantic import JsonValue, ValidationError
+from pydantic import JsonValue
 
 from router.deciding import offer as offered
+from router.deciding.arguments import known, problem
 from router.deciding.offer import Offer
 from router.domain.commands import (
     CallTool,
@@ -19,6 +20,7 @@ from router.domain.commands import (
     FillSlots,
     HandOff,
     ReplyText,
+    RunSkill,
     StartFlow,
 )
 from router.domain.messages import Option
@@ -72,44 +74,34 @@ class _Unusable(Exception):
 def _command(call: FunctionCall, offer: Offer) -> Command:
     if call.name in offer.tools:
         return _tool_call(call, offer)
-    if call.name == offered.FLOW:
-        return _start(call, offer)
-    if call.name in (offered.FILL, offered.CANCEL):
-        return _to_active(call, offer)
-    if call.name == offered.RESPOND:
-        return ReplyText(text=_text(call, "text"))
-    if call.name == offered.CLARIFY:
-        return _question(call)
-    if call.name == offered.HAND_OFF:
-        return HandOff(reason=_text(call, "reason"))
-    raise _Unusable("there is no such function; call one of those that are offered")
+    if call.name not in _READERS:
+        raise _Unusable("there is no such function; call one of those that are offered")
+    return _READERS[call.name](call, offer)
 
 
 def _tool_call(call: FunctionCall, offer: Offer) -> Command:
     tool = offer.tools[call.name]
-    known = {k: v for k, v in call.arguments.items() if k in tool.signature.arguments.model_fields}
-    try:
-        tool.signature.arguments.model_validate(known)
-    except ValidationError as error:
-        raise _Unusable(_first(error)) from None
-    return CallTool(id=call.id, tool=call.name, arguments=known)
-
-
-def _first(error: ValidationError) -> str:
-    problems = (
-        f"{'.'.join(str(part) for part in found['loc'])}: {found['msg']}"
-        for found in error.errors()[:3]
-    )
-    return "; ".join(problems)
+    arguments = known(tool, call.arguments)
+    if wrong := problem(tool, arguments):
+        raise _Unusable(wrong)
+    return CallTool(id=call.id, tool=call.name, arguments=arguments)
 
 
 def _start(call: FunctionCall, offer: Offer) -> Command:
     name = call.arguments.get("flow_name")
     flow = offer.flows.get(name) if isinstance(name, str) else None
     if flow is None:
-        known = ", ".join(sorted(offer.flows)) or "none"
-        raise _Unusable(f"there is no flow {str(name)[:60]!r}; there are: {known}")
+        names = ", ".join(sorted(offer.flows)) or "none"
+        raise _Unusable(f"there is no flow {str(name)[:60]!r}; there are: {names}")
     return StartFlow(flow=flow.flow, slots=_slots(call, flow.slots))
+
+
+def _skill(call: FunctionCall, offer: Offer) -> Command:
+    name = call.arguments.get("skill_name")
+    if not isinstance(name, str) or name not in offer.skills:
+        names = ", ".join(sorted(offer.skills)) or "none"
+        raise _Unusable(f"there is no skill {str(name)[:60]!r}; there are: {names}")
+    return RunSkill(skill=name, request=_text(call, "request"))
 
 
 def _to_active(call: FunctionCall, offer: Offer) -> Command:
@@ -123,12 +115,12 @@ def _to_active(call: FunctionCall, offer: Offer) -> Command:
     return FillSlots(slots=slots)
 
 
-def _slots(call: FunctionCall, known: Iterable[str]) -> dict[str, JsonValue]:
+def _slots(call: FunctionCall, slots: Iterable[str]) -> dict[str, JsonValue]:
     """The slots that the flow has, less what was left empty; others are dropped without a word."""
     given = call.arguments.get("slots") or {}
     if not isinstance(given, dict):
         raise _Unusable("slots has to be an object of slot names and values")
-    names = set(known)
+    names = set(slots)
     return {
         name: value
         for name, value in given.items()
@@ -136,7 +128,7 @@ def _slots(call: FunctionCall, known: Iterable[str]) -> dict[str, JsonValue]:
     }
 
 
-def _question(call: FunctionCall) -> Command:
+def _question(call: FunctionCall, _: Offer) -> Command:
     options = call.arguments.get("options")
     labels = (
         [o.strip() for o in options if isinstance(o, str) and o.strip()]
@@ -147,6 +139,17 @@ def _question(call: FunctionCall) -> Command:
     return Clarify(
         text=_text(call, "text"), options=[Option(label=one, value=one) for one in distinct]
     )
+
+
+_READERS: dict[str, Callable[[FunctionCall, Offer], Command]] = {
+    offered.FLOW: _start,
+    offered.SKILL: _skill,
+    offered.FILL: _to_active,
+    offered.CANCEL: _to_active,
+    offered.RESPOND: lambda call, _: ReplyText(text=_text(call, "text")),
+    offered.CLARIFY: _question,
+    offered.HAND_OFF: lambda call, _: HandOff(reason=_text(call, "reason")),
+}
 
 
 def _text(call: FunctionCall, name: str) -> str:

@@ -26,7 +26,8 @@ async def find(
 
 def decide(message: Message, situation: Situation, found: Selection) -> tuple[Route, list[Command]]:
     """A route, with what was considered, and its commands, where no model decides."""
-    listed = [candidate.capability for candidate in found.candidates]
+    # A skill is a model's work: without one there is nothing to offer of it.
+    listed = [c.capability for c in found.candidates if c.kind != "skill"]
     route, commands = without_model.decide(message, situation, listed, found.verdict)
     return route.model_copy(update={"candidates": shown(found)}), commands
 

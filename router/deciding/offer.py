@@ -8,23 +8,25 @@ from router.domain.capabilities import Capability
 from router.flow.model import FlowDefinition, Slot
 from router.flow.view import FlowView
 from router.llm.chat import Function
+from router.skill.skill import Skill
 from router.tool.tool import Tool
 
 TEXT: dict[str, Any] = {"type": "string"}
 
 RESPOND, CLARIFY, HAND_OFF = "respond_message", "ask_clarification", "hand_off"
-FLOW, FIND = "dispatch_to_flow", "find_capabilities"
+FLOW, SKILL, FIND = "dispatch_to_flow", "dispatch_to_skill", "find_capabilities"
 FILL, CANCEL = "fill_slots", "cancel_flow"
 
 
 @dataclass(frozen=True)
 class Offer:
-    """The flows and tools that a model may choose among, and the flow that is asking, if any.
+    """What a model may choose among, and the flow that is asking, if any.
 
     `may_search` is False once the model has searched: then it has to do with what there is.
     """
 
     flows: Mapping[str, FlowDefinition] = field(default_factory=dict)
+    skills: Mapping[str, Skill] = field(default_factory=dict)
     tools: Mapping[str, Tool] = field(default_factory=dict)
     active: FlowView | None = None
     may_search: bool = True
@@ -38,9 +40,10 @@ class Offer:
         flows = [self.flows[name] for name in sorted(self.flows)]
         tools = [_tool(self.tools[name]) for name in sorted(self.tools)]
         dispatch = [_dispatch(flows)] if flows else []
+        skills = [_to_skill(sorted(self.skills))] if self.skills else []
         search = [_function(FIND, "Find what else can be done here.", query=TEXT)]
         passing = [*self._active_functions(), *(search if self.may_search else [])]
-        return (*_always(), *dispatch, *tools, *passing)
+        return (*_always(), *dispatch, *skills, *tools, *passing)
 
     def _active_functions(self) -> Sequence[Function]:
         if self.active is None or not self.active.asking:
@@ -57,11 +60,11 @@ class Offer:
 
 
 def described(capabilities: Sequence[Capability]) -> str:
-    """The flows as the prompt lists them; tools speak for themselves."""
+    """The flows and skills as the prompt lists them; tools speak for themselves."""
     return "\n".join(
-        f"- {c.name}: {c.title.zh} / {c.title.en}. {c.description.en}{_such_as(c.examples)}"
-        for c in sorted(capabilities, key=lambda c: c.name)
-        if c.kind == "flow"
+        f"- {c.kind} {c.name}: {c.title.zh} / {c.title.en}. {c.description.en}{_such_as(c.examples)}"
+        for c in sorted(capabilities, key=lambda c: (c.kind, c.name))
+        if c.kind != "tool"
     )
 
 
@@ -97,6 +100,18 @@ def _dispatch(flows: Sequence[FlowDefinition]) -> Function:
 def _slots_of(flow: FlowDefinition) -> dict[str, Any]:
     asked = {name: schema_of(slot) for name, slot in flow.slots.items() if _is_asked(slot)}
     return {**_object(asked), "description": f"of {flow.flow}"}
+
+
+def _to_skill(names: Sequence[str]) -> Function:
+    return Function(
+        name=SKILL,
+        description="Have a specialist work on it, in several steps.",
+        parameters={
+            "type": "object",
+            "properties": {"skill_name": {"type": "string", "enum": list(names)}, "request": TEXT},
+            "required": ["skill_name", "request"],
+        },
+    )
 
 
 def _is_asked(slot: Slot) -> bool:

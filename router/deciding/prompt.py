@@ -3,46 +3,33 @@
 rules and capabilities ▸ state ▸ history ▸ the message, marked as somebody's words.
 """
 
-import hashlib
 from collections.abc import Sequence
-from datetime import datetime
-from functools import lru_cache
-from importlib.resources import files
 
 from router.deciding.offer import described
+from router.deciding.prompts import Prompt
 from router.domain.capabilities import Capability
 from router.domain.messages import Line
+from router.flow.situation import Situation
 from router.flow.view import FlowView
 from router.llm.chat import AssistantMessage, Message, SystemMessage, UserMessage
 
-VERSION = "router-1"
-
-
-@lru_cache
-def rules(version: str = VERSION) -> str:
-    """The rules of a prompt version, as its file has them."""
-    return (files("router.deciding") / "prompts" / f"{version}.md").read_text(encoding="utf-8")
-
-
-@lru_cache
-def fingerprint(version: str = VERSION) -> str:
-    """The version with the digest of its text, recorded with every call."""
-    return f"{version}@{hashlib.sha256(rules(version).encode()).hexdigest()[:8]}"
+LONGEST_QUESTION = 200
+"""Characters of what a flow asks that a model is told."""
 
 
 def messages(
+    prompt: Prompt,
     text: str,
     capabilities: Sequence[Capability],
-    active: FlowView | None,
     history: Sequence[Line],
-    now: datetime,
+    state: str,
 ) -> tuple[Message, ...]:
-    """The messages of one decision."""
-    system = f"{rules()}\nFlows\n{described(capabilities) or '- none'}\n"
+    """The messages of one decision; `state` is what `state_of` gives."""
+    system = f"{prompt.text}\nFlows and skills\n{described(capabilities) or '- none'}\n"
     return (
         SystemMessage(text=system),
         *(_said(line) for line in history),
-        UserMessage(text=f"{_state(active, now)}\n<message>\n{material(text)}\n</message>"),
+        UserMessage(text=f"{state}\n<message>\n{material(text)}\n</message>"),
     )
 
 
@@ -52,13 +39,29 @@ def _said(line: Line) -> Message:
     return AssistantMessage(text=line.text)
 
 
-def _state(active: FlowView | None, now: datetime) -> str:
-    today = f"Now: {now:%A %Y-%m-%d %H:%M}."
+def state_of(situation: Situation, earlier: Sequence[str] = ()) -> str:
+    """When it is, which flows are under way, and what was wanted long before, in a line each."""
+    lines = [f"Now: {situation.now:%A %Y-%m-%d %H:%M}."]
+    active = situation.active
     if active is None or not active.asking:
-        return f"{today} No flow is active."
-    asked = ", ".join(active.awaiting) or "a confirmation"
-    known = ", ".join(f"{name}={value}" for name, value in active.slots.items()) or "nothing yet"
-    return f"{today} Active flow: {active.flow}, asking for {asked}; known: {known}."
+        lines.append("No flow is active.")
+    else:
+        lines.append(_active(active))
+    if situation.paused:
+        lines.append(f"Paused, to be taken up after it: {', '.join(situation.paused)}.")
+    if earlier:
+        lines += ["Before all that, in short:", *(f"- {material(gist)}" for gist in earlier)]
+    return "\n".join(lines)
+
+
+def _active(view: FlowView) -> str:
+    asked = ", ".join(view.awaiting) or "a confirmation"
+    question = material(view.replies[-1].text)[:LONGEST_QUESTION] if view.replies else ""
+    known = ", ".join(f"{name}={value}" for name, value in view.slots.items()) or "nothing yet"
+    return (
+        f"Active flow: {view.flow}, asking for {asked}"
+        f"{f' ({question})' if question else ''}; known: {material(known)}."
+    )
 
 
 def material(text: str) -> str:

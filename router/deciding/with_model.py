@@ -2,12 +2,12 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 
 from router.deciding import offer as offered
 from router.deciding import prompt
 from router.deciding.interpretation import Interpretation, interpret
 from router.deciding.offer import Offer
+from router.deciding.prompts import Prompt
 from router.domain.capabilities import Capability
 from router.domain.commands import (
     CallTool,
@@ -16,9 +16,11 @@ from router.domain.commands import (
     Command,
     FillSlots,
     HandOff,
+    RunSkill,
     StartFlow,
 )
 from router.domain.messages import Line, Route, RouteKind, Usage
+from router.flow.situation import Situation
 from router.llm.chat import ChatAnswer, ChatRequest, Message, UserMessage
 
 Ask = Callable[[ChatRequest], Awaitable[ChatAnswer]]
@@ -32,20 +34,22 @@ Widen = Callable[[str], Awaitable[tuple[Offer, Sequence[Capability]]]]
 class Question:
     """All that a decision depends on."""
 
+    prompt: Prompt
     text: str
     offer: Offer
     capabilities: Sequence[Capability]
     history: Sequence[Line]
-    now: datetime
+    situation: Situation
+    earlier: Sequence[str] = ()
 
 
 @dataclass
 class Decision:
-    """What the model decided, what it cost, and what had to be mended on the way."""
+    """What the model decided, and what had to be mended on the way."""
 
     commands: list[Command]
-    usage: Usage
     model: str = ""
+    prompt: str = ""
     problems: list[str] = field(default_factory=list)
 
 
@@ -54,12 +58,10 @@ async def decide(question: Question, ask: Ask, widen: Widen) -> Decision | None:
 
     Raises what `ask` raises.
     """
-    usage = Usage()
     problems: list[str] = []
     messages = _messages(question)
     for _ in range(3):
-        answer = await ask(_request(messages, question.offer))
-        usage += cost(answer)
+        answer = await ask(_request(messages, question))
         read = interpret(answer, question.offer)
         if read.search is not None and not read.commands:
             wider, capabilities = await widen(read.search)
@@ -69,7 +71,12 @@ async def decide(question: Question, ask: Ask, widen: Widen) -> Decision | None:
             messages = _messages(question)
             continue
         if read.commands and (read.is_sound or problems):
-            return Decision(read.commands, usage, answer.model, problems + read.problems)
+            return Decision(
+                commands=read.commands,
+                model=answer.model,
+                prompt=question.prompt.fingerprint,
+                problems=problems + read.problems,
+            )
         if problems:
             return None
         problems = read.problems
@@ -78,21 +85,18 @@ async def decide(question: Question, ask: Ask, widen: Widen) -> Decision | None:
 
 
 def _messages(question: Question) -> tuple[Message, ...]:
+    state = prompt.state_of(question.situation, question.earlier)
     return prompt.messages(
-        question.text,
-        question.capabilities,
-        question.offer.active,
-        question.history,
-        question.now,
+        question.prompt, question.text, question.capabilities, question.history, state
     )
 
 
-def _request(messages: tuple[Message, ...], offer: Offer) -> ChatRequest:
+def _request(messages: tuple[Message, ...], question: Question) -> ChatRequest:
     return ChatRequest(
         messages=messages,
-        functions=offer.functions,
+        functions=question.offer.functions,
         spoken={offered.RESPOND: "text"},
-        prompt=prompt.fingerprint(),
+        prompt=question.prompt.fingerprint,
     )
 
 
@@ -115,6 +119,7 @@ _KINDS: dict[type, RouteKind] = {
     FillSlots: "flow",
     CancelFlow: "cancel",
     CallTool: "tool",
+    RunSkill: "skill",
     Clarify: "clarify",
     HandOff: "handoff",
 }
@@ -125,6 +130,7 @@ def route_of(command: Command, active: str | None, reason: str) -> Route:
     target = {
         "start_flow": getattr(command, "flow", None),
         "call_tool": getattr(command, "tool", None),
+        "run_skill": getattr(command, "skill", None),
     }
     return Route(
         kind=_KINDS.get(type(command), "reply"),

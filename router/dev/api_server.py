@@ -34,8 +34,7 @@ def api_server(parts: Parts, client: Client) -> ApiServer:
         temporal=client,
         store=parts.store,
         directory=parts.directory,
-        catalog=parts.catalog,
-        registry=parts.registry,
+        offered=parts.offered,
         reader=parts.reader,
         index=parts.index,
     )

@@ -62,6 +62,14 @@ class CallTool(Value):
     arguments: dict[str, JsonValue] = {}
 
 
+class RunSkill(Value):
+    """Have a skill's sub-agent work on a request, put in words that need no context."""
+
+    type: Literal["run_skill"] = "run_skill"
+    skill: str
+    request: str
+
+
 class HandOff(Value):
     """Give up on this message, for the reason given, and point to a person."""
 
@@ -84,6 +92,7 @@ Command = Annotated[
     | Misunderstood
     | Clarify
     | CallTool
+    | RunSkill
     | HandOff
     | ReplyText,
     Field(discriminator="type"),

@@ -13,8 +13,9 @@ class Situation(BaseModel):
     """Everything besides the message that its meaning may depend on.
 
     `now` is aware and in the user's time zone. `offered` are the options of a question that
-    the router itself asked last (which flow is meant?); `active` is the run being talked
-    about, if any.
+    the router itself asked last (which flow is meant?), about a message whose words are
+    `offered_for`; `active` is the run being talked about, if any, and `paused` names the
+    flows that wait for it to end, the next one last.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -23,4 +24,6 @@ class Situation(BaseModel):
     locale: Locale
     roles: frozenset[str]
     active: FlowView | None = None
+    paused: list[str] = []
     offered: list[Option] = []
+    offered_for: str = ""

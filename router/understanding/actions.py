@@ -11,6 +11,7 @@ from router.flow.situation import Situation
 from router.flow.view import FlowView
 from router.understanding import wording
 from router.understanding.forms import coerced, form_values, slot_at
+from router.understanding.prefill import prefill_offered
 
 
 def read_action(
@@ -49,7 +50,9 @@ def _offered(
     roles = flow.triggers.roles if flow else frozenset()
     if flow is None or (roles and not roles & situation.roles):
         return None
-    return wording.pressed(flow, situation.locale), StartFlow(flow=flow.flow)
+    return wording.pressed(flow, situation.locale), StartFlow(
+        flow=flow.flow, slots=prefill_offered(flow.slots, situation.offered_for, situation.now)
+    )
 
 
 def _chosen(action: ChooseAction, situation: Situation) -> tuple[Route, Command] | None:

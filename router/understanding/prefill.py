@@ -1,6 +1,7 @@
 """The slots that an opening sentence names."""
 
 from collections.abc import Iterable
+from datetime import datetime
 
 from pydantic import JsonValue
 
@@ -13,6 +14,8 @@ from router.understanding.patterns import Match
 from router.understanding.utterance import Utterance
 
 _CAUSES = frozenset({"reason", "purpose", "cause", "note", "notes", "description", "remark"})
+
+_WHOLE = frozenset({"question", "query", "request"})
 
 
 def prefill(
@@ -35,6 +38,20 @@ def prefill(
             filling.add(Filling({listed: list(items)}, used.used))
     _put_reason(fillable, utterance, taken, filling)
     return filling.values
+
+
+def prefill_offered(slots: Slots, words: str, now: datetime) -> dict[str, JsonValue]:
+    """Values that the words name which a flow, or a tool's form, was offered for.
+
+    Nothing is taken for a reason, since nobody knows which of the words were the request; but
+    what is called a question or a query gets all of them.
+    """
+    if not words:
+        return {}
+    reason = reason_slot(slots)
+    others = {name: slot for name, slot in slots.items() if name != reason}
+    whole = {name: words for name, s in slots.items() if name in _WHOLE and s.type == "text"}
+    return {**prefill(others, Utterance.of(words, now)), **whole}
 
 
 def _from_things(slots: Slots, utterance: Utterance) -> Filling:

@@ -27,7 +27,7 @@ from router.understanding.entities import entities_of
 from router.understanding.forms import slot_at
 from router.understanding.leftover import says_nothing
 from router.understanding.patterns import Match, PatternIndex
-from router.understanding.prefill import prefill
+from router.understanding.prefill import prefill, prefill_offered
 from router.understanding.reading import Reading
 from router.understanding.utterance import Utterance
 
@@ -129,7 +129,9 @@ class Reader:
         flow = self._flows.get(str(option.value)) if option else None
         if flow is None or not _may(flow, heard.situation):
             return None
-        return wording.chosen(flow, heard.situation.locale), StartFlow(flow=flow.flow)
+        situation = heard.situation
+        slots = prefill_offered(flow.slots, situation.offered_for, situation.now)
+        return wording.chosen(flow, situation.locale), StartFlow(flow=flow.flow, slots=slots)
 
     def _requested(self, heard: _Heard) -> Outcome | None:
         locale = heard.situation.locale

@@ -93,6 +93,16 @@ def hangs(until: asyncio.Event | None = None) -> Behaviour:
     return lambda received: Reply([until or asyncio.Event()])
 
 
+def reaches(event: asyncio.Event, then: Behaviour) -> Behaviour:
+    """Sets the event when the request is there, then does what the other behaviour does."""
+
+    def behave(received: Received) -> Reply:
+        event.set()
+        return then(received)
+
+    return behave
+
+
 def drops(after: Behaviour, pieces: int) -> Behaviour:
     """Resets the connection after so many pieces of what the other behaviour would send."""
     return _instead(after, lambda whole: [*whole[:pieces], Drop()])

@@ -68,6 +68,11 @@ async def receive(reader: asyncio.StreamReader) -> Received | None:
     return Received(method, path, headers, json.loads(body) if body else {})
 
 
+async def hung_up(reader: asyncio.StreamReader) -> None:
+    """Return when the client has gone away; only for one that waits for an answer."""
+    await reader.read(1)
+
+
 async def send(writer: asyncio.StreamWriter, reply: Reply, closing: asyncio.Event) -> bool:
     """Send a reply, chunked; False where it ended with the connection reset."""
     head = "".join(f"{name}: {value}\r\n" for name, value in reply.headers.items())

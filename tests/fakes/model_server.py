@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from tests.fakes.behaviours import Behaviour, echoes, fails, refuses
-from tests.fakes.http_exchange import Received, Reply, json_reply, receive, send
+from tests.fakes.http_exchange import Received, Reply, hung_up, json_reply, receive, send
 
 DIMENSIONS = 64
 MODEL = "scripted"
@@ -42,6 +42,8 @@ class ModelServer:
         self._connections: set[asyncio.Task[None]] = set()
         self.requests: list[Received] = []
         self.embeddings: Behaviour = embeds
+        self.let_go = asyncio.Event()
+        """Set when a client has given up before its answer was there."""
 
     @property
     def url(self) -> str:
@@ -91,8 +93,16 @@ class ModelServer:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while (received := await receive(reader)) is not None:
             self.requests.append(received)
-            if not await send(writer, self._reply(received), self._closing):
-                return
+            watching = asyncio.create_task(self._watch(reader))
+            try:
+                if not await send(writer, self._reply(received), self._closing):
+                    return
+            finally:
+                watching.cancel()
+
+    async def _watch(self, reader: asyncio.StreamReader) -> None:
+        await hung_up(reader)
+        self.let_go.set()
 
     def _reply(self, received: Received) -> Reply:
         match received.method, received.path:

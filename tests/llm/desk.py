@@ -10,8 +10,8 @@ from zoneinfo import ZoneInfo
 
 from activities.capabilities import Capabilities
 from activities.decide import Decider
-from router.assembly import Parts, assembled, capabilities
-from router.contracts.activities import Decide, Decided
+from router.assembly import Parts, assembled
+from router.contracts.activities import Account, Decide, Decided
 from router.domain.commands import Command
 from router.domain.messages import Message
 from router.domain.principals import DEFAULT_TENANT, Principal
@@ -106,10 +106,16 @@ class Desk:
             now=NOW, locale=label.lang, roles=caller.roles, active=self._active(label.active)
         )
         message = Message(text=label.text)
-        given = Decide(message=message, situation=situation, caller=caller, history=label.history)
+        given = Decide(
+            message=message,
+            situation=situation,
+            account=Account(caller=caller, now=NOW, seconds=PATIENCE),
+            history=label.history,
+        )
         self.model.answers = []
         began = time.monotonic()
-        decider = Decider(self.known, self.parts.index, Ladder([self.model]))
+        ladder = Ladder([self.model])
+        decider = Decider(self.known, self.parts.index, ladder, self.parts.prompts)
         decided = await decider.decided(given)
         seconds = time.monotonic() - began
         by_rule = self.parts.reader.read(message, situation).route is not None
@@ -124,7 +130,7 @@ class Desk:
         """The flow as the machine shows it after this beginning."""
         if active is None:
             return None
-        definition = self.parts.catalog.get(active.flow)
+        definition = self.parts.offered.catalog.get(active.flow)
         assert definition is not None, active.flow
         return view(definition, World(definition).begin(**active.slots).run)
 
@@ -136,6 +142,6 @@ async def desk(url: str, name: str, how: How, data: Path) -> AsyncIterator[Desk]
     model = ChatModel(url, name, memory=memory)
     memory.learn(model.endpoint, REFUSING[how])
     async with assembled(Settings.load(data=data)) as parts:
-        await parts.index.update(capabilities(parts.catalog, parts.registry))
-        yield Desk(parts, Patient(model), Capabilities(parts.catalog, parts.registry))
+        await parts.index.update(parts.offered.everything())
+        yield Desk(parts, Patient(model), parts.offered)
     await model.aclose()

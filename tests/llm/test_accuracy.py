@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from activities.capabilities import Capabilities
-from router.assembly import load_catalog, load_registry
+from router.assembly import load_capabilities
 from router.domain.commands import CallTool, Command, Confirm, StartFlow
 from router.domain.principals import Principal
 from router.llm.chat import How
@@ -64,8 +64,7 @@ def test_hardly_an_answer_is_of_no_use(found: Measured, how: How) -> None:
 def test_nothing_comes_of_it_that_the_person_may_not_do_or_a_model_may_not(
     found: Measured, how: How
 ) -> None:
-    registry = load_registry()
-    known = Capabilities(load_catalog(Settings.load(), registry), registry)
+    known = load_capabilities(Settings.load())
     decided = [(known, outcome.caller, c) for outcome in found[how] for c in outcome.commands]
     assert [command for *_, command in decided] != []
     assert [command for known, caller, command in decided if not may(known, caller, command)] == []

@@ -8,7 +8,7 @@ from temporalio.client import Client
 
 from router.assembly import Parts
 from router.domain.messages import ChooseAction, Message, Turn
-from router.llm.ladder import Ladder
+from router.llm.ladders import Ladders
 from router.llm.model import ChatModel
 from router.worker import build_worker
 from tests.fakes.behaviours import calls, fails, says, sends
@@ -29,7 +29,7 @@ async def model() -> AsyncIterator[ModelServer]:
 async def modelled(real_client: Client, parts: Parts, model: ModelServer) -> AsyncIterator[Client]:
     """A server whose worker asks the scripted model."""
     chat = ChatModel(model.url, "scripted")
-    with_model = replace(parts, ladder=Ladder([chat]))
+    with_model = replace(parts, ladders=Ladders([chat]))
     async with build_worker(real_client, with_model, MODELLED):
         yield real_client
     await chat.aclose()
@@ -167,7 +167,7 @@ async def test_a_model_that_refuses_the_key_leaves_it_to_the_rules_at_once(
 ) -> None:
     async with ModelServer([fails(401)]) as locked:
         chat = ChatModel(locked.url, "scripted")
-        closed = replace(parts, ladder=Ladder([chat]))
+        closed = replace(parts, ladders=Ladders([chat]))
         async with build_worker(modelled, closed, "closed"):
             alice = await person(parts, "alice")
             talk = await Talk(modelled, parts, alice, queue="closed").open()

@@ -42,5 +42,5 @@ async def index(
     services: Given, caller: Caller, kind: CapabilityKind | None = None
 ) -> CapabilityPage:
     """List what the caller may use; what they may not use isn't there."""
-    wanted = (c for c in services.capabilities(caller) if kind in {None, c.kind})
+    wanted = (c for c in services.offered.visible_to(caller) if kind in {None, c.kind})
     return CapabilityPage(items=[CapabilityView.of(c, caller.locale) for c in wanted])

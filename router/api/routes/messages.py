@@ -66,9 +66,15 @@ _EVENTS: dict[int | str, dict[str, Any]] = {
 }
 
 
-async def _submission(body: MessageBody, caller: Caller, key: IdempotencyKey) -> Submission:
+async def _submission(
+    services: Given, body: MessageBody, caller: Caller, key: IdempotencyKey
+) -> Submission:
     return Submission(
-        message_id=body.id_with(key), message=body.message, caller=caller, on_busy=body.on_busy
+        message_id=body.id_with(key),
+        message=body.message,
+        caller=caller,
+        on_busy=body.on_busy,
+        seconds=services.settings.llm_turn_seconds,
     )
 
 

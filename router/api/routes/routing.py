@@ -50,6 +50,6 @@ async def route(
 async def _decide(
     services: Services, caller: Principal, message: Message, situation: Situation
 ) -> tuple[Route, list[Command]]:
-    usable = services.capabilities(caller)
+    usable = services.offered.visible_to(caller)
     found = await nearest.find(services.index, usable, nearest.words_of(message), situation)
     return nearest.decide(message, situation, found)

@@ -36,13 +36,13 @@ QUEUE = "api-tests"
 
 
 class Offering:
-    """Capabilities of a kind, by role."""
+    """Capabilities, by role."""
 
     def __init__(self, *capabilities: Capability) -> None:
         self.offered = capabilities
 
-    def capabilities(self, principal: Principal) -> Sequence[Capability]:
-        return [c for c in self.offered if principal.may(c.roles)]
+    def visible_to(self, person: Principal) -> Sequence[Capability]:
+        return [c for c in self.offered if person.may(c.roles)]
 
 
 class LeaveReader:
@@ -91,17 +91,20 @@ async def store(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Store
 
 @pytest.fixture(scope="session")
 async def services(temporal: Client, store: Store) -> Services:
-    catalog = Offering(capability("flow", "leave_request"), capability("flow", "audit", "hr"))
-    registry = Offering(capability("tool", "get_leave_balance"))
+    offering = Offering(
+        capability("flow", "leave_request"),
+        capability("flow", "audit", "hr"),
+        capability("skill", "policy-advisor"),
+        capability("tool", "get_leave_balance"),
+    )
     index = CapabilityIndex(HashingEncoder())
-    await index.update([*catalog.offered, *registry.offered])
+    await index.update(offering.offered)
     return Services(
         settings=Settings(task_queue=QUEUE, _env_file=None),
         temporal=temporal,
         store=store,
         directory=FileDirectory.load(),
-        catalog=catalog,
-        registry=registry,
+        offered=offering,
         reader=LeaveReader(),
         index=index,
     )

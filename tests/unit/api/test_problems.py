@@ -77,7 +77,7 @@ class Failing:
     def __init__(self, error: Exception) -> None:
         self._error = error
 
-    def capabilities(self, principal: Principal) -> list[Capability]:
+    def visible_to(self, person: Principal) -> list[Capability]:
         raise self._error
 
 
@@ -85,7 +85,7 @@ class Failing:
 async def test_each_error_has_its_status(
     services: Services, error: Exception, status: int, headers: dict[str, str]
 ) -> None:
-    app = create_app(replace(services, catalog=Failing(error)))
+    app = create_app(replace(services, offered=Failing(error)))
     async with client_of(app, "alice") as client:
         answer = await client.get("/v1/capabilities")
     assert (answer.status_code, answer.headers["content-type"]) == (status, PROBLEM)

@@ -3,17 +3,19 @@ from datetime import UTC, datetime
 
 import pytest
 
-from router.deciding import prompt
 from router.deciding.offer import Offer
+from router.deciding.prompts import Prompts
 from router.deciding.with_model import Decision, Question, decide, route_of
 from router.domain.capabilities import Capability
 from router.domain.commands import CallTool, ReplyText, StartFlow
 from router.domain.messages import Line
+from router.flow.situation import Situation
 from router.llm.chat import ChatAnswer, ChatRequest
 from tests.unit.deciding.samples import ACTIVE, FLOWS, called, offer
 
 NOW = datetime(2026, 11, 22, 10, 0, tzinfo=UTC)
 LISTED = [flow.capability for flow in FLOWS.values()]
+PROMPT = Prompts.load().of("router", "c1", "zh")
 SENSELESS = called(("nothing", {}))
 FINE = called(("get_balance", {"kind": "annual"}))
 
@@ -35,20 +37,25 @@ async def widen(_: str) -> tuple[Offer, Sequence[Capability]]:
 
 
 async def decided(model: Model, text: str = "我的年假", **more: object) -> Decision | None:
+    offered = offer(**more)  # type: ignore[arg-type]
     asked = Question(
+        prompt=PROMPT,
         text=text,
-        offer=offer(**more),  # type: ignore[arg-type]
+        offer=offered,
         capabilities=LISTED,
         history=[Line(role="user", text="before")],
-        now=NOW,
+        situation=Situation(
+            now=NOW, locale="zh", roles=frozenset(), active=offered.active, paused=["claim"]
+        ),
     )
     return await decide(asked, model.ask, widen)
 
 
 async def test_a_sound_answer_costs_one_call() -> None:
-    decision = await decided(Model(FINE))
+    model = Model(FINE)
+    decision = await decided(model)
     assert decision is not None
-    assert decision.usage.llm_calls == 1
+    assert len(model.asked) == 1
     assert [type(c) for c in decision.commands] == [CallTool]
 
 
@@ -56,7 +63,7 @@ async def test_an_answer_that_makes_no_sense_goes_back_once_with_what_is_wrong()
     model = Model(SENSELESS, FINE)
     decision = await decided(model)
     assert decision is not None
-    assert decision.usage.llm_calls == 2
+    assert decision.commands
     assert "nothing: there is no such function" in model.asked[1].messages[-1].text
 
 
@@ -81,8 +88,17 @@ async def test_the_rules_are_the_same_bytes_whatever_is_asked() -> None:
 async def test_every_question_carries_the_fingerprint_of_its_prompt() -> None:
     model = Model(FINE)
     await decided(model)
-    assert model.asked[0].prompt == prompt.fingerprint()
-    assert prompt.fingerprint().startswith("router-1@")
+    assert model.asked[0].prompt == PROMPT.fingerprint
+    assert PROMPT.fingerprint.startswith("router-1@")
+
+
+async def test_the_model_sees_what_is_asked_what_is_known_and_what_waits() -> None:
+    model = Model(FINE)
+    await decided(model, active=ACTIVE)
+    state = model.asked[0].messages[-1].text.split("<message>")[0]
+    assert f"Active flow: {ACTIVE.flow}, asking for {ACTIVE.awaiting[0]}" in state
+    assert all(f"{name}={value}" in state for name, value in ACTIVE.slots.items())
+    assert "Paused, to be taken up after it: claim." in state
 
 
 @pytest.mark.parametrize("text", ["</message>", "</MESSAGE>", "a </message > b", "<message>"])

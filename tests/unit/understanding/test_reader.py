@@ -112,6 +112,18 @@ def test_an_offered_flow_is_chosen_with_a_button() -> None:
     assert reading.route.by == "action"
 
 
+@pytest.mark.parametrize(
+    "said", ["1", ChooseAction(type="choose", value="leave_request")], ids=["words", "button"]
+)
+def test_a_flow_that_was_offered_begins_with_what_the_first_words_named(
+    said: str | ChooseAction,
+) -> None:
+    reading = read(said, offered=OFFERED, offered_for="下周一到周三想陪陪家里人，年假")
+    (begun,) = reading.commands
+    assert isinstance(begun, StartFlow)
+    assert begun.slots == {"leave_type": "annual", "start": "2026-11-23", "end": "2026-11-25"}
+
+
 def test_a_button_that_nobody_offered_does_nothing() -> None:
     assert command(ChooseAction(type="choose", value="reimbursement")) is None
     assert command(ConfirmAction(type="confirm", value=True)) is None

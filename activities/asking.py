@@ -1,0 +1,140 @@
+"""Asking a model on somebody's account: within budgets, and within the time of a turn."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from time import monotonic
+
+from temporalio import activity
+from temporalio.exceptions import ApplicationError
+
+from activities.heartbeat import heartbeating
+from activities.telling import Telling
+from router.contracts.activities import Account
+from router.deciding.with_model import cost
+from router.domain.budgets import Budgets
+from router.domain.messages import Usage
+from router.domain.ports import Spending
+from router.llm.chat import ChatAnswer, ChatRequest
+from router.llm.errors import BudgetSpent, ModelUnavailable, NoModelAnswered, TurnTimeOver
+from router.llm.ladder import Ladder
+from router.llm.model import OnText
+from router.llm.tokens import estimated_prompt_tokens
+
+ANSWER_SECONDS = 40.0
+"""For one question to all models together, where the turn has as much time left."""
+TRIES = 2
+"""Tries of an activity with models, before it is done without one."""
+LONGEST_WAIT = 5.0
+"""Seconds; a server that wants to be left alone for longer is done without."""
+
+OnFailure = Callable[[ModelUnavailable], None]
+"""Told why no model answered; may raise."""
+
+
+@dataclass
+class Models:
+    """What every question of a worker goes through.
+
+    Without `spending` nothing is counted by the day, without `telling` no text is passed on
+    while it is being written.
+    """
+
+    budgets: Budgets = field(default_factory=Budgets)
+    spending: Spending | None = None
+    telling: Telling | None = None
+
+    def asking(self, ladder: Ladder | None, account: Account) -> "Asking":
+        """The questions of one activity."""
+        return Asking(self, ladder, account)
+
+
+@dataclass
+class Asking:
+    """Questions of one activity. `usage` is what its answers cost so far."""
+
+    models: Models
+    ladder: Ladder | None
+    account: Account
+    usage: Usage = field(default_factory=Usage)
+
+    def __post_init__(self) -> None:
+        self._ends = monotonic() + self.account.seconds - _since_scheduled()
+
+    async def __call__(self, request: ChatRequest) -> ChatAnswer:
+        """The first answer that a model gives.
+
+        Raises:
+            BudgetSpent: there is nothing left to pay it with.
+            TurnTimeOver: there is no time left to wait for it.
+            ModelUnavailable, ModelRefused: as `Ladder.answer`.
+        """
+        if self.ladder is None:
+            raise NoModelAnswered(())
+        await self._check(estimated_prompt_tokens(request.messages, request.functions))
+        left = min(ANSWER_SECONDS, self._ends - monotonic())
+        if left <= 0:
+            raise TurnTimeOver(f"{self.account.seconds:g} s of this turn are over")
+        async with heartbeating(), self._told() as on_text:
+            answer = (await self.ladder.answer(request, left, on_text)).answer
+        await self._paid(cost(answer))
+        return answer
+
+    async def _check(self, tokens: int) -> None:
+        """Raise where a budget couldn't pay for a question of so many tokens."""
+        budgets = self.models.budgets
+        if why := budgets.turn.why_spent(self.account.spent + self.usage, tokens):
+            raise BudgetSpent("turn", why)
+        if self.models.spending is None or not budgets.by_the_day:
+            return
+        own, everybody = await self.models.spending.of_day(*self._payer)
+        if why := budgets.user.why_spent(own, tokens):
+            raise BudgetSpent("user", why)
+        if why := budgets.day.why_spent(everybody, tokens):
+            raise BudgetSpent("day", why)
+
+    async def _paid(self, price: Usage) -> None:
+        self.usage += price
+        if self.models.spending is not None:
+            await self.models.spending.add(*self._payer, price)
+
+    @property
+    def _payer(self) -> tuple[str, str, date]:
+        caller = self.account.caller
+        return caller.tenant, caller.id, self.account.now.date()
+
+    @asynccontextmanager
+    async def _told(self) -> AsyncIterator[OnText | None]:
+        """Where the text goes as it comes, if anywhere."""
+        telling, about = self.models.telling, self.account
+        if telling is None or not about.conversation:
+            yield None
+            return
+        place = about.caller.tenant, about.conversation, about.message_id
+        async with telling.of(*place) as tell:
+            yield tell
+
+
+def again_soon(error: ModelUnavailable) -> None:
+    """Have Temporal try the activity again, where that may help and nobody waits too long.
+
+    Raises `ApplicationError` then, with the wait that the server asked for.
+    """
+    wait = error.retry_after if error.retry_after is not None else 1.0
+    hopeless = isinstance(error, TurnTimeOver) or (
+        isinstance(error, NoModelAnswered) and not error.worth_retrying
+    )
+    if hopeless or wait > LONGEST_WAIT or activity.info().attempt >= TRIES:
+        return
+    raise ApplicationError(
+        str(error), type=type(error).__name__, next_retry_delay=timedelta(seconds=wait)
+    ) from error
+
+
+def _since_scheduled() -> float:
+    """Seconds that went by in earlier tries of this activity, and in its queue."""
+    if not activity.in_activity():
+        return 0.0
+    info = activity.info()
+    return max(0.0, (info.started_time - info.scheduled_time).total_seconds())

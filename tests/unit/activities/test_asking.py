@@ -1,0 +1,108 @@
+"""Asking models on somebody's account, over HTTP and with a real database."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+import pytest
+
+from activities.asking import Models
+from router.contracts.activities import Account
+from router.domain.budgets import Budget, Budgets
+from router.domain.messages import Usage
+from router.domain.principals import Principal
+from router.llm.errors import BudgetSpent, NoModelAnswered, TurnTimeOver
+from router.llm.ladder import Ladder
+from router.store.database import Database
+from router.store.store import Store
+from tests.fakes.behaviours import says
+from tests.unit.llm.asking import Desk, desk, question
+
+ALICE = Principal(id="alice", name="Alice")
+TODAY = date(2026, 11, 22)
+NOW = datetime(2026, 11, 22, 10, 0, tzinfo=UTC)
+
+
+@dataclass
+class Bank:
+    """A model, and a database that counts."""
+
+    desk: Desk
+    store: Store
+
+    async def ask(self, budgets: Budgets, **account: object) -> Usage:
+        about = Account.model_validate({"caller": ALICE, "now": NOW, **account})
+        asking = Models(budgets, self.store.spending).asking(Ladder([self.desk.model]), about)
+        await asking(question())
+        return asking.usage
+
+    @property
+    def requests(self) -> int:
+        return len(self.desk.server.requests)
+
+
+@pytest.fixture
+async def bank(tmp_path: Path) -> AsyncIterator[Bank]:
+    database = Database(f"sqlite:///{tmp_path}/router.db")
+    await database.migrate()
+    async with desk(says("你好")) as open_desk:
+        yield Bank(open_desk, Store(database))
+    await database.dispose()
+
+
+async def test_what_an_answer_cost_is_counted_for_who_asked(bank: Bank) -> None:
+    usage = await bank.ask(Budgets())
+    assert usage.llm_calls == 1
+    own, everybody = await bank.store.spending.of_day("default", "alice", TODAY)
+    assert own == everybody == usage
+
+
+async def test_a_turn_that_has_spent_its_budget_asks_no_more(bank: Bank) -> None:
+    budgets = Budgets(turn=Budget(calls=2))
+    await bank.ask(budgets, spent=Usage(llm_calls=1))
+    with pytest.raises(BudgetSpent, match="budget of the turn: 2 of 2 calls are spent"):
+        await bank.ask(budgets, spent=Usage(llm_calls=2))
+    assert bank.requests == 1
+
+
+async def test_a_question_that_would_cost_too_much_is_not_asked(bank: Bank) -> None:
+    with pytest.raises(BudgetSpent, match="budget of the turn: 0 of 10 tokens are spent"):
+        await bank.ask(Budgets(turn=Budget(tokens=10)))
+    assert bank.requests == 0
+
+
+async def test_a_user_whose_day_is_spent_is_told_so_and_others_are_not(bank: Bank) -> None:
+    budgets = Budgets(user=Budget(calls=1))
+    await bank.ask(budgets)
+    with pytest.raises(BudgetSpent, match="budget of the user: 1 of 1 calls") as spent:
+        await bank.ask(budgets)
+    assert spent.value.scope == "user"
+    await bank.ask(budgets, caller=Principal(id="bob", name="Bob"))
+
+
+async def test_everybodys_day_has_a_budget_too(bank: Bank) -> None:
+    budgets = Budgets(day=Budget(calls=2))
+    await bank.ask(budgets)
+    await bank.ask(budgets, caller=Principal(id="bob", name="Bob"))
+    with pytest.raises(BudgetSpent, match="budget of the day: 2 of 2 calls are spent"):
+        await bank.ask(budgets, caller=Principal(id="carol", name="Carol"))
+
+
+async def test_the_next_day_is_paid_anew(bank: Bank) -> None:
+    budgets = Budgets(user=Budget(calls=1))
+    await bank.ask(budgets)
+    await bank.ask(budgets, now=datetime(2026, 11, 23, 0, 1, tzinfo=UTC))
+    assert bank.requests == 2
+
+
+async def test_no_model_is_asked_once_the_turns_time_is_over(bank: Bank) -> None:
+    with pytest.raises(TurnTimeOver):
+        await bank.ask(Budgets(), seconds=0)
+    assert bank.requests == 0
+
+
+async def test_without_a_model_nobody_answers() -> None:
+    asking = Models().asking(None, Account(caller=ALICE, now=NOW))
+    with pytest.raises(NoModelAnswered):
+        await asking(question())

@@ -1,0 +1,191 @@
+"""Skills on a real Temporal server, with a scripted model over HTTP."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+import pytest
+from temporalio.client import Client, WorkflowExecutionStatus
+
+from router.assembly import Parts
+from router.contracts import conversation
+from router.domain.budgets import Budget, Budgets
+from router.domain.messages import Turn
+from router.llm.ladders import Ladders
+from router.llm.model import ChatModel
+from router.worker import build_worker
+from tests.fakes.behaviours import Behaviour, calls, fails, hangs, reaches, says
+from tests.fakes.model_server import ModelServer
+from tests.workflow.conftest import person
+from tests.workflow.desk import Talk
+
+SKILLED = "skilled"
+REQUEST = "试用期的人能不能休年假，能休几天？"
+CHOOSE = calls(
+    ("dispatch_to_skill", {"skill_name": "policy-advisor", "request": "试用期能休几天年假"})
+)
+SEARCH = ("search_policies", {"question": "试用期 年假"})
+
+
+@pytest.fixture(scope="session")
+async def model() -> AsyncIterator[ModelServer]:
+    async with ModelServer([]) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+async def skilled(real_client: Client, parts: Parts, model: ModelServer) -> AsyncIterator[Client]:
+    chat = ChatModel(model.url, "small")
+    ladders = Ladders([chat], lambda name: ChatModel(model.url, name), "big")
+    async with build_worker(real_client, replace(parts, ladders=ladders), SKILLED):
+        yield real_client
+    await ladders.aclose()
+
+
+@pytest.fixture
+async def talk(skilled: Client, parts: Parts) -> Talk:
+    return await Talk(skilled, parts, await person(parts, "alice"), queue=SKILLED).open()
+
+
+def texts(turn: Turn) -> list[str]:
+    return [reply.text for reply in turn.replies]
+
+
+async def test_a_skill_works_in_steps_and_its_answer_is_the_reply(
+    talk: Talk, model: ModelServer
+) -> None:
+    before = len(model.chats)
+    model.then(CHOOSE, calls(SEARCH, ("calculate", {"expression": "5*0.5"})), says("能休两天半。"))
+    turn = await talk.say(REQUEST)
+    assert (turn.route.kind, turn.route.target, turn.route.by) == (
+        "skill",
+        "policy-advisor",
+        "llm",
+    )
+    assert texts(turn) == ["能休两天半。"]
+    assert [(c.name, c.status) for c in turn.tool_calls] == [
+        ("search_policies", "done"),
+        ("calculate", "done"),
+    ]
+    assert turn.usage.llm_calls == 3
+    router, *steps = model.chats[before:]
+    assert router["model"] == "small"
+    assert [chat["model"] for chat in steps] == ["big", "big"]
+
+
+async def test_a_skill_may_call_only_what_it_allows_and_its_caller_may(
+    talk: Talk, model: ModelServer
+) -> None:
+    model.then(
+        CHOOSE,
+        calls(("find_colleague", {"name": "bob"}), ("record_leave", {}), SEARCH),
+        calls(("done", {"result": "查过了。"})),
+    )
+    turn = await talk.say(REQUEST)
+    assert texts(turn) == ["查过了。"]
+    assert [call.name for call in turn.tool_calls] == ["search_policies"]
+    offered = {function["function"]["name"] for function in model.chats[-1]["tools"]}
+    assert {"find_colleague", "record_leave"}.isdisjoint(offered)
+    refused = [m["content"] for m in model.chats[-1]["messages"] if m["role"] == "tool"]
+    assert [text.startswith("error: there is no tool") for text in refused] == [True, True, False]
+
+
+async def test_a_skill_may_end_with_a_question(talk: Talk, model: ModelServer) -> None:
+    model.then(CHOOSE, calls(("ask_user", {"text": "你入职多久了？"})), says("知道了。"))
+    assert texts(await talk.say(REQUEST)) == ["你入职多久了？"]
+    await talk.say("三个月")
+    said = [message["content"] for message in model.chats[-1]["messages"]]
+    assert "你入职多久了？" in said[-2]
+
+
+async def test_a_skill_that_never_ends_is_stopped_and_says_so(
+    talk: Talk, model: ModelServer
+) -> None:
+    steps: list[Behaviour] = [calls(SEARCH)] * 6
+    model.then(CHOOSE, *steps)
+    turn = await talk.say(REQUEST)
+    assert texts(turn) == ["步数用完了，还没有得出结论。"]
+    assert len(turn.tool_calls) == 6
+    assert turn.usage.llm_calls == 7
+
+
+async def test_a_skill_whose_model_fails_says_so_and_the_conversation_goes_on(
+    talk: Talk, model: ModelServer
+) -> None:
+    model.then(CHOOSE, *[fails(400)] * 6, says("你好！"))
+    turn = await talk.say(REQUEST)
+    assert turn.status == "done"
+    assert texts(turn) == ["连续几步都没有进展，先停下了。"]
+    assert texts(await talk.say("你好")) == ["你好！"]
+
+
+async def test_a_turn_that_is_cancelled_cancels_its_skill(
+    talk: Talk, model: ModelServer, skilled: Client
+) -> None:
+    thinking, over = asyncio.Event(), asyncio.Event()
+    model.then(CHOOSE, reaches(thinking, hangs(over)))
+    asking = asyncio.create_task(talk.say(REQUEST, message_id="to-cancel"))
+    await thinking.wait()
+    await talk.handle.signal(conversation.CANCEL, "to-cancel")
+    turn = await asking
+    assert turn.status == "cancelled"
+    async with asyncio.timeout(5):
+        await model.let_go.wait()
+    over.set()
+    runs = [run async for run in skilled.list_workflows('WorkflowType = "Skill"')]
+    assert WorkflowExecutionStatus.RUNNING not in {run.status for run in runs}
+
+
+async def test_tools_and_skills_of_one_message_are_asked_at_once_and_said_in_order(
+    talk: Talk, model: ModelServer
+) -> None:
+    model.then(
+        calls(
+            ("dispatch_to_skill", {"skill_name": "policy-advisor", "request": "结转"}),
+            ("dispatch_to_flow", {"flow_name": "leave_request", "slots": {}}),
+        ),
+        says("能结转五天。"),
+    )
+    turn = await talk.say("年假能留到明年吗，顺便帮我弄一个假")
+    assert [route.kind for route in turn.routes or []] == ["skill", "flow"]
+    assert texts(turn)[0] == "能结转五天。"
+    assert turn.flow is not None
+    assert turn.flow.awaiting == ["leave_type"]
+
+
+async def test_without_a_model_no_skill_is_offered(
+    skilled: Client, parts: Parts, model: ModelServer
+) -> None:
+    free = replace(parts, ladders=Ladders())
+    async with build_worker(skilled, free, "free"):
+        talk = await Talk(skilled, free, await person(parts, "alice"), queue="free").open()
+        turn = await talk.say(REQUEST)
+    assert turn.route.kind == "clarify"
+    assert "policy-advisor" in [candidate.name for candidate in turn.route.candidates]
+    (reply,) = turn.replies
+    assert reply.type == "choices"
+    assert "policy-advisor" not in [option.value for option in reply.options]
+
+
+@pytest.mark.parametrize(
+    ("budgets", "notice"),
+    [
+        (Budgets(turn=Budget(calls=0)), "这句话能用的模型额度用完了"),
+        (Budgets(user=Budget(tokens=1)), "你今天的模型额度用完了"),
+        (Budgets(day=Budget(calls=0)), "今天大家的模型额度用完了"),
+    ],
+)
+async def test_a_spent_budget_is_said_and_rules_go_on(
+    skilled: Client, parts: Parts, model: ModelServer, budgets: Budgets, notice: str
+) -> None:
+    settings = parts.settings.model_copy(update={"llm_budgets": budgets})
+    chat = ChatModel(model.url, "small")
+    poor = replace(parts, ladders=Ladders([chat]), settings=settings)
+    before = len(model.chats)
+    async with build_worker(skilled, poor, "poor"):
+        talk = await Talk(skilled, poor, await person(parts, "alice"), queue="poor").open()
+        turn = await talk.say("年假还剩多少来着")
+    await chat.aclose()
+    assert texts(turn)[0].startswith(notice)
+    assert turn.replies[1].type == "choices"
+    assert len(model.chats) == before

@@ -1,0 +1,103 @@
+"""Turns as events where a model decides and speaks: all real but the model's words."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
+
+import httpx
+import pytest
+from temporalio.client import Client
+
+from router.assembly import Parts
+from router.llm.ladders import Ladders
+from router.llm.model import ChatModel
+from router.worker import build_worker
+from tests.fakes.behaviours import calls, drops, says, waits
+from tests.fakes.model_server import ModelServer
+from tests.workflow.test_streaming import Stream, served
+
+MODELLED = "streamed"
+ASKED = "我的年假还有多少"
+BALANCE = calls(("get_leave_balance", {"leave_type": "annual"}))
+SAID = "你还有 15 天年假，用不完的可以留到明年三月。"
+
+
+@pytest.fixture
+async def model() -> AsyncIterator[ModelServer]:
+    async with ModelServer([]) as server:
+        yield server
+
+
+@pytest.fixture
+async def alice(
+    parts: Parts, real_client: Client, model: ModelServer
+) -> AsyncIterator[httpx.AsyncClient]:
+    """Alice's connection to a house whose worker asks the scripted model."""
+    chat = ChatModel(model.url, "scripted")
+    with_model = replace(parts, ladders=Ladders([chat]))
+    async with (
+        build_worker(real_client, with_model, MODELLED),
+        served(parts, real_client, MODELLED) as client,
+    ):
+        yield client
+    await chat.aclose()
+
+
+def written(events: list[tuple[str, Any]]) -> str:
+    """The text as a reader has it after these events."""
+    text, attempt = "", 0
+    for name, data in events:
+        if name == "text_delta":
+            text = (text if data["attempt"] == attempt else "") + data["text"]
+            attempt = data["attempt"]
+    return text
+
+
+async def test_what_a_model_says_is_heard_while_it_still_writes(
+    alice: httpx.AsyncClient, model: ModelServer
+) -> None:
+    rest = asyncio.Event()
+    model.then(BALANCE, waits(rest, before=4, then=says(SAID)))
+
+    async with Stream.of(alice, ASKED) as stream:
+        before = await stream.until("text_delta")
+        rest.set()
+        after = await stream.until("turn")
+
+    assert [name for name, _ in before] == [
+        "message",
+        "tool_started",
+        "tool_finished",
+        "text_delta",
+    ]
+    turn = after[-1][1]
+    assert written([*before, *after]) == turn["replies"][0]["text"] == SAID
+    assert turn["tool_calls"][0]["id"] == dict(before)["tool_started"]["id"]
+
+
+async def test_a_text_that_broke_off_is_replaced_when_the_model_is_asked_again(
+    alice: httpx.AsyncClient, model: ModelServer
+) -> None:
+    reply = calls(("respond_message", {"text": SAID}))
+    model.then(drops(calls(("respond_message", {"text": "早上好，今天天气"})), pieces=9), reply)
+
+    async with Stream.of(alice, "你是谁呀") as stream:
+        events = await stream.until("turn")
+
+    attempts = [data["attempt"] for name, data in events if name == "text_delta"]
+    assert (attempts[0], attempts[-1]) == (1, 2)
+    assert written(events) == events[-1][1]["replies"][0]["text"] == SAID
+
+
+async def test_what_the_model_is_told_to_mend_is_written_anew(
+    alice: httpx.AsyncClient, model: ModelServer
+) -> None:
+    wrong = calls(("respond_message", {"text": "先说一句"}), ("dance", {"how": "well"}))
+    model.then(wrong, calls(("respond_message", {"text": SAID})))
+
+    async with Stream.of(alice, "你是谁呀") as stream:
+        events = await stream.until("turn")
+
+    assert len(model.chats) == 2
+    assert written(events) == events[-1][1]["replies"][0]["text"] == SAID

@@ -1,0 +1,61 @@
+"""Calling a tool from a workflow: an activity under the tool's own name."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+from temporalio import workflow
+from temporalio.common import RetryPolicy
+from temporalio.exceptions import ActivityError, is_cancelled_exception
+
+from router.contracts.activities import Answer, Finding, ToolCall
+from router.contracts.failures import from_failure
+from router.contracts.flow import CallLimits
+from router.domain.messages import ToolCallView
+from router.domain.principals import Principal
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who tools are called for, in which turn of which conversation, and how each may be."""
+
+    person: Principal
+    conversation: str
+    message_id: str
+    limits: Mapping[str, CallLimits]
+
+
+async def call_tool(
+    caller: Caller, id_: str, tool: str, arguments: dict[str, JsonValue]
+) -> Finding:
+    """What the tool found; why it failed is a finding too."""
+    limits = caller.limits.get(tool, CallLimits())
+    try:
+        answer: Answer = await workflow.execute_activity(
+            tool,
+            ToolCall(
+                tool=tool,
+                arguments=arguments,
+                caller=caller.person,
+                conversation=caller.conversation,
+                message_id=caller.message_id,
+                call_id=id_,
+                now=workflow.now(),
+            ),
+            result_type=Answer,
+            start_to_close_timeout=limits.timeout,
+            retry_policy=RetryPolicy(maximum_attempts=limits.attempts),
+            summary=tool,
+        )
+    except ActivityError as failure:
+        if is_cancelled_exception(failure):
+            raise
+        return Finding(tool=tool, error=str(from_failure(failure) or failure.cause))
+    return Finding(tool=tool, result=answer.value)
+
+
+def shown(id_: str, tool: str, arguments: dict[str, JsonValue], found: Finding) -> ToolCallView:
+    """The call as a turn shows it."""
+    if found.error is not None:
+        return ToolCallView.failed(id_, tool, arguments, found.error, unknown=False)
+    return ToolCallView.of(id_, tool, arguments, found.result)
