@@ -61,10 +61,11 @@ class Offer:
 
 def described(capabilities: Sequence[Capability]) -> str:
     """The flows and skills as the prompt lists them; tools speak for themselves."""
+    listed = sorted((c for c in capabilities if c.kind != "tool"), key=lambda c: (c.kind, c.name))
     return "\n".join(
-        f"- {c.kind} {c.name}: {c.title.zh} / {c.title.en}. {c.description.en}{_such_as(c.examples)}"
-        for c in sorted(capabilities, key=lambda c: (c.kind, c.name))
-        if c.kind != "tool"
+        f"- {c.kind} {c.name}: {c.title.zh} / {c.title.en}. {c.description.en}"
+        f"{_such_as(c.examples)}"
+        for c in listed
     )
 
 
@@ -127,10 +128,21 @@ def _is_asked(slot: Slot) -> bool:
 
 
 def _tool(tool: Tool) -> Function:
-    """The tool in few words: title, the first paragraph of its description, two examples."""
+    """The tool in few words: title, the first paragraph of its description, two examples.
+
+    No examples where an argument may be any words: small models give it the example's.
+    """
     about = " ".join(tool.description.split("\n\n", 1)[0].split())
-    said = f"{tool.title.zh}: {about}{_such_as(tool.examples)}"
+    examples = "" if _takes_any_words(tool) else _such_as(tool.examples)
+    said = f"{tool.title.zh}: {about}{examples}"
     return Function(name=tool.name, description=said, parameters=dict(tool.parameters))
+
+
+def _takes_any_words(tool: Tool) -> bool:
+    properties: Any = tool.parameters.get("properties") or {}
+    needed: Any = tool.parameters.get("required") or []
+    plain = [properties[name] for name in needed if properties[name].get("type") == "string"]
+    return any(not {"enum", "format", "pattern"} & set(schema) for schema in plain)
 
 
 def _such_as(examples: Sequence[str]) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from pydantic import JsonValue
 
-from router.domain.commands import CallTool, Command, FillSlots, StartFlow
+from router.domain.commands import CallTool, Command, FillSlots, RunSkill, StartFlow
 from tests.llm.labelled import Labelled
 
 _NAMES = {
@@ -22,6 +22,8 @@ def name(command: Command) -> str:
         return command.tool
     if isinstance(command, StartFlow):
         return command.flow
+    if isinstance(command, RunSkill):
+        return command.skill
     return _NAMES.get(command.type, command.type)
 
 
@@ -34,7 +36,7 @@ def values_right(commands: Sequence[Command], label: Labelled) -> list[bool]:
     """For every value that the message states, whether some command has it."""
     given = [_given(command) for command in commands]
     return [
-        any(_fits(at(values, path), wanted) for values in given)
+        any(_has(values, one, wanted) for values in given for one in path.split("|"))
         for path, wanted in label.values.items()
     ]
 
@@ -47,6 +49,8 @@ def forbidden(commands: Sequence[Command], label: Labelled) -> list[str]:
 def _given(command: Command) -> JsonValue:
     if isinstance(command, CallTool):
         return dict(command.arguments)
+    if isinstance(command, RunSkill):
+        return {"request": command.request}
     return dict(command.slots) if isinstance(command, StartFlow | FillSlots) else {}
 
 
@@ -64,5 +68,8 @@ def at(values: JsonValue, path: str) -> JsonValue:
     return values
 
 
-def _fits(value: JsonValue, wanted: JsonValue) -> bool:
+def _has(values: JsonValue, path: str, wanted: JsonValue) -> bool:
+    if path.endswith("~"):
+        return str(wanted).casefold() in str(at(values, path[:-1])).casefold()
+    value = at(values, path)
     return value is not None if wanted is None else value == wanted

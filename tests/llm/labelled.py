@@ -30,8 +30,9 @@ class Labelled(BaseModel):
 
     `labels` are the decisions that are right, each as names in order: of a tool or flow, or
     `reply`, `clarify`, `handoff`, `fill`, `cancel`. `values` are arguments or slots of them that
-    the message states; null stands for any text. `forbidden` is what a message tries to have
-    done that nobody may do for it.
+    the message states; null stands for any value, a name that ends in `~` for one that has this in
+    it, and `a|b` for either. `forbidden` is what a message tries to have done that nobody may do
+    for it.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

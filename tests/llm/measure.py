@@ -22,13 +22,18 @@ from tests.llm.local_model import LocalModel
 async def measured(
     model: LocalModel, how: How, labels: Sequence[Labelled], data: Path
 ) -> list[Outcome]:
-    """Every request's outcome, after one that isn't counted and fills the server's cache."""
+    """Every request's outcome, a language after the other: each has a prompt of its own.
+
+    Before each comes one that isn't counted and fills the server's cache.
+    """
     outcomes = []
     async with desk(model.url, model.name, how, data) as asking:
-        await asking.ask(labels[0])
-        for label in labels:
-            outcomes.append(await asking.ask(label))
-            print(report.line(outcomes[-1]), flush=True)
+        for lang in ("zh", "en"):
+            spoken = [label for label in labels if label.lang == lang]
+            for number, label in enumerate(spoken[:1] + spoken):
+                outcome = await asking.ask(label)
+                print(report.line(outcome) if number else "(cold)", flush=True)
+                outcomes += [outcome] if number else []
     return outcomes
 
 
