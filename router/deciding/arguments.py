@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from pydantic import JsonValue, ValidationError
+from pydantic import JsonValue
 
 from router.tool.tool import Tool
 
@@ -11,15 +11,10 @@ _SHOWN = 3
 
 def known(tool: Tool, arguments: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     """Those that the tool has; models like to add others, which mean nothing."""
-    names = tool.signature.arguments.model_fields
+    names = tool.argument_names
     return {name: value for name, value in arguments.items() if name in names}
 
 
 def problem(tool: Tool, arguments: Mapping[str, JsonValue]) -> str | None:
     """What is wrong with them, for the model to mend; None where nothing is."""
-    try:
-        tool.signature.arguments.model_validate(arguments)
-    except ValidationError as error:
-        found = error.errors()[:_SHOWN]
-        return "; ".join(f"{'.'.join(map(str, f['loc']))}: {f['msg']}" for f in found)
-    return None
+    return "; ".join(tool.implementation.problems(arguments)[:_SHOWN]) or None

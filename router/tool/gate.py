@@ -8,10 +8,11 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from pydantic import BaseModel, JsonValue, ValidationError
+from pydantic import JsonValue
 
 from router.domain.errors import ArgumentsToolError, Forbidden, PermanentToolError
 from router.domain.principals import Principal
+from router.tool.implementation import problem_at
 from router.tool.registry import Registry, allows
 from router.tool.tool import Tool
 
@@ -36,10 +37,10 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Admitted:
-    """A call that may be made: the tool, and its arguments, validated."""
+    """A call that may be made: the tool, and its arguments, checked."""
 
     tool: Tool
-    arguments: BaseModel
+    arguments: Mapping[str, JsonValue]
 
 
 def admit(registry: Registry, attempt: Attempt) -> Admitted:
@@ -54,13 +55,13 @@ def admit(registry: Registry, attempt: Attempt) -> Admitted:
     """
     tool = registry[attempt.tool]
     _check_caller(tool, attempt)
-    arguments = _validated(tool, attempt.arguments)
+    _check_arguments(tool, attempt.arguments)
     _check_confirmation(tool, attempt)
     if tool.writes and not attempt.key:
         raise PermanentToolError(
             f"{tool.name} writes and was called without an idempotency key; give it one"
         )
-    return Admitted(tool, arguments)
+    return Admitted(tool, attempt.arguments)
 
 
 def _check_caller(tool: Tool, attempt: Attempt) -> None:
@@ -77,20 +78,11 @@ def _check_confirmation(tool: Tool, attempt: Attempt) -> None:
         )
 
 
-def _validated(tool: Tool, arguments: Mapping[str, JsonValue]) -> BaseModel:
-    problems = [*_unprintable(arguments)]
-    if not problems:
-        try:
-            return tool.signature.arguments.model_validate(arguments)
-        except ValidationError as error:
-            problems = [_problem(found["loc"], found["msg"]) for found in error.errors()]
-    more = f"; and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
-    raise ArgumentsToolError(f"{tool.name}: {'; '.join(problems[:_SHOWN])}{more}")
-
-
-def _problem(place: tuple[int | str, ...], what: str) -> str:
-    field = ".".join(str(part)[:40] for part in place) or "arguments"
-    return f"{field}: {what}"
+def _check_arguments(tool: Tool, arguments: Mapping[str, JsonValue]) -> None:
+    problems = [*_unprintable(arguments)] or tool.implementation.problems(arguments)
+    if problems:
+        more = f"; and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
+        raise ArgumentsToolError(f"{tool.name}: {'; '.join(problems[:_SHOWN])}{more}")
 
 
 def _unprintable(arguments: object) -> Iterator[str]:
@@ -101,7 +93,7 @@ def _unprintable(arguments: object) -> Iterator[str]:
     while waiting:
         place, value = waiting.pop()
         if isinstance(value, str) and _UNPRINTABLE.search(value):
-            yield _problem(place, "has control characters; only tab and newline may be there")
+            yield problem_at(place, "has control characters; only tab and newline may be there")
         elif isinstance(value, Mapping):
             waiting += [(place, name) for name in value]
             waiting += [((*place, name), item) for name, item in value.items()]

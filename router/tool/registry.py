@@ -7,10 +7,9 @@ from types import ModuleType
 from typing import Any, Self
 
 from router.domain.capabilities import Capability
-from router.domain.errors import DefinitionError, NotFound
+from router.domain.errors import DefinitionError, NotFound, Problem
 from router.domain.principals import FLOW_ROLE, Principal
 from router.tool.dependencies import Provider
-from router.tool.signature import problem_of
 from router.tool.tool import Tool
 
 
@@ -30,9 +29,9 @@ class Registry:
         """Take in a tool; raises `DefinitionError` where another has its name."""
         other = self._tools.setdefault(tool.name, tool)
         if other is not tool:
-            code = other.function.__code__
-            what = f"has a name that is taken, in {code.co_filename}:{code.co_firstlineno}"
-            raise DefinitionError([problem_of(tool.function, what, "rename one of the two")])
+            taken = f"has a name that is taken, in {other.source.file}:{other.source.line}"
+            what = f"the tool {tool.name} {taken}"
+            raise DefinitionError([Problem(*tool.source, what, "rename one of the two")])
 
     def discover(self, package: ModuleType) -> Self:
         """Import every module of `package` and take in the tools that they define.
@@ -63,11 +62,11 @@ class Registry:
 
     def parameters(self) -> dict[str, frozenset[str]]:
         """The names of each tool's parameters: what a flow file may put into a call."""
-        return {tool.name: frozenset(tool.signature.arguments.model_fields) for tool in self}
+        return {tool.name: tool.argument_names for tool in self}
 
     def providers(self) -> frozenset[Provider[Any]]:
         """Everything that some tool needs to have provided."""
-        return frozenset(p for tool in self for p in tool.signature.injected.values())
+        return frozenset(p for tool in self for p in tool.implementation.providers)
 
     def visible_to(self, person: Principal) -> list[Tool]:
         """The tools that this person may call, by name; those of flows alone aren't."""

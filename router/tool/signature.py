@@ -4,9 +4,9 @@ Whatever is wrong with it is told at once, and all of it, with what would be rig
 """
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, create_model
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
@@ -14,6 +14,8 @@ from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 from router.domain.errors import DefinitionError, Problem
 from router.tool.context import ToolContext
 from router.tool.dependencies import Depends, Provider
+
+ToolFunction = Callable[..., Coroutine[Any, Any, Any]]
 
 _NO_NAMES = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
@@ -142,12 +144,22 @@ def read_signature(function: Callable[..., Any]) -> Signature:
     return _Reader(function).read()
 
 
+class Source(NamedTuple):
+    """Where something is declared. `line` counts from 1."""
+
+    file: str
+    line: int
+
+
+def source_of(function: Callable[..., Any]) -> Source:
+    """The line that a function begins on."""
+    code = inspect.unwrap(function).__code__
+    return Source(code.co_filename, code.co_firstlineno)
+
+
 def problem_of(function: Callable[..., Any], what: str, remedy: str) -> Problem:
     """A problem with a tool function, at the line that it begins on."""
-    code = inspect.unwrap(function).__code__
-    return Problem(
-        code.co_filename, code.co_firstlineno, f"the tool {function.__name__} {what}", remedy
-    )
+    return Problem(*source_of(function), f"the tool {function.__name__} {what}", remedy)
 
 
 def _provider(hint: Any) -> Provider[Any] | None:

@@ -2,12 +2,12 @@
 
 import inspect
 import re
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
-from pydantic import BaseModel, JsonValue
+from pydantic import JsonValue
 
 from router.domain.capabilities import Capability
 from router.domain.errors import DefinitionError, Problem
@@ -15,11 +15,10 @@ from router.domain.principals import EVERYONE
 from router.domain.texts import Localised
 from router.tool.context import ToolContext
 from router.tool.dependencies import Dependencies
-from router.tool.signature import Signature, problem_of, read_signature
+from router.tool.implementation import Arguments, FunctionImplementation, Implementation
+from router.tool.signature import Source, ToolFunction, problem_of, read_signature, source_of
 
 Permission = Literal["read", "write", "admin"]
-
-ToolFunction = Callable[..., Coroutine[Any, Any, Any]]
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m)")
@@ -28,7 +27,7 @@ _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0}
 
 @dataclass(frozen=True)
 class Tool:
-    """One tool: what it is called, who may call it, how it fails, and the function itself."""
+    """One tool: what it is called, who may call it, how it fails, and what stands behind it."""
 
     name: str
     title: Localised
@@ -44,8 +43,9 @@ class Tool:
     timeout: timedelta
     retries: int | None
     """How often a call that failed for the moment is tried again; None: until it works."""
-    signature: Signature
-    function: ToolFunction
+    implementation: Implementation
+    source: Source
+    """Where it is declared."""
 
     @property
     def writes(self) -> bool:
@@ -60,7 +60,12 @@ class Tool:
     @property
     def parameters(self) -> dict[str, JsonValue]:
         """The JSON Schema of its arguments."""
-        return self.signature.schema
+        return self.implementation.parameters
+
+    @property
+    def argument_names(self) -> frozenset[str]:
+        """The names of its arguments."""
+        return frozenset(self.parameters.get("properties") or {})  # type: ignore[arg-type]
 
     @property
     def capability(self) -> Capability:
@@ -77,20 +82,13 @@ class Tool:
         )
 
     async def call(
-        self, arguments: BaseModel, context: ToolContext, dependencies: Dependencies
+        self, arguments: Arguments, context: ToolContext, dependencies: Dependencies
     ) -> JsonValue:
-        """Call the function with arguments that the gate has validated; its result as JSON.
+        """Call it with arguments that the gate has checked; its result as JSON.
 
         This is not the way in: whoever calls here has to have passed `router.tool.gate`.
         """
-        given = {name: getattr(arguments, name) for name in type(arguments).model_fields}
-        for name, provider in self.signature.injected.items():
-            given[name] = dependencies.resolve(provider)
-        if self.signature.context is not None:
-            given[self.signature.context] = context
-        result = await self.function(**given)
-        value: JsonValue = self.signature.result.dump_python(result, mode="json")
-        return value
+        return await self.implementation.call(arguments, context, dependencies)
 
 
 def tool(  # noqa: PLR0913 - each is an option of its own that a tool's author may name
@@ -155,8 +153,8 @@ def tool(  # noqa: PLR0913 - each is an option of its own that a tool's author m
             idempotent=idempotent,
             timeout=timedelta(seconds=_seconds(timeout)),
             retries=retries,
-            signature=signature,
-            function=function,
+            implementation=FunctionImplementation(signature, function),
+            source=source_of(function),
         )
 
     return decorate

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 from uuid import uuid4
 
 import pytest
@@ -36,7 +36,7 @@ from router.domain.progress import Progress
 from router.store.database import Database
 from router.store.store import Store
 from router.tool.context import ToolContext
-from router.tool.dependencies import Dependencies, Provider
+from router.tool.dependencies import Dependencies, Depends, Provider
 from router.tool.registry import Registry
 from router.tool.tool import Tool, tool
 from tests.fakes.audience import Audience
@@ -317,7 +317,13 @@ class TestWrites:
 def test_a_worker_with_something_missing_does_not_start(database_url: str) -> None:
     registry = tools_of(World())
     missing: Provider[int] = Provider("payroll")
-    registry["look"].signature.injected["payroll"] = missing  # type: ignore[index]
+
+    @tool(permission="read")
+    async def pay(count: Annotated[int, Depends(missing)]) -> int:
+        """Pay."""
+        return count
+
+    registry.add(pay)
 
     with pytest.raises(MisconfiguredError, match="payroll"):
         CallTool(registry, None, Dependencies(), Telling(Audience()))  # type: ignore[arg-type]

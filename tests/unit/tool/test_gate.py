@@ -22,11 +22,11 @@ def attempt(tool: str, arguments: Any = None, caller: Principal = ALICE, **more:
     return admit(REGISTRY, Attempt(tool, arguments or {}, caller, **more))
 
 
-def test_a_read_passes_with_its_arguments_validated() -> None:
-    admitted = attempt("greet", {"guests": [{"name": "Bob", "age": "7"}]})
+def test_a_read_passes_with_its_arguments_checked() -> None:
+    admitted = attempt("greet", {"guests": [{"name": "Bob", "age": 7}]})
 
     assert admitted.tool.name == "greet"
-    assert admitted.arguments.model_dump()["guests"] == [{"name": "Bob", "age": 7}]
+    assert admitted.arguments["guests"] == [{"name": "Bob", "age": 7}]
 
 
 def test_an_unknown_tool_is_named_with_those_there_are() -> None:

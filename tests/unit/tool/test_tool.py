@@ -54,9 +54,7 @@ def test_the_docstring_and_the_name_are_what_people_read() -> None:
 async def test_a_call_gets_validated_values_its_context_and_what_is_provided() -> None:
     dependencies = Dependencies()
     dependencies.provide(greeting, "hello")
-    arguments = greet.signature.arguments.model_validate({"guests": [{"name": "Bob"}]})
-
-    result = await greet.call(arguments, context(), dependencies)
+    result = await greet.call({"guests": [{"name": "Bob"}]}, context(), dependencies)
 
     assert result == {"by": "alice", "tone": "warm", "said": ["hello Bob"]}
 
@@ -79,8 +77,7 @@ async def test_results_of_every_kind_come_back_as_json() -> None:
     made = read(everything)
 
     async def give(kind: str) -> Any:
-        arguments = made.signature.arguments.model_validate({"kind": kind})
-        return await made.call(arguments, context(), Dependencies())
+        return await made.call({"kind": kind}, context(), Dependencies())
 
     assert await give("model") == {"name": "Bob", "age": None}
     assert await give("typed") == {"city": "上海", "since": "2026-01-01"}

@@ -1,0 +1,86 @@
+"""What stands behind a tool: a function of ours, somebody's HTTP endpoint, a server's tool."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from pydantic import BaseModel, JsonValue, ValidationError
+
+from router.tool.context import ToolContext
+from router.tool.dependencies import Dependencies, Provider
+from router.tool.signature import Signature, ToolFunction
+
+Arguments = Mapping[str, JsonValue]
+
+
+class Implementation(Protocol):
+    """How a tool's arguments are checked, and how it is called. Everything else is `Tool`'s."""
+
+    @property
+    def parameters(self) -> dict[str, JsonValue]:
+        """The JSON Schema of the arguments: an object."""
+
+    @property
+    def providers(self) -> frozenset[Provider[Any]]:
+        """What has to be provided before it can be called."""
+
+    def problems(self, arguments: Arguments) -> list[str]:
+        """What is wrong with the arguments, as `field: what`; empty where nothing is."""
+
+    async def call(
+        self, arguments: Arguments, context: ToolContext, dependencies: Dependencies
+    ) -> JsonValue:
+        """The result, for arguments without problems. Raises errors of the house."""
+
+
+@dataclass(frozen=True)
+class FunctionImplementation:
+    """An asynchronous function, with the signature that was read from it."""
+
+    signature: Signature
+    function: ToolFunction
+
+    @property
+    def parameters(self) -> dict[str, JsonValue]:
+        """The JSON Schema of the parameters that a caller gives."""
+        return self.signature.schema
+
+    @property
+    def providers(self) -> frozenset[Provider[Any]]:
+        """What the function's other parameters stand for."""
+        return frozenset(self.signature.injected.values())
+
+    def problems(self, arguments: Arguments) -> list[str]:
+        """What pydantic says against them."""
+        try:
+            self._validated(arguments)
+        except ValidationError as error:
+            return [problem_at(found["loc"], found["msg"]) for found in error.errors()]
+        return []
+
+    async def call(
+        self, arguments: Arguments, context: ToolContext, dependencies: Dependencies
+    ) -> JsonValue:
+        """Call the function; its result as JSON."""
+        validated = self._validated(arguments)
+        given = {name: getattr(validated, name) for name in type(validated).model_fields}
+        for name, provider in self.signature.injected.items():
+            given[name] = dependencies.resolve(provider)
+        if self.signature.context is not None:
+            given[self.signature.context] = context
+        result = await self.function(**given)
+        value: JsonValue = self.signature.result.dump_python(result, mode="json")
+        return value
+
+    def _validated(self, arguments: Arguments) -> BaseModel:
+        return self.signature.arguments.model_validate(dict(arguments))
+
+
+def problem_at(place: tuple[int | str, ...], what: str) -> str:
+    """A problem with the argument at this place.
+
+    >>> problem_at(("guests", 0, "name"), "is too long")
+    'guests.0.name: is too long'
+    """
+    field = ".".join(str(part)[:40] for part in place) or "arguments"
+    return f"{field}: {what}"
