@@ -10,7 +10,7 @@ from typing import NoReturn
 
 import typer
 
-from router.cli import doctor, evaluating, flows, routing, starting, tokens, tools
+from router.cli import doctor, evaluating, flows, routing, skills, starting, tokens, tools
 
 USAGE = 2
 INTERRUPTED = 130
@@ -28,6 +28,7 @@ app.command()(starting.worker)
 app.command()(routing.route)
 app.command("eval")(evaluating.evaluate)
 app.add_typer(flows.app, name="flows")
+app.add_typer(skills.app, name="skills")
 app.add_typer(tools.app, name="tools")
 app.command()(tokens.token)
 app.command()(doctor.doctor)

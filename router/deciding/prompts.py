@@ -70,6 +70,11 @@ class Prompts:
                 )
         return cls(texts, shares or {})
 
+    @property
+    def versions(self) -> list[str]:
+        """The versions that get a share of the traffic."""
+        return [version for shares in self._shares.values() for version in shares]
+
     def of(self, job: Job, conversation: str, locale: Locale) -> Prompt:
         """What this conversation's questions are asked with."""
         shares = self._shares[job]

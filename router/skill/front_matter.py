@@ -56,7 +56,7 @@ def read_head(data: Mapping[str, Any], folder: str) -> Head:
         "description": _localised(metadata, "description", description),
         "allowed_tools": _allowed(head, data.get("allowed-tools")),
     }
-    for key, read in _FIELDS.items():
+    for key, read in FIELDS.items():
         if (written := metadata.get(key)) is not None:
             _take(head, key, read, written)
     return head
@@ -102,7 +102,7 @@ def _metadata(head: Head, data: Any) -> dict[str, str]:
         fault = Fault("metadata isn't a mapping", "write keys and texts below it")
         head.complaints.append((("metadata",), fault))
         return {}
-    known = [*_FIELDS, *(f"{what}-{locale}" for what in _LOCALISED for locale in ("zh", "en"))]
+    known = [*FIELDS, *(f"{what}-{locale}" for what in _LOCALISED for locale in ("zh", "en"))]
     found: dict[str, str] = {}
     for key, value in data.items():
         if not key.startswith(OURS):
@@ -166,7 +166,7 @@ def _mode(written: str) -> str:
     return written
 
 
-_FIELDS: dict[str, Read] = {
+FIELDS: dict[str, Read] = {
     "roles": lambda written: frozenset(written.replace(",", " ").split()),
     "max-turns": _whole(MOST_TURNS),
     "token-budget": _whole(MOST_TOKENS),
@@ -174,3 +174,4 @@ _FIELDS: dict[str, Read] = {
     "mode": _mode,
     "examples": lambda written: tuple(filter(None, map(str.strip, written.splitlines()))),
 }
+"""How each key under `metadata` is read, but those in two languages."""

@@ -4,6 +4,7 @@ DefinitionError: skills/policy-advisor/SKILL.md:2: the name is 'policy' and the 
 'policy-advisor'; give both the same name
 """
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -53,16 +54,38 @@ def load_skills(folder: Path) -> SkillCatalog:
 
     Raises `DefinitionError` with every problem of every file.
     """
-    skills: list[Skill] = []
+    return load_all(path.parent for path in sorted(folder.glob(f"*/{FILE}")))
+
+
+def load_all(places: Iterable[Path]) -> SkillCatalog:
+    """The skills of several places, each a skill's own folder or a folder of such.
+
+    Raises `DefinitionError` with every problem of every file, also where two share a name or a
+    place has none.
+    """
+    skills: dict[str, Path] = {}
+    found: list[Skill] = []
     problems: list[Problem] = []
-    for path in sorted(folder.glob(f"*/{FILE}")):
+    for folder in dict.fromkeys(each for place in places for each in _folders(place)):
         try:
-            skills.append(load_skill(path.parent))
+            skill = load_skill(folder)
         except DefinitionError as error:
             problems += error.problems
+            continue
+        other = skills.setdefault(skill.name, folder)
+        if other != folder:
+            fault = Fault(f"there is a skill {skill.name} in {other} already", "rename one")
+            problems.append(_problem(folder / FILE, 1, fault))
+        found.append(skill)
     if problems:
         raise DefinitionError(problems)
-    return SkillCatalog(skills)
+    return SkillCatalog(found)
+
+
+def _folders(place: Path) -> list[Path]:
+    """The place itself, unless it is a folder of skills."""
+    inside = [path.parent for path in sorted(place.glob(f"*/{FILE}"))]
+    return inside if inside and not (place / FILE).exists() else [place]
 
 
 def _parts(text: str) -> _Parts:

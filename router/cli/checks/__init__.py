@@ -20,6 +20,8 @@ CHECKS: Mapping[str, Check] = {
     "authentication": configuration.authentication,
     "directory": configuration.directory,
     "flows": configuration.flows,
+    "skills": configuration.skills,
+    "prompts": configuration.prompts,
     "model": configuration.model,
     "thresholds": configuration.thresholds,
     "data folder": machine.data_folder,

@@ -6,7 +6,7 @@ from difflib import get_close_matches
 
 import httpx
 
-from router.assembly import load_catalog, load_registry
+from router.assembly import load_capabilities, load_catalog, load_prompts, load_registry
 from router.directory.file import SAMPLE, FileDirectory
 from router.domain.errors import MisconfiguredError
 from router.llm.chat import ChatRequest, UserMessage
@@ -54,6 +54,23 @@ async def flows(settings: Settings) -> str:
             f"ROUTER_FLOWS={settings.flows} has no flow: name a folder of *.yaml files"
         )
     return ", ".join(flow.flow for flow in catalog)
+
+
+async def skills(settings: Settings) -> str:
+    """The skill folders can be loaded, and allow tools that there are."""
+    offered = load_capabilities(settings)
+    there = {tool.name for tool in offered.registry}
+    unknown = {s.name: sorted((s.allowed_tools or set()) - there) for s in offered.skills}
+    lines = [
+        f"{name} allows {', '.join(tools)}, which aren't here" if tools else name
+        for name, tools in unknown.items()
+    ]
+    return ", ".join(lines) or "none"
+
+
+async def prompts(settings: Settings) -> str:
+    """The prompts can be loaded, and their shares name versions that there are."""
+    return ", ".join(load_prompts(settings).versions)
 
 
 async def model(settings: Settings) -> str:

@@ -1,0 +1,58 @@
+"""`intent-router skills validate`, and the example in docs/skills.md."""
+
+import re
+from pathlib import Path
+
+from router.skill.front_matter import FIELDS, OURS
+from tests.unit.cli.conftest import Run
+
+PAGE = (Path(__file__).parents[3] / "docs" / "skills.md").read_text()
+
+
+def test_without_paths_the_skills_in_use_are_checked(run: Run) -> None:
+    outcome = run("skills", "validate")
+    assert (outcome.status, outcome.err) == (0, "")
+    assert "ok  policy-advisor: " in outcome.out
+
+
+def test_the_first_skill_of_the_docs_is_sound(run: Run, elsewhere: Path) -> None:
+    example = re.search(r"```markdown\n(.*?)```", PAGE, re.DOTALL)
+    assert example is not None
+    (elsewhere / "trip-helper").mkdir()
+    (elsewhere / "trip-helper" / "SKILL.md").write_text(example[1])
+    outcome = run("skills", "validate", "trip-helper")
+    assert (outcome.status, outcome.err) == (0, "")
+    assert re.fullmatch(r"ok  trip-helper: \d+ words, 3 tools\n", outcome.out)
+    assert run("skills", "validate", ".").out == outcome.out
+
+
+def test_every_problem_has_a_line(run: Run, elsewhere: Path) -> None:
+    (elsewhere / "broken").mkdir()
+    (elsewhere / "broken" / "SKILL.md").write_text("---\nname: Broken\n---\nDo it.\n")
+    outcome = run("skills", "validate", ".")
+    assert outcome.status == 1
+    lines = outcome.err.splitlines()
+    assert all(re.match(r"(error: )?broken/SKILL\.md:\d+: ", line) for line in lines)
+    assert len(lines) == 3
+
+
+def test_a_path_without_a_skill_is_refused(run: Run) -> None:
+    outcome = run("skills", "validate", "nowhere")
+    assert outcome.status == 1
+    assert outcome.first_line == (
+        "error: nowhere/SKILL.md:1: there is no such file; check the path"
+    )
+
+
+def test_two_skills_of_one_name_are_refused(run: Run, elsewhere: Path) -> None:
+    for place in ("one", "two"):
+        folder = elsewhere / place / "same"
+        folder.mkdir(parents=True)
+        (folder / "SKILL.md").write_text("---\nname: same\ndescription: d\n---\nDo it.\n")
+    outcome = run("skills", "validate", "one", "two")
+    assert outcome.status == 1
+    assert "there is a skill same in one/same already; rename one" in outcome.err
+
+
+def test_every_key_of_ours_is_described() -> None:
+    assert all(f"`{OURS}{key}`" in PAGE for key in FIELDS)
