@@ -12,7 +12,7 @@ from temporalio import activity
 
 from activities.asking import Asking, Models, OnFailure, again_soon
 from activities.capabilities import Capabilities
-from activities.stated import stated
+from activities.stated import changed, stated
 from router.contracts import activities
 from router.deciding import nearest, phrasing, with_model
 from router.deciding.notices import BUDGET_SPENT
@@ -20,13 +20,19 @@ from router.deciding.offer import Offer
 from router.deciding.prompts import Prompts
 from router.deciding.with_model import Question
 from router.domain.capabilities import Capability
-from router.domain.commands import CallTool, Command, FillSlots, RunSkill, StartFlow
+from router.domain.commands import (
+    CallTool,
+    Command,
+    FillSlots,
+    Misunderstood,
+    RunSkill,
+    StartFlow,
+)
 from router.domain.messages import Usage
 from router.llm.errors import BudgetSpent, ModelRefused, ModelUnavailable
 from router.llm.ladder import Ladder
 from router.selection.index import CapabilityIndex
 from router.selection.selected import Selection
-from router.understanding.forms import form_values
 
 logger = logging.getLogger(__name__)
 
@@ -158,6 +164,7 @@ class Decider:
             text = nearest.words_of(given.message) if alone else ""
             return command.model_copy(update={"slots": stated(slots, command.slots, text, now)})
         if isinstance(command, FillSlots) and given.situation.active is not None:
-            slots = given.situation.active.fillable
-            return command.model_copy(update={"slots": form_values(slots, command.slots, now)})
+            text = nearest.words_of(given.message)
+            values = changed(given.situation.active, command.slots, text, now)
+            return command.model_copy(update={"slots": values}) if values else Misunderstood()
         return command

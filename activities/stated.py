@@ -10,6 +10,7 @@ from datetime import datetime
 from pydantic import JsonValue
 
 from router.flow.model import Choice, Slot
+from router.flow.view import FlowView
 from router.understanding.forms import form_values
 from router.understanding.prefill import prefill
 from router.understanding.utterance import Utterance
@@ -30,6 +31,27 @@ def stated(slots: Slots, given: Values, text: str, now: datetime) -> dict[str, J
         if not _is_the_models(slots[name], given.get(name), value, text):
             shaped[name] = _merged(shaped.get(name), value)
     return shaped
+
+
+def changed(view: FlowView, given: Values, text: str, now: datetime) -> dict[str, JsonValue]:
+    """What of a model's values for the flow that asks is new, and not made up.
+
+    What isn't asked for changes only where the message says so: rules read it there, or it was
+    given in the message's own words.
+    """
+    read = prefill(view.fillable, Utterance.of(text, now))
+    asked = {name.split(".", maxsplit=1)[0] for name in view.awaiting}
+    values = stated(view.fillable, given, text, now)
+    return {
+        name: value
+        for name, value in values.items()
+        if value != view.slots.get(name)
+        and (
+            name.split(".", maxsplit=1)[0] in asked
+            or name in read
+            or _is_quoted(given.get(name), text)
+        )
+    }
 
 
 def _without_guesses(slots: Slots, given: Values, read: Values, text: str) -> Values:

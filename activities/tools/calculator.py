@@ -32,13 +32,13 @@ async def calculate(
     expression: Annotated[
         str,
         Field(
-            description="Arithmetic, such as (2+3)*4 or 10%",
+            description="Arithmetic with + - * / // ** % and parentheses",
             min_length=1,
             max_length=LONGEST,
         ),
     ],
 ) -> Calculation:
-    """Work out the arithmetic that a message spells out, exactly, in decimal.
+    """Do a sum that somebody asks to have done, exactly, in decimal. For nothing else.
 
     It knows + - * / parentheses, // (division rounded down), ** (power), and %, which is the
     remainder before a number or a parenthesis and otherwise percent: 10 % 3 is 1, 10% is 0.1.

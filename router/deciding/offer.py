@@ -48,7 +48,12 @@ class Offer:
     def _active_functions(self) -> Sequence[Function]:
         if self.active is None or not self.active.asking:
             return []
-        slots = {name: schema_of(slot) for name, slot in self.active.fillable.items()}
+        fillable = self.active.fillable.items()
+        slots = {
+            name: schema_of(slot)
+            for name, slot in fillable
+            if _is_asked(slot) or name in self.active.awaiting
+        }
         return [
             _function(
                 FILL,

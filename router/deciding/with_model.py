@@ -16,6 +16,7 @@ from router.domain.commands import (
     Command,
     FillSlots,
     HandOff,
+    Misunderstood,
     RunSkill,
     StartFlow,
 )
@@ -117,6 +118,7 @@ def cost(answer: ChatAnswer) -> Usage:
 _KINDS: dict[type, RouteKind] = {
     StartFlow: "flow",
     FillSlots: "flow",
+    Misunderstood: "flow",
     CancelFlow: "cancel",
     CallTool: "tool",
     RunSkill: "skill",
@@ -135,7 +137,8 @@ def route_of(command: Command, active: str | None, reason: str) -> Route:
     return Route(
         kind=_KINDS.get(type(command), "reply"),
         target=target.get(
-            command.type, active if command.type in ("fill_slots", "cancel_flow") else None
+            command.type,
+            active if command.type in ("fill_slots", "cancel_flow", "misunderstood") else None,
         ),
         by="llm",
         reason=reason,

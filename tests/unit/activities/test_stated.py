@@ -5,8 +5,10 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from activities.stated import stated
+from activities.stated import changed, stated
 from router.flow.loader import load_flow
+from router.flow.showing import view
+from tests.unit.flow.world import World
 
 FLOWS = Path(__file__).parents[3] / "flows"
 NOW = datetime(2026, 11, 18, 10, tzinfo=ZoneInfo("Asia/Shanghai"))
@@ -82,3 +84,32 @@ def test_whatever_a_model_gives_is_shaped_or_left_for_the_flow_to_refuse(
     name: str, value: Any
 ) -> None:
     assert isinstance(stated({**LEAVE, **CLAIM}, {name: value}, "明天打车 36 块", NOW), dict)
+
+
+@pytest.mark.parametrize(
+    ("text", "given", "expected"),
+    [
+        pytest.param(
+            "等下周二吧",
+            {"start": "2026-11-22", "end": "2026-11-22", "reason": "rest", "leave_type": "annual"},
+            {"start": "2026-11-24"},
+            id="what is asked for, as rules read it, and nothing that was made up beside it",
+        ),
+        pytest.param("搞错了，是病假", {"leave_type": "sick"}, {"leave_type": "sick"}, id="named"),
+        pytest.param(
+            "the day after Christmas", {"start": "2026-12-26"}, {"start": "2026-12-26"}, id="asked"
+        ),
+        pytest.param("是为了搬家", {"reason": "搬家"}, {"reason": "搬家"}, id="in its own words"),
+        pytest.param(
+            "嗯", {"leave_type": "sick", "reason": "rest"}, {}, id="nothing but inventions"
+        ),
+        pytest.param("年假", {"leave_type": "annual"}, {}, id="nothing new"),
+    ],
+)
+def test_the_flow_that_asks_takes_what_the_message_says(
+    text: str, given: dict[str, Any], expected: dict[str, Any]
+) -> None:
+    definition = load_flow(FLOWS / "leave_request.yaml")
+    asking = view(definition, World(definition).begin(leave_type="annual").run)
+    found = changed(asking, given, text, NOW)
+    assert {name: found[name] for name in found if name in given} == expected
