@@ -126,6 +126,7 @@ async def test_a_turn_that_is_cancelled_cancels_its_skill(
     model.then(CHOOSE, reaches(thinking, hangs(over)))
     asking = asyncio.create_task(talk.say(REQUEST, message_id="to-cancel"))
     await thinking.wait()
+    model.let_go.clear()
     await talk.handle.signal(conversation.CANCEL, "to-cancel")
     turn = await asking
     assert turn.status == "cancelled"
@@ -141,14 +142,14 @@ async def test_tools_and_skills_of_one_message_are_asked_at_once_and_said_in_ord
 ) -> None:
     model.then(
         calls(
-            ("dispatch_to_skill", {"skill_name": "policy-advisor", "request": "结转"}),
+            ("dispatch_to_skill", {"skill_name": "policy-advisor", "request": "住宿超标怎么办"}),
             ("dispatch_to_flow", {"flow_name": "leave_request", "slots": {}}),
         ),
-        says("能结转五天。"),
+        says("超标部分自付。"),
     )
-    turn = await talk.say("年假能留到明年吗，顺便帮我弄一个假")
+    turn = await talk.say("出差住得超标了怎么办，顺便帮我弄一个假")
     assert [route.kind for route in turn.routes or []] == ["skill", "flow"]
-    assert texts(turn)[0] == "能结转五天。"
+    assert texts(turn)[0] == "超标部分自付。"
     assert turn.flow is not None
     assert turn.flow.awaiting == ["leave_type"]
 
