@@ -66,10 +66,10 @@ class Talk:
         )
         return self
 
-    async def say(self, text: str, message_id: str = "", **more: str) -> Turn:
+    async def say(self, text: str, message_id: str = "", **more: Any) -> Turn:
         return await self.send(Message(text=text), message_id, **more)
 
-    async def send(self, message: Message, message_id: str = "", **more: str) -> Turn:
+    async def send(self, message: Message, message_id: str = "", **more: Any) -> Turn:
         name = message_id or uuid4().hex
         turn: Turn = await self.client.execute_update_with_start_workflow(
             conversation.SUBMIT,

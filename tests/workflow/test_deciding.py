@@ -1,5 +1,7 @@
 """Messages that no rule takes, decided by a scripted model over HTTP, or by none."""
 
+import asyncio
+import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
@@ -11,7 +13,8 @@ from router.domain.messages import ChooseAction, Message, Turn
 from router.llm.ladders import Ladders
 from router.llm.model import ChatModel
 from router.worker import build_worker
-from tests.fakes.behaviours import calls, fails, says, sends
+from tests.fakes.behaviours import Behaviour, calls, fails, hangs, rate_limits, says, sends
+from tests.fakes.http_exchange import Received, Reply
 from tests.fakes.model_server import ModelServer
 from tests.workflow.conftest import person
 from tests.workflow.desk import Talk
@@ -160,6 +163,61 @@ async def test_a_model_that_is_down_for_a_moment_is_asked_again(
 ) -> None:
     model.then(fails(503), says("我回来了。"))
     assert texts(await talk.say("在吗")) == ["我回来了。"]
+
+
+async def test_a_busy_model_is_left_alone_for_as_long_as_it_asks(
+    talk: Talk, model: ModelServer
+) -> None:
+    asked: list[float] = []
+
+    def timed(then: Behaviour) -> Behaviour:
+        def behave(received: Received) -> Reply:
+            asked.append(time.monotonic())
+            return then(received)
+
+        return behave
+
+    model.then(timed(rate_limits("2")), timed(says("现在有空了。")))
+    assert texts(await talk.say("在吗")) == ["现在有空了。"]
+    first, second = asked
+    assert second - first >= 2
+
+
+async def test_a_model_that_is_busy_for_long_is_done_without(
+    modelled: Client, parts: Parts
+) -> None:
+    async with ModelServer(rate_limits("600")) as busy:
+        chat = ChatModel(busy.url, "scripted")
+        with_busy = replace(parts, ladders=Ladders([chat]))
+        async with build_worker(modelled, with_busy, "busy"):
+            alice = await person(parts, "alice")
+            talk = await Talk(modelled, parts, alice, queue="busy").open()
+            assert (await talk.say("在吗")).route.by == "fallback"
+            assert (await talk.say("还在吗")).route.by == "fallback"
+        await chat.aclose()
+        assert len(busy.chats) == 1
+
+
+async def test_a_turn_has_so_much_time_for_models_and_no_more(
+    talk: Talk, model: ModelServer
+) -> None:
+    over = asyncio.Event()
+    model.then(hangs(over))
+    began = time.monotonic()
+    turn = await talk.say("在吗", seconds=1)
+    over.set()
+    assert turn.route.by == "fallback"
+    assert time.monotonic() - began < 10
+
+
+async def test_what_was_wanted_long_ago_is_told_in_short(talk: Talk, model: ModelServer) -> None:
+    for number in range(8):
+        model.then(says(f"第{number}句的回答"))
+        await talk.say(f"第{number}句闲话")
+    messages = model.chats[-1]["messages"]
+    assert len(messages) == 1 + 12 + 1
+    assert "- 第0句闲话 ▸ reply" in messages[-1]["content"]
+    assert "第0句的回答" not in str(messages)
 
 
 async def test_a_model_that_refuses_the_key_leaves_it_to_the_rules_at_once(
