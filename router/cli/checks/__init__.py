@@ -7,7 +7,7 @@ is wrong and what to do.
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
-from router.cli.checks import configuration, machine, services
+from router.cli.checks import configuration, machine, models, services
 from router.domain.errors import RouterError
 from router.settings import Settings
 
@@ -22,7 +22,7 @@ CHECKS: Mapping[str, Check] = {
     "flows": configuration.flows,
     "skills": configuration.skills,
     "prompts": configuration.prompts,
-    "model": configuration.model,
+    "model": models.model,
     "thresholds": configuration.thresholds,
     "data folder": machine.data_folder,
     "api port": machine.api_port,

@@ -9,15 +9,11 @@ import httpx
 from router.assembly import load_capabilities, load_catalog, load_prompts, load_registry
 from router.directory.file import SAMPLE, FileDirectory
 from router.domain.errors import MisconfiguredError
-from router.llm.chat import ChatRequest, UserMessage
-from router.llm.model import ChatModel
 from router.selection.selected import Thresholds
 from router.selection.threshold_file import read_thresholds
-from router.settings import PREFIX, ModelAccess, Settings, unknown_variables
+from router.settings import PREFIX, Settings, unknown_variables
 
 SECONDS = 5.0
-MODEL_SECONDS = 30.0
-"""A small model on a small machine takes that long for its first word."""
 
 
 async def variables(_settings: Settings) -> str:
@@ -73,28 +69,11 @@ async def prompts(settings: Settings) -> str:
     return ", ".join(load_prompts(settings).versions)
 
 
-async def model(settings: Settings) -> str:
-    """Every model that is configured answers a word."""
-    if not settings.models:
-        return "none configured: rules decide, and offer what can be done"
-    return "\n".join([await _answering(access) for access in settings.models])
-
-
 async def thresholds(settings: Settings) -> str:
     """The thresholds of pre-selection can be read."""
     if settings.thresholds is None:
         return f"the default: {_shown(Thresholds())}"
     return f"{_shown(read_thresholds(settings.thresholds))}, from {settings.thresholds}"
-
-
-async def _answering(access: ModelAccess) -> str:
-    chat = ChatModel(access.base_url, access.model, access.api_key)
-    word = ChatRequest(messages=(UserMessage(text="Say yes."),), must_call=False, max_tokens=8)
-    try:
-        answer = await chat.answer(word, MODEL_SECONDS)
-    finally:
-        await chat.aclose()
-    return f"{chat.endpoint} answers as {answer.model}"
 
 
 def _shown(these: Thresholds) -> str:

@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from router.cli.checks import Finding, configuration, examine, machine, services
+from router.cli.checks import Finding, configuration, examine, machine, models, services
 from router.dev.ports import LOOPBACK
 from router.domain.errors import MisconfiguredError, RouterError, Unavailable
 from router.settings import Settings
+from tests.fakes.behaviours import calls, refuses, says
+from tests.fakes.model_server import ModelServer
 from tests.unit.cli.conftest import Run
 
 
@@ -102,3 +104,40 @@ async def test_a_database_that_is_down_is_noticed() -> None:
     settings = Settings(database_url="postgresql+asyncpg://nobody@127.0.0.1:1/none")
     with pytest.raises(Unavailable, match="ROUTER_DATABASE_URL"):
         await services.database(settings)
+
+
+class TestModels:
+    async def test_none_is_fine(self) -> None:
+        assert (await models.model(Settings())).startswith("none configured")
+
+    async def test_a_model_is_asked_and_what_its_server_refuses_is_kept(
+        self, tmp_path: Path
+    ) -> None:
+        said = calls(("say", {"word": "yes"}))
+        async with ModelServer(refuses("strict", otherwise=said)) as server:
+            settings = Settings(data=tmp_path, llm_base_url=server.url, llm_model="qwen")
+            found = await models.model(settings)
+            once = len(server.chats)
+            assert await models.model(settings) == found
+            assert len(server.chats) == once + 1
+        assert found.endswith("asked by functions; it refuses strict")
+
+    async def test_the_model_of_skills_is_asked_too(self, tmp_path: Path) -> None:
+        async with ModelServer(calls(("say", {"word": "yes"}))) as server:
+            settings = Settings(
+                data=tmp_path, llm_base_url=server.url, llm_model="small", llm_skill_model="big"
+            )
+            assert len((await models.model(settings)).splitlines()) == 2
+            assert [chat["model"] for chat in server.chats] == ["small", "big"]
+
+    async def test_a_model_that_calls_nothing_is_told_from_one_that_does(
+        self, tmp_path: Path
+    ) -> None:
+        async with ModelServer(says("yes")) as server:
+            settings = Settings(data=tmp_path, llm_base_url=server.url, llm_model="chatty")
+            assert "it called nothing" in await models.model(settings)
+
+    async def test_a_model_that_is_down_is_named(self, tmp_path: Path) -> None:
+        settings = Settings(data=tmp_path, llm_base_url="http://127.0.0.1:1/v1", llm_model="gone")
+        with pytest.raises(Unavailable, match=r"gone at http://127\.0\.0\.1:1"):
+            await models.model(settings)
