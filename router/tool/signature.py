@@ -6,6 +6,7 @@ Whatever is wrong with it is told at once, and all of it, with what would be rig
 import inspect
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, create_model
@@ -38,9 +39,12 @@ class Signature:
     """The parameters that are provided, by name."""
     result: TypeAdapter[Any]
 
-    @property
+    @cached_property
     def schema(self) -> dict[str, JsonValue]:
-        """The JSON Schema of the arguments, as a model or a form is given it."""
+        """The JSON Schema of the arguments, as a model or a form is given it.
+
+        Made once: it takes a millisecond, and every decision asks each tool for it five times.
+        """
         schema = self.arguments.model_json_schema()
         return {key: value for key, value in schema.items() if key not in {"title", "description"}}
 
