@@ -6,7 +6,7 @@ the database can't be reached.
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager
-from datetime import date
+from datetime import date, datetime
 from typing import Protocol
 
 from pydantic import JsonValue
@@ -15,6 +15,7 @@ from router.domain.messages import FlowStatus, Usage
 from router.domain.progress import Progress
 from router.domain.records import (
     ApprovalRecord,
+    AuditRecord,
     ConversationRecord,
     EffectRecord,
     LogEntry,
@@ -118,6 +119,29 @@ class Spending(Protocol):
 
     async def of_day(self, tenant: str, user: str, day: date) -> tuple[Usage, Usage]:
         """What this user spent that day, and what everybody did."""
+
+
+class Audit(Protocol):
+    """Who had which tool called, and what became of it: rows are added and never changed."""
+
+    async def note(self, tenant: str, record: AuditRecord) -> None:
+        """Add a row."""
+
+    async def calls(self, tenant: str, person: str, tool: str, since: datetime) -> int:
+        """How often the person had the tool called since then, refusals not counted."""
+
+    async def of_person(self, tenant: str, person: str, limit: int) -> list[AuditRecord]:
+        """The person's last calls, the newest first."""
+
+
+class Results(Protocol):
+    """Results of tools that are too long to be carried, for whoever had them called."""
+
+    async def keep(self, tenant: str, owner: str, tool: str, body: str) -> str:
+        """Keep a result for its owner; the handle that it is read on with."""
+
+    async def find(self, tenant: str, owner: str, handle: str) -> str | None:
+        """The whole result; None where the owner has none of this handle."""
 
 
 class EffectsLedger(Protocol):

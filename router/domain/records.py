@@ -127,3 +127,22 @@ class EffectRecord(Record):
     status: Literal["begun", "done", "failed"]
     result: JsonValue = None
     error: str | None = None
+
+
+class AuditRecord(Record):
+    """One call of a tool, or one that was refused.
+
+    `digest` is of the tool and its arguments, which aren't kept; `detail` says why it was
+    refused or failed. `key` is the idempotency key of a write.
+    """
+
+    at: datetime
+    person: str
+    tool: str
+    digest: str
+    decision: Literal["admitted", "refused"]
+    outcome: Literal["done", "cached", "failed", "unknown", ""] = ""
+    detail: str = ""
+    key: str = ""
+    flow_run: str | None = None
+    conversation: str | None = None

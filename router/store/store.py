@@ -1,14 +1,17 @@
 """Everything the router keeps, as the ports in `router.domain.ports`."""
 
 from router.domain.ports import (
+    Audit,
     Conversations,
     EffectsLedger,
     EventLog,
     IdempotencyKeys,
     Live,
+    Results,
     Runs,
     Spending,
 )
+from router.store.audit import DatabaseAudit
 from router.store.conversations import DatabaseConversations
 from router.store.database import Database
 from router.store.keys import DatabaseKeys
@@ -16,6 +19,7 @@ from router.store.ledger import DatabaseLedger
 from router.store.live import InProcessLive
 from router.store.live_postgres import PostgresLive
 from router.store.log import DatabaseLog
+from router.store.results import DatabaseResults
 from router.store.runs import DatabaseRuns
 from router.store.spending import DatabaseSpending
 
@@ -34,6 +38,8 @@ class Store:
         self.keys: IdempotencyKeys = DatabaseKeys(database)
         self.ledger: EffectsLedger = DatabaseLedger(database)
         self.spending: Spending = DatabaseSpending(database)
+        self.audit: Audit = DatabaseAudit(database)
+        self.results: Results = DatabaseResults(database)
         several = database.dialect == "postgresql"
         self._live = PostgresLive(database) if several else InProcessLive()
 

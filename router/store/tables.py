@@ -220,3 +220,33 @@ spending = Table(
     required("completion_tokens", BigInteger),
     PrimaryKeyConstraint("tenant", "day", "user"),
 )
+
+audit = Table(
+    "audit",
+    metadata,
+    Column("sequence", BigInteger().with_variant(Integer, "sqlite"), primary_key=True),
+    required("tenant"),
+    required("at", Moment),
+    required("person"),
+    required("tool"),
+    required("digest"),
+    required("decision"),
+    required("outcome"),
+    required("detail"),
+    required("key"),
+    optional("flow_run"),
+    optional("conversation"),
+)
+Index("audit_of_person", audit.c.tenant, audit.c.person, audit.c.tool, audit.c.at)
+
+results = Table(
+    "results",
+    metadata,
+    required("tenant"),
+    required("id"),
+    required("owner"),
+    required("tool"),
+    required("body"),
+    required("kept_at", Moment),
+    PrimaryKeyConstraint("tenant", "id"),
+)

@@ -8,6 +8,7 @@ from router.domain.errors import DuplicateKey, InvalidInput
 from router.domain.messages import Route, Turn, Usage
 from router.domain.records import (
     ApprovalRecord,
+    AuditRecord,
     ConversationRecord,
     HistoryLine,
     LogEntry,
@@ -421,6 +422,52 @@ class TestSpending:
         await asyncio.gather(*counting)
         own, _ = await store.spending.of_day("default", "alice", day)
         assert own == usage(30, 300)
+
+
+class TestAudit:
+    async def test_calls_are_counted_by_person_tool_and_time(self, store: Store) -> None:
+        for minute, person, tool, decision in (
+            (0, "alice", "look", "admitted"),
+            (5, "alice", "look", "admitted"),
+            (6, "alice", "look", "refused"),
+            (7, "alice", "save", "admitted"),
+            (8, "bob", "look", "admitted"),
+        ):
+            await store.audit.note("default", audited(minute, person, tool, decision))
+        since = NOW + timedelta(minutes=1)
+        assert await store.audit.calls("default", "alice", "look", since) == 1
+        assert await store.audit.calls("default", "alice", "look", NOW - timedelta(1)) == 2
+        assert await store.audit.calls("other", "alice", "look", NOW - timedelta(1)) == 0
+
+    async def test_a_persons_last_calls_come_newest_first(self, store: Store) -> None:
+        records = [audited(minute, "alice", "look", "admitted") for minute in range(3)]
+        for record in records:
+            await store.audit.note("default", record)
+        assert await store.audit.of_person("default", "alice", 2) == records[:0:-1]
+        assert await store.audit.of_person("default", "bob", 2) == []
+
+
+class TestResults:
+    async def test_a_long_result_is_read_by_its_owner_alone(self, store: Store) -> None:
+        handle = await store.results.keep("default", "alice", "look", "长" * 100_000)
+        assert await store.results.find("default", "alice", handle) == "长" * 100_000
+        assert await store.results.find("default", "bob", handle) is None
+        assert await store.results.find("other", "alice", handle) is None
+        assert await store.results.find("default", "alice", "nothing") is None
+
+
+def audited(minute: int, person: str, tool: str, decision: str) -> AuditRecord:
+    return AuditRecord.model_validate(
+        {
+            "at": NOW + timedelta(minutes=minute),
+            "person": person,
+            "tool": tool,
+            "digest": "d",
+            "decision": decision,
+            "outcome": "done" if decision == "admitted" else "",
+            "conversation": "c1",
+        }
+    )
 
 
 def usage(calls: int, tokens: int) -> Usage:
