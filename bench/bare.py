@@ -45,6 +45,34 @@ class BareFirst:
         )
 
 
+@workflow.defn(name="BareRouted")
+class BareRouted:
+    """A routed turn: a local activity, activities one after the other, a local activity."""
+
+    @workflow.run
+    async def run(self) -> None:
+        await workflow.wait_condition(lambda: False)
+
+    @workflow.update
+    async def turn(self, word: str, activities: int) -> str:
+        limit = timedelta(seconds=5)
+        word = await workflow.execute_local_activity(
+            "bare_read", word, start_to_close_timeout=limit, result_type=str
+        )
+        for _ in range(activities):
+            word = await workflow.execute_activity(
+                "bare_do", word, start_to_close_timeout=limit, result_type=str
+            )
+        return await workflow.execute_local_activity(
+            "bare_read", word, start_to_close_timeout=limit, result_type=str
+        )
+
+
+@activity.defn
+async def bare_do(word: str) -> str:
+    return word
+
+
 @activity.defn
 async def bare_read(word: str) -> str:
     return word

@@ -18,7 +18,8 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from uuid import uuid4
 
@@ -63,7 +64,11 @@ async def bare_turns(client: Client, queue: str) -> Callable[[int], Awaitable[No
     return turn
 
 
-async def our_turns(client: Client, parts: Parts, queue: str) -> Callable[[int], Awaitable[None]]:
+Say = Callable[[str], Awaitable[Turn]]
+
+
+async def conversation_of_alice(client: Client, parts: Parts, queue: str) -> Say:
+    """A new conversation, by what is said in it."""
     alice = await parts.directory.find(DEFAULT_TENANT, "alice")
     assert alice is not None
     id_ = uuid4().hex
@@ -95,6 +100,11 @@ async def our_turns(client: Client, parts: Parts, queue: str) -> Callable[[int],
         )
         return turn
 
+    return say
+
+
+async def our_turns(client: Client, parts: Parts, queue: str) -> Callable[[int], Awaitable[None]]:
+    say = await conversation_of_alice(client, parts, queue)
     for opening in ("我要请年假", START):
         await say(opening)
 
@@ -124,25 +134,31 @@ def percentile(values: list[float], share: float) -> float:
 
 async def measure(turns: int) -> tuple[list[float], list[float]]:
     with tempfile.TemporaryDirectory() as folder:
-        attributes = [SearchAttributeKey.for_keyword(name) for name in KEYWORDS]
-        async with await WorkflowEnvironment.start_local(
-            dev_server_existing_path=str(Path(sys.executable).with_name("temporal")),
-            dev_server_database_filename=f"{folder}/temporal.db",
-            data_converter=pydantic_data_converter,
-            search_attributes=[*attributes, SearchAttributeKey.for_keyword_list("Assignee")],
-        ) as server:
-            settings = Settings.load(data=Path(folder))
-            async with assembled(settings) as parts:
-                bare = Worker(
-                    server.client,
-                    task_queue="bare",
-                    workflows=[BareFirst, BareSecond],
-                    activities=[bare_read, BareTeller(server.client).bare_tell],
-                )
-                async with bare, build_worker(server.client, parts, "router"):
-                    theirs = await bare_turns(server.client, "bare")
-                    ours = await our_turns(server.client, parts, "router")
-                    return await alternated(ours, theirs, turns)
+        settings = Settings.load(data=Path(folder))
+        async with temporal(folder) as client, assembled(settings) as parts:
+            bare = Worker(
+                client,
+                task_queue="bare",
+                workflows=[BareFirst, BareSecond],
+                activities=[bare_read, BareTeller(client).bare_tell],
+            )
+            async with bare, build_worker(client, parts, "router"):
+                theirs = await bare_turns(client, "bare")
+                ours = await our_turns(client, parts, "router")
+                return await alternated(ours, theirs, turns)
+
+
+@asynccontextmanager
+async def temporal(folder: str) -> AsyncIterator[Client]:
+    """A client of a dev server that keeps its state in a file."""
+    attributes = [SearchAttributeKey.for_keyword(name) for name in KEYWORDS]
+    async with await WorkflowEnvironment.start_local(
+        dev_server_existing_path=str(Path(sys.executable).with_name("temporal")),
+        dev_server_database_filename=f"{folder}/temporal.db",
+        data_converter=pydantic_data_converter,
+        search_attributes=[*attributes, SearchAttributeKey.for_keyword_list("Assignee")],
+    ) as server:
+        yield server.client
 
 
 async def alternated(

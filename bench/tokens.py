@@ -1,0 +1,161 @@
+"""Tokens of a decision with and without preselection, at 20, 200 and 2,000 tools.
+
+The very request that goes out is counted: the decider of the product is asked, and a scripted
+model server keeps what it received. ToolE's tools are the pool, each with five example requests
+and the same two parameters; beyond its 199, tools whose descriptions are those of two of them,
+without examples. Counted is the JSON of messages and functions, with the estimate that budgets
+go by (`router.llm.tokens`): it is within about a third of any tokenizer's count, so take the
+ratios, not the numbers.
+
+    python bench/tokens.py [REQUESTS]
+"""
+
+import asyncio
+import json
+import random
+import re
+import sys
+from datetime import UTC, datetime
+from typing import Annotated
+
+import numpy as np
+import public_sets
+from public_sets import Known
+from pydantic import Field
+from routing import KEPT
+
+from activities.asking import Models
+from activities.capabilities import Capabilities
+from activities.decide import Decider
+from router.assembly import load_prompts
+from router.contracts.activities import Account, Decide
+from router.domain.budgets import Budget, Budgets
+from router.domain.messages import Message
+from router.domain.principals import Principal
+from router.flow.catalog import Catalog
+from router.flow.situation import Situation
+from router.llm.ladder import Ladder
+from router.llm.model import ChatModel
+from router.llm.tokens import estimated_tokens
+from router.selection.embedded import EmbeddedEncoder
+from router.selection.index import CapabilityIndex
+from router.selection.selected import Selection
+from router.selection.vector_file import VectorFile
+from router.settings import Settings
+from router.skill.catalog import SkillCatalog
+from router.tool.registry import Registry
+from router.tool.tool import Tool, tool
+from tests.fakes.behaviours import calls
+from tests.fakes.model_server import ModelServer
+
+REQUESTS = 100
+SIZES = (20, 200, 2000)
+NOW = datetime(2026, 11, 22, 10, 0, tzinfo=UTC)
+UNBOUNDED = Budgets(turn=Budget())
+"""All of 2,000 tools are more than a turn may spend."""
+ANSWER = calls(("respond_message", {"text": "…"}))
+
+
+class Everything(CapabilityIndex):
+    """Selects whatever there is: a router without preselection."""
+
+    async def select(self, text: str, **more) -> Selection:
+        return await super().select(text, **more | {"budget": 10**9, "most": 10**6})
+
+
+def made(known: Known) -> Tool:
+    async def function(
+        query: Annotated[str, Field(description="What is wanted, in the person's own words.")],
+        limit: Annotated[int, Field(description="How many results, at most.", ge=1, le=50)] = 10,
+    ) -> str:
+        return f"{query} {limit}"
+
+    function.__name__ = identifier(known.name)
+    function.__doc__ = known.descriptions["en"]
+    return tool(permission="read", examples=known.examples)(function)
+
+
+def identifier(name: str) -> str:
+    return "t_" + re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
+
+
+def pool(known: tuple[Known, ...], size: int, shuffle: random.Random) -> list[Known]:
+    """The tools themselves, first; then mixtures of two."""
+    tools = list(known[:size])
+    while len(tools) < size:
+        one, other = shuffle.sample(known, 2)
+        text = f"{one.descriptions['en']} {other.descriptions['en']}"
+        name = f"{one.name}_{other.name}"[:48] + f"_{len(tools)}"
+        tools.append(Known(name, {"zh": text, "en": text}, {}, ()))
+    return tools
+
+
+async def sizes_of(
+    tools: list[Tool], requests: list[tuple[str, str]], index: CapabilityIndex, server: ModelServer
+) -> tuple[np.ndarray, np.ndarray]:
+    """Tokens of each request's decision, and whether the right tool was offered."""
+    registry = Registry()
+    for one in tools:
+        registry.add(one)
+    model = ChatModel(server.url, "scripted", "-")
+    offered = Capabilities(Catalog([]), SkillCatalog(), registry)
+    prompts = load_prompts(Settings.load())
+    decider = Decider(offered, index, Ladder([model]), prompts, Models(UNBOUNDED))
+    await index.update(offered.everything())
+    counted, right = [], []
+    for text, label in requests:
+        await decider.decided(asked(text), refuse)
+        sent = server.chats[-1]
+        names = [one["function"]["name"] for one in sent["tools"]]
+        written = json.dumps([sent["messages"], sent["tools"]], ensure_ascii=False)
+        counted.append(estimated_tokens(written))
+        right.append(identifier(label) in names)
+        server.requests.clear()
+    await model.aclose()
+    return np.array(counted), np.array(right)
+
+
+def refuse(error: Exception) -> None:
+    raise error
+
+
+def asked(text: str) -> Decide:
+    caller = Principal(id="alice", tenant="default", name="Alice", locale="en")
+    return Decide(
+        message=Message(text=text),
+        situation=Situation(now=NOW, locale="en", roles=caller.roles),
+        account=Account(caller=caller, now=NOW),
+    )
+
+
+async def measure(count: int) -> None:
+    split = public_sets.toole(public_sets.folder())
+    encoder, shuffle = EmbeddedEncoder(), random.Random(public_sets.SEED)
+    known = tuple(shuffle.sample(split.known, len(split.known)))
+    print(f"Tokens of a decision (estimated), {count} requests of ToolE for tools in the pool")
+    print(f"{'tools':>8}{'':24}{'mean':>10}{'p95':>10}{'right tool offered':>22}")
+    for size in SIZES:
+        chosen = pool(known, size, shuffle)
+        names = {one.name for one in chosen}
+        requests = [row for row in split.requests if row[1] in names][:count]
+        tools = [made(one) for one in chosen]
+        for title, kind in (("all of them", Everything), ("preselected", CapabilityIndex)):
+            async with ModelServer(ANSWER) as server:
+                index = kind(encoder, VectorFile(KEPT))
+                counted, right = await sizes_of(tools, requests, index, server)
+            print(
+                f"{size:>8,}  {title:22}{counted.mean():10,.0f}{np.quantile(counted, 0.95):10,.0f}"
+                f"{100 * right.mean():20.1f} %  ({len(requests)} requests)"
+            )
+
+
+def main() -> int:
+    if public_sets.folder() is None:
+        print(public_sets.REMEDY.replace("routing.py", "tokens.py"), file=sys.stderr)
+        return 0
+    asyncio.run(measure(int(sys.argv[1]) if len(sys.argv) > 1 else REQUESTS))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
