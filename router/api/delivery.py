@@ -14,7 +14,6 @@ from temporalio.client import (
 from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 from temporalio.service import RPCStatusCode
 
-from router.api.temporal import TRANSIENT, persistently
 from router.contracts.conversation import (
     SUBMIT,
     WORKFLOW,
@@ -23,6 +22,7 @@ from router.contracts.conversation import (
     update_id,
     workflow_id,
 )
+from router.contracts.reaching import TRANSIENT, persistently
 from router.domain.messages import Turn
 from router.domain.records import ConversationRecord
 

@@ -3,13 +3,13 @@
 from temporalio.client import Client, WorkflowQueryRejectedError
 from temporalio.common import QueryRejectCondition
 
-from router.api.temporal import RPC_TIMEOUT, speaking_ours
 from router.contracts.conversation import (
     STATUS,
     ConversationState,
     ConversationStatus,
     workflow_id,
 )
+from router.contracts.reaching import RPC_TIMEOUT, speaking_ours
 from router.domain.errors import NotFound
 from router.domain.ports import Conversations
 from workflows import memory

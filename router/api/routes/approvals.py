@@ -6,13 +6,14 @@ from typing import Annotated, Self
 from fastapi import APIRouter, Depends
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from router.api import runs
 from router.api.body import StrictRoute
 from router.api.deps import Caller, Given, Paged, Services, known
 from router.api.idempotency import IdempotencyKey, claim
 from router.api.plain import Comment, Key
 from router.api.problems import problems
-from router.api.runs import RunStanding
+from router.api.runs import word_of
+from router.contracts import runs
+from router.contracts.runs import RunStanding
 from router.domain.errors import FieldProblem, InvalidInput, NotFound
 from router.domain.principals import Principal
 from router.domain.records import ApprovalRecord
@@ -133,7 +134,7 @@ async def decide(
         to=body.to,
         digest=body.digest or record.digest,
     )
-    word = runs.word_of("decide", caller, key)
+    word = word_of("decide", caller, key)
     standing = await runs.decide(services.temporal, record, event, word)
     return DecisionAnswer(id=record.id, decision=body.decision, flow_run=standing)
 

@@ -13,8 +13,8 @@ from router.api.identifiers import derived_id, fresh_id
 from router.api.plain import PlainJson
 from router.api.problems import problems
 from router.api.standing import live_standing, standing
-from router.api.temporal import RPC_TIMEOUT, speaking_ours
 from router.contracts.conversation import CANCEL, PausedFlow, workflow_id
+from router.contracts.reaching import RPC_TIMEOUT, speaking_ours
 from router.domain.errors import Conflict, NotFound
 from router.domain.messages import FlowSummary, Usage
 from router.domain.principals import Principal

@@ -6,14 +6,15 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query
 from pydantic import BaseModel, ConfigDict, JsonValue
 
-from router.api import runs
 from router.api.body import StrictRoute
 from router.api.deps import OPERATOR, Caller, Given, Paged, Services, known
 from router.api.idempotency import IdempotencyKey, claim
 from router.api.plain import Comment
 from router.api.problems import problems
-from router.api.runs import RunStanding
+from router.api.runs import word_of
 from router.api.temporal import history_url
+from router.contracts import runs
+from router.contracts.runs import RunStanding
 from router.domain.errors import Conflict, Forbidden, NotFound
 from router.domain.messages import ENDED, FlowStatus
 from router.domain.principals import Principal
@@ -140,7 +141,7 @@ async def withdraw(
     comment = body.comment if body else None
     await claim(services, caller, key, f"withdraw {record.id}", comment)
     event = Cancelled(by=caller.id, comment=comment)
-    word = runs.word_of("withdraw", caller, key)
+    word = word_of("withdraw", caller, key)
     standing = await runs.tell(services.temporal, record, caller, event, word)
     if standing.status in _ENDED_OTHERWISE:
         raise Conflict(f"The run had ended before it could be taken back: it is {standing.status}.")
@@ -155,5 +156,5 @@ async def nudge(
     if record.status != "waiting_approval":
         raise Conflict("The run waits for nobody's decision.")
     await claim(services, caller, key, f"nudge {record.id}")
-    word = runs.word_of("nudge", caller, key)
+    word = word_of("nudge", caller, key)
     return await runs.tell(services.temporal, record, caller, Nudged(by=caller.id), word)
