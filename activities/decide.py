@@ -7,6 +7,7 @@ tries again in a moment, and where that doesn't help the deciding goes on withou
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TypeGuard
 
 from temporalio import activity
 
@@ -157,14 +158,21 @@ class Decider:
         )
 
     def _shaped(self, command: Command, given: activities.Decide, alone: bool) -> Command:
-        now = given.situation.now
+        now, active = given.situation.now, given.situation.active
+        text = nearest.words_of(given.message)
+        if active is not None and active.asking and _answers(command, active.flow):
+            values = changed(active, command.slots, text, now)
+            return FillSlots(slots=values) if values else Misunderstood()
         if isinstance(command, StartFlow):
             slots = self.capabilities.slots(command.flow)
             # Of several flows rules can't tell which of them is to have what they read.
-            text = nearest.words_of(given.message) if alone else ""
-            return command.model_copy(update={"slots": stated(slots, command.slots, text, now)})
-        if isinstance(command, FillSlots) and given.situation.active is not None:
-            text = nearest.words_of(given.message)
-            values = changed(given.situation.active, command.slots, text, now)
-            return command.model_copy(update={"slots": values}) if values else Misunderstood()
+            values = stated(slots, command.slots, text if alone else "", now)
+            return command.model_copy(update={"slots": values})
         return command
+
+
+def _answers(command: Command, active: str) -> TypeGuard[FillSlots | StartFlow]:
+    """Whether it is for the flow that asks: starting that one anew means answering it."""
+    if isinstance(command, StartFlow):
+        return command.flow == active and bool(command.slots)
+    return isinstance(command, FillSlots)

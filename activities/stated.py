@@ -40,18 +40,19 @@ def changed(view: FlowView, given: Values, text: str, now: datetime) -> dict[str
     given in the message's own words.
     """
     read = prefill(view.fillable, Utterance.of(text, now))
-    asked = {name.split(".", maxsplit=1)[0] for name in view.awaiting}
-    values = stated(view.fillable, given, text, now)
+    asked = {_head(name) for name in view.awaiting}
+    said = {name for name in read if view.fillable[name].type != "text"}
     return {
         name: value
-        for name, value in values.items()
+        for name, value in stated(view.fillable, given, text, now).items()
         if value != view.slots.get(name)
-        and (
-            name.split(".", maxsplit=1)[0] in asked
-            or name in read
-            or _is_quoted(given.get(name), text)
-        )
+        and (_head(name) in asked or name in said or _is_quoted(given.get(name), text))
     }
+
+
+def _head(path: str) -> str:
+    """The slot that `items.0.amount` is a part of."""
+    return path.split(".", maxsplit=1)[0]
 
 
 def _without_guesses(slots: Slots, given: Values, read: Values, text: str) -> Values:

@@ -107,6 +107,29 @@ async def test_a_question_in_the_middle_of_a_flow_comes_back_to_its_question(
     assert turn.flow.awaiting == ["leave_type"]
 
 
+async def test_starting_the_flow_that_asks_anew_answers_it(talk: Talk, model: ModelServer) -> None:
+    before = await talk.say("我要请假")
+    slots = {"leave_type": "personal", "start": "2020-01-01", "reason": "rest"}
+    model.then(calls(("dispatch_to_flow", {"flow_name": "leave_request", "slots": slots})))
+    turn = await talk.say("家里有点私人的情况")
+    assert turn.flow is not None
+    assert before.flow is not None
+    assert turn.flow.id == before.flow.id
+    assert turn.flow.slots == {"leave_type": "personal"}
+    assert turn.flow.awaiting == ["start"]
+
+
+async def test_nothing_that_a_model_makes_up_changes_the_flow_that_asks(
+    talk: Talk, model: ModelServer
+) -> None:
+    await talk.say("我要请病假")
+    model.then(calls(("fill_slots", {"slots": {"leave_type": "annual", "reason": "rest"}})))
+    turn = await talk.say("食堂的饭真香")
+    assert turn.flow is not None
+    assert turn.flow.slots == {"leave_type": "sick"}
+    assert turn.flow.awaiting == ["start"]
+
+
 async def test_the_model_is_told_what_was_said_before_and_the_message_as_material(
     talk: Talk, model: ModelServer
 ) -> None:

@@ -103,6 +103,7 @@ def test_whatever_a_model_gives_is_shaped_or_left_for_the_flow_to_refuse(
         pytest.param(
             "嗯", {"leave_type": "sick", "reason": "rest"}, {}, id="nothing but inventions"
         ),
+        pytest.param("家里有点情况", {"reason": "rest"}, {}, id="a text that nobody wrote"),
         pytest.param("年假", {"leave_type": "annual"}, {}, id="nothing new"),
     ],
 )
