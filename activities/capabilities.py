@@ -98,7 +98,12 @@ class Capabilities:
 
 def _limits_of(tool: Tool) -> CallLimits:
     """A write that doesn't honour its key is called once; a retry could do it twice."""
-    if tool.writes and not tool.idempotent:
-        return CallLimits(timeout=tool.timeout, attempts=1)
+    once = tool.writes and not tool.idempotent
     attempts = 0 if tool.retries is None else tool.retries + 1
-    return CallLimits(timeout=tool.timeout, attempts=attempts)
+    return CallLimits(
+        timeout=tool.timeout,
+        attempts=1 if once else attempts,
+        ephemeral=tool.options.ephemeral,
+        return_direct=tool.options.return_direct,
+        client=tool.options.client,
+    )

@@ -4,7 +4,7 @@
 """
 
 from activities.calendar.work_calendar import WorkCalendar
-from router.domain.ports import Runs
+from router.domain.ports import Results, Runs
 from router.domain.principals import Directory
 from router.tool.dependencies import Provider
 
@@ -13,6 +13,9 @@ directory: Provider[Directory] = Provider("directory")
 
 runs: Provider[Runs] = Provider("runs")
 """Flow runs and their approvals, as they were last published."""
+
+results: Provider[Results] = Provider("results")
+"""Results of tools that are too long to be given whole."""
 
 work_calendar: Provider[WorkCalendar] = Provider("work_calendar")
 """Which days are worked."""

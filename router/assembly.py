@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import activities.tools
@@ -11,6 +12,7 @@ import flows
 import skills
 from activities import provided
 from activities.calendar.work_calendar import WorkCalendar
+from activities.calling import ToolCaller
 from activities.capabilities import Capabilities
 from activities.people.people import People, human_resources
 from activities.policies.book import PolicyBook, policy_book
@@ -33,6 +35,10 @@ from router.skill.loader import load_skills
 from router.store.database import Database
 from router.store.store import Store
 from router.tool.dependencies import Dependencies
+from router.tool.http.guard import Guard
+from router.tool.http.loading import load_http_tools
+from router.tool.http.sending import Sender
+from router.tool.http.watching import WatchedTools
 from router.tool.registry import Registry
 from router.understanding.reader import Reader
 
@@ -55,6 +61,7 @@ class Parts:
     calendar: WorkCalendar
     people: People
     dependencies: Dependencies
+    caller: ToolCaller
     index: CapabilityIndex
     ladders: Ladders
     """The model and its fallbacks, and what leads skills; empty where none is configured."""
@@ -77,7 +84,7 @@ def load_capabilities(settings: Settings) -> Capabilities:
     Raises:
         DefinitionError: with every problem of every file.
     """
-    registry = load_registry()
+    registry = load_registry(settings)
     return Capabilities(load_catalog(settings, registry), load_skill_catalog(settings), registry)
 
 
@@ -147,9 +154,23 @@ def load_skill_catalog(settings: Settings) -> SkillCatalog:
     return load_skills(settings.skills or Path(next(iter(skills.__path__))))
 
 
-def load_registry() -> Registry:
-    """Every tool of `activities/tools`."""
-    return Registry().discover(activities.tools)
+def load_registry(settings: Settings) -> Registry:
+    """Every tool of `activities/tools`, and those that files declare.
+
+    Raises:
+        DefinitionError: with every problem of every file.
+    """
+    registry = Registry().discover(activities.tools)
+    http_tools(settings, registry).load()
+    return registry
+
+
+def http_tools(settings: Settings, registry: Registry) -> WatchedTools:
+    """The declared tools of the settings' folder, to be loaded into a registry."""
+    place = settings.http_tools or Path(next(iter(activities.tools.__path__))) / "http"
+    sender = Sender(Guard(settings.http_allow))
+    load = partial(load_http_tools, place, settings.tool_variables, sender)
+    return WatchedTools(place, load, registry)
 
 
 @asynccontextmanager
@@ -174,6 +195,7 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
         dependencies.provide(policy_book, PolicyBook.load())
         dependencies.provide(provided.directory, directory)
         dependencies.provide(provided.runs, store.runs)
+        dependencies.provide(provided.results, store.results)
         dependencies.provide(provided.work_calendar, calendar)
         async with ladders_of(settings) as ladders, index_of(settings) as index:
             yield Parts(
@@ -185,6 +207,9 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
                 calendar=calendar,
                 people=people,
                 dependencies=dependencies,
+                caller=ToolCaller(
+                    offered.registry, dependencies, store.ledger, store.audit, store.results
+                ),
                 index=index,
                 ladders=ladders,
                 prompts=prompts,
@@ -202,8 +227,17 @@ async def at_work(settings: Settings) -> AsyncIterator[Parts]:
     command that ends at once does without, and never waits for an encoder to be loaded.
     """
     async with assembled(settings) as parts:
-        learning = asyncio.create_task(parts.index.update(parts.offered.everything()))
+        learning = asyncio.create_task(_kept_up(parts))
         try:
             yield parts
         finally:
             learning.cancel()
+
+
+async def _kept_up(parts: Parts) -> None:
+    """Have index and reader know what there is, now and whenever a tool's file changes."""
+    offered = parts.offered
+    await parts.index.update(offered.everything())
+    async for _ in http_tools(parts.settings, offered.registry).changes():
+        parts.reader.replace([*offered.catalog, *offered.forms()])
+        await parts.index.update(offered.everything())

@@ -64,7 +64,7 @@ def build_worker(client: Client, parts: Parts, task_queue: str) -> Worker:
     notifier = Notifier(client, task_queue, parts.store.conversations)
     records = Records(parts.store)
     look_ups = LookUps(parts.directory, parts.calendar, parts.people)
-    call_tool = CallTool(parts.offered.registry, parts.store.ledger, parts.dependencies, telling)
+    call_tool = CallTool(parts.caller, telling)
     return Worker(
         client,
         task_queue=task_queue,

@@ -241,6 +241,7 @@ class FlowWorkflow:
             call,
             result_type=activities.Answer,
             start_to_close_timeout=limits.timeout,
+            heartbeat_timeout=limits.heartbeat,
             retry_policy=RetryPolicy(
                 initial_interval=timedelta(milliseconds=500),
                 maximum_interval=timedelta(minutes=1),

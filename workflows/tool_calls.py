@@ -44,6 +44,7 @@ async def call_tool(
             ),
             result_type=Answer,
             start_to_close_timeout=limits.timeout,
+            heartbeat_timeout=limits.heartbeat,
             retry_policy=RetryPolicy(maximum_attempts=limits.attempts),
             summary=tool,
         )

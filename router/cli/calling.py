@@ -5,7 +5,6 @@ from uuid import uuid4
 
 from pydantic import JsonValue
 
-from activities.call_tool import run_tool
 from router.assembly import assembled
 from router.cli.people import person
 from router.contracts.activities import ToolCall
@@ -41,5 +40,4 @@ async def call(
             key=f"command-line/{uuid4().hex}" if tool.writes else "",
             now=datetime.now(UTC),
         )
-        ledger, dependencies = parts.store.ledger, parts.dependencies
-        return await run_tool(parts.offered.registry, ledger, dependencies, given, confirmed)
+        return await parts.caller.call(given, confirmed)

@@ -35,6 +35,15 @@ class CallLimits(Payload):
     timeout: timedelta = timedelta(seconds=10)
     attempts: int = 1
     """How often it may be called with the same key at most; 0 until it works."""
+    heartbeat: timedelta = timedelta(seconds=10)
+    """After so long without a sign of life the call counts as lost; cancelling reaches it by
+    the same way."""
+    ephemeral: int = 0
+    """How many of its last results a sub-agent's model sees whole; 0 is all of them."""
+    return_direct: bool = False
+    """True where its result is the answer as it is."""
+    client: bool = False
+    """True where the front end makes the call."""
 
 
 class FlowStart(Payload):

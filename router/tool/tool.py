@@ -26,6 +26,24 @@ _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0}
 
 
 @dataclass(frozen=True)
+class Options:
+    """How a tool is called and its result told, beyond what every tool has."""
+
+    cache: timedelta = timedelta()
+    """How long a result may be given again to the same caller for the same arguments."""
+    ephemeral: int = 0
+    """How many of its last results a sub-agent's model sees whole; 0 is all of them."""
+    return_direct: bool = False
+    """True where its result is the answer: no model puts it into words."""
+    client: bool = False
+    """True where the front end makes the call, and the turn waits for its result."""
+    per_minute: int | None = 60
+    """How often one person may have it called in a minute; None as often as they like."""
+    at_once: int | None = None
+    """Calls that run at once in a worker; others wait for one of them to end."""
+
+
+@dataclass(frozen=True)
 class Tool:
     """One tool: what it is called, who may call it, how it fails, and what stands behind it."""
 
@@ -46,6 +64,7 @@ class Tool:
     implementation: Implementation
     source: Source
     """Where it is declared."""
+    options: Options = Options()
 
     @property
     def writes(self) -> bool:
@@ -98,6 +117,12 @@ def tool(  # noqa: PLR0913 - each is an option of its own that a tool's author m
     idempotent: bool = True,
     timeout: str = "10s",
     retries: int | None = 3,
+    cache: str = "0s",
+    ephemeral: int = 0,
+    return_direct: bool = False,
+    client: bool = False,
+    per_minute: int | None = 60,
+    at_once: int | None = None,
     roles: Sequence[str] = (),
     title: Mapping[Literal["zh", "en"], str] | None = None,
     examples: Sequence[str] = (),
@@ -118,6 +143,14 @@ def tool(  # noqa: PLR0913 - each is an option of its own that a tool's author m
         timeout: How long one try may take: "500ms", "10s", "2m".
         retries: How often a call is tried again that failed for the moment; None tries until
             it works, as a flow may want that has a promise to keep.
+        cache: For how long a read's result may be given again to the same caller for the same
+            arguments; "0s" never.
+        ephemeral: How many of its last results a sub-agent's model sees whole; 0 all of them.
+        return_direct: Its result is the answer as it is, with no model to put it into words.
+        client: The front end makes the call: the function is only its signature, and the turn
+            ends with the call waiting until the result is sent.
+        per_minute: How often one person may have it called in a minute. Flows may always.
+        at_once: How many calls may run at once in a worker; None is no limit.
         roles: Who may call it, where not everyone may. `["flow"]` is reached by flows alone.
         title: Its name for people; made from the function's name where it is left out.
         examples: Sentences of people who mean it, zh and en: it is found by them.
@@ -136,6 +169,13 @@ def tool(  # noqa: PLR0913 - each is an option of its own that a tool's author m
 
     def decorate(function: ToolFunction) -> Tool:
         problems = list(_option_problems(function, permission, timeout, retries, roles))
+        problems += _extra_problems(
+            function,
+            permission,
+            cache,
+            {"ephemeral": ephemeral, "per_minute": per_minute, "at_once": at_once},
+            client,
+        )
         try:
             signature = read_signature(function)
         except DefinitionError as error:
@@ -155,6 +195,14 @@ def tool(  # noqa: PLR0913 - each is an option of its own that a tool's author m
             retries=retries,
             implementation=FunctionImplementation(signature, function),
             source=source_of(function),
+            options=Options(
+                cache=timedelta(seconds=_seconds(cache)),
+                ephemeral=ephemeral,
+                return_direct=return_direct,
+                client=client,
+                per_minute=per_minute,
+                at_once=at_once,
+            ),
         )
 
     return decorate
@@ -179,6 +227,26 @@ def _option_problems(
         yield problem_of(function, f"has the timeout {timeout!r}", 'write it like "500ms" or "10s"')
     if retries is not None and retries < 0:
         yield problem_of(function, f"is retried {retries} times", "0 or more, or None for ever")
+
+
+def _extra_problems(
+    function: ToolFunction,
+    permission: Permission,
+    cache: str,
+    counts: Mapping[str, int | None],
+    client: bool,
+) -> Iterator[Problem]:
+    if not _DURATION.fullmatch(cache):
+        yield problem_of(function, f"has the cache {cache!r}", 'write it like "30s" or "10m"')
+    elif _seconds(cache) and permission != "read":
+        yield problem_of(function, "writes and is cached", "take the cache out")
+    if client and permission != "read":
+        remedy = "let it read there, and another tool write here"
+        yield problem_of(function, "writes at the front end, which no ledger sees", remedy)
+    for name, count in counts.items():
+        least = 0 if name == "ephemeral" else 1
+        if count is not None and count < least:
+            yield problem_of(function, f"has {name}={count}", f"write {least} or more")
 
 
 def _seconds(duration: str) -> float:

@@ -17,8 +17,10 @@ from temporalio.exceptions import ActivityError, ApplicationError
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
-from activities.call_tool import RESULT_BYTES, CallTool, run_tool
+from activities.call_tool import CallTool
+from activities.calling import ToolCaller
 from activities.telling import Telling
+from activities.tool_run import RESULT_BYTES, run_tool
 from router.contracts.activities import Answer, ToolCall
 from router.domain.errors import (
     ArgumentsToolError,
@@ -108,7 +110,8 @@ class Bench:
     def __init__(self, database: Database) -> None:
         self.world = World()
         self.registry = tools_of(self.world)
-        self.ledger = Store(database).ledger
+        self.store = Store(database)
+        self.ledger = self.store.ledger
         self.audience = Audience()
 
     async def run(self, name: str, key: str = "k", caller: Principal = ALICE, **more: Any) -> Any:
@@ -326,7 +329,7 @@ def test_a_worker_with_something_missing_does_not_start(database_url: str) -> No
     registry.add(pay)
 
     with pytest.raises(MisconfiguredError, match="payroll"):
-        CallTool(registry, None, Dependencies(), Telling(Audience()))  # type: ignore[arg-type]
+        ToolCaller(registry, Dependencies(), None, None, None)  # type: ignore[arg-type]
 
 
 @workflow.defn
@@ -358,8 +361,11 @@ class TestActivity:
     async def execute(
         self, temporal: Client, bench: Bench, name: str, activity: str = "", **more: Any
     ) -> Any:
-        telling = Telling(bench.audience)
-        call_tool = CallTool(bench.registry, bench.ledger, Dependencies(), telling)
+        store = bench.store
+        caller = ToolCaller(
+            bench.registry, Dependencies(), store.ledger, store.audit, store.results
+        )
+        call_tool = CallTool(caller, Telling(bench.audience))
         fields: dict[str, Any] = {"arguments": {}, "key": "k", "flow_run": RUN, "now": NOW, **more}
         call = ToolCall(tool=name, caller=ALICE, **fields)
         queue = uuid4().hex

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import activities.tools
-from activities.call_tool import run_tool
+from activities.tool_run import run_tool
 from activities.people.people import People, human_resources
 from router.contracts.activities import ToolCall
 from router.domain.errors import ArgumentsToolError, Forbidden, PermanentToolError

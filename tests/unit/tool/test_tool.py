@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 from router.domain.errors import DefinitionError
 from router.tool.context import ToolContext
 from router.tool.dependencies import Dependencies, Depends
-from router.tool.tool import Tool, tool
+from router.tool.tool import Options, Tool, tool
 from tests.unit.tool.samples import Guest, context, greet, greeting, record, reveal, save
 
 
@@ -192,8 +192,39 @@ def test_what_writes_asks_first_and_so_does_a_read_that_wants_to() -> None:
 
 
 def test_an_option_that_does_nothing_is_not_accepted() -> None:
-    with pytest.raises(TypeError, match="cache"):
-        tool(permission="read", cache="10s")  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="weight"):
+        tool(permission="read", weight=3)  # type: ignore[call-arg]
+
+
+def test_how_a_tool_is_called_can_be_said() -> None:
+    @tool(permission="read", cache="2m", ephemeral=1, return_direct=True, per_minute=5, at_once=2)
+    async def look() -> int:
+        """Look."""
+        return 1
+
+    assert look.options == Options(
+        cache=timedelta(minutes=2), ephemeral=1, return_direct=True, per_minute=5, at_once=2
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"cache": "soon"}, "has the cache 'soon'; write it like"),
+        ({"permission": "write", "cache": "10s"}, "writes and is cached; take the cache out"),
+        ({"permission": "write", "client": True}, "writes at the front end"),
+        ({"ephemeral": -1}, "has ephemeral=-1; write 0 or more"),
+        ({"per_minute": 0}, "has per_minute=0; write 1 or more"),
+        ({"at_once": 0}, "has at_once=0; write 1 or more"),
+    ],
+)
+def test_an_option_that_means_nothing_is_refused(options: dict[str, Any], said: str) -> None:
+    async def look() -> int:
+        """Look."""
+        return 1
+
+    with pytest.raises(DefinitionError, match=said):
+        tool(**{"permission": "read", **options})(look)
 
 
 def test_literals_ranges_and_descriptions_reach_the_schema() -> None:

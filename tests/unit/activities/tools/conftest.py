@@ -8,10 +8,13 @@ import pytest
 import activities.tools
 from activities import provided
 from activities.calendar.work_calendar import WorkCalendar
-from activities.call_tool import run_tool
+from activities.people.people import People, human_resources
+from activities.tool_run import run_tool
 from router.contracts.activities import ToolCall
 from router.directory.file import FileDirectory
 from router.domain.principals import Principal
+from router.store.database import Database
+from router.store.store import Store
 from router.tool.dependencies import Dependencies
 from router.tool.registry import Registry
 
@@ -27,17 +30,42 @@ class Desk:
 
     def __init__(self) -> None:
         self.registry = Registry().discover(activities.tools)
+        self.directory = FileDirectory.load()
+        self.store: Store | None = None
         self.dependencies = Dependencies()
-        self.dependencies.provide(provided.directory, FileDirectory.load())
+        self.dependencies.provide(provided.directory, self.directory)
         self.dependencies.provide(provided.work_calendar, WorkCalendar.load())
 
+    async def person(self, name: str) -> Principal:
+        """Someone of the sample directory, with their roles."""
+        found = await self.directory.find("default", name)
+        assert found is not None
+        return found
+
     async def ask(self, tool: str, caller: Principal = ALICE, **arguments: Any) -> Any:
-        """The tool's result as JSON; these tools only read, so that they need no ledger."""
+        """The result of a tool that only reads, and needs no ledger, as JSON."""
         call = ToolCall(tool=tool, arguments=arguments, caller=caller, now=NOW)
         return await run_tool(self.registry, None, self.dependencies, call)  # type: ignore[arg-type]
+
+    async def write(self, tool: str, caller: Principal, key: str = "k", **arguments: Any) -> Any:
+        """The result of a write that the caller has confirmed, as JSON."""
+        assert self.store is not None
+        call = ToolCall(tool=tool, arguments=arguments, caller=caller, key=key, now=NOW)
+        return await run_tool(
+            self.registry, self.store.ledger, self.dependencies, call, confirmed=True
+        )
 
 
 @pytest.fixture
 def desk() -> Desk:
     """A desk without a database."""
     return Desk()
+
+
+@pytest.fixture
+def kept(desk: Desk, database: Database, people: People) -> Desk:
+    """A desk with a database, and the people system in it."""
+    desk.store = Store(database)
+    desk.dependencies.provide(provided.runs, desk.store.runs)
+    desk.dependencies.provide(human_resources, people)
+    return desk

@@ -1,0 +1,186 @@
+"""The way of a call around the gate: audited, rated, remembered, paged.
+
+    rate ▸ gate ▸ cache ▸ a free slot ▸ ledger (writes) ▸ the tool ▸ page ▸ audit
+
+A refusal is audited like a call. Flows call on the authority of what was approved: no rate
+holds them up, and no page is made of what they save.
+"""
+
+import asyncio
+from collections import OrderedDict
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from time import monotonic
+
+from pydantic import JsonValue
+
+from activities.effects import digest
+from activities.paging import page_of
+from activities.tool_run import run_tool
+from router.contracts.activities import ToolCall
+from router.domain.errors import RouterError, TooManyRequests, UnknownOutcome
+from router.domain.ports import Audit, EffectsLedger, Results
+from router.domain.records import AuditRecord
+from router.tool.dependencies import Dependencies
+from router.tool.gate import Attempt, admit
+from router.tool.registry import Registry
+from router.tool.tool import Tool
+
+REMEMBERED = 2_000
+"""Results that a worker keeps for calls that come again."""
+_MINUTE = timedelta(minutes=1)
+_DETAIL = 500
+"""Characters of why a call was refused or failed."""
+
+
+class ToolCaller:
+    """Calls tools for flows, models and people, one try at a time."""
+
+    def __init__(
+        self,
+        registry: Registry,
+        dependencies: Dependencies,
+        ledger: EffectsLedger,
+        audit: Audit,
+        results: Results,
+    ) -> None:
+        dependencies.require(registry.providers())
+        self.registry = registry
+        self._dependencies = dependencies
+        self._ledger = ledger
+        self._audit = audit
+        self._results = results
+        self._remembered = Remembered()
+        self._slots: dict[str, asyncio.Semaphore] = {}
+
+    async def call(self, call: ToolCall, confirmed: bool = False) -> JsonValue:
+        """What one try comes to.
+
+        Raises what `activities.tool_run.run_tool` raises, and `TooManyRequests` where this
+        person had the tool called too often in the last minute.
+        """
+        admitted = False
+        try:
+            await self._check_rate(call)
+            tool = self._admitted(call, confirmed)
+            admitted = True
+            result, outcome = await self._answered(tool, call, confirmed)
+        except RouterError as error:
+            await self._note_failure(call, error, admitted=admitted)
+            raise
+        await self._audit.note(call.caller.tenant, _record(call, "admitted", outcome, ""))
+        return result
+
+    def _admitted(self, call: ToolCall, confirmed: bool) -> Tool:
+        attempt = Attempt(
+            call.tool, call.arguments, call.caller, call.key, call.flow_run, confirmed
+        )
+        return admit(self.registry, attempt).tool
+
+    async def _answered(self, tool: Tool, call: ToolCall, confirmed: bool) -> tuple[JsonValue, str]:
+        """The result, and whether it was `done` or `cached`."""
+        known = self._remembered.find(tool, call)
+        if known is not None:
+            return known[0], "cached"
+        async with self._slot(tool):
+            result = await run_tool(
+                self.registry,
+                self._ledger,
+                self._dependencies,
+                call,
+                confirmed,
+                page=None if call.flow_run else Paging(self._results, call),
+            )
+        self._remembered.keep(tool, call, result)
+        return result, "done"
+
+    async def _check_rate(self, call: ToolCall) -> None:
+        if call.flow_run is not None or call.tool not in self.registry:
+            return
+        most = self.registry[call.tool].options.per_minute
+        if most is None:
+            return
+        since = datetime.now(UTC) - _MINUTE
+        made = await self._audit.calls(call.caller.tenant, call.caller.id, call.tool, since)
+        if made >= most:
+            raise TooManyRequests(
+                f"{call.tool} was called {made} times in the last minute, {most} are allowed; "
+                "wait a minute",
+                retry_after=60,
+            )
+
+    def _slot(self, tool: Tool) -> AbstractAsyncContextManager[None]:
+        """A place among those that the tool has at once."""
+        if tool.options.at_once is None:
+            return nullcontext()
+        return self._slots.setdefault(tool.name, asyncio.Semaphore(tool.options.at_once))
+
+    async def _note_failure(self, call: ToolCall, error: RouterError, *, admitted: bool) -> None:
+        outcome = "unknown" if isinstance(error, UnknownOutcome) else "failed"
+        why = f"{type(error).__name__}: {error}"[:_DETAIL]
+        record = (
+            _record(call, "admitted", outcome, why)
+            if admitted
+            else _record(call, "refused", "", why)
+        )
+        await self._audit.note(call.caller.tenant, record)
+
+
+@dataclass(frozen=True)
+class Paging:
+    """Keeps what is too long for whoever had it called, and gives the first page of it."""
+
+    results: Results
+    call: ToolCall
+
+    async def __call__(self, tool: Tool, text: str) -> JsonValue:
+        """The first page, with the handle that `read_more` takes."""
+        owner = self.call.caller
+        handle = await self.results.keep(owner.tenant, owner.id, tool.name, text)
+        first: JsonValue = page_of(text, 1, handle).model_dump(mode="json")
+        return first
+
+
+class Remembered:
+    """Results of reads that may be given again, the oldest forgotten first."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[tuple[str, bool], tuple[float, JsonValue]] = OrderedDict()
+
+    def find(self, tool: Tool, call: ToolCall) -> tuple[JsonValue] | None:
+        """The result, in a tuple since it may be null; None where there is none that is fresh."""
+        until, result = self._kept.get(_place(call), (0.0, None))
+        return (result,) if tool.options.cache and monotonic() < until else None
+
+    def keep(self, tool: Tool, call: ToolCall, result: JsonValue) -> None:
+        """Keep it for as long as the tool allows."""
+        if not tool.options.cache:
+            return
+        until = monotonic() + tool.options.cache.total_seconds()
+        self._kept[_place(call)] = (until, result)
+        self._kept.move_to_end(_place(call))
+        while len(self._kept) > REMEMBERED:
+            self._kept.popitem(last=False)
+
+
+def _place(call: ToolCall) -> tuple[str, bool]:
+    # A flow gets a long result whole, and a person its first page.
+    return digest(call), call.flow_run is not None
+
+
+def _record(call: ToolCall, decision: str, outcome: str, detail: str) -> AuditRecord:
+    return AuditRecord.model_validate(
+        {
+            "at": datetime.now(UTC),
+            "person": call.caller.id,
+            "tool": call.tool[:80],
+            "digest": digest(call),
+            "decision": decision,
+            "outcome": outcome,
+            "detail": detail,
+            "key": call.key,
+            "flow_run": call.flow_run,
+            "conversation": call.conversation,
+        }
+    )

@@ -1,0 +1,114 @@
+"""One try of a tool's call: through the gate and, where it writes, through the effects ledger."""
+
+import asyncio
+import json
+import logging
+from collections.abc import Awaitable, Callable
+from zoneinfo import ZoneInfo
+
+from pydantic import JsonValue
+
+from activities.effects import once
+from router.contracts.activities import ToolCall
+from router.domain.errors import PermanentToolError, RouterError, TransientToolError
+from router.domain.ports import EffectsLedger
+from router.tool.context import ToolContext
+from router.tool.dependencies import Dependencies
+from router.tool.gate import Admitted, Attempt, admit
+from router.tool.registry import Registry
+from router.tool.tool import Tool
+
+RESULT_BYTES = 64 * 1024
+"""The longest result, as JSON: workflows carry it in their history, and models read it."""
+
+Page = Callable[[Tool, str], Awaitable[JsonValue]]
+"""What becomes of a result that is too long, given as JSON."""
+
+_log = logging.getLogger("router.tools")
+
+
+async def run_tool(
+    registry: Registry,
+    ledger: EffectsLedger,
+    dependencies: Dependencies,
+    call: ToolCall,
+    confirmed: bool = False,
+    page: Page | None = None,
+) -> JsonValue:
+    """One try of a call: through the gate and, where it writes, through the effects ledger.
+
+    A person's key is theirs alone: two people may use the same. `confirmed` says that the
+    caller has seen these arguments and agreed.
+
+    Raises what `router.tool.gate.admit` and `activities.effects.once` raise, and for the tool
+    itself `TransientToolError` (it failed in a way nobody foresaw, or took too long: trying
+    again may help) or whatever error of the house it raised. What is longer than 64 KiB is
+    what `page` makes of it, or a `PermanentToolError` without one.
+    """
+    call = with_own_keys(call)
+    admitted = admit(
+        registry,
+        Attempt(call.tool, call.arguments, call.caller, call.key, call.flow_run, confirmed),
+    )
+    tool = admitted.tool
+
+    async def send() -> JsonValue:
+        return await _sent(admitted, call, dependencies)
+
+    result = await (once(ledger, tool, call, send) if tool.writes else send())
+    return await _bounded(tool, result, page)
+
+
+async def _sent(admitted: Admitted, call: ToolCall, dependencies: Dependencies) -> JsonValue:
+    tool, context = admitted.tool, _context(call)
+    try:
+        async with asyncio.timeout(tool.timeout.total_seconds()):
+            return await tool.call(admitted.arguments, context, dependencies)
+    except RouterError:
+        raise
+    except TimeoutError as error:
+        seconds = tool.timeout.total_seconds()
+        raise TransientToolError(f"{tool.name} took longer than {seconds:g} s") from error
+    except Exception as error:
+        context.logger.exception("%s failed unexpectedly", tool.name)
+        raise TransientToolError(
+            f"{tool.name} failed unexpectedly: {type(error).__name__}: {error}"
+        ) from error
+
+
+def with_own_keys(call: ToolCall) -> ToolCall:
+    """Keys of a flow are unique as they are; those of a person are made so."""
+    if call.flow_run is not None:
+        return call
+    owner = f"{call.caller.tenant}/{call.caller.id}"
+    keys = {name: getattr(call, name) for name in ("key", "undoes")}
+    return call.model_copy(update={name: f"{owner}/{key}" for name, key in keys.items() if key})
+
+
+def _context(call: ToolCall) -> ToolContext:
+    about = {"tool": call.tool, "caller": call.caller.id, "key": call.key}
+    return ToolContext(
+        caller=call.caller,
+        now=call.now.astimezone(ZoneInfo(call.caller.timezone)),
+        logger=logging.LoggerAdapter(_log, about),
+        key=call.key,
+        undoes=call.undoes,
+        flow_run=call.flow_run,
+        conversation=call.conversation,
+    )
+
+
+async def _bounded(tool: Tool, result: JsonValue, page: Page | None) -> JsonValue:
+    done = "; it has done what it was called for" if tool.writes else ""
+    try:
+        text = json.dumps(result, ensure_ascii=False, allow_nan=False)
+    except ValueError as error:
+        raise PermanentToolError(f"{tool.name} gave no JSON: {error}{done}") from error
+    size = len(text.encode())
+    if size <= RESULT_BYTES:
+        return result
+    if page is not None:
+        return await page(tool, text)
+    raise PermanentToolError(
+        f"{tool.name} gave {size} bytes, more than {RESULT_BYTES}; ask it for less at a time{done}"
+    )

@@ -1,0 +1,32 @@
+"""Reading on in a result that was too long to be given whole."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from activities import provided
+from activities.paging import Page, page_of
+from router.domain.errors import ArgumentsToolError
+from router.domain.ports import Results
+from router.tool.context import ToolContext
+from router.tool.dependencies import Depends
+from router.tool.tool import tool
+
+
+@tool(permission="read", title={"zh": "继续读结果", "en": "Read on in a result"}, ephemeral=2)
+async def read_more(
+    handle: Annotated[
+        str, Field(description="The `read_more` of the page before", min_length=1, max_length=40)
+    ],
+    page: Annotated[int, Field(description="Which page, from 2 on", ge=1, le=10_000)],
+    ctx: ToolContext,
+    results: Annotated[Results, Depends(provided.results)],
+) -> Page:
+    """The next page of a result that was too long to be given whole."""
+    body = await results.find(ctx.caller.tenant, ctx.caller.id, handle)
+    if body is None:
+        raise ArgumentsToolError(f"handle: there is no result {handle!r} of yours to read on in")
+    found = page_of(body, page, handle)
+    if page > found.pages:
+        raise ArgumentsToolError(f"page: the result has {found.pages} pages, and no page {page}")
+    return found

@@ -1,0 +1,230 @@
+"""The way around the gate: audited, rated, remembered, paged. On both databases."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from pydantic import JsonValue
+
+from activities import provided
+from activities.calling import ToolCaller
+from activities.tools.results import read_more
+from router.contracts.activities import ToolCall
+from router.domain.errors import (
+    ArgumentsToolError,
+    Forbidden,
+    NotFound,
+    PermanentToolError,
+    TooManyRequests,
+)
+from router.domain.principals import Principal
+from router.store.database import Database
+from router.store.store import Store
+from router.tool.context import ToolContext
+from router.tool.dependencies import Dependencies
+from router.tool.registry import Registry
+from router.tool.tool import tool
+
+ALICE = Principal(id="alice", name="Alice")
+BOB = Principal(id="bob", name="Bob")
+NOW = datetime(2026, 11, 22, 10, 0, tzinfo=UTC)
+RUN = "leave_request/default/r1"
+
+Answering = Callable[[ToolContext, str], Awaitable[JsonValue]]
+
+
+class House:
+    """A caller over one tool, `look`, which does as it is told."""
+
+    def __init__(self, database: Database) -> None:
+        self.store = Store(database)
+        self.asked: list[str] = []
+        self.answering: Answering = self._plainly
+
+    async def _plainly(self, ctx: ToolContext, what: str) -> JsonValue:
+        return {"by": ctx.caller.id, "what": what, "time": len(self.asked)}
+
+    def made(self, **options: Any) -> ToolCaller:
+        async def look(ctx: ToolContext, what: str = "") -> JsonValue:
+            """Look."""
+            self.asked.append(what)
+            return await self.answering(ctx, what)
+
+        registry = Registry()
+        registry.add(tool(permission="read", **options)(look))
+        registry.add(read_more)
+        dependencies = Dependencies()
+        dependencies.provide(provided.results, self.store.results)
+        store = self.store
+        return ToolCaller(registry, dependencies, store.ledger, store.audit, store.results)
+
+    async def audited(self, person: str = "alice") -> list[tuple[str, str, str]]:
+        records = await self.store.audit.of_person("default", person, 20)
+        return [(one.tool, one.decision, one.outcome) for one in reversed(records)]
+
+
+@pytest.fixture
+def house(database: Database) -> House:
+    return House(database)
+
+
+def call(what: str = "", name: str = "look", caller: Principal = ALICE, **more: Any) -> ToolCall:
+    arguments = more.pop("arguments", {"what": what})
+    return ToolCall(tool=name, arguments=arguments, caller=caller, now=NOW, **more)
+
+
+class TestAudit:
+    async def test_every_call_leaves_a_row_and_so_does_every_refusal(self, house: House) -> None:
+        caller = house.made(roles=["hr"])
+        await caller.call(call(caller=Principal(id="dave", name="Dave", roles=frozenset({"hr"}))))
+        with pytest.raises(Forbidden):
+            await caller.call(call())
+        with pytest.raises(NotFound):
+            await caller.call(call(name="destroy"))
+        assert await house.audited("dave") == [("look", "admitted", "done")]
+        assert await house.audited() == [("look", "refused", ""), ("destroy", "refused", "")]
+
+    async def test_what_is_wrong_with_arguments_is_a_refusal_with_its_reason(
+        self, house: House
+    ) -> None:
+        with pytest.raises(ArgumentsToolError):
+            await house.made().call(call(arguments={"where": "here"}))
+        (record,) = await house.store.audit.of_person("default", "alice", 5)
+        assert (record.decision, record.outcome) == ("refused", "")
+        assert record.detail.startswith("ArgumentsToolError: look: where: ")
+
+    async def test_a_failure_is_one_and_says_why(self, house: House) -> None:
+        async def closed(_: ToolContext, __: str) -> JsonValue:
+            raise PermanentToolError("closed for good")
+
+        house.answering = closed
+        with pytest.raises(PermanentToolError):
+            await house.made().call(call(conversation="c1"))
+        (record,) = await house.store.audit.of_person("default", "alice", 5)
+        assert (record.decision, record.outcome, record.conversation) == (
+            "admitted",
+            "failed",
+            "c1",
+        )
+        assert record.detail == "PermanentToolError: closed for good"
+
+    async def test_arguments_are_told_apart_and_not_kept(self, house: House) -> None:
+        caller = house.made()
+        await caller.call(call("a secret"))
+        await caller.call(call("another"))
+        one, other = await house.store.audit.of_person("default", "alice", 5)
+        assert one.digest != other.digest
+        assert "secret" not in one.model_dump_json() + other.model_dump_json()
+
+
+class TestRate:
+    async def test_a_person_is_held_to_so_many_calls_a_minute(self, house: House) -> None:
+        caller = house.made(per_minute=2)
+        await caller.call(call("1"))
+        await caller.call(call("2"))
+        with pytest.raises(TooManyRequests, match="called 2 times in the last minute, 2 are"):
+            await caller.call(call("3"))
+        await caller.call(call("4", caller=BOB))
+        assert house.asked == ["1", "2", "4"]
+
+    async def test_a_flow_keeps_its_promise_however_often_it_calls(self, house: House) -> None:
+        caller = house.made(per_minute=1)
+        for number in range(3):
+            await caller.call(call(str(number), flow_run=RUN))
+        assert len(house.asked) == 3
+
+
+class TestCache:
+    async def test_the_same_question_of_the_same_person_is_asked_once(self, house: House) -> None:
+        caller = house.made(cache="1m")
+        first = await caller.call(call("x"))
+        assert await caller.call(call("x")) == first
+        await caller.call(call("y"))
+        await caller.call(call("x", caller=BOB))
+        assert house.asked == ["x", "y", "x"]
+        assert ("look", "admitted", "cached") in await house.audited()
+
+    async def test_nothing_is_remembered_unless_the_tool_says_so(self, house: House) -> None:
+        caller = house.made()
+        assert await caller.call(call("x")) != await caller.call(call("x"))
+
+    async def test_what_is_remembered_is_still_refused_to_whoever_may_not(
+        self, house: House
+    ) -> None:
+        caller = house.made(cache="1m", roles=["hr"])
+        await caller.call(call(caller=ALICE.model_copy(update={"roles": frozenset({"hr"})})))
+        with pytest.raises(Forbidden):
+            await caller.call(call())
+
+
+class TestPages:
+    @pytest.fixture
+    def lengthy(self, house: House) -> House:
+        async def answer(_: ToolContext, __: str) -> JsonValue:
+            return ["一行" * 50 for _ in range(300)]
+
+        house.answering = answer
+        return house
+
+    async def test_a_long_result_is_read_on_page_by_page(self, lengthy: House) -> None:
+        caller = lengthy.made()
+        page: Any = await caller.call(call())
+        text, handle = page["text"], page["read_more"]
+        for number in range(2, page["pages"] + 1):
+            given = {"handle": handle, "page": number}
+            page = await caller.call(call(name="read_more", arguments=given))
+            text += page["text"]
+        assert page["read_more"] is None
+        assert json.loads(text) == ["一行" * 50 for _ in range(300)]
+
+    async def test_nobody_else_reads_on(self, lengthy: House) -> None:
+        caller = lengthy.made()
+        first: Any = await caller.call(call())
+        given = {"handle": first["read_more"], "page": 2}
+        with pytest.raises(ArgumentsToolError, match="there is no result"):
+            await caller.call(call(name="read_more", caller=BOB, arguments=given))
+
+    @pytest.mark.parametrize("page", [0, -1, 10_001, "2nd"])
+    async def test_a_page_that_is_not_there_is_refused(self, lengthy: House, page: Any) -> None:
+        caller = lengthy.made()
+        first: Any = await caller.call(call())
+        given = {"handle": first["read_more"], "page": page}
+        with pytest.raises(ArgumentsToolError):
+            await caller.call(call(name="read_more", arguments=given))
+
+    async def test_a_page_behind_the_last_is_refused_with_how_many_there_are(
+        self, lengthy: House
+    ) -> None:
+        caller = lengthy.made()
+        first: Any = await caller.call(call())
+        given = {"handle": first["read_more"], "page": 9999}
+        with pytest.raises(ArgumentsToolError, match=f"has {first['pages']} pages"):
+            await caller.call(call(name="read_more", arguments=given))
+
+    async def test_a_flow_is_never_given_a_page_for_the_whole(self, lengthy: House) -> None:
+        with pytest.raises(PermanentToolError, match="ask it for less"):
+            await lengthy.made().call(call(flow_run=RUN))
+
+
+async def test_only_so_many_calls_run_at_once(house: House) -> None:
+    running, most, free = 0, 0, asyncio.Event()
+
+    async def slowly(_: ToolContext, __: str) -> JsonValue:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await free.wait()
+        running -= 1
+        return None
+
+    house.answering = slowly
+    caller = house.made(at_once=2)
+    calls = [asyncio.create_task(caller.call(call(str(n)))) for n in range(6)]
+    while running < 2:
+        await asyncio.wait(calls, timeout=0.01)
+    free.set()
+    await asyncio.gather(*calls)
+    assert most == 2
