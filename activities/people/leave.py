@@ -26,7 +26,14 @@ class LeaveBook:
 
     async def balance(self, owner: Owner, leave_type: LeaveType, year: int) -> Balance:
         """What was granted for the year, what is taken, and what is left."""
-        return await self._database.read(lambda c: _balance(c, owner, leave_type, year))
+        return await self._database.read(lambda c: balance_of(c, owner, leave_type, year))
+
+    async def balances(self, owner: Owner, year: int) -> list[Balance]:
+        """Those of every kind of leave."""
+        kinds = tuple(ENTITLED)
+        return await self._database.read(
+            lambda c: [balance_of(c, owner, kind, year) for kind in kinds]
+        )
 
     async def entitle(self, owner: Owner, leave_type: LeaveType, year: int, days: Decimal) -> None:
         """Grant so many days for that year, in place of what was granted before."""
@@ -34,7 +41,7 @@ class LeaveBook:
             **owner.model_dump(),
             "leave_type": leave_type,
             "year": year,
-            "half_days": _half_days(days),
+            "half_days": half_days_of(days),
         }
         await self._database.write(lambda c: c.execute(self._entitle, row))
 
@@ -52,7 +59,7 @@ class LeaveBook:
             "id": f"leave-{secrets.token_hex(6)}",
             "key": key,
             "year": leave.start.year,
-            "half_days": _half_days(leave.days),
+            "half_days": half_days_of(leave.days),
             "status": "standing",
             "recorded_at": datetime.now(UTC),
         }
@@ -72,13 +79,11 @@ class LeaveBook:
 
         return await self._database.write(revert)
 
-    async def of(self, owner: Owner, limit: int = 50) -> list[LeaveRecord]:
-        """The owner's leave, the latest start first, with what was taken back."""
+    async def of(self, owner: Owner, limit: int = 50, year: int | None = None) -> list[LeaveRecord]:
+        """The owner's leave (of a year), the latest start first, with what was taken back."""
+        wanted = [_of(owner)] if year is None else [_of(owner), _leave.c.year == year]
         query = (
-            select(_leave)
-            .where(_of(owner))
-            .order_by(_leave.c.start.desc(), _leave.c.id)
-            .limit(limit)
+            select(_leave).where(*wanted).order_by(_leave.c.start.desc(), _leave.c.id).limit(limit)
         )
         rows = await self._database.read(lambda c: c.execute(query).all())
         return [_read(row) for row in rows]
@@ -86,12 +91,11 @@ class LeaveBook:
     def _record(
         self, connection: Connection, owner: Owner, leave: Leave, row: dict[str, Any]
     ) -> LeaveRecord:
-        account = f"leave/{owner.tenant}/{owner.person}/{leave.leave_type}/{row['year']}"
-        self._database.serialise(connection, account)
+        self._database.serialise(connection, account_of(owner, leave.leave_type, row["year"]))
         same_key = select(_leave).where(_of(owner), _leave.c.key == row["key"])
         if known := connection.execute(same_key).first():
             return _read(known)
-        left = _balance(connection, owner, leave.leave_type, row["year"])
+        left = balance_of(connection, owner, leave.leave_type, row["year"])
         if leave.days > left.days:
             raise PermanentToolError(
                 f"{leave.days} days of {leave.leave_type} leave are more than the {left.days} "
@@ -105,7 +109,13 @@ def _of(owner: Owner) -> Any:
     return (_leave.c.tenant == owner.tenant) & (_leave.c.person == owner.person)
 
 
-def _balance(connection: Connection, owner: Owner, leave_type: LeaveType, year: int) -> Balance:
+def account_of(owner: Owner, leave_type: LeaveType, year: int) -> str:
+    """What a transaction that changes this balance locks."""
+    return f"leave/{owner.tenant}/{owner.person}/{leave_type}/{year}"
+
+
+def balance_of(connection: Connection, owner: Owner, leave_type: LeaveType, year: int) -> Balance:
+    """What was granted for the year, what is taken, and what is left."""
     granted = select(_entitlements.c.half_days).filter_by(
         **owner.model_dump(), leave_type=leave_type, year=year
     )
@@ -113,8 +123,8 @@ def _balance(connection: Connection, owner: Owner, leave_type: LeaveType, year: 
         **owner.model_dump(), leave_type=leave_type, year=year, status="standing"
     )
     half_days = connection.execute(granted).scalar()
-    entitled = ENTITLED[leave_type] if half_days is None else _days(half_days)
-    used = _days(connection.execute(taken).scalar_one())
+    entitled = ENTITLED[leave_type] if half_days is None else days_of(half_days)
+    used = days_of(connection.execute(taken).scalar_one())
     return Balance(
         leave_type=leave_type, year=year, entitled=entitled, used=used, days=entitled - used
     )
@@ -123,14 +133,16 @@ def _balance(connection: Connection, owner: Owner, leave_type: LeaveType, year: 
 def _read(row: Row[Any]) -> LeaveRecord:
     found = row._asdict()
     fields = {name: found[name] for name in LeaveRecord.model_fields if name in found}
-    return LeaveRecord(**fields, days=_days(found["half_days"]))
+    return LeaveRecord(**fields, days=days_of(found["half_days"]))
 
 
-def _days(half_days: int) -> Decimal:
+def days_of(half_days: int) -> Decimal:
+    """Days, of so many halves."""
     return Decimal(half_days) / 2
 
 
-def _half_days(days: Decimal) -> int:
+def half_days_of(days: Decimal) -> int:
+    """Halves, of so many days; raises `ArgumentsToolError` for what has smaller parts."""
     halves = days * 2
     if halves != halves.to_integral_value():
         raise ArgumentsToolError(f"days: {days} aren't whole or half days")

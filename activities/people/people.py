@@ -1,9 +1,11 @@
 """The people system: a small real one, for a company to replace with its own.
 
-Whatever takes its place offers `leave` and `claims` with the methods of `LeaveBook` and
-`ClaimBook`; the tools in `activities.tools` and the lookup `claimed` use nothing else.
+Whatever takes its place offers `leave`, `adjustments` and `claims` with the methods of
+`LeaveBook`, `AdjustmentBook` and `ClaimBook`; the tools in `activities.tools` and the lookup
+`claimed` use nothing else.
 """
 
+from activities.people.adjusting import AdjustmentBook
 from activities.people.claims import ClaimBook
 from activities.people.leave import LeaveBook
 from activities.people.tables import PEOPLE
@@ -20,6 +22,7 @@ class People:
     def __init__(self, database: Database) -> None:
         self._database = database
         self.leave = LeaveBook(database)
+        self.adjustments = AdjustmentBook(database)
         self.claims = ClaimBook(database)
 
     async def migrate(self) -> None:

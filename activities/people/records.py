@@ -1,7 +1,7 @@
 """Leave and expense claims as values: what the tools take and give."""
 
 import unicodedata
-from datetime import date
+from datetime import date, datetime
 from decimal import Decimal
 from typing import Annotated, Literal
 
@@ -98,6 +98,26 @@ class LeaveRecord(Leave):
 
     id: str
     status: Literal["standing", "reverted"]
+
+
+class Change(Value):
+    """A change to somebody's entitlement: by how many days, by whom and why."""
+
+    leave_type: LeaveType
+    year: int
+    days: Days
+    """What is added; less than zero where it is taken away."""
+    reason: str
+    by: str
+    """Who changes it: a user id."""
+
+
+class Adjustment(Change):
+    """A change on record."""
+
+    id: str
+    entitled_before: Days
+    at: datetime
 
 
 class Money(Value):

@@ -20,7 +20,7 @@ from sqlalchemy import (
 from router.store.migration import Migrations
 from router.store.tables import Moment, required
 
-PEOPLE = Migrations(Path(__file__).parent / "migrations", "alembic_version_people", "0001")
+PEOPLE = Migrations(Path(__file__).parent / "migrations", "alembic_version_people", "0002")
 
 metadata = MetaData()
 
@@ -33,6 +33,31 @@ entitlements = Table(
     required("year", Integer),
     required("half_days", Integer),
     PrimaryKeyConstraint("tenant", "person", "leave_type", "year"),
+)
+
+adjustments = Table(
+    "people_adjustments",
+    metadata,
+    required("tenant"),
+    required("id"),
+    required("key"),
+    required("person"),
+    required("leave_type"),
+    required("year", Integer),
+    required("half_days", Integer),
+    required("entitled_before", Integer),
+    required("reason"),
+    required("by"),
+    required("at", Moment),
+    PrimaryKeyConstraint("tenant", "id"),
+    UniqueConstraint("tenant", "key", name="people_adjustments_once"),
+    CheckConstraint("half_days <> 0", name="people_adjustments_change_something"),
+    CheckConstraint("entitled_before + half_days >= 0", name="people_adjustments_keep_above_zero"),
+)
+"""Who changed an entitlement, by how much and why. Rows are only ever added."""
+Index(
+    "people_adjustments_of_person",
+    *(adjustments.c[n] for n in ("tenant", "person", "year", "leave_type")),
 )
 
 leave = Table(

@@ -13,7 +13,7 @@ from sqlalchemy.exc import IntegrityError
 
 from activities.people import tables
 from activities.people.people import People
-from activities.people.records import ENTITLED, ClaimItem, Leave, Money, Owner
+from activities.people.records import ENTITLED, Change, ClaimItem, Leave, Money, Owner
 from router.domain.errors import ArgumentsToolError, NotFound, PermanentToolError
 from router.store import tables as router_tables
 from router.store.database import Database
@@ -26,6 +26,10 @@ def leave(days: str = "3", start: str = "2026-11-23", **more: Any) -> Leave:
     first = date.fromisoformat(start)
     fields: dict[str, Any] = {"leave_type": "annual", "start": first, "end": first, **more}
     return Leave(days=Decimal(days), **fields)
+
+
+def change(days: str, reason: str = "carried over") -> Change:
+    return Change(leave_type="annual", year=2026, days=Decimal(days), reason=reason, by="dave")
 
 
 def item(invoice: str, amount: str = "58.00", currency: str = "CNY") -> ClaimItem:
@@ -154,6 +158,63 @@ class TestLeave:
     ) -> None:
         with pytest.raises(ArgumentsToolError, match=said):
             await people.leave.record(ALICE, "k", wrong)
+
+
+class TestAdjustments:
+    async def test_a_change_moves_what_is_granted_and_stays_on_record(self, people: People) -> None:
+        more, less = change("2.5"), change("-1", reason="typed wrong")
+        await people.adjustments.adjust(ALICE, "k1", more)
+        made, balance = await people.adjustments.adjust(ALICE, "k2", less)
+
+        assert (balance.entitled, balance.days) == (Decimal("16.5"), Decimal("16.5"))
+        assert made.entitled_before == Decimal("17.5")
+        trail = await people.adjustments.of(ALICE, 2026)
+        assert [(a.days, a.by, a.reason) for a in trail] == [
+            (Decimal(-1), "dave", "typed wrong"),
+            (Decimal("2.5"), "dave", "carried over"),
+        ]
+        assert await people.adjustments.of(BOB, 2026) == []
+        assert await people.adjustments.of(ALICE, 2027) == []
+
+    async def test_the_same_key_changes_once(self, people: People) -> None:
+        made = await asyncio.gather(
+            *(people.adjustments.adjust(ALICE, "k", change("1")) for _ in range(10))
+        )
+
+        assert len({adjustment.id for adjustment, _ in made}) == 1
+        assert (await people.leave.balance(ALICE, "annual", 2026)).entitled == 16
+
+    async def test_changes_and_leave_at_once_never_overdraw(self, people: People) -> None:
+        async def done(number: int) -> Decimal:
+            try:
+                if number % 2:
+                    await people.leave.record(ALICE, f"k{number}", leave("4"))
+                else:
+                    await people.adjustments.adjust(ALICE, f"k{number}", change("-4"))
+            except PermanentToolError:
+                return Decimal(0)
+            return Decimal(4)
+
+        taken = sum(await asyncio.gather(*(done(number) for number in range(12))), Decimal(0))
+
+        assert taken == 12
+        assert (await people.leave.balance(ALICE, "annual", 2026)).days == 3
+
+    async def test_the_database_itself_keeps_entitlements_above_zero(
+        self, people: People, database: Database
+    ) -> None:
+        made, _ = await people.adjustments.adjust(ALICE, "k1", change("1"))
+        row = {
+            **ALICE.model_dump(),
+            **made.model_dump(exclude={"days", "entitled_before"}),
+            "id": "another",
+            "key": "k2",
+            "half_days": -31,
+            "entitled_before": 30,
+        }
+
+        with pytest.raises(IntegrityError):
+            await database.write(lambda c: c.execute(tables.adjustments.insert(), row))
 
 
 class TestClaims:
