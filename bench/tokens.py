@@ -49,6 +49,9 @@ from tests.fakes.behaviours import calls
 from tests.fakes.model_server import ModelServer
 
 REQUESTS = 100
+OF_ALL = 10
+"""Requests that are enough where everything is offered: they differ by the message alone."""
+
 SIZES = (20, 200, 2000)
 NOW = datetime(2026, 11, 22, 10, 0, tzinfo=UTC)
 UNBOUNDED = Budgets(turn=Budget())
@@ -139,13 +142,16 @@ async def measure(count: int) -> None:
         names = {one.name for one in chosen}
         requests = [row for row in split.requests if row[1] in names][:count]
         tools = [made(one) for one in chosen]
-        for title, kind in (("all of them", Everything), ("preselected", CapabilityIndex)):
+        for title, kind, some in (
+            ("all of them", Everything, requests[:OF_ALL]),
+            ("preselected", CapabilityIndex, requests),
+        ):
             async with ModelServer(ANSWER) as server:
                 index = kind(encoder, VectorFile(KEPT))
-                counted, right = await sizes_of(tools, requests, index, server)
+                counted, right = await sizes_of(tools, some, index, server)
             print(
                 f"{size:>8,}  {title:22}{counted.mean():10,.0f}{np.quantile(counted, 0.95):10,.0f}"
-                f"{100 * right.mean():20.1f} %  ({len(requests)} requests)"
+                f"{100 * right.mean():20.1f} %  ({len(some)} requests)"
             )
 
 
