@@ -70,8 +70,8 @@ class Capabilities:
 
     def tools_of(self, skill: Skill, person: Principal) -> dict[str, Tool]:
         """What a skill may call for this person: what both may, and what asks nobody first."""
-        usable = self.registry.visible_to(person)
-        return {t.name: t for t in usable if skill.may_use(t.name) and not t.asks_first}
+        usable = (t for t in self.registry.visible_to(person) if skill.may_use(t.name))
+        return {t.name: t for t in usable if not t.asks_first and not t.options.client}
 
     def startable(self, name: str, person: Principal) -> FlowDefinition | None:
         """The flow of this name, or the form of the tool; None where the person may use neither."""

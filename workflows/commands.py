@@ -1,20 +1,13 @@
 """Carrying out what a message turned out to ask for."""
 
-import asyncio
 from dataclasses import dataclass, field
 from datetime import datetime
-from zoneinfo import ZoneInfo
 
 from temporalio import workflow
-from temporalio.exceptions import ChildWorkflowError, is_cancelled_exception
 
 from router.contracts import activities
 from router.contracts.conversation import ConversationState, Submission
 from router.contracts.flow import FlowAnswer, Told, workflow_id
-from router.contracts.skill import WORKFLOW as SKILL_WORKFLOW
-from router.contracts.skill import SkillOutcome, SkillStart
-from router.contracts.skill import workflow_id as skill_workflow_id
-from router.deciding.thinking import Task
 from router.domain.commands import (
     CallTool,
     CancelFlow,
@@ -32,18 +25,18 @@ from router.domain.messages import (
     ChoicesReply,
     FlowSummary,
     Reply,
+    Route,
     TextReply,
     ToolCallView,
+    ToolResultAction,
     Usage,
 )
 from router.domain.texts import Locale
 from router.flow.run import Answered, Began, Cancelled, Confirmed, Unclear
 from router.flow.view import FlowView
+from workflows import memory
 from workflows.activity import perform
-from workflows.tool_calls import Caller, call_tool, shown
-
-LookedUp = tuple[str, list[ToolCallView], Usage]
-"""What to say of it, the calls that were made for it, and what it cost."""
+from workflows.finding import Finder, Found
 
 
 @dataclass
@@ -78,94 +71,47 @@ class CommandRunner:
         outcome = Outcome(state=self.state.model_copy(update={"offered": [], "offered_for": ""}))
         if decided.notice:
             outcome.replies.append(TextReply(text=decided.notice))
-        looked_up = await self._look_up(decided, outcome)
+        asked = any(isinstance(command, CallTool | RunSkill) for command in decided.commands)
+        if asked:
+            self._take_in(await self.finder.find(decided), outcome)
         for command in decided.commands:
             if not isinstance(command, CallTool | RunSkill):
                 await self._run(command, outcome)
             if outcome.void:
                 break
-        if looked_up and outcome.flow is None and outcome.state.active is not None:
+        if asked and outcome.flow is None and outcome.state.active is not None:
             await self._ask_again(outcome)
         return outcome
 
-    async def _look_up(self, decided: activities.Decided, outcome: Outcome) -> bool:
-        """Have tools called and skills run; False where none is asked for."""
-        calls = [c for c in decided.commands if isinstance(c, CallTool)]
-        runs = [c for c in decided.commands if isinstance(c, RunSkill)]
-        tools, *skills = await asyncio.gather(
-            self._called(calls, decided), *(self._worked_on(run, decided) for run in runs)
+    async def hear(self, action: ToolResultAction) -> tuple[Route, Outcome]:
+        """Take in what the front end found; once nothing of its message is out, say it."""
+        outcome = Outcome(state=memory.with_result(self.state, action))
+        call = next((w for w in self.state.waiting if w.id == action.tool_call_id), None)
+        if call is None:
+            outcome.replies.append(TextReply(text=self._not_asked_for()))
+            return Route(kind="reply", by="action", reason="nothing waits for that result"), outcome
+        outcome.tool_calls.append(
+            ToolCallView.of(call.id, call.tool, call.arguments, action.result)
         )
-        for said, views, usage in [*([tools] if calls else []), *skills]:
-            outcome.replies.append(TextReply(text=said))
-            outcome.tool_calls += views
-            outcome.usage += usage
-        return bool(calls or runs)
+        together = [w for w in outcome.state.waiting if w.message_id == call.message_id]
+        if all(waiting.heard for waiting in together):
+            found = [activities.Finding(tool=w.tool, result=w.result) for w in together]
+            self._take_in(await self.finder.say(call.text, found, Usage()), outcome)
+            outcome.state = memory.without_waiting(outcome.state, call.message_id)
+            await self._ask_again(outcome)
+        return Route(kind="tool", target=call.tool, by="action", reason="its result"), outcome
 
-    async def _called(self, calls: list[CallTool], decided: activities.Decided) -> LookedUp:
-        """What tools found, in words."""
-        if not calls:
-            return "", [], Usage()
-        caller = self._tool_caller(decided)
-        found = await asyncio.gather(*(call_tool(caller, c.id, c.tool, c.arguments) for c in calls))
-        said = await perform(
-            activities.PHRASE,
-            activities.Phrase(
-                text=self.submission.message.text or "",
-                findings=found,
-                locale=self.locale,
-                account=self.account(decided.usage),
-                history=self.state.history,
-            ),
-            summary=", ".join(call.tool for call in calls),
-        )
-        made = zip(calls, found, strict=True)
-        return said.text, [shown(c.id, c.tool, c.arguments, f) for c, f in made], said.usage
+    def _take_in(self, found: Found, outcome: Outcome) -> None:
+        outcome.replies += [TextReply(text=said) for said in found.said]
+        outcome.tool_calls += found.calls
+        outcome.usage += found.usage
+        outcome.state = memory.waiting_for(outcome.state, found.waiting)
 
-    async def _worked_on(self, run: RunSkill, decided: activities.Decided) -> LookedUp:
-        """What a skill's sub-agent came to."""
-        skill = decided.skills.get(run.skill)
-        if skill is None:
-            return self._gone(), [], Usage()
-        account = self.account(decided.usage)
-        start = SkillStart(
-            task=Task(
-                skill=skill, request=run.request, history=self.state.history, now=account.now
-            ),
-            account=account,
-            locale=self.locale,
-            tools={name: lim for name, lim in decided.tools.items() if skill.may_use(name)},
-        )
-        id_ = skill_workflow_id(skill.name, self.submission.caller.tenant, _fresh_id())
-        try:
-            outcome = await workflow.execute_child_workflow(
-                SKILL_WORKFLOW,
-                start,
-                id=id_,
-                result_type=SkillOutcome,
-                static_summary=skill.title.within(self.locale),
-            )
-        except ChildWorkflowError as failure:
-            if is_cancelled_exception(failure):
-                raise
-            workflow.logger.exception("skill %s failed", skill.name)
-            return self._stuck(skill.title.within(self.locale)), [], Usage()
-        return outcome.text, outcome.calls, outcome.usage
-
-    def _tool_caller(self, decided: activities.Decided) -> Caller:
-        return Caller(
-            self.submission.caller, self.conversation, self.submission.message_id, decided.tools
-        )
-
-    def account(self, spent: Usage) -> activities.Account:
-        """On whose account models are asked in this turn, which has spent so much already."""
-        gone = (workflow.now() - self.began).total_seconds()
-        return activities.Account(
-            caller=self.submission.caller,
-            now=workflow.now().astimezone(ZoneInfo(self.submission.caller.timezone)),
-            conversation=self.conversation,
-            message_id=self.submission.message_id,
-            seconds=max(0.0, self.submission.seconds - gone),
-            spent=spent,
+    @property
+    def finder(self) -> Finder:
+        """What finds out for this message."""
+        return Finder(
+            self.conversation, self.locale, self.submission, self.state.history, self.began
         )
 
     async def _ask_again(self, outcome: Outcome) -> None:
@@ -288,10 +234,10 @@ class CommandRunner:
             return "现在没有正在办的事。想办什么，直接说就行。"
         return "Nothing is under way right now. Just say what you need."
 
-    def _stuck(self, title: str) -> str:
+    def _not_asked_for(self) -> str:
         if self.locale == "zh":
-            return f"{title}这次没能完成，请稍后再试，或换个说法。"
-        return f"{title} couldn't finish this; please try again later, or put it differently."
+            return "没有在等这个结果。"
+        return "Nothing waits for that result."
 
     def _handed_off(self, reason: str) -> str:
         if self.locale == "zh":

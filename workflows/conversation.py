@@ -40,7 +40,7 @@ with workflow.unsafe.imports_passed_through():
         TENANT,
     )
     from router.domain.errors import Conflict, DuplicateKey, RouterError, TooManyRequests
-    from router.domain.messages import Route, TextReply, Turn, Usage
+    from router.domain.messages import Route, TextReply, ToolResultAction, Turn, Usage
     from router.domain.records import LogEntry
     from router.flow.situation import Situation
     from workflows import memory, transcript
@@ -294,6 +294,10 @@ class ConversationWorkflow:
     async def _take(self, submission: Submission) -> Turn:
         """Understand, decide, act. State changes only when all of it is done."""
         runner = self._runner(submission, self._state)
+        if isinstance(submission.message.action, ToolResultAction):
+            route, outcome = await runner.hear(submission.message.action)
+            self._state = outcome.state
+            return self._turn(submission, activities.Decided(route=route, commands=[]), outcome)
         decided = await self._decide(submission, runner)
         outcome = await runner.carry_out(decided)
         if outcome.void:
@@ -348,7 +352,7 @@ class ConversationWorkflow:
             activities.Decide(
                 message=submission.message,
                 situation=situation,
-                account=runner.account(Usage()),
+                account=runner.finder.account(Usage()),
                 history=self._state.history,
                 earlier=memory.earlier(self._state),
             ),

@@ -1,7 +1,7 @@
 """What a sub-agent's model has said and been told, small enough to be sent. Pure."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from router.contracts.activities import Finding
 from router.llm.chat import FunctionCall, Message, ToolMessage
@@ -23,12 +23,13 @@ def result(call: FunctionCall, found: Finding) -> ToolMessage:
     return ToolMessage(call_id=call.id, name=call.name, text=_cut(text, LONGEST_RESULT))
 
 
-def bounded(dialogue: Sequence[Message]) -> list[Message]:
-    """The dialogue with its oldest results shrunk until it is small enough.
+def bounded(dialogue: Sequence[Message], ephemeral: Mapping[str, int]) -> list[Message]:
+    """The dialogue with old results shrunk until it is small enough.
 
-    A call and its result are never parted.
+    Of an ephemeral tool only the last few results stay whole, as many as `ephemeral` says; then
+    the oldest of all shrink. A call and its result are never parted.
     """
-    kept = list(dialogue)
+    kept = _without_ephemeral(dialogue, ephemeral)
     left = sum(map(_bytes, kept)) - MOST_BYTES
     for place, message in enumerate(kept):
         if left <= 0:
@@ -38,6 +39,19 @@ def bounded(dialogue: Sequence[Message]) -> list[Message]:
             left -= _bytes(message) - _bytes(shrunk)
             kept[place] = shrunk
     return kept
+
+
+def _without_ephemeral(dialogue: Sequence[Message], ephemeral: Mapping[str, int]) -> list[Message]:
+    kept: list[Message] = []
+    left = {name: count for name, count in ephemeral.items() if count}
+    for message in reversed(dialogue):
+        if isinstance(message, ToolMessage) and message.name in left:
+            left[message.name] -= 1
+            if left[message.name] < 0:
+                kept.append(message.model_copy(update={"text": _cut(message.text, SHRUNK)}))
+                continue
+        kept.append(message)
+    return kept[::-1]
 
 
 def _cut(text: str, longest: int) -> str:

@@ -4,14 +4,18 @@ The ids and digests of the last `IDS` messages are kept, and the answers of the 
 `ANSWERS`; what is older is only in the event log, and `older` says that there is such.
 """
 
+import json
+from collections.abc import Sequence
+
 from router.contracts.conversation import (
     ConversationStart,
     ConversationState,
     ConversationStatus,
     HeldTurn,
     PausedFlow,
+    WaitingCall,
 )
-from router.domain.messages import ConfirmReply, Line, Route
+from router.domain.messages import ConfirmReply, Line, Route, ToolResultAction
 from router.flow.view import FlowView
 
 IDS = 200
@@ -22,6 +26,10 @@ NEWS_OF = 50
 LINES = 12
 LINE_LENGTH = 800
 """Of what was said, a model is told the last few lines, each cut at this many characters."""
+WAITING = 4
+RESULT_LENGTH = 6_000
+"""Calls that a conversation waits for the front end to make, and characters of a result: as
+much as a model is shown of one."""
 GISTS = 30
 GIST_LENGTH = 80
 """Of what was said before those lines it is told what each message wanted, in one short line."""
@@ -69,6 +77,32 @@ def remembering(
 def earlier(state: ConversationState) -> list[str]:
     """What messages wanted that are too long ago to be told whole."""
     return state.gists[: -len(state.history) // 2] if state.history else []
+
+
+def waiting_for(state: ConversationState, calls: Sequence[WaitingCall]) -> ConversationState:
+    """The state with more calls out at the front end; the oldest are given up beyond `WAITING`."""
+    return state.model_copy(update={"waiting": [*state.waiting, *calls][-WAITING:]})
+
+
+def with_result(state: ConversationState, action: ToolResultAction) -> ConversationState:
+    """The state with what the front end found, where that call is out; cut where it is long."""
+    text = json.dumps(action.result, ensure_ascii=False)
+    result = action.result if len(text) <= RESULT_LENGTH else f"{text[:RESULT_LENGTH]}…"
+    taken = {"heard": True, "result": result}
+    return state.model_copy(
+        update={
+            "waiting": [
+                w.model_copy(update=taken) if w.id == action.tool_call_id else w
+                for w in state.waiting
+            ]
+        }
+    )
+
+
+def without_waiting(state: ConversationState, message_id: str) -> ConversationState:
+    """The state with nothing out any more for that message."""
+    left = [w for w in state.waiting if w.message_id != message_id]
+    return state.model_copy(update={"waiting": left})
 
 
 def _without_answer(one: HeldTurn) -> HeldTurn:

@@ -16,6 +16,7 @@ with workflow.unsafe.imports_passed_through():
     from router.contracts.skill import WORKFLOW, Ending, SkillOutcome, SkillStart
     from router.deciding.thinking import Thought
     from router.domain.messages import ToolCallView
+    from router.flow.wording import readable
     from router.llm.chat import FunctionCall, Message, UserMessage
     from router.skill.loop import STOPPED, Progress, why_stop
     from workflows import dialogue
@@ -33,6 +34,7 @@ class SkillWorkflow:
         self._dialogue: list[Message] = []
         self._calls: list[ToolCallView] = []
         self._progress = Progress()
+        self._ephemeral = {name: limits.ephemeral for name, limits in start.tools.items()}
         self._ends: datetime = workflow.now() + timedelta(seconds=start.account.seconds)
 
     @workflow.run
@@ -47,7 +49,9 @@ class SkillWorkflow:
                 continue
             if thought.text is not None:
                 return self._outcome(thought.text, "asked" if thought.asks else "answered")
-            await self._act(thought)
+            direct = await self._act(thought)
+            if direct is not None:
+                return self._outcome(direct, "answered")
 
     @property
     def _seconds_left(self) -> float:
@@ -66,7 +70,7 @@ class SkillWorkflow:
                 activities.THINK,
                 activities.Think(
                     task=self._start.task,
-                    dialogue=dialogue.bounded(self._dialogue),
+                    dialogue=dialogue.bounded(self._dialogue, self._ephemeral),
                     locale=self._start.locale,
                     account=account,
                 ),
@@ -82,11 +86,14 @@ class SkillWorkflow:
         self._progress = self._progress.after(thought.usage, fruitless=fruitless)
         return thought
 
-    async def _act(self, thought: Thought) -> None:
-        """Make the calls at once, and put what they came to into the dialogue in their order."""
+    async def _act(self, thought: Thought) -> str | None:
+        """Make the calls at once, and put what they came to into the dialogue in their order.
+
+        Where a tool's result is the answer as it is, that ends the run: it is given back.
+        """
         if thought.complaint is not None:
             self._dialogue.append(UserMessage(text=thought.complaint))
-            return
+            return None
         found = await asyncio.gather(*(self._call(call) for call in thought.calls))
         made = list(zip(thought.calls, found, strict=True))
         self._calls += [shown(call.id, call.name, call.arguments, what) for call, what in made]
@@ -94,6 +101,14 @@ class SkillWorkflow:
         results |= {message.call_id: message for message in thought.refused}
         self._dialogue.append(thought.said)
         self._dialogue += [results[call.id] for call in thought.said.calls]
+        return next((self._directly(what) for _, what in made if self._is_direct(what)), None)
+
+    def _is_direct(self, found: Finding) -> bool:
+        limits = self._start.tools.get(found.tool)
+        return found.error is None and limits is not None and limits.return_direct
+
+    def _directly(self, found: Finding) -> str:
+        return readable(found.result, self._start.locale)
 
     async def _call(self, call: FunctionCall) -> Finding:
         account = self._start.account

@@ -55,6 +55,11 @@ async def call_tool(
     return Finding(tool=tool, result=answer.value)
 
 
+def waiting(id_: str, tool: str, arguments: dict[str, JsonValue]) -> ToolCallView:
+    """A call that the front end makes, as a turn shows it."""
+    return ToolCallView(id=id_, name=tool, arguments=arguments, status="waiting")
+
+
 def shown(id_: str, tool: str, arguments: dict[str, JsonValue], found: Finding) -> ToolCallView:
     """The call as a turn shows it."""
     if found.error is not None:

@@ -41,6 +41,19 @@ class News(Payload):
     at: datetime
 
 
+class WaitingCall(Payload):
+    """A call that the front end makes for a message, and its result once that is `heard`."""
+
+    id: str
+    tool: str
+    arguments: dict[str, JsonValue] = {}
+    message_id: str
+    text: str
+    """What the message said."""
+    heard: bool = False
+    result: JsonValue = None
+
+
 class ConversationState(Payload):
     """What a conversation carries across continue-as-new and, as a snapshot, across being closed.
 
@@ -56,6 +69,7 @@ class ConversationState(Payload):
     offered: list[Option] = []
     offered_for: str = ""
     """The words of the message that the options were offered for."""
+    waiting: list[WaitingCall] = []
     unheard: list[News] = []
     """News that came in and wasn't passed on yet."""
     news: dict[str, int] = {}

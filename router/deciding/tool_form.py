@@ -20,6 +20,8 @@ PLAIN: dict[str, str] = {
 
 def form_of(tool: Tool) -> FlowDefinition | None:
     """The flow that stands for the tool; None where its arguments can't be asked one by one."""
+    if tool.options.client:
+        return None  # only a front end can call it
     schema = tool.parameters
     properties = schema.get("properties") or {}
     required = set(schema.get("required") or [])  # type: ignore[arg-type]

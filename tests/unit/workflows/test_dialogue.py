@@ -26,15 +26,28 @@ def test_a_dialogue_stays_small_and_keeps_each_call_with_its_result(steps: int) 
     told: list[Message] = []
     for _ in range(steps):
         told += [AssistantMessage(calls=(CALL,)), long]
-    kept = dialogue.bounded(told)
+    kept = dialogue.bounded(told, {})
     assert [type(message) for message in kept] == [type(message) for message in told]
     assert sum(len(m.model_dump_json().encode()) for m in kept) <= dialogue.MOST_BYTES
 
 
 def test_the_oldest_results_shrink_first() -> None:
     long = dialogue.result(CALL, Finding(tool="search_policies", result="字" * 10_000))
-    *_, last = dialogue.bounded([long] * 10)
-    first = dialogue.bounded([long] * 10)[0]
+    *_, last = dialogue.bounded([long] * 10, {})
+    first = dialogue.bounded([long] * 10, {})[0]
     assert isinstance(first, ToolMessage)
     assert len(first.text) < 250
     assert last == long
+
+
+def test_of_an_ephemeral_tool_only_the_last_results_stay_whole() -> None:
+    found = dialogue.result(CALL, Finding(tool="search_policies", result="字" * 1000))
+    other = dialogue.result(
+        CALL.model_copy(update={"name": "look"}), Finding(tool="look", result="字" * 1000)
+    )
+    kept = dialogue.bounded([found, other, found, other, found], {"search_policies": 2, "look": 0})
+    assert [
+        message.text == before.text
+        for message, before in zip(kept, [found, other, found, other, found], strict=True)
+        if isinstance(message, ToolMessage)
+    ] == [False, True, True, True, True]

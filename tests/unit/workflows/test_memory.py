@@ -1,5 +1,7 @@
-from router.contracts.conversation import ConversationState
-from router.domain.messages import Route
+from pydantic import JsonValue
+
+from router.contracts.conversation import ConversationState, WaitingCall
+from router.domain.messages import Route, ToolResultAction
 from workflows import memory
 
 FLOW = Route(kind="flow", target="leave_request", by="pattern")
@@ -36,3 +38,34 @@ def test_however_long_a_conversation_is_the_memory_is_bounded() -> None:
     assert len(state.history) == memory.LINES
     assert len(memory.earlier(state)) == memory.GISTS
     assert len(state.model_dump_json()) < 20_000
+
+
+def out(id_: str, message_id: str = "m1") -> WaitingCall:
+    return WaitingCall(id=id_, tool="locate", message_id=message_id, text="where am I")
+
+
+def result(id_: str, value: JsonValue) -> ToolResultAction:
+    return ToolResultAction(type="tool_result", tool_call_id=id_, result=value)
+
+
+def test_a_result_from_the_front_end_is_kept_with_its_call() -> None:
+    state = memory.waiting_for(ConversationState(), [out("a"), out("b")])
+    state = memory.with_result(state, result("b", {"city": "上海"}))
+    assert [(w.id, w.heard, w.result) for w in state.waiting] == [
+        ("a", False, None),
+        ("b", True, {"city": "上海"}),
+    ]
+    assert memory.with_result(state, result("c", 1)) == state
+
+
+def test_a_long_result_from_the_front_end_is_cut() -> None:
+    state = memory.waiting_for(ConversationState(), [out("a")])
+    state = memory.with_result(state, result("a", "x" * 50_000))
+    assert len(str(state.waiting[0].result)) == memory.RESULT_LENGTH + 1
+
+
+def test_so_many_calls_are_waited_for_and_no_more() -> None:
+    state = memory.waiting_for(ConversationState(), [out(str(n)) for n in range(9)])
+    assert [w.id for w in state.waiting] == ["5", "6", "7", "8"]
+    state = memory.waiting_for(state, [out("9", "m2")])
+    assert [w.id for w in memory.without_waiting(state, "m1").waiting] == ["9"]

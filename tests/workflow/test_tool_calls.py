@@ -1,0 +1,148 @@
+"""How tools are called for a message: told as they are, remembered, or left to the front end."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from temporalio.client import Client
+
+from activities.calling import ToolCaller
+from activities.capabilities import Capabilities
+from router.assembly import Parts
+from router.domain.messages import Message, ToolResultAction, Turn
+from router.llm.ladders import Ladders
+from router.llm.model import ChatModel
+from router.selection.index import CapabilityIndex
+from router.tool.registry import Registry
+from router.tool.tool import tool
+from router.worker import build_worker
+from tests.fakes.behaviours import calls, says
+from tests.fakes.encoder import HashingEncoder
+from tests.fakes.model_server import ModelServer
+from tests.workflow.conftest import person
+from tests.workflow.desk import Talk
+
+QUEUE = "tool-calls"
+
+
+@tool(permission="read", client=True, title={"zh": "定位", "en": "Locate"})
+async def locate(precise: bool = False) -> dict[str, str]:
+    """Where the employee is, as their device knows."""
+    raise AssertionError("the front end makes this call")
+
+
+@tool(permission="read", return_direct=True, title={"zh": "菜单", "en": "Menu"})
+async def get_menu() -> list[str]:
+    """What the canteen serves today."""
+    return ["宫保鸡丁", "番茄炒蛋"]
+
+
+@tool(permission="read", title={"zh": "天气", "en": "Weather"})
+async def get_sky() -> str:
+    """What the sky looks like."""
+    return "clear"
+
+
+@pytest.fixture
+async def model() -> AsyncIterator[ModelServer]:
+    async with ModelServer([]) as server:
+        yield server
+
+
+@pytest.fixture
+async def talk(real_client: Client, parts: Parts, model: ModelServer) -> AsyncIterator[Talk]:
+    registry = Registry()
+    for one in (locate, get_menu, get_sky):
+        registry.add(one)
+    offered = Capabilities(parts.offered.catalog, parts.offered.skills, registry)
+    index = CapabilityIndex(HashingEncoder())
+    await index.update(offered.everything())
+    store = parts.store
+    caller = ToolCaller(registry, parts.dependencies, store.ledger, store.audit, store.results)
+    chat = ChatModel(model.url, "scripted")
+    house = replace(parts, offered=offered, index=index, caller=caller, ladders=Ladders([chat]))
+    async with build_worker(real_client, house, QUEUE):
+        yield await Talk(real_client, house, await person(parts, "alice"), queue=QUEUE).open()
+    await chat.aclose()
+
+
+def texts(turn: Turn) -> list[str]:
+    return [reply.text for reply in turn.replies]
+
+
+def found(id_: str, value: Any) -> Message:
+    action = ToolResultAction(type="tool_result", tool_call_id=id_, result=value)
+    return Message(action=action)
+
+
+async def test_a_result_that_is_the_answer_costs_no_second_call(
+    talk: Talk, model: ModelServer
+) -> None:
+    model.then(calls(("get_menu", {})))
+    turn = await talk.say("食堂今天有什么")
+    assert texts(turn) == ["- 宫保鸡丁\n- 番茄炒蛋"]
+    assert turn.usage.llm_calls == 1
+
+
+async def test_beside_another_tool_it_is_put_into_words_with_it(
+    talk: Talk, model: ModelServer
+) -> None:
+    model.then(calls(("get_menu", {}), ("get_sky", {})), says("两个菜，天晴。"))
+    assert texts(await talk.say("食堂有什么，天气怎么样")) == ["两个菜，天晴。"]
+
+
+async def test_a_call_of_the_front_end_waits_for_its_result(talk: Talk, model: ModelServer) -> None:
+    model.then(calls(("locate", {"precise": True})), says("你在浦东。"))
+    turn = await talk.say("我在哪里")
+    (call,) = turn.tool_calls
+    assert (call.name, call.status, call.arguments) == ("locate", "waiting", {"precise": True})
+    assert texts(turn) == ["这一步要由你的设备来做，做完我接着说。"]
+    turn = await talk.send(found(call.id, {"district": "浦东"}))
+    assert (turn.route.kind, turn.route.target, turn.route.by) == ("tool", "locate", "action")
+    assert [(c.id, c.status) for c in turn.tool_calls] == [(call.id, "done")]
+    assert texts(turn) == ["你在浦东。"]
+    asked = model.chats[-1]["messages"][-1]["content"]
+    assert "我在哪里" in asked
+    assert "浦东" in asked
+
+
+async def test_two_calls_of_one_message_are_waited_for_together(
+    talk: Talk, model: ModelServer
+) -> None:
+    model.then(calls(("locate", {}), ("locate", {"precise": True})), says("在上海浦东。"))
+    first, second = (await talk.say("我在哪里，精确到区")).tool_calls
+    turn = await talk.send(found(second.id, "浦东"))
+    assert turn.usage.llm_calls == 0
+    turn = await talk.send(found(first.id, "上海"))
+    assert texts(turn) == ["在上海浦东。"]
+
+
+async def test_a_call_survives_what_is_said_in_between(talk: Talk, model: ModelServer) -> None:
+    model.then(calls(("locate", {})), says("你好。"), says("你在浦东。"))
+    (call,) = (await talk.say("我在哪里")).tool_calls
+    await talk.say("你好")
+    assert texts(await talk.send(found(call.id, "浦东"))) == ["你在浦东。"]
+
+
+async def test_a_result_that_nobody_waits_for_changes_nothing(
+    talk: Talk, model: ModelServer
+) -> None:
+    turn = await talk.send(found("nobody", {"x": 1}))
+    assert (turn.route.kind, turn.tool_calls) == ("reply", [])
+    assert texts(turn) == ["没有在等这个结果。"]
+    assert model.chats == []
+
+
+async def test_the_same_result_sent_twice_is_taken_once(talk: Talk, model: ModelServer) -> None:
+    model.then(calls(("locate", {})), says("你在浦东。"))
+    (call,) = (await talk.say("我在哪里")).tool_calls
+    first = await talk.send(found(call.id, "浦东"), "result-1")
+    assert await talk.send(found(call.id, "浦东"), "result-1") == first
+    again = await talk.send(found(call.id, "浦东"), "result-2")
+    assert texts(again) == ["没有在等这个结果。"]
+
+
+async def test_a_call_of_the_front_end_is_nothing_that_a_form_could_make(talk: Talk) -> None:
+    assert talk.parts.offered.startable("get_sky", talk.person) is not None
+    assert talk.parts.offered.startable("locate", talk.person) is None

@@ -1,0 +1,169 @@
+"""Finding out what a message asks: tools are called and skills are run, which only read."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from temporalio import workflow
+from temporalio.exceptions import ChildWorkflowError, is_cancelled_exception
+
+from router.contracts import activities
+from router.contracts.activities import Finding
+from router.contracts.conversation import Submission, WaitingCall
+from router.contracts.skill import WORKFLOW as SKILL_WORKFLOW
+from router.contracts.skill import SkillOutcome, SkillStart, workflow_id
+from router.deciding.thinking import Task
+from router.domain.commands import CallTool, RunSkill
+from router.domain.messages import Line, ToolCallView, Usage
+from router.domain.texts import Locale
+from router.flow.wording import readable
+from router.skill.skill import Skill
+from workflows.activity import perform
+from workflows.tool_calls import Caller, call_tool, shown, waiting
+
+
+@dataclass
+class Found:
+    """What to say of it, the calls that were made for it, what it cost, and what is still out."""
+
+    said: list[str] = field(default_factory=list)
+    calls: list[ToolCallView] = field(default_factory=list)
+    usage: Usage = field(default_factory=Usage)
+    waiting: list[WaitingCall] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Finder:
+    """Finds out, for one message of a conversation."""
+
+    conversation: str
+    locale: Locale
+    submission: Submission
+    history: list[Line]
+    began: datetime
+
+    async def find(self, decided: activities.Decided) -> Found:
+        """What the decided tools and skills come to, all at once; said in their order."""
+        calls = [c for c in decided.commands if isinstance(c, CallTool)]
+        runs = [c for c in decided.commands if isinstance(c, RunSkill)]
+        every = await asyncio.gather(
+            self._called(calls, decided), *(self._worked_on(run, decided) for run in runs)
+        )
+        whole = Found()
+        for one in every:
+            whole.said += one.said
+            whole.calls += one.calls
+            whole.usage += one.usage
+            whole.waiting += one.waiting
+        return whole
+
+    async def say(self, text: str, found: Sequence[Finding], spent: Usage) -> Found:
+        """What was found for these words, in words."""
+        said = await perform(
+            activities.PHRASE,
+            activities.Phrase(
+                text=text,
+                findings=list(found),
+                locale=self.locale,
+                account=self.account(spent),
+                history=self.history,
+            ),
+            summary=", ".join(finding.tool for finding in found),
+        )
+        return Found(said=[said.text], usage=said.usage)
+
+    def account(self, spent: Usage) -> activities.Account:
+        """On whose account models are asked in this turn, which has spent so much already."""
+        caller = self.submission.caller
+        gone = (workflow.now() - self.began).total_seconds()
+        return activities.Account(
+            caller=caller,
+            now=workflow.now().astimezone(ZoneInfo(caller.timezone)),
+            conversation=self.conversation,
+            message_id=self.submission.message_id,
+            seconds=max(0.0, self.submission.seconds - gone),
+            spent=spent,
+        )
+
+    async def _called(self, calls: list[CallTool], decided: activities.Decided) -> Found:
+        """What tools found; those of the front end are only begun."""
+        at_front_end = {name for name, limits in decided.tools.items() if limits.client}
+        ours = [c for c in calls if c.tool not in at_front_end]
+        # A model's own ids are unique within one answer alone; these are waited for beyond it.
+        theirs = [
+            c.model_copy(update={"id": workflow.uuid4().hex[:12]})
+            for c in calls
+            if c.tool in at_front_end
+        ]
+        caller = Caller(
+            self.submission.caller, self.conversation, self.submission.message_id, decided.tools
+        )
+        found = await asyncio.gather(*(call_tool(caller, c.id, c.tool, c.arguments) for c in ours))
+        whole = await self._told(found, decided) if ours else Found()
+        made = zip(ours, found, strict=True)
+        whole.calls = [shown(c.id, c.tool, c.arguments, finding) for c, finding in made]
+        whole.calls += [waiting(c.id, c.tool, c.arguments) for c in theirs]
+        if theirs:
+            whole.said.append(self._at_the_front_end())
+            whole.waiting = [self._kept(c) for c in theirs]
+        return whole
+
+    async def _told(self, found: Sequence[Finding], decided: activities.Decided) -> Found:
+        """In the tools' own form, where all of them answer by themselves; else in words."""
+        if all(f.error is None and decided.tools[f.tool].return_direct for f in found):
+            return Found(said=[readable(finding.result, self.locale) for finding in found])
+        return await self.say(self.submission.message.text or "", found, decided.usage)
+
+    def _kept(self, call: CallTool) -> WaitingCall:
+        return WaitingCall(
+            id=call.id,
+            tool=call.tool,
+            arguments=call.arguments,
+            message_id=self.submission.message_id,
+            text=self.submission.message.text or "",
+        )
+
+    async def _worked_on(self, run: RunSkill, decided: activities.Decided) -> Found:
+        """What a skill's sub-agent came to."""
+        skill = decided.skills.get(run.skill)
+        if skill is None:
+            return Found(said=[self._gone()])
+        caller = self.submission.caller
+        try:
+            outcome = await workflow.execute_child_workflow(
+                SKILL_WORKFLOW,
+                self._start(skill, run.request, decided),
+                id=workflow_id(skill.name, caller.tenant, workflow.uuid4().hex[:12]),
+                result_type=SkillOutcome,
+                static_summary=skill.title.within(self.locale),
+            )
+        except ChildWorkflowError as failure:
+            if is_cancelled_exception(failure):
+                raise
+            workflow.logger.exception("skill %s failed", skill.name)
+            return Found(said=[self._stuck(skill.title.within(self.locale))])
+        return Found(said=[outcome.text], calls=outcome.calls, usage=outcome.usage)
+
+    def _start(self, skill: Skill, request: str, decided: activities.Decided) -> SkillStart:
+        account = self.account(decided.usage)
+        return SkillStart(
+            task=Task(skill=skill, request=request, history=self.history, now=account.now),
+            account=account,
+            locale=self.locale,
+            tools={name: limit for name, limit in decided.tools.items() if skill.may_use(name)},
+        )
+
+    def _at_the_front_end(self) -> str:
+        if self.locale == "zh":
+            return "这一步要由你的设备来做，做完我接着说。"
+        return "That is for your device to do; I'll go on when it has."
+
+    def _stuck(self, title: str) -> str:
+        if self.locale == "zh":
+            return f"{title}这次没能完成，请稍后再试，或换个说法。"
+        return f"{title} couldn't finish this; please try again later, or put it differently."
+
+    def _gone(self) -> str:
+        return "这项技能现在用不了。" if self.locale == "zh" else "That skill isn't here right now."
