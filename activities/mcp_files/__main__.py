@@ -1,0 +1,28 @@
+"""`python -m activities.mcp_files FOLDER [--http PORT]`: over stdio, or HTTP on loopback."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from activities.mcp_files.folder import Folder, Refused
+from activities.mcp_files.server import server_of
+
+
+def main() -> None:
+    """Serve until the input ends, or until a signal comes."""
+    parser = argparse.ArgumentParser(prog="python -m activities.mcp_files", description=__doc__)
+    parser.add_argument("folder", type=Path, help="the only folder that is read and written")
+    parser.add_argument("--http", type=int, metavar="PORT", help="serve http://127.0.0.1:PORT/mcp")
+    given = parser.parse_args()
+    try:
+        server = server_of(Folder(given.folder))
+    except Refused as error:
+        sys.exit(f"error: {error}")
+    if given.http is None:
+        server.run("stdio")
+    else:
+        server.run("streamable-http", host="127.0.0.1", port=given.http)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,165 @@
+"""What stands behind a tool of a server: its schema, the ways to it, and how it fails here."""
+
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+import mcp_types as types
+from mcp import Client, MCPError
+from pydantic import JsonValue, ValidationError
+
+from router.domain.errors import (
+    ArgumentsToolError,
+    PermanentToolError,
+    RouterError,
+    TransientToolError,
+    UnknownOutcome,
+)
+from router.tool.context import ToolContext
+from router.tool.dependencies import Dependencies, Provider
+from router.tool.implementation import Arguments
+from router.tool.json_schema import ArgumentSchema
+from router.tool.mcp.child import TOO_LONG
+from router.tool.mcp.connection import Asked, Away, Connection, Listing, Lost
+from router.tool.mcp.results import said, value_of
+from router.tool.mcp.untrusted import LONGEST_ERROR, visible, visible_value
+
+KEY = "intent-router/idempotency-key"
+"""In the `_meta` of a call that writes: the same on every retry, for servers that look at it."""
+LONGEST_FORM = 2000
+
+Question = Callable[[Client, dict[str, Any], str], Awaitable[JsonValue]]
+"""Asks a server, with arguments and an idempotency key."""
+
+
+@dataclass(frozen=True)
+class ServerTool:
+    """An implementation on a server, or on the one that stands in for it."""
+
+    about: str
+    """The tool's name here, for what is said of it."""
+    schema: ArgumentSchema
+    connections: Sequence[Connection]
+    has: Callable[[Listing], bool]
+    """Whether a server can be asked: the one that stands in may lack it."""
+    question: Question
+    repeatable: bool
+    """True where calling twice is the same as calling once."""
+
+    @property
+    def parameters(self) -> dict[str, JsonValue]:
+        """The server's schema of the arguments."""
+        return self.schema.schema
+
+    @property
+    def providers(self) -> frozenset[Provider[Any]]:
+        """None: all that it needs is at the server."""
+        return frozenset()
+
+    def problems(self, arguments: Arguments) -> list[str]:
+        """What the schema says against them."""
+        return self.schema.problems(self._given(arguments))
+
+    async def call(self, arguments: Arguments, context: ToolContext, _: Dependencies) -> JsonValue:
+        """Ask the first server that is there.
+
+        Raises:
+            ArgumentsToolError: it says that it failed, or wanted to know something first.
+            PermanentToolError: it refuses; or it isn't there, and nothing was done.
+            TransientToolError: no server is there, and a retry does no harm.
+            UnknownOutcome: it may have been done.
+        """
+        asked: list[Asked] = []
+        given = self._given(arguments)
+        key = sha256(context.key.encode()).hexdigest() if context.key else ""
+        try:
+            answer = await self._asked(lambda client: self.question(client, given, key), asked)
+            return visible_value(answer)
+        except (ArgumentsToolError, PermanentToolError) as error:
+            if asked:
+                raise ArgumentsToolError(f"{self.about} {_wanted(asked)}") from error
+            raise
+
+    async def _asked(
+        self, question: Callable[[Client], Awaitable[JsonValue]], asked: list[Asked]
+    ) -> JsonValue:
+        why = "isn't there"
+        for connection in self.connections:
+            if connection.listing is None or not self.has(connection.listing):
+                continue
+            try:
+                return await connection.ask(question, asked)
+            except Away as away:
+                why = f"isn't there: {away}"
+            except Lost as lost:
+                if not self.repeatable:
+                    raise self._unknown(f"the server went before it answered ({lost})") from lost
+                why = f"went before it answered: {lost}"
+            except MCPError as error:
+                raise self._refused(error) from error
+            except (RuntimeError, ValidationError) as error:
+                raise self._unreadable(error) from error
+        if self.repeatable:
+            raise TransientToolError(f"the server of {self.about} {why}")
+        raise PermanentToolError(f"the server of {self.about} {why}; nothing was done")
+
+    def _given(self, arguments: Arguments) -> dict[str, Any]:
+        """The arguments, less those left empty in a form: what is null and may be left out."""
+        required = self.schema.schema.get("required")
+        must = set(map(str, required)) if isinstance(required, list) else set()
+        return {k: v for k, v in arguments.items() if v is not None or k in must}
+
+    def _refused(self, error: MCPError) -> RouterError:
+        words = visible(error.message, LONGEST_ERROR)
+        if error.code == types.INVALID_PARAMS:
+            return ArgumentsToolError(f"{self.about}: {words}")
+        if error.code == TOO_LONG and self.repeatable:
+            return PermanentToolError(f"{self.about}: {words}; ask it for less at a time")
+        if error.code in (types.INTERNAL_ERROR, types.PARSE_ERROR, TOO_LONG):
+            if self.repeatable:
+                return TransientToolError(f"{self.about}: {words}")
+            return self._unknown(words)
+        return PermanentToolError(f"{self.about}: {words}")
+
+    def _unreadable(self, error: Exception) -> RouterError:
+        words = visible(str(error), LONGEST_ERROR)
+        if not self.repeatable:
+            return self._unknown(f"its answer can't be read ({words})")
+        return PermanentToolError(f"{self.about} gave an answer that can't be read: {words}")
+
+    def _unknown(self, why: str) -> UnknownOutcome:
+        return UnknownOutcome(
+            f"{self.about} may or may not have happened: {why}; look in the system it writes to"
+        )
+
+
+def question_for(tool: str, about: str) -> Question:
+    """The question that calls a tool of a server, by the name it has there."""
+
+    async def ask(client: Client, arguments: dict[str, Any], key: str) -> JsonValue:
+        meta: Any = {KEY: key} if key else None
+        result = await client.call_tool(tool, arguments, meta=meta)
+        if result.is_error:
+            raise ArgumentsToolError(f"{about}: {said(result)}")
+        return value_of(result)
+
+    return ask
+
+
+def _wanted(asked: Sequence[Asked]) -> str:
+    """What the server wanted to know, with the form that it wanted filled in."""
+    each = [f"{visible(one.message, LONGEST_ERROR)}{_form(one)}" for one in asked]
+    return (
+        f"wants to know first: {'; '.join(each)}. Nobody can be asked during a call: find it out, "
+        "and call again with arguments that say it, if it takes such"
+    )
+
+
+def _form(asked: Asked) -> str:
+    if asked.url is not None:
+        return f" (at the address {visible(asked.url, LONGEST_FORM)})"
+    schema: Mapping[str, Any] = asked.schema or {}
+    fields = visible_value(dict(schema.get("properties") or {}))
+    return f" (fields: {visible(json.dumps(fields, ensure_ascii=False), LONGEST_FORM)})"

@@ -1,0 +1,345 @@
+"""One session with one server, for the life of the process: opened, watched, opened again.
+
+            ┌──────────── lost, or can't be opened: wait, longer each time ───────────┐
+            ▼                                                                         │
+    open ▸ list what it has ▸ up: calls go through ▸ list again when it says so ──────┘
+
+Whoever calls never waits for a server that is away: it is told at once.
+"""
+
+import asyncio
+import logging
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from importlib.metadata import version
+from time import monotonic
+from typing import TypeVar
+
+import anyio
+import mcp_types as types
+from mcp import Client, MCPError
+from mcp.client import ClientRequestContext, IncomingMessage
+from mcp.client.subscriptions import SubscriptionLost
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from router.tool.mcp.address import called
+from router.tool.mcp.child import child_process
+from router.tool.mcp.file import ServerEntry
+from router.tool.mcp.sieve import sieved
+from router.tool.mcp.untrusted import visible
+
+OPENED_WITHIN = 60.0
+"""Seconds to start and list what there is: a package runner fetches the server first."""
+ASKED_AGAIN = 300.0
+"""Seconds after which what there is is listed again, in case a change wasn't told or heard."""
+ANSWERED_WITHIN = 30.0
+FIRST_WAIT, LONGEST_WAIT = 0.5, 60.0
+STEADY = 60.0
+"""Seconds up after which a loss is waited for as briefly as the first."""
+MOST_TOOLS = 200
+"""Of one server: what lists more is broken or worse."""
+MOST_ASKED = 5
+"""Questions of one call that are passed on."""
+
+Out = TypeVar("Out")
+
+_CHANGES = (
+    types.ToolListChangedNotification,
+    types.ResourceListChangedNotification,
+    types.PromptListChangedNotification,
+)
+_GONE = "Session terminated"
+"""What the transport says where a server has forgotten the session, as after its restart."""
+
+_asked: ContextVar["list[Asked] | None"] = ContextVar("asked", default=None)
+
+
+class Away(Exception):
+    """The server isn't there; the call wasn't sent."""
+
+
+class Lost(Exception):
+    """The server went while the call was under way: it may have been made."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a server wanted to know from the person in the middle of a call."""
+
+    message: str
+    schema: Mapping[str, object] | None
+    """The form that it wanted filled in; None where it wanted an address visited."""
+    url: str | None = None
+
+
+@dataclass(frozen=True)
+class Listing:
+    """What a server has."""
+
+    tools: tuple[types.Tool, ...] = ()
+    resources: bool = False
+    prompts: bool = False
+
+    def has(self, tool: str) -> bool:
+        """True where it has a tool of this name."""
+        return any(each.name == tool for each in self.tools)
+
+
+class Connection:
+    """A server by its name in the operator's file.
+
+    `changed` is called whenever `listing` is another than before. What the server lists stays
+    known while it is away.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        entry: ServerEntry,
+        inherited: Mapping[str, str],
+        changed: Callable[[], Awaitable[None]],
+    ) -> None:
+        self.name = name
+        self.entry = entry
+        self.listing: Listing | None = None
+        self._inherited = inherited
+        self._changed = changed
+        self._client: Client | None = None
+        self._places = asyncio.Semaphore(entry.calls)
+        self._waiting: list[list[Asked]] = []
+        self._news = asyncio.Event()
+        self._gone = False
+        self._why: str | None = None
+        self._said = ""
+        self._log = logging.getLogger(f"router.mcp.{name}")
+
+    @property
+    def is_up(self) -> bool:
+        """True where a call would be sent."""
+        return self._client is not None
+
+    async def run(self) -> None:
+        """Keep the session up until cancelled."""
+        wait = FIRST_WAIT
+        while True:
+            began = monotonic()
+            why = await self._session()
+            self._note_away(why)
+            wait = FIRST_WAIT if monotonic() - began > STEADY else wait
+            await asyncio.sleep(wait * random.uniform(0.75, 1.25))  # noqa: S311 - spreads starts
+            wait = min(wait * 2, LONGEST_WAIT)
+
+    async def look(self, within: float) -> Listing:
+        """What the server has, asked in a session of its own.
+
+        Raises `Away` with why it can't be said.
+        """
+        try:
+            async with asyncio.timeout(within), self._opened() as client:
+                return await _listing(client)
+        except TimeoutError:
+            raise Away(f"it doesn't answer within {within:g} s{self._complaint()}") from None
+        except Exception as error:
+            raise Away(f"{_reason(error)}{self._complaint()}") from error
+
+    async def ask(self, question: Callable[[Client], Awaitable[Out]], asked: list[Asked]) -> Out:
+        """What the server answers; what it wanted to know meanwhile is put into `asked`.
+
+        Raises `Away`, `Lost`, and `MCPError` for what the server refuses.
+        """
+        async with self._places:
+            client = self._client
+            if client is None:
+                raise Away(self._why or "it is still being started")
+            self._waiting.append(asked)
+            token = _asked.set(asked)
+            try:
+                return await question(client)
+            except MCPError as error:
+                if self._is_loss(error):
+                    raise Lost(visible(str(error), 200)) from error
+                raise
+            except (anyio.ClosedResourceError, anyio.BrokenResourceError) as error:
+                raise Lost("the connection was closed") from error
+            finally:
+                _asked.reset(token)
+                # By identity: two calls may have been asked the same.
+                self._waiting = [each for each in self._waiting if each is not asked]
+
+    def _is_loss(self, error: MCPError) -> bool:
+        forgotten = error.code == types.INVALID_REQUEST and error.message == _GONE
+        if forgotten or error.code == types.CONNECTION_CLOSED:
+            self._lose()
+            return True
+        return error.code == types.REQUEST_TIMEOUT
+
+    async def _session(self) -> str:
+        """One session from its opening to its end; why it ended."""
+        self._gone = False
+        self._news.clear()
+        try:
+            with anyio.move_on_after(OPENED_WITHIN) as opening:
+                async with self._opened() as client:
+                    listing = await _listing(client)
+                    opening.deadline = float("inf")
+                    await self._while_up(client, listing)
+        except Exception as error:  # noqa: BLE001 - whatever a server does, the others go on
+            return _reason(error)
+        finally:
+            self._client = None
+        if opening.cancelled_caught:
+            return f"it doesn't answer within {OPENED_WITHIN:g} s"
+        return "it closed the connection"
+
+    async def _while_up(self, client: Client, listing: Listing) -> None:
+        self._client = client
+        self._note_up(listing)
+        await self._take(listing)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._heed, client)
+            while not self._gone:
+                with anyio.move_on_after(ASKED_AGAIN):
+                    await self._news.wait()
+                self._news.clear()
+                if not self._gone:
+                    with anyio.fail_after(ANSWERED_WITHIN):
+                        await self._take(await _listing(client))
+            self._client = None
+            tasks.cancel_scope.cancel()
+
+    async def _take(self, listing: Listing) -> None:
+        if listing != self.listing:
+            self.listing = listing
+            await self._changed()
+
+    async def _heed(self, client: Client) -> None:
+        """Hear of changes from a server that tells only those who subscribe."""
+        if client.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+            return
+        try:
+            async with client.listen(
+                tools_list_changed=True, prompts_list_changed=True, resources_list_changed=True
+            ) as events:
+                self._news.set()
+                async for _ in events:
+                    self._news.set()
+        except (MCPError, SubscriptionLost) as error:
+            # Some servers have none; whoever loses one is asked again soon enough.
+            self._log.debug("no subscription: %s", error)
+
+    @asynccontextmanager
+    async def _opened(self) -> AsyncIterator[Client]:
+        transport = (
+            called(self.entry)
+            if self.entry.url is not None
+            else child_process(self.entry, self._inherited, self._lose, self._complained)
+        )
+        client = Client(
+            sieved(transport, self._log),
+            cache=None,
+            read_timeout_seconds=None,
+            client_info=types.Implementation(
+                name="intent-router", version=version("intent-router")
+            ),
+            elicitation_callback=self._elicited,
+            message_handler=self._heard,
+        )
+        async with client:
+            yield client
+
+    async def _heard(self, message: IncomingMessage) -> None:
+        if isinstance(message, _CHANGES):
+            self._news.set()
+
+    async def _elicited(
+        self,
+        context: ClientRequestContext,  # noqa: ARG002 - the SDK passes it by name
+        params: types.ElicitRequestParams,
+    ) -> types.ElicitResult:
+        """Nobody can be asked in the middle of a call: whoever called learns what was wanted.
+
+        Over HTTP a question comes with the call that it belongs to. Over a program's output it
+        doesn't; then it is told only where one call alone can have caused it.
+        """
+        waiting = _asked.get()
+        if waiting is None and len(self._waiting) == 1:
+            waiting = self._waiting[0]
+        if waiting is not None and len(waiting) < MOST_ASKED:
+            waiting.append(_asked_in(params))
+        return types.ElicitResult(action="cancel")
+
+    def _lose(self) -> None:
+        self._gone = True
+        self._client = None
+        self._news.set()
+
+    def _complained(self, line: str) -> None:
+        self._said = line
+        self._log.info("%s", line)
+
+    def _complaint(self) -> str:
+        return f"; it last said: {visible(self._said, 200)}" if self._said else ""
+
+    def _note_up(self, listing: Listing) -> None:
+        level = logging.INFO if self._why is None else logging.WARNING
+        told = "the MCP server %s is there, with %d tools"
+        self._log.log(level, told, self.name, len(listing.tools))
+        self._why = None
+
+    def _note_away(self, why: str) -> None:
+        if self._why is None:
+            remedy = "it is tried again; `intent-router doctor` says more"
+            told = (self.name, why, self._complaint(), remedy)
+            self._log.warning("the MCP server %s isn't there: %s%s; %s", *told)
+        self._why = why
+
+
+def _asked_in(params: types.ElicitRequestParams) -> Asked:
+    if isinstance(params, types.ElicitRequestURLParams):
+        return Asked(params.message, None, params.url)
+    return Asked(params.message, params.requested_schema)
+
+
+async def _listing(client: Client) -> Listing:
+    """What the server has: many say that they may have resources and prompts, and have none."""
+    says = client.server_capabilities
+    return Listing(
+        tools=tuple(await _tools(client)) if says.tools is not None else (),
+        resources=says.resources is not None and await _has_resources(client),
+        prompts=says.prompts is not None and bool((await client.list_prompts()).prompts),
+    )
+
+
+async def _has_resources(client: Client) -> bool:
+    if (await client.list_resources()).resources:
+        return True
+    try:
+        return bool((await client.list_resource_templates()).resource_templates)
+    except MCPError as error:
+        if error.code != types.METHOD_NOT_FOUND:
+            raise
+        return False
+
+
+async def _tools(client: Client) -> list[types.Tool]:
+    found: list[types.Tool] = []
+    cursor: str | None = None
+    while len(found) < MOST_TOOLS:
+        page = await client.list_tools(cursor=cursor)
+        found += page.tools
+        if page.next_cursor is None or page.next_cursor == cursor or not page.tools:
+            break
+        cursor = page.next_cursor
+    return found[:MOST_TOOLS]
+
+
+def _reason(error: BaseException) -> str:
+    """The first thing that went wrong, of all that went wrong with it."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    if isinstance(error, MCPError) and error.code == types.CONNECTION_CLOSED:
+        return "it ended before it answered"
+    return visible(str(error), 300) or type(error).__name__

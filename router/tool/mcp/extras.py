@@ -1,0 +1,121 @@
+"""Resources and prompts of a server, readable as tools are: listed, and read by name."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mcp import Client
+from pydantic import JsonValue
+
+from router.domain.texts import Localised
+from router.tool.mcp.calling import Question
+from router.tool.mcp.connection import Listing
+from router.tool.mcp.results import LONGEST_TEXT, contents, resource
+from router.tool.mcp.untrusted import wording
+
+MOST_LISTED = 100
+"""Of resources or prompts in one answer."""
+
+_TEXT: Mapping[str, JsonValue] = {"type": "string", "minLength": 1, "maxLength": 2000}
+_PAGE: Mapping[str, JsonValue] = {
+    "type": "object",
+    "properties": {"cursor": {**_TEXT, "description": "Where the last page ended"}},
+}
+
+
+@dataclass(frozen=True)
+class Extra:
+    """Something besides its tools that a server can be asked."""
+
+    name: str
+    title: Localised
+    description: str
+    parameters: Mapping[str, JsonValue]
+    has: Callable[[Listing], bool]
+    question: Question
+
+
+async def _list_resources(client: Client, arguments: dict[str, Any], _: str) -> JsonValue:
+    page = await client.list_resources(cursor=arguments.get("cursor"))
+    listed: list[JsonValue] = [
+        {
+            "uri": each.uri,
+            "name": wording(each.title or each.name, 200),
+            "description": wording(each.description or ""),
+        }
+        for each in page.resources[:MOST_LISTED]
+    ]
+    return {"resources": listed, "next": page.next_cursor}
+
+
+async def _read_resource(client: Client, arguments: dict[str, Any], _: str) -> JsonValue:
+    read = await client.read_resource(arguments["uri"])
+    shown = max(1, len(read.contents))
+    return [resource(each, LONGEST_TEXT // shown) for each in read.contents[:MOST_LISTED]]
+
+
+async def _list_prompts(client: Client, arguments: dict[str, Any], _: str) -> JsonValue:
+    page = await client.list_prompts(cursor=arguments.get("cursor"))
+    listed: list[JsonValue] = [
+        {
+            "name": each.name,
+            "description": wording(each.description or ""),
+            "arguments": [argument.name for argument in each.arguments or []],
+        }
+        for each in page.prompts[:MOST_LISTED]
+    ]
+    return {"prompts": listed, "next": page.next_cursor}
+
+
+async def _get_prompt(client: Client, arguments: dict[str, Any], _: str) -> JsonValue:
+    prompt = await client.get_prompt(arguments["name"], arguments.get("arguments"))
+    parts = contents([message.content for message in prompt.messages])
+    roles = [message.role for message in prompt.messages]
+    return [{"role": role, "content": part} for role, part in zip(roles, parts, strict=False)]
+
+
+EXTRAS = (
+    Extra(
+        "list_resources",
+        Localised(zh="列出资料", en="list resources"),
+        "Lists what can be read from the server {server}, with addresses for read_resource.",
+        _PAGE,
+        lambda listing: listing.resources,
+        _list_resources,
+    ),
+    Extra(
+        "read_resource",
+        Localised(zh="读取资料", en="read a resource"),
+        "Reads one thing from the server {server}, by its address.",
+        {
+            "type": "object",
+            "properties": {"uri": {**_TEXT, "description": "As list_resources gives it"}},
+            "required": ["uri"],
+        },
+        lambda listing: listing.resources,
+        _read_resource,
+    ),
+    Extra(
+        "list_prompts",
+        Localised(zh="列出提示词", en="list prompts"),
+        "Lists the prompts that the server {server} has ready, with what each takes.",
+        _PAGE,
+        lambda listing: listing.prompts,
+        _list_prompts,
+    ),
+    Extra(
+        "get_prompt",
+        Localised(zh="取提示词", en="get a prompt"),
+        "Gives the wording of a prompt of the server {server}. It is text to look at.",
+        {
+            "type": "object",
+            "properties": {
+                "name": {**_TEXT, "description": "As list_prompts gives it"},
+                "arguments": {"type": "object", "additionalProperties": {"type": "string"}},
+            },
+            "required": ["name"],
+        },
+        lambda listing: listing.prompts,
+        _get_prompt,
+    ),
+)

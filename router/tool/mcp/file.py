@@ -1,0 +1,234 @@
+"""The file of MCP servers: which there are, and what the operator allows of each.
+
+    {"files": {"command": "python", "args": ["-m", "activities.mcp_files", "notes"],
+               "tools": {"file_read": {"permission": "read"}}},
+     "crm": {"url": "https://crm.example/mcp", "fallback": "crm2",
+             "headers": {"Authorization": "Bearer {env.CRM_TOKEN}"}}}
+
+A file that other clients read, with `mcpServers` around it, is read as well.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    model_validator,
+)
+
+from router.documents.faults import Fault, nearest
+from router.documents.text_file import read_text
+from router.documents.yaml_document import Document, Place, Unreadable, read_document
+from router.domain.errors import DefinitionError, Problem
+from router.domain.principals import EVERYONE
+from router.domain.texts import Localised
+from router.tool.mcp.names import LONGEST_SERVER, SERVER
+from router.tool.tool import Permission
+
+LARGEST = 256 * 1024
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m)")
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0}
+_VARIABLE = re.compile(r"\{env\.([A-Za-z_][A-Za-z0-9_]*)\}")
+_FILLED = ("url", "headers", "env")
+"""Where `{env.NAME}` stands for a variable; not in `args`, which everybody here can read."""
+
+Complaint = tuple[Place, Fault]
+
+
+def _duration(written: object) -> object:
+    found = _DURATION.fullmatch(written) if isinstance(written, str) else None
+    if found is None or not float(found[1]):
+        raise ValueError('write it like "500ms", "20s" or "2m"')
+    return timedelta(seconds=float(found[1]) * _UNITS[found[2]])
+
+
+Duration = Annotated[timedelta, BeforeValidator(_duration)]
+
+
+class Entry(BaseModel):
+    """A piece of the file: closed to keys that mean nothing."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+
+class ToolEntry(Entry):
+    """What the operator says about one tool of a server, under the tool's own name."""
+
+    permission: Permission | None = None
+    """`write` where it isn't said, whatever the server says of itself."""
+    title: Localised | None = None
+    examples: tuple[str, ...] = ()
+    roles: frozenset[str] | None = None
+    """Who may call it; None is whoever may use the server."""
+    confirm: bool = False
+    idempotent: bool = False
+    """True where calling it twice with the same arguments is the same as calling it once."""
+    timeout: Duration | None = None
+    retries: Annotated[int, Field(ge=0, le=10)] = 3
+
+    @model_validator(mode="after")
+    def _admins_are_named(self) -> Self:
+        if self.permission == "admin" and (not self.roles or EVERYONE in self.roles):
+            raise ValueError('a tool that changes what is others\' names who may: "roles": ["hr"]')
+        return self
+
+
+class ServerEntry(Entry):
+    """A server: a program that is started, or an address that is called."""
+
+    command: str | None = None
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = Field({}, repr=False)
+    """All that the program gets of the environment, beside PATH, HOME and LANG."""
+    cwd: Path | None = None
+    url: Annotated[str, Field(pattern=r"^https?://[^/\s]+")] | None = Field(None, repr=False)
+    headers: Mapping[str, str] = Field({}, repr=False)
+    type: Literal["stdio", "http", "streamable-http"] | None = None
+    """Read for the sake of files from elsewhere: `command` and `url` say it already."""
+    disabled: bool = False
+    fallback: str | None = None
+    """The server that is asked for the same tool while this one is away."""
+    roles: frozenset[str] = frozenset()
+    timeout: Duration = timedelta(seconds=20)
+    calls: Annotated[int, Field(ge=1, le=100)] = 4
+    """How many calls it gets at once; more wait."""
+    tools: Mapping[str, ToolEntry] = {}
+    only: frozenset[str] | None = None
+    """Its only tools that are offered; None is all."""
+    besides: frozenset[str] = Field(frozenset(), alias="except")
+    """Its tools that aren't offered."""
+
+    @model_validator(mode="after")
+    def _one_way_to_reach_it(self) -> Self:
+        if (self.command is None) == (self.url is None):
+            raise ValueError('write one of the two: "command" to start it, "url" to call it')
+        return self
+
+    def offers(self, tool: str) -> bool:
+        """True where its tool of this name is offered."""
+        return (self.only is None or tool in self.only) and tool not in self.besides
+
+    def entry(self, tool: str) -> ToolEntry:
+        """What the file says about the tool."""
+        return self.tools.get(tool, ToolEntry())
+
+
+_SERVERS = TypeAdapter(dict[str, ServerEntry])
+
+
+def load_servers(path: Path, variables: Mapping[str, str]) -> dict[str, ServerEntry]:
+    """The servers of a file, less those that are disabled, by name.
+
+    `variables` is what `{env.NAME}` may name. Raises `DefinitionError` with every problem.
+    """
+    try:
+        text = read_text(path, LARGEST, "split it, or offer fewer servers")
+        data = _json(text)
+    except Unreadable as unreadable:
+        raise DefinitionError([_problem(path, unreadable.line, unreadable.fault)]) from None
+    around: Place = ("mcpServers",) if set(data) == {"mcpServers"} else ()
+    servers = data["mcpServers"] if around else data
+    document = _lined(text)
+    complaints = [*_fill(servers, variables)]
+    found, more = _validated(servers)
+    complaints += [*more, *_unfit(found)]
+    problems = [(document.line((*around, *place)), fault) for place, fault in complaints]
+    problems += [(line, fault) for line, fault in document.faults if "twice" in fault.what]
+    if problems:
+        ordered = sorted(dict.fromkeys(problems), key=lambda each: each[0])
+        raise DefinitionError([_problem(path, line, fault) for line, fault in ordered])
+    return {name: entry for name, entry in found.items() if not entry.disabled}
+
+
+def _json(text: str) -> dict[str, Any]:
+    try:
+        data = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise Unreadable(error.lineno, Fault(f"this isn't JSON: {error.msg}", "mend it")) from None
+    except RecursionError:
+        raise Unreadable(1, Fault("it is nested too deep", "flatten it")) from None
+    inner = data.get("mcpServers", {}) if isinstance(data, dict) else None
+    if not isinstance(data, dict) or not isinstance(inner, dict):
+        remedy = 'write {"name": {"command": …}}'
+        raise Unreadable(1, Fault("it holds no servers by name", remedy))
+    return data
+
+
+def _lined(text: str) -> Document:
+    """Where everything stands: JSON is YAML, but for oddities that cost only the line numbers."""
+    try:
+        return read_document(text)
+    except Unreadable:
+        return Document()
+
+
+def _fill(servers: dict[str, Any], variables: Mapping[str, str]) -> Iterator[Complaint]:
+    """Put variables in, in place, and complain about those that aren't set."""
+    for name, entry in servers.items():
+        for key in _FILLED if isinstance(entry, dict) else ():
+            value = entry.get(key)
+            if isinstance(value, str):
+                yield from _missing((name, key), value, variables)
+                entry[key] = _filled(value, variables)
+            elif isinstance(value, dict):
+                for inner, text in value.items():
+                    yield from _missing((name, key, inner), text, variables)
+                entry[key] = {inner: _filled(text, variables) for inner, text in value.items()}
+
+
+def _missing(place: Place, text: object, variables: Mapping[str, str]) -> Iterator[Complaint]:
+    for variable in _VARIABLE.findall(text) if isinstance(text, str) else ():
+        if variable not in variables:
+            yield place, Fault(f"{variable} isn't set", "set it in the environment or in .env")
+
+
+def _filled(text: object, variables: Mapping[str, str]) -> object:
+    if not isinstance(text, str):
+        return text
+    return _VARIABLE.sub(lambda found: variables.get(found[1], ""), text)
+
+
+def _validated(servers: dict[str, Any]) -> tuple[dict[str, ServerEntry], list[Complaint]]:
+    found: dict[str, ServerEntry] = {}
+    complaints: list[Complaint] = []
+    for name, entry in servers.items():
+        try:
+            found |= _SERVERS.validate_python({name: entry})
+        except ValidationError as error:
+            complaints += [
+                _complaint(each["loc"], each["type"], each["msg"]) for each in error.errors()
+            ]
+    return found, complaints
+
+
+def _complaint(place: Place, kind: str, message: str) -> Complaint:
+    key = str(place[-1])
+    if kind == "extra_forbidden":
+        model = ToolEntry if "tools" in place[1:-1] else ServerEntry
+        known = {field.alias or name for name, field in model.model_fields.items()}
+        remedy = nearest(key, known) or f"there are {', '.join(sorted(known))}"
+        return place, Fault(f"there is no key {key}", remedy)
+    return place, Fault(f"{key} can't be used", message.removeprefix("Value error, "))
+
+
+def _unfit(servers: dict[str, ServerEntry]) -> Iterator[Complaint]:
+    for name, entry in servers.items():
+        if not SERVER.fullmatch(name) or len(name) > LONGEST_SERVER:
+            remedy = f"up to {LONGEST_SERVER} small letters and digits, with single _ or - between"
+            yield (name,), Fault(f"a server can't be called {name!r}", f"use {remedy}")
+        if entry.fallback is not None and (entry.fallback == name or entry.fallback not in servers):
+            remedy = nearest(entry.fallback, set(servers) - {name}) or "name another server here"
+            yield (name, "fallback"), Fault(f"there is no other server {entry.fallback}", remedy)
+
+
+def _problem(path: Path, line: int, fault: Fault) -> Problem:
+    return Problem(str(path), line, fault.what, fault.remedy)

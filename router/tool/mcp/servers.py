@@ -1,0 +1,89 @@
+"""All MCP servers of a process: their tools are in the registry as long as they are known.
+
+    async with running(load_servers(path, variables), inherited, publish):
+        ...
+
+Nothing waits for a server here: one that is away when the process starts brings its tools when
+it comes.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+
+from router.tool.mcp.connection import Connection
+from router.tool.mcp.file import ServerEntry
+from router.tool.mcp.tools import Offer
+from router.tool.signature import Source
+from router.tool.tool import Tool
+
+Publish = Callable[[str, Sequence[Tool]], Awaitable[None]]
+"""Takes the tools of a server, by its name, in place of those that it had before."""
+
+
+class Servers:
+    """The connections, and who stands in for whom."""
+
+    def __init__(
+        self,
+        entries: Mapping[str, ServerEntry],
+        inherited: Mapping[str, str],
+        publish: Publish,
+        file: Path,
+    ) -> None:
+        self._publish = publish
+        self._source = Source(str(file), 1)
+        self.connections = {
+            name: Connection(name, entry, inherited, partial(self._changed, name))
+            for name, entry in entries.items()
+        }
+
+    async def _changed(self, name: str) -> None:
+        await self._offer(name)
+        for other, connection in self.connections.items():
+            # Whoever was never there offers what stands in for it.
+            if connection.entry.fallback == name and connection.listing is None:
+                await self._offer(other)
+
+    async def _offer(self, name: str) -> None:
+        connections = [*self._ways(name)]
+        listing = next((c.listing for c in connections if c.listing is not None), None)
+        if listing is not None:
+            entry = self.connections[name].entry
+            offer = Offer(name, entry, listing, connections, self._source)
+            await self._publish(name, offer.tools())
+
+    def _ways(self, name: str) -> list[Connection]:
+        """The server, what stands in for it, and what for that in turn; each once."""
+        found: list[Connection] = []
+        following: str | None = name
+        while following is not None and self.connections[following] not in found:
+            found.append(self.connections[following])
+            following = self.connections[following].entry.fallback
+        return found
+
+
+@asynccontextmanager
+async def running(
+    entries: Mapping[str, ServerEntry],
+    inherited: Mapping[str, str],
+    publish: Publish,
+    file: Path,
+) -> AsyncIterator[Servers]:
+    """Keep a session with each server; on leaving all are closed, and programs are ended.
+
+    `inherited` is the environment that programs get a little of.
+    """
+    servers = Servers(entries, inherited, publish, file)
+    tasks = [
+        asyncio.create_task(connection.run(), name=f"MCP server {name}")
+        for name, connection in servers.connections.items()
+    ]
+    try:
+        yield servers
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

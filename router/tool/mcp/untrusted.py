@@ -1,0 +1,82 @@
+"""Words that somebody else's server chose, before anybody reads them.
+
+They are shown to people and to models, so whatever can't be seen goes, what is long is cut, and
+nothing in them is taken for a template. What is left is still only what a stranger says.
+"""
+
+import re
+from collections.abc import Mapping
+
+from pydantic import JsonValue
+
+LONGEST_DESCRIPTION = 1000
+LONGEST_TITLE = 80
+LONGEST_ERROR = 500
+DEEPEST = 60
+"""Levels of a value: deeper ones are cut off, for whoever walks over it walks by recursion."""
+
+_HIDDEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # controls, but for tab and newline
+    "\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff"  # zero width; other direction
+    "\ud800-\udfff\U000e0000-\U000e007f]"  # halves of characters; tags, which nobody sees
+)
+_TEMPLATE = re.compile(r"\{(?=[{%#])")
+
+
+def visible(text: str, longest: int) -> str:
+    r"""The text without what can't be seen, cut to `longest` characters.
+
+    >>> visible("a\x00b\u202ec", 10)
+    'abc'
+    >>> visible("too long", 4)
+    'too…'
+    """
+    return _cut(_HIDDEN.sub("", text.replace("\r\n", "\n")), longest)
+
+
+def wording(text: str, longest: int = LONGEST_DESCRIPTION) -> str:
+    """Words to show, such as a description: visible, and no template to anybody who renders.
+
+    >>> wording("Reads {{ slots.salary }}")
+    'Reads { { slots.salary }}'
+    """
+    # In this order: what is hidden can part two braces, and what is put in takes room.
+    return _cut(_TEMPLATE.sub("{ ", _HIDDEN.sub("", text)), longest).strip()
+
+
+def visible_value(value: JsonValue, deepest: int = DEEPEST) -> JsonValue:
+    r"""A value of JSON whose texts are visible; `…` stands for what lies too deep.
+
+    >>> visible_value({"a\x00": ["b\x07", 1]})
+    {'a': ['b', 1]}
+    """
+    if isinstance(value, str):
+        return _HIDDEN.sub("", value)
+    if not isinstance(value, list | dict):
+        return value
+    if deepest == 0:
+        return "…"
+    if isinstance(value, list):
+        return [visible_value(item, deepest - 1) for item in value]
+    return {_HIDDEN.sub("", k): visible_value(v, deepest - 1) for k, v in value.items()}
+
+
+def worded_schema(schema: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """A JSON Schema whose titles and descriptions are wording; what it demands is untouched."""
+    return {key: _worded(key, value, DEEPEST) for key, value in schema.items()}
+
+
+def _worded(key: str, value: JsonValue, deepest: int) -> JsonValue:
+    if isinstance(value, str):
+        return wording(value) if key in ("description", "title") else value
+    if deepest == 0:
+        return value
+    if isinstance(value, list):
+        return [_worded("", item, deepest - 1) for item in value]
+    if isinstance(value, dict):
+        return {name: _worded(name, item, deepest - 1) for name, item in value.items()}
+    return value
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"

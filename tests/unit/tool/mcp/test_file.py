@@ -1,0 +1,118 @@
+"""The file of servers: read with variables, refused with every problem and its line."""
+
+import json
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from router.domain.errors import DefinitionError
+from router.tool.mcp.file import load_servers
+
+VARIABLES = {"CRM_TOKEN": "hush"}
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "servers.json"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def problems(folder: Path, text: str) -> list[str]:
+    path = written(folder, text)
+    with pytest.raises(DefinitionError) as refused:
+        load_servers(path, VARIABLES)
+    return [str(each).removeprefix(f"{path}:") for each in refused.value.problems]
+
+
+def test_programs_and_addresses_are_read(tmp_path: Path) -> None:
+    servers: dict[str, Any] = {
+        "files": {"command": "python", "args": ["-m", "it"], "timeout": "1.5s"},
+        "crm": {
+            "type": "http",
+            "url": "https://crm.example/mcp",
+            "headers": {"Authorization": "Bearer {env.CRM_TOKEN}"},
+            "fallback": "files",
+            "tools": {"find": {"permission": "read", "title": {"zh": "找", "en": "Find"}}},
+            "except": ["drop"],
+        },
+        "old": {"command": "it", "disabled": True},
+    }
+    found = load_servers(written(tmp_path, json.dumps(servers)), VARIABLES)
+    assert list(found) == ["files", "crm"]
+    assert found["files"].timeout == timedelta(seconds=1.5)
+    assert found["crm"].headers == {"Authorization": "Bearer hush"}
+    assert found["crm"].entry("find").permission == "read"
+    assert (found["crm"].offers("find"), found["crm"].offers("drop")) == (True, False)
+
+
+def test_a_file_of_other_clients_is_read(tmp_path: Path) -> None:
+    text = '{"mcpServers": {"files": {"command": "npx", "args": ["-y", "x"]}}}'
+    assert load_servers(written(tmp_path, text), {})["files"].command == "npx"
+
+
+def test_indentation_by_tabs_is_no_matter(tmp_path: Path) -> None:
+    assert load_servers(written(tmp_path, '{\n\t"a": {\n\t\t"command": "x"\n\t}\n}'), {})
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", "1: this isn't JSON: Expecting value; mend it"),
+        ("[]", '1: it holds no servers by name; write {"name": {"command": …}}'),
+        ('{"mcpServers": 3}', '1: it holds no servers by name; write {"name": {"command": …}}'),
+        ('{"a":\n{"command": "x",}}', "2: this isn't JSON: "),
+        ('{"a": 3}', "1: a can't be used; Input should be"),
+        ('{"a": {}}', "1: a can't be used; write one of the two"),
+        ('{"a": {"command": "x", "url": "http://x"}}', "1: a can't be used; write one of the two"),
+        ('{"a": {"url": "ftp://x"}}', "1: url can't be used; "),
+        (
+            '{"a": {\n"comand": "x", "url": "http://x"}}',
+            "2: there is no key comand; did you mean command?",
+        ),
+        (
+            '{"a": {"command": "x", "timeout": "soon"}}',
+            '1: timeout can\'t be used; write it like "500ms"',
+        ),
+        ('{"a": {"command": "x", "calls": 0}}', "1: calls can't be used; "),
+        ('{"a": {"command": "x", "fallback": "b"}}', "1: there is no other server b; "),
+        ('{"a": {"command": "x", "fallback": "a"}}', "1: there is no other server a; "),
+        ('{"A b": {"command": "x"}}', "1: a server can't be called 'A b'; use up to 24"),
+        ('{"a__b": {"command": "x"}}', "1: a server can't be called 'a__b'; "),
+        (
+            '{"a": {"command": "x", "tools": {\n"t": {"permission": "root"}}}}',
+            "2: permission can't be used; ",
+        ),
+        (
+            '{"a": {"command": "x", "tools": {"t": {"premission": "read"}}}}',
+            "1: there is no key premission; did you mean permission?",
+        ),
+        (
+            '{"a": {"command": "x", "tools": {"t": {"permission": "admin"}}}}',
+            "1: t can't be used; a tool that changes",
+        ),
+        (
+            '{"a": {"command": "x",\n"env": {\n"K": "{env.NOT_THERE}"}}}',
+            "3: NOT_THERE isn't set; set it",
+        ),
+        ('{"a": {"command": "x"}, "a": {"command": "y"}}', "1: a comes twice; keep one of the two"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, text: str, expected: str) -> None:
+    (found,) = problems(tmp_path, text)
+    assert found.startswith(expected)
+
+
+def test_every_problem_is_told_at_once(tmp_path: Path) -> None:
+    assert len(problems(tmp_path, '{"a": {"command": "x", "calls": 0}, "B": {"url": "x"}}')) == 2
+
+
+def test_no_problem_shows_a_secret(tmp_path: Path) -> None:
+    text = '{"a": {"url": "ftp://{env.CRM_TOKEN}@x", "headers": {"A": ["{env.CRM_TOKEN}"]}}}'
+    assert "hush" not in "".join(problems(tmp_path, text))
+
+
+def test_a_file_that_is_not_there_is_a_problem(tmp_path: Path) -> None:
+    with pytest.raises(DefinitionError, match="there is no such file"):
+        load_servers(tmp_path / "none.json", {})
