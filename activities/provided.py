@@ -3,6 +3,10 @@
 `router.assembly` says what the names stand for; a test or a company may say otherwise.
 """
 
+from typing import Protocol
+
+from temporalio.client import Client
+
 from activities.calendar.work_calendar import WorkCalendar
 from router.domain.ports import Results, Runs
 from router.domain.principals import Directory
@@ -16,6 +20,17 @@ runs: Provider[Runs] = Provider("runs")
 
 results: Provider[Results] = Provider("results")
 """Results of tools that are too long to be given whole."""
+
+
+class Connect(Protocol):
+    """Gives a Temporal client, connected; raises `Unavailable` where none can be had."""
+
+    async def __call__(self) -> Client:
+        """The same one every time."""
+
+
+temporal: Provider[Connect] = Provider("temporal")
+"""For those who have something to say to a run."""
 
 work_calendar: Provider[WorkCalendar] = Provider("work_calendar")
 """Which days are worked."""

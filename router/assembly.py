@@ -16,6 +16,7 @@ from activities.calling import ToolCaller
 from activities.capabilities import Capabilities
 from activities.people.people import People, human_resources
 from activities.policies.book import PolicyBook, policy_book
+from router.api.temporal import Connection
 from router.deciding.prompts import Prompts
 from router.directory.file import FileDirectory
 from router.flow.catalog import Catalog
@@ -196,6 +197,7 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
         dependencies.provide(provided.directory, directory)
         dependencies.provide(provided.runs, store.runs)
         dependencies.provide(provided.results, store.results)
+        dependencies.provide(provided.temporal, Connection(settings))
         dependencies.provide(provided.work_calendar, calendar)
         async with ladders_of(settings) as ladders, index_of(settings) as index:
             yield Parts(

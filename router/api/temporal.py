@@ -1,5 +1,6 @@
 """What the API needs to know of Temporal: where it is, and where its UI shows a run."""
 
+import asyncio
 from urllib.parse import quote
 
 from temporalio.client import Client
@@ -31,6 +32,25 @@ async def connect(settings: Settings) -> Client:
             f"No Temporal server answers at ROUTER_TEMPORAL_ADDRESS={settings.temporal_address}: "
             "start it, or correct the address"
         ) from error
+
+
+class Connection:
+    """A client that is made when it is first asked for, and kept.
+
+    For those who may never need one: a command that calls one tool, say.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._connecting = asyncio.Lock()
+        self._client: Client | None = None
+
+    async def __call__(self) -> Client:
+        """The client; raises `Unavailable` as `connect` does, and tries anew the next time."""
+        async with self._connecting:
+            if self._client is None:
+                self._client = await connect(self._settings)
+            return self._client
 
 
 def history_url(settings: Settings, workflow_id: str, run_id: str) -> str:

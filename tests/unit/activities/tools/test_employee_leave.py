@@ -18,7 +18,12 @@ from tests.unit.activities.tools.conftest import Desk
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 OF_FRANK = Owner(tenant="default", person="frank")
-TWO_DAYS = {"employee": "frank", "leave_type": "annual", "days": 2, "reason": "carried over"}
+TWO_DAYS: dict[str, Any] = {
+    "employee": "frank",
+    "leave_type": "annual",
+    "days": 2,
+    "reason": "carried over",
+}
 
 
 async def take(people: People, days: str, start: date = date(2026, 11, 23)) -> None:

@@ -1,0 +1,62 @@
+"""Which of the caller's own flow runs is meant, by its id or by what people call it."""
+
+from collections.abc import Sequence
+
+from router.domain.errors import ArgumentsToolError
+from router.domain.messages import ENDED
+from router.domain.ports import Runs
+from router.domain.records import RunRecord
+from router.tool.context import ToolContext
+
+MOST_LOOKED_AT = 50
+"""The newest runs; what is older is named by its id."""
+_SHOWN = 5
+
+
+async def meant(name: str, ctx: ToolContext, runs: Runs) -> RunRecord:
+    """The caller's run with this id, or the only one under way that is called so.
+
+    Never the run that asks. Raises `ArgumentsToolError` where it is none or several, with
+    those that are under way: a guess might take back the wrong one.
+    """
+    caller = ctx.caller
+    known = await runs.find(caller.tenant, name.strip())
+    if known is not None and known.requester == caller.id and known.workflow_id != ctx.flow_run:
+        return known
+    found, _ = await runs.listed(caller.tenant, caller.id, None, None, None, MOST_LOOKED_AT)
+    others = [run for run in found if run.workflow_id != ctx.flow_run]
+    under_way = [run for run in others if run.status not in ENDED]
+    fitting = [run for run in under_way if _is_called(run, name)]
+    if len(fitting) == 1:
+        return fitting[0]
+    raise ArgumentsToolError(f"request: {_why(name, fitting, under_way, ctx)}")
+
+
+def _is_called(run: RunRecord, name: str) -> bool:
+    """True where one of the run's names is in `name`, or the other way round.
+
+    A single letter or sign is in too many names to mean one.
+    """
+    wanted = name.strip().casefold()
+    names = (run.flow, run.flow.replace("_", " "), run.title.zh, run.title.en)
+    return len(wanted) > 1 and any(wanted in n.casefold() or n.casefold() in wanted for n in names)
+
+
+def _why(
+    name: str, fitting: Sequence[RunRecord], under_way: Sequence[RunRecord], ctx: ToolContext
+) -> str:
+    if fitting:
+        return f"{name[:60]!r} may be {_listed(fitting, ctx)}; say which, by its id"
+    if under_way:
+        return f"no request under way is called {name[:60]!r}; there are: {_listed(under_way, ctx)}"
+    return f"no request under way is called {name[:60]!r}, nor is there any other"
+
+
+def _listed(runs: Sequence[RunRecord], ctx: ToolContext) -> str:
+    zone = ctx.now.tzinfo
+    shown = [
+        f"{run.id} ({run.title.within(ctx.caller.locale)}, {run.created_at.astimezone(zone):%m-%d})"
+        for run in runs[:_SHOWN]
+    ]
+    more = [f"{len(runs) - _SHOWN} more"] if len(runs) > _SHOWN else []
+    return ", ".join([*shown, *more])

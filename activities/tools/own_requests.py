@@ -1,0 +1,193 @@
+"""The caller's own requests, as tools: taking one back, and reminding whoever it waits for."""
+
+from datetime import datetime, timedelta
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, Field
+
+from activities import provided
+from activities.own_runs import meant
+from router.contracts.runs import RunStanding, tell
+from router.domain.errors import Conflict
+from router.domain.messages import ENDED, FlowStatus
+from router.domain.ports import Runs
+from router.domain.principals import Directory
+from router.domain.records import RunRecord
+from router.domain.texts import Localised
+from router.flow.run import Cancelled, Nudged
+from router.tool.context import ToolContext
+from router.tool.dependencies import Depends
+from router.tool.tool import tool
+
+AGAIN_AFTER = timedelta(hours=1)
+"""How long those who were reminded by the requester are left in peace."""
+
+Which = Annotated[
+    str,
+    Field(
+        description="Which request: its id, or what it is called, such as leave request or 请假",
+        min_length=1,
+        max_length=100,
+    ),
+]
+Temporal = Annotated[provided.Connect, Depends(provided.temporal)]
+AllRuns = Annotated[Runs, Depends(provided.runs)]
+Outcome = Literal[
+    "withdrawn", "under_way", "reminded", "reminded_lately", "nobody_awaited", "already_over"
+]
+
+_SAID: dict[Outcome, Localised] = {
+    "withdrawn": Localised(zh="已经撤回。", en="It is taken back."),
+    "under_way": Localised(
+        zh="正在撤回，已经办了的事还在取消。",
+        en="It is being taken back; what it did is being undone.",
+    ),
+    "reminded": Localised(zh="已经提醒审批人。", en="The approvers were reminded."),
+    "reminded_lately": Localised(
+        zh="刚刚提醒过审批人，过一小时再试。",
+        en="The approvers were reminded within the last hour; try again later.",
+    ),
+    "nobody_awaited": Localised(
+        zh="现在不在等任何人审批。", en="It isn't waiting for anybody's decision."
+    ),
+    "already_over": Localised(
+        zh="它已经结束了，没有任何改变。", en="It is over already; nothing was changed."
+    ),
+}
+
+
+class Told(BaseModel):
+    """What came of a word to a request, and how it stands now."""
+
+    request: str
+    title: str
+    outcome: Outcome
+    status: FlowStatus
+    waits_for: list[str] = []
+    """Those who were reminded, by name."""
+    said: str
+    """The outcome in the caller's language."""
+
+
+@tool(
+    permission="write",
+    timeout="15s",
+    title={"zh": "撤回申请", "en": "Withdraw a request"},
+    examples=[
+        "撤回我的请假申请",
+        "我的报销不报了，撤回来",
+        "取消已经提交的申请",
+        "withdraw my leave request",
+        "take back the expense claim I submitted",
+    ],
+)
+async def withdraw_request(
+    request: Which,
+    ctx: ToolContext,
+    runs: AllRuns,
+    connect: Temporal,
+    comment: Annotated[str | None, Field(description="Why, if you like", max_length=1000)] = None,
+) -> Told:
+    """Take back a request of your own that is under way; what it did already is undone.
+
+    What is over can't be taken back this way, and the answer says so.
+    """
+    run = await meant(request, ctx, runs)
+    if run.status in ENDED:
+        return _told(ctx, run, "already_over", run.status)
+    word = Cancelled(by=ctx.caller.id, comment=comment)
+    standing = await _tell(ctx, run, connect, word)
+    if standing is None:
+        ended = await _status(ctx, run, runs)
+        # A try before this one may have done it, and was cut short before it could say so.
+        return _told(ctx, run, "withdrawn" if ended == "cancelled" else "already_over", ended)
+    return _told(ctx, run, _taken_back(standing.status), standing.status)
+
+
+@tool(
+    permission="write",
+    timeout="15s",
+    title={"zh": "催办审批", "en": "Remind the approver"},
+    examples=[
+        "催一下我的请假审批",
+        "帮我催催经理批报销",
+        "我的申请一直没人批，提醒一下",
+        "remind my manager to approve my leave",
+        "nudge whoever has my expense claim",
+    ],
+)
+async def nudge_approver(
+    request: Which,
+    ctx: ToolContext,
+    runs: AllRuns,
+    people: Annotated[Directory, Depends(provided.directory)],
+    connect: Temporal,
+) -> Told:
+    """Remind those whose decision a request of your own waits for; once an hour at most."""
+    run = await meant(request, ctx, runs)
+    if (outcome := _not_now(run, ctx.now)) is not None:
+        return _told(ctx, run, outcome, run.status)
+    asked = await runs.awaited(ctx.caller.tenant, [run.id])
+    standing = await _tell(ctx, run, connect, Nudged(by=ctx.caller.id))
+    if standing is None:
+        return _told(ctx, run, "already_over", await _status(ctx, run, runs))
+    if standing.status != "waiting_approval":
+        return _told(ctx, run, "nobody_awaited", standing.status)
+    found = [await people.find(one.tenant, one.person) for one in asked]
+    names = [one.name for one in found if one is not None]
+    return _told(ctx, run, "reminded", standing.status, names)
+
+
+async def _tell(
+    ctx: ToolContext,
+    run: RunRecord,
+    connect: provided.Connect,
+    event: Cancelled | Nudged,
+) -> RunStanding | None:
+    """How the run stands after the word; None where it was over before it heard."""
+    try:
+        return await tell(await connect(), run, ctx.caller, event, f"{event.type}:{ctx.key}")
+    except Conflict:
+        return None
+
+
+def _taken_back(status: FlowStatus) -> Outcome:
+    """A run may have come to another end while the word was on its way."""
+    if status == "cancelled":
+        return "withdrawn"
+    return "already_over" if status in ENDED else "under_way"
+
+
+def _not_now(run: RunRecord, now: datetime) -> Outcome | None:
+    """Why nobody is reminded now; None where somebody can be."""
+    if run.status in ENDED:
+        return "already_over"
+    if run.status != "waiting_approval":
+        return "nobody_awaited"
+    # A reminder before others were asked, by escalation say, is none of theirs.
+    lately = (line for line in run.history if line.state == run.state and line.event == "nudged")
+    return "reminded_lately" if any(now - line.at < AGAIN_AFTER for line in lately) else None
+
+
+async def _status(ctx: ToolContext, run: RunRecord, runs: Runs) -> FlowStatus:
+    """How it ended, as far as that is published."""
+    now = await runs.find(ctx.caller.tenant, run.id)
+    return now.status if now is not None else run.status
+
+
+def _told(
+    ctx: ToolContext,
+    run: RunRecord,
+    outcome: Outcome,
+    status: FlowStatus,
+    waits_for: list[str] | None = None,
+) -> Told:
+    locale = ctx.caller.locale
+    return Told(
+        request=run.id,
+        title=run.title.within(locale),
+        outcome=outcome,
+        status=status,
+        waits_for=waits_for or [],
+        said=_SAID[outcome].within(locale),
+    )
