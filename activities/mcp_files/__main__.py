@@ -4,8 +4,12 @@ import argparse
 import sys
 from pathlib import Path
 
+import uvicorn
+
 from activities.mcp_files.folder import Folder, Refused
 from activities.mcp_files.server import server_of
+
+LOOPBACK = "127.0.0.1"
 
 
 def main() -> None:
@@ -21,7 +25,14 @@ def main() -> None:
     if given.http is None:
         server.run("stdio")
     else:
-        server.run("streamable-http", host="127.0.0.1", port=given.http)
+        # With an end to patience: a client that listens for news keeps its connection open.
+        uvicorn.run(
+            server.streamable_http_app(host=LOOPBACK),
+            host=LOOPBACK,
+            port=given.http,
+            log_level="warning",
+            timeout_graceful_shutdown=1,
+        )
 
 
 if __name__ == "__main__":

@@ -180,13 +180,16 @@ def _bytes(folder: int, name: str, path: str) -> bytes:
         opened = os.open(name, flags, dir_fd=folder)
     except OSError as error:
         raise Refused(f"{path} can't be read ({error.strerror}): search for it first") from None
-    with os.fdopen(opened, "rb") as file:
+    try:
         about = os.fstat(opened)
         if not stat.S_ISREG(about.st_mode):
             raise Refused(f"{path} is no plain file: only such are read")
         if about.st_size > LARGEST:
             raise Refused(f"{path} is over {LARGEST // 1024} KiB: too large to be read here")
-        return file.read(LARGEST)
+        with os.fdopen(opened, "rb", closefd=False) as file:
+            return file.read(LARGEST)
+    finally:
+        os.close(opened)
 
 
 def _kind(folder: int, name: str) -> int | None:
