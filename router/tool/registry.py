@@ -2,7 +2,7 @@
 
 import importlib
 import pkgutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from types import ModuleType
 from typing import Any, Self
 
@@ -12,9 +12,12 @@ from router.domain.principals import FLOW_ROLE, Principal
 from router.tool.dependencies import Provider
 from router.tool.tool import Tool
 
+CODE = "code"
+"""The group of the tools that are functions."""
+
 
 class Registry:
-    """Tools by name.
+    """Tools by name, each of one group: those of the code, of a folder, of a server.
 
     >>> import activities.tools
     >>> registry = Registry().discover(activities.tools)
@@ -23,15 +26,38 @@ class Registry:
     """
 
     def __init__(self) -> None:
+        self._groups: dict[str, dict[str, Tool]] = {CODE: {}}
         self._tools: dict[str, Tool] = {}
 
     def add(self, tool: Tool) -> None:
-        """Take in a tool; raises `DefinitionError` where another has its name."""
-        other = self._tools.setdefault(tool.name, tool)
-        if other is not tool:
-            taken = f"has a name that is taken, in {other.source.file}:{other.source.line}"
-            what = f"the tool {tool.name} {taken}"
-            raise DefinitionError([Problem(*tool.source, what, "rename one of the two")])
+        """Take in a tool of the code; raises `DefinitionError` where another has its name."""
+        code = self._groups[CODE]
+        if code.get(tool.name) is not tool:
+            self.replace(CODE, [*code.values(), tool])
+
+    def replace(self, group: str, tools: Iterable[Tool]) -> None:
+        """Let exactly these be the tools of `group`, all at once.
+
+        Raises `DefinitionError` with every name that is taken, in the group itself or by another,
+        and leaves everything as it was.
+        """
+        taken = {name: tool for name, tool in self._tools.items() if self.group_of(name) != group}
+        found: dict[str, Tool] = {}
+        problems = []
+        for tool in tools:
+            other = taken.get(tool.name) or found.setdefault(tool.name, tool)
+            if other is not tool:
+                problems.append(_taken(tool, other))
+        if problems:
+            raise DefinitionError(problems)
+        # New ones in place of the old, never changed: whoever is going through them isn't stopped.
+        self._groups = {**self._groups, group: found}
+        self._tools = {**taken, **found}
+
+    def group_of(self, name: str) -> str:
+        """The group of the tool of this name; raises `NotFound`."""
+        tool = self[name]
+        return next(group for group, tools in self._groups.items() if tools.get(name) is tool)
 
     def discover(self, package: ModuleType) -> Self:
         """Import every module of `package` and take in the tools that they define.
@@ -60,6 +86,11 @@ class Registry:
     def __contains__(self, name: str) -> bool:
         return name in self._tools
 
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of all tools."""
+        return frozenset(self._tools)
+
     def parameters(self) -> dict[str, frozenset[str]]:
         """The names of each tool's parameters: what a flow file may put into a call."""
         return {tool.name: tool.argument_names for tool in self}
@@ -75,6 +106,11 @@ class Registry:
     def capabilities(self, person: Principal) -> list[Capability]:
         """The same, as they are listed and found."""
         return [tool.capability for tool in self.visible_to(person)]
+
+
+def _taken(tool: Tool, other: Tool) -> Problem:
+    taken = f"has a name that is taken, in {other.source.file}:{other.source.line}"
+    return Problem(*tool.source, f"the tool {tool.name} {taken}", "rename one of the two")
 
 
 def allows(tool: Tool, person: Principal, *, by_flow: bool = False) -> bool:

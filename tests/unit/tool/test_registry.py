@@ -1,4 +1,5 @@
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -6,7 +7,7 @@ import pytest
 from router.domain.errors import DefinitionError, MisconfiguredError, NotFound
 from router.tool.dependencies import Dependencies, Provider
 from router.tool.registry import Registry
-from router.tool.tool import tool
+from router.tool.tool import Tool, tool
 from tests.unit.tool.samples import ALICE, DAVE, MALLORY, greeting, sample_registry
 
 MODULE = '''"""Tools."""
@@ -100,3 +101,45 @@ class TestDependencies:
             Dependencies().require([greeting, other])
         with pytest.raises(MisconfiguredError, match="greeting"):
             Dependencies().resolve(greeting)
+
+
+class TestGroups:
+    @staticmethod
+    def named(name: str, description: str = "Says.") -> Tool:
+        return replace(sample_registry()["greet"], name=name, description=description)
+
+    def test_a_group_is_replaced_as_a_whole(self) -> None:
+        registry = sample_registry()
+        registry.replace("crm", [self.named("one"), self.named("two")])
+        registry.replace("crm", [self.named("two", "New."), self.named("three")])
+
+        assert registry.names >= {"greet", "two", "three"}
+        assert "one" not in registry
+        assert registry["two"].description == "New."
+        assert [registry.group_of(name) for name in ("two", "greet")] == ["crm", "code"]
+
+    def test_a_name_of_another_group_is_refused_and_nothing_changes(self) -> None:
+        registry = sample_registry()
+        registry.replace("crm", [self.named("one")])
+        before = list(registry)
+
+        with pytest.raises(DefinitionError) as refused:
+            registry.replace("erp", [self.named("new"), self.named("one"), self.named("greet")])
+
+        assert [p.what.split(" has")[0] for p in refused.value.problems] == [
+            "the tool one",
+            "the tool greet",
+        ]
+        assert list(registry) == before
+
+    def test_a_name_comes_once_in_a_group(self) -> None:
+        with pytest.raises(DefinitionError, match="name that is taken"):
+            Registry().replace("crm", [self.named("one"), self.named("one", "Other.")])
+
+    def test_whoever_goes_through_the_tools_is_not_stopped_by_a_change(self) -> None:
+        registry = sample_registry()
+        seen = []
+        for each in registry:
+            seen.append(each.name)
+            registry.replace("crm", [self.named(f"new{len(seen)}")])
+        assert seen == [each.name for each in sample_registry()]
