@@ -4,6 +4,8 @@ A failure's `type` is the error's class name. Only what may work on another try 
 retryable; everything else ends the activity or refuses the update at once.
 """
 
+from datetime import timedelta
+
 from temporalio.exceptions import ApplicationError, FailureError
 
 from router.domain import errors
@@ -33,11 +35,23 @@ _BY_NAME: dict[str, type[errors.RouterError]] = {
 }
 
 
+LONGEST_WAIT = 60.0
+"""Seconds that a call waits at most where the system behind a tool asks to be left alone."""
+
+
 def to_failure(error: errors.RouterError) -> ApplicationError:
     """The failure to raise inside an activity or an update's validator."""
     return ApplicationError(
-        str(error), type=type(error).__name__, non_retryable=not isinstance(error, RETRYABLE)
+        str(error),
+        type=type(error).__name__,
+        non_retryable=not isinstance(error, RETRYABLE),
+        next_retry_delay=_delay(error),
     )
+
+
+def _delay(error: errors.RouterError) -> timedelta | None:
+    wait = error.retry_after if isinstance(error, errors.TransientToolError) else None
+    return None if wait is None else timedelta(seconds=min(wait, LONGEST_WAIT))
 
 
 def ended_meanwhile(failure: BaseException | None) -> bool:

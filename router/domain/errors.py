@@ -109,7 +109,14 @@ class ToolError(RouterError):
 
 
 class TransientToolError(ToolError):
-    """It may work in a moment: the call is retried and the model hears nothing of it."""
+    """It may work in a moment: the call is retried and the model hears nothing of it.
+
+    `retry_after` is how many seconds the system behind it wants to be left alone, if it said.
+    """
+
+    def __init__(self, detail: str = "", retry_after: float | None = None) -> None:
+        super().__init__(detail)
+        self.retry_after = retry_after
 
 
 class ArgumentsToolError(ToolError):
