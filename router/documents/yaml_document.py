@@ -51,8 +51,8 @@ class Document:
         return self.lines.get(place, 1)
 
 
-def read_document(text: str) -> Document:
-    """The document in `text`; raises `Unreadable` where there is none.
+def read_document(text: str, most_nodes: int = MOST_NODES) -> Document:
+    """The document in `text`; raises `Unreadable` where there is none, or more than so many nodes.
 
     >>> document = read_document("review: {say: hello}")
     >>> document.data, document.line(("review", "say"))
@@ -62,7 +62,7 @@ def read_document(text: str) -> Document:
         raise Unreadable(1, TOO_DEEP)
     try:
         node = YAML(typ="safe", pure=True).compose(text)
-        return _Reading().read(node)
+        return _Reading(most_nodes).read(node)
     except MarkedYAMLError as error:
         raise Unreadable(_line_of(error), _syntax(error)) from None
     except ReaderError as error:
@@ -76,10 +76,11 @@ def read_document(text: str) -> Document:
 TOO_DEEP = Fault(
     f"things are nested more than {DEEPEST} deep", "a flow needs less than ten; flatten it"
 )
-TOO_MANY = Fault(
-    f"the file says more than {MOST_NODES:,} things, counting each alias anew",
-    "split the flow, or write less by alias",
-)
+
+
+def _too_many(most: int) -> Fault:
+    what = f"the file says more than {most:,} things, counting each alias anew"
+    return Fault(what, "split it, or write less by alias")
 
 
 def _most_open_brackets(text: str) -> int:
@@ -105,9 +106,10 @@ def _syntax(error: MarkedYAMLError) -> Fault:
 class _Reading:
     """One reading: counts nodes and keeps the way down, so that aliases can't explode."""
 
-    def __init__(self) -> None:
+    def __init__(self, most_nodes: int) -> None:
         self.document = Document()
         self.seen = 0
+        self.most = most_nodes
         self.above: list[int] = []
 
     def read(self, node: Node | None) -> Document:
@@ -130,8 +132,8 @@ class _Reading:
             raise Unreadable(line, Fault("an alias contains itself", "write the value out"))
         if len(self.above) >= DEEPEST:
             raise Unreadable(line, TOO_DEEP)
-        if self.seen > MOST_NODES:
-            raise Unreadable(line, TOO_MANY)
+        if self.seen > self.most:
+            raise Unreadable(line, _too_many(self.most))
 
     def _reader(self, node: Node) -> Callable[[Any, Place], Any]:
         tag = str(node.tag)

@@ -1,0 +1,1 @@
+"""Tools that are declared in files: HTTP endpoints, and operations of OpenAPI documents."""

@@ -1,0 +1,87 @@
+"""A declared endpoint as what stands behind a tool."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import quote
+
+from pydantic import JsonValue
+
+from router.domain.errors import PermanentToolError
+from router.tool.context import ToolContext
+from router.tool.dependencies import Dependencies, Provider
+from router.tool.http.answers import Redaction, failure_of, value_of
+from router.tool.http.endpoint import Endpoint, Request, request
+from router.tool.http.sending import Received, Sender
+from router.tool.http.wanted import Wanted
+from router.tool.implementation import Arguments
+from router.tool.json_schema import ArgumentSchema
+
+KEY_HEADER = "Idempotency-Key"
+_PRINTABLE = "!#$%&'()*+,-./:;<=>?@[]^_`{|}~"
+
+
+@dataclass(frozen=True)
+class HttpImplementation:
+    """Checks arguments by the declared schema, sends them, and selects from the answer."""
+
+    schema: ArgumentSchema
+    endpoint: Endpoint
+    wanted: Wanted
+    seconds: float
+    writes: bool
+    sender: Sender
+    redaction: Redaction
+
+    @property
+    def parameters(self) -> dict[str, JsonValue]:
+        """The schema as it is declared."""
+        return self.schema.schema
+
+    @property
+    def providers(self) -> frozenset[Provider[Any]]:
+        """None: what it needs stands in its file."""
+        return frozenset()
+
+    def problems(self, arguments: Arguments) -> list[str]:
+        """What the schema says against them; null is as good as left out, where that may be."""
+        return self.schema.problems(self._given(arguments))
+
+    async def call(
+        self,
+        arguments: Arguments,
+        context: ToolContext,
+        dependencies: Dependencies,  # noqa: ARG002 - what it needs stands in its file
+    ) -> JsonValue:
+        """What the server answers, as far as it is wanted.
+
+        Raises:
+            ArgumentsToolError: an argument fits nowhere, or the server says so.
+            TransientToolError: the server is busy, broken or gone.
+            PermanentToolError: it refuses, or its answer can't be used.
+        """
+        made = self._keyed(request(self.endpoint, self._given(arguments), context), context)
+        received = await self.sender.send(made, self.seconds)
+        if not received.fine:
+            raise failure_of(received, str(made.origin), self.redaction)
+        return self.redaction.value(self._value(received))
+
+    def _value(self, received: Received) -> JsonValue:
+        """The value; of a write whose answer can't be used, that it was done all the same."""
+        try:
+            return self.wanted.of(value_of(received))
+        except PermanentToolError as error:
+            if not self.writes:
+                raise
+            return {"status": received.status, "note": f"it is done; {error}"}
+
+    def _given(self, arguments: Arguments) -> Mapping[str, JsonValue]:
+        required = self.schema.schema.get("required")
+        needed = set(required) if isinstance(required, list) else set()
+        return {n: v for n, v in arguments.items() if v is not None or n in needed}
+
+    def _keyed(self, made: Request, context: ToolContext) -> Request:
+        if not context.key:
+            return made
+        key = quote(context.key, safe=_PRINTABLE)
+        return replace(made, headers={KEY_HEADER: key, **made.headers})

@@ -1,0 +1,227 @@
+"""Files of declared tools: what each may say, and everything that is wrong with one at once."""
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from router.domain.errors import DefinitionError, MisconfiguredError
+from router.tool.http.guard import Guard
+from router.tool.http.loading import load_http_tools
+from router.tool.http.sending import Sender
+from tests.unit.tool.http.declaring import TEXT, URL, Folder, declaration, takes
+
+
+def test_what_a_file_leaves_out_follows_from_its_method(folder: Folder) -> None:
+    get = folder.tool(declaration())
+    post = folder.tool(declaration(endpoint={"method": "post", "timeout": 3}))
+    put = folder.tool(declaration(endpoint={"method": "PUT"}))
+    assert (get.permission, get.idempotent, get.asks_first) == ("read", True, False)
+    assert (post.permission, post.idempotent, post.asks_first) == ("write", False, True)
+    assert (put.permission, put.idempotent) == ("write", True)
+    assert (get.timeout, post.timeout) == (timedelta(seconds=10), timedelta(seconds=3))
+    assert (get.title.zh, get.retries, get.roles) == ("Get things", 3, frozenset())
+
+
+def test_what_a_file_says_counts(folder: Folder) -> None:
+    tool = folder.tool(
+        declaration(
+            title={"zh": "查", "en": "Look"},
+            examples=["查一下"],
+            permission="admin",
+            roles=["hr"],
+            confirm=True,
+            idempotent=True,
+            retries=None,
+            timeout="500ms",
+        )
+    )
+    assert (tool.title.en, tool.examples, tool.permission) == ("Look", ("查一下",), "admin")
+    assert (tool.roles, tool.confirm, tool.retries) == (frozenset({"hr"}), True, None)
+    assert tool.timeout == timedelta(milliseconds=500)
+
+
+def test_a_file_may_declare_several(folder: Folder) -> None:
+    folder.write([declaration(), declaration(name="get_more")])
+    assert [tool.name for tool in folder.load().tools] == ["get_things", "get_more"]
+
+
+def test_one_file_can_be_loaded_alone(folder: Folder) -> None:
+    folder.write("nonsense", "broken.json")
+    file = folder.write(declaration())
+    assert len(load_http_tools(file, {}, Sender(Guard())).tools) == 1
+
+
+def test_what_needs_a_variable_that_is_not_set_is_absent(folder: Folder) -> None:
+    file = folder.write(declaration(endpoint={"url": "{env.ROUTER_TOOL_X}/search"}))
+    folder.write(declaration(name="other"), "other.json")
+    without = folder.load()
+    assert [tool.name for tool in without.tools] == ["other"]
+    assert without.absent == {str(file): "ROUTER_TOOL_X"}
+    with_it = folder.load({"ROUTER_TOOL_X": "https://s.example/base/"})
+    assert len(with_it.tools) == 2
+
+
+def test_a_variable_may_have_a_default(folder: Folder) -> None:
+    tool = folder.tool(declaration(endpoint={"url": "{env.ROUTER_TOOL_X:-https://d.example}/a"}))
+    assert "d.example" in str(tool.implementation)
+
+
+def test_every_problem_of_every_file_is_told_with_its_line(folder: Folder) -> None:
+    data = declaration(nam="x", endpoint={"method": "FETCH", "headers": {"a b": "x"}})
+    folder.write(json.dumps(data, indent=2))
+    folder.write("{,}", "broken.json")
+    with pytest.raises(DefinitionError) as error:
+        folder.load()
+    said = [str(p).removeprefix(f"{folder.path}/") for p in error.value.problems]
+    assert said[0].startswith("broken.json:1: this isn't")
+    assert said[1:] == [
+        "tool.json:6: method is 'FETCH'; write one of: GET, HEAD, POST, PUT, PATCH, DELETE",
+        "tool.json:8: 'a b' is no name of a header; write letters, digits and hyphens",
+        "tool.json:11: there is no nam; did you mean name?",
+    ]
+
+
+def test_a_name_is_declared_once(folder: Folder) -> None:
+    folder.write(declaration(), "a.json")
+    folder.write(declaration(), "b.json")
+    with pytest.raises(DefinitionError, match=r"b\.json:1: .*a\.json:1 already; rename"):
+        folder.load()
+
+
+def test_a_folder_that_is_not_there_is_named(folder: Folder) -> None:
+    with pytest.raises(MisconfiguredError, match="ROUTER_HTTP_TOOLS="):
+        load_http_tools(folder.path / "nope", {}, Sender(Guard()))
+
+
+def test_tabs_and_escapes_of_json_are_read(folder: Folder) -> None:
+    text = json.dumps(declaration(description="😀"), indent="\t")
+    assert "\\ud83d" in text
+    folder.write(text)
+    assert folder.load().tools[0].description == "😀"
+
+
+def endpoint(**changes: Any) -> dict[str, Any]:
+    return declaration(
+        parameters=takes(id=TEXT), endpoint={"query_params": {"id": "{id}"}, **changes}
+    )
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        # no file of the format
+        ("", "this isn't JSON"),
+        ("[", "this isn't"),
+        ("{" * 5000, "nested"),
+        ("[" + "[" * 50 + "]" * 51, "nested"),
+        ('{"name": NaN}', "NaN is no number"),
+        ("'name'", "this isn't JSON"),
+        ("name: a", "this isn't JSON"),
+        ('{"name": "a", "name": "b"}', "name comes twice"),
+        ("3", "no object"),
+        ([3], "no object"),
+        ("null", "no object"),
+        ("x" * 300_000, "over 256 KiB"),
+        # who it is
+        (declaration(name="9 lives"), "no name that models can call"),
+        (declaration(name="a" * 64), "no name that models can call"),
+        (declaration(name=None), "there is no name"),
+        (declaration(description=""), "description isn't text"),
+        (declaration(title={"zh": "查"}), "title isn't in both languages"),
+        (declaration(permission="root"), "permission is 'root'"),
+        (declaration(permission="admin"), "for everyone"),
+        (declaration(roles="hr"), "roles is no list"),
+        (declaration(confirm="yes"), "confirm is 'yes'"),
+        (declaration(retries=-1), "retries is -1"),
+        (declaration(timeout="soon"), "timeout is 'soon'"),
+        (declaration(timeout=0), "timeout is 0"),
+        (declaration(timeout=1e9), "timeout is 1000000000.0"),
+        (declaration(endpoint={"timeout": True}), "timeout is True"),
+        (declaration(result="a/b"), "no JSON pointer"),
+        (declaration(result=[]), "result is no place"),
+        (declaration(items=0), "items is 0"),
+        (declaration(items={"keep": 3}), "keep is no list"),
+        (declaration(parameters={"type": "array"}), "parameters: it is of type 'array'"),
+        (declaration(parameters=3), "parameters is no object"),
+        # where it goes
+        (declaration(endpoint={"url": "http://api.example.com/"}), "isn't https"),
+        (declaration(endpoint={"url": "ftp://api.example.com/"}), "isn't http:// or https://"),
+        (declaration(endpoint={"url": "/things"}), "isn't http:// or https://"),
+        (declaration(endpoint={"url": "https://127.0.0.1/"}), "isn't public"),
+        (declaration(endpoint={"url": "https://[::1]/"}), "isn't public"),
+        (declaration(endpoint={"url": "https://169.254.169.254/"}), "no tool may go"),
+        (declaration(endpoint={"url": "https://2130706433/"}), "address in disguise"),
+        (declaration(endpoint={"url": "https://u:p@api.example.com/"}), "name or password"),
+        (declaration(endpoint={"url": "https://api.example.com/a/../b"}), "a step . or .."),
+        (declaration(endpoint={"url": "https://api.example.com/%2e%2e/b"}), "a step . or .."),
+        (declaration(endpoint={"url": "https://api.example.com/#a"}), "a # or a second ?"),
+        (declaration(endpoint={"url": "https://api.example.com/?a?b"}), "a # or a second ?"),
+        (declaration(endpoint={"url": 3}), "url isn't text"),
+        ({"name": "a", "description": "b"}, "endpoint is no object"),
+        # holes
+        (endpoint(url="https://{id}.example.com/"), "{id} stands where the host is"),
+        (endpoint(url="https://api.example.com{id}"), "{id} stands where the host is"),
+        (endpoint(url="https://api.example.com:{id}/"), "{id} stands where the host is"),
+        (endpoint(url="{id}://api.example.com/"), "{id} stands where the host is"),
+        (endpoint(url="{context.tenant}"), "stands where the host is"),
+        (endpoint(url=URL + "?{id}=1"), "name of a query parameter has a hole"),
+        (endpoint(url=URL + "/{nope}"), "there is no parameter nope"),
+        (endpoint(url=URL + "/{"), "a lone {"),
+        (endpoint(url=URL + "/{a b}"), "names nothing"),
+        (endpoint(url=URL + "/{context.password}"), "there is no context.password"),
+        (endpoint(url=URL + "/{env.HOME}"), "'HOME' isn't for tools"),
+        (endpoint(url=URL + "/{env.ROUTER_JWT_SECRET}"), "isn't for tools"),
+        (endpoint(headers={"X": "{env.OPENAI_API_KEY:-x}"}), "isn't for tools"),
+        (endpoint(headers={"X": "{env.ROUTER_TOOL_}"}), "isn't for tools"),
+        (endpoint(headers={"X": "{id.__class__}"}), "names nothing"),
+        (endpoint(headers={"X": "a\r\nY: b"}), "no header takes"),
+        (endpoint(headers={"X": "上"}), "no header takes"),
+        (endpoint(headers={"X\r\n": "a"}), "no name of a header"),
+        (endpoint(headers={"Host": "evil.example"}), "isn't a file's to set"),
+        (endpoint(headers={"Content-Length": "3"}), "isn't a file's to set"),
+        (endpoint(headers={"X": ["a"]}), "X is no text"),
+        (endpoint(headers=3), "headers is no object"),
+        (endpoint(body={"a": 1}), "GET has a body"),
+        (endpoint(method="POST", body={"{id}": 1}), "has a hole"),
+        (endpoint(method="POST", body="x", headers={"Content-Type": "text/xml"}), "'text/xml'"),
+        (
+            endpoint(
+                method="POST",
+                body="{id}",
+                headers={"Content-Type": "application/x-www-form-urlencoded"},
+            ),
+            "the body is no form",
+        ),
+        (endpoint(query_params={}), "the parameter id is used nowhere"),
+        (
+            declaration(parameters=takes(id_=TEXT), endpoint={"url": URL + "/{id}"}),
+            "may be left out",
+        ),
+        (
+            declaration(parameters=takes(id={"type": "array"}), endpoint={"url": URL + "/{id}"}),
+            "is no single value",
+        ),
+    ],
+)
+def test_what_is_wrong_is_told(folder: Folder, data: Any, said: str) -> None:
+    problems = folder.problems(data)
+    assert [p for p in problems if said in p], problems
+    assert all(p.startswith("tool.json:") and "; " in p for p in problems)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://s.example",
+        "https://127.0.0.1",
+        "https://u:p@s.example",
+        "nonsense",
+        "https://0x7f.1",
+    ],
+)
+def test_an_address_from_a_variable_is_no_freer(folder: Folder, address: str) -> None:
+    data = declaration(endpoint={"url": "{env.ROUTER_TOOL_X}/a"})
+    (problem,) = folder.problems(data, {"ROUTER_TOOL_X": address})
+    assert "p@" not in problem
