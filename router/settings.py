@@ -32,6 +32,8 @@ from router.domain.budgets import Budgets
 from router.domain.errors import MisconfiguredError
 
 PREFIX = "ROUTER_"
+TOOL_PREFIX = "ROUTER_TOOL_"
+"""Variables that begin so are for the files of declared tools, which read nothing else."""
 OPENAI = "https://api.openai.com/v1"
 DOTENV = ".env"
 MIN_SECRET = 32
@@ -55,6 +57,12 @@ def _database_url(value: str) -> str:
     if not re.match(r"[a-z0-9+]+://", value):
         raise ValueError("write a SQLAlchemy URL, such as postgresql+asyncpg://user@host/name")
     return value
+
+
+def _origin(value: str) -> str:
+    if not re.fullmatch(r"https?://[^\s/?#@\\]+/?", value):
+        raise ValueError("write origins alone, such as https://api.example.com")
+    return value.rstrip("/")
 
 
 def _json(value: Any) -> Any:
@@ -94,6 +102,7 @@ class Fallback(BaseModel):
     api_key_env: str | None = None
 
 
+HttpOrigin = Annotated[str, AfterValidator(_origin)]
 Share = Annotated[int, Field(ge=0, le=1_000_000)]
 
 
@@ -173,6 +182,11 @@ class Settings(BaseSettings):
     """A folder of flow files; None is the project's own."""
     skills: Path | None = None
     """A folder of skill folders; None is the project's own."""
+    http_tools: Path | None = None
+    """A folder of JSON files that declare tools, or one such file; None is the project's own."""
+    http_allow: Annotated[list[HttpOrigin], NoDecode, BeforeValidator(_json)] = []
+    """Origins that declared tools may call over http or at private addresses too, as JSON:
+    `["http://127.0.0.1:9000"]`. Any public one that a tool's file names over https is allowed."""
 
     @model_validator(mode="after")
     def _one_way_to_verify_tokens(self) -> Self:
@@ -210,6 +224,11 @@ class Settings(BaseSettings):
         ]
 
     @property
+    def tool_variables(self) -> dict[str, str]:
+        """What the files of declared tools may name as `{env.ROUTER_TOOL_…}`."""
+        return {n: v for n, v in _environment().items() if n.startswith(TOOL_PREFIX)}
+
+    @property
     def uses_sqlite(self) -> bool:
         """True where the database is a file that one process alone may use."""
         return self.database_url.startswith("sqlite")
@@ -244,8 +263,17 @@ def unknown_variables() -> list[str]:
     known = {f"{PREFIX}{name}".upper() for name in Settings.model_fields}
     present: Iterable[str] = {*os.environ, *dotenv_values(DOTENV)}
     return sorted(
-        name for name in present if name.upper().startswith(PREFIX) and name.upper() not in known
+        name
+        for name in present
+        if name.upper().startswith(PREFIX)
+        and name.upper() not in known
+        and not name.startswith(TOOL_PREFIX)
     )
+
+
+def _environment() -> dict[str, str]:
+    """What `.env` and the environment set, the environment winning."""
+    return {k: v for k, v in {**dotenv_values(DOTENV), **os.environ}.items() if v is not None}
 
 
 def _lines(error: ValidationError) -> list[str]:
@@ -264,8 +292,7 @@ def _line(where: tuple[int | str, ...], message: str) -> str:
 
 def _shown(name: str) -> str:
     """`=value` as it was set; a URL with a password and a secret stay out of terminals."""
-    present = {k.upper(): v for k, v in {**dotenv_values(DOTENV), **os.environ}.items()}
-    value = present.get(name)
+    value = {k.upper(): v for k, v in _environment().items()}.get(name)
     if value is None or "SECRET" in name or "KEY" in name or "@" in value:
         return ""
     return f"={value}"

@@ -29,10 +29,9 @@ def validate(
     from router.flow.loader import load_all
     from router.settings import Settings
 
-    registry = load_registry()
-    if paths:
-        catalog = load_all(paths, registry.parameters())
-    else:
-        catalog = load_catalog(Settings.load(), registry)
+    settings = Settings.load()
+    registry = load_registry(settings)
+    known = registry.parameters()
+    catalog = load_all(paths, known) if paths else load_catalog(settings, registry)
     for flow in catalog:
         typer.echo(f"ok  {flow.flow} version {flow.version}: {len(flow.states)} states")

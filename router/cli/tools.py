@@ -1,4 +1,4 @@
-"""`intent-router tools list` and `tools call`."""
+"""`intent-router tools list`, `tools validate` and `tools call`."""
 
 import asyncio
 import json
@@ -7,27 +7,60 @@ from typing import Annotated, Any
 
 import typer
 
-app = typer.Typer(help="List tools, and call one.")
+app = typer.Typer(help="List tools, check their files, and call one.")
 
 
 @app.command("list")
 def list_tools() -> None:
-    """List every tool: its name, whether it reads or writes, who may call it, what it does."""
-    from router.assembly import load_registry
+    """List every tool: its name, whether it reads or writes, who may call it, what it does.
 
+    Before what it does stand its kind and where it is declared.
+    """
+    from router.assembly import load_registry
+    from router.settings import Settings
+
+    registry = load_registry(Settings.load())
     rows = [
         (
             tool.name,
             tool.permission,
             " or ".join(sorted(tool.roles)) or "everyone",
+            registry.group_of(tool.name),
+            Path(tool.source.file).name,
             tool.description.partition("\n")[0],
         )
-        for tool in load_registry()
+        for tool in registry
     ]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = zip(row, widths, strict=True)
         typer.echo("  ".join(f"{cell:<{width}}" for cell, width in cells).rstrip())
+
+
+@app.command()
+def validate(
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[PATH]...",
+            help="JSON files that declare tools, or folders of them.",
+            show_default="those in use",
+        ),
+    ] = None,
+) -> None:
+    """Check files of declared tools; name each problem with its file, line and remedy."""
+    from router.assembly import http_tools
+    from router.settings import Settings
+    from router.tool.registry import Registry
+
+    settings = Settings.load()
+    for place in paths or (settings.http_tools,):
+        chosen = settings.model_copy(update={"http_tools": place})
+        loaded = http_tools(chosen, Registry()).load()
+        for tool in loaded.tools:
+            typer.echo(f"ok  {tool.name} in {tool.source.file}")
+        for file, variable in loaded.absent.items():
+            typer.echo(f"--  nothing of {file}: {variable} isn't set")
 
 
 @app.command("call")

@@ -61,8 +61,12 @@ class Reader:
     """
 
     def __init__(self, flows: Iterable[FlowDefinition]) -> None:
-        self._flows = {flow.flow: flow for flow in flows}
-        self._index = PatternIndex(self._flows.values())
+        self.replace(flows)
+
+    def replace(self, flows: Iterable[FlowDefinition]) -> None:
+        """Read against these from the next message on."""
+        known = {flow.flow: flow for flow in flows}
+        self._flows, self._index = known, PatternIndex(known.values())
 
     def read(self, message: Message, situation: Situation) -> Reading:
         """What the message means; no route and no commands where rules can't tell."""

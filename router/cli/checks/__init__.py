@@ -20,6 +20,7 @@ CHECKS: Mapping[str, Check] = {
     "authentication": configuration.authentication,
     "directory": configuration.directory,
     "flows": configuration.flows,
+    "declared tools": configuration.declared_tools,
     "skills": configuration.skills,
     "prompts": configuration.prompts,
     "model": models.model,

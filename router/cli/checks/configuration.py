@@ -3,10 +3,17 @@
 import os
 from dataclasses import asdict
 from difflib import get_close_matches
+from pathlib import Path
 
 import httpx
 
-from router.assembly import load_capabilities, load_catalog, load_prompts, load_registry
+from router.assembly import (
+    http_tools,
+    load_capabilities,
+    load_catalog,
+    load_prompts,
+    load_registry,
+)
 from router.directory.file import SAMPLE, FileDirectory
 from router.domain.errors import MisconfiguredError
 from router.selection.selected import Thresholds
@@ -44,12 +51,20 @@ async def directory(settings: Settings) -> str:
 
 async def flows(settings: Settings) -> str:
     """The flow files can be loaded, and call tools that there are."""
-    catalog = load_catalog(settings, load_registry())
+    catalog = load_catalog(settings, load_registry(settings))
     if not len(catalog):
         raise MisconfiguredError(
             f"ROUTER_FLOWS={settings.flows} has no flow: name a folder of *.yaml files"
         )
     return ", ".join(flow.flow for flow in catalog)
+
+
+async def declared_tools(settings: Settings) -> str:
+    """The files of declared tools can be loaded, and their variables are set."""
+    loaded = http_tools(settings, load_registry(settings)).load()
+    names = ", ".join(tool.name for tool in loaded.tools) or "none"
+    absent = (f"not {Path(f).name}: {v} isn't set" for f, v in loaded.absent.items())
+    return "\n".join([names, *absent])
 
 
 async def skills(settings: Settings) -> str:
