@@ -142,7 +142,7 @@ class Decider:
         active = given.situation.active.flow if given.situation.active else None
         alone = sum(isinstance(command, StartFlow) for command in decision.commands) == 1
         commands = [self._shaped(command, given, alone) for command in decision.commands]
-        reason = f"{decision.model} chose it, asked by {decision.prompt}"
+        reason = with_model.reason_of(decision, given.situation.locale)
         route, *others = [with_model.route_of(c, active, reason) for c in commands]
         skills = self.capabilities.skills_of(c.skill for c in commands if isinstance(c, RunSkill))
         called = {c.tool for c in commands if isinstance(c, CallTool)}

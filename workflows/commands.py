@@ -89,7 +89,7 @@ class CommandRunner:
         call = next((w for w in self.state.waiting if w.id == action.tool_call_id), None)
         if call is None:
             outcome.replies.append(TextReply(text=self._not_asked_for()))
-            return Route(kind="reply", by="action", reason="nothing waits for that result"), outcome
+            return Route(kind="reply", by="action", reason=self._not_asked_for()), outcome
         outcome.tool_calls.append(
             ToolCallView.of(call.id, call.tool, call.arguments, action.result)
         )
@@ -99,7 +99,8 @@ class CommandRunner:
             self._take_in(await self.finder.say(call.text, found, Usage()), outcome)
             outcome.state = memory.without_waiting(outcome.state, call.message_id)
             await self._ask_again(outcome)
-        return Route(kind="tool", target=call.tool, by="action", reason="its result"), outcome
+        reason = "前端送来了结果" if self.locale == "zh" else "the front end sent its result"
+        return Route(kind="tool", target=call.tool, by="action", reason=reason), outcome
 
     def _take_in(self, found: Found, outcome: Outcome) -> None:
         outcome.replies += [TextReply(text=said) for said in found.said]

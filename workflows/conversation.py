@@ -371,7 +371,7 @@ class ConversationWorkflow:
                 "message_id": submission.message_id,
                 "turn": self._state.turns + 1,
                 "status": status,
-                "route": {"kind": "reply", "by": "fallback", "reason": f"the turn was {status}"},
+                "route": {"kind": "reply", "by": "fallback", "reason": _ended_by(status, zh=zh)},
                 "replies": [
                     {"text": cancelled if status == "cancelled" else failed, "type": "text"}
                 ],
@@ -402,6 +402,12 @@ class ConversationWorkflow:
             )
             self._shown = shown
         workflow.set_current_details(memory.details(self._start, self._state, route))
+
+
+def _ended_by(status: str, *, zh: bool) -> str:
+    if zh:
+        return "这一轮被停下了" if status == "cancelled" else "这一轮没能完成"
+    return f"the turn was {status}"
 
 
 def _other_body(message_id: str) -> DuplicateKey:

@@ -21,6 +21,7 @@ from router.domain.commands import (
     StartFlow,
 )
 from router.domain.messages import Line, Route, RouteKind, Usage
+from router.domain.texts import Locale
 from router.flow.situation import Situation
 from router.llm.chat import ChatAnswer, ChatRequest, Message, UserMessage
 
@@ -113,6 +114,17 @@ def cost(answer: ChatAnswer) -> Usage:
         prompt_tokens=answer.usage.prompt_tokens,
         completion_tokens=answer.usage.completion_tokens,
     )
+
+
+def reason_of(decision: Decision, locale: Locale) -> str:
+    """Why a route is as it is: which model chose it, and what it was asked with.
+
+    >>> reason_of(Decision([], model="qwen", prompt="router-1@3b9c1c4d"), "en")
+    'qwen chose it, asked by router-1@3b9c1c4d'
+    """
+    if locale == "zh":
+        return f"由 {decision.model} 选定，提示词 {decision.prompt}"
+    return f"{decision.model} chose it, asked by {decision.prompt}"
 
 
 _KINDS: dict[type, RouteKind] = {

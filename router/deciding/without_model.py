@@ -21,11 +21,21 @@ LOST = Localised(
 )
 MEANT = Localised(zh="你是想办这个吗？", en="Is it this that you mean?")
 NEAR_OPTIONS = 3
-REASONS: dict[Verdict, str] = {
-    "clear": "one capability is near, and no model decided",
-    "several": "several capabilities are near, and no model decided",
-    "none": "nothing is near, and no model decided",
+REASONS: dict[Verdict, Localised] = {
+    "clear": Localised(
+        zh="有一项很接近，没有模型来判断", en="one capability is near, and no model decided"
+    ),
+    "several": Localised(
+        zh="有几项接近，没有模型来判断", en="several capabilities are near, and no model decided"
+    ),
+    "none": Localised(
+        zh="没有接近的，也没有模型来判断", en="nothing is near, and no model decided"
+    ),
 }
+NO_ANSWER = Localised(
+    zh="不像是对流程所问的回答", en="not understood as an answer to what the flow asks"
+)
+NOTHING_OPEN = Localised(zh="没有对此人开放的事项", en="nothing is open to this person")
 NOTHING = Localised(
     zh="这句我没把握，而且目前没有对你开放的流程。请联系管理员。",
     en="I'm not sure what you mean, and nothing is open to you here yet. "
@@ -53,11 +63,12 @@ def decide(
             target=situation.active.flow,
             by="slot",
             confidence=0.0,
-            reason="not understood as an answer to what the flow asks",
+            reason=NO_ANSWER.within(situation.locale),
         )
         return route, [Misunderstood()]
     if not capabilities:
-        route = Route(kind="handoff", by="fallback", confidence=0.0, reason="nothing to offer")
+        reason = NOTHING_OPEN.within(situation.locale)
+        route = Route(kind="handoff", by="fallback", confidence=0.0, reason=reason)
         return route, [ReplyText(text=NOTHING.within(situation.locale))]
     near = list(capabilities[: MOST_OPTIONS if verdict == "none" else NEAR_OPTIONS])
     flows = [c for c in capabilities if c.kind == "flow" and c not in near]
@@ -71,6 +82,6 @@ def decide(
         target=capabilities[0].name if verdict == "clear" else None,
         by="fallback" if verdict == "none" else "retrieval",
         confidence=0.0 if verdict == "none" else 0.5,
-        reason=REASONS[verdict],
+        reason=REASONS[verdict].within(situation.locale),
     )
     return route, [Clarify(text=text.within(situation.locale), options=options)]
