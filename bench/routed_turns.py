@@ -27,7 +27,7 @@ from uuid import uuid4
 from bare import BareRouted, bare_do, bare_read
 from temporalio.client import Client
 from temporalio.worker import Worker
-from turns import TURNS, WARM_UP, conversation_of_alice, percentile, temporal, timed
+from turns import TURNS, WARM_UP, conversation_of, percentile, temporal, timed
 
 from router.assembly import Parts, assembled
 from router.llm.ladder import Ladder
@@ -41,6 +41,9 @@ TEXTS = (
     *("最近总是睡不好，怎么办", "给我讲讲你能做什么", "今天心情有点差", "这家公司怎么样"),
     *("what do you think about Mondays", "tell me something nice", "how are you doing", "午饭吃啥"),
 )
+USERS = ("alice", "bob", "carol", "dave", "erin", "frank", "gina", "olga")
+"""In turn: a person may call a tool only so often a minute."""
+
 ANSWER = calls(("respond_message", {"text": "好的，我在。"}))
 CALL = calls(("get_leave_balance", {"leave_type": "annual"}))
 
@@ -77,11 +80,12 @@ async def bare_turns(client: Client, activities: int) -> Turn:
 
 
 async def our_turns(client: Client, parts: Parts, kind: str) -> Turn:
-    say = await conversation_of_alice(client, parts, "router")
+    says = [await conversation_of(user, client, parts, "router") for user in USERS]
 
     async def turn(number: int) -> None:
-        answered = await say(TEXTS[number % len(TEXTS)])
-        if (answered.route.kind, answered.route.by) != (kind, "llm"):
+        answered = await says[number % len(says)](TEXTS[number % len(TEXTS)])
+        decided = (answered.route.kind, answered.route.by) == (kind, "llm")
+        if not decided or any(call.status != "done" for call in answered.tool_calls):
             raise SystemExit(f"not a turn that a model decided: {answered}")
 
     return turn

@@ -67,26 +67,24 @@ async def bare_turns(client: Client, queue: str) -> Callable[[int], Awaitable[No
 Say = Callable[[str], Awaitable[Turn]]
 
 
-async def conversation_of_alice(client: Client, parts: Parts, queue: str) -> Say:
+async def conversation_of(user: str, client: Client, parts: Parts, queue: str) -> Say:
     """A new conversation, by what is said in it."""
-    alice = await parts.directory.find(DEFAULT_TENANT, "alice")
-    assert alice is not None
+    caller = await parts.directory.find(DEFAULT_TENANT, user)
+    assert caller is not None
     id_ = uuid4().hex
     await parts.store.conversations.create(
         ConversationRecord(
-            id=id_, tenant=DEFAULT_TENANT, owner="alice", locale="zh", created_at=_now()
+            id=id_, tenant=DEFAULT_TENANT, owner=user, locale="zh", created_at=_now()
         )
     )
 
     async def say(text: str) -> Turn:
         message = Message(text=text)
-        start = ConversationStart(
-            tenant=DEFAULT_TENANT, conversation=id_, owner="alice", locale="zh"
-        )
+        start = ConversationStart(tenant=DEFAULT_TENANT, conversation=id_, owner=user, locale="zh")
         name = uuid4().hex
         turn: Turn = await client.execute_update_with_start_workflow(
             conversation.SUBMIT,
-            Submission(message_id=name, message=message, caller=alice),
+            Submission(message_id=name, message=message, caller=caller),
             start_workflow_operation=WithStartWorkflowOperation(
                 conversation.WORKFLOW,
                 start,
@@ -104,7 +102,7 @@ async def conversation_of_alice(client: Client, parts: Parts, queue: str) -> Say
 
 
 async def our_turns(client: Client, parts: Parts, queue: str) -> Callable[[int], Awaitable[None]]:
-    say = await conversation_of_alice(client, parts, queue)
+    say = await conversation_of("alice", client, parts, queue)
     for opening in ("我要请年假", START):
         await say(opening)
 
