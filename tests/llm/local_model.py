@@ -35,6 +35,10 @@ class LocalModel:
     def name(self) -> str:
         return self.weights.name
 
+    @property
+    def is_running(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
     def __enter__(self) -> Self:
         return self.start()
 
@@ -67,9 +71,8 @@ class LocalModel:
 
     def kill(self) -> None:
         """End it at once, in the middle of whatever it says."""
-        if self.process is not None and self.process.poll() is None:
-            self.process.kill()
         if self.process is not None:
+            self.process.kill()
             self.process.wait(STOPPED_WITHIN)
 
     def _await_ready(self, process: "subprocess.Popen[str]") -> None:

@@ -13,7 +13,10 @@ COLUMNS = (
 
 
 def table(outcomes: dict[How, list[Outcome]]) -> str:
-    """A row for every group and way of asking; tokens are those of a request, on average."""
+    """A row for every group and way of asking; tokens are those of a request, on average.
+
+    `values` are, of the right decisions that have any to give, those that have them all.
+    """
     head = [f"| {' | '.join(COLUMNS)} |", f"| --- | --- {'| --: ' * (len(COLUMNS) - 2)}|"]
     rows = [
         _row(how, name, part) for how, found in outcomes.items() for name, part in _parts(found)
@@ -57,7 +60,7 @@ def line(one: Outcome) -> str:
 
 def _row(how: How, group: str, found: Sequence[Outcome]) -> str:
     right = sum(one.is_right for one in found)
-    values = [value for one in found for value in one.values]
+    values = [all(one.values) for one in found if one.is_right and one.label.values]
     seconds = sorted(one.seconds for one in found)
     usage = [one.decided.usage for one in found]
     return (

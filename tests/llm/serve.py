@@ -11,19 +11,21 @@ from pathlib import Path
 
 import xllamacpp
 
-CONTEXT = 8192
+SLOTS = 2
+"""Prompts that are kept: that of deciding and that of phrasing don't push each other out."""
+CONTEXT = SLOTS * 6144
 THREADS = 2
 
 
 def parameters(model: str, name: str, port: str, template: str = "") -> xllamacpp.CommonParams:
-    """What makes answers repeat: one at a time, the likeliest token, a fixed seed."""
+    """What makes answers repeat: the likeliest token, a fixed seed."""
     params = xllamacpp.CommonParams()
     params.model.path = model
     params.model_alias = {name}
     params.hostnames = ["127.0.0.1"]
     params.port = int(port)
     params.n_ctx = CONTEXT
-    params.n_parallel = 1
+    params.n_parallel = SLOTS
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = THREADS
     params.use_jinja = bool(template)
     if template:

@@ -1,14 +1,18 @@
 """The whole house with a real model behind it. Asserted is the plumbing, never wisdom."""
 
+import asyncio
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
 from tests.e2e.house import Chat, House, Person
+from tests.llm.desk import desk
+from tests.llm.labelled import Labelled
 from tests.llm.local_model import LocalModel
 
 WAIT = 120
@@ -35,13 +39,19 @@ def house(small: LocalModel, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 
 
 @pytest.fixture(scope="module")
-def frank(house: House) -> Person:
-    """Somebody who writes English, after the server has read the prompt for the first time."""
+def frank(house: House, small: LocalModel, tmp_path_factory: pytest.TempPathFactory) -> Person:
+    """Somebody who writes English, once the server has read the prompt for the first time."""
+    asyncio.run(warmed(small, tmp_path_factory.mktemp("warm")))
     frank = Person(house, "frank")
     frank.http.timeout = httpx.Timeout(WAIT + 30)
-    chat = frank.chat()
-    assert any(said(chat, "Hello there!")["route"]["by"] == "llm" for _ in range(6))
     return frank
+
+
+async def warmed(small: LocalModel, data: Path) -> None:
+    """Have the server read what it will be asked with: that takes longer than a turn may."""
+    async with desk(small.url, small.name, "functions", data) as asking:
+        hello = Labelled(group="talk", lang="en", user="frank", text="Hello!", labels=[["reply"]])
+        assert (await asking.ask(hello)).answers
 
 
 def said(chat: Chat, text: str) -> dict[str, Any]:
@@ -79,19 +89,37 @@ def test_a_pattern_still_asks_no_model(frank: Person) -> None:
     assert (turn["route"]["by"], turn["usage"]["llm_calls"]) == ("pattern", 0)
 
 
+@pytest.fixture
+def mortal(small: LocalModel, tmp_path: Path) -> Iterator[LocalModel]:
+    """The model's server, which a test may kill; it is back afterwards."""
+    yield small
+    if not small.is_running:
+        small.start()
+        asyncio.run(warmed(small, tmp_path))
+
+
 def test_a_model_that_dies_over_its_answer_leaves_the_turn_to_the_rules(
-    frank: Person, small: LocalModel
+    frank: Person, mortal: LocalModel
 ) -> None:
     chat = frank.chat()
     with ThreadPoolExecutor() as pool:
-        before = begun(small)
+        before = begun(mortal)
         turn = pool.submit(said, chat, "How do I keep my plants alive?")
-        await_begun(small, before)
-        small.kill()
+        await_begun(mortal, before)
+        mortal.kill()
         without = turn.result()
     assert without["route"]["by"] != "llm"
     assert without["replies"]
-    small.start()
+
+
+def test_a_model_that_is_back_is_asked_again(
+    frank: Person, mortal: LocalModel, tmp_path: Path
+) -> None:
+    mortal.kill()
+    chat = frank.chat()
+    assert said(chat, "Hello?")["route"]["by"] != "llm"
+    mortal.start()
+    asyncio.run(warmed(mortal, tmp_path))
     assert any(said(chat, "Hello again!")["route"]["by"] == "llm" for _ in range(6))
 
 
