@@ -7,12 +7,12 @@ from urllib.parse import quote
 
 from pydantic import JsonValue
 
-from router.domain.errors import PermanentToolError
+from router.domain.errors import PermanentToolError, TransientToolError
 from router.tool.context import ToolContext
 from router.tool.dependencies import Dependencies, Provider
 from router.tool.http.answers import Redaction, failure_of, value_of
 from router.tool.http.endpoint import Endpoint, Request, request
-from router.tool.http.sending import Received, Sender
+from router.tool.http.sending import Received, Sender, Unreached
 from router.tool.http.wanted import Wanted
 from router.tool.implementation import Arguments
 from router.tool.json_schema import ArgumentSchema
@@ -30,6 +30,8 @@ class HttpImplementation:
     wanted: Wanted
     seconds: float
     writes: bool
+    repeatable: bool
+    """True where a second call with the same key does nothing more."""
     sender: Sender
     redaction: Redaction
 
@@ -61,10 +63,19 @@ class HttpImplementation:
             PermanentToolError: it refuses, or its answer can't be used.
         """
         made = self._keyed(request(self.endpoint, self._given(arguments), context), context)
-        received = await self.sender.send(made, self.seconds)
+        received = await self._sent(made)
         if not received.fine:
             raise failure_of(received, str(made.origin), self.redaction)
         return self.redaction.value(self._value(received))
+
+    async def _sent(self, made: Request) -> Received:
+        """The answer. A write that can't be tried again for good ends where nothing was sent."""
+        try:
+            return await self.sender.send(made, self.seconds)
+        except Unreached as error:
+            if self.writes and not self.repeatable:
+                raise PermanentToolError(f"{error}; nothing was done") from None
+            raise TransientToolError(str(error)) from None
 
     def _value(self, received: Received) -> JsonValue:
         """The value; of a write whose answer can't be used, that it was done all the same."""

@@ -144,6 +144,7 @@ class _File:
                 wanted=options.wanted,
                 seconds=options.seconds,
                 writes=options.permission != "read",
+                repeatable=options.idempotent,
                 sender=self.sender,
                 redaction=Redaction(self.environment.used),
             ),

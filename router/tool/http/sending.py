@@ -44,6 +44,10 @@ class Received:
         return 200 <= self.status < 300  # noqa: PLR2004
 
 
+class Unreached(Exception):
+    """There is no connection to the server: nothing was sent."""
+
+
 class Sender:
     """Sends requests of declared tools, each over a connection and with cookies of its own.
 
@@ -67,7 +71,8 @@ class Sender:
         """The answer, whatever its status.
 
         Raises:
-            TransientToolError: the server can't be reached, breaks off, or takes longer.
+            Unreached: the server can't be connected to.
+            TransientToolError: it breaks off, or takes longer.
             PermanentToolError: it is where no request may go, or leads there.
             UnknownOutcome: it has done what it was asked for, or not, and leads elsewhere.
         """
@@ -76,11 +81,12 @@ class Sender:
                 return await self._followed(client, request)
         except TimeoutError:
             raise TransientToolError(f"{request.origin} took longer than {seconds:g} s") from None
+        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+            raise Unreached(f"{request.origin} can't be reached: {error}") from None
         except httpx.HTTPError as error:
             # The text may repeat what was sent; the kind of it says enough.
-            kind = type(error).__name__
             raise TransientToolError(
-                f"{request.origin} can't be reached, or broke off: {kind}"
+                f"{request.origin} broke off: {type(error).__name__}"
             ) from None
 
     def _client(self, seconds: float) -> httpx.AsyncClient:

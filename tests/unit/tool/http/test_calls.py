@@ -320,6 +320,15 @@ class TestWhatComesBack:
         with pytest.raises(TransientToolError, match="can't be reached"):
             await call(tool)
 
+    async def test_a_write_that_never_left_was_not_done(self, folder: Folder) -> None:
+        async with WebServer(echo) as server:
+            origin = server.origin
+        data = declaration(endpoint={"url": origin, "method": "POST"})
+        with pytest.raises(PermanentToolError, match="nothing was done"):
+            await call(folder.tool(data, origin), "k1")
+        with pytest.raises(TransientToolError):
+            await call(folder.tool({**data, "idempotent": True}, origin), "k1")
+
     async def test_a_slow_drip_ends_with_the_time_limit(self, folder: Folder) -> None:
         pieces: list[Piece] = [b"x", asyncio.Event()]
         async with WebServer(

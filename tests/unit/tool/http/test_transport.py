@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from router.domain.errors import PermanentToolError, TransientToolError
+from router.domain.errors import PermanentToolError
 from router.tool.http.endpoint import Request
 from router.tool.http.guard import Guard
 from router.tool.http.origins import origin_of
-from router.tool.http.sending import Sender
+from router.tool.http.sending import Sender, Unreached
 from router.tool.http.transport import Resolver
 from tests.fakes.certificates import contexts_for
 from tests.fakes.http_exchange import Reply, json_reply
@@ -76,7 +76,7 @@ async def test_a_redirect_to_a_name_at_a_bad_address_is_refused() -> None:
 
 
 async def test_a_name_that_nobody_knows_may_be_known_soon() -> None:
-    with pytest.raises(TransientToolError, match="can't be reached"):
+    with pytest.raises(Unreached, match="no such name"):
         await Sender(Guard(), NameServer()).send(to("https://api.example.com"), 2)
 
 
@@ -104,7 +104,7 @@ class TestTls:
         async with WebServer(hello, shown) as server:
             origin = f"https://api.example:{server.port}"
             names = NameServer(api_example=[[LOOPBACK]])
-            with pytest.raises(TransientToolError, match="ConnectError"):
+            with pytest.raises(Unreached, match="CERTIFICATE_VERIFY_FAILED"):
                 await Sender(Guard([origin]), names, trusted).send(to(origin), 2)
             assert server.requests == []
 
