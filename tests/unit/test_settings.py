@@ -166,3 +166,27 @@ def test_fallbacks_that_are_none_are_refused_by_name(
     monkeypatch.setenv("ROUTER_LLM_FALLBACKS", value)
     with pytest.raises(MisconfiguredError, match="ROUTER_LLM_FALLBACKS"):
         Settings.load()
+
+
+def test_the_variables_of_declared_tools_are_known_and_nothing_else_is_theirs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("ROUTER_TOOL_KEY", "k")
+    monkeypatch.setenv("ROUTER_JWT_SECRET", SECRET)
+    Path(".env").write_text("ROUTER_TOOL_URL=https://a.example\nROUTER_TOOL_KEY=old\n")
+    assert unknown_variables() == []
+    assert Settings.load().tool_variables == {
+        "ROUTER_TOOL_KEY": "k",
+        "ROUTER_TOOL_URL": "https://a.example",
+    }
+
+
+@pytest.mark.parametrize(
+    "written", ["api.example.com", '["api.example.com"]', '["http://u@a"]', '["http://a/b"]']
+)
+def test_what_is_allowed_by_name_is_a_list_of_origins(
+    monkeypatch: pytest.MonkeyPatch, written: str
+) -> None:
+    monkeypatch.setenv("ROUTER_HTTP_ALLOW", written)
+    with pytest.raises(MisconfiguredError, match="ROUTER_HTTP_ALLOW"):
+        Settings.load()

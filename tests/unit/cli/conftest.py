@@ -11,6 +11,7 @@ import pytest
 
 from router.cli import main
 from tests.fakes.model_server import MODEL, ModelServer
+from tests.fakes.web_server import WebServer
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ def vectors(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
     It runs on a thread with a loop of its own, for a command has its own loop too.
     """
     server = ModelServer()
-    with _serving(server):
+    with serving(server):
         monkeypatch.setenv("ROUTER_LLM_BASE_URL", server.url)
         monkeypatch.setenv("ROUTER_EMBEDDER", "openai:scripted")
         yield server
@@ -73,7 +74,8 @@ def model(vectors: ModelServer, monkeypatch: pytest.MonkeyPatch) -> ModelServer:
 
 
 @contextmanager
-def _serving(server: ModelServer) -> Iterator[None]:
+def serving(server: ModelServer | WebServer) -> Iterator[None]:
+    """Run a server on a thread with a loop of its own, for a command has its own loop too."""
     ready, loop = threading.Event(), asyncio.new_event_loop()
     over = asyncio.Event()
 

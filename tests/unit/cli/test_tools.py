@@ -2,13 +2,25 @@
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
-from tests.unit.cli.conftest import Run
+from tests.fakes.http_exchange import json_reply
+from tests.fakes.web_server import WebServer
+from tests.unit.cli.conftest import Run, serving
 
 BALANCE = ("tools", "call", "get_leave_balance", '{"leave_type": "annual"}', "--user", "alice")
+
+
+@pytest.fixture
+def web() -> Iterator[WebServer]:
+    """A server that repeats what it is asked for."""
+    server = WebServer(lambda got: json_reply({"target": got.target}))
+    with serving(server):
+        yield server
 
 
 def test_list_says_who_may_call_what(run: Run) -> None:
@@ -37,3 +49,58 @@ def test_refusals_end_with_1(run: Run, words: list[str], line: str) -> None:
     outcome = run("tools", "call", *words)
     assert (outcome.status, outcome.out) == (1, "")
     assert line in outcome.first_line
+
+
+def test_list_says_what_kind_each_is_and_where_it_is_declared(run: Run) -> None:
+    lines = {line.split()[0]: line for line in run("tools", "list").out.splitlines()}
+    assert re.search(r" code +leave\.py ", lines["get_leave_balance"])
+    assert re.search(r" http +weather\.json ", lines["get_weather"])
+
+
+class TestValidate:
+    GOOD: ClassVar = {
+        "name": "a",
+        "description": "b",
+        "endpoint": {"url": "https://a.example"},
+    }
+
+    def test_the_files_in_use_are_checked(self, run: Run) -> None:
+        outcome = run("tools", "validate")
+        assert outcome.status == 0
+        assert re.search(r"^ok  get_weather in .*weather\.json$", outcome.out, re.MULTILINE)
+        assert "web_search.json: ROUTER_TOOL_SEARCH_URL isn't set" in outcome.out
+
+    def test_every_problem_of_a_file_is_told_and_ends_with_1(
+        self, run: Run, elsewhere: Path
+    ) -> None:
+        (elsewhere / "a.json").write_text(json.dumps({**self.GOOD, "nam": 1, "retries": "x"}))
+        outcome = run("tools", "validate", "a.json")
+        assert outcome.status == 1
+        assert outcome.first_line.startswith("a.json:1: ")
+        assert "retries is 'x'" in outcome.err
+
+    def test_a_folder_is_checked_whole(self, run: Run, elsewhere: Path) -> None:
+        (elsewhere / "a.json").write_text(json.dumps(self.GOOD))
+        (elsewhere / "b.json").write_text(json.dumps({**self.GOOD, "name": "b"}))
+        assert run("tools", "validate", ".").out == "ok  a in a.json\nok  b in b.json\n"
+
+
+def test_a_declared_tool_is_called_like_any_other(
+    run: Run, elsewhere: Path, web: WebServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    declared = {
+        "name": "get_ticket",
+        "description": "A ticket.",
+        "parameters": {"properties": {"id": {"type": "string"}}, "required": ["id"]},
+        "endpoint": {"url": f"{web.origin}/tickets/{{id}}?by={{context.user_id}}"},
+    }
+    (elsewhere / "ticket.json").write_text(json.dumps(declared))
+    monkeypatch.setenv("ROUTER_HTTP_TOOLS", "ticket.json")
+    call = ("tools", "call", "get_ticket", '{"id": "a/7"}', "--user", "alice")
+
+    refused = run(*call)
+    assert (refused.status, "isn't https" in refused.err) == (1, True)
+
+    monkeypatch.setenv("ROUTER_HTTP_ALLOW", json.dumps([web.origin]))
+    outcome = run(*call)
+    assert (outcome.status, json.loads(outcome.out)) == (0, {"target": "/tickets/a%2F7?by=alice"})
