@@ -82,7 +82,7 @@ class _File:
         for number, data in enumerate(entries):
             place = (number,) if several else ()
             try:
-                found += self._declared(place, self.complaints.mapping(place, data), into)
+                found += self._declared(place, data, into)
             except Absent as absent:
                 into.absent[str(self.path)] = absent.variable
         for declared in found:
@@ -98,10 +98,9 @@ class _File:
             problem = Problem(str(self.path), unreadable.line, fault.what, fault.remedy)
             raise DefinitionError([problem]) from None
 
-    def _declared(
-        self, place: tuple[int, ...], data: dict[str, Any], into: Loaded
-    ) -> Iterator[Declared]:
-        if not data:
+    def _declared(self, place: tuple[int, ...], data: Any, into: Loaded) -> Iterator[Declared]:
+        if not isinstance(data, dict):
+            self.complaints.mapping(place, data)
             return
         if is_selection(data):
             into.files.append(document_path(self.path, data))

@@ -100,8 +100,6 @@ class _Endpoint:
 
     def read(self, data: Mapping[str, Any]) -> Endpoint | None:
         """The endpoint; None where it has no address that can be used."""
-        if not data:
-            return None
         self._complaints.unknown_keys(self._place, data, ENDPOINT_KEYS)
         method = self._method(data.get("method", "GET"))
         address = self._address(data.get("url"))

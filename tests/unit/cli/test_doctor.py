@@ -76,6 +76,14 @@ async def test_flows_are_loaded_as_they_would_be(tmp_path: Path) -> None:
         await configuration.flows(Settings(flows=tmp_path))
 
 
+async def test_declared_tools_are_loaded_and_what_is_absent_is_named(tmp_path: Path) -> None:
+    found = await configuration.declared_tools(Settings())
+    assert found == "get_weather\nnot web_search.json: ROUTER_TOOL_SEARCH_URL isn't set"
+    (tmp_path / "a.json").write_text("{}")
+    with pytest.raises(RouterError, match=r"a\.json:1: there is no name"):
+        await configuration.declared_tools(Settings(http_tools=tmp_path))
+
+
 async def test_a_data_folder_below_a_file_is_noticed(tmp_path: Path) -> None:
     assert await machine.data_folder(Settings(data=tmp_path / "new"))
     (tmp_path / "file").touch()

@@ -76,7 +76,7 @@ class TestValidate:
         (elsewhere / "a.json").write_text(json.dumps({**self.GOOD, "nam": 1, "retries": "x"}))
         outcome = run("tools", "validate", "a.json")
         assert outcome.status == 1
-        assert outcome.first_line.startswith("a.json:1: ")
+        assert outcome.first_line == "error: a.json:1: there is no nam; did you mean name?"
         assert "retries is 'x'" in outcome.err
 
     def test_a_folder_is_checked_whole(self, run: Run, elsewhere: Path) -> None:
