@@ -32,6 +32,10 @@ Widen = Callable[[str], Awaitable[tuple[Offer, Sequence[Capability]]]]
 """What there is for a query of the model's own: a wider offer."""
 
 
+MOST_TOKENS = 512
+"""Of one decision, which takes 20 to 200; a small model that runs away is cut here."""
+
+
 @dataclass(frozen=True)
 class Question:
     """All that a decision depends on."""
@@ -98,6 +102,7 @@ def _request(messages: tuple[Message, ...], question: Question) -> ChatRequest:
         messages=messages,
         functions=question.offer.functions,
         spoken={offered.RESPOND: "text"},
+        max_tokens=MOST_TOKENS,
         prompt=question.prompt.fingerprint,
     )
 
