@@ -17,6 +17,7 @@ from pydantic import JsonValue
 
 from activities.effects import digest
 from activities.paging import page_of
+from activities.telling import Telling
 from activities.tool_run import run_tool
 from router.contracts.activities import ToolCall
 from router.domain.errors import RouterError, TooManyRequests, UnknownOutcome
@@ -44,6 +45,7 @@ class ToolCaller:
         ledger: EffectsLedger,
         audit: Audit,
         results: Results,
+        telling: Telling | None = None,
     ) -> None:
         dependencies.require(registry.providers())
         self.registry = registry
@@ -51,6 +53,7 @@ class ToolCaller:
         self._ledger = ledger
         self._audit = audit
         self._results = results
+        self._telling = telling
         self._remembered = Remembered()
         self._slots: dict[str, asyncio.Semaphore] = {}
 
@@ -91,6 +94,7 @@ class ToolCaller:
                 call,
                 confirmed,
                 page=None if call.flow_run else Paging(self._results, call),
+                telling=self._telling,
             )
         self._remembered.keep(tool, call, result)
         return result, "done"

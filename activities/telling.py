@@ -50,6 +50,10 @@ class Telling:
         """Tell that the tool is being called, if in a conversation."""
         await self._tell_call(call, "tool_started", {})
 
+    async def tool_progress(self, call: ToolCall, text: str) -> None:
+        """Tell how far the call is: that it has started, once more, with what it says."""
+        await self._tell_call(call, "tool_started", {"progress": text})
+
     async def tool_finished(self, call: ToolCall, status: ToolStatus, seconds: float) -> None:
         """Tell what became of the call, if in a conversation."""
         about: dict[str, JsonValue] = {"status": status, "milliseconds": round(seconds * 1000)}

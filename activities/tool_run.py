@@ -4,15 +4,19 @@ import asyncio
 import json
 import logging
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from functools import partial
 from zoneinfo import ZoneInfo
 
 from pydantic import JsonValue
+from temporalio import activity
 
 from activities.effects import once
+from activities.telling import Telling
 from router.contracts.activities import ToolCall
 from router.domain.errors import PermanentToolError, RouterError, TransientToolError
 from router.domain.ports import EffectsLedger
-from router.tool.context import ToolContext
+from router.tool.context import ToolContext, needless
 from router.tool.dependencies import Dependencies
 from router.tool.gate import Admitted, Attempt, admit
 from router.tool.registry import Registry
@@ -34,6 +38,7 @@ async def run_tool(
     call: ToolCall,
     confirmed: bool = False,
     page: Page | None = None,
+    telling: Telling | None = None,
 ) -> JsonValue:
     """One try of a call: through the gate and, where it writes, through the effects ledger.
 
@@ -53,14 +58,14 @@ async def run_tool(
     tool = admitted.tool
 
     async def send() -> JsonValue:
-        return await _sent(admitted, call, dependencies)
+        return await _sent(admitted, _context(call, telling), dependencies)
 
     result = await (once(ledger, tool, call, send) if tool.writes else send())
     return await _bounded(tool, result, page)
 
 
-async def _sent(admitted: Admitted, call: ToolCall, dependencies: Dependencies) -> JsonValue:
-    tool, context = admitted.tool, _context(call)
+async def _sent(admitted: Admitted, context: ToolContext, dependencies: Dependencies) -> JsonValue:
+    tool = admitted.tool
     try:
         async with asyncio.timeout(tool.timeout.total_seconds()):
             return await tool.call(admitted.arguments, context, dependencies)
@@ -85,9 +90,9 @@ def with_own_keys(call: ToolCall) -> ToolCall:
     return call.model_copy(update={name: f"{owner}/{key}" for name, key in keys.items() if key})
 
 
-def _context(call: ToolCall) -> ToolContext:
+def _context(call: ToolCall, telling: Telling | None) -> ToolContext:
     about = {"tool": call.tool, "caller": call.caller.id, "key": call.key}
-    return ToolContext(
+    context = ToolContext(
         caller=call.caller,
         now=call.now.astimezone(ZoneInfo(call.caller.timezone)),
         logger=logging.LoggerAdapter(_log, about),
@@ -95,7 +100,10 @@ def _context(call: ToolCall) -> ToolContext:
         undoes=call.undoes,
         flow_run=call.flow_run,
         conversation=call.conversation,
+        beat=activity.heartbeat if activity.in_activity() else needless,
     )
+    tell = partial(telling.tool_progress, call) if telling else context.tell
+    return replace(context, tell=tell)
 
 
 async def _bounded(tool: Tool, result: JsonValue, page: Page | None) -> JsonValue:

@@ -16,12 +16,13 @@ class Progress(Value):
     | type            | data                                |
     | --------------- | ----------------------------------- |
     | `text_delta`    | `{text, attempt}`                   |
-    | `tool_started`  | `{id, name}`                        |
+    | `tool_started`  | `{id, name, progress?}`             |
     | `tool_finished` | `{id, name, status, milliseconds}`  |
 
     A text is its deltas put together. An `attempt` above the one before begins it anew; one
     below is a straggler's, of a text that was begun anew meanwhile. `message_id` is empty
-    where it happened without a message, as when a flow goes on after an approval.
+    where it happened without a message, as when a flow goes on after an approval. A tool that
+    says how far it is has started once more, with its words as `progress`.
     """
 
     tenant: str

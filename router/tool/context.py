@@ -1,5 +1,6 @@
 """What a tool knows of the call it serves, beside its arguments."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
 from logging import Logger, LoggerAdapter
@@ -7,6 +8,17 @@ from logging import Logger, LoggerAdapter
 from router.domain.principals import Principal
 
 ToolLogger = LoggerAdapter[Logger]
+
+LONGEST_PROGRESS = 500
+"""Characters."""
+
+
+async def _to_nobody(_: str) -> None:
+    """Where nobody watches."""
+
+
+def needless() -> None:
+    """Where nobody waits for a sign of life."""
 
 
 @dataclass(frozen=True)
@@ -30,3 +42,16 @@ class ToolContext:
     """The workflow id of the flow run that calls; None where a person does."""
     conversation: str | None = None
     """The conversation the call comes from, where it comes from one."""
+    tell: Callable[[str], Awaitable[None]] = _to_nobody
+    beat: Callable[[], None] = needless
+
+    async def progress(self, text: str) -> None:
+        """Tell whoever watches how far it is; never waits for them, and never fails the call."""
+        await self.tell(text[:LONGEST_PROGRESS])
+
+    def heartbeat(self) -> None:
+        """Give a sign of life before something that holds up everything else for seconds.
+
+        What awaits needs none: a sign is given for it twice a second.
+        """
+        self.beat()

@@ -11,6 +11,7 @@ from pydantic import JsonValue
 
 from activities import provided
 from activities.calling import ToolCaller
+from activities.telling import Telling
 from activities.tools.results import read_more
 from router.contracts.activities import ToolCall
 from router.domain.errors import (
@@ -27,6 +28,7 @@ from router.tool.context import ToolContext
 from router.tool.dependencies import Dependencies
 from router.tool.registry import Registry
 from router.tool.tool import tool
+from tests.fakes.audience import Audience
 
 ALICE = Principal(id="alice", name="Alice")
 BOB = Principal(id="bob", name="Bob")
@@ -228,3 +230,21 @@ async def test_only_so_many_calls_run_at_once(house: House) -> None:
     free.set()
     await asyncio.gather(*calls)
     assert most == 2
+
+
+async def test_a_tool_says_how_far_it_is_to_whoever_watches(database: Database) -> None:
+    @tool(permission="read")
+    async def count(ctx: ToolContext) -> None:
+        """Count."""
+        ctx.heartbeat()
+        await ctx.progress("half" * 500)
+
+    store, audience, registry = Store(database), Audience(), Registry()
+    registry.add(count)
+    caller = ToolCaller(
+        registry, Dependencies(), store.ledger, store.audit, store.results, Telling(audience)
+    )
+    await caller.call(call(name="count", arguments={}, conversation="c1", call_id="1"))
+    (told,) = audience.told
+    assert (told.type, told.data["id"], told.data["name"]) == ("tool_started", "1", "count")
+    assert told.data["progress"] == ("half" * 500)[:500]
