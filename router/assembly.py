@@ -16,6 +16,7 @@ from activities.calling import ToolCaller
 from activities.capabilities import Capabilities
 from activities.people.people import People, human_resources
 from activities.policies.book import PolicyBook, policy_book
+from activities.policies.limits import ExpenseLimits, expense_limits
 from router.api.temporal import Connection
 from router.deciding.prompts import Prompts
 from router.directory.file import FileDirectory
@@ -193,13 +194,15 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
         calendar = WorkCalendar.load()
         dependencies = Dependencies()
         dependencies.provide(human_resources, people)
-        dependencies.provide(policy_book, PolicyBook.load())
+        dependencies.provide(expense_limits, ExpenseLimits.load(settings.policies))
         dependencies.provide(provided.directory, directory)
         dependencies.provide(provided.runs, store.runs)
         dependencies.provide(provided.results, store.results)
         dependencies.provide(provided.temporal, Connection(settings))
         dependencies.provide(provided.work_calendar, calendar)
         async with ladders_of(settings) as ladders, index_of(settings) as index:
+            policies = PolicyBook.load(settings.policies, index.messages)
+            dependencies.provide(policy_book, policies)
             yield Parts(
                 settings=settings,
                 directory=directory,
@@ -240,6 +243,7 @@ async def _kept_up(parts: Parts) -> None:
     """Have index and reader know what there is, now and whenever a tool's file changes."""
     offered = parts.offered
     await parts.index.update(offered.everything())
+    await parts.dependencies.resolve(policy_book).learn(VectorFile(parts.settings.data / VECTORS))
     async for _ in http_tools(parts.settings, offered.registry).changes():
         parts.reader.replace([*offered.catalog, *offered.forms()])
         await parts.index.update(offered.everything())

@@ -182,6 +182,8 @@ class Settings(BaseSettings):
     """A folder of flow files; None is the project's own."""
     skills: Path | None = None
     """A folder of skill folders; None is the project's own."""
+    policies: Path | None = None
+    """A folder of policies in Markdown, with `limits.yaml`; None is the sample's."""
     http_tools: Path | None = None
     """A folder of JSON files that declare tools, or one such file; None is the project's own."""
     http_allow: Annotated[list[HttpOrigin], NoDecode, BeforeValidator(_json)] = []

@@ -1,27 +1,32 @@
 """The company's policies, passage by passage, and the search for the one that answers.
 
-A policy is a Markdown file in this folder, once in each language: `leave.zh.md` and
-`leave.en.md`. Its title is the `#` line; every `##` heading begins a passage. The files lie
-next to this module, so that they travel wherever the package does.
+Words and meaning are searched side by side. Words count for as much as they cover of the
+question: where it shares next to none with any passage, which passage has them is chance, and
+the vectors decide alone.
 """
 
+import asyncio
+import logging
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
-from pydantic import BaseModel, ConfigDict
+import numpy as np
+from numpy.typing import NDArray
 
-from router.domain.errors import MisconfiguredError
+from activities.policies.meaning import Meaning
+from activities.policies.passages import SHIPPED, Passage, read_policies
+from router.domain.errors import RouterError
 from router.domain.texts import LOCALES, Locale
+from router.selection.background import encoded_background
+from router.selection.encoder import Encoder, Vectors
 from router.selection.lexical import LexicalIndex
+from router.selection.remembered import Memory, RememberedEncoder
+from router.selection.shipped import ShippedVectors
 from router.selection.tokens import tokens
+from router.selection.usual import standardised
 from router.tool.dependencies import Provider
-
-SHIPPED = Path(__file__).parent
-
-LONGEST = 1500
-"""Characters of a passage; a longer section is cut between two of its paragraphs."""
 
 _LEAST_COVERED = 0.25
 """The share of a question's weight that a passage has to have. Below it passages share a word
@@ -30,7 +35,10 @@ with the question by chance: `test_policies.py` has questions on both sides."""
 _HEADING_COUNTS = 3
 """Times that a word in a heading counts: a heading says what its passage is about."""
 
-_SECTION = re.compile(r"^## +", re.MULTILINE)
+_MEANING = 0.5
+"""The weight of the meaning beside words that cover all of the question. Anything from 0.2 to
+1.0 finds the same within two questions of a hundred."""
+
 _HAN = re.compile(r"[\u4e00-\u9fff]")
 
 _ASKING = re.compile(
@@ -44,50 +52,75 @@ _ASKING = re.compile(
 """What asks, and not what is asked about: it would meet every passage."""
 
 
-class Passage(BaseModel):
-    """A part of a policy, quoted word for word."""
-
-    model_config = ConfigDict(frozen=True)
-
-    file: str
-    policy: str
-    heading: str
-    text: str
+_log = logging.getLogger(__name__)
 
 
 class PolicyBook:
     """All passages, in both languages.
 
-    >>> book = PolicyBook.load()
-    >>> book.search("一年有几天年假？", 1)[0].heading
-    '各种假每年有多少天'
+    Without an encoder, and until `learn` is through, words alone are searched.
+
+    Args:
+        passages: By language.
+        encoder: Encodes questions, and the passages when they are learned. Its failure costs
+            what only the meaning finds, never the search.
     """
 
-    def __init__(self, passages: Sequence[Passage]) -> None:
-        self._shelves = {
-            locale: _Shelf([p for p in passages if p.file.endswith(f".{locale}.md")])
-            for locale in LOCALES
-        }
+    def __init__(
+        self, passages: Mapping[Locale, Sequence[Passage]], encoder: Encoder | None = None
+    ) -> None:
+        self._encoder = encoder
+        self._learning = asyncio.Lock()
+        self._shelves = {locale: _Shelf(passages.get(locale, ())) for locale in LOCALES}
 
     @classmethod
-    def load(cls, folder: Path = SHIPPED) -> Self:
-        """The policies in `folder`; raises `MisconfiguredError` where one can't be used."""
-        files = [file for locale in LOCALES for file in sorted(folder.glob(f"*.{locale}.md"))]
-        if not files:
-            raise MisconfiguredError(f"{folder}: no policy in it; add files such as leave.zh.md")
-        return cls([passage for file in files for passage in _passages(file)])
+    def load(cls, folder: Path | None = None, encoder: Encoder | None = None) -> Self:
+        """The policies in `folder`, or those that ship; raises as `read_policies` does."""
+        return cls(read_policies(folder or SHIPPED), encoder)
 
-    def search(self, question: str, top: int) -> list[Passage]:
+    async def learn(self, memory: Memory) -> None:
+        """Encode the passages, once; what `memory` holds already isn't encoded again."""
+        if self._encoder is None:
+            return
+        async with self._learning:
+            try:
+                await self._learn(RememberedEncoder(self._encoder, memory))
+            except RouterError as error:
+                _log.warning("policies can't be encoded, words alone are searched: %s", error)
+
+    async def search(self, question: str, top: int) -> list[Passage]:
         """The passages that fit best, best first, in the question's language where it can be.
 
         Empty where none is about it.
         """
         asked: Locale = "zh" if _HAN.search(question) else "en"
+        other: Locale = "en" if asked == "zh" else "zh"
+        vector = await self._vector(question)
         wanted = _tokens(_ASKING.sub(" ", question))
-        for locale in sorted(LOCALES, key=lambda locale: locale != asked):
-            if found := self._shelves[locale].search(wanted, top):
-                return found
-        return []
+        found = self._shelves[asked].search(wanted, vector, asked)
+        if not found:
+            # The meaning was looked for already, where there is anything in that language.
+            known = None if self._shelves[asked].passages else vector
+            found = self._shelves[other].search(wanted, known, asked)
+        return found[:top]
+
+    async def _learn(self, encoder: Encoder) -> None:
+        unread = [s for s in self._shelves.values() if s.passages and s.meaning is None]
+        if not unread:
+            return
+        background = await encoded_background(RememberedEncoder(encoder, ShippedVectors()))
+        for shelf in unread:
+            shelf.meaning = await Meaning.of(shelf.passages, encoder, background)
+
+    async def _vector(self, question: str) -> Vectors | None:
+        if self._encoder is None or not any(shelf.meaning for shelf in self._shelves.values()):
+            return None
+        try:
+            vector: Vectors = (await self._encoder.queries([question]))[0]
+        except RouterError as error:
+            _log.warning("a question can't be encoded, words alone are searched: %s", error)
+            return None
+        return vector
 
 
 policy_book: Provider[PolicyBook] = Provider("policy_book")
@@ -95,19 +128,33 @@ policy_book: Provider[PolicyBook] = Provider("policy_book")
 
 
 class _Shelf:
-    """The passages of one language, and the words in them."""
+    """The passages of one language, the words in them, and what they mean once that is known."""
 
     def __init__(self, passages: Sequence[Passage]) -> None:
-        self._passages = passages
+        self.passages = passages
+        self.meaning: Meaning | None = None
         self._index = LexicalIndex()
         for slot, passage in enumerate(passages):
             self._index.put(slot, _words(passage))
 
-    def search(self, wanted: Sequence[str], top: int) -> list[Passage]:
-        found = self._index.search(wanted, len(self._passages))
-        order = sorted(range(len(self._passages)), key=lambda slot: -found.scores[slot])
-        fitting = [slot for slot in order if found.covered[slot] >= _LEAST_COVERED]
-        return [self._passages[slot] for slot in fitting[:top]]
+    def search(self, wanted: Sequence[str], vector: Vectors | None, asked: Locale) -> list[Passage]:
+        """Those that fit, best first; none where the question is about none of them."""
+        words = self._index.search(wanted, len(self.passages))
+        scores, fits = words.scores, words.covered >= _LEAST_COVERED
+        if vector is not None and self.meaning is not None:
+            near = self.meaning.nearness(vector)
+            fits = np.full(len(near), bool(fits.any()) or self.meaning.is_meant(near, asked))
+            scores = _added(scores, near, float(words.covered.max()))
+        order = np.argsort(-scores, kind="stable")
+        return [self.passages[slot] for slot in order if fits[slot]]
+
+
+def _added(
+    words: NDArray[np.float32], near: NDArray[np.float32], covered: float
+) -> NDArray[np.float32]:
+    every = np.full(len(words), fill_value=True)
+    both = covered**2 * standardised(words, every) + _MEANING * standardised(near, every)
+    return np.asarray(both, np.float32)
 
 
 def _words(passage: Passage) -> list[str]:
@@ -121,34 +168,3 @@ def _words(passage: Passage) -> list[str]:
 def _tokens(text: str) -> list[str]:
     """Single characters too: a question shares few pairs with a passage that answers it."""
     return [*tokens(text), *_HAN.findall(text)]
-
-
-def _passages(file: Path) -> Iterator[Passage]:
-    try:
-        first, *sections = _SECTION.split(file.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise MisconfiguredError(f"{file}: the policy can't be read: {error}") from error
-    title, _, _ = first.strip().partition("\n")
-    if not title.startswith("# ") or not sections:
-        raise MisconfiguredError(f"{file}: write a line `# Title` and sections under `## Heading`")
-    for section in sections:
-        heading, _, text = section.partition("\n")
-        for piece in _pieces(text.strip()):
-            yield Passage(
-                file=file.name, policy=title[2:].strip(), heading=heading.strip(), text=piece
-            )
-
-
-def _pieces(text: str) -> Iterator[str]:
-    """The text in pieces of whole paragraphs, none longer than `LONGEST`."""
-    piece = ""
-    for paragraph in text.split("\n\n"):
-        if piece and len(piece) + len(paragraph) + 2 > LONGEST:
-            yield piece
-            piece = ""
-        piece = f"{piece}\n\n{paragraph}" if piece else paragraph
-        while len(piece) > LONGEST:
-            yield piece[:LONGEST]
-            piece = piece[LONGEST:]
-    if piece:
-        yield piece

@@ -4,7 +4,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from activities.policies.book import Passage, PolicyBook, policy_book
+from activities.policies.book import PolicyBook, policy_book
+from activities.policies.passages import Passage
 from router.tool.dependencies import Depends
 from router.tool.tool import tool
 
@@ -42,4 +43,4 @@ async def search_policies(
     The company's policies are quoted with file and heading. Answer from the passages alone;
     where there are none, say so.
     """
-    return Passages(question=question, passages=book.search(question, top))
+    return Passages(question=question, passages=await book.search(question, top))

@@ -83,6 +83,11 @@ class CapabilityIndex:
         self._unencoded: set[int] = set()
         self._updating = asyncio.Lock()
 
+    @property
+    def messages(self) -> Encoder | None:
+        """What encodes messages, and remembers the latest; None where words alone are searched."""
+        return self._messages
+
     async def update(self, capabilities: Iterable[Capability]) -> Changes:
         """Let the index hold exactly these.
 

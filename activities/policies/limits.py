@@ -1,0 +1,147 @@
+"""What may be claimed at most: by what it is for, where, and by whose grade. Read from a file."""
+
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from activities.policies.passages import SHIPPED
+from router.documents.text_file import read_text
+from router.documents.yaml_document import Unreadable, read_document
+from router.domain.errors import MisconfiguredError
+from router.domain.texts import Localised
+from router.tool.dependencies import Provider
+
+FILE = "limits.yaml"
+LARGEST = 256 * 1024
+
+Category = Literal[
+    "hotel", "trip_meals", "overtime_meal", "client_meal", "phone", "office_supplies"
+]
+Grade = Literal["staff", "director"]
+
+
+class _Closed(BaseModel):
+    """A part of the file; a key that nobody knows is a slip."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Place(_Closed):
+    """Where limits may hold: in these cities, or wherever no other place names the city."""
+
+    label: Localised
+    cities: tuple[str, ...] = ()
+    within: str | None = None
+    """The place around it, whose limits hold where it has none of its own."""
+
+
+class Limit(_Closed):
+    """One amount, and the section of a policy that says so."""
+
+    category: Category
+    amount: Annotated[Decimal, Field(gt=0, max_digits=12, decimal_places=2)]
+    per: Literal["night", "day", "month", "person", "item"]
+    policy: str
+    heading: Localised
+    place: str | None = None
+    grades: tuple[Grade, ...] = ()
+    """Whose limit it is; everyone's where there are none."""
+
+    def is_for(self, category: Category | None, grade: Grade | None) -> bool:
+        """True where it is for both; None is any."""
+        by_grade = not self.grades or grade is None or grade in self.grades
+        return by_grade and category in (None, self.category)
+
+
+class ExpenseLimits(_Closed):
+    """All limits of a file.
+
+    >>> limits = ExpenseLimits.load()
+    >>> [str(limit.amount) for limit in limits.holding("hotel", "上海", "staff")]
+    ['600']
+    """
+
+    currency: Annotated[str, Field(pattern="^[A-Z]{3}$")] = "CNY"
+    places: dict[str, Place] = {}
+    limits: tuple[Limit, ...] = ()
+
+    @classmethod
+    def load(cls, folder: Path | None = None) -> Self:
+        """Those of `limits.yaml` in the policies' folder; none where there is no such file.
+
+        Raises `MisconfiguredError` where it can't be used, with everything wrong in it.
+        """
+        file = (folder or SHIPPED) / FILE
+        if not file.exists():
+            return cls()
+        try:
+            document = read_document(read_text(file, LARGEST, "take limits out of it"))
+        except Unreadable as error:
+            raise MisconfiguredError(f"{file}:{error.line}: {error}") from None
+        try:
+            return cls.model_validate(document.data)
+        except ValidationError as error:
+            told = "\n".join(
+                f"{file}:{document.line(fault['loc'])}: {_named(fault['loc'])}{fault['msg']}"
+                for fault in error.errors()
+            )
+            raise MisconfiguredError(told) from None
+
+    def holding(
+        self, category: Category | None, city: str | None, grade: Grade | None
+    ) -> list[Limit]:
+        """The limits that hold, in the file's order; None is any.
+
+        Where no place names the city, those of all places that it may be in.
+        """
+        found = [limit for limit in self.limits if limit.is_for(category, grade)]
+        if city is None or not city.strip():
+            return found
+        return [limit for limit in found if limit.place in self._places_of(limit, city, found)]
+
+    def names(self, city: str) -> bool:
+        """True where a place names the city."""
+        return self._named(city) is not None
+
+    def _places_of(self, limit: Limit, city: str, among: Sequence[Limit]) -> tuple[str | None, ...]:
+        """The place of a city, or those it may be in, for what this limit is for."""
+        named = self._named(city)
+        if named is None:
+            return (None, *(name for name, place in self.places.items() if not place.cities))
+        with_own = {other.place for other in among if other.category == limit.category}
+        nearest = next((place for place in self._around(named) if place in with_own), None)
+        return (None, nearest)
+
+    def _named(self, city: str) -> str | None:
+        wanted = city.strip().casefold().removesuffix("市")
+        for name, place in self.places.items():
+            if wanted in (known.casefold() for known in place.cities):
+                return name
+        return None
+
+    def _around(self, place: str) -> Iterator[str]:
+        """The place, and those around it."""
+        seen: set[str] = set()
+        around: str | None = place
+        while around is not None and around not in seen:
+            yield around
+            seen.add(around)
+            around = self.places[around].within
+
+    @model_validator(mode="after")
+    def _names_places(self) -> Self:
+        named = {limit.place for limit in self.limits} | {p.within for p in self.places.values()}
+        if strangers := sorted(named - {None, *self.places}, key=str):
+            raise ValueError(f"{', '.join(map(str, strangers))}: there is no such place; add it")
+        return self
+
+
+expense_limits: Provider[ExpenseLimits] = Provider("expense_limits")
+"""What tools name it by."""
+
+
+def _named(place: tuple[int | str, ...]) -> str:
+    return f"{'.'.join(map(str, place))}: " if place else ""
