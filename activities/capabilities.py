@@ -20,6 +20,13 @@ from router.skill.skill import Skill
 from router.tool.registry import Registry, allows
 from router.tool.tool import Tool
 
+MARGIN = timedelta(seconds=15)
+"""Beyond a tool's own timeout, which its worker keeps: for the gate, the ledger, a free slot."""
+LOST_AFTER = timedelta(seconds=5)
+SOONEST = timedelta(seconds=1.5)
+"""A worker that is silent for as long as the tool may take counts as dead, within these bounds:
+its heartbeats are a second apart, and a busy one misses some."""
+
 
 class Capabilities:
     """The flows, skills and tools of this house, and who may use which."""
@@ -97,12 +104,14 @@ class Capabilities:
 
 
 def _limits_of(tool: Tool) -> CallLimits:
-    """A write that doesn't honour its key is called once; a retry could do it twice."""
-    once = tool.writes and not tool.idempotent
-    attempts = 0 if tool.retries is None else tool.retries + 1
+    """A write that doesn't honour its key is tried again too: the ledger sends it only once.
+
+    A further try then finds out what became of the first, whose worker may have died.
+    """
     return CallLimits(
-        timeout=tool.timeout,
-        attempts=1 if once else attempts,
+        timeout=tool.timeout + MARGIN,
+        attempts=0 if tool.retries is None else tool.retries + 1,
+        heartbeat=min(max(tool.timeout, SOONEST), LOST_AFTER),
         ephemeral=tool.options.ephemeral,
         return_direct=tool.options.return_direct,
         client=tool.options.client,

@@ -29,6 +29,10 @@ CACHED_WORKFLOWS = 2000
 """More than are live at once: a conversation that falls out of the cache is replayed whole at
 its next word (measured five times slower). Each takes some 100 KiB."""
 
+MISSED_AFTER = timedelta(seconds=1)
+"""How long a workflow's next task waits for the worker that has the workflow in its cache, before
+any other may take it: after that one's death nobody else would for ten seconds."""
+
 HEARD_WITHIN = timedelta(seconds=0.8)
 """How soon a cancellation reaches an activity that heartbeats."""
 
@@ -85,6 +89,7 @@ def build_worker(client: Client, parts: Parts, task_queue: str) -> Worker:
         ],
         workflow_runner=sandbox(),
         max_cached_workflows=CACHED_WORKFLOWS,
+        sticky_queue_schedule_to_start_timeout=MISSED_AFTER,
         max_heartbeat_throttle_interval=HEARD_WITHIN,
         graceful_shutdown_timeout=GRACE,
     )

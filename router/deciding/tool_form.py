@@ -17,6 +17,9 @@ PLAIN: dict[str, str] = {
     "boolean": "boolean",
 }
 
+UNKNOWN = 'results.error.kind == "unknown"'
+"""Holds where a call may have had its effect, and may not."""
+
 
 def form_of(tool: Tool) -> FlowDefinition | None:
     """The flow that stands for the tool; None where its arguments can't be asked one by one."""
@@ -66,6 +69,9 @@ def _states(tool: Tool, slots: dict[str, Slot]) -> dict[str, State]:
             "end": "failed",
         },
     }
+    if tool.writes:
+        states["call"]["on_error"] = [{"if": UNKNOWN, "to": "unsure"}, {"to": "sorry"}]
+        states["unsure"] = {"say": _unsure(tool), "end": "failed"}
     then = "call"
     if tool.asks_first:
         then = "review"
@@ -80,6 +86,18 @@ def _states(tool: Tool, slots: dict[str, Slot]) -> dict[str, State]:
     elif tool.asks_first:
         states["details"] = {"say": {"zh": tool.title.zh, "en": tool.title.en}, "next": then}
     return {name: State.model_validate(state) for name, state in states.items()}
+
+
+def _unsure(tool: Tool) -> dict[str, str]:
+    """What is said where nobody can tell whether it was done: never that it failed."""
+    zh, en = tool.title.zh, tool.title.en
+    return {
+        "zh": f"没法确认“{zh}”办成了没有：可能已经生效，也可能没有。我不会自己再试。"
+        "请先到实际办理的系统里查一下，确认没有生效再重新办。（{{ results.error.message }}）",
+        "en": f"{en}: it may or may not have been done, and I can't tell which. I won't try it "
+        "again by myself. Please look in the system where it takes effect, and ask for it anew "
+        "only if it isn't there. ({{ results.error.message }})",
+    }
 
 
 def slot_of(name: str, schema: Any, *, required: bool) -> Slot | None:

@@ -1,8 +1,11 @@
 from typing import Any
 
+import pytest
+
 from router.deciding.tool_form import form_of
+from router.domain.texts import Locale
 from router.flow.model import FlowDefinition
-from router.flow.run import Answered, Confirmed
+from router.flow.run import Answered, Confirmed, Failed
 from router.tool.tool import Tool
 from tests.unit.deciding.samples import get_balance, match_people, take_note
 from tests.unit.flow.definitions import Driver
@@ -48,6 +51,36 @@ def test_a_failed_call_says_so() -> None:
     driver.begin(kind="sick")
     assert driver.run.status == "failed"
     assert "no such year" in driver.said[0]
+
+
+@pytest.mark.parametrize(
+    ("locale", "words"),
+    [
+        ("zh", ["可能已经生效，也可能没有", "不会自己再试", "系统里查"]),
+        ("en", ["may or may not have been done", "won't try it again", "look in the system"]),
+    ],
+)
+def test_where_nobody_knows_whether_it_was_done_that_is_what_is_said(
+    locale: Locale, words: list[str]
+) -> None:
+    driver = Driver(form(take_note))
+    driver.run.locale = locale
+    driver.begin(text="buy milk")
+    driver.take(Confirmed(by="alice", value=True), answer=False)
+    (errand,) = driver.run.errands
+    driver.take(Failed(errand=errand, error="no answer came", kind="unknown"))
+    assert (driver.run.status, driver.run.errands) == ("failed", {})
+    (said,) = driver.said
+    assert all(word in said for word in [*words, "no answer came"])
+    assert "没办成" not in said
+    assert "didn't work" not in said
+
+
+def test_a_refused_write_is_said_to_have_failed() -> None:
+    driver = Driver(form(take_note))
+    driver.world.failing["take_note"] = "the book is full"
+    driver.begin(text="buy milk").take(Confirmed(by="alice", value=True))
+    assert driver.said == ["That didn't work: the book is full"]
 
 
 def test_a_tool_whose_arguments_fit_no_form_has_none() -> None:

@@ -1,0 +1,158 @@
+"""A worker that dies on command: `live` is what its process runs.
+
+Everything in it is real but what it offers: two tools, which write to the bank of the test. A
+file in the folder `deaths` that is named like a point of a call has the process die there, once.
+"""
+
+import asyncio
+import json
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Annotated, Any
+
+import httpx
+from pydantic import BaseModel, JsonValue
+from temporalio.client import Client
+from temporalio.contrib.pydantic import pydantic_data_converter
+
+from activities.calling import ToolCaller
+from activities.capabilities import Capabilities
+from router.assembly import Parts, assembled
+from router.domain.ports import EffectsLedger
+from router.domain.records import EffectRecord
+from router.flow.catalog import Catalog
+from router.selection.index import CapabilityIndex
+from router.settings import Settings
+from router.tool.context import ToolContext
+from router.tool.dependencies import Depends, Provider
+from router.tool.registry import Registry
+from router.tool.tool import tool
+from router.understanding.reader import Reader
+from router.worker import build_worker
+
+KILLED = 9
+"""The exit status of a worker that died as it was told."""
+
+
+class Plan(BaseModel):
+    """Where everything is that the worker needs."""
+
+    temporal: str
+    queue: str
+    data: Path
+    bank: str
+    deaths: Path
+
+
+@dataclass(frozen=True)
+class Fate:
+    """When this worker is to die."""
+
+    deaths: Path
+
+    def at(self, point: str) -> None:
+        """Die here and now if that is still to come: no `finally`, no farewell to anybody."""
+        try:
+            (self.deaths / point).unlink()
+        except FileNotFoundError:
+            return
+        os._exit(KILLED)
+
+
+@dataclass(frozen=True)
+class Teller:
+    """The bank, as tools reach it."""
+
+    http: httpx.AsyncClient
+    fate: Fate
+
+    async def order(self, path: str, order: str, key: str) -> JsonValue:
+        """The receipt, for an order that the bank has carried out."""
+        self.fate.at("before")
+        headers = {"Idempotency-Key": key}
+        async with self.http.stream("POST", path, json={"order": order}, headers=headers) as answer:
+            self.fate.at("during")
+            receipt: JsonValue = json.loads(await answer.aread())
+        self.fate.at("after")
+        return receipt
+
+
+@dataclass(frozen=True)
+class MortalLedger:
+    """The real ledger; the worker may die on its threshold."""
+
+    real: EffectsLedger
+    fate: Fate
+
+    async def begin(self, key: str, tool: str, digest: str) -> EffectRecord | None:
+        self.fate.at("unnoted")
+        return await self.real.begin(key, tool, digest)
+
+    async def finish(self, key: str, result: JsonValue) -> None:
+        await self.real.finish(key, result)
+        self.fate.at("noted")
+
+    async def fail(self, key: str, error: str) -> None:
+        await self.real.fail(key, error)
+
+
+teller: Provider[Teller] = Provider("teller")
+
+
+@tool(permission="write", timeout="1500ms", retries=3, title={"zh": "付款", "en": "Pay"})
+async def pay(order: str, ctx: ToolContext, bank: Annotated[Teller, Depends(teller)]) -> Any:
+    """Pay an order."""
+    return await bank.order("/pay", order, ctx.key)
+
+
+@tool(
+    permission="write",
+    timeout="1500ms",
+    retries=3,
+    idempotent=False,
+    title={"zh": "划账", "en": "Shoot"},
+)
+async def shoot(order: str, ctx: ToolContext, bank: Annotated[Teller, Depends(teller)]) -> Any:
+    """Transfer an order by a wire that knows no keys."""
+    return await bank.order("/shoot", order, ctx.key)
+
+
+@asynccontextmanager
+async def furnished(plan: Plan) -> AsyncIterator[Parts]:
+    """The real parts, offering nothing but the two tools."""
+    fate = Fate(plan.deaths)
+    registry = Registry()
+    registry.replace("bank", [pay, shoot])
+    async with (
+        assembled(Settings.load(data=plan.data)) as parts,
+        httpx.AsyncClient(base_url=plan.bank, trust_env=False) as http,
+    ):
+        parts.dependencies.provide(teller, Teller(http, fate))
+        offered = Capabilities(Catalog([]), parts.offered.skills, registry)
+        index, store = CapabilityIndex(None), parts.store
+        await index.update(offered.everything())
+        ledger = MortalLedger(store.ledger, fate)
+        yield replace(
+            parts,
+            offered=offered,
+            index=index,
+            reader=Reader(offered.forms()),
+            caller=ToolCaller(registry, parts.dependencies, ledger, store.audit, store.results),
+        )
+
+
+async def work(plan: Plan, ready: Connection) -> None:
+    """Work for good, having said that it does."""
+    client = await Client.connect(plan.temporal, data_converter=pydantic_data_converter)
+    async with furnished(plan) as parts, build_worker(client, parts, plan.queue):
+        ready.send("ready")
+        await asyncio.Event().wait()
+
+
+def live(plan: Plan, ready: Connection) -> None:
+    """All of the process's life, which only a kill ends."""
+    asyncio.run(work(plan, ready))
