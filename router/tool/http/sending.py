@@ -1,9 +1,11 @@
 """A request on its way and the answer on its way back, within bounds of time, size and place."""
 
 import asyncio
+import logging
 import ssl
 import zlib
 from collections.abc import AsyncIterator, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 import httpx
@@ -24,6 +26,17 @@ OURS = {
     "Accept-Encoding": "gzip",
 }
 _READS = ("GET", "HEAD")
+_sending: ContextVar[bool] = ContextVar("_sending", default=False)
+
+
+class _Discreet(logging.Filter):
+    """Keeps httpx from logging addresses of ours, which may hold secrets and what people said."""
+
+    def filter(self, record: logging.LogRecord) -> bool:  # noqa: ARG002 - all of them
+        return not _sending.get()
+
+
+logging.getLogger("httpx").addFilter(_Discreet())
 _MOVED_AS_IT_IS = (307, 308)
 _GZIP_OR_ZLIB = 47
 
@@ -76,6 +89,7 @@ class Sender:
             PermanentToolError: it is where no request may go, or leads there.
             UnknownOutcome: it has done what it was asked for, or not, and leads elsewhere.
         """
+        discreet = _sending.set(True)
         try:
             async with asyncio.timeout(seconds), self._client(seconds) as client:
                 return await self._followed(client, request)
@@ -85,9 +99,10 @@ class Sender:
             raise Unreached(f"{request.origin} can't be reached: {error}") from None
         except httpx.HTTPError as error:
             # The text may repeat what was sent; the kind of it says enough.
-            raise TransientToolError(
-                f"{request.origin} broke off: {type(error).__name__}"
-            ) from None
+            kind = type(error).__name__
+            raise TransientToolError(f"{request.origin} broke off: {kind}") from None
+        finally:
+            _sending.reset(discreet)
 
     def _client(self, seconds: float) -> httpx.AsyncClient:
         transport = GuardedTransport(self.guard, self._resolve, self._context)

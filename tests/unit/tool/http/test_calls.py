@@ -385,6 +385,19 @@ class TestWhatComesBack:
         assert "«wrong key [redacted]»" in str(refused.value)
         assert key not in f"{tool.capability} {tool.parameters}"
 
+    async def test_nothing_of_a_request_is_logged(
+        self, folder: Folder, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        caplog.set_level("DEBUG")
+        async with WebServer(says("{}", "application/json")) as server:
+            url = f"{server.origin}/{{id}}?k={{env.ROUTER_TOOL_KEY}}"
+            headers = {"X-Key": "{env.ROUTER_TOOL_KEY}"}
+            data = declaration(parameters=takes(id=TEXT), endpoint={"url": url, "headers": headers})
+            await asked(folder, server, data, id="13800138000")
+        assert server.targets == ["/13800138000?k=s3cret%20key"]
+        assert "13800138000" not in caplog.text
+        assert "s3cret" not in caplog.text
+
 
 class TestRedirects:
     @staticmethod
