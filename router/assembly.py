@@ -41,6 +41,9 @@ from router.tool.http.guard import Guard
 from router.tool.http.loading import load_http_tools
 from router.tool.http.sending import Sender
 from router.tool.http.watching import WatchedTools
+from router.tool.mcp.file import ServerEntry, load_servers
+from router.tool.mcp.publishing import Publisher, group_of, prefix_of
+from router.tool.mcp.servers import connected
 from router.tool.registry import Registry
 from router.understanding.reader import Reader
 
@@ -49,6 +52,8 @@ VECTORS = "vectors.db"
 """In the data folder: vectors of what there is, kept for the next start."""
 SERVERS = "model-servers.json"
 """In the data folder: what model servers turned out not to do."""
+SETTLED_WITHIN = 5.0
+"""Seconds that a process waits for MCP servers that neither come nor fail to."""
 
 
 @dataclass(frozen=True)
@@ -164,7 +169,34 @@ def load_registry(settings: Settings) -> Registry:
     """
     registry = Registry().discover(activities.tools)
     http_tools(settings, registry).load()
+    for name in mcp_servers(settings):
+        registry.expect(group_of(name), prefix_of(name))
     return registry
+
+
+def mcp_servers(settings: Settings) -> dict[str, ServerEntry]:
+    """The MCP servers of the settings' file, by name; they are connected by `served`.
+
+    Raises:
+        DefinitionError: with every problem of the file.
+    """
+    if settings.mcp_servers is None:
+        return {}
+    return load_servers(settings.mcp_servers, settings.environment)
+
+
+@asynccontextmanager
+async def served(parts: Parts) -> AsyncIterator[Publisher]:
+    """Keep the tools of MCP servers in the registry; says when they change.
+
+    A server that is away is waited for only a little: its tools come when it comes.
+    """
+    publisher = Publisher(parts.offered.registry)
+    entries, file = mcp_servers(parts.settings), parts.settings.mcp_servers or Path()
+    running = connected(entries, parts.settings.environment, publisher.publish, file)
+    async with running as servers:
+        await servers.settled(SETTLED_WITHIN)
+        yield publisher
 
 
 def http_tools(settings: Settings, registry: Registry) -> WatchedTools:
@@ -231,12 +263,22 @@ async def at_work(settings: Settings) -> AsyncIterator[Parts]:
     Beside the start, not before it: until cards are encoded, words alone are searched. One
     command that ends at once does without, and never waits for an encoder to be loaded.
     """
-    async with assembled(settings) as parts:
+    async with assembled(settings) as parts, served(parts) as publisher:
         learning = asyncio.create_task(_kept_up(parts))
+        hearing = asyncio.create_task(_heard(parts, publisher))
         try:
             yield parts
         finally:
             learning.cancel()
+            hearing.cancel()
+
+
+async def _heard(parts: Parts, publisher: Publisher) -> None:
+    """Have reader and index know what MCP servers bring, as soon as they do."""
+    offered = parts.offered
+    async for _ in publisher.changes():
+        parts.reader.replace([*offered.catalog, *offered.forms()])
+        await parts.index.update(offered.everything())
 
 
 async def _kept_up(parts: Parts) -> None:

@@ -190,6 +190,9 @@ class Settings(BaseSettings):
     """Origins that declared tools may call over http or at private addresses too, as JSON:
     `["http://127.0.0.1:9000"]`. Any public one that a tool's file names over https is allowed."""
 
+    mcp_servers: Path | None = None
+    """A JSON file of MCP servers; None is none: they are programs that somebody chose to run."""
+
     @model_validator(mode="after")
     def _one_way_to_verify_tokens(self) -> Self:
         if self.auth == "jwt" and (self.jwt_secret is None) == (self.jwt_jwks_url is None):
@@ -229,6 +232,11 @@ class Settings(BaseSettings):
     def tool_variables(self) -> dict[str, str]:
         """What the files of declared tools may name as `{env.ROUTER_TOOL_…}`."""
         return {n: v for n, v in _environment().items() if n.startswith(TOOL_PREFIX)}
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """All variables, `.env` included: what the file of MCP servers may name as `{env.…}`."""
+        return _environment()
 
     @property
     def uses_sqlite(self) -> bool:

@@ -10,7 +10,7 @@ from typing import NoReturn
 
 import typer
 
-from router.cli import doctor, evaluating, flows, routing, skills, starting, tokens, tools
+from router.cli import doctor, evaluating, flows, mcp, routing, skills, starting, tokens, tools
 
 USAGE = 2
 INTERRUPTED = 130
@@ -32,6 +32,7 @@ app.add_typer(skills.app, name="skills")
 app.add_typer(tools.app, name="tools")
 app.command()(tokens.token)
 app.command()(doctor.doctor)
+app.command()(mcp.mcp)
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

@@ -1,11 +1,12 @@
 """Calling one tool from the command line, through the same gate and ledger as flows do."""
 
+from contextlib import AbstractAsyncContextManager, nullcontext
 from datetime import UTC, datetime
 from uuid import uuid4
 
 from pydantic import JsonValue
 
-from router.assembly import assembled
+from router.assembly import Parts, assembled, served
 from router.cli.people import person
 from router.contracts.activities import ToolCall
 from router.dev.data_folder import made
@@ -29,7 +30,7 @@ async def call(
     """
     caller = person(settings, user)
     made(settings.data)
-    async with assembled(settings) as parts:
+    async with assembled(settings) as parts, _reached(parts, name):
         tool = parts.offered.registry[name]
         if tool.asks_first and not confirmed and allows(tool, caller):
             raise Forbidden(f"{name} asks before it is called: look at {arguments}, then add --yes")
@@ -41,3 +42,8 @@ async def call(
             now=datetime.now(UTC),
         )
         return await parts.caller.call(given, confirmed)
+
+
+def _reached(parts: Parts, name: str) -> AbstractAsyncContextManager[object]:
+    """The MCP servers, where the tool isn't one of ours: starting them takes a while."""
+    return nullcontext() if name in parts.offered.registry else served(parts)

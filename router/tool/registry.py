@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import Any, Self
 
 from router.domain.capabilities import Capability
-from router.domain.errors import DefinitionError, NotFound, Problem
+from router.domain.errors import DefinitionError, NotFound, Problem, Unavailable
 from router.domain.principals import FLOW_ROLE, Principal
 from router.tool.dependencies import Provider
 from router.tool.tool import Tool
@@ -28,6 +28,14 @@ class Registry:
     def __init__(self) -> None:
         self._groups: dict[str, dict[str, Tool]] = {CODE: {}}
         self._tools: dict[str, Tool] = {}
+        self._expected: dict[str, str] = {}
+
+    def expect(self, group: str, prefix: str) -> None:
+        """Know that a group will come whose tools' names all begin so.
+
+        Until it has come they are `Unavailable` rather than not there: who calls one tries again.
+        """
+        self._expected[group] = prefix
 
     def add(self, tool: Tool) -> None:
         """Take in a tool of the code; raises `DefinitionError` where another has its name."""
@@ -73,8 +81,11 @@ class Registry:
         return self
 
     def __getitem__(self, name: str) -> Tool:
-        """The tool of this name; raises `NotFound`."""
+        """The tool of this name; raises `NotFound`, or `Unavailable` where it may yet come."""
         if name not in self._tools:
+            for group, prefix in self._expected.items():
+                if name.startswith(prefix) and group not in self._groups:
+                    raise Unavailable(f"{name[:80]} isn't there yet: nor is {group}; try again")
             known = ", ".join(sorted(self._tools)) or "none"
             raise NotFound(f"there is no tool named {name[:80]!r}; there are: {known}")
         return self._tools[name]
@@ -92,8 +103,12 @@ class Registry:
         return frozenset(self._tools)
 
     def parameters(self) -> dict[str, frozenset[str]]:
-        """The names of each tool's parameters: what a flow file may put into a call."""
-        return {tool.name: tool.argument_names for tool in self}
+        """The names of each tool's parameters: what a flow file may put into a call.
+
+        `crm__*` stands for tools that are known only later.
+        """
+        later = {f"{prefix}*": frozenset[str]() for prefix in self._expected.values()}
+        return {**later, **{tool.name: tool.argument_names for tool in self}}
 
     def providers(self) -> frozenset[Provider[Any]]:
         """Everything that some tool needs to have provided."""

@@ -21,6 +21,7 @@ CHECKS: Mapping[str, Check] = {
     "directory": configuration.directory,
     "flows": configuration.flows,
     "declared tools": configuration.declared_tools,
+    "mcp servers": services.mcp,
     "skills": configuration.skills,
     "prompts": configuration.prompts,
     "model": models.model,

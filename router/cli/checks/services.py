@@ -9,14 +9,19 @@ from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
 from router.api.temporal import connect
+from router.assembly import mcp_servers
 from router.contracts.search_attributes import SEARCH_ATTRIBUTES
 from router.dev.registering import missing_from
 from router.domain.errors import MisconfiguredError, Unavailable
 from router.settings import Settings
 from router.store.database import Database
 from router.store.migration import ROUTER, is_current
+from router.tool.mcp.connection import Away, look
+from router.tool.mcp.file import ServerEntry
 
 SECONDS = 5.0
+MCP_SECONDS = 30.0
+"""A package runner fetches a server before it starts it."""
 
 
 async def database(settings: Settings) -> str:
@@ -78,6 +83,24 @@ async def search_attributes(settings: Settings) -> str:
             "where it may, or run deploy/temporal-namespace.sh"
         )
     return f"all {len(SEARCH_ATTRIBUTES)} registered"
+
+
+async def mcp(settings: Settings) -> str:
+    """Every MCP server is there, and lists what it has."""
+    entries = mcp_servers(settings)
+    found = await asyncio.gather(*(_looked(settings, *entry) for entry in entries.items()))
+    if not all(fine for fine, _ in found):
+        remedy = f"correct {settings.mcp_servers}, or mend the server; the others are used"
+        raise MisconfiguredError("\n".join([*(said for _, said in found), remedy]))
+    return "\n".join(said for _, said in found) or "none named by ROUTER_MCP_SERVERS"
+
+
+async def _looked(settings: Settings, name: str, entry: ServerEntry) -> tuple[bool, str]:
+    try:
+        listing = await look(name, entry, settings.environment, MCP_SECONDS)
+    except Away as away:
+        return False, f"{name} isn't there: {away}"
+    return True, f"{name}: {', '.join(tool.name for tool in listing.tools) or 'no tools'}"
 
 
 async def _client(settings: Settings) -> Client:

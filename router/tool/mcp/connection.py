@@ -105,6 +105,8 @@ class Connection:
         self.name = name
         self.entry = entry
         self.listing: Listing | None = None
+        self.tried = asyncio.Event()
+        """Set once it has been there, or failed to be."""
         self._inherited = inherited
         self._changed = changed
         self._client: Client | None = None
@@ -198,6 +200,7 @@ class Connection:
         self._client = client
         self._note_up(listing)
         await self._take(listing)
+        self.tried.set()
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._heed, client)
             while not self._gone:
@@ -295,6 +298,18 @@ class Connection:
             told = (self.name, why, self._complaint(), remedy)
             self._log.warning("the MCP server %s isn't there: %s%s; %s", *told)
         self._why = why
+        self.tried.set()
+
+
+async def look(
+    name: str, entry: ServerEntry, inherited: Mapping[str, str], within: float
+) -> Listing:
+    """What a server has, asked in a session of its own; raises `Away` with why it can't be said."""
+
+    async def changed() -> None:
+        """Nobody keeps what was looked at."""
+
+    return await Connection(name, entry, inherited, changed).look(within)
 
 
 def _asked_in(params: types.ElicitRequestParams) -> Asked:

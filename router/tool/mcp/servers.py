@@ -1,6 +1,6 @@
 """All MCP servers of a process: their tools are in the registry as long as they are known.
 
-    async with running(load_servers(path, variables), inherited, publish):
+    async with connected(load_servers(path, variables), inherited, publish):
         ...
 
 Nothing waits for a server here: one that is away when the process starts brings its tools when
@@ -40,6 +40,14 @@ class Servers:
             for name, entry in entries.items()
         }
 
+    async def settled(self, within: float) -> None:
+        """Wait until each is there, or has failed to be; not longer than `within` seconds."""
+        tried = [asyncio.create_task(c.tried.wait()) for c in self.connections.values()]
+        if tried:
+            _, waiting = await asyncio.wait(tried, timeout=within)
+            for task in waiting:
+                task.cancel()
+
     async def _changed(self, name: str) -> None:
         await self._offer(name)
         for other, connection in self.connections.items():
@@ -66,7 +74,7 @@ class Servers:
 
 
 @asynccontextmanager
-async def running(
+async def connected(
     entries: Mapping[str, ServerEntry],
     inherited: Mapping[str, str],
     publish: Publish,

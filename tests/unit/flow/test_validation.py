@@ -74,6 +74,13 @@ def test_nothing_is_said_against_a_sound_flow() -> None:
     assert faults(SOUND) == []
 
 
+def test_a_tool_that_is_known_only_later_is_not_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = changed("call: get_quote", "call: crm__quote")
+    assert [fault.what for fault in faults(text)] == ["there is no tool crm__quote"]
+    monkeypatch.setitem(TOOLS, "crm__*", frozenset())
+    assert faults(text) == []
+
+
 SHAPES = [
     ("version: 1", "versoin: 1", "versoin: there is no such key", "did you mean version?"),
     ("version: 1", "version: soon", "should be a whole number, and is 'soon'", "in digits"),

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from router.domain.errors import DefinitionError, MisconfiguredError, NotFound
+from router.domain.errors import DefinitionError, MisconfiguredError, NotFound, Unavailable
 from router.tool.dependencies import Dependencies, Provider
 from router.tool.registry import Registry
 from router.tool.tool import Tool, tool
@@ -143,3 +143,21 @@ class TestGroups:
             seen.append(each.name)
             registry.replace("crm", [self.named(f"new{len(seen)}")])
         assert seen == [each.name for each in sample_registry()]
+
+
+def test_a_tool_that_may_yet_come_is_away_and_not_unknown() -> None:
+    registry = sample_registry()
+    registry.expect("crm", "crm__")
+    with pytest.raises(Unavailable, match="crm__find isn't there yet"):
+        registry["crm__find"]
+    with pytest.raises(NotFound):
+        registry["cms__find"]
+    registry.replace("crm", [])
+    with pytest.raises(NotFound):
+        registry["crm__find"]
+
+
+def test_a_flow_may_call_a_tool_that_may_yet_come() -> None:
+    registry = sample_registry()
+    registry.expect("crm", "crm__")
+    assert registry.parameters()["crm__*"] == frozenset()

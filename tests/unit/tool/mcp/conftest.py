@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from router.tool.dependencies import Dependencies
 from router.tool.mcp.file import ServerEntry
-from router.tool.mcp.servers import Servers, running
+from router.tool.mcp.servers import Servers, connected
 from router.tool.tool import Tool
 from tests.fakes.mcp_program import PROGRAM
 from tests.unit.tool.samples import context
@@ -68,7 +68,7 @@ def program(*options: str, **about: Any) -> ServerEntry:
 @asynccontextmanager
 async def house_of(**entries: ServerEntry) -> AsyncIterator[House]:
     house = House()
-    async with running(entries, os.environ, house.publish, Path("servers.json")) as servers:
+    async with connected(entries, os.environ, house.publish, Path("servers.json")) as servers:
         house.servers = servers
         yield house
 

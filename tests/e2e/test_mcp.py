@@ -1,0 +1,182 @@
+"""The desk over MCP, for another agent; and servers of others at the desk."""
+
+import asyncio
+import json
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client, StdioServerParameters
+from mcp_types import ToolAnnotations
+
+from router.cli.mcp_face.rest import Desk
+from router.cli.mcp_face.server import server_of
+from router.cli.mcp_face.tools import Session
+from tests.e2e.house import COMMAND, House, Person, free_ports
+
+DESK = {"list_capabilities", "say", "choose", "fill", "confirm", "turn", "flow_runs", "approvals"}
+REQUEST = "我要请年假，下周一到周三，家里有事"
+
+
+def program_of(house: House, user: str) -> StdioServerParameters:
+    """The desk as a program that another agent has."""
+    words = [*COMMAND[1:], "mcp", "--url", house.url, "--user", user]
+    return StdioServerParameters(command=COMMAND[0], args=words)
+
+
+@asynccontextmanager
+async def agent_of(url: str, user: str = "gina") -> AsyncIterator[Client]:
+    """Another agent, that has the desk in its own process."""
+    desk = Desk(url, user)
+    async with Client(server_of(Session(desk, keeps=True))) as client:
+        yield client
+    await desk.aclose()
+
+
+async def do(agent: Client, tool: str, **arguments: Any) -> dict[str, Any]:
+    result = await agent.call_tool(tool, arguments)
+    assert not result.is_error, result.content
+    answer: dict[str, Any] = result.structured_content
+    return answer
+
+
+async def test_an_agent_files_a_request_that_its_person_has_confirmed(house: House) -> None:
+    gina_s, carol_s = program_of(house, "gina"), program_of(house, "carol")
+    async with Client(gina_s) as gina, Client(carol_s) as carol:
+        asked = await do(gina, "say", text=REQUEST)
+        assert asked["flow"]["status"] == "confirming"
+        confirmed = await do(gina, "confirm", value=True)
+        run = confirmed["flow"]["id"]
+        (mine,) = [each for each in (await do(gina, "flow_runs"))["items"] if each["id"] == run]
+        assert mine["status"] == "waiting_approval"
+        waiting = (await do(carol, "approvals"))["items"]
+        (approval,) = [each for each in waiting if each["flow_run"] == run]
+        given = {"approval": approval["id"], "digest": approval["digest"]}
+        await do(carol, "decide", decision="approve", **given)
+
+
+async def test_an_agent_asks_for_a_flow_by_its_name(house: House) -> None:
+    async with agent_of(house.url) as gina:
+        turn = await do(gina, "leave_request", request=REQUEST)
+        assert (turn["flow"]["name"], turn["flow"]["status"]) == ("leave_request", "confirming")
+        assert (await do(gina, "confirm", value=False))["flow"]["status"] != "completed"
+
+
+async def test_what_is_there_and_what_it_does_is_said_honestly(house: House) -> None:
+    async with agent_of(house.url) as gina:
+        tools = {tool.name: tool for tool in (await gina.list_tools()).tools}
+        capabilities = (await do(gina, "list_capabilities"))["items"]
+    assert tools.keys() >= DESK | {each["name"] for each in capabilities}
+    hints = {name: tool.annotations or ToolAnnotations() for name, tool in tools.items()}
+    reads = {name for name, hint in hints.items() if hint.read_only_hint}
+    assert reads == {"list_capabilities", "turn", "flow_runs", "approvals"}
+    assert {name for name, hint in hints.items() if hint.destructive_hint} == {"confirm", "decide"}
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "said"),
+    [
+        ("say", {}, "'text' is a required property"),
+        ("say", {"text": "  "}, "text"),
+        ("say", {"text": "hi", "conversation": "../../healthz"}, "not found"),
+        ("say", {"text": "hi", "user": "bob"}, "'user' isn't known here"),
+        ("decide", {"approval": "a", "decision": "approve"}, "'digest' is a required property"),
+        ("decide", {"approval": "a", "decision": "approve", "digest": "d"}, "no such approval"),
+        ("drop_everything", {}, "there is no tool 'drop_everything' here"),
+    ],
+)
+async def test_what_cannot_be_is_told_and_changes_nothing(
+    house: House, tool: str, arguments: dict[str, Any], said: str
+) -> None:
+    async with agent_of(house.url) as gina:
+        result = await gina.call_tool(tool, arguments)
+    assert result.is_error
+    assert said in result.content[0].text  # type: ignore[union-attr]
+
+
+async def test_an_agent_learns_that_no_api_is_there() -> None:
+    (port,) = free_ports(1)
+    async with agent_of(f"http://127.0.0.1:{port}") as client:
+        assert {tool.name for tool in (await client.list_tools()).tools} == DESK | {"decide"}
+        result = await client.call_tool("approvals", {})
+    assert result.is_error
+    assert "start `intent-router dev`" in result.content[0].text  # type: ignore[union-attr]
+
+
+async def test_agents_use_the_desk_over_http(house: House) -> None:
+    (port,) = free_ports(1)
+    words = ["mcp", "--url", house.url, "--user", "gina", "--http", str(port)]
+    serving = await asyncio.create_subprocess_exec(*COMMAND, *words)
+    try:
+        async with asyncio.timeout(30):
+            client = await reached(f"http://127.0.0.1:{port}/mcp")
+        async with client:
+            first = await do(client, "say", text=REQUEST)
+            second = await do(client, "say", text=REQUEST)
+            assert first["conversation"] != second["conversation"]
+            going_on = await do(client, "confirm", value=False, conversation=first["conversation"])
+            assert going_on["conversation"] == first["conversation"]
+    finally:
+        serving.terminate()
+        await asyncio.wait_for(serving.wait(), 10)
+
+
+async def reached(url: str) -> Client:
+    """A client of a server that may still be starting."""
+    while True:
+        try:
+            async with Client(url) as client:
+                await client.list_tools()
+        except ExceptionGroup:
+            await asyncio.sleep(0.1)
+        else:
+            return Client(url)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "name one of --user and --token"),
+        (["--user", "gina", "--token", "t"], "name one of --user and --token"),
+        (["--user", "gina", "--url", "desk"], "is no URL"),
+        (["--user", "gina", "--http", "0"], "greater than or equal to 1"),
+    ],
+)
+def test_what_it_can_t_be_started_with_is_usage(house: House, words: list[str], said: str) -> None:
+    outcome = house.command("mcp", *words)
+    assert (outcome.returncode, outcome.stdout) == (2, "")
+    assert said in outcome.stderr
+
+
+@pytest.fixture
+def with_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[House]:
+    """A house that has the sample server."""
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "plan.md").write_text("Who would search my files finds tea")
+    read = {"permission": "read", "examples": ["在文件里找一段话", "search my files"]}
+    server = {
+        "command": sys.executable,
+        "args": ["-m", "activities.mcp_files", str(tmp_path / "notes")],
+        "tools": {"file_search": read},
+    }
+    file = tmp_path / "servers.json"
+    file.write_text(json.dumps({"files": server}))
+    monkeypatch.setenv("ROUTER_MCP_SERVERS", str(file))
+    house = House(tmp_path / "data").start()
+    yield house
+    assert house.stop() == 0
+
+
+def test_a_tool_of_a_server_is_used_in_a_conversation(with_files: House) -> None:
+    frank = Person(with_files, "frank")
+    names = {each["name"] for each in frank.get("/v1/capabilities?kind=tool")["items"]}
+    assert {"files__file_search", "files__file_save"} <= names
+    chat = frank.chat()
+    offered = chat.say("search my files")
+    assert offered["route"]["target"] == "files__file_search"
+    turn = chat.act("choose", "files__file_search")
+    assert (turn["flow"]["name"], turn["flow"]["status"]) == ("files__file_search", "completed")
+    assert "Who would search my files finds tea" in turn["replies"][0]["text"]
