@@ -14,9 +14,11 @@ from activities import provided
 from activities.calendar.work_calendar import WorkCalendar
 from activities.calling import ToolCaller
 from activities.capabilities import Capabilities
+from activities.conversion.rates import Rates, exchange_rates
 from activities.people.people import People, human_resources
 from activities.policies.book import PolicyBook, policy_book
 from activities.policies.limits import ExpenseLimits, expense_limits
+from activities.telling import Telling
 from router.api.temporal import Connection
 from router.deciding.prompts import Prompts
 from router.directory.file import FileDirectory
@@ -226,6 +228,7 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
         calendar = WorkCalendar.load()
         dependencies = Dependencies()
         dependencies.provide(human_resources, people)
+        dependencies.provide(exchange_rates, Rates(settings.rates_url))
         dependencies.provide(expense_limits, ExpenseLimits.load(settings.policies))
         dependencies.provide(provided.directory, directory)
         dependencies.provide(provided.runs, store.runs)
@@ -245,7 +248,12 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
                 people=people,
                 dependencies=dependencies,
                 caller=ToolCaller(
-                    offered.registry, dependencies, store.ledger, store.audit, store.results
+                    offered.registry,
+                    dependencies,
+                    store.ledger,
+                    store.audit,
+                    store.results,
+                    Telling(store.live),
                 ),
                 index=index,
                 ladders=ladders,

@@ -184,6 +184,9 @@ class Settings(BaseSettings):
     """A folder of skill folders; None is the project's own."""
     policies: Path | None = None
     """A folder of policies in Markdown, with `limits.yaml`; None is the sample's."""
+    rates_url: Annotated[str, AfterValidator(_web_url)] | None = Field(None, repr=False)
+    """Where the day's exchange rates are, in the ECB's XML or as JSON; None: none are known.
+    Hidden from `repr`: it may have a key in it."""
     http_tools: Path | None = None
     """A folder of JSON files that declare tools, or one such file; None is the project's own."""
     http_allow: Annotated[list[HttpOrigin], NoDecode, BeforeValidator(_json)] = []
