@@ -115,4 +115,5 @@ def _limits_of(tool: Tool) -> CallLimits:
         ephemeral=tool.options.ephemeral,
         return_direct=tool.options.return_direct,
         client=tool.options.client,
+        writes=tool.writes,
     )

@@ -199,15 +199,17 @@ class FlowWorkflow:
     async def _carry_out(self, errand: Errand) -> None:
         """Run an errand and tell the machine what it came to."""
         event: LookedUp | Called | Failed
+        limits = self._tools.get(errand.name, CallLimits())
         try:
             if errand.kind == "lookup":
                 event = LookedUp(errand=errand.id, value=await self._look_up(errand))
             else:
-                event = Called(errand=errand.id, value=await self._call(errand))
+                value = await self._call(errand, limits)
+                event = Called(errand=errand.id, value=value, lasts=limits.writes)
         except ActivityError as failure:
             if is_cancelled_exception(failure):
                 raise
-            event = _failed(errand, failure)
+            event = _failed(errand, failure, limits)
         self._under_way.pop(errand.id, None)
         if errand.kind != "lookup":
             self._calls.append(_shown(errand, event))
@@ -222,9 +224,8 @@ class FlowWorkflow:
         )
         return (await perform(activities.LOOK_UP, given, summary=errand.name)).value
 
-    async def _call(self, errand: Errand) -> JsonValue:
+    async def _call(self, errand: Errand, limits: CallLimits) -> JsonValue:
         """Call a tool under its own name, as often as it may be called until it answers."""
-        limits = self._tools.get(errand.name, CallLimits())
         call = activities.ToolCall(
             tool=errand.name,
             arguments=errand.arguments,
@@ -354,14 +355,16 @@ def _shown(errand: Errand, event: LookedUp | Called | Failed) -> ToolCallView:
     return ToolCallView.of(*about, event.value)
 
 
-def _failed(errand: Errand, failure: ActivityError) -> Failed:
+def _failed(errand: Errand, failure: ActivityError, limits: CallLimits) -> Failed:
     """What the machine is told of an errand that failed for good.
 
-    A call that timed out without an answer may have had its effect, so it is `unknown`.
+    A write that timed out without an answer may have had its effect, so it is `unknown`.
     """
     error = from_failure(failure)
     if isinstance(error, errors.ArgumentsToolError):
         return Failed(errand=errand.id, error=str(error), kind="arguments")
-    if isinstance(error, errors.UnknownOutcome) or isinstance(failure.cause, ActivityTimeoutError):
-        return Failed(errand=errand.id, error=str(error or failure.cause), kind="unknown")
+    lost = isinstance(failure.cause, ActivityTimeoutError) and limits.writes
+    if lost or isinstance(error, errors.UnknownOutcome):
+        why = error or f"{errand.name} was never heard of again"
+        return Failed(errand=errand.id, error=str(why), kind="unknown")
     return Failed(errand=errand.id, error=str(error or failure.cause or failure))

@@ -44,6 +44,8 @@ class CallLimits(Payload):
     """True where its result is the answer as it is."""
     client: bool = False
     """True where the front end makes the call."""
+    writes: bool = True
+    """True where the call changes something, or may."""
 
 
 class FlowStart(Payload):

@@ -57,7 +57,6 @@ BROKEN = Localised(
     zh="流程出错了，没法继续，已经通知管理员。",
     en="This flow ran into an error and can't go on; the administrators were told.",
 )
-CANCELLED = Localised(zh="好的，已取消。", en="All right, that's cancelled.")
 
 
 def step(
@@ -255,8 +254,9 @@ def _cancelled(walk: Walk, event: Cancelled) -> None:
     """End, once a call under way has come back: what it did can only be taken back then."""
     run = walk.run
     walk.note("withdrawn", event.by, event.comment)
-    walk.say(CANCELLED)
     run.errands = {k: e for k, e in run.errands.items() if e.kind != "lookup"}
+    under_way = any(errand.kind == "call" for errand in run.errands.values())
+    walk.say(undoing.CANCELLING if under_way else undoing.CANCELLED)
     run.ending, run.leaving, run.back_to = "cancelled", None, None
     run.timers, run.approval, run.offered, run.escalating = {}, None, {}, False
     run.status = "running"
@@ -291,6 +291,8 @@ def _called(walk: Walk, event: Called) -> None:
         )
     if run.ending is None:
         walk.leave("next")
+    else:
+        undoing.called_off(walk, errand, lasts=event.lasts and not state.undo)
 
 
 def _failed(walk: Walk, event: Failed) -> None:
@@ -309,6 +311,8 @@ def _failed(walk: Walk, event: Failed) -> None:
             walk.leave("on_error")
         else:
             walk.give_up(BROKEN, event.error)
+    else:
+        undoing.called_off(walk, errand, unknown=event.kind == "unknown")
 
 
 def _lookup_failed(walk: Walk, errand: Errand, event: Failed) -> None:

@@ -241,11 +241,12 @@ class LookedUp(Event):
 
 
 class Called(Event):
-    """A tool's result; of an `undo` as well."""
+    """A tool's result; of an `undo` as well. `lasts` where it changed something out there."""
 
     type: Literal["called"] = "called"
     errand: str
     value: JsonValue
+    lasts: bool = False
 
 
 class Failed(Event):

@@ -9,6 +9,12 @@ from router.domain.texts import Localised
 from router.flow.run import Done, Errand
 from router.flow.walk import Walk
 
+CANCELLED = Localised(zh="好的，已取消。", en="All right, that's cancelled.")
+CANCELLING = Localised(
+    zh="好的，正在取消。有一步已经在办了，一有结果就告诉你。",
+    en="All right, cancelling. One step is under way already; you'll hear what became of it.",
+)
+
 
 def unwind(walk: Walk) -> bool:
     """One move of a run that ends, or goes back; False while an undo is under way."""
@@ -66,3 +72,31 @@ def taken_back(walk: Walk, errand: Errand, error: str | None = None) -> None:
                 "please ask an administrator.",
             )
         )
+
+
+def called_off(walk: Walk, errand: Errand, *, lasts: bool = False, unknown: bool = False) -> None:
+    """A call came back that was under way when the run was cancelled: say what is left of it.
+
+    `lasts`: it was done, and nothing takes it back. `unknown`: nobody can tell whether it was.
+    """
+    if not lasts and not unknown:
+        walk.say(CANCELLED)
+        return
+    walk.note("unknown" if unknown else "done before it was cancelled", comment=errand.name)
+    walk.say(_unsure(errand.name) if unknown else _too_late(errand.name))
+
+
+def _unsure(step: str) -> Localised:
+    return Localised(
+        zh=f"取消时有一步正在办（{step}），没法确认它生效了没有。请到实际办理的系统里查一下。",
+        en=f"One step was under way when you cancelled ({step}), and it may or may not have been "
+        "done. Please look in the system where it takes effect.",
+    )
+
+
+def _too_late(step: str) -> Localised:
+    return Localised(
+        zh=f"取消晚了一步：{step} 已经办成，没法自动撤回。要撤回的话，请联系管理员处理。",
+        en=f"The cancellation came too late: {step} had been done already and can't be taken back "
+        "from here. Please ask an administrator if it has to be.",
+    )

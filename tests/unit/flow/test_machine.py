@@ -6,9 +6,11 @@ import pytest
 from router.flow.machine import refusal_of, step
 from router.flow.run import (
     Answered,
+    Called,
     Cancelled,
     Confirmed,
     Decided,
+    Failed,
     Fired,
     Nudged,
     Remind,
@@ -308,6 +310,40 @@ def test_cancelling_during_a_call_waits_for_it_and_takes_it_back() -> None:
     driver.take(driver.world.answer(driver.run))
     assert [name for name, *_ in driver.world.calls][-1] == "release"
     assert driver.run.status == "cancelled"
+
+
+@pytest.mark.parametrize(
+    ("came_back", "said"),
+    [
+        ({"value": {"days": 10}}, "All right, that's cancelled."),
+        ({"value": 1, "lasts": True}, "get_balance had been done already and can't be taken back"),
+        ({"error": "timeout", "kind": "unknown"}, "(get_balance), and it may or may not have been"),
+        ({"error": "closed"}, "All right, that's cancelled."),
+    ],
+)
+def test_cancelling_during_a_call_says_what_became_of_it(
+    came_back: dict[str, Any], said: str
+) -> None:
+    driver = Driver(flow(LEAVE))
+    driver.begin()
+    driver.take(Answered(by="alice", slots=WHOLE), answer=False)
+    while "get_balance" not in {errand.name for errand in driver.run.errands.values()}:
+        driver.take(driver.world.answer(driver.run), answer=False)
+    driver.take(Cancelled(by="alice"), answer=False)
+    (errand,) = driver.run.errands
+    assert driver.said[-1].startswith("All right, cancelling. One step is under way already")
+    kind = Failed if "error" in came_back else Called
+    driver.take(kind(errand=errand, **came_back))
+    assert driver.run.status == "cancelled"
+    assert said in driver.said[-1]
+
+
+def test_what_is_taken_back_is_not_said_to_last() -> None:
+    driver = leave(**WHOLE).take(Confirmed(by="alice", value=True), answer=False)
+    driver.take(Cancelled(by="alice"), answer=False)
+    driver.take(Called(errand="reserve:4", value="r1", lasts=True))
+    assert [name for name, *_ in driver.world.calls][-1] == "release"
+    assert driver.said[-1] == "All right, that's cancelled."
 
 
 def test_a_failed_call_takes_the_way_for_errors() -> None:
