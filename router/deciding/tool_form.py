@@ -4,6 +4,7 @@ So every tool can be used with no model at all, through the same machine as any 
 it needs is asked, checked and confirmed there, and the call is an activity of the tool's name.
 """
 
+import re
 from typing import Any
 
 from router.domain.texts import Localised
@@ -19,6 +20,9 @@ PLAIN: dict[str, str] = {
 
 UNKNOWN = 'results.error.kind == "unknown"'
 """Holds where a call may have had its effect, and may not."""
+
+_NAMEABLE = re.compile(r"(?!(?:in|true|false|null)\Z)[A-Za-z_][A-Za-z0-9_]{0,63}")
+"""Names of arguments are somebody else's, and stand in the form's expressions as they are."""
 
 
 def form_of(tool: Tool) -> FlowDefinition | None:
@@ -106,6 +110,8 @@ def slot_of(name: str, schema: Any, *, required: bool) -> Slot | None:
     >>> slot_of("days", {"type": "integer"}, required=True).type
     'integer'
     """
+    if not _NAMEABLE.fullmatch(name):
+        return None  # an expression couldn't name it, or would say something else
     schema = _without_null(schema)
     words = str(schema.get("description") or name.replace("_", " "))
     label = Localised(zh=words, en=words)

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from router.deciding.tool_form import form_of
+from router.deciding.tool_form import form_of, slot_of
 from router.domain.texts import Locale
 from router.flow.model import FlowDefinition
 from router.flow.run import Answered, Confirmed, Failed
@@ -90,3 +90,10 @@ def test_a_tool_whose_arguments_fit_no_form_has_none() -> None:
 def test_a_form_is_open_to_whoever_may_call_the_tool() -> None:
     made: Any = form(get_balance)
     assert made.triggers.roles == get_balance.roles
+
+
+@pytest.mark.parametrize("name", ["file-path", "x ? slots.y : 1 //", "in", "null", "a.b", "", "日"])
+def test_an_argument_that_no_expression_can_name_is_not_asked_for(name: str) -> None:
+    schema: dict[str, Any] = {"type": "string"}
+    assert slot_of(name, schema, required=True) is None
+    assert slot_of("file_path", schema, required=True) is not None
