@@ -11,6 +11,7 @@ import activities.tools
 import flows
 import skills
 from activities import provided
+from activities.asking import Models
 from activities.calendar.work_calendar import WorkCalendar
 from activities.calling import ToolCaller
 from activities.capabilities import Capabilities
@@ -19,6 +20,7 @@ from activities.people.people import People, human_resources
 from activities.policies.book import PolicyBook, policy_book
 from activities.policies.limits import ExpenseLimits, expense_limits
 from activities.telling import Telling
+from activities.writing import Writer, writer
 from router.api.temporal import Connection
 from router.deciding.prompts import Prompts
 from router.directory.file import FileDirectory
@@ -94,6 +96,8 @@ def load_capabilities(settings: Settings) -> Capabilities:
         DefinitionError: with every problem of every file.
     """
     registry = load_registry(settings)
+    if not settings.models:
+        registry.withhold(writer)
     return Capabilities(load_catalog(settings, registry), load_skill_catalog(settings), registry)
 
 
@@ -238,6 +242,8 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
         async with ladders_of(settings) as ladders, index_of(settings) as index:
             policies = PolicyBook.load(settings.policies, index.messages)
             dependencies.provide(policy_book, policies)
+            models = Models(settings.llm_budgets, store.spending)
+            dependencies.provide(writer, Writer(models, ladders.usual, prompts))
             yield Parts(
                 settings=settings,
                 directory=directory,

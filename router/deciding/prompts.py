@@ -9,16 +9,17 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Self
+from typing import Literal, Self, get_args
 
 from router.domain.errors import MisconfiguredError
 from router.domain.texts import LOCALES, Locale, Localised
 
-Job = Literal["router", "phrase", "skill"]
+Job = Literal["router", "phrase", "skill", "translate", "summarise"]
+JOBS: tuple[Job, ...] = get_args(Job)
 
 SHIPPED = Path(__file__).parent / "prompts"
 
-_FILE = re.compile(r"(?P<job>router|phrase|skill)-(?P<number>[0-9]+)\.(?P<locale>zh|en)\.md")
+_FILE = re.compile(rf"(?P<job>{'|'.join(JOBS)})-(?P<number>[0-9]+)\.(?P<locale>zh|en)\.md")
 
 
 @dataclass(frozen=True)
@@ -50,9 +51,7 @@ class Prompts:
 
     def __init__(self, texts: Mapping[str, Localised], shares: Mapping[str, int]) -> None:
         self._texts = texts
-        self._shares = {
-            job: _shares_of(job, texts, shares) for job in ("router", "phrase", "skill")
-        }
+        self._shares = {job: _shares_of(job, texts, shares) for job in JOBS}
 
     @classmethod
     def load(cls, folder: Path | None = None, shares: Mapping[str, int] | None = None) -> Self:

@@ -29,6 +29,7 @@ class Registry:
         self._groups: dict[str, dict[str, Tool]] = {CODE: {}}
         self._tools: dict[str, Tool] = {}
         self._expected: dict[str, str] = {}
+        self._withheld: set[Provider[Any]] = set()
 
     def expect(self, group: str, prefix: str) -> None:
         """Know that a group will come whose tools' names all begin so.
@@ -114,9 +115,20 @@ class Registry:
         """Everything that some tool needs to have provided."""
         return frozenset(p for tool in self for p in tool.implementation.providers)
 
+    def withhold(self, provider: Provider[Any]) -> None:
+        """Offer nobody the tools that need this, for it can't be had here.
+
+        They stay in the registry, so that a flow may name them, and say so themselves if called.
+        """
+        self._withheld.add(provider)
+
     def visible_to(self, person: Principal) -> list[Tool]:
-        """The tools that this person may call, by name; those of flows alone aren't."""
-        return [tool for tool in self if allows(tool, person)]
+        """The tools that this person may call, by name; those of flows alone aren't.
+
+        Nor are those that need what was withheld.
+        """
+        withheld = self._withheld
+        return [t for t in self if allows(t, person) and not t.implementation.providers & withheld]
 
     def capabilities(self, person: Principal) -> list[Capability]:
         """The same, as they are listed and found."""
