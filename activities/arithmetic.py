@@ -41,8 +41,9 @@ _SPELLINGS: dict[int, int | str] = {
     0x3000: " ",
 }
 
+# No thousands begin with 0: 0,500 is how half is written elsewhere, and isn't read as 500.
 _TOKEN = re.compile(
-    r"\s*(?:(?P<number>(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]*)?|\.[0-9]+)"
+    r"\s*(?:(?P<number>(?:[1-9][0-9]{0,2}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]*)?|\.[0-9]+)"
     r"|(?P<sign>\*\*|//|[-+*/%()])|(?P<stranger>\S))"
 )
 _SUM, _PRODUCT, _PREFIX, _POWER = 10, 20, 30, 40

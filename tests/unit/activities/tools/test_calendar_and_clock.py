@@ -32,10 +32,15 @@ class TestCountWorkdays:
             ("2026-01-01", "2099-01-01", "end: "),
             ("2026-02-30", "2026-03-01", "start: "),
             ("tomorrow", "2026-03-01", "start: "),
+            ("2026-11-20", "", "end: "),
+            ("2026-11-20", None, "end: "),
+            (20261120, "2026-11-21", "start: "),
+            ("2026-11-20' --", "2026-11-21", "start: "),
+            ("2026-11-\x0020", "2026-11-21", "control characters"),
         ],
     )
     async def test_days_that_make_no_sense_are_refused_by_name(
-        self, desk: Desk, start: str, end: str, said: str
+        self, desk: Desk, start: Any, end: Any, said: str
     ) -> None:
         with pytest.raises(ArgumentsToolError, match=said):
             await desk.ask("count_workdays", start=start, end=end)
@@ -71,6 +76,21 @@ class TestWorkdays:
         found = await desk.ask("next_workday", **after)
 
         assert (found["day"], found["workday"]) == (day, True)
+
+    @pytest.mark.parametrize(("tool", "field"), [("is_workday", "day"), ("next_workday", "after")])
+    @pytest.mark.parametrize(
+        "day",
+        [
+            "2026-02-29", "2026-13-01", "0000-00-00", "1999-12-31", "2099-01-01", "10000-01-01",
+            "10/12/2026", "2026-W47", "2026-11-20T10:00:00+08:00", "next Friday", "下周五",
+            "２０２６-１１-２０", "", " ", "\u200b", "x" * 10_000, True, [], {}, -1e300, 1e12,
+        ],
+    )  # fmt: skip
+    async def test_what_is_no_day_of_the_calendar_is_refused_by_name(
+        self, desk: Desk, tool: str, field: str, day: Any
+    ) -> None:
+        with pytest.raises(ArgumentsToolError, match=f"{tool}: {field}: "):
+            await desk.ask(tool, **{field: day})
 
     async def test_the_calendar_has_an_end(self, desk: Desk) -> None:
         with pytest.raises(ArgumentsToolError, match="the calendar ends with 2098"):

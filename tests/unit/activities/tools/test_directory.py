@@ -1,5 +1,7 @@
 """Finding colleagues: by any part of a name, and no more of them than everyone may know."""
 
+from typing import Any
+
 import pytest
 
 from activities import provided
@@ -39,7 +41,15 @@ async def test_it_tells_name_department_and_manager_and_no_more(desk: Desk) -> N
         ("hug", ["Dave Hughes"]),
         ("gina", ["吉娜 Gina"]),
         ("trova", ["Olga Petrova"]),
+        ("王\u200b丽", ["王丽 Alice"]),
+        ("A\u0301lice", []),
         ("nobody", []),
+        ("bob OR 1=1", []),
+        ("*", []),
+        ("hr", []),
+        ("director", []),
+        ("sales", []),
+        ("Asia/Shanghai", []),
         ("Alice Novak", []),
         ("%", []),
         (".*", []),
@@ -47,6 +57,16 @@ async def test_it_tells_name_department_and_manager_and_no_more(desk: Desk) -> N
 )
 async def test_parts_of_names_and_ids_find_people(desk: Desk, name: str, people: list[str]) -> None:
     assert await found(desk, name) == people
+
+
+@pytest.mark.parametrize("asker", ["alice", "bob", "dave", "olga"])
+async def test_nobody_learns_more_than_that_whoever_asks(desk: Desk, asker: str) -> None:
+    """Not ids, roles, delegates, languages or whereabouts: HR and operators no more than others."""
+    answer = await desk.ask("find_colleague", await desk.person(asker), name="e")
+
+    assert answer["people"]
+    for one in answer["people"]:
+        assert set(one) == {"name", "department", "manager"}
 
 
 async def test_the_closest_come_first(desk: Desk) -> None:
@@ -73,7 +93,24 @@ async def test_another_tenants_people_are_not_found(desk: Desk) -> None:
     )["people"]
 
 
-@pytest.mark.parametrize("name", ["", " ", ".", "x" * 101, "a\x00b"])
-async def test_what_has_no_name_in_it_is_refused(desk: Desk, name: str) -> None:
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        " ",
+        ".",
+        "　",
+        "\u200b",
+        "...",
+        "x" * 101,
+        "a\x00b",
+        "a\ud800",
+        "\x1b[31m",
+        7,
+        None,
+        ["a"],
+    ],
+)
+async def test_what_has_no_name_in_it_is_refused(desk: Desk, name: Any) -> None:
     with pytest.raises(ArgumentsToolError, match="name: "):
         await desk.ask("find_colleague", name=name)

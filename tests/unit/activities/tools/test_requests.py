@@ -126,7 +126,15 @@ async def test_twenty_at_most_and_five_names_each(desk: Desk, store: Store) -> N
     assert newest["others"] == 3
 
 
-@pytest.mark.parametrize(("name", "value"), [("status", "late"), ("flow", "x' or 1=1 --")])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("status", "late"), ("status", ""), ("status", ["completed"]), ("status", 1),
+        ("flow", "x' or 1=1 --"), ("flow", ""), ("flow", "Leave_Request"), ("flow", "请假"),
+        ("flow", "x" * 65), ("flow", "a\n"), ("flow", 7),
+        ("requester", "bob"), ("tenant", "other"), ("all", True),
+    ],
+)  # fmt: skip
 async def test_what_cannot_be_narrowed_by_is_refused(
     desk: Desk, store: Store, name: str, value: Any
 ) -> None:
