@@ -181,7 +181,7 @@ class TestWithAModel:
     ) -> None:
         model.then(calls(("get_leave_balance", {"leave_type": "sick"})))
         wanted = {"leave_type": "annual"}
-        line = {"text": "假期余额还有多少天", "label": "get_leave_balance", "slots": wanted}
+        line = {"text": "年假还剩多少", "label": "get_leave_balance", "slots": wanted}
         outcome = run("eval", written(line))
         assert "accuracy    100.0 %" in outcome.out
         assert "slot        0.0 % (0 of 1) get_leave_balance.leave_type" in outcome.out
