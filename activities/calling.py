@@ -72,6 +72,9 @@ class ToolCaller:
         except RouterError as error:
             await self._note_failure(call, error, admitted=admitted)
             raise
+        except asyncio.CancelledError:
+            await self._note_stop(call, admitted=admitted)
+            raise
         await self._audit.note(call.caller.tenant, _record(call, "admitted", outcome, ""))
         return result
 
@@ -129,6 +132,13 @@ class ToolCaller:
             else _record(call, "refused", "", why)
         )
         await self._audit.note(call.caller.tenant, record)
+
+    async def _note_stop(self, call: ToolCall, *, admitted: bool) -> None:
+        """A stopped read has found nothing; what a stopped write has done, nobody can tell."""
+        if admitted:
+            outcome = "unknown" if self.registry[call.tool].writes else "failed"
+            record = _record(call, "admitted", outcome, "stopped while it ran")
+            await self._audit.note(call.caller.tenant, record)
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,7 @@
 """Carrying out what a message turned out to ask for."""
 
+import asyncio
+from collections.abc import Awaitable
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -41,7 +43,10 @@ from workflows.finding import Finder, Found
 
 @dataclass
 class Outcome:
-    """What came of a message's commands. `void`: the flow they were for has ended already."""
+    """What came of a message's commands.
+
+    `void`: the flow they were for has ended already. `stopped`: not all of them were carried out.
+    """
 
     state: ConversationState
     replies: list[Reply] = field(default_factory=list)
@@ -49,6 +54,7 @@ class Outcome:
     tool_calls: list[ToolCallView] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
     void: bool = False
+    stopped: bool = False
 
 
 @dataclass
@@ -61,6 +67,8 @@ class CommandRunner:
     state: ConversationState
     began: datetime
     told: int = 0
+    stopped: bool = False
+    """True once the turn was stopped while a flow was told something."""
 
     async def carry_out(self, decided: activities.Decided) -> Outcome:
         """Run the commands; the outcome's state is the conversation's state after them.
@@ -74,11 +82,10 @@ class CommandRunner:
         asked = any(isinstance(command, CallTool | RunSkill) for command in decided.commands)
         if asked:
             self._take_in(await self.finder.find(decided), outcome)
-        for command in decided.commands:
-            if not isinstance(command, CallTool | RunSkill):
-                await self._run(command, outcome)
-            if outcome.void:
-                break
+        rest = [c for c in decided.commands if not isinstance(c, CallTool | RunSkill)]
+        while rest and not outcome.void and not self.stopped:
+            await self._run(rest.pop(0), outcome)
+        outcome.stopped = self.stopped and (outcome.void or bool(rest))
         if asked and outcome.flow is None and outcome.state.active is not None:
             await self._ask_again(outcome)
         return outcome
@@ -201,7 +208,7 @@ class CommandRunner:
     async def _tell(self, id_: str, flow: str, event: Told, *, first: bool) -> FlowAnswer | None:
         """Tell a run something; None where it is over, or there is no such flow (any more)."""
         self.told += 1
-        answer = await perform(
+        telling = perform(
             activities.TELL_FLOW,
             activities.TellFlow(
                 workflow_id=id_,
@@ -215,7 +222,22 @@ class CommandRunner:
             ),
             summary=f"{event.type} ▸ {flow}",
         )
-        return answer.answer
+        return (await self._heard_out(telling)).answer
+
+    async def _heard_out(self, telling: Awaitable[activities.TellAnswer]) -> activities.TellAnswer:
+        """What a flow says. Nothing untells it what it was told, and it says each thing once.
+
+        So who stops the turn meanwhile still hears it, within the seconds that a flow takes to
+        answer; only who stops it a second time doesn't.
+        """
+        answering = asyncio.ensure_future(telling)
+        try:
+            return await asyncio.shield(answering)
+        except asyncio.CancelledError:
+            if answering.cancelled():
+                raise
+            self.stopped = True
+            return await answering
 
     def _id_of(self, view: FlowView) -> str:
         return workflow_id(view.flow, self.submission.caller.tenant, view.id)

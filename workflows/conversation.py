@@ -300,7 +300,7 @@ class ConversationWorkflow:
             return self._turn(submission, activities.Decided(route=route, commands=[]), outcome)
         decided = await self._decide(submission, runner)
         outcome = await runner.carry_out(decided)
-        if outcome.void:
+        if outcome.void and not outcome.stopped:
             # The flow that this was meant for has ended meanwhile: what does it mean without it?
             runner = self._runner(submission, outcome.state)
             decided = await self._decide(submission, runner)
@@ -315,12 +315,14 @@ class ConversationWorkflow:
 
     def _turn(self, submission: Submission, decided: activities.Decided, outcome: Outcome) -> Turn:
         nothing = "好的。" if self._start.locale == "zh" else "All right."
+        stopped = [TextReply(text=self._stopped)] if outcome.stopped else []
         return Turn(
             message_id=submission.message_id,
             turn=self._state.turns + 1,
+            status="cancelled" if outcome.stopped else "done",
             route=decided.route,
             routes=[decided.route, *decided.others] if decided.others else None,
-            replies=outcome.replies or [TextReply(text=nothing)],
+            replies=[*outcome.replies, *stopped] or [TextReply(text=nothing)],
             flow=outcome.flow,
             tool_calls=outcome.tool_calls,
             usage=decided.usage + outcome.usage,
@@ -360,7 +362,6 @@ class ConversationWorkflow:
 
     def _ended_early(self, submission: Submission, status: str) -> Turn:
         zh = self._start.locale == "zh"
-        cancelled = "好的，停下了。" if zh else "All right, stopped."
         failed = (
             "这一步没能完成，请稍后再试一次。"
             if zh
@@ -373,11 +374,15 @@ class ConversationWorkflow:
                 "status": status,
                 "route": {"kind": "reply", "by": "fallback", "reason": _ended_by(status, zh=zh)},
                 "replies": [
-                    {"text": cancelled if status == "cancelled" else failed, "type": "text"}
+                    {"text": self._stopped if status == "cancelled" else failed, "type": "text"}
                 ],
                 "flow": self._state.active.summary if self._state.active else None,
             }
         )
+
+    @property
+    def _stopped(self) -> str:
+        return "好的，停下了。" if self._start.locale == "zh" else "All right, stopped."
 
     async def _write(self, entries: list[LogEntry]) -> None:
         if entries:

@@ -113,6 +113,24 @@ class TestAudit:
         )
         assert record.detail == "PermanentToolError: closed for good"
 
+    async def test_a_call_that_is_stopped_leaves_its_row_too(self, house: House) -> None:
+        reached = asyncio.Event()
+
+        async def forever(_: ToolContext, __: str) -> JsonValue:
+            reached.set()
+            await asyncio.Event().wait()
+            return None
+
+        house.answering = forever
+        calling = asyncio.create_task(house.made().call(call()))
+        await reached.wait()
+        calling.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await calling
+        (record,) = await house.store.audit.of_person("default", "alice", 5)
+        assert (record.decision, record.outcome) == ("admitted", "failed")
+        assert record.detail == "stopped while it ran"
+
     async def test_arguments_are_told_apart_and_not_kept(self, house: House) -> None:
         caller = house.made()
         await caller.call(call("a secret"))

@@ -1,0 +1,216 @@
+"""Who stops a turn stops what only looks; what was confirmed goes on, and is still told."""
+
+import asyncio
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from pydantic import JsonValue
+from temporalio.client import Client
+
+from router.assembly import Parts
+from router.contracts import conversation, flow
+from router.contracts.flow import FlowAnswer, Tell, workflow_id
+from router.domain.errors import UnknownOutcome
+from router.domain.messages import ConfirmAction, Message, Turn
+from router.domain.principals import DEFAULT_TENANT
+from router.domain.texts import Localised
+from router.flow.model import FlowDefinition
+from router.flow.run import Cancelled
+from router.skill.skill import Skill
+from router.tool.tool import Tool, tool
+from tests.fakes.behaviours import Call, calls
+from tests.fakes.model_server import ModelServer
+from tests.workflow.desk import Talk, run_of
+from tests.workflow.tooled import chosen, talking
+
+HEARD_WITHIN = 3.0
+"""Seconds; one is promised, and this machine has others at work."""
+
+LOOKER = Skill(
+    name="looker",
+    title=Localised(zh="查看", en="Looker"),
+    description=Localised(zh="看一看", en="Looks"),
+    instructions="Look.",
+)
+
+LOOKING = FlowDefinition.model_validate(
+    {
+        "flow": "looking",
+        "title": {"zh": "看", "en": "Looking"},
+        "description": {"zh": "看一看", "en": "Looks"},
+        "start": "look",
+        "states": {
+            "look": {"call": "look", "save": "found", "next": "tell"},
+            "tell": {
+                "say": {"zh": "{{ results.found }}", "en": "{{ results.found }}"},
+                "end": "completed",
+            },
+        },
+    }
+)
+
+
+@dataclass
+class World:
+    """A system that takes its time; it says when it was asked, and when it was left alone."""
+
+    asked: asyncio.Event = field(default_factory=asyncio.Event)
+    let_go: asyncio.Event = field(default_factory=asyncio.Event)
+    left_at: float = 0.0
+    error: Exception | None = None
+
+    async def work(self) -> JsonValue:
+        self.asked.set()
+        try:
+            await self.let_go.wait()
+        except asyncio.CancelledError:
+            self.left_at = time.monotonic()
+            raise
+        if self.error is not None:
+            raise self.error
+        return "done at the bank"
+
+    def tools(self) -> list[Tool]:
+        async def look() -> JsonValue:
+            """Look."""
+            return await self.work()
+
+        async def send(amount: int) -> JsonValue:
+            """Send money."""
+            del amount
+            return await self.work()
+
+        return [
+            tool(permission="read", timeout="30s")(look),
+            tool(permission="write", timeout="30s", title={"zh": "汇款", "en": "Send"})(send),
+        ]
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+async def stopped(talk: Talk, asking: "asyncio.Task[Turn]", world: World) -> tuple[Turn, float]:
+    """The turn, stopped once the world is asked; and when it was stopped."""
+    async with asyncio.timeout(20):
+        await world.asked.wait()
+        at = time.monotonic()
+        await talk.handle.signal(conversation.CANCEL, "m")
+        return await asking, at
+
+
+@pytest.mark.parametrize("by", ["the model", "a sub-agent"])
+async def test_a_stopped_turn_reaches_the_tool_that_it_waits_for(
+    real_client: Client, parts: Parts, world: World, by: str
+) -> None:
+    chooses = calls(("dispatch_to_skill", {"skill_name": "looker", "request": "看看"}))
+    script = [calls(("look", {}))] if by == "the model" else [chooses, calls(("look", {}))]
+    async with (
+        ModelServer(script) as model,
+        talking(real_client, parts, world.tools(), model, [LOOKER]) as talk,
+    ):
+        asking = asyncio.create_task(talk.say("帮我看看", "m"))
+        turn, at = await stopped(talk, asking, world)
+        async with asyncio.timeout(HEARD_WITHIN):
+            while not world.left_at:
+                await asyncio.wait([asking], timeout=0.02)
+    assert turn.status == "cancelled"
+    assert 0 < world.left_at - at < HEARD_WITHIN
+
+
+async def confirming(talk: Talk) -> str:
+    """Up to the question; the run's id."""
+    turn = await chosen(talk, "send", "58")
+    assert turn.flow is not None
+    assert turn.flow.status == "confirming"
+    return turn.flow.id
+
+
+async def confirm(talk: Talk) -> Turn:
+    return await talk.send(Message(action=ConfirmAction(type="confirm", value=True)), "m")
+
+
+async def ended(talk: Talk, run: str) -> list[str]:
+    """Everything said in the conversation once the run has ended and its news were told."""
+    handle: Any = talk.client.get_workflow_handle(workflow_id("send", DEFAULT_TENANT, run))
+    async with asyncio.timeout(20):
+        await handle.result()
+        await talk.say("你好")
+    return await talk.texts()
+
+
+@pytest.mark.parametrize("patient", [True, False])
+async def test_a_confirmed_write_goes_on_when_its_turn_is_stopped_and_is_told(
+    real_client: Client, parts: Parts, world: World, patient: bool
+) -> None:
+    async with talking(real_client, parts, world.tools()) as talk:
+        run = await confirming(talk)
+        asking = asyncio.create_task(confirm(talk))
+        async with asyncio.timeout(20):
+            await world.asked.wait()
+            await talk.handle.signal(conversation.CANCEL, "m")
+            if patient:
+                assert "正在处理" in (await asking).replies[-1].text
+            world.let_go.set()
+            turn = await asking
+        said = await ended(talk, run)
+        assert (await run_of(parts, run)).status == "completed"
+    assert turn.status == "done"
+    assert world.left_at == 0
+    assert "\n".join(said).count("done at the bank") == 1
+
+
+async def test_a_stopped_turn_tells_what_was_done_and_leaves_the_rest(
+    real_client: Client, parts: Parts, world: World
+) -> None:
+    both: list[Call] = [
+        ("dispatch_to_flow", {"flow_name": name, "slots": {}}) for name in ("looking", "send")
+    ]
+    async with (
+        ModelServer([calls(*both)]) as model,
+        talking(real_client, parts, world.tools(), model, flows=[LOOKING]) as talk,
+    ):
+        asking = asyncio.create_task(talk.say("看一下，再汇一笔款", "m"))
+        async with asyncio.timeout(20):
+            await world.asked.wait()
+            await talk.handle.signal(conversation.CANCEL, "m")
+            world.let_go.set()
+            turn = await asking
+        status = await talk.status()
+    assert turn.status == "cancelled"
+    assert [reply.text for reply in turn.replies] == ["done at the bank", "好的，停下了。"]
+    assert status.active_flow is None
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (None, "取消晚了一步：send 已经办成"),
+        (UnknownOutcome("the bank hung up"), "没法确认它生效了没有"),
+    ],
+)
+async def test_who_takes_back_a_form_in_the_middle_of_its_call_hears_what_became_of_it(
+    real_client: Client, parts: Parts, world: World, error: Exception | None, told: str
+) -> None:
+    world.error = error
+    async with talking(real_client, parts, world.tools()) as talk:
+        run = await confirming(talk)
+        confirmed = asyncio.create_task(confirm(talk))
+        async with asyncio.timeout(20):
+            await world.asked.wait()
+        handle: Any = real_client.get_workflow_handle(workflow_id("send", DEFAULT_TENANT, run))
+        withdrawn = await handle.execute_update(
+            flow.TELL,
+            Tell(event=Cancelled(by="alice"), locale="zh", aside=True),
+            result_type=FlowAnswer,
+        )
+        assert withdrawn.view.status == "running"
+        world.let_go.set()
+        await confirmed
+        said = await ended(talk, run)
+        assert (await run_of(parts, run)).status == "cancelled"
+    assert told in "\n".join(said)
+    assert not [line for line in said if line.startswith("好的，已取消")]
