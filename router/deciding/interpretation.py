@@ -170,5 +170,7 @@ def _tidied(commands: list[Command]) -> list[Command]:
 
 
 def _is_second(command: Command, before: list[Command]) -> bool:
+    if isinstance(command, StartFlow):
+        return any(isinstance(one, StartFlow) and one.flow == command.flow for one in before)
     once = (CancelFlow, FillSlots)
     return isinstance(command, once) and any(type(one) is type(command) for one in before)

@@ -8,8 +8,12 @@ from router.domain.commands import Command
 from router.domain.messages import Candidate, ChooseAction, Message, Route
 from router.flow.situation import Situation
 from router.selection.budget import within_budget
-from router.selection.index import TOKENS, CapabilityIndex
+from router.selection.index import CapabilityIndex
 from router.selection.selected import Selection
+
+EVERYTHING = 4000
+"""Tokens that all capabilities may take together to be told of at every message. More than a
+selection may: what is always the same is read once and then cached, by servers small and large."""
 
 
 async def find(
@@ -37,7 +41,7 @@ def listed(found: Selection, usable: Sequence[Capability]) -> list[Capability]:
 
     All of it reads the same at every message, and what reads the same is in the server's cache.
     """
-    everything = within_budget(usable, TOKENS, len(usable))
+    everything = within_budget(usable, EVERYTHING, len(usable))
     if len(everything) == len(usable):
         return everything
     return [candidate.capability for candidate in found.candidates]

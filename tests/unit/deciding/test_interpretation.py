@@ -73,6 +73,12 @@ def test_the_active_flow_is_filled_and_cancelled_once_at_most() -> None:
     assert read.commands == [FillSlots(slots={"start": "2026-12-01"}), CancelFlow()]
 
 
+def test_a_flow_starts_once_however_often_a_model_that_runs_away_starts_it() -> None:
+    starts = [("dispatch_to_flow", {"flow_name": "leave", "slots": {"kind": k}}) for k in "abc"]
+    read = interpret(called(*starts), offer())
+    assert read.commands == [StartFlow(flow="leave", slots={"kind": "a"})]
+
+
 def test_giving_up_says_why() -> None:
     read = interpret(called(("hand_off", {"reason": "no such thing here"})), offer())
     assert read.commands == [HandOff(reason="no such thing here")]
