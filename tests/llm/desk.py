@@ -23,6 +23,7 @@ from router.llm.chat import ChatAnswer, ChatRequest, How
 from router.llm.ladder import Ladder
 from router.llm.model import ChatModel, OnText
 from router.settings import Settings
+from router.tool.registry import Registry
 from tests.llm import judging
 from tests.llm.labelled import Active, Labelled
 from tests.unit.flow.world import World
@@ -30,6 +31,13 @@ from tests.unit.flow.world import World
 NOW = datetime(2026, 11, 18, 10, tzinfo=ZoneInfo("Asia/Shanghai"))
 PATIENCE = 300.0
 """Seconds for an answer here, where accuracy is asked for; seconds are reported beside it."""
+
+TOOLS = (
+    *("calculate", "count_workdays", "find_colleague", "get_current_time", "get_leave_balance"),
+    *("get_my_claims", "get_my_leave", "get_my_requests", "is_workday", "next_workday"),
+    "search_policies",
+)
+"""The tools there are at this desk: numbers that were measured compare with no other choice."""
 
 REFUSING: dict[How, frozenset[Feature]] = {
     "functions": frozenset(),
@@ -135,13 +143,24 @@ class Desk:
         return view(definition, World(definition).begin(**active.slots).run)
 
 
+def few(offered: Capabilities) -> Capabilities:
+    """The flows and skills of the house with the tools of this desk."""
+    registry = Registry()
+    for name in TOOLS:
+        registry.add(offered.registry[name])
+    return Capabilities(offered.catalog, offered.skills, registry)
+
+
 @asynccontextmanager
-async def desk(url: str, name: str, how: How, data: Path) -> AsyncIterator[Desk]:
-    """A desk whose model is asked in this way."""
+async def desk(
+    url: str, name: str, how: How, data: Path, *, whole: bool = False
+) -> AsyncIterator[Desk]:
+    """A desk whose model is asked in this way; `whole` with every tool of the house."""
     memory = ServerMemory()
     model = ChatModel(url, name, memory=memory)
     memory.learn(model.endpoint, REFUSING[how])
     async with assembled(Settings.load(data=data)) as parts:
-        await parts.index.update(parts.offered.everything())
-        yield Desk(parts, Patient(model), parts.offered)
+        known = parts.offered if whole else few(parts.offered)
+        await parts.index.update(known.everything())
+        yield Desk(parts, Patient(model), known)
     await model.aclose()

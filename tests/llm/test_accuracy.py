@@ -22,10 +22,13 @@ from tests.llm.local_model import LocalModel
 from tests.llm.measure import measured
 
 WAYS: tuple[How, ...] = ("functions", "json_schema")
-GROUPS = tuple(dict.fromkeys(label.group for label in labelled.load()))
 
-EXPECTED: dict[How, dict[str, int]] = {}
-"""Right decisions of a group that there are at least."""
+EXPECTED: dict[How, str] = {
+    "functions": "tool 10, flow 8, digression 3, answer 4, cancel 1, talk 4",
+    "json_schema": "tool 12, flow 5, several 3, digression 6, answer 5, cancel 2, talk 6",
+}
+"""Right decisions of a group that there are at least. Groups that this model isn't up to are
+left out: the table tells how far it is."""
 
 Measured = dict[How, list[Outcome]]
 
@@ -46,12 +49,16 @@ def found(
     return found
 
 
-@pytest.mark.parametrize("group", GROUPS)
-@pytest.mark.parametrize("how", WAYS)
-def test_a_group_is_decided_as_well_as_it_was(found: Measured, how: How, group: str) -> None:
+@pytest.mark.parametrize(
+    ("how", "group", "least"),
+    [(how, *least.split()) for how, all_ in EXPECTED.items() for least in all_.split(", ")],
+)
+def test_a_group_is_decided_as_well_as_it_was(
+    found: Measured, how: How, group: str, least: str
+) -> None:
     outcomes = [one for one in found[how] if one.label.group == group]
     wrong = [one.label.text for one in outcomes if not one.is_right]
-    assert len(outcomes) - len(wrong) >= EXPECTED[how][group], wrong
+    assert len(outcomes) - len(wrong) >= int(least), wrong
 
 
 @pytest.mark.parametrize("how", WAYS)

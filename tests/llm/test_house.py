@@ -49,7 +49,7 @@ def frank(house: House, small: LocalModel, tmp_path_factory: pytest.TempPathFact
 
 async def warmed(small: LocalModel, data: Path) -> None:
     """Have the server read what it will be asked with: that takes longer than a turn may."""
-    async with desk(small.url, small.name, "functions", data) as asking:
+    async with desk(small.url, small.name, "functions", data, whole=True) as asking:
         hello = Labelled(group="talk", lang="en", user="frank", text="Hello!", labels=[["reply"]])
         assert (await asking.ask(hello)).answers
 
