@@ -66,6 +66,8 @@ class CommandRunner:
     submission: Submission
     state: ConversationState
     began: datetime
+    seen: str
+    """The question that the person had before them when they sent the message."""
     told: int = 0
     stopped: bool = False
     """True once the turn was stopped while a flow was told something."""
@@ -172,7 +174,7 @@ class CommandRunner:
         if active is None:
             outcome.replies.append(TextReply(text=self._nothing_active()))
             return
-        event = _event(command, active, self._caller)
+        event = _event(command, active, self._caller, self.seen)
         answer = await self._tell(self._id_of(active), active.flow, event, first=False)
         if answer is None:
             outcome.state = outcome.state.model_copy(update={"active": None})
@@ -275,13 +277,17 @@ def _fresh_id() -> str:
     return workflow.uuid4().hex[:12]
 
 
-def _event(command: Command, active: FlowView, by: str) -> Told:
-    """What a command means to the run that is being talked about."""
+def _event(command: Command, active: FlowView, by: str, seen: str) -> Told:
+    """What a command means to the run that is being talked about.
+
+    An answer may come ahead of its question. A yes may not: it is to what was `seen`, and what
+    has changed since, by a message before it or in the same one, is asked anew.
+    """
     match command:
         case FillSlots(slots=slots):
             return Answered(by=by, slots=slots, question=active.question)
         case Confirm(value=value, slots=slots):
-            return Confirmed(by=by, value=value, slots=slots, question=active.question)
+            return Confirmed(by=by, value=value, slots=slots, question=seen)
         case CancelFlow():
             return Cancelled(by=by)
         case Misunderstood():

@@ -64,6 +64,7 @@ class ConversationWorkflow:
         self._start = start
         self._state = start.state or ConversationState()
         self._recalled = start.state is not None
+        self._asked_of_old = ""
         self._open: dict[str, str] = {}
         self._one_at_a_time = asyncio.Lock()
         self._running: asyncio.Task[Turn] | None = None
@@ -92,9 +93,13 @@ class ConversationWorkflow:
         """Take a message and answer its turn; a message known already gets its first answer."""
         self._updates += 1
         self._open[submission.message_id] = submission.message.digest
+        seen = self._asked if self._recalled else None
         try:
             async with self._my_turn():
-                return await self._first_answer(submission) or await self._answer(submission)
+                first = await self._first_answer(submission)
+                return first or await self._answer(
+                    submission, self._asked_of_old if seen is None else seen
+                )
         except RouterError as error:
             raise to_failure(error) from error
         finally:
@@ -182,6 +187,11 @@ class ConversationWorkflow:
         return memory.status(self._state, list(self._open))
 
     @property
+    def _asked(self) -> str:
+        """The question that is open."""
+        return self._state.active.question if self._state.active else ""
+
+    @property
     def _full(self) -> bool:
         suggested = workflow.info().is_continue_as_new_suggested()
         return suggested or self._updates >= self._start.continue_after
@@ -228,6 +238,7 @@ class ConversationWorkflow:
         )
         if recalled.state is not None:
             self._state = recalled.state
+            self._asked_of_old = self._asked
         self._recalled = True
 
     async def _first_answer(self, submission: Submission) -> Turn | None:
@@ -256,11 +267,13 @@ class ConversationWorkflow:
             raise _other_body(id_)
         return recalled.turn.turn
 
-    async def _answer(self, submission: Submission) -> Turn:
+    async def _answer(self, submission: Submission, seen: str) -> Turn:
         """The turn of a new message, kept before it is told."""
         asked_at = workflow.now()
         before = self._state
-        self._running = asyncio.create_task(self._take(submission), name=submission.message_id)
+        self._running = asyncio.create_task(
+            self._take(submission, seen), name=submission.message_id
+        )
         try:
             turn = await self._running
         except (asyncio.CancelledError, ActivityError, ChildWorkflowError) as error:
@@ -291,9 +304,9 @@ class ConversationWorkflow:
         self._show(turn.route)
         return turn
 
-    async def _take(self, submission: Submission) -> Turn:
+    async def _take(self, submission: Submission, seen: str) -> Turn:
         """Understand, decide, act. State changes only when all of it is done."""
-        runner = self._runner(submission, self._state)
+        runner = self._runner(submission, self._state, seen)
         if isinstance(submission.message.action, ToolResultAction):
             route, outcome = await runner.hear(submission.message.action)
             self._state = outcome.state
@@ -302,15 +315,15 @@ class ConversationWorkflow:
         outcome = await runner.carry_out(decided)
         if outcome.void and not outcome.stopped:
             # The flow that this was meant for has ended meanwhile: what does it mean without it?
-            runner = self._runner(submission, outcome.state)
+            runner = self._runner(submission, outcome.state, seen)
             decided = await self._decide(submission, runner)
             outcome = await runner.carry_out(decided)
         self._state = outcome.state
         return self._turn(submission, decided, outcome)
 
-    def _runner(self, submission: Submission, state: ConversationState) -> CommandRunner:
+    def _runner(self, submission: Submission, state: ConversationState, seen: str) -> CommandRunner:
         return CommandRunner(
-            self._start.conversation, self._start.locale, submission, state, workflow.now()
+            self._start.conversation, self._start.locale, submission, state, workflow.now(), seen
         )
 
     def _turn(self, submission: Submission, decided: activities.Decided, outcome: Outcome) -> Turn:

@@ -18,6 +18,8 @@ PLAIN: dict[str, str] = {
     "boolean": "boolean",
 }
 
+_TEMPLATE = re.compile(r"\{(?=[{%#])")
+
 UNKNOWN = 'results.error.kind == "unknown"'
 """Holds where a call may have had its effect, and may not."""
 
@@ -52,6 +54,7 @@ def form_of(tool: Tool) -> FlowDefinition | None:
 
 def _states(tool: Tool, slots: dict[str, Slot]) -> dict[str, State]:
     """Collect, confirm where the tool wants that, call, tell."""
+    title = Localised(zh=plain(tool.title.zh), en=plain(tool.title.en))
     given = {name: f"has(slots.{name}) ? slots.{name} : null" for name in slots}
     states: dict[str, Any] = {
         "call": {
@@ -79,7 +82,7 @@ def _states(tool: Tool, slots: dict[str, Slot]) -> dict[str, State]:
     then = "call"
     if tool.asks_first:
         then = "review"
-        ask = {"zh": f"{tool.title.zh}，要执行吗？", "en": f"{tool.title.en}: shall I go ahead?"}
+        ask = {"zh": f"{title.zh}，要执行吗？", "en": f"{title.en}: shall I go ahead?"}
         states["review"] = {"confirm": ask, "confirmed": "call", "declined": "stop"}
         states["stop"] = {
             "say": {"zh": "好的，没有执行。", "en": "All right, nothing was done."},
@@ -88,13 +91,13 @@ def _states(tool: Tool, slots: dict[str, Slot]) -> dict[str, State]:
     if slots:
         states["details"] = {"collect": list(slots), "next": then}
     elif tool.asks_first:
-        states["details"] = {"say": {"zh": tool.title.zh, "en": tool.title.en}, "next": then}
+        states["details"] = {"say": {"zh": title.zh, "en": title.en}, "next": then}
     return {name: State.model_validate(state) for name, state in states.items()}
 
 
 def _unsure(tool: Tool) -> dict[str, str]:
     """What is said where nobody can tell whether it was done: never that it failed."""
-    zh, en = tool.title.zh, tool.title.en
+    zh, en = plain(tool.title.zh), plain(tool.title.en)
     return {
         "zh": f"没法确认“{zh}”办成了没有：可能已经生效，也可能没有。我不会自己再试。"
         "请先到实际办理的系统里查一下，确认没有生效再重新办。（{{ results.error.message }}）",
@@ -102,6 +105,15 @@ def _unsure(tool: Tool) -> dict[str, str]:
         "again by myself. Please look in the system where it takes effect, and ask for it anew "
         "only if it isn't there. ({{ results.error.message }})",
     }
+
+
+def plain(words: str) -> str:
+    """Words that a form's texts may have in them: whoever wrote them, they are no template.
+
+    >>> plain("Reads {{ slots.salary }}")
+    'Reads { { slots.salary }}'
+    """
+    return _TEMPLATE.sub("{ ", words)
 
 
 def slot_of(name: str, schema: Any, *, required: bool) -> Slot | None:
@@ -113,7 +125,7 @@ def slot_of(name: str, schema: Any, *, required: bool) -> Slot | None:
     if not _NAMEABLE.fullmatch(name):
         return None  # an expression couldn't name it, or would say something else
     schema = _without_null(schema)
-    words = str(schema.get("description") or name.replace("_", " "))
+    words = plain(str(schema.get("description") or name.replace("_", " ")))
     label = Localised(zh=words, en=words)
     ask = Localised(zh=f"{words}？", en=f"{words[:1].upper()}{words[1:]}?")
     about: dict[str, Any] = {"label": label, "ask": ask, "required": required}
