@@ -28,18 +28,10 @@ _NAMEABLE = re.compile(r"(?!(?:in|true|false|null)\Z)[A-Za-z_][A-Za-z0-9_]{0,63}
 
 
 def form_of(tool: Tool) -> FlowDefinition | None:
-    """The flow that stands for the tool; None where its arguments can't be asked one by one."""
-    if tool.options.client:
-        return None  # only a front end can call it
-    schema = tool.parameters
-    properties = schema.get("properties") or {}
-    required = set(schema.get("required") or [])  # type: ignore[arg-type]
-    slots = {
-        name: slot_of(name, inner, required=name in required)
-        for name, inner in properties.items()  # type: ignore[union-attr]
-    }
-    if any(slot is None and name in required for name, slot in slots.items()):
+    """The flow that stands for the tool; None where `obstacle` says why there is none."""
+    if obstacle(tool) is not None:
         return None
+    slots = _slots(tool)
     usable = {name: slot for name, slot in slots.items() if slot is not None}
     return FlowDefinition(
         flow=tool.name,
@@ -50,6 +42,24 @@ def form_of(tool: Tool) -> FlowDefinition | None:
         start="details" if usable else "call",
         states=_states(tool, usable),
     )
+
+
+def obstacle(tool: Tool) -> str | None:
+    """Why the tool has no form: its arguments can't be asked one by one. None where it has one."""
+    if tool.options.client:
+        return "only a front end can call it"
+    required: Any = tool.parameters.get("required") or []
+    unasked = [name for name, slot in _slots(tool).items() if slot is None and name in required]
+    return f"no form field fits {', '.join(unasked)}" if unasked else None
+
+
+def _slots(tool: Tool) -> dict[str, Slot | None]:
+    properties: Any = tool.parameters.get("properties") or {}
+    required: Any = tool.parameters.get("required") or []
+    return {
+        name: slot_of(name, schema, required=name in required)
+        for name, schema in properties.items()
+    }
 
 
 def _states(tool: Tool, slots: dict[str, Slot]) -> dict[str, State]:
