@@ -1,4 +1,4 @@
-"""Portable schemas in the few words that a model needs: a third of what JSON Schema takes."""
+"""Portable schemas in the words that a model needs: a third fewer than JSON Schema takes."""
 
 import json
 from typing import Any
