@@ -5,6 +5,7 @@ from typing import Annotated
 from pydantic import BaseModel, Field
 
 from activities.arithmetic import LONGEST, evaluated, plainly
+from router.tool.labels import Labelled
 from router.tool.tool import tool
 
 
@@ -21,6 +22,7 @@ class Calculation(BaseModel):
 @tool(
     permission="read",
     title={"zh": "计算器", "en": "Calculator"},
+    description_zh="精确计算一个算式：加减乘除、乘方、取余和百分比。",
     examples=[
         "帮我算一下 3*58+36",
         "1200 的 15% 是多少",
@@ -36,6 +38,7 @@ async def calculate(
             min_length=1,
             max_length=LONGEST,
         ),
+        Labelled("算式"),
     ],
 ) -> Calculation:
     """Do a sum that somebody asks to have done, exactly, in decimal. For nothing else.

@@ -15,6 +15,7 @@ from activities.calendar.work_calendar import FIRST_YEAR, LAST_YEAR, WorkCalenda
 from router.domain.errors import ArgumentsToolError
 from router.tool.context import ToolContext
 from router.tool.dependencies import Depends
+from router.tool.labels import Labelled
 from router.tool.tool import tool
 
 Calendar = Annotated[WorkCalendar, Depends(provided.work_calendar)]
@@ -49,6 +50,7 @@ class Workdays(BaseModel):
 @tool(
     permission="read",
     title={"zh": "数工作日", "en": "Count working days"},
+    description_zh="数一数两个日期之间有几个工作日（首尾都算），已考虑法定节假日和调休。",
     examples=[
         "12月有几个工作日",
         "下周一到月底一共几个工作日",
@@ -57,8 +59,8 @@ class Workdays(BaseModel):
     ],
 )
 async def count_workdays(
-    start: Annotated[Day, Field(description="The first day")],
-    end: Annotated[Day, Field(description="The last day, which counts too")],
+    start: Annotated[Day, Field(description="The first day"), Labelled("开始日期")],
+    end: Annotated[Day, Field(description="The last day, which counts too"), Labelled("结束日期")],
     calendar: Calendar,
 ) -> Workdays:
     """How many working days there are from one day to another, both included.
@@ -81,6 +83,7 @@ async def count_workdays(
 @tool(
     permission="read",
     title={"zh": "是不是工作日", "en": "Working day or not"},
+    description_zh="看某一天是不是工作日，已考虑法定节假日和调休。",
     examples=[
         "10月10号要上班吗",
         "下周六是工作日吗",
@@ -91,7 +94,9 @@ async def count_workdays(
 async def is_workday(
     calendar: Calendar,
     ctx: ToolContext,
-    day: Annotated[Day | None, Field(description="The day; today where left out")] = None,
+    day: Annotated[
+        Day | None, Field(description="The day; today where left out"), Labelled("日期")
+    ] = None,
 ) -> CalendarDay:
     """Whether a day is worked: public holidays and swapped weekend days are taken into account."""
     return _shown(calendar, day or ctx.now.date(), ctx)
@@ -100,6 +105,7 @@ async def is_workday(
 @tool(
     permission="read",
     title={"zh": "下一个工作日", "en": "Next working day"},
+    description_zh="某一天之后的第一个工作日。",
     examples=[
         "节后哪天上班",
         "下一个工作日是哪天",
@@ -111,7 +117,9 @@ async def next_workday(
     calendar: Calendar,
     ctx: ToolContext,
     after: Annotated[
-        Day | None, Field(description="The day that it comes after; today where left out")
+        Day | None,
+        Field(description="The day that it comes after; today where left out"),
+        Labelled("哪天之后"),
     ] = None,
 ) -> CalendarDay:
     """The first working day after a day, that day itself left out."""

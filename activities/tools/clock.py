@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 from activities.calendar.weekdays import weekday
 from router.domain.errors import ArgumentsToolError
 from router.tool.context import ToolContext
+from router.tool.labels import Labelled
 from router.tool.tool import tool
 
 
@@ -26,6 +27,7 @@ class Moment(BaseModel):
 @tool(
     permission="read",
     title={"zh": "现在几点", "en": "Current time"},
+    description_zh="现在的日期、星期和时间，本地或其他时区的。",
     examples=[
         "现在几点了",
         "今天星期几",
@@ -41,6 +43,7 @@ async def get_current_time(
             description="An IANA time zone, such as Europe/Berlin; yours where left out",
             max_length=64,
         ),
+        Labelled("时区"),
     ] = None,
 ) -> Moment:
     """Today's date, the weekday and the time of day, here or in another time zone."""

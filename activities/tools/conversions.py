@@ -12,6 +12,7 @@ from activities.conversion.units import converted, unit_called
 from router.domain.errors import ArgumentsToolError
 from router.tool.context import ToolContext
 from router.tool.dependencies import Depends
+from router.tool.labels import Labelled
 from router.tool.tool import tool
 from router.understanding.money import currency_of
 
@@ -59,6 +60,7 @@ class Exchanged(BaseModel):
 @tool(
     permission="read",
     title={"zh": "单位换算", "en": "Convert units"},
+    description_zh="单位换算：长度、重量、面积、体积、时间、速度、温度、能量和数据量。",
     examples=[
         "5 英里是多少公里",
         "180 磅等于多少斤",
@@ -73,9 +75,12 @@ async def convert_units(
         Decimal,
         Field(ge=-LARGEST, le=LARGEST, max_digits=34, allow_inf_nan=False),
         _number("How many"),
+        Labelled("数值"),
     ],
-    from_unit: Annotated[UnitName, Field(description="Of what, such as km, lb, 斤, °F or GiB")],
-    to_unit: Annotated[UnitName, Field(description="In what")],
+    from_unit: Annotated[
+        UnitName, Field(description="Of what, such as km, lb, 斤, °F or GiB"), Labelled("原单位")
+    ],
+    to_unit: Annotated[UnitName, Field(description="In what"), Labelled("目标单位")],
 ) -> Converted:
     """Convert a quantity from one unit to another: how long, heavy, large, warm or fast it is.
 
@@ -97,6 +102,7 @@ async def convert_units(
     permission="read",
     timeout="15s",
     title={"zh": "汇率换算", "en": "Convert currencies"},
+    description_zh="按最新参考汇率换算货币，结果注明汇率日期。",
     examples=[
         "100 美元是多少人民币",
         "今天欧元汇率多少",
@@ -110,9 +116,14 @@ async def convert_currency(
         Decimal,
         Field(ge=0, le=LARGEST, max_digits=20, allow_inf_nan=False),
         _number("How much", least=0),
+        Labelled("金额"),
     ],
-    from_currency: Annotated[CurrencyName, Field(description="Of what, such as USD or 美元")],
-    to_currency: Annotated[CurrencyName, Field(description="In what, such as CNY or 人民币")],
+    from_currency: Annotated[
+        CurrencyName, Field(description="Of what, such as USD or 美元"), Labelled("原币种")
+    ],
+    to_currency: Annotated[
+        CurrencyName, Field(description="In what, such as CNY or 人民币"), Labelled("目标币种")
+    ],
     ctx: ToolContext,
     rates: Annotated[Rates, Depends(exchange_rates)],
 ) -> Exchanged:

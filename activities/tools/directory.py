@@ -10,6 +10,7 @@ from router.domain.errors import ArgumentsToolError
 from router.domain.principals import EVERYONE, Directory, Principal
 from router.tool.context import ToolContext
 from router.tool.dependencies import Depends
+from router.tool.labels import Labelled
 from router.tool.tool import tool
 
 MOST_COLLEAGUES = 10
@@ -34,6 +35,7 @@ class Colleagues(BaseModel):
 @tool(
     permission="read",
     title={"zh": "查找同事", "en": "Find a colleague"},
+    description_zh="按姓名查找同事：所在部门和上级。",
     examples=[
         "王丽是哪个部门的",
         "Bob 的经理是谁",
@@ -49,6 +51,7 @@ async def find_colleague(
             min_length=1,
             max_length=100,
         ),
+        Labelled("姓名或用户编号"),
     ],
     ctx: ToolContext,
     people: Annotated[Directory, Depends(provided.directory)],

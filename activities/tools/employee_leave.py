@@ -16,17 +16,21 @@ from router.domain.errors import Forbidden
 from router.domain.principals import Directory, Principal
 from router.tool.context import ToolContext
 from router.tool.dependencies import Depends
+from router.tool.labels import Labelled
 from router.tool.tool import tool
 
 HR = "hr"
 MOST_DAYS = 366
 
 Employee = Annotated[
-    str, Field(description="Whose: a user id or a name", min_length=1, max_length=100)
+    str,
+    Field(description="Whose: a user id or a name", min_length=1, max_length=100),
+    Labelled("员工的姓名或用户编号"),
 ]
 Year = Annotated[
     int | None,
     Field(description="The year; this one where left out", ge=FIRST_YEAR, le=LAST_YEAR),
+    Labelled("年份"),
 ]
 HumanResources = Annotated[People, Depends(human_resources)]
 Everyone = Annotated[Directory, Depends(provided.directory)]
@@ -57,6 +61,7 @@ DaysMore = Annotated[
             "description": "Days to add, halves too; less than zero takes away",
         }
     ),
+    Labelled("增减天数"),
 ]
 
 
@@ -95,6 +100,7 @@ class Adjusted(BaseModel):
 @tool(
     permission="read",
     title={"zh": "查员工假期", "en": "Employee's leave"},
+    description_zh="查某位同事一年的假期：各类余额和请假记录。限人事和其上级使用。",
     examples=[
         "Frank 今年还剩几天年假",
         "我组里的王丽请了哪些假",
@@ -138,6 +144,7 @@ async def get_employee_leave(
     roles=[HR],
     confirm=True,
     title={"zh": "调整员工假期额度", "en": "Adjust an employee's leave"},
+    description_zh="给员工增加或扣减某类假期的天数，并留下记录。",
     examples=[
         "给 Frank 加两天年假",
         "把王丽的调休减半天",
@@ -148,11 +155,12 @@ async def get_employee_leave(
 async def adjust_leave_balance(  # noqa: PLR0913 - a tool's parameters are what its callers name
     *,
     employee: Employee,
-    leave_type: Annotated[LeaveType, Field(description="The kind of leave")],
+    leave_type: Annotated[LeaveType, Field(description="The kind of leave"), Labelled("假期类型")],
     days: DaysMore,
     reason: Annotated[
         str,
         Field(description="Why; it stays on record", min_length=1, max_length=1000),
+        Labelled("原因"),
         AfterValidator(_told),
     ],
     ctx: ToolContext,

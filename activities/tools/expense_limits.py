@@ -9,6 +9,7 @@ from activities.policies.limits import Category, ExpenseLimits, Grade, Limit, ex
 from router.domain.texts import Locale
 from router.tool.context import ToolContext
 from router.tool.dependencies import Depends
+from router.tool.labels import Labelled
 from router.tool.tool import tool
 
 DIRECTOR: Final = "director"
@@ -43,6 +44,7 @@ class Limits(BaseModel):
 @tool(
     permission="read",
     title={"zh": "查报销限额", "en": "Expense limits"},
+    description_zh="住宿、餐饮、话费和办公用品最多能报多少，按城市和职级给出金额。",
     examples=[
         "出差上海酒店每晚能报多少",
         "餐补标准一天多少钱",
@@ -56,13 +58,19 @@ async def get_expense_limits(
     ctx: ToolContext,
     limits: Annotated[ExpenseLimits, Depends(expense_limits)],
     category: Annotated[
-        Category | None, Field(description="What it is for; everything where left out")
+        Category | None,
+        Field(description="What it is for; everything where left out"),
+        Labelled("费用类别"),
     ] = None,
     city: Annotated[
-        str | None, Field(description="Where, such as 上海 or Paris", max_length=60)
+        str | None,
+        Field(description="Where, such as 上海 or Paris", max_length=60),
+        Labelled("城市"),
     ] = None,
     grade: Annotated[
-        Grade | None, Field(description="Whose limits; the caller's own where left out")
+        Grade | None,
+        Field(description="Whose limits; the caller's own where left out"),
+        Labelled("职级"),
     ] = None,
 ) -> Limits:
     """The most that may be claimed for hotels, meals, phone bills and office supplies.

@@ -35,6 +35,7 @@ class Ended(BaseModel):
 @tool(
     permission="read",
     title={"zh": "我的报销单", "en": "My expense claims"},
+    description_zh="你的报销单，最新的在前，带明细和办理结果。",
     examples=[
         "我报销过哪些费用",
         "看看我的报销记录",

@@ -12,6 +12,7 @@ from router.domain.errors import ArgumentsToolError
 from router.domain.principals import FLOW_ROLE
 from router.tool.context import ToolContext
 from router.tool.dependencies import Depends
+from router.tool.labels import Labelled
 from router.tool.tool import tool
 
 LeaveDays = Annotated[Decimal, Field(gt=0, le=366, multiple_of=Decimal("0.5"))]
@@ -29,6 +30,7 @@ class Recorded(BaseModel):
 @tool(
     permission="read",
     title={"zh": "查假期余额", "en": "Leave balance"},
+    description_zh="某类假期今年还剩几天，一共多少天。",
     examples=[
         "我还有几天年假",
         "年假还剩多少",
@@ -37,11 +39,13 @@ class Recorded(BaseModel):
     ],
 )
 async def get_leave_balance(
-    leave_type: Annotated[LeaveType, Field(description="The kind of leave")],
+    leave_type: Annotated[LeaveType, Field(description="The kind of leave"), Labelled("假期类型")],
     ctx: ToolContext,
     hr: HumanResources,
     on: Annotated[
-        date | None, Field(description="A day of the year that is meant; today where left out")
+        date | None,
+        Field(description="A day of the year that is meant; today where left out"),
+        Labelled("哪一年（其中任意一天）"),
     ] = None,
 ) -> Balance:
     """How many days of a kind of leave you have left this year, of how many.
@@ -55,6 +59,7 @@ async def get_leave_balance(
 @tool(
     permission="read",
     title={"zh": "我的请假记录", "en": "My leave"},
+    description_zh="你的请假记录，最近的在前。",
     examples=[
         "我今年请过哪些假",
         "看看我的请假记录",

@@ -17,6 +17,7 @@ from router.domain.texts import Localised
 from router.flow.run import Cancelled, Nudged
 from router.tool.context import ToolContext
 from router.tool.dependencies import Depends
+from router.tool.labels import Labelled
 from router.tool.tool import tool
 
 AGAIN_AFTER = timedelta(hours=1)
@@ -29,6 +30,7 @@ Which = Annotated[
         min_length=1,
         max_length=100,
     ),
+    Labelled("哪个申请"),
 ]
 Temporal = Annotated[provided.Connect, Depends(provided.temporal)]
 AllRuns = Annotated[Runs, Depends(provided.runs)]
@@ -73,6 +75,7 @@ class Told(BaseModel):
     permission="write",
     timeout="15s",
     title={"zh": "撤回申请", "en": "Withdraw a request"},
+    description_zh="撤回你自己正在办理的申请，已经办了的会取消。",
     examples=[
         "撤回我的请假申请",
         "我的报销不报了，撤回来",
@@ -86,7 +89,9 @@ async def withdraw_request(
     ctx: ToolContext,
     runs: AllRuns,
     connect: Temporal,
-    comment: Annotated[str | None, Field(description="Why, if you like", max_length=1000)] = None,
+    comment: Annotated[
+        str | None, Field(description="Why, if you like", max_length=1000), Labelled("原因")
+    ] = None,
 ) -> Told:
     """Take back a request of your own that is under way; what it did already is undone.
 
@@ -108,6 +113,7 @@ async def withdraw_request(
     permission="write",
     timeout="15s",
     title={"zh": "催办审批", "en": "Remind the approver"},
+    description_zh="提醒正在等其审批的人，每小时最多一次。",
     examples=[
         "催一下我的请假审批",
         "帮我催催经理批报销",

@@ -7,6 +7,7 @@ from pydantic import BaseModel, Field
 from activities.policies.book import PolicyBook, policy_book
 from activities.policies.passages import Passage
 from router.tool.dependencies import Depends
+from router.tool.labels import Labelled
 from router.tool.tool import tool
 
 MOST_PASSAGES = 10
@@ -22,6 +23,7 @@ class Passages(BaseModel):
 @tool(
     permission="read",
     title={"zh": "查公司制度", "en": "Search company policies"},
+    description_zh="查公司制度的规定和标准：请假、报销、差旅、设备、加班、信息安全。",
     examples=[
         "出差住宿标准是多少",
         "年假的规定是什么",
@@ -34,9 +36,12 @@ async def search_policies(
     question: Annotated[
         str,
         Field(description="What to look up, in Chinese or English", min_length=1, max_length=500),
+        Labelled("要查的问题"),
     ],
     book: Annotated[PolicyBook, Depends(policy_book)],
-    top: Annotated[int, Field(description="Passages at most", ge=1, le=MOST_PASSAGES)] = 3,
+    top: Annotated[
+        int, Field(description="Passages at most", ge=1, le=MOST_PASSAGES), Labelled("最多几段")
+    ] = 3,
 ) -> Passages:
     """What the rules and limits are: leave, expenses, travel, equipment, overtime, security.
 

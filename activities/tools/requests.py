@@ -14,6 +14,7 @@ from router.domain.principals import Directory, Principal
 from router.domain.records import ApprovalRecord, RunRecord
 from router.tool.context import ToolContext
 from router.tool.dependencies import Depends
+from router.tool.labels import Labelled
 from router.tool.tool import tool
 
 MOST_REQUESTS = 20
@@ -58,6 +59,7 @@ class Requests(BaseModel):
 @tool(
     permission="read",
     title={"zh": "我的申请", "en": "My requests"},
+    description_zh="你的申请（请假、报销等）各到哪一步了，在等谁。",
     examples=[
         "我的申请到哪一步了",
         "我的请假批了吗",
@@ -71,7 +73,9 @@ async def get_my_requests(
     runs: Annotated[Runs, Depends(provided.runs)],
     people: Annotated[Directory, Depends(provided.directory)],
     status: Annotated[
-        FlowStatus | None, Field(description="Only those of this status; all where left out")
+        FlowStatus | None,
+        Field(description="Only those of this status; all where left out"),
+        Labelled("申请状态"),
     ] = None,
     flow: Annotated[
         str | None,
@@ -79,6 +83,7 @@ async def get_my_requests(
             description='Only those of this flow, such as "leave_request"; all where left out',
             pattern="^[a-z0-9_]{1,64}$",
         ),
+        Labelled("流程"),
     ] = None,
 ) -> Requests:
     """Your requests (leave, expense claims and others), how each stands and who it waits for.

@@ -10,15 +10,25 @@ from router.domain.errors import ArgumentsToolError
 from router.domain.ports import Results
 from router.tool.context import ToolContext
 from router.tool.dependencies import Depends
+from router.tool.labels import Labelled
 from router.tool.tool import tool
 
 
-@tool(permission="read", title={"zh": "继续读结果", "en": "Read on in a result"}, ephemeral=2)
+@tool(
+    permission="read",
+    title={"zh": "继续读结果", "en": "Read on in a result"},
+    description_zh="结果太长没显示完时，接着读下一页。",
+    ephemeral=2,
+)
 async def read_more(
     handle: Annotated[
-        str, Field(description="The `read_more` of the page before", min_length=1, max_length=40)
+        str,
+        Field(description="The `read_more` of the page before", min_length=1, max_length=40),
+        Labelled("续读编号"),
     ],
-    page: Annotated[int, Field(description="Which page, from 2 on", ge=1, le=10_000)],
+    page: Annotated[
+        int, Field(description="Which page, from 2 on", ge=1, le=10_000), Labelled("第几页")
+    ],
     ctx: ToolContext,
     results: Annotated[Results, Depends(provided.results)],
 ) -> Page:

@@ -8,6 +8,7 @@ from pydantic import AfterValidator, Field
 from activities.writing import Writer, writer
 from router.tool.context import ToolContext
 from router.tool.dependencies import Depends
+from router.tool.labels import Labelled
 from router.tool.tool import tool
 
 LONGEST_TRANSLATED = 6000
@@ -36,6 +37,7 @@ Model = Annotated[Writer, Depends(writer)]
     retries=1,
     return_direct=True,
     title={"zh": "翻译", "en": "Translate"},
+    description_zh="把一段文字完整翻译成另一种语言。",
     examples=[
         "把这段话翻译成英文",
         "这句日语是什么意思，译成中文",
@@ -47,11 +49,13 @@ async def translate(
     text: Annotated[
         str,
         Field(description="What to translate", min_length=1, max_length=LONGEST_TRANSLATED),
+        Labelled("要翻译的内容"),
         AfterValidator(_something),
     ],
     to: Annotated[
         str,
         Field(description="Into which language, by name or code", min_length=2, max_length=40),
+        Labelled("目标语言"),
         AfterValidator(_language),
     ],
     ctx: ToolContext,
@@ -67,6 +71,7 @@ async def translate(
     retries=1,
     return_direct=True,
     title={"zh": "写摘要", "en": "Summarise"},
+    description_zh="用原文的语言概括一段文字的要点。",
     examples=[
         "帮我总结一下这篇文章",
         "把这封邮件概括成三句话",
@@ -78,12 +83,15 @@ async def summarise(
     text: Annotated[
         str,
         Field(description="What to sum up", min_length=1, max_length=LONGEST_SUMMARISED),
+        Labelled("要概括的内容"),
         AfterValidator(_something),
     ],
     ctx: ToolContext,
     model: Model,
     words: Annotated[
-        int, Field(description="Words at most; in Chinese, characters", ge=20, le=500)
+        int,
+        Field(description="Words at most; in Chinese, characters", ge=20, le=500),
+        Labelled("最多字数"),
     ] = 120,
 ) -> str:
     """Sum up a text in its own language: what it comes to, and what there is to know or do."""

@@ -9,6 +9,8 @@ from typing import Any
 
 from router.domain.texts import Localised
 from router.flow.model import Choice, FlowDefinition, Slot, State, Triggers
+from router.flow.wording import named
+from router.tool.labels import choice_in, label_in
 from router.tool.tool import Tool
 
 PLAIN: dict[str, str] = {
@@ -36,7 +38,7 @@ def form_of(tool: Tool) -> FlowDefinition | None:
     return FlowDefinition(
         flow=tool.name,
         title=tool.title,
-        description=Localised(zh=tool.description, en=tool.description),
+        description=tool.about,
         triggers=Triggers(roles=tool.roles),
         slots=usable,
         start="details" if usable else "call",
@@ -136,16 +138,21 @@ def slot_of(name: str, schema: Any, *, required: bool) -> Slot | None:
         return None  # an expression couldn't name it, or would say something else
     schema = _without_null(schema)
     words = plain(str(schema.get("description") or name.replace("_", " ")))
-    label = Localised(zh=words, en=words)
-    ask = Localised(zh=f"{words}？", en=f"{words[:1].upper()}{words[1:]}?")
+    label = Localised(zh=plain(label_in(schema) or words), en=words)
+    ask = Localised(zh=f"{label.zh}？", en=f"{words[:1].upper()}{words[1:]}?")
     about: dict[str, Any] = {"label": label, "ask": ask, "required": required}
     if "enum" in schema:
-        choices = {str(v): Choice(label=Localised(zh=str(v), en=str(v))) for v in schema["enum"]}
+        choices = {str(v): Choice(label=_choice(name, schema, str(v))) for v in schema["enum"]}
         return Slot(type="choice", choices=choices, **about)
     if schema.get("format") in ("date", "date-time"):
         return Slot(type="date" if schema["format"] == "date" else "datetime", **about)
     kind = PLAIN.get(str(schema.get("type")))
     return Slot.model_validate({"type": kind, **about}) if kind else None
+
+
+def _choice(name: str, schema: dict[str, Any], value: str) -> Localised:
+    words = choice_in(schema, value) or named(name, value, "zh")
+    return Localised(zh=plain(words), en=value)
 
 
 def _without_null(schema: Any) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from router.domain.texts import Locale
+from router.flow.field_words import FIELDS, VALUES
 from router.flow.model import Slot
 
 WEEKDAYS = {
@@ -178,6 +179,9 @@ def readable(value: JsonValue, locale: Locale) -> str:
     >>> print(readable({"leave_type": "annual", "days": 12.0}, "en"))
     leave type: annual
     days: 12
+    >>> print(readable({"leave_type": "annual", "days": 12.0}, "zh"))
+    类型：年假
+    天数：12
     """
     if isinstance(value, dict):
         lines = (_line(name, inner, locale) for name, inner in value.items())
@@ -192,8 +196,31 @@ def readable(value: JsonValue, locale: Locale) -> str:
     return plain(value)
 
 
+def named(name: str, value: str, locale: Locale) -> str:
+    """One of a field's fixed values, in Chinese where it has a word; else as it is.
+
+    >>> named("leave_type", "annual", "zh"), named("colour", "red", "zh")
+    ('年假', 'red')
+    """
+    return VALUES.get(name, {}).get(value, value) if locale == "zh" else value
+
+
 def _line(name: str, value: JsonValue, locale: Locale) -> str:
     if value is None or value == "":
         return ""
-    shown, label = readable(value, locale), name.replace("_", " ")
-    return f"{label}:\n{shown}" if "\n" in shown else f"{label}: {shown}"
+    shown, label = readable(_named_all(name, value, locale), locale), _label(name, locale)
+    colon = "：" if locale == "zh" else ":"
+    if "\n" in shown:
+        return f"{label}{colon}\n{shown}"
+    return f"{label}{colon}{'' if locale == 'zh' else ' '}{shown}"
+
+
+def _label(name: str, locale: Locale) -> str:
+    words = name.replace("_", " ")
+    return FIELDS.get(name, words) if locale == "zh" else words
+
+
+def _named_all(name: str, value: JsonValue, locale: Locale) -> JsonValue:
+    if isinstance(value, list):
+        return [_named_all(name, inner, locale) for inner in value]
+    return named(name, value, locale) if isinstance(value, str) else value

@@ -65,6 +65,8 @@ class Tool:
     source: Source
     """Where it is declared."""
     options: Options = Options()
+    description_zh: str = ""
+    """What people who are addressed in Chinese read; the description where there is none."""
 
     @property
     def writes(self) -> bool:
@@ -87,14 +89,18 @@ class Tool:
         return frozenset(self.parameters.get("properties") or {})  # type: ignore[arg-type]
 
     @property
+    def about(self) -> Localised:
+        """What it does, as people read it."""
+        return Localised(zh=self.description_zh or self.description, en=self.description)
+
+    @property
     def capability(self) -> Capability:
         """How it is listed and found."""
-        text = Localised(zh=self.description, en=self.description)
         return Capability(
             kind="tool",
             name=self.name,
             title=self.title,
-            description=text,
+            description=self.about,
             examples=self.examples,
             roles=self.roles,
             parameters=self.parameters,
@@ -125,13 +131,15 @@ def tool(  # noqa: PLR0913 - each is an option of its own that a tool's author m
     at_once: int | None = None,
     roles: Sequence[str] = (),
     title: Mapping[Literal["zh", "en"], str] | None = None,
+    description_zh: str = "",
     examples: Sequence[str] = (),
 ) -> Callable[[ToolFunction], Tool]:
     """Make a tool of an asynchronous function, under the function's name.
 
     Its parameters are the tool's, described by `Annotated[…, Field(description="…")]`; one of
     type `ToolContext` and those marked `Depends` are filled in and shown to nobody. Its
-    docstring is what people and models read.
+    docstring is what people and models read. `Labelled("…")` after a `Field` is what a form
+    calls the parameter in Chinese.
 
     Args:
         permission: `read` changes nothing; `write` changes something of the caller's, once
@@ -153,6 +161,7 @@ def tool(  # noqa: PLR0913 - each is an option of its own that a tool's author m
         at_once: How many calls may run at once in a worker; None is no limit.
         roles: Who may call it, where not everyone may. `["flow"]` is reached by flows alone.
         title: Its name for people; made from the function's name where it is left out.
+        description_zh: The docstring's gist in Chinese, for those who are addressed so.
         examples: Sentences of people who mean it, zh and en: it is found by them.
 
     Raises:
@@ -203,6 +212,7 @@ def tool(  # noqa: PLR0913 - each is an option of its own that a tool's author m
                 per_minute=per_minute,
                 at_once=at_once,
             ),
+            description_zh=description_zh,
         )
 
     return decorate

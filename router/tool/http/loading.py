@@ -148,6 +148,7 @@ class _File:
                 redaction=Redaction(self.environment.used),
             ),
             source=Source(str(self.path), _line_of(declared.name, document)),
+            description_zh=declared.description_zh,
         )
 
 

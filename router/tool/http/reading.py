@@ -16,7 +16,7 @@ from router.tool.json_schema import ArgumentSchema
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 BODILESS = ("GET", "HEAD")
-TOOL_KEYS = ("name", "description", "parameters", "endpoint", *KEYS)
+TOOL_KEYS = ("name", "description", "description_zh", "parameters", "endpoint", *KEYS)
 ENDPOINT_KEYS = ("url", "method", "headers", "query_params", "body", "timeout")
 
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -37,6 +37,7 @@ class Declared:
     schema: ArgumentSchema
     endpoint: Endpoint
     options: Options
+    description_zh: str = ""
 
 
 def read_declared(
@@ -50,6 +51,9 @@ def read_declared(
     complaints.unknown_keys(place, data, TOOL_KEYS)
     name = read_name(complaints, (*place, "name"), data.get("name"))
     description = complaints.text((*place, "description"), data.get("description"))
+    in_chinese = data.get("description_zh")
+    if in_chinese is not None:
+        in_chinese = complaints.text((*place, "description_zh"), in_chinese)
     schema = read_schema(complaints, (*place, "parameters"), data.get("parameters", {}))
     at_endpoint = (*place, "endpoint")
     written = complaints.mapping(at_endpoint, data.get("endpoint"))
@@ -59,7 +63,7 @@ def read_declared(
     options = read_options(complaints, place, given, name, endpoint.method if endpoint else "GET")
     if len(complaints.found) > before or schema is None or endpoint is None:
         return None
-    return Declared(name, description, schema, endpoint, options)
+    return Declared(name, description, schema, endpoint, options, in_chinese or "")
 
 
 def read_schema(complaints: Complaints, place: Place, value: Any) -> ArgumentSchema | None:
