@@ -38,7 +38,8 @@ class Capabilities:
 
     def everything(self) -> list[Capability]:
         """What anybody may be offered; who, is decided at every message."""
-        tools = (tool.capability for tool in self.registry if tool.roles != {FLOW_ROLE})
+        listed = (tool for tool in self.registry if tool.options.listed)
+        tools = (tool.capability for tool in listed if tool.roles != {FLOW_ROLE})
         flows = (flow.capability for flow in self.catalog)
         return [*flows, *(skill.capability for skill in self.skills), *tools]
 
@@ -77,7 +78,11 @@ class Capabilities:
 
     def tools_of(self, skill: Skill, person: Principal) -> dict[str, Tool]:
         """What a skill may call for this person: what both may, and what asks nobody first."""
-        usable = (t for t in self.registry.visible_to(person) if skill.may_use(t.name))
+        usable = (
+            tool
+            for tool in self.registry.visible_to(person)
+            if skill.may_use(tool.name) or not tool.options.listed
+        )
         return {t.name: t for t in usable if not t.asks_first and not t.options.client}
 
     def startable(self, name: str, person: Principal) -> FlowDefinition | None:

@@ -19,6 +19,7 @@ from router.deciding import nearest, phrasing, with_model
 from router.deciding.notices import BUDGET_SPENT
 from router.deciding.offer import Offer
 from router.deciding.prompts import Prompts
+from router.deciding.said import shown
 from router.deciding.with_model import Question
 from router.domain.capabilities import Capability
 from router.domain.commands import (
@@ -90,7 +91,7 @@ class Decider:
             answer = await asking(phrasing.request(prompt, given.text, findings, given.history))
         except (ModelUnavailable, ModelRefused, BudgetSpent):
             return activities.Phrased(text=plainly)
-        return activities.Phrased(text=answer.text.strip() or plainly, usage=asking.usage)
+        return activities.Phrased(text=shown(answer.text) or plainly, usage=asking.usage)
 
     async def _near(self, text: str, given: activities.Decide) -> Selection:
         usable = self.capabilities.visible_to(given.account.caller)

@@ -81,6 +81,9 @@ class CommandRunner:
         outcome = Outcome(state=self.state.model_copy(update={"offered": [], "offered_for": ""}))
         if decided.notice:
             outcome.replies.append(TextReply(text=decided.notice))
+        aside = any(
+            isinstance(command, CallTool | RunSkill | ReplyText) for command in decided.commands
+        )
         asked = any(isinstance(command, CallTool | RunSkill) for command in decided.commands)
         if asked:
             self._take_in(await self.finder.find(decided), outcome)
@@ -88,7 +91,7 @@ class CommandRunner:
         while rest and not outcome.void and not self.stopped:
             await self._run(rest.pop(0), outcome)
         outcome.stopped = self.stopped and (outcome.void or bool(rest))
-        if asked and outcome.flow is None and outcome.state.active is not None:
+        if aside and outcome.flow is None and outcome.state.active is not None:
             await self._ask_again(outcome)
         return outcome
 
@@ -140,9 +143,10 @@ class CommandRunner:
                 await self._start(flow, Began(by=self._caller, slots=slots), outcome)
             case ReplyText(text=text):
                 outcome.replies.append(TextReply(text=text))
-                await self._ask_again(outcome)
             case HandOff(reason=reason):
                 outcome.replies.append(TextReply(text=self._handed_off(reason)))
+            case Clarify(text=text, options=[]):
+                outcome.replies.append(TextReply(text=text))
             case Clarify(text=text, options=options):
                 outcome.replies.append(ChoicesReply(text=text, options=options))
                 words = self.submission.message.text or ""
@@ -157,8 +161,14 @@ class CommandRunner:
         return self.submission.caller.id
 
     async def _start(self, flow: str, event: Began, outcome: Outcome) -> None:
-        """Start a flow; one that was being talked about waits until this is done with."""
+        """Start a flow; one that was being talked about waits until this is done with.
+
+        A second one of the same message waits itself: one thing is asked at a time.
+        """
         active = outcome.state.active
+        if active is not None and outcome.flow is not None and outcome.flow.id == active.id:
+            await self._start_later(flow, event, outcome)
+            return
         paused = [*outcome.state.paused, active] if active else outcome.state.paused
         outcome.state = outcome.state.model_copy(update={"paused": paused, "active": None})
         id_ = workflow_id(flow, self.submission.caller.tenant, _fresh_id())
@@ -168,6 +178,17 @@ class CommandRunner:
             await self._resume(outcome)
             return
         await self._heard(answer, outcome)
+
+    async def _start_later(self, flow: str, event: Began, outcome: Outcome) -> None:
+        """Start a flow that asks its first question once the one before it is done with."""
+        id_ = workflow_id(flow, self.submission.caller.tenant, _fresh_id())
+        answer = await self._tell(id_, flow, event, first=True)
+        if answer is None or not answer.view.asking:
+            outcome.replies += answer.replies if answer else [TextReply(text=self._gone())]
+            return
+        paused = [answer.view, *outcome.state.paused]
+        outcome.state = outcome.state.model_copy(update={"paused": paused})
+        outcome.replies.append(TextReply(text=self._later(answer.view)))
 
     async def _tell_active(self, command: Command, outcome: Outcome) -> None:
         active = outcome.state.active
@@ -253,6 +274,10 @@ class CommandRunner:
     def _back_to(self, view: FlowView) -> str:
         title = view.title.within(self.locale)
         return f"我们回到{title}。" if self.locale == "zh" else f"Back to: {title}."
+
+    def _later(self, view: FlowView) -> str:
+        title = view.title.within(self.locale)
+        return f"{title}随后接着办。" if self.locale == "zh" else f"{title} comes right after."
 
     def _nothing_active(self) -> str:
         if self.locale == "zh":

@@ -96,7 +96,9 @@ class SkillWorkflow:
             return None
         found = await asyncio.gather(*(self._call(call) for call in thought.calls))
         made = list(zip(thought.calls, found, strict=True))
-        self._calls += [shown(call.id, call.name, call.arguments, what) for call, what in made]
+        self._calls += [
+            shown(self._id_of(call), call.name, call.arguments, what) for call, what in made
+        ]
         results = {call.id: dialogue.result(call, what) for call, what in made}
         results |= {message.call_id: message for message in thought.refused}
         self._dialogue.append(thought.said)
@@ -113,7 +115,11 @@ class SkillWorkflow:
     async def _call(self, call: FunctionCall) -> Finding:
         account = self._start.account
         caller = Caller(account.caller, account.conversation, account.message_id, self._start.tools)
-        return await call_tool(caller, call.id, call.name, call.arguments)
+        return await call_tool(caller, self._id_of(call), call.name, call.arguments)
+
+    def _id_of(self, call: FunctionCall) -> str:
+        """A model's ids are unique within one answer alone, those of a turn's calls in it."""
+        return f"{self._progress.steps}.{call.id}"
 
     def _outcome(self, text: str, ending: Ending) -> SkillOutcome:
         return SkillOutcome(text=text, ending=ending, calls=self._calls, usage=self._progress.usage)

@@ -19,6 +19,7 @@ from router.tool.tool import tool
     title={"zh": "继续读结果", "en": "Read on in a result"},
     description_zh="结果太长没显示完时，接着读下一页。",
     ephemeral=2,
+    listed=False,
 )
 async def read_more(
     handle: Annotated[

@@ -12,6 +12,7 @@ from pydantic import JsonValue
 from router.deciding import offer as offered
 from router.deciding.arguments import known, problem
 from router.deciding.offer import Offer
+from router.deciding.said import shown
 from router.domain.commands import (
     CallTool,
     CancelFlow,
@@ -48,7 +49,7 @@ def interpret(answer: ChatAnswer, offer: Offer) -> Interpretation:
     read = Interpretation(problems=list(answer.problems))
     for call in answer.calls:
         _take(call, offer, read)
-    said = answer.text.strip() or (answer.refusal or "").strip()
+    said = shown(answer.text) or shown(answer.refusal or "")
     if not answer.calls and said:
         read.commands.append(ReplyText(text=said))
     read.commands = _tidied(read.commands)
@@ -154,9 +155,9 @@ _READERS: dict[str, Callable[[FunctionCall, Offer], Command]] = {
 
 def _text(call: FunctionCall, name: str) -> str:
     value = call.arguments.get(name)
-    if not isinstance(value, str) or not value.strip():
+    if not isinstance(value, str) or not shown(value):
         raise _Unusable(f"{name} has to be text")
-    return value.strip()
+    return shown(value)
 
 
 def _tidied(commands: list[Command]) -> list[Command]:

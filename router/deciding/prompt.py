@@ -60,7 +60,7 @@ def _active(view: FlowView) -> str:
     known = ", ".join(f"{name}={value}" for name, value in view.slots.items()) or "nothing yet"
     return (
         f"Active flow: {view.flow}, asking for {asked}"
-        f"{f' ({question})' if question else ''}; known: {material(known)}."
+        f"{f' ({question})' if question else ''}; known: <known>{material(known)}</known>."
     )
 
 

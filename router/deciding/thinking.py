@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict
 from router.deciding import arguments
 from router.deciding.prompt import material
 from router.deciding.prompts import Prompt
+from router.deciding.said import shown
 from router.domain.messages import Line, Usage
 from router.llm.chat import (
     AssistantMessage,
@@ -129,9 +130,9 @@ def _ending_of(answer: ChatAnswer) -> Thought | None:
     for call in answer.calls:
         argument = ENDINGS.get(call.name)
         said = call.arguments.get(argument) if argument else None
-        if isinstance(said, str) and said.strip():
-            return Thought(text=said.strip(), asks=call.name == ASK_USER)
-    said = answer.text.strip() or (answer.refusal or "").strip()
+        if isinstance(said, str) and shown(said):
+            return Thought(text=shown(said), asks=call.name == ASK_USER)
+    said = shown(answer.text) or shown(answer.refusal or "")
     return Thought(text=said) if said and not answer.calls else None
 
 

@@ -1,16 +1,26 @@
 """Deciding without a model: honest about what wasn't understood, and what can be done here."""
 
+import re
 from collections.abc import Sequence
 from typing import Literal
 
 from router.domain.capabilities import Capability
-from router.domain.commands import Clarify, Command, Misunderstood, ReplyText
+from router.domain.commands import Clarify, Command, HandOff, Misunderstood, ReplyText
 from router.domain.messages import Message, Option, Route
 from router.domain.texts import Localised
 from router.flow.situation import Situation
 
 Verdict = Literal["clear", "several", "none"]
 """How near the nearest capability is, and how alone."""
+
+_ASKS_FOR_A_PERSON = re.compile(
+    r"人工|真人|(?:找|跟|和|让)(?:个|一个)?人(?:说|聊|谈|来)|客服"
+    r"|\b(?:talk|speak|chat)\b.{0,20}\b(?:human|person|agent|someone)\b"
+    r"|\b(?:real|live) (?:human|person|agent)\b|\bhuman (?:agent|operator)\b"
+    r"|^(?:human|agent|operator)\W*$",
+    re.IGNORECASE,
+)
+"""A person is asked for by name, and no model is there to tell whether something else is meant."""
 
 MOST_OPTIONS = 6
 """As many as a person reads at a glance."""
@@ -20,6 +30,7 @@ LOST = Localised(
     en="I'm not sure what you mean. This is what can be done here; just choose one:",
 )
 MEANT = Localised(zh="你是想办这个吗？", en="Is it this that you mean?")
+FOR_A_PERSON = Localised(zh="想找人工", en="asks for a person")
 NEAR_OPTIONS = 3
 REASONS: dict[Verdict, Localised] = {
     "clear": Localised(
@@ -56,7 +67,6 @@ def decide(
     what was probably meant where `verdict` says that something is near, else as what there
     is; flows are always among it. What is chosen then starts, a tool as its form.
     """
-    del message
     if situation.active is not None and situation.active.asking:
         route = Route(
             kind="flow",
@@ -66,6 +76,9 @@ def decide(
             reason=NO_ANSWER.within(situation.locale),
         )
         return route, [Misunderstood()]
+    if _ASKS_FOR_A_PERSON.search(message.text or ""):
+        route = Route(kind="handoff", by="fallback", reason=FOR_A_PERSON.within(situation.locale))
+        return route, [HandOff(reason=FOR_A_PERSON.within(situation.locale))]
     if not capabilities:
         reason = NOTHING_OPEN.within(situation.locale)
         route = Route(kind="handoff", by="fallback", confidence=0.0, reason=reason)

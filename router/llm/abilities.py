@@ -16,6 +16,7 @@ from router.llm.chat import How
 Feature = Literal[
     "strict",
     "parallel_tool_calls",
+    "tool_choice",
     "tool_choice=required",
     "tool_choice=auto",
     "tools",
@@ -26,8 +27,9 @@ Feature = Literal[
     "temperature",
     "stream_options",
 ]
-"""What a request may use. `limits` are the lengths within the schema of a `response_format`,
-and a server that refuses `max_tokens` wants it as `max_completion_tokens`."""
+"""What a request may use. `tool_choice` is the parameter whatever its value, `limits` are the
+lengths within the schema of a `response_format`, and a server that refuses `max_tokens` wants it
+as `max_completion_tokens`."""
 
 FEATURES: tuple[Feature, ...] = get_args(Feature)
 Refused = frozenset[Feature]

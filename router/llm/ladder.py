@@ -70,8 +70,9 @@ class Ladder:
         end = self._clock() + seconds
         failures: tuple[Failure, ...] = ()
         telling = _Telling(on_text)
-        for model, breaker in self._rungs:
-            left = min(self._try_seconds, end - self._clock())
+        for rung, (model, breaker) in enumerate(self._rungs):
+            # What is left is shared, so that one that hangs leaves time for those below it.
+            left = min(self._try_seconds, (end - self._clock()) / (len(self._rungs) - rung))
             if left <= 0:
                 late = ModelUnavailable("not asked, for the turn's time is over")
                 failures += (Failure(model.endpoint, late),)

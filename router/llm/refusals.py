@@ -14,6 +14,10 @@ _NAMED: dict[Feature, str] = {
     "max_tokens": rf"max_completion_tokens|max_tokens.*{_UNKNOWN}|{_UNKNOWN}.*max_tokens",
     "temperature": r"temperature",
     "strict": r"\bstrict\b|invalid schema for function|additionalProperties",
+    "tool_choice": (
+        r"(unsupported|unknown|unrecognized|unexpected|extra)"
+        r" (parameter|argument|field|property|keyword)\w*\W{1,4}tool_choice\b(?!=)"
+    ),
     "tool_choice=required": r"tool[_ -]choice|\brequired\b.*\btools?\b",
     "tool_choice=auto": r"tool[_ -]choice|\bauto\b.*\btools?\b",
     "limits": r"maxLength|maxItems|minItems",

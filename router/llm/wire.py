@@ -95,8 +95,9 @@ class _Writer:
     def _write_choice(self) -> None:
         choices: list[Feature] = ["tool_choice=required", "tool_choice=auto"]
         ordered = choices if self._request.must_call else choices[::-1]
-        choice = next(one for one in ordered if self._may(one))
-        self._body["tool_choice"] = choice.partition("=")[2]
+        if self._may("tool_choice"):
+            choice = next(one for one in ordered if self._may(one))
+            self._body["tool_choice"] = choice.partition("=")[2]
 
     def _write_schema(self) -> None:
         self._may("json_schema")

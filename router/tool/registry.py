@@ -131,8 +131,8 @@ class Registry:
         return [t for t in self if allows(t, person) and not t.implementation.providers & withheld]
 
     def capabilities(self, person: Principal) -> list[Capability]:
-        """The same, as they are listed and found."""
-        return [tool.capability for tool in self.visible_to(person)]
+        """Those of them that people are offered, as they are listed and found."""
+        return [tool.capability for tool in self.visible_to(person) if tool.options.listed]
 
 
 def _taken(tool: Tool, other: Tool) -> Problem:

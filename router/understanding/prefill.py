@@ -15,7 +15,7 @@ from router.understanding.utterance import Utterance
 
 _CAUSES = frozenset({"reason", "purpose", "cause", "note", "notes", "description", "remark"})
 
-_WHOLE = frozenset({"question", "query", "request"})
+_WHOLE = frozenset({"question", "query"})
 
 
 def prefill(

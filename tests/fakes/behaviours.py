@@ -142,8 +142,10 @@ def refuses(*features: str, otherwise: Behaviour) -> Behaviour:
     def behave(received: Received) -> Reply:
         for feature in features:
             if _uses(received.body, feature):
-                name = "maxLength" if feature == "limits" else feature.partition("=")[0]
-                error = {"message": f"Unsupported parameter: '{name}'", "param": name}
+                name, _, value = feature.partition("=")
+                name = "maxLength" if name == "limits" else name
+                said = f"value: '{value}' of {name}" if value else f"parameter: '{name}'"
+                error = {"message": f"Unsupported {said}", "param": name}
                 return json_reply({"error": error}, 400)
         return otherwise(received)
 

@@ -3,6 +3,7 @@ import asyncio
 import pytest
 
 from router.llm.breaker import CircuitBreaker
+from router.llm.chat import ChatAnswer, ChatRequest
 from router.llm.errors import AccessRefused, ContextTooLong, ModelUnavailable, NoModelAnswered
 from router.llm.ladder import Ladder, LadderAnswer
 from router.llm.model import ChatModel
@@ -46,10 +47,31 @@ async def test_a_model_that_hangs_leaves_time_for_the_next() -> None:
         assert (await ladder.answer(question(), 20)).answer.text == "后备"
 
 
+async def test_one_that_hangs_leaves_its_share_of_a_short_turn_to_the_next() -> None:
+    async with desk([hangs()]) as one, desk([says("rechtzeitig")]) as two:
+        answer = await Ladder([one.model, two.model]).answer(question(), 2)
+    assert answer.answer.text == "rechtzeitig"
+    assert len(answer.failures) == 1
+
+
+class Overdue:
+    """A model that keeps to no deadline."""
+
+    endpoint = "overdue"
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+
+    async def answer(self, request: ChatRequest, seconds: float, on_text: object) -> ChatAnswer:
+        self._clock.now += 3 * seconds
+        raise ModelUnavailable(f"nothing for {request.max_tokens} tokens, told to {on_text}")
+
+
 async def test_nobody_is_asked_after_the_turns_time_is_over() -> None:
-    async with desk([hangs()]) as one, desk([says("zu spät")]) as two:
+    clock = Clock()
+    async with desk([says("zu spät")]) as two:
         with pytest.raises(NoModelAnswered, match="the turn's time is over"):
-            await Ladder([one.model, two.model]).answer(question(), 0.2)
+            await Ladder([Overdue(clock), two.model], clock=clock).answer(question(), 10)
         assert two.server.chats == []
 
 

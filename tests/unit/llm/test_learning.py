@@ -7,7 +7,8 @@ import pytest
 from router.llm.abilities import FEATURES, ServerMemory, ServerMemoryFile
 from router.llm.errors import ModelRefused, ModelUnavailable
 from router.llm.refusals import refused_feature
-from tests.fakes.behaviours import Behaviour, calls, decides, fails, refuses, says
+from tests.fakes.behaviours import Behaviour, calls, decides, fails, refuses, says, sends
+from tests.fakes.http_exchange import Received, Reply
 from tests.unit.llm.asking import ANNUAL, desk, question
 
 ANNUAL_CALL = calls(ANNUAL)
@@ -24,7 +25,12 @@ ANNUAL_DECISION = decides(ANNUAL)
         (refuses("max_tokens", otherwise=ANNUAL_CALL), "functions", 2),
         (refuses("temperature", otherwise=ANNUAL_CALL), "functions", 2),
         (refuses("strict", "parallel_tool_calls", otherwise=ANNUAL_CALL), "functions", 3),
-        (refuses("tool_choice", otherwise=ANNUAL_DECISION), "json_schema", 3),
+        (refuses("tool_choice", otherwise=ANNUAL_CALL), "functions", 2),
+        (
+            refuses("tool_choice=required", "tool_choice=auto", otherwise=ANNUAL_DECISION),
+            "json_schema",
+            3,
+        ),
         (refuses("tools", otherwise=ANNUAL_DECISION), "json_schema", 2),
         (refuses("tools", "limits", otherwise=ANNUAL_DECISION), "json_schema", 3),
         (refuses("tools", "json_schema", otherwise=ANNUAL_DECISION), "json_object", 3),
@@ -175,3 +181,17 @@ def test_a_memory_that_cannot_be_kept_still_serves(tmp_path: Path) -> None:
     memory = ServerMemoryFile(tmp_path / "file" / "servers.json")
     memory.learn("a", ["tools"])
     assert memory.refused("a") == {"tools"}
+
+
+async def test_a_server_that_knows_no_choice_of_tools_still_takes_functions() -> None:
+    unknown = sends({"error": {"message": "Unsupported parameter: 'tool_choice'"}}, 400)
+
+    def answer(received: Received) -> Reply:
+        behaviour = unknown if "tool_choice" in received.body else ANNUAL_CALL
+        return behaviour(received)
+
+    async with desk(answer) as open_desk:
+        answers = [await open_desk.model.answer(question()) for _ in range(2)]
+        assert [a.how for a in answers] == ["functions", "functions"]
+        assert [a.attempts for a in answers] == [2, 1]
+        assert open_desk.memory.refused(open_desk.model.endpoint) == {"tool_choice"}
