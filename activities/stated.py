@@ -11,7 +11,9 @@ from pydantic import JsonValue
 
 from router.flow.model import Choice, Slot
 from router.flow.view import FlowView
+from router.understanding.entities import entities_of
 from router.understanding.forms import form_values
+from router.understanding.leftover import says_nothing
 from router.understanding.prefill import prefill
 from router.understanding.utterance import Utterance
 
@@ -25,7 +27,12 @@ def stated(slots: Slots, given: Values, text: str, now: datetime) -> dict[str, J
     Free text is the model's, and so is what it gave in the message's own words, and a choice
     that the message doesn't name. Where rules read one day, no other is guessed.
     """
-    read = prefill(slots, Utterance.of(text, now))
+    return _put(slots, given, prefill(slots, Utterance.of(text, now)), text, now)
+
+
+def _put(
+    slots: Slots, given: Values, read: Values, text: str, now: datetime
+) -> dict[str, JsonValue]:
     shaped = form_values(slots, _without_guesses(slots, given, read, text), now)
     for name, value in read.items():
         if not _is_the_models(slots[name], given.get(name), value, text):
@@ -36,18 +43,54 @@ def stated(slots: Slots, given: Values, text: str, now: datetime) -> dict[str, J
 def changed(view: FlowView, given: Values, text: str, now: datetime) -> dict[str, JsonValue]:
     """What of a model's values for the flow that asks is new, and not made up.
 
-    What isn't asked for changes only where the message says so: rules read it there, or it was
-    given in the message's own words.
+    What isn't asked for changes where the message says so: rules read it there, or it was given
+    in the message's own words. Where nothing that is asked for was answered the message is
+    about something else: then choices and days are taken as the model understood them, and
+    days also where the message names none that rules could read.
     """
-    read = prefill(view.fillable, Utterance.of(text, now))
+    utterance = Utterance.of(text, now)
+    named = _names_days(utterance)
+    read = _less_reckoned(prefill(view.fillable, utterance), given, view, named=named)
     asked = {_head(name) for name in view.awaiting}
     said = {name for name in read if view.fillable[name].type != "text"}
+    values = {
+        name: value
+        for name, value in _put(view.fillable, given, read, text, now).items()
+        if value != view.slots.get(name)
+    }
+    elsewhere = not says_nothing(text) and not any(_head(name) in asked for name in values)
+    understood = {"choice", "date"} if elsewhere else set()
+    understood |= set() if named or says_nothing(text) else {"date"}
     return {
         name: value
-        for name, value in stated(view.fillable, given, text, now).items()
-        if value != view.slots.get(name)
-        and (_head(name) in asked or name in said or _is_quoted(given.get(name), text))
+        for name, value in values.items()
+        if _head(name) in asked
+        or name in said
+        or _is_quoted(given.get(name), text)
+        or _kind(view.fillable, name) in understood
     }
+
+
+def _names_days(utterance: Utterance) -> bool:
+    entities = entities_of(utterance.normalised, utterance.things)
+    return any(entity.type in ("date", "date_range") for entity in entities)
+
+
+def _less_reckoned(
+    read: Values, given: Values, view: FlowView, *, named: bool
+) -> dict[str, JsonValue]:
+    """What rules read, less a length and the days reckoned from it, where the model names a day.
+
+    "One day more" is a length too, and not that of the whole.
+    """
+    if named or not any(_kind(view.fillable, name) == "date" for name in given):
+        return dict(read)
+    reckoned = {name for name in read if _kind(view.fillable, name) in ("date", "duration")}
+    return {name: value for name, value in read.items() if name not in reckoned}
+
+
+def _kind(slots: Slots, name: str) -> str:
+    return slots[name].type if name in slots else ""
 
 
 def _head(path: str) -> str:

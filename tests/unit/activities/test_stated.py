@@ -8,6 +8,7 @@ import pytest
 from activities.stated import changed, stated
 from router.flow.loader import load_flow
 from router.flow.showing import view
+from router.flow.view import FlowView
 from tests.unit.flow.world import World
 
 FLOWS = Path(__file__).parents[3] / "flows"
@@ -104,6 +105,18 @@ def test_whatever_a_model_gives_is_shaped_or_left_for_the_flow_to_refuse(
             "嗯", {"leave_type": "sick", "reason": "rest"}, {}, id="nothing but inventions"
         ),
         pytest.param("家里有点情况", {"reason": "rest"}, {}, id="a text that nobody wrote"),
+        pytest.param(
+            "not really holiday, more like I feel ill",
+            {"leave_type": "sick"},
+            {"leave_type": "sick"},
+            id="a correction in words that no rule knows",
+        ),
+        pytest.param(
+            "the two days before Christmas Eve",
+            {"start": "2026-12-22", "end": "2026-12-23"},
+            {"start": "2026-12-22", "end": "2026-12-23"},
+            id="days that only the model can reckon",
+        ),
         pytest.param("年假", {"leave_type": "annual"}, {}, id="nothing new"),
     ],
 )
@@ -114,3 +127,24 @@ def test_the_flow_that_asks_takes_what_the_message_says(
     asking = view(definition, World(definition).begin(leave_type="annual").run)
     found = changed(asking, given, text, NOW)
     assert {name: found[name] for name in found if name in given} == expected
+
+
+def confirming() -> FlowView:
+    definition = load_flow(FLOWS / "leave_request.yaml")
+    slots = {"leave_type": "annual", "start": "2026-11-25", "end": "2026-11-26", "reason": "搬家"}
+    return view(definition, World(definition).begin(**slots).run)
+
+
+@pytest.mark.parametrize(
+    ("text", "given"),
+    [
+        ("多加一天吧", {"end": "2026-11-27"}),
+        ("one more day please", {"end": "2026-11-27"}),
+        ("往后挪一挪再开头", {"start": "2026-11-26"}),
+        ("该算医生让歇的那一类", {"leave_type": "sick"}),
+    ],
+)
+def test_a_correction_is_as_the_model_understood_it_where_rules_read_none(
+    text: str, given: dict[str, Any]
+) -> None:
+    assert changed(confirming(), given, text, NOW) == given
