@@ -62,6 +62,7 @@ FIELDS: Mapping[str, str] = {
     "people": "人员",
     "per": "计算单位",
     "place": "地点",
+    "policy": "制度",
     "question": "问题",
     "rate": "汇率",
     "rates_of": "汇率日期",

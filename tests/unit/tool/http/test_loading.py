@@ -28,6 +28,7 @@ def test_what_a_file_says_counts(folder: Folder) -> None:
     tool = folder.tool(
         declaration(
             title={"zh": "查", "en": "Look"},
+            description_zh="查东西。",
             examples=["查一下"],
             permission="admin",
             roles=["hr"],
@@ -40,6 +41,7 @@ def test_what_a_file_says_counts(folder: Folder) -> None:
     assert (tool.title.en, tool.examples, tool.permission) == ("Look", ("查一下",), "admin")
     assert (tool.roles, tool.confirm, tool.retries) == (frozenset({"hr"}), True, None)
     assert tool.timeout == timedelta(milliseconds=500)
+    assert (tool.about.zh, tool.about.en) == ("查东西。", declaration()["description"])
 
 
 def test_a_file_may_declare_several(folder: Folder) -> None:
@@ -123,6 +125,8 @@ def endpoint(**changes: Any) -> dict[str, Any]:
         ("3", "no object"),
         ("{}", "there is no name"),
         ([{}], "there is no description"),
+        (declaration(description_zh=3), "description_zh isn't text"),
+        (declaration(description_zh=" "), "description_zh isn't text"),
         ({"endpoint": {}}, "there is no url"),
         ([3], "no object"),
         ("null", "no object"),
