@@ -44,9 +44,9 @@ def changed(view: FlowView, given: Values, text: str, now: datetime) -> dict[str
     """What of a model's values for the flow that asks is new, and not made up.
 
     What isn't asked for changes where the message says so: rules read it there, or it was given
-    in the message's own words. Where nothing that is asked for was answered the message is
-    about something else: then choices and days are taken as the model understood them, and
-    days also where the message names none that rules could read.
+    in the message's own words. Where nothing of that is so the message is about something
+    else: then choices and days are taken as the model understood them, and days also where
+    the message names none that rules could read.
     """
     utterance = Utterance.of(text, now)
     named = _names_days(utterance)
@@ -58,17 +58,25 @@ def changed(view: FlowView, given: Values, text: str, now: datetime) -> dict[str
         for name, value in _put(view.fillable, given, read, text, now).items()
         if value != view.slots.get(name)
     }
-    elsewhere = not says_nothing(text) and not any(_head(name) in asked for name in values)
-    understood = {"choice", "date"} if elsewhere else set()
-    understood |= set() if named or says_nothing(text) else {"date"}
-    return {
-        name: value
-        for name, value in values.items()
-        if _head(name) in asked
-        or name in said
-        or _is_quoted(given.get(name), text)
-        or _kind(view.fillable, name) in understood
+    plain = {
+        name
+        for name in values
+        if _head(name) in asked or name in said or _is_quoted(given.get(name), text)
     }
+    rest = {name: _kind(view.fillable, name) for name in values.keys() - plain}
+    understood = _understood(text, rest, about_it=bool(plain), named=named)
+    return {name: value for name, value in values.items() if name in plain | understood}
+
+
+def _understood(text: str, rest: Mapping[str, str], *, about_it: bool, named: bool) -> set[str]:
+    """Of values that nothing in the message states, by their kind: those to trust a model with.
+
+    None where one of them is a text that nobody wrote: whoever makes up one makes up others.
+    """
+    if says_nothing(text) or "text" in rest.values():
+        return set()
+    kinds = {"choice", "date"} if not about_it else {"date"} if not named else set()
+    return {name for name, kind in rest.items() if kind in kinds}
 
 
 def _names_days(utterance: Utterance) -> bool:
