@@ -41,6 +41,9 @@ class Options:
     """How often one person may have it called in a minute; None as often as they like."""
     at_once: int | None = None
     """Calls that run at once in a worker; others wait for one of them to end."""
+    listed: bool = True
+    """False where nobody asks for it by itself: a sub-agent may call it, whatever its skill
+    allows, and people and the router are never offered it."""
 
 
 @dataclass(frozen=True)
@@ -129,6 +132,7 @@ def tool(  # noqa: PLR0913 - each is an option of its own that a tool's author m
     client: bool = False,
     per_minute: int | None = 60,
     at_once: int | None = None,
+    listed: bool = True,
     roles: Sequence[str] = (),
     title: Mapping[Literal["zh", "en"], str] | None = None,
     description_zh: str = "",
@@ -158,6 +162,7 @@ def tool(  # noqa: PLR0913 - each is an option of its own that a tool's author m
         client: The front end makes the call: the function is only its signature, and the turn
             ends with the call waiting until the result is sent.
         per_minute: How often one person may have it called in a minute. Flows may always.
+        listed: False where nobody asks for it by itself, only a sub-agent after another call.
         at_once: How many calls may run at once in a worker; None is no limit.
         roles: Who may call it, where not everyone may. `["flow"]` is reached by flows alone.
         title: Its name for people; made from the function's name where it is left out.
@@ -211,6 +216,7 @@ def tool(  # noqa: PLR0913 - each is an option of its own that a tool's author m
                 client=client,
                 per_minute=per_minute,
                 at_once=at_once,
+                listed=listed,
             ),
             description_zh=description_zh,
         )
