@@ -24,6 +24,7 @@ from activities.writing import Writer, writer
 from router.api.temporal import Connection
 from router.deciding.prompts import Prompts
 from router.directory.file import FileDirectory
+from router.domain.errors import MisconfiguredError
 from router.flow.catalog import Catalog
 from router.flow.loader import load_flows
 from router.llm.abilities import ServerMemoryFile
@@ -163,8 +164,14 @@ def load_skill_catalog(settings: Settings) -> SkillCatalog:
 
     Raises:
         DefinitionError: with every problem of every file.
+        MisconfiguredError: there is no such folder.
     """
-    return load_skills(settings.skills or Path(next(iter(skills.__path__))))
+    folder = settings.skills or Path(next(iter(skills.__path__)))
+    if not folder.is_dir():
+        raise MisconfiguredError(
+            f"ROUTER_SKILLS={folder} is no folder: name one that has skill folders in it"
+        )
+    return load_skills(folder)
 
 
 def load_registry(settings: Settings) -> Registry:

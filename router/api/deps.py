@@ -18,6 +18,7 @@ from router.domain.errors import NotFound, Unauthenticated
 from router.domain.ports import Conversations, EventLog, IdempotencyKeys, Live, Runs
 from router.domain.principals import DEFAULT_TENANT, Directory, Principal
 from router.domain.records import ConversationRecord
+from router.llm.reach import Address, Reach
 from router.selection.index import CapabilityIndex
 from router.settings import Settings
 
@@ -83,6 +84,7 @@ class Desk:
     tokens: Tokens
     turns: Turns
     ownership: Ownership
+    reach: Reach
 
     @classmethod
     def furnished(cls, services: Services) -> Self:
@@ -92,6 +94,7 @@ class Desk:
             tokens=tokens(services.settings),
             turns=Turns(services.temporal, services.settings.task_queue),
             ownership=Ownership(services.store.conversations),
+            reach=Reach([Address(m.base_url, m.api_key) for m in services.settings.models]),
         )
 
     @classmethod
@@ -102,6 +105,10 @@ class Desk:
 
 async def _services(request: Request) -> Services:
     return Desk.of(request).services
+
+
+async def _reach(request: Request) -> Reach:
+    return Desk.of(request).reach
 
 
 async def _turns(request: Request) -> Turns:
@@ -146,6 +153,7 @@ async def _page(
 
 Given = Annotated[Services, Depends(_services)]
 OpenTurns = Annotated[Turns, Depends(_turns)]
+ModelReach = Annotated[Reach, Depends(_reach)]
 Caller = Annotated[Principal, Depends(_caller)]
 Paged = Annotated[Page, Depends(_page)]
 

@@ -16,6 +16,7 @@ from router.api.deps import Services
 from router.domain.errors import RouterError, Unavailable
 from router.domain.ports import Conversations
 from router.domain.principals import DEFAULT_TENANT
+from router.llm.reach import Reach
 from router.settings import Settings
 
 PATIENCE = 2.0
@@ -50,30 +51,41 @@ class Readiness(BaseModel):
     checks: Checks
 
 
-async def readiness(services: Services) -> Readiness:
+async def readiness(services: Services, reach: Reach) -> Readiness:
     """Ask everything that this process needs, for two seconds at most."""
-    temporal, worker, database = await asyncio.gather(
+    temporal, worker, database, llm = await asyncio.gather(
         _checked(_temporal(services.temporal)),
         _checked(_worker(services.temporal, services.settings.task_queue)),
         _checked(_database(services.store.conversations)),
+        _llm(services.settings, reach),
     )
     checks = Checks(
         temporal=temporal,
         worker=worker,
         database=database,
-        llm=_llm(services.settings),
-        embedder=Check(status="ready", detail=services.settings.embedder),
+        llm=llm,
+        embedder=_embedder(services),
     )
     states = {check.status for _, check in checks}
     return Readiness(status=next(s for s in _WORST_FIRST if s in states), checks=checks)
 
 
-def _llm(settings: Settings) -> Check:
-    """Which models would be asked; whether they answer is seen when they are."""
+def _embedder(services: Services) -> Check:
+    """Which encoder there is, and how it fared when it was last asked."""
+    if trouble := services.index.trouble:
+        return Check(status="degraded", detail=f"words alone are searched: {trouble}")
+    return Check(status="ready", detail=services.settings.embedder)
+
+
+async def _llm(settings: Settings, reach: Reach) -> Check:
+    """Which models would be asked, and whether the server of one of them can be."""
     models = ", then ".join(f"{m.model} at {m.base_url}" for m in settings.models)
     if not models:
         detail = "none configured: rules decide, and offer what can be done"
         return Check(status="degraded", detail=detail)
+    trouble = await reach.trouble()
+    if all(trouble):
+        return Check(status="degraded", detail="; ".join(map(str, trouble)))
     return Check(status="ready", detail=models)
 
 

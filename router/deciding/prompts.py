@@ -67,6 +67,12 @@ class Prompts:
                 raise MisconfiguredError(
                     f"ROUTER_PROMPT_SHARES names {version!r}; there are: {', '.join(sorted(texts))}"
                 )
+        for job in {_job(version) for version in shares or {}}:
+            if not any(share for version, share in (shares or {}).items() if _job(version) == job):
+                raise MisconfiguredError(
+                    f"ROUTER_PROMPT_SHARES leaves nothing to any version of {job}: "
+                    "give one of them more than 0"
+                )
         return cls(texts, shares or {})
 
     @property

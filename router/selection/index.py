@@ -82,11 +82,17 @@ class CapabilityIndex:
         self._shelf = Shelf()
         self._unencoded: set[int] = set()
         self._updating = asyncio.Lock()
+        self._trouble: str | None = None
 
     @property
     def messages(self) -> Encoder | None:
         """What encodes messages, and remembers the latest; None where words alone are searched."""
         return self._messages
+
+    @property
+    def trouble(self) -> str | None:
+        """Why the encoder failed when it was last asked; None where it didn't."""
+        return self._trouble
 
     async def update(self, capabilities: Iterable[Capability]) -> Changes:
         """Let the index hold exactly these.
@@ -202,7 +208,9 @@ class CapabilityIndex:
             await self._put_vectors(self._cards, self._dense, sorted(self._unencoded))
         except RouterError as error:
             _log.warning("capabilities can't be encoded, words alone are searched: %s", error)
+            self._trouble = str(error)
             return
+        self._trouble = None
         self._unencoded.clear()
         if self._dense.stale:
             await asyncio.to_thread(self._dense.settle)
@@ -233,7 +241,9 @@ class CapabilityIndex:
             vector: Vectors = (await self._messages.queries([_gist(text)]))[0]
         except RouterError as error:
             _log.warning("a message can't be encoded, words alone are searched: %s", error)
+            self._trouble = str(error)
             return None, (f"{LEXICAL_ONLY}: the encoder failed",)
+        self._trouble = None
         waiting = len(self._unencoded)
         return vector, (f"{LEXICAL_ONLY} for {waiting} that aren't encoded yet",) * bool(waiting)
 

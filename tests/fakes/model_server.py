@@ -42,6 +42,7 @@ class ModelServer:
         self._connections: set[asyncio.Task[None]] = set()
         self.requests: list[Received] = []
         self.embeddings: Behaviour = embeds
+        self.listing: Behaviour = lists
         self.let_go = asyncio.Event()
         """Set when a client has given up before its answer was there."""
 
@@ -111,8 +112,7 @@ class ModelServer:
             case "POST", "/v1/embeddings":
                 return self.embeddings(received)
             case "GET", "/v1/models":
-                listed = [{"id": MODEL, "object": "model", "created": 1, "owned_by": "tests"}]
-                return json_reply({"object": "list", "data": listed})
+                return self.listing(received)
             case _:
                 return fails(404, f"nothing is at {received.path}")(received)
 
@@ -120,6 +120,12 @@ class ModelServer:
         if callable(self._script):
             return self._script
         return self._script.pop(0) if self._script else spent
+
+
+def lists(_: Received) -> Reply:
+    """The one model there is."""
+    listed = [{"id": MODEL, "object": "model", "created": 1, "owned_by": "tests"}]
+    return json_reply({"object": "list", "data": listed})
 
 
 def embeds(received: Received) -> Reply:

@@ -3,7 +3,7 @@
 from fastapi import APIRouter, Response
 from pydantic import BaseModel
 
-from router.api.deps import Given
+from router.api.deps import Given, ModelReach
 from router.api.readiness import Readiness, readiness
 
 router = APIRouter(tags=["health"])
@@ -22,9 +22,9 @@ async def healthz() -> Alive:
 
 
 @router.get("/readyz", responses={503: {"model": Readiness}})
-async def readyz(services: Given, response: Response) -> Readiness:
+async def readyz(services: Given, models: ModelReach, response: Response) -> Readiness:
     """Say what works, what works less well, and what doesn't; 503 where nothing can be done."""
-    found = await readiness(services)
+    found = await readiness(services, models)
     if found.status == "down":
         response.status_code = 503
     return found

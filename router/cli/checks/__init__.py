@@ -25,6 +25,7 @@ CHECKS: Mapping[str, Check] = {
     "skills": configuration.skills,
     "prompts": configuration.prompts,
     "model": models.model,
+    "embedder": configuration.embedder,
     "thresholds": configuration.thresholds,
     "data folder": machine.data_folder,
     "api port": machine.api_port,

@@ -8,6 +8,7 @@ from pathlib import Path
 import httpx
 
 from router.assembly import (
+    encoder,
     http_tools,
     load_capabilities,
     load_catalog,
@@ -16,6 +17,7 @@ from router.assembly import (
 )
 from router.directory.file import SAMPLE, FileDirectory
 from router.domain.errors import MisconfiguredError
+from router.llm.embeddings import OpenAIEmbeddings
 from router.selection.selected import Thresholds
 from router.selection.threshold_file import read_thresholds
 from router.settings import PREFIX, Settings, unknown_variables
@@ -82,6 +84,17 @@ async def skills(settings: Settings) -> str:
 async def prompts(settings: Settings) -> str:
     """The prompts can be loaded, and their shares name versions that there are."""
     return ", ".join(load_prompts(settings).versions)
+
+
+async def embedder(settings: Settings) -> str:
+    """The encoder that is named can encode."""
+    encoding = encoder(settings)
+    try:
+        vectors = await encoding.queries(["hello"])
+    finally:
+        if isinstance(encoding, OpenAIEmbeddings):
+            await encoding.aclose()
+    return f"{settings.embedder}: {vectors.shape[1]} dimensions"
 
 
 async def thresholds(settings: Settings) -> str:

@@ -15,10 +15,14 @@ from router.app import create_app
 from router.domain.errors import NotFound, Unavailable
 from router.domain.principals import Principal
 from router.domain.records import ConversationRecord
+from router.selection.index import CapabilityIndex
 from router.settings import Settings
 from router.store.database import Database
 from router.store.store import Store
-from tests.unit.api.conftest import As, client_of
+from tests.fakes.behaviours import Behaviour, fails
+from tests.fakes.model_server import ModelServer
+from tests.unit.api.conftest import As, capability, client_of
+from tests.unit.selection.encoders import PairsEncoder
 
 PAGE_FILE = re.compile(r'(?:src|href)="(/web/[^"]+)"|from "\./([^"]+)"')
 
@@ -37,6 +41,46 @@ class TestHealth:
             "embedder": "ready",
         }
         assert (await alice.get("/healthz")).json() == {"status": "ok"}
+
+    @pytest.mark.parametrize(
+        ("listing", "status", "said"),
+        [
+            (None, "ready", "qwen at "),
+            (fails(404), "ready", "qwen at "),
+            (fails(503), "degraded", "answers 503"),
+            (fails(401), "degraded", "refuses the key (401)"),
+        ],
+    )
+    async def test_a_model_counts_where_its_server_answers(
+        self, services: Services, listing: Behaviour | None, status: str, said: str
+    ) -> None:
+        async with ModelServer() as server:
+            server.listing = listing or server.listing
+            found = await self.llm(services, server.url)
+        assert found["status"] == status
+        assert said in found["detail"]
+
+    async def test_a_model_that_is_out_of_reach_is_no_model(self, services: Services) -> None:
+        found = await self.llm(services, "http://127.0.0.1:9/v1")
+        assert found["status"] == "degraded"
+        assert "can't be reached" in found["detail"]
+
+    async def llm(self, services: Services, url: str) -> dict[str, str]:
+        model = {"llm_base_url": url, "llm_model": "qwen"}
+        settings = services.settings.model_copy(update=model)
+        async with client_of(create_app(replace(services, settings=settings)), None) as client:
+            checks: dict[str, dict[str, str]] = (await client.get("/readyz")).json()["checks"]
+        return checks["llm"]
+
+    async def test_an_encoder_that_fails_is_told(self, services: Services) -> None:
+        encoder = PairsEncoder()
+        encoder.broken = True
+        index = CapabilityIndex(encoder)
+        await index.update([capability("tool", "look")])
+        async with client_of(create_app(replace(services, index=index)), None) as client:
+            answer = (await client.get("/readyz")).json()
+        assert answer["checks"]["embedder"]["status"] == "degraded"
+        assert "out of reach" in answer["checks"]["embedder"]["detail"]
 
     async def test_without_a_worker_it_is_down(self, services: Services) -> None:
         settings = services.settings.model_copy(update={"task_queue": "deserted"})

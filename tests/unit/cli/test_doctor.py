@@ -149,3 +149,15 @@ class TestModels:
         settings = Settings(data=tmp_path, llm_base_url="http://127.0.0.1:1/v1", llm_model="gone")
         with pytest.raises(Unavailable, match=r"gone at http://127\.0\.0\.1:1"):
             await models.model(settings)
+
+
+@pytest.mark.parametrize("embedder", ["foo", "sentence-transformers:/nowhere", "openai:gone"])
+async def test_an_encoder_that_cannot_encode_is_found(embedder: str) -> None:
+    settings = Settings(embedder=embedder, llm_base_url="http://127.0.0.1:9/v1")
+    with pytest.raises(RouterError):
+        await configuration.embedder(settings)
+
+
+async def test_a_folder_of_skills_that_is_not_there_is_found(tmp_path: Path) -> None:
+    with pytest.raises(MisconfiguredError, match=r"ROUTER_SKILLS=.*nowhere is no folder"):
+        await configuration.skills(Settings(skills=tmp_path / "nowhere"))

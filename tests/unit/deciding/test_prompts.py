@@ -78,3 +78,8 @@ def test_a_folder_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
     (tmp_path / "router-2.zh.md").write_bytes(b"\xff")
     with pytest.raises(MisconfiguredError, match="prompts can't be read"):
         Prompts.load(tmp_path)
+
+
+def test_shares_of_nothing_at_all_are_refused() -> None:
+    with pytest.raises(MisconfiguredError, match="leaves nothing to any version of router"):
+        Prompts.load(None, {"router-1": 0})
