@@ -8,7 +8,7 @@ import re
 from typing import Any
 
 from router.domain.texts import Localised
-from router.flow.model import Choice, FlowDefinition, Slot, State, Triggers
+from router.flow.model import Choice, FlowDefinition, RangePart, Slot, State, Triggers
 from router.flow.wording import named
 from router.tool.labels import choice_in, label_in
 from router.tool.tool import Tool
@@ -34,7 +34,7 @@ def form_of(tool: Tool) -> FlowDefinition | None:
     if obstacle(tool) is not None:
         return None
     slots = _slots(tool)
-    usable = {name: slot for name, slot in slots.items() if slot is not None}
+    usable = _as_range({name: slot for name, slot in slots.items() if slot is not None})
     return FlowDefinition(
         flow=tool.name,
         title=tool.title,
@@ -126,6 +126,23 @@ def plain(words: str) -> str:
     'Reads { { slots.salary }}'
     """
     return _TEMPLATE.sub("{ ", words)
+
+
+_RANGE: dict[str, RangePart] = {
+    **dict.fromkeys(("start", "start_date", "first", "since", "from_date"), "start"),
+    **dict.fromkeys(("end", "end_date", "last", "until", "to_date"), "end"),
+}
+
+
+def _as_range(slots: dict[str, Slot]) -> dict[str, Slot]:
+    """The slots, where two dates are the ends of one range by their names: said in one breath."""
+    parts = {name: _RANGE[name] for name, s in slots.items() if s.type == "date" and name in _RANGE}
+    if sorted(parts.values()) != ["end", "start"]:
+        return slots
+    return {
+        name: slot.model_copy(update={"part_of_range": parts[name]}) if name in parts else slot
+        for name, slot in slots.items()
+    }
 
 
 def slot_of(name: str, schema: Any, *, required: bool) -> Slot | None:

@@ -1,3 +1,4 @@
+from datetime import date
 from typing import Any
 
 import pytest
@@ -6,7 +7,7 @@ from router.deciding.tool_form import form_of, slot_of
 from router.domain.texts import Locale
 from router.flow.model import FlowDefinition
 from router.flow.run import Answered, Confirmed, Failed
-from router.tool.tool import Tool
+from router.tool.tool import Tool, tool
 from tests.unit.deciding.samples import get_balance, match_people, take_note
 from tests.unit.flow.definitions import Driver
 
@@ -97,3 +98,26 @@ def test_an_argument_that_no_expression_can_name_is_not_asked_for(name: str) -> 
     schema: dict[str, Any] = {"type": "string"}
     assert slot_of(name, schema, required=True) is None
     assert slot_of("file_path", schema, required=True) is not None
+
+
+def test_two_dates_that_are_ends_by_their_names_are_said_in_one_breath() -> None:
+    @tool(permission="read")
+    async def count(start: date, end: date, label: str = "") -> int:
+        """Count days."""
+        return (end - start).days
+
+    form = form_of(count)
+    assert form is not None
+    parts = {name: slot.part_of_range for name, slot in form.slots.items()}
+    assert parts == {"start": "start", "end": "end", "label": None}
+
+
+def test_one_date_alone_is_no_range() -> None:
+    @tool(permission="read")
+    async def look(start: date) -> str:
+        """Look."""
+        return str(start)
+
+    form = form_of(look)
+    assert form is not None
+    assert form.slots["start"].part_of_range is None
