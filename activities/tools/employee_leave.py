@@ -100,7 +100,7 @@ class Adjusted(BaseModel):
 @tool(
     permission="read",
     title={"zh": "查员工假期", "en": "Employee's leave"},
-    description_zh="查某位同事一年的假期：各类余额和请假记录。限人事和其上级使用。",
+    description_zh="某位员工一年的假期：各类还剩几天，请过哪些假。限人事和其上级使用。",
     examples=[
         "Frank 今年还剩几天年假",
         "我组里的王丽请了哪些假",

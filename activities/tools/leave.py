@@ -30,7 +30,7 @@ class Recorded(BaseModel):
 @tool(
     permission="read",
     title={"zh": "查假期余额", "en": "Leave balance"},
-    description_zh="某类假期今年还剩几天，一共多少天。",
+    description_zh="你的假期余额：年假、病假等某类假期今年还剩几天，一共几天。",
     examples=[
         "我还有几天年假",
         "年假还剩多少",

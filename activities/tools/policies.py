@@ -23,7 +23,7 @@ class Passages(BaseModel):
 @tool(
     permission="read",
     title={"zh": "查公司制度", "en": "Search company policies"},
-    description_zh="查公司制度的规定和标准：请假、报销、差旅、设备、加班、信息安全。",
+    description_zh="公司制度怎么规定：请假、报销、出差、设备、加班，以及密码等信息安全要求。",
     examples=[
         "出差住宿标准是多少",
         "年假的规定是什么",
