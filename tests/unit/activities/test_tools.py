@@ -223,7 +223,9 @@ def test_only_the_looking_and_ones_own_requests_are_for_everyone(desk: Desk) -> 
     shown = {capability.name for capability in desk.registry.capabilities(ALICE)}
 
     own = {"withdraw_request", "nudge_approver"}
-    assert shown == {tool.name for tool in desk.registry if not tool.writes} | own
+    reads = {tool.name for tool in desk.registry if not tool.writes and tool.options.listed}
+    assert shown == reads | own
+    assert "read_more" not in shown
     assert {"get_leave_balance", "get_my_claims", "get_my_leave"} <= shown
 
 
