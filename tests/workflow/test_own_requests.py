@@ -63,8 +63,11 @@ async def test_a_request_that_waits_is_taken_back_and_then_is_over(
 
 
 async def test_it_is_found_by_what_it_is_called_where_that_says_which(
-    tools: Tools, talk: Talk
+    client: Client, parts: Parts
 ) -> None:
+    # Somebody who has asked for nothing else in this session's database.
+    gina = await person(parts, "gina")
+    talk, tools = await Talk(client, parts, gina).open(), Tools(parts, client, gina)
     run = await talk.waiting_leave("我要请事假，12月9日到10日，搬家")
     with pytest.raises(ArgumentsToolError, match=f"'搬家'; there are: {run}"):
         await tools.call("withdraw_request", request="搬家")
