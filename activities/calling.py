@@ -18,13 +18,13 @@ from pydantic import JsonValue
 from activities.effects import digest
 from activities.paging import page_of
 from activities.telling import Telling
-from activities.tool_run import run_tool
+from activities.tool_run import attempt_of, run_admitted
 from router.contracts.activities import ToolCall
 from router.domain.errors import RouterError, TooManyRequests, UnknownOutcome
 from router.domain.ports import Audit, EffectsLedger, Results
 from router.domain.records import AuditRecord
 from router.tool.dependencies import Dependencies
-from router.tool.gate import Attempt, admit
+from router.tool.gate import Admitted, admit
 from router.tool.registry import Registry
 from router.tool.tool import Tool
 
@@ -60,44 +60,34 @@ class ToolCaller:
     async def call(self, call: ToolCall, confirmed: bool = False) -> JsonValue:
         """What one try comes to.
 
-        Raises what `activities.tool_run.run_tool` raises, and `TooManyRequests` where this
-        person had the tool called too often in the last minute.
+        Raises what the gate and `activities.tool_run.run_admitted` raise, and
+        `TooManyRequests` where this person had the tool called too often in the last minute.
         """
-        admitted = False
+        admitted: Admitted | None = None
         try:
             await self._check_rate(call)
-            tool = self._admitted(call, confirmed)
-            admitted = True
-            result, outcome = await self._answered(tool, call, confirmed)
+            admitted = admit(self.registry, attempt_of(call, confirmed))
+            result, outcome = await self._answered(admitted, call)
         except RouterError as error:
-            await self._note_failure(call, error, admitted=admitted)
+            await self._note_failure(call, error, admitted=admitted is not None)
             raise
         except asyncio.CancelledError:
-            await self._note_stop(call, admitted=admitted)
+            if admitted is not None:
+                await self._note_stop(call, admitted.tool)
             raise
         await self._audit.note(call.caller.tenant, _record(call, "admitted", outcome, ""))
         return result
 
-    def _admitted(self, call: ToolCall, confirmed: bool) -> Tool:
-        attempt = Attempt(
-            call.tool, call.arguments, call.caller, call.key, call.flow_run, confirmed
-        )
-        return admit(self.registry, attempt).tool
-
-    async def _answered(self, tool: Tool, call: ToolCall, confirmed: bool) -> tuple[JsonValue, str]:
+    async def _answered(self, admitted: Admitted, call: ToolCall) -> tuple[JsonValue, str]:
         """The result, and whether it was `done` or `cached`."""
+        tool = admitted.tool
         known = self._remembered.find(tool, call)
         if known is not None:
             return known[0], "cached"
+        page = None if call.flow_run else Paging(self._results, call)
         async with self._slot(tool):
-            result = await run_tool(
-                self.registry,
-                self._ledger,
-                self._dependencies,
-                call,
-                confirmed,
-                page=None if call.flow_run else Paging(self._results, call),
-                telling=self._telling,
+            result = await run_admitted(
+                admitted, call, self._ledger, self._dependencies, page, self._telling
             )
         self._remembered.keep(tool, call, result)
         return result, "done"
@@ -133,12 +123,11 @@ class ToolCaller:
         )
         await self._audit.note(call.caller.tenant, record)
 
-    async def _note_stop(self, call: ToolCall, *, admitted: bool) -> None:
+    async def _note_stop(self, call: ToolCall, tool: Tool) -> None:
         """A stopped read has found nothing; what a stopped write has done, nobody can tell."""
-        if admitted:
-            outcome = "unknown" if self.registry[call.tool].writes else "failed"
-            record = _record(call, "admitted", outcome, "stopped while it ran")
-            await self._audit.note(call.caller.tenant, record)
+        outcome = "unknown" if tool.writes else "failed"
+        record = _record(call, "admitted", outcome, "stopped while it ran")
+        await self._audit.note(call.caller.tenant, record)
 
 
 @dataclass(frozen=True)

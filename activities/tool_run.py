@@ -37,25 +37,39 @@ async def run_tool(
     dependencies: Dependencies,
     call: ToolCall,
     confirmed: bool = False,
-    page: Page | None = None,
-    telling: Telling | None = None,
 ) -> JsonValue:
     """One try of a call: through the gate and, where it writes, through the effects ledger.
 
-    A person's key is theirs alone: two people may use the same. `confirmed` says that the
-    caller has seen these arguments and agreed.
-
-    Raises what `router.tool.gate.admit` and `activities.effects.once` raise, and for the tool
-    itself `TransientToolError` (it failed in a way nobody foresaw, or took too long: trying
-    again may help) or whatever error of the house it raised. What is longer than 64 KiB is
-    what `page` makes of it, or a `PermanentToolError` without one.
+    `confirmed` says that the caller has seen these arguments and agreed. Raises what
+    `router.tool.gate.admit` and `run_admitted` raise.
     """
-    call = with_own_keys(call)
-    admitted = admit(
-        registry,
-        Attempt(call.tool, call.arguments, call.caller, call.key, call.flow_run, confirmed),
-    )
-    tool = admitted.tool
+    admitted = admit(registry, attempt_of(call, confirmed))
+    return await run_admitted(admitted, call, ledger, dependencies)
+
+
+def attempt_of(call: ToolCall, confirmed: bool) -> Attempt:
+    """The call as the gate sees it."""
+    return Attempt(call.tool, call.arguments, call.caller, call.key, call.flow_run, confirmed)
+
+
+async def run_admitted(
+    admitted: Admitted,
+    call: ToolCall,
+    ledger: EffectsLedger,
+    dependencies: Dependencies,
+    page: Page | None = None,
+    telling: Telling | None = None,
+) -> JsonValue:
+    """One try of a call that the gate has let through.
+
+    A person's key is theirs alone: two people may use the same.
+
+    Raises what `activities.effects.once` raises, and for the tool itself `TransientToolError`
+    (it failed in a way nobody foresaw, or took too long: trying again may help) or whatever
+    error of the house it raised. What is longer than 64 KiB is what `page` makes of it, or a
+    `PermanentToolError` without one.
+    """
+    call, tool = with_own_keys(call), admitted.tool
 
     async def send() -> JsonValue:
         return await _sent(admitted, _context(call, telling), dependencies)
