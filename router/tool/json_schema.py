@@ -49,6 +49,12 @@ class ArgumentSchema:
             *(problem_at(tuple(error.absolute_path), _said(error)) for error in found),
         ]
 
+    def given(self, arguments: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+        """The arguments, less those left empty in a form: what is null and may be left out."""
+        required = self.schema.get("required")
+        needed = set(map(str, required)) if isinstance(required, list) else set()
+        return {n: v for n, v in arguments.items() if v is not None or n in needed}
+
     @property
     def _is_open(self) -> bool:
         return self.schema.get("additionalProperties", False) is not False

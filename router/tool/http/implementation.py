@@ -1,6 +1,5 @@
 """A declared endpoint as what stands behind a tool."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote
@@ -47,7 +46,7 @@ class HttpImplementation:
 
     def problems(self, arguments: Arguments) -> list[str]:
         """What the schema says against them; null is as good as left out, where that may be."""
-        return self.schema.problems(self._given(arguments))
+        return self.schema.problems(self.schema.given(arguments))
 
     async def call(
         self,
@@ -62,7 +61,7 @@ class HttpImplementation:
             TransientToolError: the server is busy, broken or gone.
             PermanentToolError: it refuses, or its answer can't be used.
         """
-        made = self._keyed(request(self.endpoint, self._given(arguments), context), context)
+        made = self._keyed(request(self.endpoint, self.schema.given(arguments), context), context)
         received = await self._sent(made)
         if not received.fine:
             raise failure_of(received, str(made.origin), self.redaction)
@@ -85,11 +84,6 @@ class HttpImplementation:
             if not self.writes:
                 raise
             return {"status": received.status, "note": f"it is done; {error}"}
-
-    def _given(self, arguments: Arguments) -> Mapping[str, JsonValue]:
-        required = self.schema.schema.get("required")
-        needed = set(required) if isinstance(required, list) else set()
-        return {n: v for n, v in arguments.items() if v is not None or n in needed}
 
     def _keyed(self, made: Request, context: ToolContext) -> Request:
         if not context.key:

@@ -60,7 +60,7 @@ class ServerTool:
 
     def problems(self, arguments: Arguments) -> list[str]:
         """What the schema says against them."""
-        return self.schema.problems(self._given(arguments))
+        return self.schema.problems(self.schema.given(arguments))
 
     async def call(self, arguments: Arguments, context: ToolContext, _: Dependencies) -> JsonValue:
         """Ask the first server that is there.
@@ -72,7 +72,7 @@ class ServerTool:
             UnknownOutcome: it may have been done.
         """
         asked: list[Asked] = []
-        given = self._given(arguments)
+        given = self.schema.given(arguments)
         key = sha256(context.key.encode()).hexdigest() if context.key else ""
         try:
             answer = await self._asked(lambda client: self.question(client, given, key), asked)
@@ -104,12 +104,6 @@ class ServerTool:
         if self.repeatable:
             raise TransientToolError(f"the server of {self.about} {why}")
         raise PermanentToolError(f"the server of {self.about} {why}; nothing was done")
-
-    def _given(self, arguments: Arguments) -> dict[str, Any]:
-        """The arguments, less those left empty in a form: what is null and may be left out."""
-        required = self.schema.schema.get("required")
-        must = set(map(str, required)) if isinstance(required, list) else set()
-        return {k: v for k, v in arguments.items() if v is not None or k in must}
 
     def _refused(self, error: MCPError) -> RouterError:
         words = visible(error.message, LONGEST_ERROR)
