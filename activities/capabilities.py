@@ -48,6 +48,10 @@ class Capabilities:
         forms = (form_of(tool) for tool in self.registry)
         return [form for form in forms if form is not None]
 
+    def flows(self) -> list[FlowDefinition]:
+        """All that a message may start or choose: the flows, and the tools as flows."""
+        return [*self.catalog, *self.forms()]
+
     def visible_to(self, person: Principal) -> list[Capability]:
         """What this person may use: flows, then skills, then tools."""
         return [

@@ -255,7 +255,7 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
                 settings=settings,
                 directory=directory,
                 offered=offered,
-                reader=Reader([*offered.catalog, *offered.forms()]),
+                reader=Reader(offered.flows()),
                 store=store,
                 calendar=calendar,
                 people=people,
@@ -296,10 +296,8 @@ async def at_work(settings: Settings) -> AsyncIterator[Parts]:
 
 async def _heard(parts: Parts, publisher: Publisher) -> None:
     """Have reader and index know what MCP servers bring, as soon as they do."""
-    offered = parts.offered
     async for _ in publisher.changes():
-        parts.reader.replace([*offered.catalog, *offered.forms()])
-        await parts.index.update(offered.everything())
+        await _relearnt(parts)
 
 
 async def _kept_up(parts: Parts) -> None:
@@ -308,5 +306,10 @@ async def _kept_up(parts: Parts) -> None:
     await parts.index.update(offered.everything())
     await parts.dependencies.resolve(policy_book).learn(VectorFile(parts.settings.data / VECTORS))
     async for _ in http_tools(parts.settings, offered.registry).changes():
-        parts.reader.replace([*offered.catalog, *offered.forms()])
-        await parts.index.update(offered.everything())
+        await _relearnt(parts)
+
+
+async def _relearnt(parts: Parts) -> None:
+    """Have reader and index know what there is by now."""
+    parts.reader.replace(parts.offered.flows())
+    await parts.index.update(parts.offered.everything())

@@ -125,7 +125,7 @@ async def rehearsing(
         index_of(settings, words_only=words_only) as index,
     ):
         yield Rehearsal(
-            reader=Reader([*offered.catalog, *offered.forms()]),
+            reader=Reader(offered.flows()),
             offered=offered,
             index=index,
             ladder=ladders.usual if with_model else None,

@@ -47,7 +47,7 @@ async def talking(
         parts,
         offered=offered,
         index=index,
-        reader=Reader([*offered.catalog, *offered.forms()]),
+        reader=Reader(offered.flows()),
         caller=ToolCaller(registry, parts.dependencies, store.ledger, store.audit, store.results),
         ladders=Ladders([chat] if chat else []),
     )
