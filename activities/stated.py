@@ -75,7 +75,9 @@ def _understood(text: str, rest: Mapping[str, str], *, about_it: bool, named: bo
     """
     if says_nothing(text) or "text" in rest.values():
         return set()
-    kinds = {"choice", "date"} if not about_it else {"date"} if not named else set()
+    kinds = set() if about_it else {"choice", "date"}
+    if not named:
+        kinds.add("date")
     return {name for name, kind in rest.items() if kind in kinds}
 
 

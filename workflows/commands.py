@@ -81,13 +81,11 @@ class CommandRunner:
         outcome = Outcome(state=self.state.model_copy(update={"offered": [], "offered_for": ""}))
         if decided.notice:
             outcome.replies.append(TextReply(text=decided.notice))
-        aside = any(
-            isinstance(command, CallTool | RunSkill | ReplyText) for command in decided.commands
-        )
-        asked = any(isinstance(command, CallTool | RunSkill) for command in decided.commands)
-        if asked:
-            self._take_in(await self.finder.find(decided), outcome)
         rest = [c for c in decided.commands if not isinstance(c, CallTool | RunSkill)]
+        looks_up = len(rest) < len(decided.commands)
+        aside = looks_up or any(isinstance(command, ReplyText) for command in rest)
+        if looks_up:
+            self._take_in(await self.finder.find(decided), outcome)
         while rest and not outcome.void and not self.stopped:
             await self._run(rest.pop(0), outcome)
         outcome.stopped = self.stopped and (outcome.void or bool(rest))

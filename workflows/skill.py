@@ -15,7 +15,7 @@ with workflow.unsafe.imports_passed_through():
     from router.contracts.activities import Finding
     from router.contracts.skill import WORKFLOW, Ending, SkillOutcome, SkillStart
     from router.deciding.thinking import Thought
-    from router.domain.messages import ToolCallView
+    from router.domain.messages import ToolCallView, Usage
     from router.flow.wording import readable
     from router.llm.chat import FunctionCall, Message, UserMessage
     from router.skill.loop import STOPPED, Progress, why_stop
@@ -80,7 +80,7 @@ class SkillWorkflow:
             if is_cancelled_exception(failure):
                 raise
             workflow.logger.warning("step %s failed: %s", self._progress.steps + 1, failure.cause)
-            self._progress = self._progress.after(type(self._progress.usage)(), fruitless=True)
+            self._progress = self._progress.after(Usage(), fruitless=True)
             return None
         fruitless = thought.text is None and not thought.calls
         self._progress = self._progress.after(thought.usage, fruitless=fruitless)

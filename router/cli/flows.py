@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from router.cli.paths import paths_argument
+
 app = typer.Typer(help="Look after flow files.")
 
 
@@ -16,12 +18,7 @@ def _flows() -> None:
 @app.command()
 def validate(
     paths: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            metavar="[PATH]...",
-            help="Flow files, or folders of them.",
-            show_default="the flows in use",
-        ),
+        list[Path] | None, paths_argument("Flow files, or folders of them.", "the flows in use")
     ] = None,
 ) -> None:
     """Check flow files; name each problem with its file, line and remedy."""

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from router.cli.paths import paths_argument
+
 app = typer.Typer(help="Look after skill folders.")
 
 
@@ -16,12 +18,7 @@ def _skills() -> None:
 @app.command()
 def validate(
     paths: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            metavar="[PATH]...",
-            help="Skill folders, or folders of them.",
-            show_default="the skills in use",
-        ),
+        list[Path] | None, paths_argument("Skill folders, or folders of them.", "the skills in use")
     ] = None,
 ) -> None:
     """Check skill folders; name each problem with its file, line and remedy."""

@@ -7,6 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+from router.cli.paths import paths_argument
+
 app = typer.Typer(help="List tools, check their files, and call one.")
 
 
@@ -41,11 +43,7 @@ def list_tools() -> None:
 def validate(
     paths: Annotated[
         list[Path] | None,
-        typer.Argument(
-            metavar="[PATH]...",
-            help="JSON files that declare tools, or folders of them.",
-            show_default="those in use",
-        ),
+        paths_argument("JSON files that declare tools, or folders of them.", "those in use"),
     ] = None,
 ) -> None:
     """Check files of declared tools; name each problem with its file, line and remedy."""

@@ -62,18 +62,19 @@ class Prompts:
                 version that isn't there.
         """
         texts = _read(SHIPPED) | (_read(folder) if folder else {})
-        for version in shares or {}:
+        shares = shares or {}
+        for version in shares:
             if version not in texts:
                 raise MisconfiguredError(
                     f"ROUTER_PROMPT_SHARES names {version!r}; there are: {', '.join(sorted(texts))}"
                 )
-        for job in {_job(version) for version in shares or {}}:
-            if not any(share for version, share in (shares or {}).items() if _job(version) == job):
+        for job in set(map(_job, shares)):
+            if not any(share for version, share in shares.items() if _job(version) == job):
                 raise MisconfiguredError(
                     f"ROUTER_PROMPT_SHARES leaves nothing to any version of {job}: "
                     "give one of them more than 0"
                 )
-        return cls(texts, shares or {})
+        return cls(texts, shares)
 
     @property
     def versions(self) -> list[str]:
