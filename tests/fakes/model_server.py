@@ -15,11 +15,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 from hashlib import blake2b
 from math import sqrt
-from types import TracebackType
 from typing import Any, Self
 
 from tests.fakes.behaviours import Behaviour, echoes, fails, refuses
 from tests.fakes.http_exchange import Received, Reply, hung_up, json_reply, receive, send
+from tests.fakes.listening import Listening
 
 DIMENSIONS = 64
 MODEL = "scripted"
@@ -28,7 +28,7 @@ spent = fails(418, "the script has no behaviour left")
 """418: no error of a server that anyone would retry or fall back from in silence."""
 
 
-class ModelServer:
+class ModelServer(Listening):
     """Listens on loopback while it is entered.
 
     The script is either behaviours, one for each chat request in order, or one behaviour
@@ -36,10 +36,9 @@ class ModelServer:
     """
 
     def __init__(self, script: Sequence[Behaviour] | Behaviour = (), port: int = 0) -> None:
+        super().__init__()
         self._script = script if callable(script) else list(script)
         self._port = port
-        self._closing = asyncio.Event()
-        self._connections: set[asyncio.Task[None]] = set()
         self.requests: list[Received] = []
         self.embeddings: Behaviour = embeds
         self.listing: Behaviour = lists
@@ -66,18 +65,6 @@ class ModelServer:
         self._server = await asyncio.start_server(self._connected, "127.0.0.1", self._port)
         self._port = self._server.sockets[0].getsockname()[1]
         return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._server.close()
-        self._closing.set()
-        for connection in self._connections:
-            connection.cancel()
-        await asyncio.gather(*self._connections, return_exceptions=True)
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()

@@ -8,10 +8,10 @@ import asyncio
 import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Self
 
 from tests.fakes.http_exchange import Reply, send
+from tests.fakes.listening import Listening
 
 
 @dataclass(frozen=True)
@@ -27,15 +27,14 @@ class Got:
 Answer = Callable[[Got], Reply]
 
 
-class WebServer:
+class WebServer(Listening):
     """Listens while it is entered. `requests` has everything that was asked of it."""
 
     def __init__(self, answer: Answer, context: ssl.SSLContext | None = None) -> None:
+        super().__init__()
         self.answer = answer
         self.requests: list[Got] = []
         self._context = context
-        self._closing = asyncio.Event()
-        self._connections: set[asyncio.Task[None]] = set()
 
     @property
     def port(self) -> int:
@@ -57,18 +56,6 @@ class WebServer:
             self._connected, "127.0.0.1", 0, ssl=self._context
         )
         return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._server.close()
-        self._closing.set()
-        for connection in self._connections:
-            connection.cancel()
-        await asyncio.gather(*self._connections, return_exceptions=True)
 
     def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         serving = asyncio.ensure_future(self._serve(reader, writer))
