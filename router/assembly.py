@@ -68,6 +68,8 @@ class Parts:
     settings: Settings
     directory: FileDirectory
     offered: Capabilities
+    declared: WatchedTools
+    """Those of the tools that follow their files."""
     reader: Reader
     store: Store
     calendar: WorkCalendar
@@ -90,13 +92,13 @@ def load_catalog(settings: Settings, registry: Registry) -> Catalog:
     return load_flows(folder, registry.parameters())
 
 
-def load_capabilities(settings: Settings) -> Capabilities:
-    """Everything that can be done here: flows, skills and tools.
+def load_capabilities(settings: Settings, registry: Registry | None = None) -> Capabilities:
+    """Everything that can be done here: flows, skills and tools, loaded where none are given.
 
     Raises:
         DefinitionError: with every problem of every file.
     """
-    registry = load_registry(settings)
+    registry = load_registry(settings) if registry is None else registry
     if not settings.models:
         registry.withhold(writer)
     return Capabilities(load_catalog(settings, registry), load_skill_catalog(settings), registry)
@@ -180,11 +182,17 @@ def load_registry(settings: Settings) -> Registry:
     Raises:
         DefinitionError: with every problem of every file.
     """
+    return load_tools(settings)[0]
+
+
+def load_tools(settings: Settings) -> tuple[Registry, WatchedTools]:
+    """The same, with what follows the files from here on. Raises as `load_registry`."""
     registry = Registry().discover(activities.tools)
-    http_tools(settings, registry).load()
+    declared = http_tools(settings, registry)
+    declared.load()
     for name in mcp_servers(settings):
         registry.expect(group_of(name), prefix_of(name))
-    return registry
+    return registry, declared
 
 
 def mcp_servers(settings: Settings) -> dict[str, ServerEntry]:
@@ -228,7 +236,8 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
         DefinitionError: a flow or directory file can't be used.
         Unavailable: the database can't be reached.
     """
-    offered, prompts = load_capabilities(settings), load_prompts(settings)
+    registry, declared = load_tools(settings)
+    offered, prompts = load_capabilities(settings, registry), load_prompts(settings)
     directory = FileDirectory.load(settings.directory)
     database = Database(settings.database_url)
     store = Store(database)
@@ -255,6 +264,7 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
                 settings=settings,
                 directory=directory,
                 offered=offered,
+                declared=declared,
                 reader=Reader(offered.flows()),
                 store=store,
                 calendar=calendar,
@@ -302,10 +312,9 @@ async def _heard(parts: Parts, publisher: Publisher) -> None:
 
 async def _kept_up(parts: Parts) -> None:
     """Have index and reader know what there is, now and whenever a tool's file changes."""
-    offered = parts.offered
-    await parts.index.update(offered.everything())
+    await parts.index.update(parts.offered.everything())
     await parts.dependencies.resolve(policy_book).learn(VectorFile(parts.settings.data / VECTORS))
-    async for _ in http_tools(parts.settings, offered.registry).changes():
+    async for _ in parts.declared.changes():
         await _relearnt(parts)
 
 

@@ -5,8 +5,6 @@ from collections.abc import Awaitable
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from temporalio import workflow
-
 from router.contracts import activities
 from router.contracts.conversation import ConversationState, Submission
 from router.contracts.flow import FlowAnswer, Told, workflow_id
@@ -39,6 +37,7 @@ from router.flow.view import FlowView
 from workflows import memory
 from workflows.activity import perform
 from workflows.finding import Finder, Found
+from workflows.identifiers import fresh_id
 
 
 @dataclass
@@ -169,7 +168,7 @@ class CommandRunner:
             return
         paused = [*outcome.state.paused, active] if active else outcome.state.paused
         outcome.state = outcome.state.model_copy(update={"paused": paused, "active": None})
-        id_ = workflow_id(flow, self.submission.caller.tenant, _fresh_id())
+        id_ = workflow_id(flow, self.submission.caller.tenant, fresh_id())
         answer = await self._tell(id_, flow, event, first=True)
         if answer is None:
             outcome.replies.append(TextReply(text=self._gone()))
@@ -179,7 +178,7 @@ class CommandRunner:
 
     async def _start_later(self, flow: str, event: Began, outcome: Outcome) -> None:
         """Start a flow that asks its first question once the one before it is done with."""
-        id_ = workflow_id(flow, self.submission.caller.tenant, _fresh_id())
+        id_ = workflow_id(flow, self.submission.caller.tenant, fresh_id())
         answer = await self._tell(id_, flow, event, first=True)
         if answer is None or not answer.view.asking:
             outcome.replies += answer.replies if answer else [TextReply(text=self._gone())]
@@ -294,10 +293,6 @@ class CommandRunner:
 
     def _gone(self) -> str:
         return "这个流程现在办不了。" if self.locale == "zh" else "That can't be started right now."
-
-
-def _fresh_id() -> str:
-    return workflow.uuid4().hex[:12]
 
 
 def _event(command: Command, active: FlowView, by: str, seen: str) -> Told:

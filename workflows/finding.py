@@ -21,6 +21,7 @@ from router.domain.texts import Locale
 from router.flow.wording import readable
 from router.skill.skill import Skill
 from workflows.activity import perform
+from workflows.identifiers import fresh_id
 from workflows.tool_calls import Caller, call_tool, shown, waiting
 
 
@@ -92,11 +93,7 @@ class Finder:
         at_front_end = {name for name, limits in decided.tools.items() if limits.client}
         ours = [c for c in calls if c.tool not in at_front_end]
         # A model's own ids are unique within one answer alone; these are waited for beyond it.
-        theirs = [
-            c.model_copy(update={"id": workflow.uuid4().hex[:12]})
-            for c in calls
-            if c.tool in at_front_end
-        ]
+        theirs = [c.model_copy(update={"id": fresh_id()}) for c in calls if c.tool in at_front_end]
         caller = Caller(
             self.submission.caller, self.conversation, self.submission.message_id, decided.tools
         )
@@ -135,7 +132,7 @@ class Finder:
             outcome = await workflow.execute_child_workflow(
                 SKILL_WORKFLOW,
                 self._start(skill, run.request, decided),
-                id=workflow_id(skill.name, caller.tenant, workflow.uuid4().hex[:12]),
+                id=workflow_id(skill.name, caller.tenant, fresh_id()),
                 result_type=SkillOutcome,
                 static_summary=skill.title.within(self.locale),
             )
