@@ -1,7 +1,8 @@
 """How a write happens once: the effects ledger remembers it before and after it is sent.
 
 begin ──▶ send ──▶ finish        the usual way
-  │         └────▶ fail          it came back refused, and had no effect
+  │         ├────▶ fail          it came back refused, and had no effect
+  │         └────▶ release       it asked something back first: as if it had never begun
   └ done before: its result, and nothing is sent
   └ begun before, and nobody knows how it ended (a crash, a timeout):
         the tool honours its key ▸ send again, with the same key
@@ -17,6 +18,7 @@ from pydantic import JsonValue
 from router.contracts.activities import ToolCall
 from router.contracts.failures import RETRYABLE
 from router.domain.errors import (
+    AnswersNeeded,
     ArgumentsToolError,
     PermanentToolError,
     RouterError,
@@ -57,8 +59,10 @@ async def once(
 
 
 def digest(call: ToolCall) -> str:
-    """Sixteen hex digits that differ where the tool, its arguments or the caller do."""
+    """Sixteen hex digits that differ where the tool, its arguments, answers or the caller do."""
     what = [call.tool, call.arguments, call.caller.tenant, call.caller.id, call.undoes]
+    if call.answers:
+        what.append(call.answers)
     text = json.dumps(what, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -66,6 +70,9 @@ def digest(call: ToolCall) -> str:
 async def _ended(ledger: EffectsLedger, tool: Tool, key: str, error: RouterError) -> RouterError:
     """Note how a call failed, and say how to report it."""
     if isinstance(error, UnknownOutcome):
+        return error
+    if isinstance(error, AnswersNeeded):
+        await ledger.release(key)
         return error
     if not isinstance(error, RETRYABLE):
         failure = error if isinstance(error, ToolError) else PermanentToolError(str(error))

@@ -114,6 +114,7 @@ def _context(call: ToolCall, telling: Telling | None) -> ToolContext:
         undoes=call.undoes,
         flow_run=call.flow_run,
         conversation=call.conversation,
+        answers=call.answers,
         beat=activity.heartbeat if activity.in_activity() else needless,
     )
     tell = partial(telling.tool_progress, call) if telling else context.tell

@@ -84,7 +84,9 @@ class CommandRunner:
         looks_up = len(rest) < len(decided.commands)
         aside = looks_up or any(isinstance(command, ReplyText) for command in rest)
         if looks_up:
-            self._take_in(await self.finder.find(decided), outcome)
+            found = await self.finder.find(decided)
+            self._take_in(found, outcome)
+            rest = [*found.forms, *rest]
         while rest and not outcome.void and not self.stopped:
             await self._run(rest.pop(0), outcome)
         outcome.stopped = self.stopped and (outcome.void or bool(rest))

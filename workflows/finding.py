@@ -15,7 +15,7 @@ from router.contracts.conversation import Submission, WaitingCall
 from router.contracts.skill import WORKFLOW as SKILL_WORKFLOW
 from router.contracts.skill import SkillOutcome, SkillStart, workflow_id
 from router.deciding.thinking import Task
-from router.domain.commands import CallTool, RunSkill
+from router.domain.commands import CallTool, RunSkill, StartFlow
 from router.domain.messages import Line, ToolCallView, Usage
 from router.domain.texts import Locale
 from router.flow.wording import readable
@@ -27,12 +27,16 @@ from workflows.tool_calls import Caller, call_tool, shown, waiting
 
 @dataclass
 class Found:
-    """What to say of it, the calls that were made for it, what it cost, and what is still out."""
+    """What to say of it, the calls that were made for it, what it cost, and what is still out.
+
+    `forms` are those tools that asked something back: their forms ask for it, and call anew.
+    """
 
     said: list[str] = field(default_factory=list)
     calls: list[ToolCallView] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
     waiting: list[WaitingCall] = field(default_factory=list)
+    forms: list[StartFlow] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,7 @@ class Finder:
             whole.calls += one.calls
             whole.usage += one.usage
             whole.waiting += one.waiting
+            whole.forms += one.forms
         return whole
 
     async def say(self, text: str, found: Sequence[Finding], spent: Usage) -> Found:
@@ -98,8 +103,10 @@ class Finder:
             self.submission.caller, self.conversation, self.submission.message_id, decided.tools
         )
         found = await asyncio.gather(*(call_tool(caller, c.id, c.tool, c.arguments) for c in ours))
-        whole = await self._told(found, decided) if ours else Found()
-        made = zip(ours, found, strict=True)
+        made = list(zip(ours, found, strict=True))
+        heard = [finding for finding in found if not finding.asks_back]
+        whole = await self._told(heard, decided) if heard else Found()
+        whole.forms = [StartFlow(flow=c.tool, slots=c.arguments) for c, f in made if f.asks_back]
         whole.calls = [shown(c.id, c.tool, c.arguments, finding) for c, finding in made]
         whole.calls += [waiting(c.id, c.tool, c.arguments) for c in theirs]
         if theirs:

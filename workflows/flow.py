@@ -34,11 +34,15 @@ with workflow.unsafe.imports_passed_through():
         Tell,
     )
     from router.contracts.search_attributes import ASSIGNEE, FLOW_STATE, FLOW_STATUS
+    from router.deciding.inquiry import inquiry_of
     from router.domain import errors
     from router.domain.messages import ENDED, Reply, TextReply, ToolCallView
-    from router.flow import machine, showing
+    from router.domain.texts import Localised
+    from router.flow import inquiring, machine, showing
+    from router.flow.model import FlowDefinition
     from router.flow.run import (
         AnyEvent,
+        AskedBack,
         Called,
         Cancelled,
         Errand,
@@ -143,6 +147,11 @@ class FlowWorkflow:
         return showing.view(self._definition, self._run)
 
     @property
+    def _whole(self) -> FlowDefinition:
+        """The definition, with what tools have asked back."""
+        return inquiring.extended(self._definition, self._run)
+
+    @property
     def _over(self) -> bool:
         return self._run.status in ENDED and not self._listeners
 
@@ -198,7 +207,7 @@ class FlowWorkflow:
 
     async def _carry_out(self, errand: Errand) -> None:
         """Run an errand and tell the machine what it came to."""
-        event: LookedUp | Called | Failed
+        event: LookedUp | Called | Failed | AskedBack
         limits = self._tools.get(errand.name, CallLimits())
         try:
             if errand.kind == "lookup":
@@ -209,11 +218,22 @@ class FlowWorkflow:
         except ActivityError as failure:
             if is_cancelled_exception(failure):
                 raise
-            event = _failed(errand, failure, limits)
+            event = self._asked_back(errand, failure) or _failed(errand, failure, limits)
         self._under_way.pop(errand.id, None)
         if errand.kind != "lookup":
             self._calls.append(_shown(errand, event))
         self._take(event)
+
+    def _asked_back(self, errand: Errand, failure: ActivityError) -> AskedBack | None:
+        """What the tool wants to know first, where it does and a person can be asked for it."""
+        error = from_failure(failure)
+        if not isinstance(error, errors.AnswersNeeded) or errand.kind != "call":
+            return None
+        definition = self._whole
+        own = definition.flow == errand.name
+        title = definition.title if own else Localised(zh=errand.name, en=errand.name)
+        inquiry = inquiry_of(error.asked, title, self._run.state, definition.slots)
+        return AskedBack(errand=errand.id, inquiry=inquiry) if inquiry else None
 
     async def _look_up(self, errand: Errand) -> JsonValue:
         given = activities.LookUp(
@@ -232,6 +252,7 @@ class FlowWorkflow:
             caller=self._run.requester,
             key=errand.key,
             undoes=errand.undoes,
+            answers=errand.answers,
             flow_run=workflow.info().workflow_id,
             conversation=self._run.conversation,
             call_id=errand.id,
@@ -299,7 +320,7 @@ class FlowWorkflow:
             await perform(
                 activities.PUBLISH,
                 publication.of(
-                    self._definition,
+                    self._whole,
                     self._run,
                     publication.Whereabouts(info.workflow_id, info.run_id, self._created_at),
                     workflow.now(),
@@ -344,12 +365,14 @@ class FlowWorkflow:
                 ]
             )
             self._shown = shown
-        workflow.set_current_details(publication.details(self._definition, run))
+        workflow.set_current_details(publication.details(self._whole, run))
 
 
-def _shown(errand: Errand, event: LookedUp | Called | Failed) -> ToolCallView:
+def _shown(errand: Errand, event: LookedUp | Called | Failed | AskedBack) -> ToolCallView:
     """The call as the turn shows it during which it came back."""
     about = (errand.id, errand.name, errand.arguments)
+    if isinstance(event, AskedBack):
+        return ToolCallView.skipped(*about)
     if isinstance(event, Failed):
         return ToolCallView.failed(*about, event.error, unknown=event.kind == "unknown")
     return ToolCallView.of(*about, event.value)

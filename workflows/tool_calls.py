@@ -11,6 +11,7 @@ from temporalio.exceptions import ActivityError, is_cancelled_exception
 from router.contracts.activities import Answer, Finding, ToolCall
 from router.contracts.failures import from_failure
 from router.contracts.flow import CallLimits
+from router.domain.errors import AnswersNeeded
 from router.domain.messages import ToolCallView
 from router.domain.principals import Principal
 
@@ -51,7 +52,9 @@ async def call_tool(
     except ActivityError as failure:
         if is_cancelled_exception(failure):
             raise
-        return Finding(tool=tool, error=str(from_failure(failure) or failure.cause))
+        error = from_failure(failure)
+        asks_back = isinstance(error, AnswersNeeded)
+        return Finding(tool=tool, error=str(error or failure.cause), asks_back=asks_back)
     return Finding(tool=tool, result=answer.value)
 
 
@@ -62,6 +65,8 @@ def waiting(id_: str, tool: str, arguments: dict[str, JsonValue]) -> ToolCallVie
 
 def shown(id_: str, tool: str, arguments: dict[str, JsonValue], found: Finding) -> ToolCallView:
     """The call as a turn shows it."""
+    if found.asks_back:
+        return ToolCallView.skipped(id_, tool, arguments)
     if found.error is not None:
         return ToolCallView.failed(id_, tool, arguments, found.error, unknown=False)
     return ToolCallView.of(id_, tool, arguments, found.result)

@@ -80,11 +80,15 @@ class Decided(Payload):
 
 
 class Finding(Payload):
-    """What a tool that was called for a message came to: its result, or why there is none."""
+    """What a tool that was called for a message came to: its result, or why there is none.
+
+    `asks_back`: there is none yet, for it wants to know more from the person first.
+    """
 
     tool: str
     result: JsonValue = None
     error: str | None = None
+    asks_back: bool = False
 
 
 class Phrase(Payload):
@@ -186,7 +190,8 @@ class ToolCall(Payload):
     `flow_run` is the workflow id of the run on whose authority the call is made, or None
     where a person makes it. `key` is the idempotency key: empty for reads. Where the call takes
     an earlier one back, `undoes` is that one's key. `call_id` is what the turn shows it under,
-    `message_id` the message that it is made for, empty where a run goes on by itself.
+    `message_id` the message that it is made for, empty where a run goes on by itself. `answers`
+    are to what the tool asked back on earlier calls, by question.
     """
 
     tool: str
@@ -198,6 +203,7 @@ class ToolCall(Payload):
     conversation: str | None = None
     message_id: str = ""
     call_id: str = ""
+    answers: dict[str, JsonValue] = {}
     now: datetime
 
 

@@ -6,9 +6,11 @@ retryable; everything else ends the activity or refuses the update at once.
 
 from datetime import timedelta
 
+from pydantic import JsonValue
 from temporalio.exceptions import ApplicationError, FailureError
 
 from router.domain import errors
+from router.domain.elicitation import Elicitation
 
 ENDED_MEANWHILE = "AcceptedUpdateCompletedWorkflow"
 """The type of Temporal's own failure where a workflow ended, or continued as new, between
@@ -29,6 +31,7 @@ _BY_NAME: dict[str, type[errors.RouterError]] = {
         errors.Unavailable,
         errors.TransientToolError,
         errors.ArgumentsToolError,
+        errors.AnswersNeeded,
         errors.PermanentToolError,
         errors.UnknownOutcome,
     )
@@ -43,10 +46,18 @@ def to_failure(error: errors.RouterError) -> ApplicationError:
     """The failure to raise inside an activity or an update's validator."""
     return ApplicationError(
         str(error),
+        *_details(error),
         type=type(error).__name__,
         non_retryable=not isinstance(error, RETRYABLE),
         next_retry_delay=_delay(error),
     )
+
+
+def _details(error: errors.RouterError) -> list[dict[str, JsonValue]]:
+    """What is asked back travels beside the words."""
+    if not isinstance(error, errors.AnswersNeeded):
+        return []
+    return [each.model_dump(mode="json") for each in error.asked]
 
 
 def _delay(error: errors.RouterError) -> timedelta | None:
@@ -67,6 +78,14 @@ def from_failure(failure: BaseException | None) -> errors.RouterError | None:
     """
     while failure is not None:
         if isinstance(failure, ApplicationError) and failure.type in _BY_NAME:
-            return _BY_NAME[failure.type](failure.message)
+            return _error(failure)
         failure = failure.cause if isinstance(failure, FailureError) else failure.__cause__
     return None
+
+
+def _error(failure: ApplicationError) -> errors.RouterError:
+    kind = _BY_NAME[failure.type or ""]
+    if kind is errors.AnswersNeeded:
+        asked = [Elicitation.model_validate(each) for each in failure.details]
+        return errors.AnswersNeeded(failure.message, asked)
+    return kind(failure.message)

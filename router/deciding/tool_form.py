@@ -25,7 +25,7 @@ _TEMPLATE = re.compile(r"\{(?=[{%#])")
 UNKNOWN = 'results.error.kind == "unknown"'
 """Holds where a call may have had its effect, and may not."""
 
-_NAMEABLE = re.compile(r"(?!(?:in|true|false|null)\Z)[A-Za-z_][A-Za-z0-9_]{0,63}")
+NAMEABLE = re.compile(r"(?!(?:in|true|false|null)\Z)[A-Za-z_][A-Za-z0-9_]{0,63}")
 """Names of arguments are somebody else's, and stand in the form's expressions as they are."""
 
 
@@ -151,7 +151,7 @@ def slot_of(name: str, schema: Any, *, required: bool) -> Slot | None:
     >>> slot_of("days", {"type": "integer"}, required=True).type
     'integer'
     """
-    if not _NAMEABLE.fullmatch(name):
+    if not NAMEABLE.fullmatch(name):
         return None  # an expression couldn't name it, or would say something else
     schema = _without_null(schema)
     words = plain(str(schema.get("description") or name.replace("_", " ")))

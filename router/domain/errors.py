@@ -15,6 +15,7 @@
     └── ToolError
         ├── TransientToolError  try again; nobody has to know
         ├── ArgumentsToolError  the arguments are at fault
+        │   └── AnswersNeeded   the tool asks something back first; nothing was done
         ├── PermanentToolError  trying again can't help
         └── UnknownOutcome      it may or may not have happened; never tried again
 
@@ -22,7 +23,10 @@ The tree is mapped to HTTP in `router.api.problems` and to Temporal in
 `router.contracts.failures`, once each.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+
+from router.domain.elicitation import Elicitation
 
 
 class RouterError(Exception):
@@ -121,6 +125,18 @@ class TransientToolError(ToolError):
 
 class ArgumentsToolError(ToolError):
     """The arguments are at fault: whoever chose them is told what is wrong."""
+
+
+class AnswersNeeded(ArgumentsToolError):
+    """The tool wants to know more from the person before it does anything.
+
+    Whoever can ask them does, and calls again with the answers; to anybody else it says what
+    was wanted.
+    """
+
+    def __init__(self, detail: str, asked: Sequence[Elicitation] = ()) -> None:
+        super().__init__(detail)
+        self.asked = list(asked)
 
 
 class PermanentToolError(ToolError):

@@ -193,6 +193,11 @@ class ToolCallView(Value):
         shown = error[:PREVIEW]
         return cls(id=id_, name=name, arguments=arguments, status=status, result_preview=shown)
 
+    @classmethod
+    def skipped(cls, id_: str, name: str, arguments: dict[str, JsonValue]) -> "ToolCallView":
+        """A call that had no effect, and is made anew or not at all."""
+        return cls(id=id_, name=name, arguments=arguments, status="skipped")
+
 
 class Line(Value):
     """Something that was said before, by either side."""

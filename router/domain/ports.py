@@ -160,6 +160,9 @@ class EffectsLedger(Protocol):
     async def fail(self, key: str, error: str) -> None:
         """Note that the call failed for good and had no effect."""
 
+    async def release(self, key: str) -> None:
+        """Forget a call that has begun and had no effect: its key is as good as new."""
+
 
 class Live(Protocol):
     """Passes on what happens in turns to whoever listens right now, in whichever process.

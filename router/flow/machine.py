@@ -18,12 +18,13 @@ from zoneinfo import ZoneInfo
 
 from router.domain.errors import RouterError
 from router.domain.texts import Localised
-from router.flow import approving, collecting, showing, undoing
+from router.flow import approving, collecting, inquiring, showing, undoing
 from router.flow.expressions import ExpressionError, LookupNeeded
 from router.flow.model import FlowDefinition
 from router.flow.run import (
     Answered,
     AnyEvent,
+    AskedBack,
     Began,
     Called,
     Cancelled,
@@ -63,7 +64,7 @@ def step(
     definition: FlowDefinition, run: Run, event: AnyEvent, now: datetime
 ) -> tuple[Run, list[Effect]]:
     """The run after the event, and what to say of it. A run that has ended stays as it is."""
-    walk = Walk(definition, run.model_copy(deep=True), now)
+    walk = Walk(inquiring.extended(definition, run), run.model_copy(deep=True), now)
     if walk.ended:
         return walk.run, []
     walk.run.events += 1
@@ -135,7 +136,12 @@ def _call(walk: Walk) -> bool:
     arguments = {name: value for name, value in given.items() if value is not None}
     key = f"{walk.definition.flow}/{run.requester.tenant}/{run.id}:{id_}"
     run.errands[id_] = Errand(
-        id=id_, kind="call", name=state.call or "", arguments=arguments, key=key
+        id=id_,
+        kind="call",
+        name=state.call or "",
+        arguments=arguments,
+        key=key,
+        answers=inquiring.answers(walk, run.state),
     )
     run.status = "running"
     return False
@@ -315,6 +321,21 @@ def _failed(walk: Walk, event: Failed) -> None:
         undoing.called_off(walk, errand, unknown=event.kind == "unknown")
 
 
+def _asked_back(walk: Walk, event: AskedBack) -> None:
+    run = walk.run
+    errand = run.errands.pop(event.errand, None)
+    if errand is None:
+        return
+    if errand.kind == "undo":
+        undoing.taken_back(walk, errand, event.inquiry.say.within(run.locale))
+    elif run.ending is not None:
+        undoing.called_off(walk, errand)
+    elif not inquiring.take(walk, event.inquiry):
+        walk.give_up(
+            inquiring.TOO_MANY, f"{errand.name} asked back more than {inquiring.MOST} times"
+        )
+
+
 def _lookup_failed(walk: Walk, errand: Errand, event: Failed) -> None:
     """What can't be looked up is asked for anew where someone is there to ask, else it ends."""
     if errand.slot:
@@ -361,6 +382,7 @@ _TAKERS: dict[type, Callable[[Walk, Any], None]] = {
     LookedUp: _looked_up,
     Called: _called,
     Failed: _failed,
+    AskedBack: _asked_back,
     Decided: _decided,
     Nudged: _nudged,
     Fired: _fired,

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from router.domain.messages import FlowStatus
 from router.domain.principals import Principal
 from router.domain.texts import Locale, Localised
-from router.flow.model import SlotValues
+from router.flow.model import Slot, SlotValues
 
 TimerName = Literal["remind", "escalate", "expire", "wait"]
 Verdict = Literal["approve", "reject", "return", "delegate", "add"]
@@ -36,6 +36,20 @@ class Errand(BaseModel):
     undoes: str = ""
     slot: str = ""
     """The slot that a lookup is for, where it is for one."""
+    answers: dict[str, JsonValue] = {}
+    """For `call`: what the requester said to what the tool asked back, by question."""
+
+
+class Inquiry(BaseModel):
+    """What a tool asked back when it was called, as slots to be filled."""
+
+    state: str
+    """The one that calls the tool."""
+    say: Localised
+    slots: dict[str, Slot]
+    fields: dict[str, dict[str, str]]
+    """By question: which field's answer is in which slot. The field without a name stands for
+    the question itself, to which one says yes or no."""
 
 
 class Timer(BaseModel):
@@ -171,6 +185,8 @@ class Run(BaseModel):
     misses: int = 0
     """Answers in a row that didn't answer it."""
     trail: list[Visit] = []
+    inquiries: list[Inquiry] = []
+    """All that tools asked back. Their slots are as good as the file's from then on."""
     done: list[Done] = []
     ending: FlowStatus | None = None
     """The status to end with once everything in `done` is taken back."""
@@ -258,6 +274,14 @@ class Failed(Event):
     kind: Literal["arguments", "permanent", "unknown"] = "permanent"
 
 
+class AskedBack(Event):
+    """A tool wants to know more before it does anything; the call had no effect."""
+
+    type: Literal["asked_back"] = "asked_back"
+    errand: str
+    inquiry: Inquiry
+
+
 class Decided(Event):
     """An approver decided. `approval` is the assignee's id, `digest` what they were shown."""
 
@@ -291,6 +315,7 @@ AnyEvent = Annotated[
     | LookedUp
     | Called
     | Failed
+    | AskedBack
     | Decided
     | Nudged
     | Fired,

@@ -14,6 +14,7 @@ from router.domain.messages import (
 from router.domain.texts import Locale, Localised
 from router.flow import texts
 from router.flow.collecting import CHANGE, is_fillable
+from router.flow.inquiring import extended
 from router.flow.model import Choice, FlowDefinition, Slot
 from router.flow.run import Run
 from router.flow.values import Unfit, fitted
@@ -49,6 +50,7 @@ TYPED = {"date", "datetime", "file"}
 
 def view(definition: FlowDefinition, run: Run) -> FlowView:
     """The run as it stands, with the question it asks, if it asks one."""
+    definition = extended(definition, run)
     asked = question(definition, run)
     return FlowView(
         id=run.id,

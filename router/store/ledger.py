@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from pydantic import JsonValue
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, delete, select, update
 
 from router.domain.errors import DuplicateKey
 from router.domain.records import EffectRecord
@@ -51,6 +51,11 @@ class DatabaseLedger:
     async def fail(self, key: str, error: str) -> None:
         """Note that the call failed for good and had no effect. What is noted already stays."""
         await self._end(key, status="failed", error=error)
+
+    async def release(self, key: str) -> None:
+        """Forget a call that had no effect. What is noted already stays."""
+        begun = (_effects.c.key == key, _effects.c.status == "begun")
+        await self._database.write(lambda c: c.execute(delete(_effects).where(*begun)))
 
     async def _end(self, key: str, **outcome: JsonValue) -> None:
         # Two attempts of a call may overlap, where the first was given up and isn't dead yet.

@@ -1,9 +1,11 @@
 """What a tool knows of the call it serves, beside its arguments."""
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from logging import Logger, LoggerAdapter
+
+from pydantic import JsonValue
 
 from router.domain.principals import Principal
 
@@ -42,6 +44,8 @@ class ToolContext:
     """The workflow id of the flow run that calls; None where a person does."""
     conversation: str | None = None
     """The conversation the call comes from, where it comes from one."""
+    answers: Mapping[str, JsonValue] = field(default_factory=dict)
+    """What the person said to questions that earlier tries of the call came back with."""
     tell: Callable[[str], Awaitable[None]] = _to_nobody
     beat: Callable[[], None] = needless
 

@@ -99,6 +99,9 @@ class MortalLedger:
     async def fail(self, key: str, error: str) -> None:
         await self.real.fail(key, error)
 
+    async def release(self, key: str) -> None:
+        await self.real.release(key)
+
 
 teller: Provider[Teller] = Provider("teller")
 

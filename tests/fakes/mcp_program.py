@@ -15,6 +15,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,8 @@ SCHEMAS: dict[str, Any] = {
     "fail": TEXT,
     "refuse": TEXT,
     "ask": TEXT,
+    "order": TEXT,
+    "agree": TEXT,
     "grow": TEXT,
     "injected": TEXT,
     "environment": TEXT,
@@ -59,7 +62,7 @@ class Server:
         self.name = name
         self.notes = notes
         self.schemas = dict(SCHEMAS)
-        self.asking: dict[str, int] = {}
+        self.asking: dict[str, Callable[[dict[str, Any]], None]] = {}
         self.numbers = itertools.count(1)
 
     def serve(self) -> None:
@@ -69,7 +72,7 @@ class Server:
     def take(self, message: dict[str, Any]) -> None:
         method = message.get("method", "")
         if message.get("id") in self.asking:
-            self.answered(self.asking.pop(message["id"]), message)
+            self.asking.pop(message["id"])(message)
         elif "id" in message:
             answer = getattr(self, method.replace("/", "_"), self.unknown)
             answer(message["id"], message.get("params") or {})
@@ -151,16 +154,32 @@ class Server:
         self.say(id=number, error={"code": int(given["text"]), "message": "won't"})
 
     def do_ask(self, number: int, given: dict[str, Any]) -> None:
-        schema = {"type": "object", "properties": {"seat": {"type": "string"}}}
+        self.elicit(number, f"Which seat for {given.get('text')}?", {"seat": {"type": "string"}})
+
+    def do_order(self, number: int, given: dict[str, Any]) -> None:
+        sizes = {"type": "string", "title": "Size", "enum": ["s", "l"], "enumNames": ["Cup", "Mug"]}
+        count = {"type": "integer", "title": "How many"}
+        self.elicit(number, "Which, and how many (3 at most)?", {"size": sizes, "count": count})
+
+    def do_agree(self, number: int, given: dict[str, Any]) -> None:
+        self.elicit(number, "It costs 5 yuan.", {})
+
+    def elicit(self, number: int, message: str, fields: dict[str, Any]) -> None:
         asked = f"ask-{next(self.numbers)}"
-        self.asking[asked] = number
-        params = {"message": f"Which seat for {given.get('text')}?", "requestedSchema": schema}
+        self.asking[asked] = lambda answer: self.answered(number, message, fields, answer)
+        schema = {"type": "object", "properties": fields, "required": list(fields)}
+        params = {"message": message, "requestedSchema": schema}
         self.say(id=asked, method="elicitation/create", params=params)
 
-    def answered(self, number: int, answer: dict[str, Any]) -> None:
-        text = json.dumps(answer.get("result", answer.get("error")))
-        content = [{"type": "text", "text": text}]
-        self.say(id=number, result={"content": content, "isError": True})
+    def answered(
+        self, number: int, message: str, fields: dict[str, Any], answer: dict[str, Any]
+    ) -> None:
+        said: dict[str, Any] = answer.get("result") or answer["error"]
+        if said.get("content", {}).get("count", 0) > 3:
+            self.elicit(number, message, fields)
+            return
+        content = [{"type": "text", "text": json.dumps(said)}]
+        self.say(id=number, result={"content": content, "isError": "action" not in said})
 
     def do_grow(self, number: int, given: dict[str, Any]) -> None:
         self.schemas[given["text"]] = TEXT

@@ -5,7 +5,8 @@ from datetime import timedelta
 import pytest
 
 from router.contracts.failures import from_failure, to_failure
-from router.domain.errors import TransientToolError, Unavailable
+from router.domain.elicitation import Elicitation
+from router.domain.errors import AnswersNeeded, TransientToolError, Unavailable
 
 
 @pytest.mark.parametrize(
@@ -22,3 +23,12 @@ def test_a_tool_is_left_alone_for_as_long_as_it_asks_within_a_minute(
 
 def test_other_errors_wait_as_they_did() -> None:
     assert to_failure(Unavailable("down")).next_retry_delay is None
+
+
+def test_what_a_tool_asks_back_arrives_with_its_form() -> None:
+    seat = Elicitation(key="k", message="Which seat?", schema_={"properties": {"seat": {}}})
+    failure = to_failure(AnswersNeeded("it wants a seat", [seat]))
+    arrived = from_failure(failure)
+    assert isinstance(arrived, AnswersNeeded)
+    assert (str(arrived), arrived.asked) == ("it wants a seat", [seat])
+    assert failure.non_retryable

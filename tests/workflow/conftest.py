@@ -1,5 +1,6 @@
 import sys
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,9 @@ from router.domain.principals import DEFAULT_TENANT, Principal
 from router.settings import Settings
 from router.worker import build_worker
 from tests.workflow.desk import QUEUE, Approver, Talk, register_attributes
+
+SLOW_START = timedelta(seconds=30)
+"""For machines that are busy with something else; what is tested begins after it."""
 
 
 @pytest.fixture(scope="session")
@@ -26,7 +30,9 @@ async def environment(parts: Parts) -> AsyncIterator[WorkflowEnvironment]:
     """A server whose clock is moved by `environment.sleep`, with the project's worker on it."""
     server = str(Path(sys.executable).with_name("temporal-test-server"))
     async with await WorkflowEnvironment.start_time_skipping(
-        data_converter=pydantic_data_converter, test_server_existing_path=server
+        data_converter=pydantic_data_converter,
+        test_server_existing_path=server,
+        test_server_startup_timeout=SLOW_START,
     ) as environment:
         await register_attributes(environment.client)
         async with build_worker(environment.client, parts, QUEUE):

@@ -1,7 +1,6 @@
 """What stands behind a tool of a server: its schema, the ways to it, and how it fails here."""
 
-import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
@@ -11,6 +10,7 @@ from mcp import Client, MCPError
 from pydantic import JsonValue, ValidationError
 
 from router.domain.errors import (
+    AnswersNeeded,
     ArgumentsToolError,
     PermanentToolError,
     RouterError,
@@ -22,13 +22,13 @@ from router.tool.dependencies import Dependencies, Provider
 from router.tool.implementation import Arguments
 from router.tool.json_schema import ArgumentSchema
 from router.tool.mcp.child import TOO_LONG
-from router.tool.mcp.connection import Asked, Away, Connection, Listing, Lost
+from router.tool.mcp.connection import Away, Connection, Listing, Lost
+from router.tool.mcp.eliciting import Interview
 from router.tool.mcp.results import said, value_of
 from router.tool.mcp.untrusted import LONGEST_ERROR, visible, visible_value
 
 KEY = "intent-router/idempotency-key"
 """In the `_meta` of a call that writes: the same on every retry, for servers that look at it."""
-LONGEST_FORM = 2000
 
 Question = Callable[[Client, dict[str, Any], str], Awaitable[JsonValue]]
 """Asks a server, with arguments and an idempotency key."""
@@ -66,31 +66,33 @@ class ServerTool:
         """Ask the first server that is there.
 
         Raises:
-            ArgumentsToolError: it says that it failed, or wanted to know something first.
+            ArgumentsToolError: it says that it failed.
+            AnswersNeeded: it wants to know something from the person first.
             PermanentToolError: it refuses; or it isn't there, and nothing was done.
             TransientToolError: no server is there, and a retry does no harm.
             UnknownOutcome: it may have been done.
         """
-        asked: list[Asked] = []
+        interview = Interview(context.answers)
         given = self.schema.given(arguments)
         key = sha256(context.key.encode()).hexdigest() if context.key else ""
         try:
-            answer = await self._asked(lambda client: self.question(client, given, key), asked)
+            answer = await self._asked(lambda client: self.question(client, given, key), interview)
             return visible_value(answer)
         except (ArgumentsToolError, PermanentToolError) as error:
-            if asked:
-                raise ArgumentsToolError(f"{self.about} {_wanted(asked)}") from error
+            if interview.asked:
+                said = f"{self.about} {interview.summary}"
+                raise AnswersNeeded(said, interview.asked) from error
             raise
 
     async def _asked(
-        self, question: Callable[[Client], Awaitable[JsonValue]], asked: list[Asked]
+        self, question: Callable[[Client], Awaitable[JsonValue]], interview: Interview
     ) -> JsonValue:
         why = "isn't there"
         for connection in self.connections:
             if connection.listing is None or not self.has(connection.listing):
                 continue
             try:
-                return await connection.ask(question, asked)
+                return await connection.ask(question, interview)
             except Away as away:
                 why = f"isn't there: {away}"
             except Lost as lost:
@@ -140,20 +142,3 @@ def question_for(tool: str, about: str) -> Question:
         return value_of(result)
 
     return ask
-
-
-def _wanted(asked: Sequence[Asked]) -> str:
-    """What the server wanted to know, with the form that it wanted filled in."""
-    each = [f"{visible(one.message, LONGEST_ERROR)}{_form(one)}" for one in asked]
-    return (
-        f"wants to know first: {'; '.join(each)}. Nobody can be asked during a call: find it out, "
-        "and call again with arguments that say it, if it takes such"
-    )
-
-
-def _form(asked: Asked) -> str:
-    if asked.url is not None:
-        return f" (at the address {visible(asked.url, LONGEST_FORM)})"
-    schema: Mapping[str, Any] = asked.schema or {}
-    fields = visible_value(dict(schema.get("properties") or {}))
-    return f" (fields: {visible(json.dumps(fields, ensure_ascii=False), LONGEST_FORM)})"

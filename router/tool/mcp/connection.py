@@ -27,6 +27,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from router.tool.mcp.address import called
 from router.tool.mcp.child import child_process
+from router.tool.mcp.eliciting import NOBODY, Interview
 from router.tool.mcp.file import ServerEntry
 from router.tool.mcp.sieve import sieved
 from router.tool.mcp.untrusted import visible
@@ -41,8 +42,6 @@ STEADY = 60.0
 """Seconds up after which a loss is waited for as briefly as the first."""
 MOST_TOOLS = 200
 """Of one server: what lists more is broken or worse."""
-MOST_ASKED = 5
-"""Questions of one call that are passed on."""
 
 Out = TypeVar("Out")
 
@@ -54,7 +53,7 @@ _CHANGES = (
 _GONE = "Session terminated"
 """What the transport says where a server has forgotten the session, as after its restart."""
 
-_asked: ContextVar["list[Asked] | None"] = ContextVar("asked", default=None)
+_interview: ContextVar[Interview | None] = ContextVar("interview", default=None)
 
 
 class Away(Exception):
@@ -63,16 +62,6 @@ class Away(Exception):
 
 class Lost(Exception):
     """The server went while the call was under way: it may have been made."""
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What a server wanted to know from the person in the middle of a call."""
-
-    message: str
-    schema: Mapping[str, object] | None
-    """The form that it wanted filled in; None where it wanted an address visited."""
-    url: str | None = None
 
 
 @dataclass(frozen=True)
@@ -111,7 +100,7 @@ class Connection:
         self._changed = changed
         self._client: Client | None = None
         self._places = asyncio.Semaphore(entry.calls)
-        self._waiting: list[list[Asked]] = []
+        self._waiting: list[Interview] = []
         self._news = asyncio.Event()
         self._gone = False
         self._why: str | None = None
@@ -147,8 +136,8 @@ class Connection:
         except Exception as error:
             raise Away(f"{_reason(error)}{self._complaint()}") from error
 
-    async def ask(self, question: Callable[[Client], Awaitable[Out]], asked: list[Asked]) -> Out:
-        """What the server answers; what it wanted to know meanwhile is put into `asked`.
+    async def ask(self, question: Callable[[Client], Awaitable[Out]], interview: Interview) -> Out:
+        """What the server answers; what it wants to know meanwhile is asked in `interview`.
 
         Raises `Away`, `Lost`, and `MCPError` for what the server refuses.
         """
@@ -156,8 +145,8 @@ class Connection:
             client = self._client
             if client is None:
                 raise Away(self._why or "it is still being started")
-            self._waiting.append(asked)
-            token = _asked.set(asked)
+            self._waiting.append(interview)
+            token = _interview.set(interview)
             try:
                 return await question(client)
             except MCPError as error:
@@ -167,9 +156,8 @@ class Connection:
             except (anyio.ClosedResourceError, anyio.BrokenResourceError) as error:
                 raise Lost("the connection was closed") from error
             finally:
-                _asked.reset(token)
-                # By identity: two calls may have been asked the same.
-                self._waiting = [each for each in self._waiting if each is not asked]
+                _interview.reset(token)
+                self._waiting.remove(interview)
 
     def _is_loss(self, error: MCPError) -> bool:
         forgotten = error.code == types.INVALID_REQUEST and error.message == _GONE
@@ -261,18 +249,15 @@ class Connection:
         self,
         context: ClientRequestContext,  # noqa: ARG002 - the SDK passes it by name
         params: types.ElicitRequestParams,
-    ) -> types.ElicitResult:
-        """Nobody can be asked in the middle of a call: whoever called learns what was wanted.
+    ) -> types.ElicitResult | types.ErrorData:
+        """Over HTTP a question comes with the call that it belongs to.
 
-        Over HTTP a question comes with the call that it belongs to. Over a program's output it
-        doesn't; then it is told only where one call alone can have caused it.
+        Over a program's output it doesn't; then only one call alone can have caused it.
         """
-        waiting = _asked.get()
-        if waiting is None and len(self._waiting) == 1:
-            waiting = self._waiting[0]
-        if waiting is not None and len(waiting) < MOST_ASKED:
-            waiting.append(_asked_in(params))
-        return types.ElicitResult(action="cancel")
+        interview = _interview.get()
+        if interview is None and len(self._waiting) == 1:
+            interview = self._waiting[0]
+        return interview.answer(params) if interview else NOBODY
 
     def _lose(self) -> None:
         self._gone = True
@@ -310,12 +295,6 @@ async def look(
         """Nobody keeps what was looked at."""
 
     return await Connection(name, entry, inherited, changed).look(within)
-
-
-def _asked_in(params: types.ElicitRequestParams) -> Asked:
-    if isinstance(params, types.ElicitRequestURLParams):
-        return Asked(params.message, None, params.url)
-    return Asked(params.message, params.requested_schema)
 
 
 async def _listing(client: Client) -> Listing:

@@ -8,12 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from router.domain.messages import ENDED
+from router.domain.texts import Localised
 from router.flow.loader import load_flow
 from router.flow.machine import step
-from router.flow.model import FlowDefinition
+from router.flow.model import FlowDefinition, Slot
 from router.flow.run import (
     Answered,
     AnyEvent,
+    AskedBack,
     Began,
     Called,
     Cancelled,
@@ -23,6 +25,7 @@ from router.flow.run import (
     Errand,
     Failed,
     Fired,
+    Inquiry,
     LookedUp,
     Nudged,
     Run,
@@ -48,7 +51,7 @@ VALUES: st.SearchStrategy[Any] = st.sampled_from(
 PATHS = [
     *("leave_type", "kind", "start", "end", "duration", "start_half", "reason", "change", "days"),
     *("items", "items.0.amount", "items.0.invoice", "items.0.category", "items.0.date"),
-    *("items.more", "items.1", "items.7.amount", "nothing", "items.x.y"),
+    *("seat", "window", "items.more", "items.1", "items.7.amount", "nothing", "items.x.y"),
 ]
 WHOLE: dict[str, Any] = {
     "leave_type": "annual",
@@ -68,7 +71,17 @@ def moves(draw: st.DrawFn) -> tuple[str, Any]:
         st.sampled_from(
             [
                 *("answered", "answered", "confirmed", "confirmed", "unclear", "cancelled"),
-                *("world", "world", "world", "fails", "decided", "decided", "fired", "nudged"),
+                *(
+                    "world",
+                    "world",
+                    "world",
+                    "fails",
+                    "asks",
+                    "decided",
+                    "decided",
+                    "fired",
+                    "nudged",
+                ),
             ]
         )
     )
@@ -97,11 +110,22 @@ def event_of(run: Run, move: tuple[str, Any]) -> AnyEvent | None:
         return Decided(by=one.person, approval=one.id, verdict=verdicts[which], to="dave")
     if kind == "fired" and timers:
         return Fired(timer=timers[which % len(timers)].id)
-    return world(errand, kind, value) if errand else None
+    return world(run, errand, kind, value) if errand else None
 
 
-def world(errand: Errand, kind: str, value: Any) -> AnyEvent:
-    if kind == "fails":
+SEAT = Inquiry(
+    state="",
+    say=Localised(zh="哪个座位？", en="Which seat?"),
+    slots={"seat": Slot(type="text"), "window": Slot(type="boolean", required=False)},
+    fields={"q1": {"seat": "seat", "window": "window"}},
+)
+
+
+def world(run: Run, errand: Errand, kind: str, value: Any) -> AnyEvent:
+    if kind == "asks" and errand.kind == "call":
+        inquiry = SEAT.model_copy(update={"state": run.state})
+        return AskedBack(errand=errand.id, inquiry=inquiry)
+    if kind in ("fails", "asks"):
         return Failed(errand=errand.id, error="out of order")
     return answer_to(errand.kind, errand.id, errand.name, value)
 

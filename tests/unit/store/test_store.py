@@ -375,6 +375,19 @@ class TestLedger:
         assert failed is not None
         assert (failed.status, failed.error, failed.result) == ("failed", "no such leave", None)
 
+    async def test_a_key_that_was_released_is_new_again(self, store: Store) -> None:
+        await store.ledger.begin("k", "t", "d")
+        await store.ledger.release("k")
+        assert await store.ledger.begin("k", "t", "with answers") is None
+
+    async def test_what_is_done_is_not_released(self, store: Store) -> None:
+        await store.ledger.begin("k", "t", "d")
+        await store.ledger.finish("k", 1)
+        await store.ledger.release("k")
+        done = await store.ledger.begin("k", "t", "d")
+        assert done is not None
+        assert done.status == "done"
+
     @pytest.mark.parametrize(("tool", "digest"), [("other", "d"), ("t", "other")])
     async def test_a_key_belongs_to_one_call(self, store: Store, tool: str, digest: str) -> None:
         await store.ledger.begin("k", "t", "d")

@@ -1,0 +1,113 @@
+"""Tools of a real MCP server that ask something back: the conversation asks, and calls anew."""
+
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import pytest
+from temporalio.client import Client
+
+from router.assembly import Parts
+from router.domain.messages import ChoicesReply, Turn
+from router.tool.mcp.file import ToolEntry
+from tests.fakes.behaviours import calls
+from tests.fakes.model_server import ModelServer
+from tests.unit.tool.mcp.conftest import house_of, program
+from tests.workflow.desk import Talk
+from tests.workflow.tooled import chosen, talking
+
+READS = ToolEntry(permission="read")
+WRITES = ToolEntry()
+
+
+@pytest.fixture
+async def model() -> AsyncIterator[ModelServer]:
+    async with ModelServer([]) as server:
+        yield server
+
+
+Opened = Callable[..., Awaitable[Talk]]
+
+
+@pytest.fixture
+async def opened(real_client: Client, parts: Parts, tmp_path: Path) -> AsyncIterator[Opened]:
+    """A talk whose only tools are these of the server."""
+    async with AsyncExitStack() as stack:
+
+        async def open_(model: ModelServer | None = None, **tools: ToolEntry) -> Talk:
+            entry = program("--notes", str(tmp_path / "notes"), tools=tools, only=frozenset(tools))
+            house = await stack.enter_async_context(house_of(it=entry))
+            await house.has("it")
+            found = house.tools["it"].values()
+            return await stack.enter_async_context(talking(real_client, parts, found, model))
+
+        yield open_
+
+
+def said(turn: Turn) -> str:
+    return "\n".join(reply.text for reply in turn.replies)
+
+
+async def test_a_question_of_a_tool_is_asked_and_its_answer_handed_on(opened: Opened) -> None:
+    talk = await opened(ask=WRITES)
+    asked = await chosen(talk, "it__ask", "确认")
+    assert "Which seat for" in said(asked)
+    assert asked.flow is not None
+    assert (asked.flow.status, asked.flow.awaiting) == ("collecting", ["seat"])
+    assert [call.status for call in asked.tool_calls] == ["skipped"]
+
+    done = await talk.say("12A")
+    assert done.flow is not None
+    assert done.flow.status == "completed"
+    assert '"content": {"seat": "12A"}' in said(done)
+
+
+async def test_a_read_that_asks_back_becomes_a_question_of_the_conversation(
+    opened: Opened, model: ModelServer
+) -> None:
+    talk = await opened(model, ask=READS)
+    model.then(calls(("it__ask", {"text": "Ada"})))
+    asked = await talk.say("is there a seat for Ada?")
+    assert "Which seat for Ada?" in said(asked)
+    assert asked.flow is not None
+    assert asked.flow.slots == {"text": "Ada"}
+    assert '"seat": "12A"' in said(await talk.say("12A"))
+
+
+async def test_each_field_is_asked_and_an_answer_the_server_refuses_asked_anew(
+    opened: Opened,
+) -> None:
+    talk = await opened(order=WRITES)
+    asked = await chosen(talk, "it__order", "确认")
+    (which,) = [reply for reply in asked.replies if isinstance(reply, ChoicesReply)]
+    assert [option.label for option in which.options] == ["Cup", "Mug"]
+    await talk.say("Mug")
+    again = await talk.say("9")
+    assert "Which, and how many" in said(again)
+    assert again.flow is not None
+    assert again.flow.status == "collecting"
+    await talk.say("Cup")
+    done = await talk.say("2")
+    assert '"content": {"size": "s", "count": 2}' in said(done)
+
+
+@pytest.mark.parametrize(("answer", "action"), [("是", "accept"), ("否", "decline")])
+async def test_what_has_nothing_to_fill_in_is_answered_by_yes_or_no(
+    opened: Opened, answer: str, action: str
+) -> None:
+    talk = await opened(agree=WRITES)
+    asked = await chosen(talk, "it__agree", "确认")
+    assert "It costs 5 yuan." in said(asked)
+    assert json.dumps({"action": action}) in said(await talk.say(answer))
+
+
+async def test_cancelled_instead_of_answered_nothing_is_called_again(
+    opened: Opened, tmp_path: Path
+) -> None:
+    talk = await opened(ask=WRITES)
+    await chosen(talk, "it__ask", "确认")
+    ended = await talk.say("取消")
+    assert ended.flow is not None
+    assert ended.flow.status == "cancelled"
+    assert len((tmp_path / "notes").read_text().splitlines()) == 1
