@@ -89,6 +89,17 @@ class Capabilities:
         )
         return {t.name: t for t in usable if not t.asks_first and not t.options.client}
 
+    def flows_of(self, skill: Skill, person: Principal) -> dict[str, FlowDefinition]:
+        """What a skill may send this person to: flows, and the forms of tools that ask first.
+
+        Only what it names: what a skill reads may tell its model to ask for anything.
+        """
+        named = skill.allowed_tools or frozenset()
+        flows = {f.flow: f for f in self.catalog.visible_to(person) if f.flow in named}
+        asking = (t for t in self.registry.visible_to(person) if t.asks_first)
+        forms = {t.name: form_of(t) for t in asking if t.name in named}
+        return {**{name: form for name, form in forms.items() if form is not None}, **flows}
+
     def startable(self, name: str, person: Principal) -> FlowDefinition | None:
         """The flow of this name, or the form of the tool; None where the person may use neither."""
         flow = self.catalog.get(name)

@@ -7,13 +7,20 @@ from temporalio.exceptions import ApplicationError
 
 from activities.asking import Models, again_soon
 from activities.capabilities import Capabilities
+from activities.stated import stated
 from router.contracts import activities
 from router.deciding import thinking
 from router.deciding.notices import BUDGET_SPENT
 from router.deciding.prompts import Prompts
-from router.deciding.thinking import Thought
+from router.deciding.thinking import Means, Task, Thought
+from router.domain.commands import StartFlow
+from router.domain.principals import Principal
 from router.llm.errors import BudgetSpent, ModelRefused, ModelUnavailable
 from router.llm.ladders import Ladders
+from router.selection.index import CapabilityIndex
+
+MOST_MEANS = 24
+"""Tools and forms that a step is offered; of more, those nearest to the request."""
 
 
 @dataclass(frozen=True)
@@ -21,6 +28,7 @@ class Thinker:
     """Thinks with the model that a skill wants, over the tools that it and its caller may use."""
 
     capabilities: Capabilities
+    index: CapabilityIndex
     ladders: Ladders
     prompts: Prompts
     models: Models
@@ -33,11 +41,12 @@ class Thinker:
         can't help.
         """
         skill, account = given.task.skill, given.account
-        tools = self.capabilities.tools_of(skill, account.caller)
+        means = await self._means(given.task, account.caller)
         prompt = self.prompts.of("skill", account.conversation, given.locale)
         asking = self.models.asking(self.ladders.for_skill(skill.model), account)
+        question = thinking.request(prompt, given.task, means, given.memory, last=given.last)
         try:
-            answer = await asking(thinking.request(prompt, given.task, tools, given.dialogue))
+            answer = await asking(question)
         except BudgetSpent as spent:
             return Thought(text=BUDGET_SPENT[spent.scope].within(given.locale))
         except ModelUnavailable as error:
@@ -45,7 +54,31 @@ class Thinker:
             raise _given_up(error) from error
         except ModelRefused as error:
             raise _given_up(error) from error
-        return thinking.read(answer, tools).model_copy(update={"usage": asking.usage})
+        thought = thinking.read(answer, Means() if given.last else means)
+        flow = self._shaped(thought.flow, given.task) if thought.flow else None
+        return thought.model_copy(update={"usage": asking.usage, "flow": flow})
+
+    async def _means(self, task: Task, person: Principal) -> Means:
+        """What may be called: all of it, or what is nearest to the request where that is too much.
+
+        The same at every step of a run, so that servers can keep the prompt in their cache.
+        """
+        tools = self.capabilities.tools_of(task.skill, person)
+        flows = self.capabilities.flows_of(task.skill, person)
+        if len(tools) + len(flows) <= MOST_MEANS:
+            return Means(tools, flows)
+        unlisted = {name for name, tool in tools.items() if not tool.options.listed}
+        near = await self.index.select(task.request, among=[*tools, *flows], most=MOST_MEANS)
+        names = {one.capability.name for one in near.candidates} | unlisted
+        return Means(
+            {name: tool for name, tool in tools.items() if name in names},
+            {name: flow for name, flow in flows.items() if name in names},
+        )
+
+    def _shaped(self, flow: StartFlow, task: Task) -> StartFlow:
+        """The flow with the model's values in the shapes that its slots have."""
+        slots = stated(self.capabilities.slots(flow.flow), flow.slots, "", task.now)
+        return flow.model_copy(update={"slots": slots})
 
 
 def _given_up(error: ModelUnavailable | ModelRefused) -> ApplicationError:

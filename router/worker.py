@@ -63,7 +63,7 @@ def build_worker(client: Client, parts: Parts, task_queue: str) -> Worker:
     telling = Telling(parts.store.live)
     models = Models(parts.settings.llm_budgets, parts.store.spending, telling)
     decider = Decider(parts.offered, parts.index, parts.ladders.usual, parts.prompts, models)
-    thinker = Thinker(parts.offered, parts.ladders, parts.prompts, models)
+    thinker = Thinker(parts.offered, parts.index, parts.ladders, parts.prompts, models)
     teller = FlowTeller(client, task_queue, parts.offered)
     notifier = Notifier(client, task_queue, parts.store.conversations)
     records = Records(parts.store)

@@ -1,12 +1,13 @@
 """Carrying out what a message turned out to ask for."""
 
 import asyncio
+import json
 from collections.abc import Awaitable
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from router.contracts import activities
-from router.contracts.conversation import ConversationState, Submission
+from router.contracts.conversation import ConversationState, OpenSkill, Submission
 from router.contracts.flow import FlowAnswer, Told, workflow_id
 from router.domain.commands import (
     CallTool,
@@ -16,6 +17,7 @@ from router.domain.commands import (
     Confirm,
     FillSlots,
     HandOff,
+    LeaveSkill,
     Misunderstood,
     ReplyText,
     RunSkill,
@@ -38,6 +40,13 @@ from workflows import memory
 from workflows.activity import perform
 from workflows.finding import Finder, Found
 from workflows.identifiers import fresh_id
+from workflows.skill_runs import SkillRuns
+
+MOST_FORMS = 3
+"""Forms that a sub-agent may send the employee to in one turn, one after the other."""
+LONGEST_FORM = 4000
+NOWHERE = "-"
+"""The run of a form that couldn't be started."""
 
 
 @dataclass
@@ -67,6 +76,7 @@ class CommandRunner:
     began: datetime
     seen: str
     """The question that the person had before them when they sent the message."""
+    skills: SkillRuns
     told: int = 0
     stopped: bool = False
     """True once the turn was stopped while a flow was told something."""
@@ -83,15 +93,20 @@ class CommandRunner:
         rest = [c for c in decided.commands if not isinstance(c, CallTool | RunSkill)]
         looks_up = len(rest) < len(decided.commands)
         aside = looks_up or any(isinstance(command, ReplyText) for command in rest)
+        runs_skill = any(isinstance(command, RunSkill) for command in decided.commands)
         if looks_up:
             found = await self.finder.find(decided)
             self._take_in(found, outcome)
             rest = [*found.forms, *rest]
+            if runs_skill:
+                await self._heard_from_skill(found, outcome)
         while rest and not outcome.void and not self.stopped:
             await self._run(rest.pop(0), outcome)
         outcome.stopped = self.stopped and (outcome.void or bool(rest))
         if aside and outcome.flow is None and outcome.state.active is not None:
             await self._ask_again(outcome)
+        if not outcome.void and not self.stopped:
+            await self._back_in_skill(outcome, asked_again=runs_skill)
         return outcome
 
     async def hear(self, action: ToolResultAction) -> tuple[Route, Outcome]:
@@ -123,8 +138,53 @@ class CommandRunner:
     def finder(self) -> Finder:
         """What finds out for this message."""
         return Finder(
-            self.conversation, self.locale, self.submission, self.state.history, self.began
+            self.conversation,
+            self.locale,
+            self.submission,
+            self.state.history,
+            self.began,
+            self.skills,
+            self.state.skill,
         )
+
+    async def _heard_from_skill(self, found: Found, outcome: Outcome) -> None:
+        """Keep what a sub-agent goes on with, and start the form that it left for, if any.
+
+        What it hands back is decided anew, without it; it is asked again afterwards.
+        """
+        skill, before = found.skill, self.state.skill
+        if skill is not None and found.handed_back and before is not None:
+            skill = skill.model_copy(update={"question": before.question})
+            outcome.void = True
+        outcome.state = outcome.state.model_copy(update={"skill": skill})
+        if skill is None or found.left_for is None:
+            return
+        start = Began(by=self._caller, slots=found.left_for.slots)
+        await self._start(found.left_for.flow, start, outcome)
+        run = outcome.flow.id if outcome.flow else NOWHERE
+        sent = skill.model_copy(update={"flow": run})
+        outcome.state = outcome.state.model_copy(update={"skill": sent})
+
+    async def _back_in_skill(self, outcome: Outcome, *, asked_again: bool) -> None:
+        """Go on with a sub-agent once the form that it waits for is done with.
+
+        One that waits for an answer asks for it again, where something else came in between.
+        """
+        for _ in range(MOST_FORMS):
+            skill = outcome.state.skill
+            if skill is None or not skill.flow or _is_open(skill.flow, outcome.state):
+                break
+            told = _became(skill.flow, outcome.flow)
+            found = await self.finder.go_on(skill, told, outcome.usage)
+            self._take_in(found, outcome)
+            await self._heard_from_skill(found, outcome)
+            asked_again = True
+        skill, state = outcome.state.skill, outcome.state
+        if asked_again or skill is None or not skill.question or state.active or state.offered:
+            return
+        outcome.replies.append(TextReply(text=self._back_at(skill)))
+        waiting = skill.model_copy(update={"asking": True})
+        outcome.state = state.model_copy(update={"skill": waiting})
 
     async def _ask_again(self, outcome: Outcome) -> None:
         """A question in between was answered: back to the one that the flow asked."""
@@ -142,6 +202,9 @@ class CommandRunner:
                 await self._start(flow, Began(by=self._caller, slots=slots), outcome)
             case ReplyText(text=text):
                 outcome.replies.append(TextReply(text=text))
+            case LeaveSkill():
+                outcome.replies.append(TextReply(text=self._left_alone()))
+                outcome.state = outcome.state.model_copy(update={"skill": None})
             case HandOff(reason=reason):
                 outcome.replies.append(TextReply(text=self._handed_off(reason)))
             case Clarify(text=text, options=[]):
@@ -278,6 +341,14 @@ class CommandRunner:
         title = view.title.within(self.locale)
         return f"{title}随后接着办。" if self.locale == "zh" else f"{title} comes right after."
 
+    def _back_at(self, skill: OpenSkill) -> str:
+        title = skill.task.skill.title.within(self.locale)
+        back = f"我们回到{title}。" if self.locale == "zh" else f"Back to: {title}."
+        return f"{back}{'' if self.locale == 'zh' else ' '}{skill.question}"
+
+    def _left_alone(self) -> str:
+        return "好的，先到这里。" if self.locale == "zh" else "All right, let's leave it there."
+
     def _nothing_active(self) -> str:
         if self.locale == "zh":
             return "现在没有正在办的事。想办什么，直接说就行。"
@@ -295,6 +366,21 @@ class CommandRunner:
 
     def _gone(self) -> str:
         return "这个流程现在办不了。" if self.locale == "zh" else "That can't be started right now."
+
+
+def _is_open(run: str, state: ConversationState) -> bool:
+    """Whether that run still asks the employee something, now or once another is done with."""
+    return any(view.id == run for view in [state.active, *state.paused] if view is not None)
+
+
+def _became(run: str, flow: FlowSummary | None) -> str:
+    """What a sub-agent is told of the form that it sent the employee to."""
+    if run == NOWHERE:
+        return "That form can't be started right now."
+    if flow is None or flow.id != run:
+        return "The employee isn't at that form any more."
+    filled = json.dumps(flow.slots, ensure_ascii=False)[:LONGEST_FORM]
+    return f"The employee is done with the form: it is {flow.status}, with {filled}"
 
 
 def _event(command: Command, active: FlowView, by: str, seen: str) -> Told:

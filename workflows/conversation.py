@@ -39,6 +39,7 @@ with workflow.unsafe.imports_passed_through():
         ROUTE_TARGET,
         TENANT,
     )
+    from router.contracts.skill import Steer
     from router.domain.errors import Conflict, DuplicateKey, RouterError, TooManyRequests
     from router.domain.messages import Route, TextReply, ToolResultAction, Turn, Usage
     from router.domain.records import LogEntry
@@ -46,6 +47,7 @@ with workflow.unsafe.imports_passed_through():
     from workflows import memory, transcript
     from workflows.activity import drained, perform
     from workflows.commands import CommandRunner, Outcome
+    from workflows.skill_runs import SkillRuns
     from workflows.transcript import text_of
 
 IDLE = timedelta(days=1)
@@ -69,6 +71,7 @@ class ConversationWorkflow:
         self._one_at_a_time = asyncio.Lock()
         self._running: asyncio.Task[Turn] | None = None
         self._unheard = list(self._state.unheard)
+        self._skills = SkillRuns()
         self._at_work = False
         self._handing_over = False
         self._updates = 0
@@ -95,6 +98,9 @@ class ConversationWorkflow:
         self._open[submission.message_id] = submission.message.digest
         seen = self._asked if self._recalled else None
         try:
+            if submission.on_busy == "steer" and submission.message.text:
+                said = Steer(message_id=submission.message_id, text=submission.message.text)
+                await self._skills.steer(said)
             async with self._my_turn():
                 first = await self._first_answer(submission)
                 return first or await self._answer(
@@ -219,7 +225,7 @@ class ConversationWorkflow:
             activities.Keep(
                 tenant=self._start.tenant,
                 conversation=self._start.conversation,
-                state=self._carried(),
+                state=memory.put_away(self._carried()),
             ),
         )
         return workflow.all_handlers_finished() and self._last_word == quiet_since
@@ -281,6 +287,7 @@ class ConversationWorkflow:
             if not stopped:
                 workflow.logger.exception("turn %s failed", submission.message_id)
             turn = self._ended_early(submission, "cancelled" if stopped else "failed")
+            turn = self._with_stopped(turn)
         finally:
             self._running = None
         held = HeldTurn(
@@ -306,6 +313,9 @@ class ConversationWorkflow:
 
     async def _take(self, submission: Submission, seen: str) -> Turn:
         """Understand, decide, act. State changes only when all of it is done."""
+        landed = self._skills.heard.pop(submission.message_id, None)
+        if landed is not None:
+            return self._landed(submission, landed)
         runner = self._runner(submission, self._state, seen)
         if isinstance(submission.message.action, ToolResultAction):
             route, outcome = await runner.hear(submission.message.action)
@@ -314,16 +324,24 @@ class ConversationWorkflow:
         decided = await self._decide(submission, runner)
         outcome = await runner.carry_out(decided)
         if outcome.void and not outcome.stopped:
-            # The flow that this was meant for has ended meanwhile: what does it mean without it?
+            # What this was meant for has ended, or won't have it: what does it mean without that?
+            spent, calls = decided.usage + outcome.usage, outcome.tool_calls
             runner = self._runner(submission, outcome.state, seen)
             decided = await self._decide(submission, runner)
             outcome = await runner.carry_out(decided)
+            outcome.usage, outcome.tool_calls = spent + outcome.usage, calls + outcome.tool_calls
         self._state = outcome.state
         return self._turn(submission, decided, outcome)
 
     def _runner(self, submission: Submission, state: ConversationState, seen: str) -> CommandRunner:
         return CommandRunner(
-            self._start.conversation, self._start.locale, submission, state, workflow.now(), seen
+            self._start.conversation,
+            self._start.locale,
+            submission,
+            state,
+            workflow.now(),
+            seen,
+            self._skills,
         )
 
     def _turn(self, submission: Submission, decided: activities.Decided, outcome: Outcome) -> Turn:
@@ -341,6 +359,29 @@ class ConversationWorkflow:
             usage=decided.usage + outcome.usage,
         )
 
+    def _landed(self, submission: Submission, skill: str) -> Turn:
+        """The turn of a message that a sub-agent heeded while it was at work."""
+        zh = self._start.locale == "zh"
+        reason = f"{skill} 边办边听到了" if zh else f"{skill} heard it while at work"
+        said = "这句已经算进上一条回复里了。" if zh else "That went into the answer above."
+        return Turn(
+            message_id=submission.message_id,
+            turn=self._state.turns + 1,
+            status="done",
+            route=Route(kind="skill", target=skill, by="action", reason=reason),
+            replies=[TextReply(text=said)],
+        )
+
+    def _with_stopped(self, turn: Turn) -> Turn:
+        """The turn with what its sub-agents had done; the last of them can be gone on with."""
+        calls, usage = turn.tool_calls, turn.usage
+        for start, outcome in self._skills.stopped:
+            calls, usage = [*calls, *outcome.calls], usage + outcome.usage
+            skill = memory.open_skill(start, outcome)
+            self._state = self._state.model_copy(update={"skill": skill})
+        self._skills.stopped.clear()
+        return turn.model_copy(update={"tool_calls": calls, "usage": usage})
+
     def _situation(self, submission: Submission, runner: CommandRunner) -> Situation:
         state, caller = runner.state, submission.caller
         return Situation(
@@ -349,6 +390,7 @@ class ConversationWorkflow:
             roles=caller.roles,
             active=state.active,
             paused=[view.flow for view in state.paused],
+            skill=state.skill.name if state.skill and state.skill.asking else "",
             offered=state.offered,
             offered_for=state.offered_for,
         )

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 
 from router.contracts.activities import Finding
+from router.deciding.memory import Memory
 from router.llm.chat import FunctionCall, Message, ToolMessage
 
 LONGEST_RESULT = 6_000
@@ -23,13 +24,13 @@ def result(call: FunctionCall, found: Finding) -> ToolMessage:
     return ToolMessage(call_id=call.id, name=call.name, text=_cut(text, LONGEST_RESULT))
 
 
-def bounded(dialogue: Sequence[Message], ephemeral: Mapping[str, int]) -> list[Message]:
-    """The dialogue with old results shrunk until it is small enough.
+def bounded(memory: Memory, ephemeral: Mapping[str, int]) -> Memory:
+    """The memory with old results shrunk until its dialogue is small enough.
 
     Of an ephemeral tool only the last few results stay whole, as many as `ephemeral` says; then
     the oldest of all shrink. A call and its result are never parted.
     """
-    kept = _without_ephemeral(dialogue, ephemeral)
+    kept = _without_ephemeral(memory.dialogue, ephemeral)
     left = sum(map(_bytes, kept)) - MOST_BYTES
     for place, message in enumerate(kept):
         if left <= 0:
@@ -38,7 +39,7 @@ def bounded(dialogue: Sequence[Message], ephemeral: Mapping[str, int]) -> list[M
             shrunk = message.model_copy(update={"text": _cut(message.text, SHRUNK)})
             left -= _bytes(message) - _bytes(shrunk)
             kept[place] = shrunk
-    return kept
+    return memory.model_copy(update={"dialogue": tuple(kept)})
 
 
 def _without_ephemeral(dialogue: Sequence[Message], ephemeral: Mapping[str, int]) -> list[Message]:

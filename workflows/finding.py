@@ -11,17 +11,18 @@ from temporalio.exceptions import ChildWorkflowError, is_cancelled_exception
 
 from router.contracts import activities
 from router.contracts.activities import Finding
-from router.contracts.conversation import Submission, WaitingCall
-from router.contracts.skill import WORKFLOW as SKILL_WORKFLOW
-from router.contracts.skill import SkillOutcome, SkillStart, workflow_id
+from router.contracts.conversation import OpenSkill, Submission, WaitingCall
+from router.contracts.skill import SkillStart
+from router.deciding.memory import Memory
 from router.deciding.thinking import Task
 from router.domain.commands import CallTool, RunSkill, StartFlow
 from router.domain.messages import Line, ToolCallView, Usage
 from router.domain.texts import Locale
 from router.flow.wording import readable
-from router.skill.skill import Skill
+from workflows import memory
 from workflows.activity import perform
 from workflows.identifiers import fresh_id
+from workflows.skill_runs import SkillRuns
 from workflows.tool_calls import Caller, call_tool, shown, waiting
 
 
@@ -30,6 +31,8 @@ class Found:
     """What to say of it, the calls that were made for it, what it cost, and what is still out.
 
     `forms` are those tools that asked something back: their forms ask for it, and call anew.
+    `skill` is a sub-agent that isn't done; it may have `left_for` a form, or `handed_back` the
+    message, which wasn't for it.
     """
 
     said: list[str] = field(default_factory=list)
@@ -37,6 +40,9 @@ class Found:
     usage: Usage = field(default_factory=Usage)
     waiting: list[WaitingCall] = field(default_factory=list)
     forms: list[StartFlow] = field(default_factory=list)
+    skill: OpenSkill | None = None
+    left_for: StartFlow | None = None
+    handed_back: bool = False
 
 
 @dataclass(frozen=True)
@@ -48,6 +54,8 @@ class Finder:
     submission: Submission
     history: list[Line]
     began: datetime
+    skills: SkillRuns
+    open_skill: OpenSkill | None = None
 
     async def find(self, decided: activities.Decided) -> Found:
         """What the decided tools and skills come to, all at once; said in their order."""
@@ -63,6 +71,9 @@ class Finder:
             whole.usage += one.usage
             whole.waiting += one.waiting
             whole.forms += one.forms
+            whole.skill = one.skill or whole.skill
+            whole.left_for = one.left_for or whole.left_for
+            whole.handed_back = whole.handed_back or one.handed_back
         return whole
 
     async def say(self, text: str, found: Sequence[Finding], spent: Usage) -> Found:
@@ -130,33 +141,46 @@ class Finder:
         )
 
     async def _worked_on(self, run: RunSkill, decided: activities.Decided) -> Found:
-        """What a skill's sub-agent came to."""
+        """What a skill's sub-agent came to, anew or from where it stood."""
+        if self.open_skill is not None and self.open_skill.name == run.skill:
+            return await self.go_on(self.open_skill, run.request)
         skill = decided.skills.get(run.skill)
         if skill is None:
             return Found(said=[self._gone()])
-        caller = self.submission.caller
+        account = self.account(decided.usage)
+        task = Task(skill=skill, request=run.request, history=self.history, now=account.now)
+        tools = {name: limit for name, limit in decided.tools.items() if skill.may_use(name)}
+        return await self._run(OpenSkill(task=task, memory=Memory(), tools=tools), account)
+
+    async def go_on(self, skill: OpenSkill, heard: str, spent: Usage | None = None) -> Found:
+        """What a sub-agent comes to that has now heard this."""
+        if not self.submission.caller.may(skill.task.skill.roles):
+            return Found(said=[self._gone()])
+        wiser = skill.model_copy(update={"memory": skill.memory.hearing(heard)})
+        return await self._run(wiser, self.account(spent or Usage()))
+
+    async def _run(self, skill: OpenSkill, account: activities.Account) -> Found:
+        start = SkillStart(
+            task=skill.task,
+            account=account,
+            locale=self.locale,
+            tools=skill.tools,
+            memory=skill.memory,
+        )
         try:
-            outcome = await workflow.execute_child_workflow(
-                SKILL_WORKFLOW,
-                self._start(skill, run.request, decided),
-                id=workflow_id(skill.name, caller.tenant, fresh_id()),
-                result_type=SkillOutcome,
-                static_summary=skill.title.within(self.locale),
-            )
+            outcome = await self.skills.run(start, self.locale)
         except ChildWorkflowError as failure:
             if is_cancelled_exception(failure):
                 raise
             workflow.logger.exception("skill %s failed", skill.name)
-            return Found(said=[self._stuck(skill.title.within(self.locale))])
-        return Found(said=[outcome.text], calls=outcome.calls, usage=outcome.usage)
-
-    def _start(self, skill: Skill, request: str, decided: activities.Decided) -> SkillStart:
-        account = self.account(decided.usage)
-        return SkillStart(
-            task=Task(skill=skill, request=request, history=self.history, now=account.now),
-            account=account,
-            locale=self.locale,
-            tools={name: limit for name, limit in decided.tools.items() if skill.may_use(name)},
+            return Found(said=[self._stuck(skill.task.skill.title.within(self.locale))])
+        return Found(
+            said=[outcome.text] if outcome.text else [],
+            calls=outcome.calls,
+            usage=outcome.usage,
+            skill=memory.open_skill(start, outcome),
+            left_for=outcome.flow,
+            handed_back=outcome.ending == "handed_back",
         )
 
     def _at_the_front_end(self) -> str:

@@ -12,9 +12,11 @@ from router.contracts.conversation import (
     ConversationState,
     ConversationStatus,
     HeldTurn,
+    OpenSkill,
     PausedFlow,
     WaitingCall,
 )
+from router.contracts.skill import SkillOutcome, SkillStart
 from router.domain.messages import ConfirmReply, Line, Route, ToolResultAction
 from router.flow.view import FlowView
 
@@ -105,13 +107,35 @@ def without_waiting(state: ConversationState, message_id: str) -> ConversationSt
     return state.model_copy(update={"waiting": left})
 
 
+def put_away(state: ConversationState) -> ConversationState:
+    """The state for a conversation that is resumed another day: nothing is answered unasked."""
+    if state.skill is None or not state.skill.asking:
+        return state
+    return state.model_copy(update={"skill": state.skill.model_copy(update={"asking": False})})
+
+
+def open_skill(start: SkillStart, outcome: SkillOutcome) -> OpenSkill | None:
+    """What is left of a sub-agent that hasn't answered: it can go on from there."""
+    if outcome.memory is None:
+        return None
+    asks = outcome.ending == "asked"
+    return OpenSkill(
+        task=start.task,
+        memory=outcome.memory,
+        tools=start.tools,
+        question=outcome.text if asks else "",
+        asking=asks,
+    )
+
+
 def _without_answer(one: HeldTurn) -> HeldTurn:
     return one if one.turn is None else one.model_copy(update={"turn": None})
 
 
 def bounded(state: ConversationState) -> ConversationState:
     """The state small enough to be carried: the oldest answers go first."""
-    left, taken = ANSWER_BYTES, []
+    open_ = len(state.skill.model_dump_json().encode()) if state.skill else 0
+    left, taken = ANSWER_BYTES - open_, []
     for one in reversed(state.taken):
         left -= len(one.model_dump_json().encode())
         taken.append(one if left > 0 else _without_answer(one))

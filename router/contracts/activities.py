@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 from router.contracts.activity import ActivityStub
 from router.contracts.conversation import ConversationState, News
 from router.contracts.flow import CallLimits, FlowAnswer, Told
+from router.deciding.memory import Memory
 from router.deciding.thinking import Task, Thought
 from router.domain.commands import Command
 from router.domain.messages import Line, Message, Route, Usage
@@ -17,7 +18,6 @@ from router.domain.principals import Principal
 from router.domain.records import ApprovalRecord, LogEntry, RecordedTurn, RunRecord
 from router.domain.texts import Locale
 from router.flow.situation import Situation
-from router.llm.chat import Message as ChatMessage
 from router.skill.skill import Skill
 from router.understanding.reading import Reading
 
@@ -109,10 +109,14 @@ class Phrased(Payload):
 
 
 class Think(Payload):
-    """One step of a skill: what it is for, and what was said and found in it so far."""
+    """One step of a skill: what it is for, and what was said and found in it so far.
+
+    The `last` one has no tools: it is for saying what was found.
+    """
 
     task: Task
-    dialogue: list[ChatMessage]
+    memory: Memory
+    last: bool = False
     locale: Locale
     account: Account
 

@@ -4,6 +4,9 @@ from datetime import datetime
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
+from router.contracts.flow import CallLimits
+from router.deciding.memory import Memory
+from router.deciding.thinking import Task
 from router.domain.messages import FlowSummary, Line, Message, Option, Reply, Turn, Usage
 from router.domain.principals import Principal
 from router.domain.texts import Locale
@@ -54,6 +57,26 @@ class WaitingCall(Payload):
     result: JsonValue = None
 
 
+class OpenSkill(Payload):
+    """A sub-agent that isn't done: what it goes on with.
+
+    The next message is its answer where it is `asking`, unless a flow takes it. `question` is
+    what it asked last; `flow` is the run of the form that it sent the employee to.
+    """
+
+    task: Task
+    memory: Memory
+    tools: dict[str, CallLimits] = {}
+    question: str = ""
+    asking: bool = False
+    flow: str = ""
+
+    @property
+    def name(self) -> str:
+        """The skill's."""
+        return self.task.skill.name
+
+
 class ConversationState(Payload):
     """What a conversation carries across continue-as-new and, as a snapshot, across being closed.
 
@@ -70,6 +93,7 @@ class ConversationState(Payload):
     offered_for: str = ""
     """The words of the message that the options were offered for."""
     waiting: list[WaitingCall] = []
+    skill: OpenSkill | None = None
     unheard: list[News] = []
     """News that came in and wasn't passed on yet."""
     news: dict[str, int] = {}

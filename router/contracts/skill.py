@@ -1,20 +1,25 @@
 """The skill workflow's own interface: what starts a sub-agent, and what it comes back with."""
 
+from datetime import datetime
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from router.contracts.activities import Account
 from router.contracts.flow import CallLimits
+from router.deciding.memory import Memory
 from router.deciding.thinking import Task
+from router.domain.commands import StartFlow
 from router.domain.messages import ToolCallView, Usage
 from router.domain.texts import Locale
-from router.skill.loop import Stop
+from router.skill.loop import Progress, Stop
 
 WORKFLOW = "Skill"
+STEER = "steer"
 
-Ending = Literal["answered", "asked"] | Stop
-"""With an answer, with a question to the employee, or at a limit."""
+Ending = Literal["answered", "asked", "left", "handed_back", "cancelled"] | Stop
+"""With an answer; with a question to the employee; for a form that they are to fill in; since
+the message was none for it; stopped by the employee; or at a limit."""
 
 
 class Payload(BaseModel):
@@ -23,22 +28,45 @@ class Payload(BaseModel):
     model_config = ConfigDict(frozen=True)
 
 
+class Steer(Payload):
+    """Something that the employee said while the sub-agent was at work."""
+
+    message_id: str
+    text: str
+
+
 class SkillStart(Payload):
-    """The workflow's input: the skill whole, and how the tools that it may call may be called."""
+    """The workflow's input: the skill whole, and how the tools that it may call may be called.
+
+    `memory` is what it goes on with; `progress` and what follows are there where the run itself
+    goes on in a new one.
+    """
 
     task: Task
     account: Account
     locale: Locale
     tools: dict[str, CallLimits] = {}
+    memory: Memory = Memory()
+    progress: Progress = Progress()
+    calls: list[ToolCallView] = []
+    heard: list[str] = []
+    ends: datetime | None = None
 
 
 class SkillOutcome(Payload):
-    """What to tell the employee, how the run ended, what it called and what it cost."""
+    """What to tell the employee, how the run ended, what it called and what it cost.
+
+    `memory` is what it can go on with, where it hasn't answered; `flow` is to be started where
+    it left for that; `heard` are the ids of messages that it was steered by.
+    """
 
     text: str
     ending: Ending
     calls: list[ToolCallView] = []
     usage: Usage = Usage()
+    memory: Memory | None = None
+    flow: StartFlow | None = None
+    heard: list[str] = []
 
 
 def workflow_id(skill: str, tenant: str, run: str) -> str:

@@ -39,11 +39,11 @@ class Offer:
         """
         flows = [self.flows[name] for name in sorted(self.flows)]
         tools = [_tool(self.tools[name]) for name in sorted(self.tools)]
-        dispatch = [_dispatch(flows)] if flows else []
+        to_flows = [dispatch(flows)] if flows else []
         skills = [_to_skill(sorted(self.skills))] if self.skills else []
-        search = [_function(FIND, "Find what else can be done here.", query=TEXT)]
+        search = [function(FIND, "Find what else can be done here.", query=TEXT)]
         passing = [*self._active_functions(), *(search if self.may_search else [])]
-        return (*_always(), *dispatch, *skills, *tools, *passing)
+        return (*_always(), *to_flows, *skills, *tools, *passing)
 
     def _active_functions(self) -> Sequence[Function]:
         if self.active is None or not self.active.asking:
@@ -55,7 +55,7 @@ class Offer:
             if _is_asked(slot) or name in self.active.awaiting
         }
         return [
-            _function(
+            function(
                 FILL,
                 "Answer what the active flow asks, or correct what it knows.",
                 slots=_object(slots),
@@ -77,15 +77,15 @@ def described(capabilities: Sequence[Capability]) -> str:
 def _always() -> Sequence[Function]:
     options = {"type": "array", "items": TEXT, "maxItems": 6}
     return [
-        _function(RESPOND, "Only talk: greetings, thanks, small talk.", text=TEXT),
-        _function(CLARIFY, "Ask which of several things is meant.", text=TEXT, options=options),
-        _function(
+        function(RESPOND, "Only talk: greetings, thanks, small talk.", text=TEXT),
+        function(CLARIFY, "Ask which of several things is meant.", text=TEXT, options=options),
+        function(
             HAND_OFF, "No other function does what is wanted: point to a person.", reason=TEXT
         ),
     ]
 
 
-def _dispatch(flows: Sequence[FlowDefinition]) -> Function:
+def dispatch(flows: Sequence[FlowDefinition]) -> Function:
     """One function for all flows, whose slots are those of one of them."""
     parts = [part for flow in flows if (part := _slots_of(flow))["properties"]]
     slots = {"anyOf": parts} if len(parts) > 1 else parts[0] if parts else _object({})
@@ -156,7 +156,8 @@ def _such_as(examples: Sequence[str]) -> str:
     return f" ({shown})" if shown else ""
 
 
-def _function(name: str, description: str, **properties: Any) -> Function:
+def function(name: str, description: str, **properties: Any) -> Function:
+    """A function all of whose arguments have to be given."""
     schema = {**_object(properties), "required": list(properties)}
     return Function(name=name, description=description, parameters=schema)
 

@@ -1,15 +1,22 @@
 """One step of a skill's sub-agent: what the model is asked, and what its answer comes to."""
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
 from router.deciding import arguments
+from router.deciding.memory import Memory
+from router.deciding.offer import FLOW, dispatch, function
 from router.deciding.prompt import material
 from router.deciding.prompts import Prompt
 from router.deciding.said import shown
+from router.domain.commands import StartFlow
 from router.domain.messages import Line, Usage
+from router.flow.model import FlowDefinition
 from router.llm.chat import (
     AssistantMessage,
     ChatAnswer,
@@ -24,13 +31,29 @@ from router.llm.chat import (
 from router.skill.skill import Skill
 from router.tool.tool import Tool
 
-ASK_USER, DONE = "ask_user", "done"
+ASK_USER, DONE, HAND_BACK, NOTE = "ask_user", "done", "hand_back", "note"
 ENDINGS = {ASK_USER: "text", DONE: "result"}
 """The functions that end a run, and the argument of each that is said to the employee."""
 MOST_CALLS = 6
 """Calls of one answer."""
 
 _TEXT = {"type": "string", "maxLength": 4000}
+_ENDINGS = (
+    function(ASK_USER, "Ask the employee one question that only they can answer.", text=_TEXT),
+    function(DONE, "End, with the answer for the employee.", result=_TEXT),
+)
+_NOTE = function(
+    NOTE,
+    "Keep something for your later steps, under a key; an empty value forgets it.",
+    key={"type": "string", "maxLength": 80},
+    value={"type": "string", "maxLength": 1000},
+)
+_HAND_BACK = function(
+    HAND_BACK, "What the employee said last has nothing to do with your task: the desk takes it."
+)
+_WAITED_FOR = {ASK_USER, FLOW}
+"""What the employee answers."""
+LAST_STEP = "This is your last step: answer now, with what you have, and say what is still open."
 
 
 class Task(BaseModel):
@@ -44,12 +67,21 @@ class Task(BaseModel):
     now: datetime
 
 
+@dataclass(frozen=True)
+class Means:
+    """What a sub-agent may call, and the forms that it may send the employee to."""
+
+    tools: Mapping[str, Tool] = field(default_factory=dict)
+    flows: Mapping[str, FlowDefinition] = field(default_factory=dict)
+
+
 class Thought(BaseModel):
     """What one answer of the model comes to.
 
     `said` goes into the dialogue, with `refused` as the answers to those of its calls that
-    can't be made; `calls` are those that can. Where `text` is set the sub-agent has ended: with
-    its answer, or with a question where `asks`. `complaint` is for the model, where its answer
+    aren't made; `calls` are those that are. Where `text` is set the sub-agent has ended: with
+    its answer, or with a question where `asks`; with `flow` it leaves for a form, and where it
+    `hands_back` the message was none for it. `complaint` is for the model, where its answer
     was of no use at all.
     """
 
@@ -58,28 +90,32 @@ class Thought(BaseModel):
     said: AssistantMessage = AssistantMessage()
     calls: tuple[FunctionCall, ...] = ()
     refused: tuple[ToolMessage, ...] = ()
+    notes: dict[str, str] = {}
     text: str | None = None
     asks: bool = False
+    flow: StartFlow | None = None
+    hands_back: bool = False
     complaint: str | None = None
     usage: Usage = Usage()
 
 
 def request(
-    prompt: Prompt, task: Task, tools: Mapping[str, Tool], dialogue: Sequence[Message]
+    prompt: Prompt, task: Task, means: Means, memory: Memory, *, last: bool = False
 ) -> ChatRequest:
-    """The question of one step; what never changes within a run comes first."""
-    before = "\n".join(f"{line.role}: {line.text}" for line in task.history)
-    first = (
-        f"Now: {task.now:%A %Y-%m-%d %H:%M}.\n<history>\n{material(before)}\n</history>\n"
-        f"<request>\n{material(task.request)}\n</request>"
-    )
+    """The question of one step; what never changes within a run comes first.
+
+    In four layers: rules, with the skill's instructions; what can be called; what was said and
+    found; and what is to be heeded right now. The `last` step has nothing to call.
+    """
     return ChatRequest(
         messages=(
             SystemMessage(text=f"{prompt.text}\n{task.skill.instructions}"),
-            UserMessage(text=first),
-            *dialogue,
+            UserMessage(text=_opening(task)),
+            *_earlier(memory),
+            *memory.dialogue,
+            *_right_now(memory, last=last),
         ),
-        functions=_functions(tools),
+        functions=_ENDINGS if last else _functions(means, memory),
         must_call=False,
         max_calls=MOST_CALLS,
         spoken=ENDINGS,
@@ -87,41 +123,69 @@ def request(
     )
 
 
-def _functions(tools: Mapping[str, Tool]) -> tuple[Function, ...]:
-    offered = (tools[name] for name in sorted(tools))
+def _opening(task: Task) -> str:
+    before = "\n".join(f"{line.role}: {line.text}" for line in task.history)
+    return (
+        f"Now: {task.now:%A %Y-%m-%d %H:%M}.\n<history>\n{material(before)}\n</history>\n"
+        f"<request>\n{material(task.request)}\n</request>"
+    )
+
+
+def _earlier(memory: Memory) -> list[Message]:
+    text = f"<earlier>\n{material(memory.earlier)}\n</earlier>"
+    return [UserMessage(text=text)] if memory.earlier else []
+
+
+def _right_now(memory: Memory, *, last: bool) -> list[Message]:
+    """Said anew at every step, and kept nowhere."""
+    parts = []
+    if memory.notes:
+        notes = json.dumps(memory.notes, ensure_ascii=False)
+        parts.append(f"<notes>\n{material(notes)}\n</notes>")
+    if last:
+        parts.append(LAST_STEP)
+    return [UserMessage(text="\n".join(parts))] if parts else []
+
+
+def _functions(means: Means, memory: Memory) -> tuple[Function, ...]:
+    offered = (means.tools[name] for name in sorted(means.tools))
+    flows = [means.flows[name] for name in sorted(means.flows)]
+    heard = any(isinstance(m, ToolMessage) and m.name in _WAITED_FOR for m in memory.dialogue)
     return (
         *(
             Function(name=t.name, description=t.description, parameters=dict(t.parameters))
             for t in offered
         ),
-        _ending(ASK_USER, "Ask the employee one question that only they can answer."),
-        _ending(DONE, "End, with the answer for the employee."),
+        *([dispatch(flows)] if flows else []),
+        _NOTE,
+        *_ENDINGS,
+        *([_HAND_BACK] if heard else []),
     )
 
 
-def _ending(name: str, description: str) -> Function:
-    argument = ENDINGS[name]
-    schema = {"type": "object", "properties": {argument: _TEXT}, "required": [argument]}
-    return Function(name=name, description=description, parameters=schema)
-
-
-def read(answer: ChatAnswer, tools: Mapping[str, Tool]) -> Thought:
+def read(answer: ChatAnswer, means: Means) -> Thought:
     """What the answer comes to. Its calls are untrusted: none is made that doesn't fit."""
-    ended = _ending_of(answer)
+    ended = _ending_of(answer) or _leaving(answer, means)
     if ended is not None:
         return ended
     if not answer.calls:
         what = "; ".join(answer.problems) or "it called nothing and said nothing"
         return Thought(complaint=f"That couldn't be used: {what}. Go on.")
-    problems = {call.id: _problem(call, tools) for call in answer.calls}
+    problems = {call.id: _problem(call, means) for call in answer.calls}
+    fine = [call for call in answer.calls if problems[call.id] is None]
+    noted = [call for call in fine if call.name == NOTE]
     return Thought(
         said=AssistantMessage(text=answer.text, calls=answer.calls),
-        calls=tuple(_tidied(call, tools) for call in answer.calls if problems[call.id] is None),
-        refused=tuple(
-            ToolMessage(call_id=call.id, name=call.name, text=f"error: {problem}")
-            for call in answer.calls
-            if (problem := problems[call.id]) is not None
+        calls=tuple(_tidied(call, means.tools) for call in fine if call.name != NOTE),
+        refused=(
+            *(
+                _told(call, f"error: {problem}")
+                for call in answer.calls
+                if (problem := problems[call.id]) is not None
+            ),
+            *(_told(call, "noted") for call in noted),
         ),
+        notes={str(call.arguments["key"]): str(call.arguments["value"]) for call in noted},
     )
 
 
@@ -131,9 +195,37 @@ def _ending_of(answer: ChatAnswer) -> Thought | None:
         argument = ENDINGS.get(call.name)
         said = call.arguments.get(argument) if argument else None
         if isinstance(said, str) and shown(said):
-            return Thought(text=shown(said), asks=call.name == ASK_USER)
+            about = _waiting_on(call, answer) if call.name == ASK_USER else {}
+            return Thought(text=shown(said), asks=call.name == ASK_USER, **about)
     said = shown(answer.text) or shown(answer.refusal or "")
-    return Thought(text=said) if said and not answer.calls else None
+    if not said or answer.calls:
+        return None
+    return Thought(text=said, said=AssistantMessage(text=said))
+
+
+def _leaving(answer: ChatAnswer, means: Means) -> Thought | None:
+    """Where the answer sends the employee to a form, or the message back to the desk."""
+    for call in answer.calls:
+        if call.name == HAND_BACK:
+            return Thought(hands_back=True, **_waiting_on(call, answer))
+        name, slots = call.arguments.get("flow_name"), call.arguments.get("slots")
+        if call.name == FLOW and isinstance(name, str) and name in means.flows:
+            given = slots if isinstance(slots, dict) else {}
+            return Thought(flow=StartFlow(flow=name, slots=given), **_waiting_on(call, answer))
+    return None
+
+
+def _waiting_on(call: FunctionCall, answer: ChatAnswer) -> dict[str, Any]:
+    """What goes into the dialogue where one call's result comes later, and no other is made."""
+    others = (other for other in answer.calls if other.id != call.id)
+    return {
+        "said": AssistantMessage(text=answer.text, calls=answer.calls),
+        "refused": tuple(_told(other, "skipped: one thing at a time") for other in others),
+    }
+
+
+def _told(call: FunctionCall, text: str) -> ToolMessage:
+    return ToolMessage(call_id=call.id, name=call.name, text=text)
 
 
 def _tidied(call: FunctionCall, tools: Mapping[str, Tool]) -> FunctionCall:
@@ -141,11 +233,16 @@ def _tidied(call: FunctionCall, tools: Mapping[str, Tool]) -> FunctionCall:
     return call.model_copy(update={"arguments": given})
 
 
-def _problem(call: FunctionCall, tools: Mapping[str, Tool]) -> str | None:
+def _problem(call: FunctionCall, means: Means) -> str | None:
     """Why the call can't be made."""
     if call.name in ENDINGS:
         return f"{ENDINGS[call.name]} has to be text"
-    tool = tools.get(call.name)
+    if call.name == NOTE:
+        texts = (call.arguments.get("key"), call.arguments.get("value"))
+        return None if all(isinstance(t, str) for t in texts) else "key and value have to be text"
+    if call.name == FLOW:
+        return f"flow_name has to be one of: {', '.join(sorted(means.flows))}"
+    tool = means.tools.get(call.name)
     if tool is None:
-        return f"there is no tool {call.name[:60]!r}; there are: {', '.join(sorted(tools))}"
+        return f"there is no tool {call.name[:60]!r}; there are: {', '.join(sorted(means.tools))}"
     return arguments.problem(tool, arguments.known(tool, call.arguments))

@@ -63,11 +63,21 @@ class CallTool(Value):
 
 
 class RunSkill(Value):
-    """Have a skill's sub-agent work on a request, put in words that need no context."""
+    """Have a skill's sub-agent work on a request, put in words that need no context.
+
+    It `goes_on` where the words are the answer to what it asked.
+    """
 
     type: Literal["run_skill"] = "run_skill"
     skill: str
     request: str
+    goes_on: bool = False
+
+
+class LeaveSkill(Value):
+    """Give up what a skill's sub-agent was asked for."""
+
+    type: Literal["leave_skill"] = "leave_skill"
 
 
 class HandOff(Value):
@@ -93,6 +103,7 @@ Command = Annotated[
     | Clarify
     | CallTool
     | RunSkill
+    | LeaveSkill
     | HandOff
     | ReplyText,
     Field(discriminator="type"),

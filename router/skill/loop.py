@@ -1,35 +1,63 @@
-"""The rules of a sub-agent's loop, as functions of what it has done so far."""
+"""The rules of a sub-agent's loop, as functions of what it has done so far.
 
+A run isn't cut off in the middle of a thought where that can be foreseen: its last step is
+announced, has no tools any more, and is for saying what was found.
+"""
+
+from collections.abc import Sequence
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from router.domain.messages import Usage
-from router.domain.texts import Localised
+from router.domain.messages import ToolCallView, Usage
+from router.domain.texts import Locale, Localised
 from router.skill.skill import Skill
 
-Stop = Literal["turns", "tokens", "seconds", "errors"]
+Stop = Literal["turns", "tokens", "seconds", "errors", "repetition"]
 
 MOST_ERRORS = 3
 """Steps in a row that came to nothing."""
+MOST_REPEATS = 3
+"""Steps among the last few that did the same, with the same results."""
+_RECENT = 8
+ALMOST = 0.8
+"""The share of its tokens after which a run has one step left."""
+LAST_SECONDS = 8.0
+"""A step that begins with less time than this is the last."""
 
 
 class Progress(BaseModel):
-    """What a run has done: its steps, their cost, and how many of the last came to nothing."""
+    """What a run has done since it last heard from the employee.
+
+    `errors` counts the last steps in a row that came to nothing; `recent` tells the last steps
+    apart by what they did and what came of it.
+    """
 
     model_config = ConfigDict(frozen=True)
 
     steps: int = 0
     usage: Usage = Usage()
     errors: int = 0
+    recent: tuple[str, ...] = ()
 
     def after(self, usage: Usage, *, fruitless: bool) -> "Progress":
         """The progress after one more step."""
-        return Progress(
-            steps=self.steps + 1,
-            usage=self.usage + usage,
-            errors=self.errors + 1 if fruitless else 0,
+        return self.model_copy(
+            update={
+                "steps": self.steps + 1,
+                "usage": self.usage + usage,
+                "errors": self.errors + 1 if fruitless else 0,
+            }
         )
+
+    def having_done(self, what: str) -> "Progress":
+        """The progress once it is known what the step did, and with what results."""
+        return self.model_copy(update={"recent": (*self.recent, what)[-_RECENT:]})
+
+    @property
+    def repeats(self) -> int:
+        """How often the last few steps did what the very last one did."""
+        return self.recent.count(self.recent[-1]) if self.recent else 0
 
 
 def why_stop(skill: Skill, progress: Progress, seconds_left: float) -> Stop | None:
@@ -41,11 +69,29 @@ def why_stop(skill: Skill, progress: Progress, seconds_left: float) -> Stop | No
     """
     if progress.errors >= MOST_ERRORS:
         return "errors"
+    if progress.repeats >= MOST_REPEATS:
+        return "repetition"
     if progress.steps >= skill.max_turns:
         return "turns"
     if progress.usage.tokens >= skill.token_budget:
         return "tokens"
     return "seconds" if seconds_left <= 0 else None
+
+
+def why_last(skill: Skill, progress: Progress, seconds_left: float) -> Stop | None:
+    """Why the next step is the last; None where others may follow.
+
+    >>> skill = Skill.model_construct(max_turns=2, token_budget=1000)
+    >>> why_last(skill, Progress(steps=1), 30.0)
+    'turns'
+    """
+    if progress.steps + 1 >= skill.max_turns:
+        return "turns"
+    if progress.repeats + 1 >= MOST_REPEATS:
+        return "repetition"
+    if progress.usage.tokens >= ALMOST * skill.token_budget:
+        return "tokens"
+    return "seconds" if seconds_left < LAST_SECONDS else None
 
 
 STOPPED: dict[Stop, Localised] = {
@@ -62,5 +108,21 @@ STOPPED: dict[Stop, Localised] = {
     "errors": Localised(
         zh="连续几步都没有进展，先停下了。", en="Several steps in a row led nowhere, so I stopped."
     ),
+    "repetition": Localised(
+        zh="一直在重复同样的步骤，先停下了。",
+        en="I kept doing the same thing over again, so I stopped.",
+    ),
 }
 """What the employee is told."""
+
+_SO_FAR = Localised(zh="到目前为止查到：", en="What I have so far:")
+_SHOWN, _PREVIEW = 3, 160
+
+
+def stopped(why: Stop, calls: Sequence[ToolCallView], locale: Locale) -> str:
+    """Why there is no answer, and what the last calls found all the same."""
+    found = [call for call in calls if call.status == "done"][-_SHOWN:]
+    if not found:
+        return STOPPED[why].within(locale)
+    lines = [f"- {call.name}: {call.result_preview[:_PREVIEW]}" for call in found]
+    return "\n".join([STOPPED[why].within(locale), _SO_FAR.within(locale), *lines])

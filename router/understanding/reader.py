@@ -2,7 +2,7 @@
 
 Rules are tried in the order in which they are certain: a button; a word that calls off; the
 answer to a confirmation; a request for another flow; the answer to what is asked; and, where
-nothing is being asked, an offered option or a request.
+no flow asks anything, an offered option, a request, or the answer to what a skill asked.
 """
 
 from collections.abc import Iterable, Sequence
@@ -11,7 +11,16 @@ from functools import cached_property
 
 from pydantic import JsonValue
 
-from router.domain.commands import CancelFlow, Clarify, Command, Confirm, FillSlots, StartFlow
+from router.domain.commands import (
+    CancelFlow,
+    Clarify,
+    Command,
+    Confirm,
+    FillSlots,
+    LeaveSkill,
+    RunSkill,
+    StartFlow,
+)
 from router.domain.messages import Message, Option, Route
 from router.flow.model import FlowDefinition
 from router.flow.situation import Situation
@@ -86,7 +95,7 @@ class Reader:
         active = heard.situation.active
         if active is not None and active.asking:
             return self._in_flow(heard, active)
-        return self._offered(heard) or self._requested(heard)
+        return self._offered(heard) or self._requested(heard) or _to_skill(heard)
 
     def _in_flow(self, heard: _Heard, view: FlowView) -> Outcome | None:
         if calls_off(heard.utterance.text):
@@ -150,6 +159,18 @@ class Reader:
             words = heard.utterance.normalised.as_typed(matches[0].start, matches[0].end)
             return wording.matched(flow, words, locale), StartFlow(flow=name, slots=slots)
         return None
+
+
+def _to_skill(heard: _Heard) -> Outcome | None:
+    """What a skill asked is answered by whatever no flow takes; the skill can hand it back."""
+    skill, locale = heard.situation.skill, heard.situation.locale
+    if not skill:
+        return None
+    if calls_off(heard.utterance.text):
+        return wording.skill_left(skill, locale), LeaveSkill()
+    words = heard.utterance.normalised.as_typed(0, len(heard.utterance.text))
+    command = RunSkill(skill=skill, request=words, goes_on=True)
+    return wording.skill_answered(skill, locale), command
 
 
 def _is_plain_answer(heard: _Heard, view: FlowView, others: dict[str, list[Match]]) -> bool:

@@ -80,3 +80,15 @@ def cancelled(view: FlowView, locale: Locale) -> Route:
     """The message gives up the active flow."""
     reason = _say(locale, f"不办“{view.title.zh}”了", f"The message calls off “{view.title.en}”")
     return Route(kind="cancel", target=view.flow, by="slot", reason=reason)
+
+
+def skill_answered(skill: str, locale: Locale) -> Route:
+    """The message goes to the skill that asked something."""
+    reason = _say(locale, f"接着 {skill} 问的说", f"It goes on with what {skill} asked")
+    return Route(kind="skill", target=skill, by="slot", reason=reason)
+
+
+def skill_left(skill: str, locale: Locale) -> Route:
+    """What a skill was asked for is called off."""
+    reason = _say(locale, f"不让 {skill} 接着办了", f"{skill} is called off")
+    return Route(kind="cancel", target=skill, by="slot", reason=reason)

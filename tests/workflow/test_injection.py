@@ -113,6 +113,24 @@ async def test_a_sub_agent_that_obeys_a_page_calls_nothing_that_it_was_not_offer
     assert [(call.name, call.status) for call in turn.tool_calls] == [("read_page", "done")]
 
 
+async def test_a_sub_agent_that_may_send_people_to_a_form_still_pays_nothing_unconfirmed(
+    real_client: Client, parts: Parts, world: World
+) -> None:
+    world.page = HOSTILE[0]
+    payer = READER.model_copy(update={"allowed_tools": frozenset({"read_page", "pay"})})
+    obeyed = ("dispatch_to_flow", {"flow_name": "pay", "slots": {"amount": 5800}})
+    script = [calls(TO_READER), calls(READ), calls(obeyed), says("没有付款。")]
+    async with (
+        ModelServer(script) as model,
+        talking(real_client, parts, world.tools(), model, [payer]) as talk,
+    ):
+        turn = await talk.say("读一下这个网页")
+        assert turn.flow is not None
+        assert (turn.flow.name, turn.flow.status) == ("pay", "confirming")
+        await talk.say("不要")
+    assert world.done == []
+
+
 @pytest.mark.parametrize("page", HOSTILE)
 async def test_a_page_that_is_said_back_word_for_word_is_only_words(
     real_client: Client, parts: Parts, world: World, page: str

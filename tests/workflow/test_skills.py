@@ -90,23 +90,26 @@ async def test_a_skill_may_call_only_what_it_allows_and_its_caller_may(
     assert [text.startswith("error: there is no tool") for text in refused] == [True, True, False]
 
 
-async def test_a_skill_may_end_with_a_question(talk: Talk, model: ModelServer) -> None:
-    model.then(CHOOSE, calls(("ask_user", {"text": "你入职多久了？"})), says("知道了。"))
-    assert texts(await talk.say(REQUEST)) == ["你入职多久了？"]
-    await talk.say("三个月")
-    said = [message["content"] for message in model.chats[-1]["messages"]]
-    assert "你入职多久了？" in said[-2]
-
-
-async def test_a_skill_that_never_ends_is_stopped_and_says_so(
+async def test_a_skill_that_never_ends_is_stopped_and_says_what_it_has(
     talk: Talk, model: ModelServer
 ) -> None:
-    steps: list[Behaviour] = [calls(SEARCH)] * 6
+    steps: list[Behaviour] = [calls(("calculate", {"expression": f"{n}+1"})) for n in range(6)]
     model.then(CHOOSE, *steps)
     turn = await talk.say(REQUEST)
-    assert texts(turn) == ["步数用完了，还没有得出结论。"]
-    assert len(turn.tool_calls) == 6
+    (said,) = texts(turn)
+    assert said.startswith("步数用完了，还没有得出结论。\n到目前为止查到：\n- calculate: ")
+    assert len(turn.tool_calls) == 5
     assert turn.usage.llm_calls == 7
+    assert "This is your last step" in model.chats[-1]["messages"][-1]["content"]
+
+
+async def test_a_skill_that_goes_round_in_circles_is_stopped(
+    talk: Talk, model: ModelServer
+) -> None:
+    model.then(CHOOSE, *[calls(("calculate", {"expression": "1+1"}))] * 3)
+    turn = await talk.say(REQUEST)
+    assert texts(turn)[0].startswith("一直在重复同样的步骤，先停下了。")
+    assert len(turn.tool_calls) == 2
 
 
 async def test_a_skill_whose_model_fails_says_so_and_the_conversation_goes_on(

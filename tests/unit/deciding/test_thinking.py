@@ -3,10 +3,13 @@ from datetime import UTC, datetime
 import pytest
 
 from router.deciding import thinking
+from router.deciding.memory import Memory
 from router.deciding.prompts import Prompts
-from router.deciding.thinking import Task
+from router.deciding.thinking import Means, Task
+from router.domain.commands import StartFlow
 from router.domain.messages import Line
 from router.domain.texts import Localised
+from router.flow.model import FlowDefinition
 from router.llm.chat import AssistantMessage, ChatRequest, SystemMessage, ToolMessage, UserMessage
 from router.skill.skill import Skill
 from tests.unit.deciding.samples import TOOLS, called
@@ -20,11 +23,22 @@ TASK = Task(
     now=datetime(2026, 11, 22, 10, 0, tzinfo=UTC),
 )
 PROMPT = Prompts.load().of("skill", "c1", "en")
+FORM = FlowDefinition.model_validate(
+    {
+        "flow": "ask_leave",
+        "title": WORDS,
+        "description": WORDS,
+        "slots": {"reason": {"type": "text"}},
+        "start": "end",
+        "states": {"end": {"end": "completed"}},
+    }
+)
+MEANS = Means(TOOLS, {"ask_leave": FORM})
 FINE = ("get_balance", {"kind": "annual"})
 
 
 def asked(*dialogue: AssistantMessage | ToolMessage) -> ChatRequest:
-    return thinking.request(PROMPT, TASK, TOOLS, dialogue)
+    return thinking.request(PROMPT, TASK, MEANS, Memory(dialogue=dialogue))
 
 
 def test_rules_and_instructions_come_first_and_never_change_within_a_run() -> None:
@@ -45,11 +59,11 @@ def test_what_others_wrote_can_not_end_its_own_section() -> None:
 
 def test_a_skill_is_offered_its_tools_and_two_ways_to_end() -> None:
     names = [function.name for function in asked().functions]
-    assert names == [*sorted(TOOLS), "ask_user", "done"]
+    assert names == [*sorted(TOOLS), "dispatch_to_flow", "note", "ask_user", "done"]
 
 
 def test_plain_text_is_the_answer() -> None:
-    thought = thinking.read(called(text="Five days."), TOOLS)
+    thought = thinking.read(called(text="Five days."), MEANS)
     assert (thought.text, thought.asks, thought.calls) == ("Five days.", False, ())
 
 
@@ -63,7 +77,7 @@ def test_plain_text_is_the_answer() -> None:
 def test_an_ending_ends_whatever_is_called_beside_it(
     call: tuple[str, dict[str, str]], text: str, asks: bool
 ) -> None:
-    thought = thinking.read(called(FINE, call), TOOLS)
+    thought = thinking.read(called(FINE, call), MEANS)
     assert (thought.text, thought.asks, thought.calls) == (text, asks, ())
 
 
@@ -76,12 +90,16 @@ def test_an_ending_ends_whatever_is_called_beside_it(
         ("done", {}),
         ("done", {"result": 3}),
         ("ask_user", {"text": "  "}),
+        ("note", {"key": "limit"}),
+        ("note", {"key": 1, "value": "x"}),
+        ("dispatch_to_flow", {"flow_name": "pay_all"}),
+        ("dispatch_to_flow", {}),
     ],
 )
 def test_a_call_that_does_not_fit_is_answered_with_why_and_never_made(
     wrong: tuple[str, dict[str, object]],
 ) -> None:
-    thought = thinking.read(called(FINE, wrong), TOOLS)
+    thought = thinking.read(called(FINE, wrong), MEANS)
     assert [call.name for call in thought.calls] == ["get_balance"]
     (refused,) = thought.refused
     assert refused.text.startswith("error: ")
@@ -90,12 +108,47 @@ def test_a_call_that_does_not_fit_is_answered_with_why_and_never_made(
 
 
 def test_arguments_that_a_tool_does_not_have_are_left_out() -> None:
-    thought = thinking.read(called(("get_balance", {"kind": "annual", "as": "admin"})), TOOLS)
+    thought = thinking.read(called(("get_balance", {"kind": "annual", "as": "admin"})), MEANS)
     assert thought.calls[0].arguments == {"kind": "annual"}
 
 
 def test_an_answer_without_anything_is_complained_about() -> None:
-    thought = thinking.read(called(), TOOLS)
+    thought = thinking.read(called(), MEANS)
     assert thought.text is None
     assert thought.complaint is not None
     assert "it called nothing and said nothing" in thought.complaint
+
+
+def test_a_form_is_left_for_with_what_is_known_and_nothing_is_called_beside_it() -> None:
+    form = ("dispatch_to_flow", {"flow_name": "ask_leave", "slots": {"reason": "tired"}})
+    thought = thinking.read(called(FINE, form), MEANS)
+    assert thought.flow == StartFlow(flow="ask_leave", slots={"reason": "tired"})
+    assert thought.calls == ()
+    assert [(r.call_id, r.text) for r in thought.refused] == [
+        (thought.said.calls[0].id, "skipped: one thing at a time")
+    ]
+
+
+def test_notes_are_kept_and_shown_at_every_step_from_then_on() -> None:
+    thought = thinking.read(called(("note", {"key": "limit", "value": "500"}), FINE), MEANS)
+    assert (thought.notes, len(thought.calls)) == ({"limit": "500"}, 1)
+    assert [result.text for result in thought.refused] == ["noted"]
+    memory = Memory().noting(thought.notes)
+    *_, now = thinking.request(PROMPT, TASK, MEANS, memory).messages
+    assert isinstance(now, UserMessage)
+    assert now.text == '<notes>\n{"limit": "500"}\n</notes>'
+
+
+def test_the_last_step_has_nothing_to_call_but_an_end() -> None:
+    request = thinking.request(PROMPT, TASK, MEANS, Memory(), last=True)
+    assert [function.name for function in request.functions] == ["ask_user", "done"]
+    assert isinstance(request.messages[-1], UserMessage)
+    assert request.messages[-1].text == thinking.LAST_STEP
+
+
+def test_only_a_skill_that_was_answered_can_hand_a_message_back() -> None:
+    asked_one = called(("ask_user", {"text": "Which?"}))
+    memory = Memory().saying(AssistantMessage(calls=asked_one.calls)).hearing("what's for lunch?")
+    request = thinking.request(PROMPT, TASK, MEANS, memory)
+    assert request.functions[-1].name == "hand_back"
+    assert thinking.read(called(("hand_back", {})), MEANS).hands_back

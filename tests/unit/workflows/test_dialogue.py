@@ -1,6 +1,7 @@
 import pytest
 
 from router.contracts.activities import Finding
+from router.deciding.memory import Memory
 from router.llm.chat import AssistantMessage, FunctionCall, Message, ToolMessage
 from workflows import dialogue
 
@@ -26,15 +27,14 @@ def test_a_dialogue_stays_small_and_keeps_each_call_with_its_result(steps: int) 
     told: list[Message] = []
     for _ in range(steps):
         told += [AssistantMessage(calls=(CALL,)), long]
-    kept = dialogue.bounded(told, {})
+    kept = dialogue.bounded(Memory(dialogue=tuple(told)), {}).dialogue
     assert [type(message) for message in kept] == [type(message) for message in told]
     assert sum(len(m.model_dump_json().encode()) for m in kept) <= dialogue.MOST_BYTES
 
 
 def test_the_oldest_results_shrink_first() -> None:
     long = dialogue.result(CALL, Finding(tool="search_policies", result="字" * 10_000))
-    *_, last = dialogue.bounded([long] * 10, {})
-    first = dialogue.bounded([long] * 10, {})[0]
+    first, *_, last = dialogue.bounded(Memory(dialogue=(long,) * 10), {}).dialogue
     assert isinstance(first, ToolMessage)
     assert len(first.text) < 250
     assert last == long
@@ -45,9 +45,11 @@ def test_of_an_ephemeral_tool_only_the_last_results_stay_whole() -> None:
     other = dialogue.result(
         CALL.model_copy(update={"name": "look"}), Finding(tool="look", result="字" * 1000)
     )
-    kept = dialogue.bounded([found, other, found, other, found], {"search_policies": 2, "look": 0})
+    told = (found, other, found, other, found)
+    ephemeral = {"search_policies": 2, "look": 0}
+    kept = dialogue.bounded(Memory(dialogue=told), ephemeral).dialogue
     assert [
         message.text == before.text
-        for message, before in zip(kept, [found, other, found, other, found], strict=True)
+        for message, before in zip(kept, told, strict=True)
         if isinstance(message, ToolMessage)
     ] == [False, True, True, True, True]

@@ -1,0 +1,241 @@
+"""A skill's dialogue with the employee: questions, forms in between, and words while it works."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from temporalio.api.enums.v1 import EventType
+from temporalio.client import Client
+
+from router.assembly import Parts
+from router.contracts import conversation
+from router.domain.messages import Turn
+from router.domain.texts import Localised
+from router.skill.skill import Skill
+from router.tool.tool import tool
+from tests.fakes.behaviours import Behaviour, calls, hangs, reaches, says
+from tests.fakes.model_server import ModelServer
+from tests.workflow.desk import Talk
+from tests.workflow.tooled import talking
+
+NAME = Localised(zh="行程助手", en="Trip helper")
+HELPER = Skill(
+    name="trip-helper",
+    title=NAME,
+    description=NAME,
+    instructions="Plan the trip.",
+    allowed_tools=frozenset({"find_train", "wait_long", "book_seat"}),
+    max_turns=6,
+)
+CHOOSE = calls(("dispatch_to_skill", {"skill_name": "trip-helper", "request": "计划去上海"}))
+BOOK = ("dispatch_to_flow", {"flow_name": "book_seat", "slots": {"train": "G1"}})
+
+entered, leave = asyncio.Event(), asyncio.Event()
+
+
+@tool(permission="read", title={"zh": "车次", "en": "Trains"})
+async def find_train(to: str) -> str:
+    """A train to a city."""
+    return f"G1 to {to}"
+
+
+@tool(permission="read", timeout="30s", title={"zh": "等", "en": "Wait"})
+async def wait_long(number: int) -> int:
+    """Waits until it is let go."""
+    entered.set()
+    await leave.wait()
+    return number
+
+
+@tool(permission="write", title={"zh": "订座", "en": "Book a seat"})
+async def book_seat(train: str) -> str:
+    """Books a seat."""
+    return f"seat 12A on {train}"
+
+
+@pytest.fixture
+async def model() -> AsyncIterator[ModelServer]:
+    async with ModelServer([]) as server:
+        yield server
+
+
+@pytest.fixture
+async def talk(real_client: Client, parts: Parts, model: ModelServer) -> AsyncIterator[Talk]:
+    entered.clear()
+    leave.clear()
+    tools = (find_train, wait_long, book_seat)
+    flows = [parts.offered.catalog.get("leave_request")]
+    known = [flow for flow in flows if flow is not None]
+    async with talking(real_client, parts, tools, model, [HELPER], known) as talk:
+        yield talk
+
+
+def texts(turn: Turn) -> list[str]:
+    return [reply.text for reply in turn.replies]
+
+
+def asks(text: str) -> Behaviour:
+    return calls(("ask_user", {"text": text}))
+
+
+def told(model: ModelServer) -> list[dict[str, Any]]:
+    """What the model was told last."""
+    messages: list[dict[str, Any]] = model.chats[-1]["messages"]
+    return messages
+
+
+async def signalled(talk: Talk) -> None:
+    """Return once the sub-agent of this conversation was told something."""
+    (child,) = [
+        info.workflow_id for info in (await talk.handle.describe()).raw_description.pending_children
+    ]
+    kind = EventType.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED
+    async with asyncio.timeout(20):
+        async for event in talk.client.get_workflow_handle(child).fetch_history_events(
+            wait_new_event=True
+        ):
+            if event.event_type == kind:
+                return
+
+
+async def test_the_answer_to_its_question_goes_to_the_skill_at_no_other_call(
+    talk: Talk, model: ModelServer
+) -> None:
+    model.then(CHOOSE, calls(("find_train", {"to": "上海"})), asks("几点走？"), says("G1 正好。"))
+    assert texts(await talk.say("帮我安排去上海")) == ["几点走？"]
+    turn = await talk.say("早上八点")
+    assert texts(turn) == ["G1 正好。"]
+    assert (turn.route.kind, turn.route.target, turn.route.by) == ("skill", "trip-helper", "slot")
+    assert turn.usage.llm_calls == 1
+    assert [m["content"] for m in told(model) if m["role"] == "tool"] == [
+        '"G1 to 上海"',
+        "早上八点",
+    ]
+
+
+async def test_once_it_has_answered_the_next_message_is_anybodys(
+    talk: Talk, model: ModelServer
+) -> None:
+    model.then(CHOOSE, asks("几点走？"), says("好的。"), says("不客气。"))
+    await talk.say("帮我安排去上海")
+    await talk.say("早上八点")
+    turn = await talk.say("谢谢")
+    assert (turn.route.kind, turn.route.by) == ("reply", "llm")
+
+
+async def test_a_skill_that_is_called_off_asks_no_more(talk: Talk, model: ModelServer) -> None:
+    model.then(CHOOSE, asks("几点走？"), says("不客气。"))
+    await talk.say("帮我安排去上海")
+    turn = await talk.say("算了")
+    assert (turn.route.kind, turn.route.target) == ("cancel", "trip-helper")
+    assert (await talk.say("谢谢")).route.kind == "reply"
+
+
+async def test_a_flow_in_between_leads_back_to_the_question(talk: Talk, model: ModelServer) -> None:
+    model.then(CHOOSE, asks("几点走？"), says("G1 正好。"))
+    await talk.say("帮我安排去上海")
+    assert (await talk.say("我要请年假")).route.target == "leave_request"
+    turn = await talk.say("取消")
+    assert texts(turn)[-1] == "我们回到行程助手。几点走？"
+    assert texts(await talk.say("早上八点")) == ["G1 正好。"]
+
+
+async def test_what_is_not_for_the_skill_is_decided_anew_and_then_asked_again(
+    talk: Talk, model: ModelServer
+) -> None:
+    model.then(CHOOSE, asks("几点走？"), calls(("hand_back", {})), says("食堂有面。"), says("好。"))
+    await talk.say("帮我安排去上海")
+    turn = await talk.say("中午吃什么")
+    assert texts(turn) == ["食堂有面。", "我们回到行程助手。几点走？"]
+    assert (turn.route.kind, turn.usage.llm_calls) == ("reply", 2)
+    await talk.say("早上八点")
+    assert [m["content"] for m in told(model) if m["role"] == "tool"] == ["中午吃什么", "早上八点"]
+
+
+async def test_it_leaves_for_a_form_that_is_confirmed_and_comes_back_with_what_became_of_it(
+    talk: Talk, model: ModelServer
+) -> None:
+    model.then(CHOOSE, calls(BOOK), says("订好了，12A。"))
+    asked = await talk.say("帮我安排去上海")
+    assert asked.flow is not None
+    assert (asked.flow.name, asked.flow.status) == ("book_seat", "confirming")
+    done = await talk.say("确认")
+    assert [call.name for call in done.tool_calls] == ["book_seat"]
+    assert texts(done)[-1] == "订好了，12A。"
+    assert done.route.kind == "flow"
+    (result,) = [m["content"] for m in told(model) if m["role"] == "tool"]
+    assert result.startswith("The employee is done with the form: it is completed")
+
+
+async def test_a_form_that_is_not_wanted_is_told_as_cancelled(
+    talk: Talk, model: ModelServer
+) -> None:
+    model.then(CHOOSE, calls(BOOK), says("那就不订了。"))
+    await talk.say("帮我安排去上海")
+    turn = await talk.say("取消")
+    assert texts(turn)[-1] == "那就不订了。"
+    (result,) = [m["content"] for m in told(model) if m["role"] == "tool"]
+    assert "it is cancelled" in result
+
+
+async def test_words_while_it_works_land_at_the_next_boundary_and_what_is_not_begun_is_skipped(
+    talk: Talk, model: ModelServer
+) -> None:
+    waits = [("wait_long", {"number": n}) for n in range(6)]
+    model.then(CHOOSE, calls(*waits), says("改去北京了。"))
+    working = asyncio.create_task(talk.say("帮我安排去上海"))
+    await entered.wait()
+    steering = asyncio.create_task(talk.say("改去北京", message_id="steer-1", on_busy="steer"))
+    await signalled(talk)
+    leave.set()
+    turn = await working
+    assert texts(turn) == ["改去北京了。"]
+    assert sorted(call.status for call in turn.tool_calls) == ["done"] * 4 + ["skipped"] * 2
+    *_, heard = told(model)
+    assert heard["content"] == "The employee says meanwhile: 改去北京"
+    results = [m["content"] for m in told(model) if m["role"] == "tool"]
+    assert results[4:] == ["skipped: the employee said something meanwhile"] * 2
+    landed = await steering
+    assert (landed.route.kind, landed.route.target) == ("skill", "trip-helper")
+
+
+async def test_words_that_come_too_late_are_a_message_like_any_other(
+    talk: Talk, model: ModelServer
+) -> None:
+    model.then(says("你好。"))
+    turn = await talk.say("你好", on_busy="steer")
+    assert texts(turn) == ["你好。"]
+
+
+async def test_stopped_it_keeps_what_it_has_and_can_go_on_from_there(
+    talk: Talk, model: ModelServer
+) -> None:
+    model.then(
+        CHOOSE,
+        calls(("find_train", {"to": "上海"}), ("wait_long", {"number": 1})),
+        CHOOSE,
+        says("G1 正好。"),
+    )
+    working = asyncio.create_task(talk.say("帮我安排去上海", message_id="to-stop"))
+    await entered.wait()
+    await talk.handle.signal(conversation.CANCEL, "to-stop")
+    stopped = await working
+    assert stopped.status == "cancelled"
+    assert stopped.usage.llm_calls >= 1
+    assert texts(await talk.say("接着安排吧")) == ["G1 正好。"]
+    assert [m["content"] for m in told(model) if m["role"] == "tool"] == [
+        '"G1 to 上海"',
+        "stopped by the employee before it ended",
+    ]
+
+
+async def test_a_stopped_skill_ends_within_a_second(talk: Talk, model: ModelServer) -> None:
+    thinking, over = asyncio.Event(), asyncio.Event()
+    model.then(CHOOSE, reaches(thinking, hangs(over)))
+    working = asyncio.create_task(talk.say("帮我安排去上海", message_id="to-stop"))
+    await thinking.wait()
+    async with asyncio.timeout(5):
+        await talk.handle.signal(conversation.CANCEL, "to-stop")
+        assert (await working).status == "cancelled"
+    over.set()

@@ -1,0 +1,53 @@
+"""The sub-agents that work for a turn: started, steered, and heard out when they are stopped."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from temporalio import workflow
+from temporalio.workflow import ChildWorkflowHandle
+
+from router.contracts.skill import STEER, WORKFLOW, SkillOutcome, SkillStart, Steer, workflow_id
+from router.domain.texts import Locale
+from workflows.identifiers import fresh_id
+
+
+@dataclass
+class SkillRuns:
+    """Those of one conversation.
+
+    `heard` says which skill heeded a message that came while it was at work; `stopped` has what
+    those left behind that were stopped with their turn.
+    """
+
+    heard: dict[str, str] = field(default_factory=dict)
+    stopped: list[tuple[SkillStart, SkillOutcome]] = field(default_factory=list)
+    _at_work: dict[str, ChildWorkflowHandle[Any, Any]] = field(default_factory=dict)
+
+    async def run(self, start: SkillStart, locale: Locale) -> SkillOutcome:
+        """What the sub-agent comes to. One that is stopped is noted among the stopped.
+
+        Raises `ChildWorkflowError` where it fails.
+        """
+        skill = start.task.skill
+        id_ = workflow_id(skill.name, start.account.caller.tenant, fresh_id())
+        handle: ChildWorkflowHandle[Any, Any] = await workflow.start_child_workflow(
+            WORKFLOW,
+            start,
+            id=id_,
+            result_type=SkillOutcome,
+            static_summary=skill.title.within(locale),
+        )
+        self._at_work[id_] = handle
+        try:
+            outcome: SkillOutcome = await handle
+        finally:
+            del self._at_work[id_]
+        self.heard |= dict.fromkeys(outcome.heard, skill.name)
+        if outcome.ending == "cancelled":
+            self.stopped.append((start, outcome))
+        return outcome
+
+    async def steer(self, said: Steer) -> None:
+        """Tell it to everyone who is at work; who has ended meanwhile doesn't hear it."""
+        for handle in list(self._at_work.values()):
+            await handle.signal(STEER, said)

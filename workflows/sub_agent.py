@@ -1,0 +1,201 @@
+"""A model in a loop with tools: it thinks, calls, and thinks again, until it has an answer.
+
+Every model call and every tool call is an activity of its own, so that a crash goes on from the
+last that finished, and none is paid for twice.
+"""
+
+import asyncio
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import sha256
+
+from temporalio import workflow
+from temporalio.exceptions import ActivityError, is_cancelled_exception
+
+from router.contracts import activities
+from router.contracts.activities import Finding
+from router.contracts.skill import Ending, SkillStart, Steer
+from router.deciding.thinking import Thought
+from router.domain.commands import StartFlow
+from router.domain.messages import ToolCallView, Usage
+from router.flow.wording import readable
+from router.llm.chat import FunctionCall, ToolMessage
+from router.skill.loop import stopped, why_last, why_stop
+from workflows import dialogue
+from workflows.activity import perform
+from workflows.tool_calls import Caller, call_tool, shown
+
+AT_ONCE = 4
+"""Calls of one answer that are under way at the same time."""
+CALLS_SHOWN = 100
+"""Of a run: those of a longer one that came first are only in the Temporal UI."""
+SKIPPED = "skipped: the employee said something meanwhile"
+STOPPED = "stopped by the employee before it ended"
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How the loop came to its end, and what to tell the employee."""
+
+    text: str
+    ending: Ending
+    flow: StartFlow | None = None
+
+
+class SubAgent:
+    """The loop of one run. What it comes to know is in `memory`, `progress` and `calls`."""
+
+    def __init__(self, start: SkillStart, ends: datetime) -> None:
+        self.memory = start.memory
+        self.progress = start.progress
+        self.calls: list[ToolCallView] = list(start.calls)
+        self.heard: list[str] = list(start.heard)
+        self._start = start
+        self._ends = ends
+        self._steered: list[Steer] = []
+        self._ephemeral = {name: limits.ephemeral for name, limits in start.tools.items()}
+
+    def steer(self, said: Steer) -> None:
+        """Have it heed this from the next tool boundary on: calls not yet begun are skipped."""
+        self._steered.append(said)
+
+    @property
+    def is_steered(self) -> bool:
+        """True where something was said that it hasn't heard yet."""
+        return bool(self._steered)
+
+    async def step(self) -> Ended | None:
+        """One thought, and the calls that it asks for; None where others are to follow."""
+        self._hear()
+        skill, locale = self._start.task.skill, self._start.locale
+        stop = why_stop(skill, self.progress, self._seconds_left)
+        last = why_last(skill, self.progress, self._seconds_left)
+        if stop is None:
+            thought = await self._think(last=last is not None)
+            ended = await self._heeded(thought) if thought is not None else None
+            if ended is not None or last is None:
+                return ended
+        return Ended(stopped(stop or last or "turns", self.calls, locale), stop or last or "turns")
+
+    @property
+    def _seconds_left(self) -> float:
+        return (self._ends - workflow.now()).total_seconds()
+
+    def _hear(self) -> None:
+        """Take up what was said meanwhile, between two steps."""
+        for said in self._steered:
+            self.memory = self.memory.hearing(f"The employee says meanwhile: {said.text}")
+            self.heard.append(said.message_id)
+        self._steered = []
+
+    async def _think(self, *, last: bool) -> Thought | None:
+        """The next step; None where no model could be had for it."""
+        spent = self._start.account.spent + self.progress.usage
+        account = self._start.account.model_copy(
+            update={"seconds": self._seconds_left, "spent": spent}
+        )
+        self.memory = dialogue.bounded(self.memory, self._ephemeral)
+        try:
+            thought = await perform(
+                activities.THINK,
+                activities.Think(
+                    task=self._start.task,
+                    memory=self.memory,
+                    locale=self._start.locale,
+                    account=account,
+                    last=last,
+                ),
+                summary=f"step {self.progress.steps + 1}",
+            )
+        except ActivityError as failure:
+            if is_cancelled_exception(failure):
+                raise
+            workflow.logger.warning("step %s failed: %s", self.progress.steps + 1, failure.cause)
+            self.progress = self.progress.after(Usage(), fruitless=True)
+            return None
+        self.progress = self.progress.after(thought.usage, fruitless=thought.complaint is not None)
+        return thought
+
+    async def _heeded(self, thought: Thought) -> Ended | None:
+        """What the thought comes to: an end, or calls."""
+        self.memory = self.memory.noting(thought.notes)
+        if thought.complaint is not None:
+            self.memory = self.memory.hearing(thought.complaint)
+            self.progress = self.progress.having_done(_digest(thought.complaint))
+            return None
+        if thought.text is None and thought.flow is None and not thought.hands_back:
+            return await self._act(thought)
+        self.memory = self.memory.saying(thought.said, *thought.refused)
+        if self._steered:
+            return None  # it answered what has changed meanwhile
+        if thought.hands_back:
+            return Ended("", "handed_back")
+        if thought.flow is not None:
+            return Ended("", "left", thought.flow)
+        return Ended(thought.text or "", "asked" if thought.asks else "answered")
+
+    async def _act(self, thought: Thought) -> Ended | None:
+        """Make the calls, and put what they came to into the dialogue in their order.
+
+        Where a tool's result is the answer as it is, that ends the run. A run that is stopped
+        meanwhile still has a result for every call.
+        """
+        slots = asyncio.Semaphore(AT_ONCE)
+        tasks = [asyncio.create_task(self._called(call, slots)) for call in thought.calls]
+        try:
+            found = await asyncio.gather(*tasks)
+        finally:
+            results = [
+                self._taken_in(call, task) for call, task in zip(thought.calls, tasks, strict=True)
+            ]
+            self.memory = self.memory.saying(thought.said, *thought.refused, *results)
+            self.calls = self.calls[-CALLS_SHOWN:]
+        self.progress = self.progress.having_done(_digest(*_done(thought, results)))
+        return next(filter(None, map(self._direct, found)), None)
+
+    async def _called(self, call: FunctionCall, slots: asyncio.Semaphore) -> Finding | None:
+        """What the call came to; None where it was skipped."""
+        async with slots:
+            if self._steered:
+                return None
+            account = self._start.account
+            caller = Caller(
+                account.caller, account.conversation, account.message_id, self._start.tools
+            )
+            return await call_tool(caller, self._id_of(call), call.name, call.arguments)
+
+    def _taken_in(self, call: FunctionCall, task: "asyncio.Task[Finding | None]") -> ToolMessage:
+        """What a call came to, as the model is told, and as the turn shows it."""
+        id_, arguments = self._id_of(call), call.arguments
+        ended = task.done() and not task.cancelled() and task.exception() is None
+        found = task.result() if ended else None
+        if found is None:
+            self.calls.append(ToolCallView.skipped(id_, call.name, arguments))
+            text = SKIPPED if ended else STOPPED
+            return ToolMessage(call_id=call.id, name=call.name, text=text)
+        self.calls.append(shown(id_, call.name, arguments, found))
+        return dialogue.result(call, found)
+
+    def _id_of(self, call: FunctionCall) -> str:
+        """A turn may see several runs, and a model's ids are unique within one answer alone."""
+        return f"{workflow.info().workflow_id[-4:]}.{self.progress.steps}.{call.id}"
+
+    def _direct(self, found: Finding | None) -> Ended | None:
+        """The end, where the tool's result is the answer as it is."""
+        if found is None or found.error is not None:
+            return None
+        limits = self._start.tools.get(found.tool)
+        if limits is None or not limits.return_direct:
+            return None
+        return Ended(readable(found.result, self._start.locale), "answered")
+
+
+def _done(thought: Thought, results: Sequence[ToolMessage]) -> list[str]:
+    asked = [json.dumps([c.name, c.arguments], sort_keys=True) for c in thought.said.calls]
+    return [*asked, *(result.text for result in (*thought.refused, *results))]
+
+
+def _digest(*parts: str) -> str:
+    return sha256("\n".join(parts).encode()).hexdigest()[:12]
