@@ -15,6 +15,7 @@ from router.api.routes import (
     approvals,
     capabilities,
     conversations,
+    files,
     flow_runs,
     health,
     messages,
@@ -61,10 +62,19 @@ def create_app(services: Services) -> FastAPI:
         lifespan=lifespan,
     )
     app.state.desk = desk
-    app.add_middleware(BodyLimit)
+    app.add_middleware(BodyLimit, read_elsewhere={("POST", files.PATH)})
     app.add_middleware(SafeHeaders)
     problems.install(app)
-    for routes in (health, conversations, messages, flow_runs, approvals, capabilities, routing):
+    for routes in (
+        health,
+        conversations,
+        messages,
+        flow_runs,
+        approvals,
+        files,
+        capabilities,
+        routing,
+    ):
         app.include_router(routes.router)
     if services.settings.auth == "dev":
         app.include_router(people.router)

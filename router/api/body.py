@@ -7,7 +7,7 @@ here with 400.
 
 import json
 import math
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Collection, Coroutine
 from email.message import Message as Headers
 from typing import Any, NoReturn
 
@@ -126,16 +126,23 @@ class BodyLimit:
     """ASGI middleware: takes in at most `limit` bytes of a body, counted as they arrive.
 
     The body is complete before anything behind this runs, so that what is refused was never
-    half processed.
+    half processed. What is `read_elsewhere`, by method and path, is passed on as it comes, and
+    bounded there.
     """
 
-    def __init__(self, app: ASGIApp, limit: int = MAX_BODY) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        limit: int = MAX_BODY,
+        read_elsewhere: Collection[tuple[str, str]] = (),
+    ) -> None:
         self._app = app
         self._limit = limit
+        self._read_elsewhere = read_elsewhere
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on with its body read, or refuse it."""
-        if scope["type"] != "http":
+        if scope["type"] != "http" or (scope["method"], scope["path"]) in self._read_elsewhere:
             await self._app(scope, receive, send)
             return
         body = None if _declared(scope) > self._limit else await self._read(receive)

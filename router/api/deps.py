@@ -15,7 +15,7 @@ from router.api.tokens import Tokens, tokens
 from router.api.turns import Turns
 from router.domain.capabilities import Capability
 from router.domain.errors import NotFound, Unauthenticated
-from router.domain.ports import Conversations, EventLog, IdempotencyKeys, Live, Runs
+from router.domain.ports import Conversations, EventLog, Files, IdempotencyKeys, Live, Runs
 from router.domain.principals import DEFAULT_TENANT, Directory, Principal
 from router.domain.records import ConversationRecord
 from router.llm.reach import Address, Reach
@@ -43,6 +43,10 @@ class StorePorts(Protocol):
     @property
     def keys(self) -> IdempotencyKeys:
         """Idempotency keys that were used."""
+
+    @property
+    def files(self) -> Files:
+        """Files of people."""
 
     @property
     def live(self) -> Live:

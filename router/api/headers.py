@@ -20,7 +20,8 @@ ASKED_ANEW = {"Cache-Control": "no-cache"}
 class SafeHeaders:
     """ASGI middleware: answers load nothing from elsewhere, are framed by nobody, guessed by none.
 
-    What the API answers is some person's, so that no cache may keep it.
+    What the API answers is some person's, so that no cache may keep it, unless its route says
+    how.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -35,7 +36,10 @@ class SafeHeaders:
 
         async def send_safely(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update({**HEADERS, **keeping})
+                headers = MutableHeaders(scope=message)
+                headers.update(HEADERS)
+                for name, value in keeping.items():
+                    headers.setdefault(name, value)
             await send(message)
 
         await self._app(scope, receive, send_safely)

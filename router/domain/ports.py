@@ -18,6 +18,7 @@ from router.domain.records import (
     AuditRecord,
     ConversationRecord,
     EffectRecord,
+    FileRecord,
     LogEntry,
     RecordedTurn,
     RunRecord,
@@ -142,6 +143,19 @@ class Results(Protocol):
 
     async def find(self, tenant: str, owner: str, handle: str) -> str | None:
         """The whole result; None where the owner has none of this handle."""
+
+
+class Files(Protocol):
+    """Files of people: receipts that they handed in, and what tools made for them."""
+
+    async def keep(self, record: FileRecord, content: bytes) -> FileRecord:
+        """Keep a file; where the id is there already, answer what is kept."""
+
+    async def find(self, tenant: str, file: str) -> FileRecord | None:
+        """The file with this id, whoever owns it; None where there is none."""
+
+    async def content(self, tenant: str, file: str) -> bytes | None:
+        """The whole content, ten MiB at most; None where there is no such file."""
 
 
 class EffectsLedger(Protocol):

@@ -114,6 +114,22 @@ class ApprovalRecord(Record):
     comment: str | None = None
 
 
+class FileRecord(Record):
+    """A file that somebody handed in or had made, without its content. It never changes."""
+
+    id: str
+    """Opaque and URL-safe: see `router.domain.files.is_file_id`."""
+    tenant: str
+    owner: str
+    name: str
+    type: str
+    """The media type, as its bytes say."""
+    size: int
+    sha256: str
+    """64 hex digits."""
+    at: datetime
+
+
 class EffectRecord(Record):
     """What the ledger knows of one write, by its idempotency key.
 

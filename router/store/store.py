@@ -5,6 +5,7 @@ from router.domain.ports import (
     Conversations,
     EffectsLedger,
     EventLog,
+    Files,
     IdempotencyKeys,
     Live,
     Results,
@@ -14,6 +15,7 @@ from router.domain.ports import (
 from router.store.audit import DatabaseAudit
 from router.store.conversations import DatabaseConversations
 from router.store.database import Database
+from router.store.files import DatabaseFiles
 from router.store.keys import DatabaseKeys
 from router.store.ledger import DatabaseLedger
 from router.store.live import InProcessLive
@@ -40,6 +42,7 @@ class Store:
         self.spending: Spending = DatabaseSpending(database)
         self.audit: Audit = DatabaseAudit(database)
         self.results: Results = DatabaseResults(database)
+        self.files: Files = DatabaseFiles(database)
         several = database.dialect == "postgresql"
         self._live = PostgresLive(database) if several else InProcessLive()
 

@@ -18,6 +18,7 @@ from sqlalchemy import (
     ForeignKeyConstraint,
     Index,
     Integer,
+    LargeBinary,
     MetaData,
     PrimaryKeyConstraint,
     Table,
@@ -248,5 +249,20 @@ results = Table(
     required("tool"),
     required("body"),
     required("kept_at", Moment),
+    PrimaryKeyConstraint("tenant", "id"),
+)
+
+files = Table(
+    "files",
+    metadata,
+    required("tenant"),
+    required("id"),
+    required("owner"),
+    required("name"),
+    required("type"),
+    required("size", Integer),
+    required("sha256"),
+    required("at", Moment),
+    required("content", LargeBinary),
     PrimaryKeyConstraint("tenant", "id"),
 )

@@ -10,6 +10,7 @@ from router.domain.records import (
     ApprovalRecord,
     AuditRecord,
     ConversationRecord,
+    FileRecord,
     HistoryLine,
     LogEntry,
     LogKind,
@@ -458,6 +459,39 @@ class TestAudit:
             await store.audit.note("default", record)
         assert await store.audit.of_person("default", "alice", 2) == records[:0:-1]
         assert await store.audit.of_person("default", "bob", 2) == []
+
+
+class TestFiles:
+    async def test_a_file_is_kept_whole_with_what_is_known_of_it(self, store: Store) -> None:
+        record, content = receipt(), bytes(range(256)) * 40_000
+        assert await store.files.keep(record, content) == record
+        assert await store.files.find("default", record.id) == record
+        assert await store.files.content("default", record.id) == content
+
+    async def test_what_is_kept_under_an_id_stays(self, store: Store) -> None:
+        await store.files.keep(receipt(), b"first")
+        again = receipt().model_copy(update={"name": "second.pdf"})
+        assert await store.files.keep(again, b"second") == receipt()
+        assert await store.files.content("default", receipt().id) == b"first"
+
+    async def test_another_tenants_file_is_none(self, store: Store) -> None:
+        await store.files.keep(receipt(), b"x")
+        assert await store.files.find("other", receipt().id) is None
+        assert await store.files.content("other", receipt().id) is None
+        assert await store.files.find("default", "nothing") is None
+
+
+def receipt() -> FileRecord:
+    return FileRecord(
+        id="a" * 24,
+        tenant="default",
+        owner="alice",
+        name="发票.pdf",
+        type="application/pdf",
+        size=5,
+        sha256="0" * 64,
+        at=NOW,
+    )
 
 
 class TestResults:

@@ -1,0 +1,139 @@
+"""Files: receipts and notes that people hand in, and what tools made for them."""
+
+import hashlib
+from datetime import UTC, datetime
+from typing import Annotated, Any
+from urllib.parse import quote
+
+from fastapi import APIRouter, Depends, Request, Response
+from pydantic import BaseModel
+
+from router.api.deps import OPERATOR, Caller, Given, known
+from router.api.idempotency import IdempotencyKey, claim
+from router.api.identifiers import derived_id, fresh_id
+from router.api.problems import problems
+from router.api.uploads import FIELD, Upload, uploaded
+from router.domain.errors import NotFound
+from router.domain.files import safe_name, type_of
+from router.domain.principals import Principal
+from router.domain.records import FileRecord
+
+PATH = "/v1/files"
+
+router = APIRouter(prefix=PATH, tags=["files"])
+
+_BODY: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "properties": {FIELD: {"type": "string", "format": "binary"}},
+                    "required": [FIELD],
+                    "additionalProperties": False,
+                }
+            }
+        },
+    }
+}
+_CONTENT: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "The content, under the file's own type, as an attachment.",
+        "content": {"*/*": {"schema": {"type": "string", "format": "binary"}}},
+    },
+    304: {"description": "It is what `If-None-Match` says; a file never changes."},
+}
+
+
+class FileView(BaseModel):
+    """A file, without its content; `id` is what a slot of type `file` takes."""
+
+    id: str
+    name: str
+    type: str
+    size: int
+
+    @classmethod
+    def of(cls, record: FileRecord) -> "FileView":
+        """The part of the row that its owner sees."""
+        return cls(id=record.id, name=record.name, type=record.type, size=record.size)
+
+
+@router.post("", status_code=201, responses=problems(400, 413, 415), openapi_extra=_BODY)
+async def create(
+    services: Given,
+    caller: Caller,
+    key: IdempotencyKey,
+    upload: Annotated[Upload, Depends(uploaded)],
+) -> FileView:
+    """Hand in a PDF or a picture (PNG, JPEG, WebP, GIF, HEIC) of at most 10 MiB.
+
+    What it is, its first bytes say. The name is made one that is safe anywhere.
+    """
+    record = _record(caller, upload, key)
+    await claim(services, caller, key, "create file", record.sha256)
+    return FileView.of(await services.store.files.keep(record, upload.content))
+
+
+def _record(caller: Principal, upload: Upload, key: str | None) -> FileRecord:
+    return FileRecord(
+        id=derived_id("file", caller.tenant, caller.id, key) if key else fresh_id(),
+        tenant=caller.tenant,
+        owner=caller.id,
+        name=safe_name(upload.name, upload.content),
+        type=type_of(upload.content),
+        size=len(upload.content),
+        sha256=hashlib.sha256(upload.content).hexdigest(),
+        at=datetime.now(UTC),
+    )
+
+
+async def _visible_file(file: str, services: Given, caller: Caller) -> FileRecord:
+    record = await services.store.files.find(caller.tenant, known(file, "file"))
+    if record is None or not await _concerns(record, caller):
+        raise NotFound("There is no such file.")
+    return record
+
+
+async def _concerns(record: FileRecord, reader: Principal) -> bool:
+    """True for its owner and an operator: the one place where it is decided who may read a file.
+
+    Whoever has to decide in a run that shows the file may not yet; a run doesn't know its files.
+    """
+    return record.owner == reader.id or OPERATOR in reader.roles
+
+
+@router.get("/{file}", response_class=Response, responses={**problems(404), **_CONTENT})
+async def show(
+    request: Request, services: Given, record: Annotated[FileRecord, Depends(_visible_file)]
+) -> Response:
+    """Fetch a file's content, as an attachment."""
+    headers = _headers(record)
+    if request.headers.get("if-none-match") == headers["ETag"]:
+        return Response(status_code=304, headers=headers)
+    content = await services.store.files.content(record.tenant, record.id)
+    if content is None:
+        raise NotFound("There is no such file.")
+    return Response(content, headers={**headers, "Content-Type": record.type})
+
+
+def _headers(record: FileRecord) -> dict[str, str]:
+    """A browser may keep it for this person alone, and asks each time whether they still may."""
+    return {
+        "Content-Disposition": disposition(record.name),
+        "X-Content-Type-Options": "nosniff",
+        "Cache-Control": "private, no-cache",
+        "Vary": "Authorization",
+        "ETag": f'"{record.sha256}"',
+    }
+
+
+def disposition(name: str) -> str:
+    """`Content-Disposition` of an attachment, its name in ASCII and as it is (RFC 5987).
+
+    >>> print(disposition("发票.pdf"))
+    attachment; filename="__.pdf"; filename*=UTF-8''%E5%8F%91%E7%A5%A8.pdf
+    """
+    ascii_name = "".join(c if c.isascii() and c not in '"\\' else "_" for c in name)
+    return f"attachment; filename=\"{ascii_name}\"; filename*=UTF-8''{quote(name, safe='')}"

@@ -1,0 +1,122 @@
+"""Files as values: how large, of which type, under which name. Pure.
+
+What a file is, its first bytes say; what its sender says of it is never believed.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable
+from typing import NamedTuple
+
+MOST_BYTES = 10 * 1024 * 1024
+"""The largest file that is kept."""
+LONGEST_NAME = 80
+"""Characters: every file system takes them, in any script."""
+OCTETS = "application/octet-stream"
+"""The type of a file that nothing is known of."""
+
+_ID = re.compile(r"[0-9a-z]{24}")
+_SEPARATORS = re.compile(r"[/\\]")
+_UNSAFE = re.compile(r'[<>:"|?*%]')
+_MEDIA_TYPE = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]{0,60}/[a-z0-9][a-z0-9!#$&^_.+-]{0,60}")
+_EXTENSION = re.compile(r"\.[A-Za-z0-9]{1,10}\Z")
+
+
+class Kind(NamedTuple):
+    """A type of file, how it begins, and what names of such files end with."""
+
+    media_type: str
+    is_one: Callable[[bytes], bool]
+    extensions: tuple[str, ...]
+
+
+def _begins(*with_: bytes) -> Callable[[bytes], bool]:
+    return lambda content: content.startswith(with_)
+
+
+def _is_webp(content: bytes) -> bool:
+    return content.startswith(b"RIFF") and content[8:12] == b"WEBP"
+
+
+def _is_heic(content: bytes) -> bool:
+    brands = (b"heic", b"heix", b"heim", b"heis", b"mif1", b"msf1")
+    return content[4:8] == b"ftyp" and content[8:12] in brands
+
+
+DOCUMENTS = (
+    Kind("application/pdf", _begins(b"%PDF-"), (".pdf",)),
+    Kind("image/png", _begins(b"\x89PNG\r\n\x1a\n"), (".png",)),
+    Kind("image/jpeg", _begins(b"\xff\xd8\xff"), (".jpg", ".jpeg")),
+    Kind("image/webp", _is_webp, (".webp",)),
+    Kind("image/gif", _begins(b"GIF87a", b"GIF89a"), (".gif",)),
+    Kind("image/heic", _is_heic, (".heic", ".heif")),
+)
+"""What a person may hand in: PDF and pictures. None of them is run by whoever opens it, as SVG
+and HTML are."""
+
+
+def is_file_id(text: str) -> bool:
+    """True for what looks like the id of a file, whether or not there is one."""
+    return _ID.fullmatch(text) is not None
+
+
+def document_kind(content: bytes) -> Kind | None:
+    """Which of `DOCUMENTS` it is by its first bytes; None where it is something else.
+
+    >>> document_kind(b"%PDF-1.7").media_type
+    'application/pdf'
+    """
+    return next((kind for kind in DOCUMENTS if kind.is_one(content)), None)
+
+
+def type_of(content: bytes, said: str = "") -> str:
+    r"""The media type: what the bytes say, else what was said, else `application/octet-stream`.
+
+    >>> type_of(b"\x89PNG\r\n\x1a\n", "text/html"), type_of(b"a,b", "text/csv"), type_of(b"a", "?")
+    ('image/png', 'text/csv', 'application/octet-stream')
+    """
+    kind = document_kind(content)
+    if kind is not None:
+        return kind.media_type
+    plain = said.partition(";")[0].strip().lower()
+    return plain if _MEDIA_TYPE.fullmatch(plain) else OCTETS
+
+
+def safe_name(name: str, content: bytes = b"") -> str:
+    r"""A name that a file may have anywhere: no path, nothing that can't be seen, not long.
+
+    It ends as `content` wants it where that is a PDF or a picture, so that nobody opens a
+    picture as a program.
+
+    >>> safe_name("../../etc/receipt\u202egpj.exe", b"\xff\xd8\xff")
+    'receiptgpj.exe.jpg'
+    >>> safe_name("..")
+    'file'
+    """
+    last = _SEPARATORS.split(name)[-1]
+    seen = "".join(c for c in unicodedata.normalize("NFC", last) if _can_be_seen(c))
+    plain = " ".join(_UNSAFE.sub("_", seen).split()).strip(". ") or "file"
+    kind = document_kind(content)
+    if kind is not None and not plain.lower().endswith(kind.extensions):
+        plain += kind.extensions[0]
+    return _shortened(plain)
+
+
+def _can_be_seen(character: str) -> bool:
+    """False for controls, halves of characters, other directions of writing, unknown ones."""
+    category = unicodedata.category(character)
+    return category not in {"Zl", "Zp"} and (category[0] != "C" or character in "\t\n")
+
+
+def _shortened(name: str) -> str:
+    """The name with its end, cut in the middle where it is too long."""
+    if len(name) <= LONGEST_NAME:
+        return name
+    found = _EXTENSION.search(name)
+    end = found[0] if found else ""
+    return name[: LONGEST_NAME - len(end)].rstrip(". ") + end
+
+
+def link_to(file: str) -> str:
+    """Where the file with this id is fetched, with a bearer token."""
+    return f"/v1/files/{file}"

@@ -1,0 +1,129 @@
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from router.domain.files import LONGEST_NAME, document_kind, is_file_id, safe_name, type_of
+
+PNG = b"\x89PNG\r\n\x1a\n"
+JPEG = b"\xff\xd8\xff\xe0"
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"%PDF-1.7\n", "application/pdf"),
+        (PNG, "image/png"),
+        (JPEG, "image/jpeg"),
+        (b"RIFF\x00\x00\x00\x00WEBPVP8 ", "image/webp"),
+        (b"GIF87a", "image/gif"),
+        (b"GIF89a", "image/gif"),
+        (b"\x00\x00\x00\x18ftypheic", "image/heic"),
+        (b"\x00\x00\x00\x18ftypmif1", "image/heic"),
+    ],
+)
+def test_a_document_is_known_by_its_first_bytes(content: bytes, expected: str) -> None:
+    kind = document_kind(content)
+
+    assert kind is not None
+    assert kind.media_type == expected
+    assert type_of(content, "text/html") == expected
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"<svg xmlns='http://www.w3.org/2000/svg'/>",
+        b"<!DOCTYPE html><html>",
+        b"MZ\x90\x00",
+        b"PK\x03\x04",
+        b"\n%PDF-1.7",
+        b"\x89PN",
+        b"RIFF\x00\x00\x00\x00WAVE",
+        b"\x00\x00\x00\x18ftypisom",
+        b"BM\x00\x00",
+    ],
+)
+def test_anything_else_is_no_document(content: bytes) -> None:
+    assert document_kind(content) is None
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("text/csv", "text/csv"),
+        ("Text/CSV; charset=utf-8", "text/csv"),
+        ("", "application/octet-stream"),
+        ("csv", "application/octet-stream"),
+        ("text/csv\r\nSet-Cookie: a=b", "application/octet-stream"),
+        ("te xt/csv", "application/octet-stream"),
+        ("text/" + "x" * 100, "application/octet-stream"),
+    ],
+)
+def test_a_type_that_bytes_do_not_tell_is_what_was_said_if_it_is_one(
+    said: str, expected: str
+) -> None:
+    assert type_of(b"a,b\n", said) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        ("receipt.pdf", b"%PDF-1", "receipt.pdf"),
+        ("发票 3月.PNG", PNG, "发票 3月.PNG"),
+        ("photo.jpeg", JPEG, "photo.jpeg"),
+        ("../../etc/passwd", b"", "passwd"),
+        ("C:\\Users\\alice\\r.pdf", b"%PDF-1", "r.pdf"),
+        ("..", b"", "file"),
+        ("", PNG, "file.png"),
+        (" . ", b"", "file"),
+        (".bashrc", b"", "bashrc"),
+        ("a\x00b\r\nc\x1b[31m.pdf", b"%PDF-1", "ab c[31m.pdf"),
+        ("gpj\u202egpj.exe", b"", "gpjgpj.exe"),
+        ("e\u0301.pdf", b"%PDF-1", "é.pdf"),
+        ("half \ud800.pdf", b"%PDF-1", "half .pdf"),
+        ('a"b<c>|?*.pdf', b"%PDF-1", "a_b_c____.pdf"),
+        ("a%2Fb.pdf", b"%PDF-1", "a_2Fb.pdf"),
+        ("run.html", PNG, "run.html.png"),
+    ],
+)
+def test_a_name_becomes_one_that_is_safe(name: str, content: bytes, expected: str) -> None:
+    assert safe_name(name, content) == expected
+
+
+def test_a_long_name_keeps_its_end() -> None:
+    assert safe_name("长" * 300 + ".pdf", b"%PDF-1") == "长" * (LONGEST_NAME - 4) + ".pdf"
+
+
+@given(st.text(), st.sampled_from([b"", PNG, b"%PDF-"]))
+def test_whatever_it_was_a_name_is_short_and_can_be_seen(name: str, content: bytes) -> None:
+    safe = safe_name(name, content)
+
+    assert 1 <= len(safe) <= LONGEST_NAME
+    assert not set(safe) & set('/\\<>:"|?*%')
+    assert not [c for c in safe if unicodedata.category(c)[0] == "C"]
+    assert not safe.startswith(".")
+    assert not safe.endswith((".", " "))
+
+
+@given(st.text(), st.sampled_from([b"", PNG, b"%PDF-"]))
+def test_a_safe_name_stays_as_it_is(name: str, content: bytes) -> None:
+    safe = safe_name(name, content)
+
+    assert safe_name(safe, content) == safe
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a1" * 12, True),
+        ("a" * 23, False),
+        ("A" * 24, False),
+        ("a" * 24 + "\n", False),
+        ("", False),
+    ],
+)
+def test_an_id_of_a_file_is_known_by_its_looks(text: str, *, expected: bool) -> None:
+    assert is_file_id(text) is expected
