@@ -91,7 +91,8 @@ class Decider:
             answer = await asking(phrasing.request(prompt, given.text, findings, given.history))
         except (ModelUnavailable, ModelRefused, BudgetSpent):
             return activities.Phrased(text=plainly)
-        return activities.Phrased(text=shown(answer.text) or plainly, usage=asking.usage)
+        said = phrasing.with_links(shown(answer.text) or plainly, findings, given.locale)
+        return activities.Phrased(text=said, usage=asking.usage)
 
     async def _near(self, text: str, given: activities.Decide) -> Selection:
         usable = self.capabilities.visible_to(given.account.caller)

@@ -12,6 +12,7 @@ from activities.people.people import People
 from activities.people.records import one_spelling
 from router.contracts.activities import Answer, LookUp
 from router.domain.errors import ArgumentsToolError
+from router.domain.ports import Files
 from router.domain.principals import Directory
 from router.flow.lookups import LOOKUPS
 
@@ -24,10 +25,13 @@ class LookUps:
     A method has the lookup's name, and takes the tenant and then what the lookup takes.
     """
 
-    def __init__(self, directory: Directory, calendar: WorkCalendar, people: People) -> None:
+    def __init__(
+        self, directory: Directory, calendar: WorkCalendar, people: People, files: Files
+    ) -> None:
         self._directory = directory
         self._calendar = calendar
         self._people = people
+        self._files = files
 
     @activity.defn(name="look_up")
     async def look_up(self, asked: LookUp) -> Answer:
@@ -93,6 +97,12 @@ class LookUps:
         """True where a claim that still stands has this invoice number."""
         number = one_spelling(_text(invoice, "invoice"))
         return await self._people.claims.claimed(tenant, number)
+
+    async def file_name(self, tenant: str, person: JsonValue, file: JsonValue) -> JsonValue:
+        """What the person's file with this id is called; null where they have none such."""
+        owner, id_ = _user(person), _text(file, "file")
+        found = await self._files.find(tenant, id_)
+        return found.name if found and found.owner == owner else None
 
 
 def _user(person: JsonValue) -> str:

@@ -8,7 +8,7 @@ from typing import Protocol
 from temporalio.client import Client
 
 from activities.calendar.work_calendar import WorkCalendar
-from router.domain.ports import Results, Runs
+from router.domain.ports import Files, Results, Runs
 from router.domain.principals import Directory
 from router.tool.dependencies import Provider
 
@@ -20,6 +20,10 @@ runs: Provider[Runs] = Provider("runs")
 
 results: Provider[Results] = Provider("results")
 """Results of tools that are too long to be given whole."""
+
+
+files: Provider[Files] = Provider("files")
+"""Files that people handed in, and that tools made for them."""
 
 
 class Connect(Protocol):

@@ -12,6 +12,7 @@ from pydantic import JsonValue
 from temporalio import activity
 
 from activities.effects import once
+from activities.keeping import Keeping, done_by
 from activities.telling import Telling
 from router.contracts.activities import ToolCall
 from router.domain.errors import PermanentToolError, RouterError, TransientToolError
@@ -72,7 +73,8 @@ async def run_admitted(
     call, tool = with_own_keys(call), admitted.tool
 
     async def send() -> JsonValue:
-        return await _sent(admitted, _context(call, telling), dependencies)
+        keeping = Keeping(tool, call.caller, dependencies)
+        return await _sent(admitted, _context(call, telling, keeping), dependencies)
 
     result = await (once(ledger, tool, call, send) if tool.writes else send())
     return await _bounded(tool, result, page)
@@ -104,7 +106,7 @@ def with_own_keys(call: ToolCall) -> ToolCall:
     return call.model_copy(update={name: f"{owner}/{key}" for name, key in keys.items() if key})
 
 
-def _context(call: ToolCall, telling: Telling | None) -> ToolContext:
+def _context(call: ToolCall, telling: Telling | None, keeping: Keeping) -> ToolContext:
     about = {"tool": call.tool, "caller": call.caller.id, "key": call.key}
     context = ToolContext(
         caller=call.caller,
@@ -115,6 +117,7 @@ def _context(call: ToolCall, telling: Telling | None) -> ToolContext:
         flow_run=call.flow_run,
         conversation=call.conversation,
         answers=call.answers,
+        keep=keeping,
         beat=activity.heartbeat if activity.in_activity() else needless,
     )
     tell = partial(telling.tool_progress, call) if telling else context.tell
@@ -122,7 +125,7 @@ def _context(call: ToolCall, telling: Telling | None) -> ToolContext:
 
 
 async def _bounded(tool: Tool, result: JsonValue, page: Page | None) -> JsonValue:
-    done = "; it has done what it was called for" if tool.writes else ""
+    done = done_by(tool)
     try:
         text = json.dumps(result, ensure_ascii=False, allow_nan=False)
     except ValueError as error:

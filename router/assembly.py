@@ -253,6 +253,7 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
         dependencies.provide(provided.directory, directory)
         dependencies.provide(provided.runs, store.runs)
         dependencies.provide(provided.results, store.results)
+        dependencies.provide(provided.files, store.files)
         dependencies.provide(provided.temporal, Connection(settings))
         dependencies.provide(provided.work_calendar, calendar)
         async with ladders_of(settings) as ladders, index_of(settings) as index:

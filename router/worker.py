@@ -67,7 +67,7 @@ def build_worker(client: Client, parts: Parts, task_queue: str) -> Worker:
     teller = FlowTeller(client, task_queue, parts.offered)
     notifier = Notifier(client, task_queue, parts.store.conversations)
     records = Records(parts.store)
-    look_ups = LookUps(parts.directory, parts.calendar, parts.people)
+    look_ups = LookUps(parts.directory, parts.calendar, parts.people, parts.store.files)
     call_tool = CallTool(parts.caller, telling)
     return Worker(
         client,

@@ -102,9 +102,16 @@ def as_text(message: Message, before: ConversationState) -> str:
         case ConfirmAction(value=value):
             return "✓" if value else "✗"
         case FormAction(values=values):
-            return "\n".join(f"{name}: {value}" for name, value in values.items())
+            return "\n".join(f"{name}: {_shown(value)}" for name, value in values.items())
         case ToolResultAction(tool_call_id=id_):
             return f"[{id_}]"
+
+
+def _shown(value: JsonValue) -> JsonValue:
+    """A file by its name, where the front end sent along what the upload was answered."""
+    if isinstance(value, dict) and value.keys() == {"id", "name", "type", "size"}:
+        return value["name"]
+    return value
 
 
 def _label(value: JsonValue, before: ConversationState) -> str:

@@ -7,9 +7,10 @@ from pydantic import JsonValue
 
 from router.deciding.prompt import material
 from router.deciding.prompts import Prompt
+from router.domain.files import mentions_in
 from router.domain.messages import Line
 from router.domain.texts import Locale
-from router.flow.wording import readable
+from router.flow.wording import linked, readable
 from router.llm.chat import ChatRequest, SystemMessage, UserMessage
 
 LONGEST = 6000
@@ -46,6 +47,16 @@ def _section(finding: Finding) -> str:
 def plain(findings: Sequence[Finding], locale: Locale) -> str:
     """The findings as they are, line by line, for when no model can be asked."""
     return "\n\n".join(_plainly(finding, locale) for finding in findings)
+
+
+def with_links(said: str, findings: Sequence[Finding], locale: Locale) -> str:
+    """What a model said of the findings, with the links of those files that it left out.
+
+    A file that nobody can fetch wasn't worth making.
+    """
+    files = [file for _, result, _ in findings for file in mentions_in(result)]
+    missing = [linked(file, locale) for file in dict.fromkeys(files) if file.url not in said]
+    return "\n".join([said, *missing])
 
 
 def _plainly(finding: Finding, locale: Locale) -> str:

@@ -5,8 +5,10 @@ What a file is, its first bytes say; what its sender says of it is never believe
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
+
+from pydantic import JsonValue
 
 MOST_BYTES = 10 * 1024 * 1024
 """The largest file that is kept."""
@@ -117,6 +119,43 @@ def _shortened(name: str) -> str:
     return name[: LONGEST_NAME - len(end)].rstrip(". ") + end
 
 
-def link_to(file: str) -> str:
-    """Where the file with this id is fetched, with a bearer token."""
-    return f"/v1/files/{file}"
+class Mention(NamedTuple):
+    """A file in the result of a tool: what stands there in its place."""
+
+    id: str
+    name: str
+    type: str
+    size: int
+
+    @property
+    def url(self) -> str:
+        """Where it is fetched, with a bearer token."""
+        return f"/v1/files/{self.id}"
+
+    def as_json(self) -> dict[str, JsonValue]:
+        """The one shape: `{"file": {"id", "name", "type", "size", "url"}}`."""
+        return {"file": {**self._asdict(), "url": self.url}}
+
+
+def mentioned(value: JsonValue) -> Mention | None:
+    """The file that this value stands for; None where it has another shape, or leads elsewhere."""
+    about = value.get("file") if isinstance(value, dict) and len(value) == 1 else None
+    if not isinstance(about, dict) or set(about) != {*Mention._fields, "url"}:
+        return None
+    mention = Mention(
+        str(about["id"]),
+        str(about["name"]),
+        str(about["type"]),
+        about["size"] if isinstance(about["size"], int) else 0,
+    )
+    return mention if is_file_id(mention.id) and mention.as_json() == value else None
+
+
+def mentions_in(value: JsonValue) -> Iterator[Mention]:
+    """Every file that a result stands for, however deep."""
+    found = mentioned(value)
+    if found is not None:
+        yield found
+    elif isinstance(value, list | dict):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from mentions_in(inner)

@@ -113,7 +113,8 @@ def _summary(walk: Walk) -> tuple[dict[str, Localised], dict[str, Localised]]:
         if value is not None and slot.label is not None:
             labels[name] = slot.label
             summary[name] = Localised(
-                zh=texts.shown(slot, value, "zh"), en=texts.shown(slot, value, "en")
+                zh=texts.shown(slot, value, "zh", walk.run.files),
+                en=texts.shown(slot, value, "en", walk.run.files),
             )
     return summary, labels
 

@@ -13,7 +13,7 @@ from router.domain.texts import Localised
 from router.flow import expressions
 from router.flow.expressions import LookupNeeded
 from router.flow.model import Check, Slot, SlotValues
-from router.flow.values import Unfit, fitted, missing
+from router.flow.values import Unfit, files_in, fitted, missing
 from router.flow.walk import Walk, rendered
 
 CHANGE = "change"
@@ -113,10 +113,29 @@ def fit_offered(walk: Walk) -> tuple[SlotValues, list[Localised]]:
             continue
         try:
             whole = placed(taken.get(name, walk.run.slots.get(name)), path.split(".")[1:], value)
-            taken[name] = fitted(slot, whole)
+            value_of_slot = fitted(slot, whole)
+            check_files(walk, slot, value_of_slot)
+            taken[name] = value_of_slot
         except Unfit as unfit:
             refused.append(unfit.say)
     return taken, refused
+
+
+def check_files(walk: Walk, slot: Slot, value: JsonValue) -> None:
+    """Note what the value's files are called; `Unfit` where one isn't the requester's."""
+    run = walk.run
+    for file in files_in(slot, value):
+        if file in run.files:
+            continue
+        name = walk.look_up("file_name", run.requester.id, file)
+        if not isinstance(name, str):
+            raise Unfit(
+                Localised(
+                    zh="找不到你上传的这个文件，请重新上传。",
+                    en="There is no such file of yours; please attach it anew.",
+                )
+            )
+        run.files[file] = name
 
 
 def is_fillable(slot: Slot) -> bool:

@@ -71,5 +71,10 @@ LOOKUPS: dict[str, Lookup] = {
             takes=("invoice",),
             answers="true where a claim that still stands has this invoice number",
         ),
+        Lookup(
+            name="file_name",
+            takes=("person", "file"),
+            answers="what the person's file with this id is called; null where they have none such",
+        ),
     )
 }

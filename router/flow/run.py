@@ -162,6 +162,8 @@ class Run(BaseModel):
     derived: list[str] = []
     """Slots that a lookup filled: they are looked up anew when what they come from changes."""
     results: dict[str, JsonValue] = {}
+    files: dict[str, str] = {}
+    """What the requester's files in the slots are called, by id: people are shown names."""
 
     offered: SlotValues = {}
     """Values that were given and aren't checked yet."""

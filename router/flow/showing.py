@@ -116,7 +116,7 @@ def _confirmation(definition: FlowDefinition, run: Run) -> Reply | None:
 def summary(definition: FlowDefinition, run: Run, locale: Locale) -> dict[str, str]:
     """What is known, as people read it: every slot that has a label and a value."""
     return {
-        slot.label.within(locale): texts.shown(slot, run.slots[name], locale)
+        slot.label.within(locale): texts.shown(slot, run.slots[name], locale, run.files)
         for name, slot in definition.slots.items()
         if slot.label is not None and run.slots.get(name) is not None
     }

@@ -24,7 +24,7 @@ from router.domain.errors import RouterError
 from router.domain.texts import Locale
 from router.flow import wording
 from router.flow.model import Slot, SlotValues
-from router.flow.wording import shown
+from router.flow.wording import NO_FILES, shown
 
 __all__ = ["TextError", "problems_of", "render", "shown", "text_scope"]
 
@@ -74,10 +74,11 @@ def text_scope(
     results: Mapping[str, JsonValue],
     requester: Mapping[str, JsonValue],
     locale: Locale,
+    files: Mapping[str, str] = NO_FILES,
 ) -> dict[str, Any]:
     """Everything that a text may read, for `render`."""
     rendered = {
-        name: shown(slot, slots[name], locale)
+        name: shown(slot, slots[name], locale, files)
         for name, slot in definition_slots.items()
         if slots.get(name) is not None
     }

@@ -7,13 +7,14 @@ id, `list` a list, `object` a mapping.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
 
 from pydantic import JsonValue
 
 from router.domain.errors import RouterError
+from router.domain.files import is_file_id
 from router.domain.texts import Localised
 from router.flow.model import Slot
 
@@ -141,6 +142,17 @@ def _boolean(_: Slot, value: JsonValue) -> JsonValue:
     raise Unfit(Localised(zh="请回答“是”或“否”。", en="Please answer yes or no."))
 
 
+def _file(_: Slot, value: JsonValue) -> JsonValue:
+    """A file's id by its looks; whether it is the requester's is looked up by who fills slots."""
+    if isinstance(value, str) and is_file_id(value):
+        return value
+    raise Unfit(
+        Localised(
+            zh="请上传一个文件（PDF 或图片）。", en="Please attach a file: a PDF or a picture."
+        )
+    )
+
+
 def _object(slot: Slot, value: JsonValue) -> JsonValue:
     if not isinstance(value, dict):
         raise Unfit(Localised(zh="这一项没看明白。", en="That couldn't be read."))
@@ -173,10 +185,26 @@ _FITTERS: dict[str, Callable[[Slot, JsonValue], JsonValue]] = {
     "datetime": _datetime,
     "duration": _duration,
     "boolean": _boolean,
-    "file": _text,
+    "file": _file,
     "list": _list,
     "object": _object,
 }
+
+
+def files_in(slot: Slot, value: JsonValue) -> Iterator[str]:
+    """The ids of all files within a value that fits its slot, however deep.
+
+    >>> list(files_in(Slot(type="list", of=Slot(type="file")), ["a", "b"]))
+    ['a', 'b']
+    """
+    if slot.type == "file" and isinstance(value, str):
+        yield value
+    elif slot.type == "list" and slot.of is not None and isinstance(value, list):
+        for item in value:
+            yield from files_in(slot.of, item)
+    elif slot.type == "object" and isinstance(value, dict):
+        for name, field in slot.fields.items():
+            yield from files_in(field, value.get(name))
 
 
 def missing(slot: Slot, value: JsonValue, path: str) -> str | None:

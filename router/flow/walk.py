@@ -127,7 +127,7 @@ class Walk:
 def rendered(definition: FlowDefinition, run: Run, text: Localised, locale: Locale) -> str:
     """A text of the file, filled in with what the run knows."""
     requester = expressions.person(run.requester)
-    scope = texts.text_scope(definition.slots, run.slots, run.results, requester, locale)
+    scope = texts.text_scope(definition.slots, run.slots, run.results, requester, locale, run.files)
     return texts.render(text.within(locale), scope)
 
 

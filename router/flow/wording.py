@@ -3,7 +3,7 @@
 What doesn't have the shape its type promises is shown as it is: wording never fails.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
 from types import GeneratorType
@@ -11,6 +11,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
+from router.domain.files import Mention, mentioned
 from router.domain.texts import Locale
 from router.flow.field_words import FIELDS, VALUES
 from router.flow.model import Slot
@@ -27,10 +28,11 @@ UNITS = {
 }
 SELF_EXPLAINING = frozenset({"choice", "money"})
 """Fields that lead the line of an item; the others follow in brackets."""
+NO_FILES: Mapping[str, str] = {}
 
 
-def shown(slot: Slot, value: JsonValue, locale: Locale) -> str:
-    """The value of a slot as people read it.
+def shown(slot: Slot, value: JsonValue, locale: Locale, files: Mapping[str, str] = NO_FILES) -> str:
+    """The value of a slot as people read it; `files` has the names of files by their ids.
 
     | type | zh | en |
     | --- | --- | --- |
@@ -43,12 +45,27 @@ def shown(slot: Slot, value: JsonValue, locale: Locale) -> str:
     | boolean | 是 | yes |
     | object | 交通 ¥36.00（11月21日，发票 A1） | transport CNY 36.00 (21 Nov 2026, invoice A1) |
     | list | objects numbered, a line each; else 甲、乙 | the same; else a, b |
-    | text, file | as it is | |
+    | file | its name | |
+    | text | as it is | |
     """
     if value is None:
         return ""
+    if files:
+        value = _with_names(slot, value, files)
     word = _WORDED.get(slot.type)
     return word(slot, value, locale) if word else plain(value)
+
+
+def _with_names(slot: Slot, value: JsonValue, files: Mapping[str, str]) -> JsonValue:
+    """The value with its files' names in place of their ids."""
+    if slot.type == "file":
+        return files.get(str(value), value)
+    if slot.type == "list" and slot.of is not None and isinstance(value, list):
+        return [_with_names(slot.of, item, files) for item in value]
+    if slot.type == "object" and isinstance(value, dict):
+        named = {n: f for n, f in slot.fields.items() if n in value}
+        return {**value, **{n: _with_names(f, value[n], files) for n, f in named.items()}}
+    return value
 
 
 def plain(value: Any) -> str:
@@ -182,8 +199,12 @@ def readable(value: JsonValue, locale: Locale) -> str:
     >>> print(readable({"leave_type": "annual", "days": 12.0}, "zh"))
     类型：年假
     天数：12
+
+    A file that a tool made is its name, its size and its link: `a.csv (12 KB): /v1/files/…`.
     """
     if isinstance(value, dict):
+        if (file := mentioned(value)) is not None:
+            return linked(file, locale)
         lines = (_line(name, inner, locale) for name, inner in value.items())
         return "\n".join(line for line in lines if line)
     if isinstance(value, list) and value:
@@ -194,6 +215,20 @@ def readable(value: JsonValue, locale: Locale) -> str:
     if value is None or value == []:
         return "（无）" if locale == "zh" else "(none)"
     return plain(value)
+
+
+def linked(file: Mention, locale: Locale) -> str:
+    """A file's name, its size and where it is fetched."""
+    if locale == "zh":
+        return f"{file.name}（{_size(file.size)}）：{file.url}"
+    return f"{file.name} ({_size(file.size)}): {file.url}"
+
+
+def _size(size: int) -> str:
+    for unit, bytes_ in (("MB", 1024**2), ("KB", 1024)):
+        if size >= bytes_:
+            return f"{size / bytes_:.3g} {unit}"
+    return f"{size} B"
 
 
 def named(name: str, value: str, locale: Locale) -> str:

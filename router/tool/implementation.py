@@ -8,6 +8,7 @@ from pydantic import BaseModel, JsonValue, ValidationError
 
 from router.tool.context import ToolContext
 from router.tool.dependencies import Dependencies, Provider
+from router.tool.files import as_json
 from router.tool.signature import Signature, ToolFunction
 
 Arguments = Mapping[str, JsonValue]
@@ -61,7 +62,7 @@ class FunctionImplementation:
     async def call(
         self, arguments: Arguments, context: ToolContext, dependencies: Dependencies
     ) -> JsonValue:
-        """Call the function; its result as JSON."""
+        """Call the function; its result as JSON, with its files kept."""
         validated = self._validated(arguments)
         given = {name: getattr(validated, name) for name in type(validated).model_fields}
         for name, provider in self.signature.injected.items():
@@ -69,8 +70,7 @@ class FunctionImplementation:
         if self.signature.context is not None:
             given[self.signature.context] = context
         result = await self.function(**given)
-        value: JsonValue = self.signature.result.dump_python(result, mode="json")
-        return value
+        return await as_json(result, context.keep, self.signature.result)
 
     def _validated(self, arguments: Arguments) -> BaseModel:
         return self.signature.arguments.model_validate(dict(arguments))

@@ -137,8 +137,10 @@ def _text(path: str, utterance: Utterance) -> dict[str, JsonValue] | None:
 def _top_level(
     view: FlowView, name: str, slot: Slot, utterance: Utterance
 ) -> dict[str, JsonValue] | None:
-    if slot.type in {"text", "file"}:
+    if slot.type == "text":
         return _text(name, utterance)
+    if slot.type == "file":
+        return _only(name, read_as(slot, utterance))
     values = _asked_days(view, slot, utterance)
     if values is None:
         value = _last_choice(slot, utterance) if slot.type == "choice" else read_as(slot, utterance)

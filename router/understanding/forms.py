@@ -6,6 +6,7 @@ from decimal import Decimal
 
 from pydantic import JsonValue
 
+from router.domain.files import is_file_id
 from router.flow.model import Slot
 from router.understanding.booleans import yes_or_no
 from router.understanding.choices import answered_choice
@@ -65,6 +66,8 @@ def coerced(slot: Slot, value: JsonValue, now: datetime) -> JsonValue:
 def _from_number(slot: Slot, value: JsonValue) -> JsonValue:
     if isinstance(value, dict) and slot.type == "money":
         return _shaped_money(value)
+    if isinstance(value, dict) and slot.type == "file":
+        return value.get("id", value)  # what the upload was answered, whole
     if isinstance(value, bool) or not isinstance(value, int | float):
         return value
     if slot.type == "money":
@@ -168,6 +171,12 @@ def _read_text(_: Slot, utterance: Utterance) -> JsonValue:
     return utterance.normalised.typed.strip() or None
 
 
+def read_file(_: Slot, utterance: Utterance) -> JsonValue:
+    """The id of a file, and nothing besides: whose it is, the flow finds out."""
+    typed = utterance.normalised.typed.strip()
+    return typed if is_file_id(typed) else None
+
+
 Reader = Callable[[Slot, Utterance], JsonValue]
 
 _READERS: dict[str, Reader] = {
@@ -180,7 +189,7 @@ _READERS: dict[str, Reader] = {
     "boolean": read_boolean,
     "datetime": read_datetime,
     "text": _read_text,
-    "file": _read_text,
+    "file": read_file,
 }
 
 

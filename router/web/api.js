@@ -20,6 +20,20 @@ export const get = (path) => call("GET", path);
 // A key makes a repeat of the same press harmless; a new press is a new key.
 export const post = (path, body, key = fresh()) => call("POST", path, body, { "Idempotency-Key": key });
 
+export function upload(path, file, key) {
+  const body = new FormData();
+  body.append("file", file);
+  return post(path, body, key);
+}
+
+// A file's content, and the name that the server gives it.
+export async function fetched(path) {
+  const answer = await ask("GET", path);
+  if (!answer.ok) throw await problemOf(answer);
+  const [, name] = /filename\*=UTF-8''([^;]+)/.exec(answer.headers.get("Content-Disposition")) ?? [];
+  return { name: decodeURIComponent(name ?? "file"), content: await answer.blob() };
+}
+
 // A message's turn. What happens in it is told meanwhile, by name and data. Where the connection is
 // lost, the same message is sent again: the server does nothing twice and answers the same turn.
 export async function turnOf(path, body, key, told) {
@@ -51,8 +65,9 @@ async function call(method, path, body, extra = {}) {
 function ask(method, path, body, extra) {
   const headers = { Accept: "application/json", ...extra };
   if (signedIn()) headers.Authorization = `Bearer ${signedIn()}`;
-  if (body !== undefined) headers["Content-Type"] = "application/json";
-  const options = { method, headers, body: body === undefined ? undefined : JSON.stringify(body) };
+  const asItIs = body === undefined || body instanceof FormData;
+  if (!asItIs) headers["Content-Type"] = "application/json";
+  const options = { method, headers, body: asItIs ? body : JSON.stringify(body) };
   return fetch(path, options).catch(() => {
     throw new Problem(0, "");
   });

@@ -4,6 +4,7 @@
 import { fresh, get, post, turnOf } from "./api.js";
 import { button, element, pairs } from "./dom.js";
 import { writing } from "./events.js";
+import { withLinks } from "./files.js";
 import { form } from "./forms.js";
 import { language, moment, statusName, t } from "./texts.js";
 
@@ -137,10 +138,10 @@ export function chat(page) {
   }
 
   function shown(reply) {
-    const text = reply.text ? [element("p", {}, reply.text)] : [];
+    const text = reply.text ? [element("p", {}, ...withLinks(reply.text, page.trying))] : [];
     if (reply.type === "choices") return [...text, choices(reply)];
     if (reply.type === "confirm") return [...text, confirmation(reply)];
-    if (reply.type === "form") return [...text, form(reply, (action) => act(action, answered(reply, action)))];
+    if (reply.type === "form") return [...text, form(reply, (fill) => page.trying(() => sendForm(reply, fill)))];
     return text;
   }
 
@@ -159,8 +160,13 @@ export function chat(page) {
     );
   }
 
+  async function sendForm(reply, fill) {
+    const action = await fill();
+    await send({ action }, answered(reply, action));
+  }
+
   function answered(reply, action) {
-    const shownValue = (value) => (typeof value === "object" ? Object.values(value).join(" ") : String(value));
+    const shownValue = (value) => (typeof value === "object" ? (value.name ?? Object.values(value).join(" ")) : String(value));
     return reply.fields
       .filter((field) => field.name in action.values)
       .map((field) => `${field.label}: ${shownValue(action.values[field.name])}`)

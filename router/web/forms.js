@@ -1,22 +1,30 @@
 // A form reply as input fields, and what was typed as the values that flows take.
 
 import { button, element, labelled } from "./dom.js";
+import { attaching } from "./files.js";
 import { t } from "./texts.js";
 
+// `answer` is given a function that fills the action in: files are sent first, which takes a while.
 export function form(reply, answer) {
-  const inputs = reply.fields.map((field) => [field, input(field)]);
+  const inputs = reply.fields.map((field) => ({ field, ...input(field) }));
+  const submit = button(t("submit"), null, { type: "submit", class: "primary" });
   const onsubmit = (event) => {
     event.preventDefault();
-    const given = inputs.filter(([, control]) => control.value !== "");
-    const values = Object.fromEntries(given.map(([field, control]) => [field.name, value(field, control.value)]));
-    answer({ type: "form", values });
+    answer(async () => {
+      submit.disabled = true;
+      try {
+        return { type: "form", values: await filled(inputs) };
+      } finally {
+        submit.disabled = false;
+      }
+    });
   };
-  return element(
-    "form",
-    { class: "card", onsubmit },
-    ...inputs.map(([field, control]) => labelled(field.label, control)),
-    button(t("submit"), null, { type: "submit", class: "primary" }),
-  );
+  return element("form", { class: "card", onsubmit }, ...inputs.map((one) => labelled(one.field.label, one.control)), submit);
+}
+
+async function filled(inputs) {
+  const given = inputs.filter(({ control }) => control.value !== "");
+  return Object.fromEntries(await Promise.all(given.map(async ({ field, value }) => [field.name, await value()])));
 }
 
 const KINDS = {
@@ -29,7 +37,14 @@ const KINDS = {
   duration: { type: "number", step: "0.5", min: "0.5" },
 };
 
+// An input field, and what is in it as the value that a flow takes.
 function input(field) {
+  if (field.type === "file") return attaching({ required: field.required !== false });
+  const control = typedInto(field);
+  return { control, value: () => value(field, control.value) };
+}
+
+function typedInto(field) {
   const required = field.required !== false;
   const options = field.type === "boolean" ? yesOrNo() : field.options;
   if (options) return select(options, required);

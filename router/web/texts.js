@@ -26,6 +26,8 @@ const TEXTS = {
   no: { zh: "不对", en: "No" },
   choose: { zh: "请选择", en: "Please choose" },
   submit: { zh: "提交", en: "Submit" },
+  download: { zh: "下载", en: "Download" },
+  tooLarge: { zh: "文件太大：最多 10 MB。", en: "The file is too large: 10 MB at most." },
   days: { zh: "天", en: "days" },
   nothingWaits: { zh: "没有等你审批的事。", en: "Nothing waits for your decision." },
   nothingAsked: { zh: "你还没有提交过申请。", en: "You have no requests yet." },

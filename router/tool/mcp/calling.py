@@ -19,6 +19,7 @@ from router.domain.errors import (
 )
 from router.tool.context import ToolContext
 from router.tool.dependencies import Dependencies, Provider
+from router.tool.files import as_json
 from router.tool.implementation import Arguments
 from router.tool.json_schema import ArgumentSchema
 from router.tool.mcp.child import TOO_LONG
@@ -30,8 +31,8 @@ from router.tool.mcp.untrusted import LONGEST_ERROR, visible, visible_value
 KEY = "intent-router/idempotency-key"
 """In the `_meta` of a call that writes: the same on every retry, for servers that look at it."""
 
-Question = Callable[[Client, dict[str, Any], str], Awaitable[JsonValue]]
-"""Asks a server, with arguments and an idempotency key."""
+Question = Callable[[Client, dict[str, Any], str], Awaitable[object]]
+"""Asks a server, with arguments and an idempotency key; what it gives may have files in it."""
 
 
 @dataclass(frozen=True)
@@ -77,16 +78,16 @@ class ServerTool:
         key = sha256(context.key.encode()).hexdigest() if context.key else ""
         try:
             answer = await self._asked(lambda client: self.question(client, given, key), interview)
-            return visible_value(answer)
         except (ArgumentsToolError, PermanentToolError) as error:
             if interview.asked:
                 said = f"{self.about} {interview.summary}"
                 raise AnswersNeeded(said, interview.asked) from error
             raise
+        return await as_json(visible_value(answer), context.keep)
 
     async def _asked(
-        self, question: Callable[[Client], Awaitable[JsonValue]], interview: Interview
-    ) -> JsonValue:
+        self, question: Callable[[Client], Awaitable[object]], interview: Interview
+    ) -> object:
         why = "isn't there"
         for connection in self.connections:
             if connection.listing is None or not self.has(connection.listing):
@@ -134,7 +135,7 @@ class ServerTool:
 def question_for(tool: str, about: str) -> Question:
     """The question that calls a tool of a server, by the name it has there."""
 
-    async def ask(client: Client, arguments: dict[str, Any], key: str) -> JsonValue:
+    async def ask(client: Client, arguments: dict[str, Any], key: str) -> object:
         meta: Any = {KEY: key} if key else None
         result = await client.call_tool(tool, arguments, meta=meta)
         if result.is_error:

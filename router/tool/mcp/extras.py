@@ -48,7 +48,7 @@ async def _list_resources(client: Client, arguments: dict[str, Any], _: str) -> 
     return {"resources": listed, "next": page.next_cursor}
 
 
-async def _read_resource(client: Client, arguments: dict[str, Any], _: str) -> JsonValue:
+async def _read_resource(client: Client, arguments: dict[str, Any], _: str) -> object:
     read = await client.read_resource(arguments["uri"])
     shown = max(1, len(read.contents))
     return [resource(each, LONGEST_TEXT // shown) for each in read.contents[:MOST_LISTED]]
@@ -67,7 +67,7 @@ async def _list_prompts(client: Client, arguments: dict[str, Any], _: str) -> Js
     return {"prompts": listed, "next": page.next_cursor}
 
 
-async def _get_prompt(client: Client, arguments: dict[str, Any], _: str) -> JsonValue:
+async def _get_prompt(client: Client, arguments: dict[str, Any], _: str) -> object:
     prompt = await client.get_prompt(arguments["name"], arguments.get("arguments"))
     parts = contents([message.content for message in prompt.messages])
     roles = [message.role for message in prompt.messages]

@@ -1,35 +1,39 @@
-"""What a server answered, as JSON that the rest of the house can carry."""
+"""What a server answered, as JSON that the rest of the house can carry, and files."""
 
+from base64 import b64decode
 from collections.abc import Sequence
+from mimetypes import guess_extension
+from urllib.parse import unquote, urlsplit
 
 import mcp_types as types
 from pydantic import JsonValue
 
+from router.tool.files import ToolFile
 from router.tool.mcp.untrusted import LONGEST_ERROR, visible
 
 LONGEST_TEXT = 500_000
 """Characters of all texts of a result together; whoever carries them makes pages of them."""
 
 
-def value_of(result: types.CallToolResult) -> JsonValue:
+def value_of(result: types.CallToolResult) -> object:
     """The result of a call: its structured content where it has such, else its texts.
 
     One text is that text; several, and whatever isn't text, are a list. Pictures, sounds and
-    files aren't carried along but described, by type and size.
+    other bytes are a `ToolFile` each, which `router.tool.files.as_json` makes JSON of.
     """
     parts = contents(result.content)
-    attached: list[JsonValue] = [part for part in parts if not isinstance(part, str)]
+    attached = [part for part in parts if not isinstance(part, str)]
     if result.structured_content is not None:
-        value: JsonValue = result.structured_content
+        value = result.structured_content
         return {"value": value, "attached": attached} if attached else value
     if len(parts) == 1 and not attached:
         return parts[0]
-    return list(parts) if parts else None
+    return parts or None
 
 
-def contents(blocks: Sequence[types.ContentBlock]) -> list[JsonValue]:
-    """Each block as a text, or as what describes it; together no longer than they may be."""
-    found: list[JsonValue] = []
+def contents(blocks: Sequence[types.ContentBlock]) -> list[object]:
+    """Each block as a text, a file or what describes it; together no longer than they may be."""
+    found: list[object] = []
     left = LONGEST_TEXT
     for block in blocks:
         part = _part(block, left)
@@ -41,11 +45,11 @@ def contents(blocks: Sequence[types.ContentBlock]) -> list[JsonValue]:
     return found
 
 
-def _part(block: types.ContentBlock, longest: int) -> JsonValue:
+def _part(block: types.ContentBlock, longest: int) -> object:
     if isinstance(block, types.TextContent):
         return visible(block.text, max(longest, 1))
     if isinstance(block, types.ImageContent | types.AudioContent):
-        return _described(block.type, block.mime_type, block.data)
+        return _file(block.type, block.mime_type, block.data)
     if isinstance(block, types.ResourceLink):
         link = {"type": "resource_link", "uri": block.uri, "name": block.name}
         return {key: visible(text, 2000) for key, text in link.items()}
@@ -54,13 +58,13 @@ def _part(block: types.ContentBlock, longest: int) -> JsonValue:
 
 def resource(
     found: types.TextResourceContents | types.BlobResourceContents, longest: int = LONGEST_TEXT
-) -> JsonValue:
-    """A resource: its text, or what its bytes are."""
+) -> object:
+    """A resource: its text, or the file that its bytes are."""
     uri = visible(found.uri, 2000)
     if isinstance(found, types.TextResourceContents):
         return {"type": "resource", "uri": uri, "text": visible(found.text, max(longest, 1))}
-    described = _described("resource", found.mime_type or "", found.blob)
-    return {**described, "uri": uri}
+    last = unquote(urlsplit(uri).path.rpartition("/")[2])
+    return _file(last or "resource", found.mime_type or "", found.blob)
 
 
 def said(result: types.CallToolResult) -> str:
@@ -69,6 +73,12 @@ def said(result: types.CallToolResult) -> str:
     return visible(" ".join(texts), LONGEST_ERROR).strip() or "it failed and doesn't say why"
 
 
-def _described(kind: str, mime_type: str, base64: str) -> dict[str, JsonValue]:
-    size = len(base64) * 3 // 4 - base64[-2:].count("=")
-    return {"type": kind, "mime_type": visible(mime_type, 100), "bytes": size}
+def _file(name: str, mime_type: str, base64: str) -> ToolFile | dict[str, JsonValue]:
+    """The file that was sent; where it can't be read, what was said of it."""
+    said = visible(mime_type, 100)
+    try:
+        content = b64decode(base64, validate=True)
+    except ValueError:
+        return {"type": visible(name, 100), "mime_type": said, "unreadable": "it is no base64"}
+    ending = "" if "." in name else guess_extension(said) or ""
+    return ToolFile(visible(name, 200) + ending, said, content)

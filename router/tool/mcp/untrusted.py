@@ -6,6 +6,7 @@ nothing in them is taken for a template. What is left is still only what a stran
 
 import re
 from collections.abc import Mapping
+from typing import Any
 
 from pydantic import JsonValue
 
@@ -44,8 +45,10 @@ def wording(text: str, longest: int = LONGEST_DESCRIPTION) -> str:
     return _cut(_TEMPLATE.sub("{ ", _HIDDEN.sub("", text)), longest).strip()
 
 
-def visible_value(value: JsonValue, deepest: int = DEEPEST) -> JsonValue:
+def visible_value(value: Any, deepest: int = DEEPEST) -> Any:
     r"""A value of JSON whose texts are visible; `…` stands for what lies too deep.
+
+    What isn't JSON, such as a file in a result, is left as it is.
 
     >>> visible_value({"a\x00": ["b\x07", 1]})
     {'a': ['b', 1]}

@@ -21,11 +21,13 @@ from router.domain.errors import (
     PermanentToolError,
     TooManyRequests,
 )
+from router.domain.files import MOST_BYTES
 from router.domain.principals import Principal
 from router.store.database import Database
 from router.store.store import Store
 from router.tool.context import ToolContext
 from router.tool.dependencies import Dependencies
+from router.tool.files import ToolFile
 from router.tool.registry import Registry
 from router.tool.tool import tool
 from tests.fakes.audience import Audience
@@ -35,7 +37,7 @@ BOB = Principal(id="bob", name="Bob")
 NOW = datetime(2026, 11, 22, 10, 0, tzinfo=UTC)
 RUN = "leave_request/default/r1"
 
-Answering = Callable[[ToolContext, str], Awaitable[JsonValue]]
+Answering = Callable[[ToolContext, str], Awaitable[Any]]
 
 
 class House:
@@ -50,16 +52,17 @@ class House:
         return {"by": ctx.caller.id, "what": what, "time": len(self.asked)}
 
     def made(self, **options: Any) -> ToolCaller:
-        async def look(ctx: ToolContext, what: str = "") -> JsonValue:
+        async def look(ctx: ToolContext, what: str = "") -> Any:
             """Look."""
             self.asked.append(what)
             return await self.answering(ctx, what)
 
         registry = Registry()
-        registry.add(tool(permission="read", **options)(look))
+        registry.add(tool(**{"permission": "read", **options})(look))
         registry.add(read_more)
         dependencies = Dependencies()
         dependencies.provide(provided.results, self.store.results)
+        dependencies.provide(provided.files, self.store.files)
         store = self.store
         return ToolCaller(registry, dependencies, store.ledger, store.audit, store.results)
 
@@ -266,3 +269,60 @@ async def test_a_tool_says_how_far_it_is_to_whoever_watches(database: Database) 
     (told,) = audience.told
     assert (told.type, told.data["id"], told.data["name"]) == ("tool_started", "1", "count")
     assert told.data["progress"] == ("half" * 500)[:500]
+
+
+CSV = ToolFile("days.csv", "text/csv", b"type,days\n")
+
+
+async def give_csv(_: ToolContext, __: str) -> Any:
+    return {"rows": 1, "csv": CSV}
+
+
+class TestFiles:
+    async def test_a_file_of_a_result_is_the_callers(self, house: House) -> None:
+        house.answering = give_csv
+        found: Any = await house.made().call(call(caller=BOB))
+        about = found["csv"]["file"]
+        kept = await house.store.files.find("default", about["id"])
+        assert kept is not None
+        assert (kept.owner, kept.name, kept.type, kept.size) == ("bob", "days.csv", "text/csv", 10)
+        assert await house.store.files.content("default", kept.id) == CSV.content
+
+    async def test_a_write_that_is_repeated_gives_the_same_file(self, house: House) -> None:
+        house.answering = give_csv
+        caller = house.made(permission="write")
+        first, again = [
+            await caller.call(call(key="k", flow_run=RUN), confirmed=True) for _ in range(2)
+        ]
+        assert first == again
+        assert len(house.asked) == 1
+
+    async def test_a_write_whose_file_is_too_large_says_that_it_was_done(
+        self, house: House
+    ) -> None:
+        async def too_large(_: ToolContext, __: str) -> Any:
+            return ToolFile("a.bin", "", b"0" * (MOST_BYTES + 1))
+
+        house.answering = too_large
+        caller = house.made(permission="write")
+        for _ in range(2):
+            with pytest.raises(PermanentToolError, match=r"more than .*it has done what it was"):
+                await caller.call(call(key="k", flow_run=RUN), confirmed=True)
+        assert len(house.asked) == 1
+
+    async def test_the_largest_file_is_kept_and_one_byte_more_keeps_none(
+        self, house: House
+    ) -> None:
+        async def several(_: ToolContext, what: str) -> Any:
+            return [CSV, ToolFile("a.bin", "", b"0" * (MOST_BYTES + int(what)))]
+
+        house.answering = several
+        found: Any = await house.made().call(call("0"))
+        assert [one["file"]["size"] for one in found] == [10, MOST_BYTES]
+        with pytest.raises(PermanentToolError, match=r"look gave the file 'a\.bin' of 10485761"):
+            await house.made().call(call("1"))
+
+    async def test_what_is_remembered_has_the_same_file(self, house: House) -> None:
+        house.answering = give_csv
+        caller = house.made(cache="1m")
+        assert await caller.call(call()) == await caller.call(call())

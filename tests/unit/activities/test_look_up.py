@@ -12,7 +12,10 @@ from activities.people.people import People
 from activities.people.records import ClaimItem, Money, Owner
 from router.contracts.activities import LookUp
 from router.domain.principals import Principal
+from router.domain.records import FileRecord
 from router.flow.lookups import LOOKUPS
+from router.store.database import Database
+from router.store.files import DatabaseFiles
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
@@ -35,8 +38,13 @@ class Company:
 
 
 @pytest.fixture
-def look_ups(people: People) -> LookUps:
-    return LookUps(Company(), WorkCalendar.load(), people)
+def files(database: Database) -> DatabaseFiles:
+    return DatabaseFiles(database)
+
+
+@pytest.fixture
+def look_ups(people: People, files: DatabaseFiles) -> LookUps:
+    return LookUps(Company(), WorkCalendar.load(), people, files)
 
 
 async def ask(look_ups: LookUps, name: str, *arguments: Any, requester: Principal = ALICE) -> Any:
@@ -100,9 +108,34 @@ async def test_an_invoice_is_claimed_while_its_claim_stands(
     assert await ask(look_ups, "claimed", "INV-1") is False
 
 
+async def test_a_file_has_a_name_for_its_owner_alone(
+    look_ups: LookUps, files: DatabaseFiles
+) -> None:
+    kept = FileRecord(
+        id="a" * 24,
+        tenant="default",
+        owner="alice",
+        name="发票.pdf",
+        type="application/pdf",
+        size=1,
+        sha256="0" * 64,
+        at=datetime.now(UTC),
+    )
+    await files.keep(kept, b"x")
+    other = ALICE.model_copy(update={"tenant": "other"})
+
+    assert await ask(look_ups, "file_name", "alice", kept.id) == "发票.pdf"
+    assert await ask(look_ups, "file_name", {"id": "alice"}, kept.id) == "发票.pdf"
+    assert await ask(look_ups, "file_name", "bob", kept.id) is None
+    assert await ask(look_ups, "file_name", "alice", "b" * 24) is None
+    assert await ask(look_ups, "file_name", "alice", kept.id, requester=other) is None
+
+
 @pytest.mark.parametrize(
     ("name", "arguments", "said"),
     [
+        ("file_name", ["alice", 7], "file: 7 isn't text"),
+        ("file_name", [None, "a"], "person: None isn't text"),
         ("horoscope", [], "no lookup 'horoscope'"),
         ("look_up", ["alice"], "no lookup 'look_up'"),
         ("__init__", [], "no lookup"),

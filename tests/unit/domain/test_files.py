@@ -1,10 +1,20 @@
 import unicodedata
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from router.domain.files import LONGEST_NAME, document_kind, is_file_id, safe_name, type_of
+from router.domain.files import (
+    LONGEST_NAME,
+    Mention,
+    document_kind,
+    is_file_id,
+    mentioned,
+    mentions_in,
+    safe_name,
+    type_of,
+)
 
 PNG = b"\x89PNG\r\n\x1a\n"
 JPEG = b"\xff\xd8\xff\xe0"
@@ -127,3 +137,37 @@ def test_a_safe_name_stays_as_it_is(name: str, content: bytes) -> None:
 )
 def test_an_id_of_a_file_is_known_by_its_looks(text: str, *, expected: bool) -> None:
     assert is_file_id(text) is expected
+
+
+MENTION = Mention("a" * 24, "days.csv", "text/csv", 20)
+SHAPE: Any = MENTION.as_json()
+
+
+def test_a_mention_is_read_as_it_was_written() -> None:
+    assert mentioned(SHAPE) == MENTION
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"file": {**SHAPE["file"], "url": "https://evil.example/a"}},
+        {"file": {**SHAPE["file"], "url": f"//evil.example/v1/files/{'a' * 24}"}},
+        {"file": {**SHAPE["file"], "id": "../../readyz"}},
+        {"file": {**SHAPE["file"], "size": "20"}},
+        {"file": {**SHAPE["file"], "more": 1}},
+        {"file": {"id": "a" * 24}},
+        {"file": SHAPE["file"], "more": 1},
+        {"file": "a.md"},
+        {"file": None},
+        [SHAPE],
+        "file",
+        None,
+    ],
+)
+def test_what_only_looks_like_a_mention_is_none(value: Any) -> None:
+    assert mentioned(value) is None
+
+
+def test_mentions_are_found_however_deep() -> None:
+    assert list(mentions_in({"a": [SHAPE, {"b": SHAPE}], "c": 1})) == [MENTION, MENTION]
+    assert list(mentions_in("no")) == []

@@ -2,9 +2,11 @@ from typing import Any
 
 import pytest
 
+from router.domain.files import Mention
 from router.domain.texts import Locale
 from router.flow.model import Slot
 from router.flow.texts import TextError, problems_of, render, shown, text_scope
+from router.flow.wording import readable
 
 CATEGORY = {
     "type": "choice",
@@ -86,6 +88,24 @@ def test_a_value_is_shown_as_people_read_it(
 ) -> None:
     made = Slot.model_validate(slot)
     assert (shown(made, value, "zh"), shown(made, value, "en")) == (zh, en)
+
+
+@pytest.mark.parametrize(
+    ("size", "shown_as"), [(12_500, "12.2 KB"), (0, "0 B"), (10 * 1024 * 1024, "10 MB")]
+)
+def test_a_file_that_a_tool_made_is_its_name_and_its_link(size: int, shown_as: str) -> None:
+    made: Any = Mention("a" * 24, "表.csv", "text/csv", size).as_json()
+    en = f"表.csv ({shown_as}): /v1/files/{'a' * 24}"
+
+    assert readable(made, "zh") == f"表.csv（{shown_as}）：/v1/files/{'a' * 24}"
+    assert readable(made, "en") == en
+    assert readable({"report": made}, "en") == f"report: {en}"
+    assert readable([made], "en") == f"- {en}"
+
+
+@pytest.mark.parametrize("file", ["a.md", {"name": "a.md"}, {}, None])
+def test_what_is_only_called_a_file_is_shown_as_anything_is(file: Any) -> None:
+    assert "/v1/files/" not in readable({"file": file}, "en")
 
 
 @pytest.mark.parametrize(

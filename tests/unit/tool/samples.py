@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 from router.domain.principals import FLOW_ROLE, Principal
 from router.tool.context import ToolContext
 from router.tool.dependencies import Depends, Provider
+from router.tool.files import Keep, not_kept
 from router.tool.registry import Registry
 from router.tool.tool import tool
 
@@ -70,6 +71,6 @@ def sample_registry() -> Registry:
     return registry
 
 
-def context(caller: Principal = ALICE, key: str = "") -> ToolContext:
+def context(caller: Principal = ALICE, key: str = "", keep: Keep = not_kept) -> ToolContext:
     logger = logging.LoggerAdapter(logging.getLogger("test"), {})
-    return ToolContext(caller=caller, now=NOW, logger=logger, key=key)
+    return ToolContext(caller=caller, now=NOW, logger=logger, key=key, keep=keep)

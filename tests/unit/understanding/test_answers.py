@@ -201,7 +201,9 @@ def test_whether_there_is_another_item(typed: str, slots: dict[str, Any] | None)
         (Slot(type="datetime"), "明天下午3点", "2026-11-19T15:00:00+08:00"),
         (Slot(type="datetime"), "2026-12-01T14:30", "2026-12-01T14:30:00+08:00"),
         (Slot(type="datetime"), "明天", None),
-        (Slot(type="file"), "file_123", "file_123"),
+        (Slot(type="file"), " a2b3c4d5e6f7g2h3i4j5k6m7 ", "a2b3c4d5e6f7g2h3i4j5k6m7"),
+        (Slot(type="file"), "我等会儿发", None),
+        (Slot(type="file"), "receipt.pdf", None),
     ],
 )
 def test_every_type_of_slot_is_answered_in_its_shape(slot: Slot, typed: str, value: Any) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ import pytest
 from pydantic import JsonValue
 
 from router.tool.dependencies import Dependencies
+from router.tool.files import ToolFile
 from router.tool.mcp.file import ServerEntry
 from router.tool.mcp.servers import Servers, connected
 from router.tool.tool import Tool
@@ -26,6 +27,7 @@ class House:
 
     def __init__(self) -> None:
         self.tools: dict[str, dict[str, Tool]] = {}
+        self.kept: list[ToolFile] = []
         self.servers: Servers
         self._changed = asyncio.Condition()
 
@@ -54,7 +56,10 @@ class House:
         tool = self[name]
         assert tool.implementation.problems(arguments) == []
         async with asyncio.timeout(PATIENCE):
-            return await tool.call(arguments, context(key=key), Dependencies())
+            return await tool.call(arguments, context(key=key, keep=self.keep), Dependencies())
+
+    async def keep(self, files: Mapping[str, ToolFile]) -> None:
+        self.kept += files.values()
 
 
 Open = Callable[..., Awaitable[House]]

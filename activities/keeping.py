@@ -1,0 +1,65 @@
+"""Keeping the files that tools make, for whoever had them called."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from activities import provided
+from router.domain.errors import PermanentToolError
+from router.domain.files import MOST_BYTES, safe_name, type_of
+from router.domain.principals import Principal
+from router.domain.records import FileRecord
+from router.tool.dependencies import Dependencies
+from router.tool.files import ToolFile
+from router.tool.tool import Tool
+
+
+@dataclass(frozen=True)
+class Keeping:
+    """`router.tool.files.Keep`: files are their caller's, as if they had handed them in.
+
+    In a flow that is the requester. A try that fails afterwards leaves files that nobody knows
+    the ids of; the next one keeps its own.
+    """
+
+    tool: Tool
+    owner: Principal
+    dependencies: Dependencies
+
+    async def __call__(self, files: Mapping[str, ToolFile]) -> None:
+        """Keep them.
+
+        Raises:
+            PermanentToolError: one is larger than 10 MiB.
+            MisconfiguredError: nothing provides a store of files.
+        """
+        for file in files.values():
+            self._check(file)
+        store = self.dependencies.resolve(provided.files)
+        for id_, file in files.items():
+            await store.keep(self._record(id_, file), file.content)
+
+    def _check(self, file: ToolFile) -> None:
+        if len(file.content) > MOST_BYTES:
+            raise PermanentToolError(
+                f"{self.tool.name} gave the file {file.name[:80]!r} of {len(file.content)} bytes, "
+                f"more than {MOST_BYTES}; ask it for less at a time{done_by(self.tool)}"
+            )
+
+    def _record(self, id_: str, file: ToolFile) -> FileRecord:
+        return FileRecord(
+            id=id_,
+            tenant=self.owner.tenant,
+            owner=self.owner.id,
+            name=safe_name(file.name, file.content),
+            type=type_of(file.content, file.type),
+            size=len(file.content),
+            sha256=hashlib.sha256(file.content).hexdigest(),
+            at=datetime.now(UTC),
+        )
+
+
+def done_by(tool: Tool) -> str:
+    """What to add where a call had its effect, and only its result can't be given."""
+    return "; it has done what it was called for" if tool.writes else ""

@@ -1,0 +1,84 @@
+"""Files that tools make: returned like any other value, kept for the caller, told by a link.
+
+A `ToolFile` may stand anywhere in a result: alone, in a list, a dict, a dataclass or a model,
+since what a report comes with (a total, a warning) belongs to the same result.
+"""
+
+import secrets
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from pydantic import ConfigDict, JsonValue, SerializationInfo, TypeAdapter, model_serializer
+from pydantic.dataclasses import dataclass
+from pydantic_core import PydanticSerializationUnexpectedValue
+
+from router.domain.errors import PermanentToolError
+from router.domain.files import Mention, safe_name, type_of
+
+
+@dataclass(frozen=True, config=ConfigDict(strict=True))
+class ToolFile:
+    r"""A file, whole: at most 10 MiB.
+
+    `type` is a media type such as `text/csv`; PDF and pictures are told by their bytes,
+    whatever it says. Whoever had the tool called is given it as an attachment, never shown it.
+
+    >>> ToolFile("balances.csv", "text/csv", b"type,days\n")  # doctest: +SKIP
+    """
+
+    name: str
+    type: str
+    content: bytes
+
+    @model_serializer
+    def _in_result(self, info: SerializationInfo) -> dict[str, JsonValue]:
+        if not isinstance(self, ToolFile):  # a union tries each of its types on every value
+            raise PydanticSerializationUnexpectedValue(f"{type(self).__name__} is no ToolFile")
+        if not isinstance(info.context, _Made):
+            raise TypeError("a ToolFile becomes JSON as the result of a tool, and not otherwise")
+        return info.context.mention(self)
+
+
+Keep = Callable[[Mapping[str, ToolFile]], Awaitable[None]]
+"""Keeps the files of a result, by their ids, for whoever had the tool called; or none of them."""
+
+
+async def not_kept(files: Mapping[str, ToolFile]) -> None:
+    """Where a tool is called that nobody keeps files for."""
+    names = ", ".join(file.name[:80] for file in files.values())
+    raise PermanentToolError(f"nobody keeps files here: {names}; call it through the desk")
+
+
+class _Made:
+    """The files of one result, by the ids that they are given on the way to JSON.
+
+    A file has one id however often it stands there, or is tried on the types of a union.
+    """
+
+    def __init__(self) -> None:
+        self.files: dict[str, ToolFile] = {}
+
+    def mention(self, file: ToolFile) -> dict[str, JsonValue]:
+        """What stands for the file in the result."""
+        known = (id_ for id_, found in self.files.items() if found is file)
+        id_ = next(known, None) or secrets.token_hex(12)
+        self.files[id_] = file
+        name, type_ = safe_name(file.name, file.content), type_of(file.content, file.type)
+        return Mention(id_, name, type_, len(file.content)).as_json()
+
+
+async def as_json(result: Any, keep: Keep, adapter: TypeAdapter[Any] | None = None) -> JsonValue:
+    """A tool's result as JSON, once its files are kept.
+
+    A file becomes `{"file": {"id", "name", "type", "size", "url"}}`: its name made safe, its
+    type by its bytes, the link that it is fetched from with a bearer token. Raises what `keep`
+    raises.
+    """
+    made = _Made()
+    value: JsonValue = (adapter or _ANYTHING).dump_python(result, mode="json", context=made)
+    if made.files:
+        await keep(made.files)
+    return value
+
+
+_ANYTHING: TypeAdapter[Any] = TypeAdapter(Any)
