@@ -10,7 +10,10 @@ import pytest
 
 from router.cli.checks import services
 from router.domain.errors import MisconfiguredError
+from router.domain.records import FileRecord
 from router.settings import Settings
+from router.store.database import Database
+from router.store.files import DatabaseFiles
 from tests.fakes.mcp_program import PROGRAM
 from tests.unit.cli.conftest import Run
 
@@ -35,6 +38,30 @@ def servers(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_tool_of_a_server_is_called_through_the_gate(run: Run) -> None:
     outcome = run("tools", "call", "it__echo", '{"text": "hi"}', "--user", "alice")
     assert (outcome.status, outcome.out) == (0, '"{\\"text\\": \\"hi\\"}"\n')
+
+
+def test_a_file_that_it_gives_is_kept_and_printed_as_json(
+    run: Run, servers: Path, elsewhere: Path
+) -> None:
+    told = json.loads(servers.read_text())
+    told["it"]["tools"]["picture"] = {"permission": "read"}
+    servers.write_text(json.dumps(told))
+    call = ("tools", "call", "it__picture", "{}", "--user", "alice", "--data", "there")
+    outcome = run(*call)
+    assert outcome.status == 0
+    text, picture = json.loads(outcome.out)
+    assert (text, picture["file"]["name"]) == ("see", "image.png")
+    kept = asyncio.run(found(elsewhere / "there", picture["file"]["id"]))
+    assert kept is not None
+    assert (kept.owner, kept.size) == ("alice", 30)
+
+
+async def found(data: Path, file: str) -> FileRecord | None:
+    database = Database(f"sqlite:///{data}/router.db")
+    try:
+        return await DatabaseFiles(database).find("default", file)
+    finally:
+        await database.dispose()
 
 
 @pytest.mark.usefixtures("servers")

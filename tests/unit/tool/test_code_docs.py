@@ -1,7 +1,9 @@
 """The code tool in docs/tools.md."""
 
 import inspect
+import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,6 +12,7 @@ from pydantic import Field
 
 from router.tool.context import ToolContext
 from router.tool.dependencies import Dependencies
+from router.tool.files import ToolFile
 from router.tool.tool import tool
 from tests.unit.tool.samples import context
 
@@ -31,6 +34,23 @@ async def test_the_example_is_a_tool_that_can_be_called() -> None:
     made = names["find_rooms"]
     assert made.implementation.problems({"seats": 0}) != []
     assert len(await made.call({"seats": 30}, context(), Dependencies())) == 2
+
+
+async def test_the_example_that_makes_a_file_gives_what_the_page_says() -> None:
+    (example,) = re.findall(r"```python\n(@tool[^`]*ToolFile[^`]*)```", SECTION)
+    shape = re.search(r"```json\n(\{\"file\".*?)```", SECTION, re.DOTALL)
+    assert shape is not None
+    names: dict[str, Any] = {"tool": tool, "ToolContext": ToolContext, "ToolFile": ToolFile}
+    exec(compile(example, "docs/tools.md", "exec"), names)
+    kept: dict[str, ToolFile] = {}
+
+    async def keep(files: Mapping[str, ToolFile]) -> None:
+        kept.update(files)
+
+    arguments = {"rooms": ["A1"]}
+    found: Any = await names["export_seats"].call(arguments, context(keep=keep), Dependencies())
+    (id_,) = kept
+    assert found == json.loads(shape[1].replace("…", id_))
 
 
 @pytest.mark.parametrize("option", list(inspect.signature(tool).parameters))

@@ -3,10 +3,12 @@ from typing import Any
 
 import pytest
 
+from router.flow.model import Slot
 from router.understanding.forms import form_values
 from tests.unit.understanding.flows import EXPENSE, LEAVE
 
 NOW = datetime.fromisoformat("2026-11-18T10:00+08:00")
+FILE = "a2b3c4d5e6f7g2h3i4j5k6m7"
 SLOTS = {**LEAVE.slots, **EXPENSE.slots}
 
 
@@ -53,3 +55,19 @@ def test_a_list_of_objects_is_shaped_field_by_field() -> None:
             }
         ]
     }
+
+
+@pytest.mark.parametrize(
+    ("given", "value"),
+    [
+        (f" {FILE} ", FILE),
+        ({"id": FILE, "name": "a.pdf", "type": "application/pdf", "size": 1}, FILE),
+        ({"name": "a.pdf"}, {"name": "a.pdf"}),
+        ({"id": 7}, 7),
+        ("a.pdf", "a.pdf"),
+        (7, 7),
+    ],
+)
+def test_a_file_is_its_id_or_what_its_upload_was_answered(given: Any, value: Any) -> None:
+    slots = {"receipt": Slot(type="file")}
+    assert form_values(slots, {"receipt": given}, NOW) == {"receipt": value}
