@@ -1,6 +1,6 @@
 import asyncio
 import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from urllib.parse import unquote
 
 import httpx
@@ -187,8 +187,6 @@ async def test_what_is_neither_pdf_nor_picture_says_what_would_do(
     assert said in fault["detail"]
     assert "PDF or a picture" in fault["detail"]
 
-
-Build = Callable[[], bytes]
 
 HOSTILE: list[tuple[str, bytes, int]] = [
     ("no parts", END, 422),
