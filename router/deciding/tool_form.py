@@ -25,6 +25,9 @@ _TEMPLATE = re.compile(r"\{(?=[{%#])")
 UNKNOWN = 'results.error.kind == "unknown"'
 """Holds where a call may have had its effect, and may not."""
 
+AMENDABLE = 'results.error.kind == "arguments"'
+"""Holds where other arguments might do."""
+
 NAMEABLE = re.compile(r"(?!(?:in|true|false|null)\Z)[A-Za-z_][A-Za-z0-9_]{0,63}")
 """Names of arguments are somebody else's, and stand in the form's expressions as they are."""
 
@@ -35,14 +38,15 @@ def form_of(tool: Tool) -> FlowDefinition | None:
         return None
     slots = _slots(tool)
     usable = _as_range({name: slot for name, slot in slots.items() if slot is not None})
+    states = _states(tool, usable)
     return FlowDefinition(
         flow=tool.name,
         title=tool.title,
         description=tool.about,
         triggers=Triggers(roles=tool.roles),
         slots=usable,
-        start="details" if usable else "call",
-        states=_states(tool, usable),
+        start="details" if "details" in states else "call",
+        states=states,
     )
 
 
@@ -65,7 +69,7 @@ def _slots(tool: Tool) -> dict[str, Slot | None]:
 
 
 def _states(tool: Tool, slots: dict[str, Slot]) -> dict[str, State]:
-    """Collect, confirm where the tool wants that, call, tell."""
+    """Collect, check and confirm where the tool wants that, call, tell."""
     title = Localised(zh=plain(tool.title.zh), en=plain(tool.title.en))
     given = {name: f"has(slots.{name}) ? slots.{name} : null" for name in slots}
     states: dict[str, Any] = {
@@ -93,12 +97,19 @@ def _states(tool: Tool, slots: dict[str, Slot]) -> dict[str, State]:
         states["unsure"] = {"say": _unsure(tool), "end": "failed"}
     then = "call"
     if tool.asks_first:
-        then = "review"
+        then = "check" if tool.check else "review"
         ask = {"zh": f"{title.zh}，要执行吗？", "en": f"{title.en}: shall I go ahead?"}
         states["review"] = {"confirm": ask, "confirmed": "call", "declined": "stop"}
         states["stop"] = {
             "say": {"zh": "好的，没有执行。", "en": "All right, nothing was done."},
             "end": "cancelled",
+        }
+    if tool.asks_first and tool.check:
+        states["check"] = {
+            "check": tool.name,
+            "with": given,
+            "next": "review",
+            "on_error": [{"if": AMENDABLE, "to": "details"}, {"to": "sorry"}] if slots else "sorry",
         }
     if slots:
         states["details"] = {"collect": list(slots), "next": then}

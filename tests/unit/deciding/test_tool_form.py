@@ -36,6 +36,69 @@ def test_a_tool_that_writes_is_confirmed_first() -> None:
     assert driver.world.calls[0][1] == {"text": "buy milk"}
 
 
+async def _is_free(room: str) -> None:
+    """Whether the room is free; the form's tests answer for it."""
+
+
+@tool(permission="write", check=_is_free, title={"zh": "订会议室", "en": "Book a room"})
+async def book(room: str, note: str = "") -> str:
+    """Book a room."""
+    return f"{room}{note}"
+
+
+def test_a_write_is_checked_before_it_is_confirmed() -> None:
+    driver = Driver(form(book)).begin(room="A1")
+    assert (driver.run.status, driver.world.calls) == ("confirming", [])
+    assert driver.world.checks == [("book", {"room": "A1"})]
+
+
+def test_what_other_arguments_would_mend_is_asked_for_again() -> None:
+    driver = Driver(form(book))
+    driver.world.refusing["book"] = Failed(errand="", error="room: A1 is taken", kind="arguments")
+    driver.begin(room="A1")
+    assert driver.said == ["That can't be done: room: A1 is taken"]
+    assert (driver.run.status, driver.run.asked) == ("collecting", "change")
+    driver.world.refusing.clear()
+    driver.take(Answered(by="alice", slots={"change": "room"}))
+    assert driver.run.asked == "room"
+    driver.take(Answered(by="alice", slots={"room": "B2"}))
+    assert (driver.run.status, driver.world.checks[-1][1]) == ("confirming", {"room": "B2"})
+
+
+def test_what_nothing_would_mend_ends_the_form_before_anything_is_confirmed() -> None:
+    driver = Driver(form(book))
+    driver.world.refusing["book"] = Failed(errand="", error="the house is closed")
+    driver.begin(room="A1")
+    assert (driver.run.status, driver.world.calls) == ("failed", [])
+    assert driver.said == ["That didn't work: the house is closed"]
+
+
+def test_a_form_that_asks_nothing_ends_whatever_its_check_says() -> None:
+    async def open_now() -> None:
+        """Whether it is open."""
+
+    @tool(permission="write", check=open_now)
+    async def ring() -> None:
+        """Ring the bell."""
+
+    driver = Driver(form(ring))
+    driver.world.refusing["ring"] = Failed(errand="", error="not now", kind="arguments")
+    driver.begin()
+    assert (driver.run.status, driver.world.calls) == ("failed", [])
+
+
+def test_a_write_that_takes_nothing_is_confirmed_too() -> None:
+    @tool(permission="write")
+    async def ring() -> None:
+        """Ring the bell."""
+
+    driver = Driver(form(ring)).begin()
+    before = driver.run.status, list(driver.world.calls)
+    driver.take(Confirmed(by="alice", value=True))
+    assert before == ("confirming", [])
+    assert [name for name, *_ in driver.world.calls] == ["ring"]
+
+
 def test_declining_does_nothing() -> None:
     driver = Driver(form(take_note)).begin(text="buy milk")
     driver.take(Confirmed(by="alice", value=False))
