@@ -5,12 +5,11 @@ from collections.abc import Collection, Iterator, Mapping
 
 from router.documents.faults import nearest
 from router.documents.yaml_document import Place
+from router.flow.collecting import TAKEN
 from router.flow.model import State
 from router.flow.validation.draft import DECISION, ERROR, UNSAID, Complaint, Draft, complaint
 
 NAME = re.compile(r"[a-z][a-z0-9_]{0,63}\Z")
-TAKEN = frozenset({"change", "more"})
-"""Words by which the machine asks its own questions about slots."""
 
 
 def complaints(draft: Draft) -> Iterator[Complaint]:
