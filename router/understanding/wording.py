@@ -2,10 +2,15 @@
 
 from collections.abc import Iterable, Sequence
 
-from router.domain.messages import Route
+from router.domain.messages import Route, RouteKind
 from router.domain.texts import Locale, Localised
 from router.flow.model import FlowDefinition
 from router.flow.view import FlowView
+
+OVER = Localised(
+    zh="刚才的问题已经结束了，没有任何改变。",
+    en="That question is over; nothing was changed.",
+)
 
 
 def _say(locale: Locale, zh: str, en: str) -> str:
@@ -50,6 +55,14 @@ def by_action(view: FlowView, locale: Locale) -> Route:
         f"A button or form answered what “{view.title.en}” asked",
     )
     return Route(kind="flow", target=view.flow, by="action", reason=reason)
+
+
+def outdated(kind: RouteKind, locale: Locale) -> Route:
+    """A button or form answered a question that is no longer open."""
+    reason = _say(
+        locale, "回答的是已经过去的问题", "A button or form answered a question that is over"
+    )
+    return Route(kind=kind, by="action", reason=reason)
 
 
 def filled(view: FlowView, slots: Iterable[str], locale: Locale) -> Route:

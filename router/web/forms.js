@@ -9,7 +9,7 @@ export function form(reply, answer) {
     event.preventDefault();
     const given = inputs.filter(([, control]) => control.value !== "");
     const values = Object.fromEntries(given.map(([field, control]) => [field.name, value(field, control.value)]));
-    answer({ type: "form", values });
+    answer({ type: "form", values, question: reply.question });
   };
   return element(
     "form",
