@@ -66,6 +66,14 @@ class FormAction(Answering):
     values: dict[str, JsonValue]
 
 
+class StartAction(Value):
+    """A flow, or a tool's form, is started by name: a button of the front end's own."""
+
+    type: Literal["start"]
+    flow: Annotated[str, Field(min_length=1, max_length=128)]
+    slots: dict[str, JsonValue] = {}
+
+
 class ToolResultAction(Value):
     """A front end answers a tool call that it was asked to make."""
 
@@ -75,7 +83,8 @@ class ToolResultAction(Value):
 
 
 Action = Annotated[
-    ChooseAction | ConfirmAction | FormAction | ToolResultAction, Field(discriminator="type")
+    ChooseAction | ConfirmAction | FormAction | StartAction | ToolResultAction,
+    Field(discriminator="type"),
 ]
 
 

@@ -115,6 +115,7 @@ class Tool:
             description=self.about,
             examples=self.examples,
             roles=self.roles,
+            permission=self.permission,
             parameters=self.parameters,
         )
 

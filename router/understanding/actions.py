@@ -12,6 +12,7 @@ from router.domain.messages import (
     ConfirmAction,
     FormAction,
     Route,
+    StartAction,
     offer_question,
 )
 from router.flow.machine import STALE
@@ -35,13 +36,18 @@ def read_action(
     A pressed option starts a flow where flows were offered, and fills what is asked where a
     flow asks; `confirm` and `form` are for the flow that asks.
     """
+    if isinstance(action, StartAction):
+        return _started(action, situation, flows)
     if isinstance(action, Answering) and action.question not in (None, *_open(situation)):
         return _outdated(situation)
     if isinstance(action, ChooseAction):
         return _offered(action, situation, flows) or _chosen(action, situation)
     view = _asking(situation)
-    if view is None:
-        return None
+    return None if view is None else _answered(action, view, situation)
+
+
+def _answered(action: Action, view: FlowView, situation: Situation) -> tuple[Route, Command] | None:
+    """A confirmation or a form, for the flow that asks."""
     if isinstance(action, ConfirmAction):
         # Who names the question has seen it, whatever else they said before the answer came.
         seen = view.question if action.question else None
@@ -50,6 +56,22 @@ def read_action(
         slots = form_values(view.fillable, action.values, situation.now)
         return wording.by_action(view, situation.locale), FillSlots(slots=slots)
     return None
+
+
+def _started(
+    action: StartAction, situation: Situation, flows: Mapping[str, FlowDefinition]
+) -> tuple[Route, Command]:
+    """A flow that a button names; what isn't there was there when the message was taken in."""
+    flow = flows.get(action.flow)
+    if flow is None or not _may(flow, situation):
+        locale = situation.locale
+        return wording.not_there(locale), ReplyText(text=wording.GONE.within(locale))
+    slots = form_values(flow.slots, action.slots, situation.now)
+    return wording.pressed(flow, situation.locale), StartFlow(flow=flow.flow, slots=slots)
+
+
+def _may(flow: FlowDefinition, situation: Situation) -> bool:
+    return not flow.triggers.roles or bool(flow.triggers.roles & situation.roles)
 
 
 def _open(situation: Situation) -> list[str]:
@@ -84,8 +106,7 @@ def _offered(
     if not any(option.value == action.value for option in situation.offered):
         return None
     flow = flows.get(str(action.value))
-    roles = flow.triggers.roles if flow else frozenset()
-    if flow is None or (roles and not roles & situation.roles):
+    if flow is None or not _may(flow, situation):
         return None
     return wording.pressed(flow, situation.locale), StartFlow(
         flow=flow.flow, slots=prefill_offered(flow.slots, situation.offered_for, situation.now)

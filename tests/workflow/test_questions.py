@@ -7,7 +7,14 @@ import pytest
 from temporalio.client import Client
 
 from router.assembly import Parts
-from router.domain.messages import ChoicesReply, ChooseAction, ConfirmAction, ConfirmReply, Message
+from router.domain.messages import (
+    ChoicesReply,
+    ChooseAction,
+    ConfirmAction,
+    ConfirmReply,
+    Message,
+    StartAction,
+)
 from router.tool.tool import tool
 from tests.workflow.desk import Talk
 from tests.workflow.tooled import chosen, talking
@@ -83,3 +90,25 @@ async def test_an_offer_that_is_still_open_is_chosen_by_its_question(talk: Talk)
 
     assert turn.flow is not None
     assert turn.flow.name == "pay"
+
+
+async def test_a_tool_is_started_by_name_and_still_asks_first(talk: Talk) -> None:
+    start = StartAction(type="start", flow="pay", slots={"amount": "58"})
+
+    turn = await talk.send(Message(action=start))
+
+    assert (turn.route.by, paid) == ("action", [])
+    assert turn.flow is not None
+    assert turn.flow.slots == {"amount": 58}
+    await talk.send(yes(card_of(turn)))
+    assert paid == [58]
+
+
+async def test_what_a_slot_can_not_hold_is_said_and_asked_for(talk: Talk) -> None:
+    start = StartAction(type="start", flow="pay", slots={"amount": {"deep": []}})
+
+    turn = await talk.send(Message(action=start))
+
+    assert turn.replies[0].text == "请给一个数字。"
+    assert turn.flow is not None
+    assert (turn.flow.awaiting, turn.flow.slots) == (["amount"], {})

@@ -160,7 +160,10 @@ async def test_people_are_shown_all_of_them_in_one_form(registry: Registry, tmp_
     shown = [tool.name for tool in registry.visible_to(dave) if tool.options.listed]
     assert [item["name"] for item in items] == shown
     assert {frozenset(item) for item in items} == {
-        frozenset({"kind", "name", "title", "description"})
+        frozenset({"kind", "name", "title", "description", "permission", "parameters"})
     }
-    assert all(isinstance(value, str) and value for item in items for value in item.values())
+    for item in items:
+        tool = registry[item["name"]]
+        assert (item.pop("parameters"), item["permission"]) == (tool.parameters, tool.permission)
+        assert all(isinstance(value, str) and value for value in item.values())
     assert {registry.group_of(item["name"]) for item in items} == set(KINDS)

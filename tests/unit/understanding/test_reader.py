@@ -20,6 +20,7 @@ from router.domain.messages import (
     FormReply,
     Message,
     Option,
+    StartAction,
     ToolResultAction,
     offer_question,
 )
@@ -268,3 +269,20 @@ def test_an_option_of_an_earlier_offer_shows_the_present_one() -> None:
 def test_where_no_question_is_open_any_more_that_is_said() -> None:
     late = ConfirmAction(type="confirm", value=True, question="review:4::ab")
     assert command(late) == ReplyText(text="刚才的问题已经结束了，没有任何改变。")
+
+
+def test_a_flow_is_started_by_name_with_values_read_like_a_forms() -> None:
+    start = StartAction(type="start", flow="leave_request", slots={"start": "12月1日"})
+    reading = read(start)
+    assert reading.commands == [StartFlow(flow="leave_request", slots={"start": "2026-12-01"})]
+    assert reading.route is not None
+    assert (reading.route.kind, reading.route.by) == ("flow", "action")
+    assert isinstance(command(start, CONFIRMING), StartFlow)
+
+
+@pytest.mark.parametrize(
+    ("flow", "roles"), [("nothing_such", EMPLOYEE), ("leave_request", frozenset[str]())]
+)
+def test_what_is_not_there_is_not_started(flow: str, roles: frozenset[str]) -> None:
+    start = StartAction(type="start", flow=flow)
+    assert command(start, roles=roles) == ReplyText(text="这件事现在办不了。")
