@@ -1,7 +1,8 @@
 """Calls of tools. Each is an activity under the tool's own name, so that it shows as that."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from time import monotonic
+from typing import TypeVar
 
 from pydantic import JsonValue, ValidationError
 from temporalio import activity
@@ -16,6 +17,8 @@ from router.contracts.failures import RETRYABLE
 from router.domain.errors import InvalidInput, PermanentToolError, RouterError, UnknownOutcome
 from router.domain.progress import ToolStatus
 from router.tool.tool import Tool
+
+Result = TypeVar("Result")
 
 
 class CallTool:
@@ -32,7 +35,15 @@ class CallTool:
     async def call_tool(self, arguments: Sequence[RawValue]) -> Answer:
         """Call the tool that the activity is named after, with a `ToolCall` as its input."""
         with temporal_failures():
-            return Answer(value=await self._watched(_decoded(arguments)))
+            call = _decoded(arguments)
+            if call.checking:
+                await self._checked(call)
+                return Answer(value=None)
+            return Answer(value=await self._watched(call))
+
+    async def _checked(self, call: ToolCall) -> None:
+        """Return where the call may be made; nobody watches, since nothing is done yet."""
+        await self._tried(call, self._caller.check)
 
     async def _watched(self, call: ToolCall) -> JsonValue:
         """The call's result; who watches sees it start once and end once, over all its tries."""
@@ -40,7 +51,7 @@ class CallTool:
             await self._telling.tool_started(call)
         began = monotonic()
         try:
-            result = await self._tried(call)
+            result = await self._tried(call, self._caller.call)
         except RETRYABLE:
             raise
         except RouterError as error:
@@ -50,16 +61,16 @@ class CallTool:
         await self._telling.tool_finished(call, "done", monotonic() - began)
         return result
 
-    async def _tried(self, call: ToolCall) -> JsonValue:
+    async def _tried(self, call: ToolCall, make: Callable[[ToolCall], Awaitable[Result]]) -> Result:
         """What one try comes to, which is the last where the tool was tried often enough."""
         try:
             async with heartbeating():
-                return await self._caller.call(call)
+                return await make(call)
         except RETRYABLE as error:
             tool, attempt = self._caller.registry[call.tool], activity.info().attempt
             if tool.retries is None or attempt <= tool.retries:
                 raise
-            raise _given_up(tool, error, attempt) from error
+            raise _given_up(call, tool, error, attempt) from error
 
 
 def _decoded(arguments: Sequence[RawValue]) -> ToolCall:
@@ -76,9 +87,9 @@ def _decoded(arguments: Sequence[RawValue]) -> ToolCall:
     return call
 
 
-def _given_up(tool: Tool, error: RouterError, attempt: int) -> RouterError:
+def _given_up(call: ToolCall, tool: Tool, error: RouterError, attempt: int) -> RouterError:
     """What an error that would pass comes to once it has been waited for long enough."""
     last = f"it failed {attempt} times, the last time because {error}"
-    if tool.writes:
+    if tool.writes and not call.checking:
         return UnknownOutcome(f"{tool.name} may or may not have happened: {last}")
     return PermanentToolError(f"{tool.name} isn't working: {last}")

@@ -1,6 +1,6 @@
 """The way of a call around the gate: audited, rated, remembered, paged.
 
-    rate ▸ gate ▸ cache ▸ a free slot ▸ ledger (writes) ▸ the tool ▸ page ▸ audit
+    rate ▸ gate ▸ cache ▸ a free slot ▸ ledger (writes) ▸ check ▸ the tool ▸ page ▸ audit
 
 A refusal is audited like a call. Flows call on the authority of what was approved: no rate
 holds them up, and no page is made of what they save.
@@ -18,13 +18,13 @@ from pydantic import JsonValue
 from activities.effects import digest
 from activities.paging import page_of
 from activities.telling import Telling
-from activities.tool_run import attempt_of, run_admitted
+from activities.tool_run import attempt_of, check_rules, let_through, run_admitted
 from router.contracts.activities import ToolCall
 from router.domain.errors import RouterError, TooManyRequests, UnknownOutcome
 from router.domain.ports import Audit, EffectsLedger, Results
 from router.domain.records import AuditRecord
 from router.tool.dependencies import Dependencies
-from router.tool.gate import Admitted, admit
+from router.tool.gate import Admitted, screen
 from router.tool.registry import Registry
 from router.tool.tool import Tool
 
@@ -36,7 +36,7 @@ _DETAIL = 500
 
 
 class ToolCaller:
-    """Calls tools for flows, models and people, one try at a time."""
+    """Calls tools for flows, models and people, or only checks the call, one try at a time."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class ToolCaller:
         admitted: Admitted | None = None
         try:
             await self._check_rate(call)
-            admitted = admit(self.registry, attempt_of(call, confirmed))
+            admitted = await let_through(self.registry, call, confirmed, self._dependencies)
             result, outcome = await self._answered(admitted, call)
         except RouterError as error:
             await self._note_failure(call, error, admitted=admitted is not None)
@@ -77,6 +77,20 @@ class ToolCaller:
             raise
         await self._audit.note(call.caller.tenant, _record(call, "admitted", outcome, ""))
         return result
+
+    async def check(self, call: ToolCall) -> None:
+        """Return where nothing speaks against the call but that it isn't confirmed.
+
+        No rate counts it and no ledger notes it; the audit does, as `checked`. Raises what
+        `router.tool.gate.screen` and `activities.tool_run.check_rules` raise.
+        """
+        try:
+            screened = screen(self.registry, attempt_of(call, confirmed=False))
+            await check_rules(screened, call, self._dependencies)
+        except RouterError as error:
+            await self._note_failure(call, error, admitted=False)
+            raise
+        await self._audit.note(call.caller.tenant, _record(call, "checked", "", ""))
 
     async def _answered(self, admitted: Admitted, call: ToolCall) -> tuple[JsonValue, str]:
         """The result, and whether it was `done` or `cached`."""

@@ -105,7 +105,7 @@ class FlowTeller:
     def _limits(self, definition: FlowDefinition) -> dict[str, CallLimits]:
         """How the tools of this flow may be called, as the registry has them now."""
         states = definition.states.values()
-        names = {name for s in states for name in (s.call, s.undo) if name is not None}
+        names = {name for s in states for name in (s.check, s.call, s.undo) if name is not None}
         return {name: self._capabilities.limits(name) for name in sorted(names)}
 
 

@@ -3,7 +3,8 @@
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from zoneinfo import ZoneInfo
@@ -19,7 +20,7 @@ from router.domain.errors import PermanentToolError, RouterError, TransientToolE
 from router.domain.ports import EffectsLedger
 from router.tool.context import ToolContext, needless
 from router.tool.dependencies import Dependencies
-from router.tool.gate import Admitted, Attempt, admit
+from router.tool.gate import Admitted, Attempt, admit, lacks_confirmation, screen
 from router.tool.registry import Registry
 from router.tool.tool import Tool
 
@@ -42,10 +43,41 @@ async def run_tool(
     """One try of a call: through the gate and, where it writes, through the effects ledger.
 
     `confirmed` says that the caller has seen these arguments and agreed. Raises what
-    `router.tool.gate.admit` and `run_admitted` raise.
+    `let_through` and `run_admitted` raise.
     """
-    admitted = admit(registry, attempt_of(call, confirmed))
+    admitted = await let_through(registry, call, confirmed, dependencies)
     return await run_admitted(admitted, call, ledger, dependencies)
+
+
+async def let_through(
+    registry: Registry, call: ToolCall, confirmed: bool, dependencies: Dependencies
+) -> Admitted:
+    """The gate, with the tool's own rules where they belong: before a confirmation is demanded.
+
+    Nobody is asked to confirm what would then be refused. Raises what `router.tool.gate.admit`
+    and `check_rules` raise.
+    """
+    attempt = attempt_of(call, confirmed)
+    screened = screen(registry, attempt)
+    if lacks_confirmation(screened.tool, attempt):
+        await check_rules(screened, call, dependencies)
+    return admit(registry, attempt)
+
+
+async def check_rules(admitted: Admitted, call: ToolCall, dependencies: Dependencies) -> None:
+    """Return where the tool's own rules have nothing against the call; nothing is changed.
+
+    Raises what the tool's check raises, and `TransientToolError` where it failed in a way
+    nobody foresaw, or took longer than a call may.
+    """
+    check, tool = admitted.tool.check, admitted.tool
+    if check is None:
+        return
+    own = with_own_keys(call)
+    context = _context(own, None, Keeping(tool, own.caller, dependencies))
+    with _foreseen(tool, context):
+        async with asyncio.timeout(tool.timeout.total_seconds()):
+            await check(admitted.arguments, context, dependencies)
 
 
 def attempt_of(call: ToolCall, confirmed: bool) -> Attempt:
@@ -70,21 +102,34 @@ async def run_admitted(
     error of the house it raised. What is longer than 64 KiB is what `page` makes of it, or a
     `PermanentToolError` without one.
     """
-    call, tool = with_own_keys(call), admitted.tool
+    own, tool = with_own_keys(call), admitted.tool
 
     async def send() -> JsonValue:
-        keeping = Keeping(tool, call.caller, dependencies)
-        return await _sent(admitted, _context(call, telling, keeping), dependencies)
+        context = _context(own, telling, Keeping(tool, own.caller, dependencies))
+        with _foreseen(tool, context):
+            async with asyncio.timeout(tool.timeout.total_seconds()):
+                return await tool.call(admitted.arguments, context, dependencies)
 
-    result = await (once(ledger, tool, call, send) if tool.writes else send())
+    if tool.check is not None and not await _is_known(ledger, tool, own):
+        await check_rules(admitted, call, dependencies)
+    result = await (once(ledger, tool, own, send) if tool.writes else send())
     return await _bounded(tool, result, page)
 
 
-async def _sent(admitted: Admitted, context: ToolContext, dependencies: Dependencies) -> JsonValue:
-    tool = admitted.tool
+async def _is_known(ledger: EffectsLedger, tool: Tool, call: ToolCall) -> bool:
+    """True for a write that was begun before.
+
+    What its check would find by now may be the doing of the call itself: a request that is
+    over since the first try took it back.
+    """
+    return tool.writes and await ledger.find(call.key) is not None
+
+
+@contextmanager
+def _foreseen(tool: Tool, context: ToolContext) -> Iterator[None]:
+    """Turn what no tool says on purpose into `TransientToolError`: trying again may help."""
     try:
-        async with asyncio.timeout(tool.timeout.total_seconds()):
-            return await tool.call(admitted.arguments, context, dependencies)
+        yield
     except RouterError:
         raise
     except TimeoutError as error:

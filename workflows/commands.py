@@ -32,6 +32,7 @@ from router.domain.messages import (
     ToolCallView,
     ToolResultAction,
     Usage,
+    offer_question,
 )
 from router.domain.texts import Locale
 from router.flow.run import Answered, Began, Cancelled, Confirmed, Unclear
@@ -210,8 +211,9 @@ class CommandRunner:
             case Clarify(text=text, options=[]):
                 outcome.replies.append(TextReply(text=text))
             case Clarify(text=text, options=options):
-                outcome.replies.append(ChoicesReply(text=text, options=options))
-                words = self.submission.message.text or ""
+                offer = ChoicesReply(text=text, options=options, question=offer_question(options))
+                outcome.replies.append(offer)
+                words = self.submission.message.text or self.state.offered_for
                 outcome.state = outcome.state.model_copy(
                     update={"offered": options, "offered_for": words}
                 )
@@ -390,10 +392,10 @@ def _event(command: Command, active: FlowView, by: str, seen: str) -> Told:
     has changed since, by a message before it or in the same one, is asked anew.
     """
     match command:
-        case FillSlots(slots=slots):
-            return Answered(by=by, slots=slots, question=active.question)
-        case Confirm(value=value, slots=slots):
-            return Confirmed(by=by, value=value, slots=slots, question=seen)
+        case FillSlots(slots=slots, question=answered):
+            return Answered(by=by, slots=slots, question=answered or active.question)
+        case Confirm(value=value, slots=slots, question=answered):
+            return Confirmed(by=by, value=value, slots=slots, question=answered or seen)
         case CancelFlow():
             return Cancelled(by=by)
         case Misunderstood():

@@ -220,7 +220,7 @@ class FlowWorkflow:
                 raise
             event = self._asked_back(errand, failure) or _failed(errand, failure, limits)
         self._under_way.pop(errand.id, None)
-        if errand.kind != "lookup":
+        if errand.may_change_something:
             self._calls.append(_shown(errand, event))
         self._take(event)
 
@@ -253,6 +253,7 @@ class FlowWorkflow:
             key=errand.key,
             undoes=errand.undoes,
             answers=errand.answers,
+            checking=errand.kind == "check",
             flow_run=workflow.info().workflow_id,
             conversation=self._run.conversation,
             call_id=errand.id,
@@ -387,6 +388,7 @@ def _failed(errand: Errand, failure: ActivityError, limits: CallLimits) -> Faile
     if isinstance(error, errors.ArgumentsToolError):
         return Failed(errand=errand.id, error=str(error), kind="arguments")
     lost = isinstance(failure.cause, ActivityTimeoutError) and limits.writes
+    lost = lost and errand.may_change_something
     if lost or isinstance(error, errors.UnknownOutcome):
         why = error or f"{errand.name} was never heard of again"
         return Failed(errand=errand.id, error=str(why), kind="unknown")

@@ -12,6 +12,7 @@ from router.domain.messages import (
     FormAction,
     Message,
     Reply,
+    StartAction,
     ToolResultAction,
     Turn,
 )
@@ -103,6 +104,8 @@ def as_text(message: Message, before: ConversationState) -> str:
             return "✓" if value else "✗"
         case FormAction(values=values):
             return "\n".join(f"{name}: {_shown(value)}" for name, value in values.items())
+        case StartAction(flow=flow):
+            return f"▶ {flow}"
         case ToolResultAction(tool_call_id=id_):
             return f"[{id_}]"
 

@@ -41,6 +41,13 @@ class AdjustmentBook:
         }
         return await self._database.write(lambda c: self._adjust(c, owner, change, row))
 
+    async def check(self, owner: Owner, change: Change) -> None:
+        """Raise what `adjust` would raise as things are now; nothing is changed."""
+        half_days_of(change.days)
+        which = owner, change.leave_type, change.year
+        before = await self._database.read(lambda c: balance_of(c, *which))
+        _check_left(before, change)
+
     async def of(self, owner: Owner, year: int, limit: int = 50) -> list[Adjustment]:
         """The changes to the owner's entitlements of a year, newest first."""
         query = (
@@ -66,17 +73,21 @@ class AdjustmentBook:
     def _change(
         self, connection: Connection, change: Change, row: dict[str, Any], before: Balance
     ) -> None:
-        if before.days + change.days < 0:
-            raise PermanentToolError(
-                f"{-change.days} days are more than the {before.days} that are left of "
-                f"{change.leave_type} leave for {change.year}; {before.used} of "
-                f"{before.entitled} are taken"
-            )
+        _check_left(before, change)
         entitled = half_days_of(before.entitled)
         connection.execute(_adjustments.insert(), {**row, "entitled_before": entitled})
         granted = {**row, "half_days": entitled + row["half_days"]}
         columns = {column.name for column in _entitlements.c}
         connection.execute(self._entitle, {k: v for k, v in granted.items() if k in columns})
+
+
+def _check_left(before: Balance, change: Change) -> None:
+    if before.days + change.days < 0:
+        raise PermanentToolError(
+            f"{-change.days} days are more than the {before.days} that are left of "
+            f"{change.leave_type} leave for {change.year}; {before.used} of "
+            f"{before.entitled} are taken"
+        )
 
 
 def _of(owner: Owner) -> Any:

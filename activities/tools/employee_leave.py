@@ -12,7 +12,7 @@ from activities.calendar.work_calendar import FIRST_YEAR, LAST_YEAR
 from activities.colleagues import the_one
 from activities.people.people import People, human_resources
 from activities.people.records import Adjustment, Balance, Change, Days, Half, LeaveType, Owner
-from router.domain.errors import Forbidden
+from router.domain.errors import Forbidden, PermanentToolError
 from router.domain.principals import Directory, Principal
 from router.tool.context import ToolContext
 from router.tool.dependencies import Depends
@@ -139,10 +139,27 @@ async def get_employee_leave(
     )
 
 
+async def _may_be_adjusted(  # noqa: PLR0913 - a check takes what its tool does
+    *,
+    employee: Employee,
+    leave_type: LeaveType,
+    days: Decimal,
+    reason: str,
+    ctx: ToolContext,
+    hr: HumanResources,
+    people: Everyone,
+    year: Year,
+) -> None:
+    """Somebody else's, and not more taken away than is left."""
+    person = await _another(employee, ctx, people)
+    await hr.adjustments.check(_owner(person), _change(leave_type, days, reason, ctx, year))
+
+
 @tool(
     permission="admin",
     roles=[HR],
     confirm=True,
+    check=_may_be_adjusted,
     title={"zh": "调整员工假期额度", "en": "Adjust an employee's leave"},
     description_zh="给员工增加或扣减某类假期的天数，并留下记录。",
     examples=[
@@ -172,18 +189,30 @@ async def adjust_leave_balance(  # noqa: PLR0913 - a tool's parameters are what 
 
     Never more than are left. Nobody adjusts their own; who changed what, and why, is kept.
     """
+    person = await _another(employee, ctx, people)
+    change = _change(leave_type, days, reason, ctx, year)
+    adjustment, balance = await hr.adjustments.adjust(_owner(person), ctx.key, change)
+    return Adjusted(employee=person.name, adjustment=adjustment, balance=balance)
+
+
+async def _another(employee: str, ctx: ToolContext, people: Directory) -> Principal:
+    """Whose leave is meant; never the caller's own."""
     person = await the_one(employee, people, ctx.caller.tenant, "employee")
     if person.id == ctx.caller.id:
-        raise Forbidden("nobody adjusts their own leave; ask a colleague in HR")
-    change = Change(
+        raise PermanentToolError("nobody adjusts their own leave; ask a colleague in HR")
+    return person
+
+
+def _change(
+    leave_type: LeaveType, days: Decimal, reason: str, ctx: ToolContext, year: int | None
+) -> Change:
+    return Change(
         leave_type=leave_type,
         year=year or ctx.now.year,
         days=days,
         reason=reason,
         by=ctx.caller.id,
     )
-    adjustment, balance = await hr.adjustments.adjust(_owner(person), ctx.key, change)
-    return Adjusted(employee=person.name, adjustment=adjustment, balance=balance)
 
 
 async def _leads(caller: Principal, person: Principal, people: Directory) -> bool:

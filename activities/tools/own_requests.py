@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 from activities import provided
 from activities.own_runs import meant
 from router.contracts.runs import RunStanding, tell
-from router.domain.errors import Conflict
+from router.domain.errors import Conflict, PermanentToolError
 from router.domain.messages import ENDED, FlowStatus
 from router.domain.ports import Runs
 from router.domain.principals import Directory
@@ -71,8 +71,23 @@ class Told(BaseModel):
     """The outcome in the caller's language."""
 
 
+async def _is_under_way(request: Which, ctx: ToolContext, runs: AllRuns) -> None:
+    """One of the caller's own, and not over yet."""
+    run = await meant(request, ctx, runs)
+    if run.status in ENDED:
+        raise PermanentToolError(_SAID["already_over"].within(ctx.caller.locale))
+
+
+async def _may_be_hurried(request: Which, ctx: ToolContext, runs: AllRuns) -> None:
+    """One of the caller's own that waits for somebody who wasn't reminded just now."""
+    run = await meant(request, ctx, runs)
+    if (outcome := _not_now(run, ctx.now)) is not None:
+        raise PermanentToolError(_SAID[outcome].within(ctx.caller.locale))
+
+
 @tool(
     permission="write",
+    check=_is_under_way,
     timeout="15s",
     title={"zh": "撤回申请", "en": "Withdraw a request"},
     description_zh="撤回你自己正在办理的申请，已经办了的会取消。",
@@ -95,7 +110,7 @@ async def withdraw_request(
 ) -> Told:
     """Take back a request of your own that is under way; what it did already is undone.
 
-    What is over can't be taken back this way, and the answer says so.
+    What is over can't be taken back this way.
     """
     run = await meant(request, ctx, runs)
     if run.status in ENDED:
@@ -111,6 +126,7 @@ async def withdraw_request(
 
 @tool(
     permission="write",
+    check=_may_be_hurried,
     timeout="15s",
     title={"zh": "催办审批", "en": "Remind the approver"},
     description_zh="提醒正在等其审批的人，每小时最多一次。",

@@ -18,6 +18,7 @@ from router.domain.errors import NotFound, Unauthenticated
 from router.domain.ports import Conversations, EventLog, Files, IdempotencyKeys, Live, Runs
 from router.domain.principals import DEFAULT_TENANT, Directory, Principal
 from router.domain.records import ConversationRecord
+from router.flow.model import FlowDefinition
 from router.llm.reach import Address, Reach
 from router.selection.index import CapabilityIndex
 from router.settings import Settings
@@ -65,6 +66,9 @@ class Offers(Protocol):
 
     def visible_to(self, person: Principal) -> Sequence[Capability]:
         """What this person may use, and nothing else: flows, then skills, then tools."""
+
+    def startable(self, name: str, person: Principal) -> FlowDefinition | None:
+        """The flow of this name, or the form of the tool; None where they may use neither."""
 
 
 @dataclass(frozen=True)

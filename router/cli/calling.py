@@ -12,7 +12,6 @@ from router.contracts.activities import ToolCall
 from router.dev.data_folder import made
 from router.domain.errors import Forbidden
 from router.settings import Settings
-from router.tool.registry import allows
 
 
 async def call(
@@ -32,8 +31,6 @@ async def call(
     made(settings.data)
     async with assembled(settings) as parts, _reached(parts, name):
         tool = parts.offered.registry[name]
-        if tool.asks_first and not confirmed and allows(tool, caller):
-            raise Forbidden(f"{name} asks before it is called: look at {arguments}, then add --yes")
         given = ToolCall(
             tool=name,
             arguments=arguments,
@@ -41,6 +38,9 @@ async def call(
             key=f"command-line/{uuid4().hex}" if tool.writes else "",
             now=datetime.now(UTC),
         )
+        if tool.asks_first and not confirmed:
+            await parts.caller.check(given)
+            raise Forbidden(f"{name} asks before it is called: look at {arguments}, then add --yes")
         return await parts.caller.call(given, confirmed)
 
 

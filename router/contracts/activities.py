@@ -193,9 +193,10 @@ class ToolCall(Payload):
 
     `flow_run` is the workflow id of the run on whose authority the call is made, or None
     where a person makes it. `key` is the idempotency key: empty for reads. Where the call takes
-    an earlier one back, `undoes` is that one's key. `call_id` is what the turn shows it under,
-    `message_id` the message that it is made for, empty where a run goes on by itself. `answers`
-    are to what the tool asked back on earlier calls, by question.
+    an earlier one back, `undoes` is that one's key. `checking` asks only whether the call would
+    be refused: its permission, its arguments, the tool's own rules. `call_id` is what the turn
+    shows it under, `message_id` the message that it is made for, empty where a run goes on by
+    itself. `answers` are to what the tool asked back on earlier calls, by question.
     """
 
     tool: str
@@ -203,6 +204,7 @@ class ToolCall(Payload):
     caller: Principal
     key: str = ""
     undoes: str = ""
+    checking: bool = False
     flow_run: str | None = None
     conversation: str | None = None
     message_id: str = ""

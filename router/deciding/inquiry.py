@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from itertools import chain, count
 from typing import Any
 
-from router.deciding.tool_form import NAMEABLE, plain, slot_of
+from router.deciding.schema_slot import NAMEABLE, Unaskable, plain, slot_of
 from router.domain.elicitation import Elicitation
 from router.domain.texts import Localised
 from router.flow.inquiring import WHOLE
@@ -92,10 +92,12 @@ def _slot(name: str, schema: Any, *, required: bool) -> Slot | None:
     if not isinstance(schema, dict):
         return None
     words = schema.get("title") or schema.get("description") or name
-    slot = slot_of(name, {**schema, "description": words}, required=required)
     choices = _choices(schema)
     if not choices:
-        return slot
+        try:
+            return slot_of(name, {**schema, "description": words}, required=required)
+        except Unaskable:
+            return None
     label = Localised(zh=plain(str(words)), en=plain(str(words)))
     ask = Localised(zh=f"{label.zh}？", en=f"{label.en}?")
     return Slot(type="choice", choices=choices, label=label, ask=ask, required=required)

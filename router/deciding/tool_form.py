@@ -4,70 +4,69 @@ So every tool can be used with no model at all, through the same machine as any 
 it needs is asked, checked and confirmed there, and the call is an activity of the tool's name.
 """
 
-import re
 from typing import Any
 
+from router.deciding.schema_slot import Askable, askable, plain
 from router.domain.texts import Localised
-from router.flow.model import Choice, FlowDefinition, RangePart, Slot, State, Triggers
-from router.flow.wording import named
-from router.tool.labels import choice_in, label_in
+from router.flow.model import FlowDefinition, RangePart, Slot, State, Triggers
 from router.tool.tool import Tool
-
-PLAIN: dict[str, str] = {
-    "string": "text",
-    "number": "number",
-    "integer": "integer",
-    "boolean": "boolean",
-}
-
-_TEMPLATE = re.compile(r"\{(?=[{%#])")
 
 UNKNOWN = 'results.error.kind == "unknown"'
 """Holds where a call may have had its effect, and may not."""
 
-NAMEABLE = re.compile(r"(?!(?:in|true|false|null)\Z)[A-Za-z_][A-Za-z0-9_]{0,63}")
-"""Names of arguments are somebody else's, and stand in the form's expressions as they are."""
+AMENDABLE = 'results.error.kind == "arguments"'
+"""Holds where other arguments might do."""
 
 
 def form_of(tool: Tool) -> FlowDefinition | None:
     """The flow that stands for the tool; None where `obstacle` says why there is none."""
-    if obstacle(tool) is not None:
+    found = askable(tool.parameters)
+    if _obstacle(tool, found) is not None:
         return None
-    slots = _slots(tool)
-    usable = _as_range({name: slot for name, slot in slots.items() if slot is not None})
+    slots = _as_range(found.slots)
+    states = _states(tool, slots, _given(found))
     return FlowDefinition(
         flow=tool.name,
         title=tool.title,
         description=tool.about,
         triggers=Triggers(roles=tool.roles),
-        slots=usable,
-        start="details" if usable else "call",
-        states=_states(tool, usable),
+        slots=slots,
+        start="details" if "details" in states else "call",
+        states=states,
     )
 
 
 def obstacle(tool: Tool) -> str | None:
-    """Why the tool has no form: its arguments can't be asked one by one. None where it has one."""
+    """Why the tool has no form: its arguments can't be asked for. None where it has one."""
+    return _obstacle(tool, askable(tool.parameters))
+
+
+def _obstacle(tool: Tool, found: Askable) -> str | None:
     if tool.options.client:
         return "only a front end can call it"
     required: Any = tool.parameters.get("required") or []
-    unasked = [name for name, slot in _slots(tool).items() if slot is None and name in required]
+    unasked = [f"{name} ({why})" for name, why in found.unaskable.items() if name in required]
     return f"no form field fits {', '.join(unasked)}" if unasked else None
 
 
-def _slots(tool: Tool) -> dict[str, Slot | None]:
-    properties: Any = tool.parameters.get("properties") or {}
-    required: Any = tool.parameters.get("required") or []
+def _given(found: Askable) -> dict[str, str]:
+    """What the tool is given, by its own names: an expression for each argument."""
+    empty = {name: "{}" if _may_be_empty(slot) else "null" for name, slot in found.slots.items()}
     return {
-        name: slot_of(name, schema, required=name in required)
-        for name, schema in properties.items()
+        argument: f"has(slots.{name}) ? slots.{name} : {empty[name]}"
+        for name, argument in found.arguments.items()
     }
 
 
-def _states(tool: Tool, slots: dict[str, Slot]) -> dict[str, State]:
-    """Collect, confirm where the tool wants that, call, tell."""
+def _may_be_empty(slot: Slot) -> bool:
+    """True for an object that is needed, and nothing in it."""
+    needed = any(field.required for field in slot.fields.values())
+    return slot.type == "object" and slot.required and not needed
+
+
+def _states(tool: Tool, slots: dict[str, Slot], given: dict[str, str]) -> dict[str, State]:
+    """Collect, check and confirm where the tool wants that, call, tell."""
     title = Localised(zh=plain(tool.title.zh), en=plain(tool.title.en))
-    given = {name: f"has(slots.{name}) ? slots.{name} : null" for name in slots}
     states: dict[str, Any] = {
         "call": {
             "call": tool.name,
@@ -93,12 +92,19 @@ def _states(tool: Tool, slots: dict[str, Slot]) -> dict[str, State]:
         states["unsure"] = {"say": _unsure(tool), "end": "failed"}
     then = "call"
     if tool.asks_first:
-        then = "review"
+        then = "check" if tool.check else "review"
         ask = {"zh": f"{title.zh}，要执行吗？", "en": f"{title.en}: shall I go ahead?"}
         states["review"] = {"confirm": ask, "confirmed": "call", "declined": "stop"}
         states["stop"] = {
             "say": {"zh": "好的，没有执行。", "en": "All right, nothing was done."},
             "end": "cancelled",
+        }
+    if tool.asks_first and tool.check:
+        states["check"] = {
+            "check": tool.name,
+            "with": given,
+            "next": "review",
+            "on_error": [{"if": AMENDABLE, "to": "details"}, {"to": "sorry"}] if slots else "sorry",
         }
     if slots:
         states["details"] = {"collect": list(slots), "next": then}
@@ -119,15 +125,6 @@ def _unsure(tool: Tool) -> dict[str, str]:
     }
 
 
-def plain(words: str) -> str:
-    """Words that a form's texts may have in them: whoever wrote them, they are no template.
-
-    >>> plain("Reads {{ slots.salary }}")
-    'Reads { { slots.salary }}'
-    """
-    return _TEMPLATE.sub("{ ", words)
-
-
 _RANGE: dict[str, RangePart] = {
     **dict.fromkeys(("start", "start_date", "first", "since", "from_date"), "start"),
     **dict.fromkeys(("end", "end_date", "last", "until", "to_date"), "end"),
@@ -143,44 +140,3 @@ def _as_range(slots: dict[str, Slot]) -> dict[str, Slot]:
         name: slot.model_copy(update={"part_of_range": parts[name]}) if name in parts else slot
         for name, slot in slots.items()
     }
-
-
-def slot_of(name: str, schema: Any, *, required: bool) -> Slot | None:
-    """A property as a slot; None where no form field fits it.
-
-    >>> slot_of("days", {"type": "integer"}, required=True).type
-    'integer'
-    """
-    if not NAMEABLE.fullmatch(name):
-        return None  # an expression couldn't name it, or would say something else
-    schema = _without_null(schema)
-    words = plain(str(schema.get("description") or name.replace("_", " ")))
-    label = Localised(zh=plain(label_in(schema) or words), en=words)
-    ask = Localised(zh=f"{label.zh}？", en=f"{words[:1].upper()}{words[1:]}?")
-    about: dict[str, Any] = {"label": label, "ask": ask, "required": required}
-    if "enum" in schema:
-        choices = {str(v): Choice(label=_choice(name, schema, str(v))) for v in schema["enum"]}
-        return Slot(type="choice", choices=choices, **about)
-    if schema.get("format") in ("date", "date-time"):
-        return Slot(type="date" if schema["format"] == "date" else "datetime", **about)
-    kind = PLAIN.get(str(schema.get("type")))
-    return Slot.model_validate({"type": kind, **about}) if kind else None
-
-
-def _choice(name: str, schema: dict[str, Any], value: str) -> Localised:
-    words = choice_in(schema, value) or named(name, value, "zh")
-    return Localised(zh=plain(words), en=value)
-
-
-def _without_null(schema: Any) -> dict[str, Any]:
-    """The schema of the value itself, where it may also be left out."""
-    if not isinstance(schema, dict):
-        return {}
-    options = [
-        o for o in schema.get("anyOf", []) if isinstance(o, dict) and o.get("type") != "null"
-    ]
-    return (
-        {**options[0], **{k: v for k, v in schema.items() if k != "anyOf"}}
-        if len(options) == 1
-        else schema
-    )

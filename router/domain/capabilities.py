@@ -20,5 +20,7 @@ class Capability(BaseModel):
     description: Localised
     examples: tuple[str, ...] = ()
     roles: frozenset[str] = frozenset()
+    permission: Literal["read", "write", "admin"] | None = None
+    """Of a tool: whether it changes something, and whose."""
     parameters: dict[str, JsonValue] = {}
     """The JSON Schema of what it takes: a tool's arguments, a flow's slots."""

@@ -18,19 +18,25 @@ class StartFlow(Value):
 class FillSlots(Value):
     """Answer what the active flow asked, or correct what it already knows.
 
-    Keys are slot names; a field of an item is `items.0.amount`.
+    Keys are slot names; a field of an item is `items.0.amount`. `question` is the one that is
+    answered, where that is known.
     """
 
     type: Literal["fill_slots"] = "fill_slots"
     slots: dict[str, JsonValue]
+    question: str | None = None
 
 
 class Confirm(Value):
-    """Answer the active flow's confirmation, with what should be other where it is no."""
+    """Answer the active flow's confirmation, with what should be other where it is no.
+
+    `question` is the one that is answered, where that is known.
+    """
 
     type: Literal["confirm"] = "confirm"
     value: bool
     slots: dict[str, JsonValue] = {}
+    question: str | None = None
 
 
 class CancelFlow(Value):

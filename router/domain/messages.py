@@ -34,25 +34,44 @@ class Value(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class ChooseAction(Value):
+LONGEST_QUESTION = 300
+Question = Annotated[str, Field(max_length=LONGEST_QUESTION)]
+"""Names a question as it was shown: opaque, and another as soon as anything in it is."""
+
+
+class Answering(Value):
+    """An action that answers a reply; with that reply's `question`, no other than that one."""
+
+    question: Question | None = None
+
+
+class ChooseAction(Answering):
     """A button of a `choices` reply was pressed."""
 
     type: Literal["choose"]
     value: JsonValue
 
 
-class ConfirmAction(Value):
+class ConfirmAction(Answering):
     """A `confirm` reply was answered."""
 
     type: Literal["confirm"]
     value: StrictBool
 
 
-class FormAction(Value):
+class FormAction(Answering):
     """A `form` reply was sent; keys are field names."""
 
     type: Literal["form"]
     values: dict[str, JsonValue]
+
+
+class StartAction(Value):
+    """A flow, or a tool's form, is started by name: a button of the front end's own."""
+
+    type: Literal["start"]
+    flow: Annotated[str, Field(min_length=1, max_length=128)]
+    slots: dict[str, JsonValue] = {}
 
 
 class ToolResultAction(Value):
@@ -64,7 +83,8 @@ class ToolResultAction(Value):
 
 
 Action = Annotated[
-    ChooseAction | ConfirmAction | FormAction | ToolResultAction, Field(discriminator="type")
+    ChooseAction | ConfirmAction | FormAction | StartAction | ToolResultAction,
+    Field(discriminator="type"),
 ]
 
 
@@ -77,8 +97,16 @@ class Message(Value):
     @property
     def digest(self) -> str:
         """Sixteen hex digits that differ where the content does."""
-        body = json.dumps(self.model_dump(mode="json"), sort_keys=True, ensure_ascii=False)
-        return hashlib.sha256(body.encode()).hexdigest()[:16]
+        body = self.model_dump(mode="json")
+        if self.action is not None and body["action"].get("question", "") is None:
+            del body["action"]["question"]  # as it was before there was such a thing
+        return digest_of(body)
+
+
+def digest_of(value: JsonValue) -> str:
+    """Sixteen hex digits that differ where the value does."""
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 class Option(Value):
@@ -86,6 +114,11 @@ class Option(Value):
 
     label: str
     value: JsonValue
+
+
+def offer_question(options: list[Option]) -> Question:
+    """Names the question which of these is meant."""
+    return f"offer:{digest_of([option.model_dump(mode='json') for option in options])}"
 
 
 class TextReply(Value):
@@ -101,6 +134,7 @@ class ChoicesReply(Value):
     type: Literal["choices"] = "choices"
     text: str
     options: list[Option]
+    question: Question | None = None
 
 
 class ConfirmReply(Value):
@@ -109,6 +143,7 @@ class ConfirmReply(Value):
     type: Literal["confirm"] = "confirm"
     text: str
     summary: dict[str, str]
+    question: Question | None = None
 
 
 class FormField(Value):
@@ -127,6 +162,7 @@ class FormReply(Value):
     type: Literal["form"] = "form"
     text: str
     fields: list[FormField]
+    question: Question | None = None
 
 
 Reply = Annotated[TextReply | ChoicesReply | ConfirmReply | FormReply, Field(discriminator="type")]

@@ -168,6 +168,9 @@ class EffectsLedger(Protocol):
         another tool or digest raises `DuplicateKey`.
         """
 
+    async def find(self, key: str) -> EffectRecord | None:
+        """What is known of the call with this key; None where it was never begun."""
+
     async def finish(self, key: str, result: JsonValue) -> None:
         """Note what the call came to."""
 

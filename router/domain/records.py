@@ -146,7 +146,7 @@ class EffectRecord(Record):
 
 
 class AuditRecord(Record):
-    """One call of a tool, or one that was refused.
+    """One call of a tool, or one that was refused, or only `checked` before it is confirmed.
 
     `digest` is of the tool and its arguments, which aren't kept; `detail` says why it was
     refused or failed. `key` is the idempotency key of a write.
@@ -156,7 +156,7 @@ class AuditRecord(Record):
     person: str
     tool: str
     digest: str
-    decision: Literal["admitted", "refused"]
+    decision: Literal["admitted", "refused", "checked"]
     outcome: Literal["done", "cached", "failed", "unknown", ""] = ""
     detail: str = ""
     key: str = ""

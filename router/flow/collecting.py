@@ -19,6 +19,9 @@ from router.flow.walk import Walk, rendered
 CHANGE = "change"
 """What is asked when someone declines although nothing is missing: which slot to change."""
 
+TAKEN = frozenset({CHANGE, "more"})
+"""Words by which questions about slots are asked, and that no slot can be called."""
+
 
 def collect(walk: Walk) -> bool:
     """One move in a `collect` state; False where the run now waits for an answer."""
@@ -185,8 +188,10 @@ def close_lists(walk: Walk, slots: SlotValues) -> None:
         done = rest == "more" and value is False
         if done or (rest == "" and missing(slot, items, name) is None):
             run.closed = sorted({*run.closed, name})
-        elif rest == "more" and value is True:
-            slots[name] = [*items, {}]
+            # One that was announced and then thought better of.
+            slots[name] = [item for item in items if item is not None]
+        elif rest == "more" and value is True and slot.of is not None:
+            slots[name] = [*items, {} if slot.of.type == "object" else None]
 
 
 def failing(walk: Walk, slots: SlotValues, changed: Iterable[str]) -> list[tuple[str, Localised]]:

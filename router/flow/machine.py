@@ -16,6 +16,8 @@ from datetime import date, datetime, time
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from pydantic import JsonValue
+
 from router.domain.errors import RouterError
 from router.domain.texts import Localised
 from router.flow import approving, collecting, inquiring, showing, undoing
@@ -120,9 +122,12 @@ def _leave(walk: Walk) -> bool:
 
 def _go(walk: Walk, target: str, event: str) -> None:
     run = walk.run
-    run.changing = (
-        event in ("declined", "returned") and walk.definition.states[target].kind == "collect"
+    refused = event == "on_error" and walk.state.kind == "check"
+    run.changing = walk.definition.states[target].kind == "collect" and (
+        refused or event in ("declined", "returned")
     )
+    if refused and run.changing:
+        walk.say(_refused(walk))
     if any(done.visit > undoing.reached(walk, target) for done in run.done):
         run.back_to = target
         return
@@ -132,19 +137,40 @@ def _go(walk: Walk, target: str, event: str) -> None:
 def _call(walk: Walk) -> bool:
     run, state = walk.run, walk.state
     id_ = f"{run.state}:{run.visit}"
-    given = {name: walk.evaluate(source) for name, source in state.arguments.items()}
-    arguments = {name: value for name, value in given.items() if value is not None}
     key = f"{walk.definition.flow}/{run.requester.tenant}/{run.id}:{id_}"
     run.errands[id_] = Errand(
         id=id_,
         kind="call",
         name=state.call or "",
-        arguments=arguments,
+        arguments=_arguments(walk),
         key=key,
         answers=inquiring.answers(walk, run.state),
     )
     run.status = "running"
     return False
+
+
+def _check(walk: Walk) -> bool:
+    run, state = walk.run, walk.state
+    id_ = f"{run.state}:{run.visit}"
+    run.errands[id_] = Errand(
+        id=id_, kind="check", name=state.check or "", arguments=_arguments(walk)
+    )
+    run.status = "running"
+    return False
+
+
+def _arguments(walk: Walk) -> dict[str, JsonValue]:
+    """What the state's tool is given: all that has a value."""
+    given = {name: walk.evaluate(source) for name, source in walk.state.arguments.items()}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _refused(walk: Walk) -> Localised:
+    """Why a check refused, for whoever is then asked what to change."""
+    error = walk.run.results.get("error")
+    message = error.get("message") if isinstance(error, dict) else None
+    return Localised(zh=f"这样办不了：{message}", en=f"That can't be done: {message}")
 
 
 def _confirm(walk: Walk) -> bool:
@@ -213,6 +239,7 @@ def _say(walk: Walk) -> bool:
 
 _MOVES: dict[str, Callable[[Walk], bool]] = {
     "collect": collecting.collect,
+    "check": _check,
     "call": _call,
     "confirm": _confirm,
     "approve": approving.approve,
@@ -260,7 +287,7 @@ def _cancelled(walk: Walk, event: Cancelled) -> None:
     """End, once a call under way has come back: what it did can only be taken back then."""
     run = walk.run
     walk.note("withdrawn", event.by, event.comment)
-    run.errands = {k: e for k, e in run.errands.items() if e.kind != "lookup"}
+    run.errands = {k: e for k, e in run.errands.items() if e.may_change_something}
     under_way = any(errand.kind == "call" for errand in run.errands.values())
     walk.say(undoing.CANCELLING if under_way else undoing.CANCELLED)
     run.ending, run.leaving, run.back_to = "cancelled", None, None
@@ -281,6 +308,9 @@ def _called(walk: Walk, event: Called) -> None:
         return
     if errand.kind == "undo":
         undoing.taken_back(walk, errand)
+        return
+    if errand.kind == "check":
+        walk.leave("next")
         return
     state = walk.state
     if state.save:
@@ -312,9 +342,11 @@ def _failed(walk: Walk, event: Failed) -> None:
         _lookup_failed(walk, errand, event)
     elif run.ending is None:
         run.results["error"] = {"message": event.error, "kind": event.kind}
-        walk.note("call failed", comment=f"{errand.name}: {event.error}")
+        walk.note(f"{errand.kind} failed", comment=f"{errand.name}: {event.error}")
         if walk.state.on_error:
             walk.leave("on_error")
+        elif errand.kind == "check":
+            walk.give_up(_refused(walk), event.error)
         else:
             walk.give_up(BROKEN, event.error)
     else:

@@ -8,7 +8,7 @@ through JSON: `FlowDefinition.model_validate_json(d.model_dump_json()) == d`.
 import hashlib
 from datetime import timedelta
 from functools import cached_property
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, model_validator
 
@@ -30,8 +30,8 @@ SlotType = Literal[
     "list",
     "object",
 ]
-StateKind = Literal["collect", "call", "confirm", "approve", "wait", "say"]
-STATE_KINDS: tuple[StateKind, ...] = ("collect", "call", "confirm", "approve", "wait", "say")
+StateKind = Literal["collect", "check", "call", "confirm", "approve", "wait", "say"]
+STATE_KINDS: tuple[StateKind, ...] = get_args(StateKind)
 RangePart = Literal["start", "end", "start_half", "end_half"]
 
 
@@ -133,6 +133,8 @@ class State(Definition):
     """One state; exactly one of the keys in `STATE_KINDS` (or a bare `end`) says its kind."""
 
     collect: tuple[str, ...] | None = None
+    check: str | None = None
+    """A tool, asked whether it would refuse the call; nothing is done."""
     call: str | None = None
     confirm: Localised | None = None
     approve: Approve | None = None
@@ -140,7 +142,7 @@ class State(Definition):
     say: Localised | None = None
 
     arguments: dict[str, str] = Field({}, alias="with")
-    """For `call`: an expression for each argument."""
+    """For `call` and `check`: an expression for each argument."""
     save: str | None = None
     undo: str | None = None
     """For `call`: the tool that takes it back, called with the same arguments."""

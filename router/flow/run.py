@@ -23,12 +23,13 @@ Verdict = Literal["approve", "reject", "return", "delegate", "add"]
 class Errand(BaseModel):
     """Something the run asked of the world and waits for.
 
-    `lookup` reads and may be asked again; `call` is a tool call whose `key` makes it happen
-    once; `undo` takes back a call that succeeded.
+    `lookup` reads and `check` asks a tool whether it would refuse a call: both may be made
+    again; `call` is a tool call whose `key` makes it happen once; `undo` takes back a call that
+    succeeded.
     """
 
     id: str
-    kind: Literal["lookup", "call", "undo"]
+    kind: Literal["lookup", "check", "call", "undo"]
     name: str
     arguments: dict[str, JsonValue] = {}
     positional: list[JsonValue] = []
@@ -38,6 +39,11 @@ class Errand(BaseModel):
     """The slot that a lookup is for, where it is for one."""
     answers: dict[str, JsonValue] = {}
     """For `call`: what the requester said to what the tool asked back, by question."""
+
+    @property
+    def may_change_something(self) -> bool:
+        """True where stopping it half-way could leave something done."""
+        return self.kind in ("call", "undo")
 
 
 class Inquiry(BaseModel):

@@ -10,6 +10,7 @@ from router.domain.messages import (
     Option,
     Reply,
     TextReply,
+    digest_of,
 )
 from router.domain.texts import Locale, Localised
 from router.flow import texts
@@ -97,10 +98,19 @@ def label_of(name: str, slot: Slot) -> Localised:
 def question(definition: FlowDefinition, run: Run) -> Reply | None:
     """What the run asks its requester now; None where it asks nothing."""
     if run.status == "confirming":
-        return _confirmation(definition, run)
+        return _named(run, _confirmation(definition, run))
     if run.status == "collecting" and run.asked:
-        return _asking(definition, run, run.asked)
+        return _named(run, _asking(definition, run, run.asked))
     return None
+
+
+def _named(run: Run, reply: Reply | None) -> Reply | None:
+    """The reply with the name of its question: another for other values to be confirmed."""
+    if reply is None or isinstance(reply, TextReply):
+        return reply
+    shown = reply.summary if isinstance(reply, ConfirmReply) else {}
+    name = f"{run.question}:{digest_of([run.id, dict(shown)])}"
+    return reply.model_copy(update={"question": name})
 
 
 def _confirmation(definition: FlowDefinition, run: Run) -> Reply | None:

@@ -40,6 +40,12 @@ class FlowView(BaseModel):
         return self.status in ASKING
 
     @property
+    def shown_question(self) -> str | None:
+        """What the question that is shown is named; None where it is asked in words alone."""
+        named = (getattr(reply, "question", None) for reply in self.replies)
+        return next((name for name in named if name), None)
+
+    @property
     def summary(self) -> FlowSummary:
         """The part that a turn shows."""
         return FlowSummary(

@@ -44,6 +44,12 @@ class DatabaseLedger:
             )
         return known
 
+    async def find(self, key: str) -> EffectRecord | None:
+        """What is known of the call with this key; None where it was never begun."""
+        kept = select(_effects).where(_effects.c.key == key)
+        row = await self._database.read(lambda connection: connection.execute(kept).first())
+        return None if row is None else from_row(EffectRecord, row)
+
     async def finish(self, key: str, result: JsonValue) -> None:
         """Note what the call came to. What is noted already stays."""
         await self._end(key, status="done", result=result)

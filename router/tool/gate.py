@@ -2,6 +2,8 @@
 
 The checks run in an order that gives nothing away: whoever may not call a tool doesn't
 learn what arguments it would have taken, and whatever is refused has had no effect.
+
+    caller ▸ arguments ▸ (the tool's own rules, which look at the world) ▸ confirmation ▸ key
 """
 
 import re
@@ -43,19 +45,28 @@ class Admitted:
     arguments: Mapping[str, JsonValue]
 
 
-def admit(registry: Registry, attempt: Attempt) -> Admitted:
-    """Let a call through, or say why not.
+def screen(registry: Registry, attempt: Attempt) -> Admitted:
+    """What of the gate comes before the tool's own rules: who calls, and with what.
 
     Raises, in the order of the checks:
         NotFound: There is no such tool.
         Forbidden: The caller doesn't hold a role that may call it.
         ArgumentsToolError: The arguments don't fit its schema; each field is named.
-        Forbidden: It has to be confirmed first, and wasn't.
-        PermanentToolError: It writes, and the call has no key to make it happen once.
     """
     tool = registry[attempt.tool]
     _check_caller(tool, attempt)
     _check_arguments(tool, attempt.arguments)
+    return Admitted(tool, attempt.arguments)
+
+
+def admit(registry: Registry, attempt: Attempt) -> Admitted:
+    """Let a call through, or say why not.
+
+    Raises what `screen` raises, and then:
+        Forbidden: It has to be confirmed first, and wasn't.
+        PermanentToolError: It writes, and the call has no key to make it happen once.
+    """
+    tool = screen(registry, attempt).tool
     _check_confirmation(tool, attempt)
     if tool.writes and not attempt.key:
         raise PermanentToolError(
@@ -70,9 +81,14 @@ def _check_caller(tool: Tool, attempt: Attempt) -> None:
         raise Forbidden(f"{attempt.caller.id} may not call {tool.name}; it is for {who}")
 
 
-def _check_confirmation(tool: Tool, attempt: Attempt) -> None:
+def lacks_confirmation(tool: Tool, attempt: Attempt) -> bool:
+    """True where the caller has yet to be asked."""
     # A flow asks for confirmation itself, in the words of its own file, before it calls.
-    if tool.asks_first and attempt.flow_run is None and not attempt.confirmed:
+    return tool.asks_first and attempt.flow_run is None and not attempt.confirmed
+
+
+def _check_confirmation(tool: Tool, attempt: Attempt) -> None:
+    if lacks_confirmation(tool, attempt):
         raise Forbidden(
             f"{tool.name} runs once {attempt.caller.id} has seen its arguments and confirmed them"
         )

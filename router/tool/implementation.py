@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from pydantic import BaseModel, JsonValue, ValidationError
+from pydantic import JsonValue, ValidationError
 
 from router.tool.context import ToolContext
 from router.tool.dependencies import Dependencies, Provider
@@ -54,7 +54,7 @@ class FunctionImplementation:
     def problems(self, arguments: Arguments) -> list[str]:
         """What pydantic says against them."""
         try:
-            self._validated(arguments)
+            self.signature.arguments.model_validate(dict(arguments))
         except ValidationError as error:
             return [problem_at(found["loc"], found["msg"]) for found in error.errors()]
         return []
@@ -63,17 +63,8 @@ class FunctionImplementation:
         self, arguments: Arguments, context: ToolContext, dependencies: Dependencies
     ) -> JsonValue:
         """Call the function; its result as JSON, with its files kept."""
-        validated = self._validated(arguments)
-        given = {name: getattr(validated, name) for name in type(validated).model_fields}
-        for name, provider in self.signature.injected.items():
-            given[name] = dependencies.resolve(provider)
-        if self.signature.context is not None:
-            given[self.signature.context] = context
-        result = await self.function(**given)
+        result = await self.function(**self.signature.given(arguments, context, dependencies))
         return await as_json(result, context.keep, self.signature.result)
-
-    def _validated(self, arguments: Arguments) -> BaseModel:
-        return self.signature.arguments.model_validate(dict(arguments))
 
 
 def problem_at(place: tuple[int | str, ...], what: str) -> str:

@@ -113,7 +113,7 @@ class Registry:
 
     def providers(self) -> frozenset[Provider[Any]]:
         """Everything that some tool needs to have provided."""
-        return frozenset(p for tool in self for p in tool.implementation.providers)
+        return frozenset(p for tool in self for p in tool.providers)
 
     def withhold(self, provider: Provider[Any]) -> None:
         """Offer nobody the tools that need this, for it can't be had here.
@@ -128,7 +128,7 @@ class Registry:
         Nor are those that need what was withheld.
         """
         withheld = self._withheld
-        return [t for t in self if allows(t, person) and not t.implementation.providers & withheld]
+        return [t for t in self if allows(t, person) and not t.providers & withheld]
 
     def capabilities(self, person: Principal) -> list[Capability]:
         """Those of them that people are offered, as they are listed and found."""

@@ -14,11 +14,16 @@ from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 
 from router.domain.errors import DefinitionError, Problem
 from router.tool.context import ToolContext
-from router.tool.dependencies import Depends, Provider
+from router.tool.dependencies import Dependencies, Depends, Provider
 
 ToolFunction = Callable[..., Coroutine[Any, Any, Any]]
 
-_NO_NAMES = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+NO_NAMES = (
+    inspect.Parameter.VAR_POSITIONAL,
+    inspect.Parameter.VAR_KEYWORD,
+    inspect.Parameter.POSITIONAL_ONLY,
+)
+"""Parameters of these kinds can't be given by name."""
 
 
 class Arguments(BaseModel):
@@ -47,6 +52,21 @@ class Signature:
         """
         schema = self.arguments.model_json_schema()
         return {key: value for key, value in schema.items() if key not in {"title", "description"}}
+
+    def given(
+        self,
+        arguments: Mapping[str, JsonValue],
+        context: ToolContext,
+        dependencies: Dependencies,
+    ) -> dict[str, Any]:
+        """What the function is called with; raises pydantic's error for what doesn't fit."""
+        validated = self.arguments.model_validate(dict(arguments))
+        given = {name: getattr(validated, name) for name in type(validated).model_fields}
+        for name, provider in self.injected.items():
+            given[name] = dependencies.resolve(provider)
+        if self.context is not None:
+            given[self.context] = context
+        return given
 
 
 class _Reader:
@@ -96,7 +116,7 @@ class _Reader:
             raise
 
     def _take(self, parameter: inspect.Parameter, hint: Any) -> None:
-        if parameter.kind in _NO_NAMES or parameter.kind is inspect.Parameter.POSITIONAL_ONLY:
+        if parameter.kind in NO_NAMES:
             self.wrong(
                 f"takes {parameter}, which can't be given by name",
                 "declare each parameter by itself, without * or /",
@@ -108,7 +128,7 @@ class _Reader:
             )
         elif hint is ToolContext:
             self._take_context(parameter.name)
-        elif (provider := _provider(hint)) is not None:
+        elif (provider := provider_of(hint)) is not None:
             self.injected[parameter.name] = provider
         else:
             self._take_field(parameter, hint)
@@ -166,7 +186,8 @@ def problem_of(function: Callable[..., Any], what: str, remedy: str) -> Problem:
     return Problem(*source_of(function), f"the tool {function.__name__} {what}", remedy)
 
 
-def _provider(hint: Any) -> Provider[Any] | None:
+def provider_of(hint: Any) -> Provider[Any] | None:
+    """What an annotation wants provided; None where it is of something that a caller gives."""
     if get_origin(hint) is not Annotated:
         return None
     found = [extra.provider for extra in get_args(hint)[1:] if isinstance(extra, Depends)]

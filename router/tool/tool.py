@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from pydantic import JsonValue
 
@@ -13,8 +13,9 @@ from router.domain.capabilities import Capability
 from router.domain.errors import DefinitionError, Problem
 from router.domain.principals import EVERYONE
 from router.domain.texts import Localised
+from router.tool.check import Check, CheckFunction, read_check
 from router.tool.context import ToolContext
-from router.tool.dependencies import Dependencies
+from router.tool.dependencies import Dependencies, Provider
 from router.tool.implementation import Arguments, FunctionImplementation, Implementation
 from router.tool.signature import Source, ToolFunction, problem_of, read_signature, source_of
 
@@ -70,6 +71,8 @@ class Tool:
     options: Options = Options()
     description_zh: str = ""
     """What people who are addressed in Chinese read; the description where there is none."""
+    check: Check | None = None
+    """Its own rules, which are asked before anybody is asked to confirm."""
 
     @property
     def writes(self) -> bool:
@@ -85,6 +88,12 @@ class Tool:
     def parameters(self) -> dict[str, JsonValue]:
         """The JSON Schema of its arguments."""
         return self.implementation.parameters
+
+    @property
+    def providers(self) -> frozenset[Provider[Any]]:
+        """What has to be provided before it can be checked and called."""
+        checking = self.check.providers if self.check else frozenset[Provider[Any]]()
+        return self.implementation.providers | checking
 
     @property
     def argument_names(self) -> frozenset[str]:
@@ -106,6 +115,7 @@ class Tool:
             description=self.about,
             examples=self.examples,
             roles=self.roles,
+            permission=self.permission,
             parameters=self.parameters,
         )
 
@@ -133,6 +143,7 @@ def tool(  # noqa: PLR0913 - each is an option of its own that a tool's author m
     per_minute: int | None = 60,
     at_once: int | None = None,
     listed: bool = True,
+    check: CheckFunction | None = None,
     roles: Sequence[str] = (),
     title: Mapping[Literal["zh", "en"], str] | None = None,
     description_zh: str = "",
@@ -163,6 +174,10 @@ def tool(  # noqa: PLR0913 - each is an option of its own that a tool's author m
             ends with the call waiting until the result is sent.
         per_minute: How often one person may have it called in a minute. Flows may always.
         listed: False where nobody asks for it by itself, only a sub-agent after another call.
+        check: An asynchronous function with some of the tool's parameters, by their names, and
+            `ToolContext` and `Depends` as it likes. It raises where the call would be refused
+            for what the world is like, and is asked before the caller is asked to confirm, and
+            again in the call.
         at_once: How many calls may run at once in a worker; None is no limit.
         roles: Who may call it, where not everyone may. `["flow"]` is reached by flows alone.
         title: Its name for people; made from the function's name where it is left out.
@@ -192,8 +207,12 @@ def tool(  # noqa: PLR0913 - each is an option of its own that a tool's author m
         )
         try:
             signature = read_signature(function)
+            rules = None if check is None else read_check(check, function, signature)
         except DefinitionError as error:
             raise DefinitionError([*error.problems, *problems]) from None
+        if client and check is not None:
+            remedy = "let the front end check, or make the call here"
+            problems.append(problem_of(function, "is checked here and called there", remedy))
         if problems:
             raise DefinitionError(problems)
         return Tool(
@@ -219,6 +238,7 @@ def tool(  # noqa: PLR0913 - each is an option of its own that a tool's author m
                 listed=listed,
             ),
             description_zh=description_zh,
+            check=rules,
         )
 
     return decorate

@@ -4,8 +4,18 @@ from collections.abc import Mapping
 
 from pydantic import JsonValue
 
-from router.domain.commands import Command, Confirm, FillSlots, StartFlow
-from router.domain.messages import Action, ChooseAction, ConfirmAction, FormAction, Route
+from router.domain.commands import Clarify, Command, Confirm, FillSlots, ReplyText, StartFlow
+from router.domain.messages import (
+    Action,
+    Answering,
+    ChooseAction,
+    ConfirmAction,
+    FormAction,
+    Route,
+    StartAction,
+    offer_question,
+)
+from router.flow.machine import STALE
 from router.flow.model import FlowDefinition
 from router.flow.situation import Situation
 from router.flow.view import FlowView
@@ -13,26 +23,75 @@ from router.understanding import wording
 from router.understanding.forms import coerced, form_values, slot_at
 from router.understanding.prefill import prefill_offered
 
+OUTDATED = "outdated"
+"""The name of no question: those of flows have colons in them."""
+
 
 def read_action(
     action: Action, situation: Situation, flows: Mapping[str, FlowDefinition]
 ) -> tuple[Route, Command] | None:
     """The route and the command of an action; None where nothing waits for it.
 
+    One that names a question which is no longer open does nothing: the present one is shown.
     A pressed option starts a flow where flows were offered, and fills what is asked where a
     flow asks; `confirm` and `form` are for the flow that asks.
     """
+    if isinstance(action, StartAction):
+        return _started(action, situation, flows)
+    if isinstance(action, Answering) and action.question not in (None, *_open(situation)):
+        return _outdated(situation)
     if isinstance(action, ChooseAction):
         return _offered(action, situation, flows) or _chosen(action, situation)
     view = _asking(situation)
-    if view is None:
-        return None
+    return None if view is None else _answered(action, view, situation)
+
+
+def _answered(action: Action, view: FlowView, situation: Situation) -> tuple[Route, Command] | None:
+    """A confirmation or a form, for the flow that asks."""
     if isinstance(action, ConfirmAction):
-        return wording.by_action(view, situation.locale), Confirm(value=action.value)
+        # Who names the question has seen it, whatever else they said before the answer came.
+        seen = view.question if action.question else None
+        return wording.by_action(view, situation.locale), Confirm(value=action.value, question=seen)
     if isinstance(action, FormAction):
         slots = form_values(view.fillable, action.values, situation.now)
         return wording.by_action(view, situation.locale), FillSlots(slots=slots)
     return None
+
+
+def _started(
+    action: StartAction, situation: Situation, flows: Mapping[str, FlowDefinition]
+) -> tuple[Route, Command]:
+    """A flow that a button names; what isn't there was there when the message was taken in."""
+    flow = flows.get(action.flow)
+    if flow is None or not _may(flow, situation):
+        locale = situation.locale
+        return wording.not_there(locale), ReplyText(text=wording.GONE.within(locale))
+    slots = form_values(flow.slots, action.slots, situation.now)
+    return wording.pressed(flow, situation.locale), StartFlow(flow=flow.flow, slots=slots)
+
+
+def _may(flow: FlowDefinition, situation: Situation) -> bool:
+    return not flow.triggers.roles or bool(flow.triggers.roles & situation.roles)
+
+
+def _open(situation: Situation) -> list[str]:
+    """The names of the questions that can be answered now."""
+    view = _asking(situation)
+    asked = [view.shown_question] if view is not None and view.shown_question else []
+    offered = [offer_question(situation.offered)] if situation.offered else []
+    return [*asked, *offered]
+
+
+def _outdated(situation: Situation) -> tuple[Route, Command]:
+    """What an answer to an earlier question comes to."""
+    view, locale = _asking(situation), situation.locale
+    if view is not None:
+        # The flow itself says so: it finds that this is no question of its own.
+        return wording.by_action(view, locale), FillSlots(slots={}, question=OUTDATED)
+    if situation.offered:
+        text = STALE.within(locale)
+        return wording.outdated("clarify", locale), Clarify(text=text, options=situation.offered)
+    return wording.outdated("reply", locale), ReplyText(text=wording.OVER.within(locale))
 
 
 def _asking(situation: Situation) -> FlowView | None:
@@ -47,8 +106,7 @@ def _offered(
     if not any(option.value == action.value for option in situation.offered):
         return None
     flow = flows.get(str(action.value))
-    roles = flow.triggers.roles if flow else frozenset()
-    if flow is None or (roles and not roles & situation.roles):
+    if flow is None or not _may(flow, situation):
         return None
     return wording.pressed(flow, situation.locale), StartFlow(
         flow=flow.flow, slots=prefill_offered(flow.slots, situation.offered_for, situation.now)

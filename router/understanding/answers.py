@@ -26,6 +26,7 @@ from router.understanding.forms import read_as, slot_at
 from router.understanding.grammar import Found, compiled, only
 from router.understanding.items import find_items, is_itemised
 from router.understanding.leftover import left_over
+from router.understanding.listing import is_listed, pieces
 from router.understanding.prefill import reason_slot
 from router.understanding.utterance import Utterance
 
@@ -62,6 +63,12 @@ def answer(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
         return None
     if is_itemised(slot):
         return _another(view, path, slot, utterance)
+    if is_listed(slot):
+        return _another_value(view, path, slot, utterance)
+    above, _, last = path.rpartition(".")
+    row = slot_at(view.fillable, above) if last.isdigit() else None
+    if row is not None and is_listed(row):
+        return _values(view, above, row, utterance)
     if "." in path:
         return _field(view, path, slot, utterance)
     return _top_level(view, path, slot, utterance)
@@ -82,6 +89,37 @@ def _another(
     if _MORE.search(utterance.text) or said is True:
         return {f"{name}.more": True}
     return None
+
+
+def _another_value(
+    view: FlowView, name: str, slot: Slot, utterance: Utterance
+) -> dict[str, JsonValue] | None:
+    """Whether a list of plain values goes on; the answer may be the next of them."""
+    said = yes_or_no(utterance.text)
+    if _NO_MORE.search(utterance.text) or said is False:
+        return {f"{name}.more": False}
+    if _MORE.search(utterance.text) or said is True:
+        return {f"{name}.more": True}
+    return _values(view, name, slot, utterance)
+
+
+def _values(
+    view: FlowView, name: str, slot: Slot, utterance: Utterance
+) -> dict[str, JsonValue] | None:
+    """The next value of a list, or all that are left where several are named in a row."""
+    whole = view.slots.get(name)
+    known = [value for value in whole if value is not None] if isinstance(whole, list) else []
+    if known and _NO_MORE.search(utterance.text):
+        return {f"{name}.more": False}
+    if slot.of is None or (slot.of.type == "text" and _QUESTION.search(utterance.text)):
+        return None
+    named = [Utterance.of(piece, utterance.now) for piece in pieces(utterance.normalised.typed)]
+    values = [read_as(slot.of, one) for one in named]
+    if not values or any(value is None for value in values):
+        return None
+    if len(values) == 1:
+        return {f"{name}.{len(known)}": values[0]}
+    return {name: [*known, *values]}
 
 
 def _field(

@@ -14,6 +14,7 @@ from router.understanding.dates import Days
 from router.understanding.days import Calendar, FixedDay, YearDay
 from router.understanding.durations import Duration
 from router.understanding.grammar import compiled
+from router.understanding.listing import is_listed, pieces
 from router.understanding.money import DEFAULT_CURRENCY, Money
 from router.understanding.numbers import parse_number
 from router.understanding.utterance import Utterance
@@ -52,6 +53,8 @@ def slot_at(slots: Mapping[str, Slot], path: str) -> Slot | None:
 
 def coerced(slot: Slot, value: JsonValue, now: datetime) -> JsonValue:
     """The value in the slot's shape, or as it was given where that can't be made of it."""
+    if isinstance(value, str) and slot.of is not None and is_listed(slot):
+        return [coerced(slot.of, piece, now) for piece in pieces(value)]
     if isinstance(value, str):
         read = _READERS.get(slot.type)
         shaped = read(slot, Utterance.of(value, now)) if read else None

@@ -2,10 +2,16 @@
 
 from collections.abc import Iterable, Sequence
 
-from router.domain.messages import Route
+from router.domain.messages import Route, RouteKind
 from router.domain.texts import Locale, Localised
 from router.flow.model import FlowDefinition
 from router.flow.view import FlowView
+
+GONE = Localised(zh="这件事现在办不了。", en="That can't be started right now.")
+OVER = Localised(
+    zh="刚才的问题已经结束了，没有任何改变。",
+    en="That question is over; nothing was changed.",
+)
 
 
 def _say(locale: Locale, zh: str, en: str) -> str:
@@ -50,6 +56,20 @@ def by_action(view: FlowView, locale: Locale) -> Route:
         f"A button or form answered what “{view.title.en}” asked",
     )
     return Route(kind="flow", target=view.flow, by="action", reason=reason)
+
+
+def not_there(locale: Locale) -> Route:
+    """A button names a flow that isn't there (any longer), or not for this person."""
+    reason = _say(locale, "要办的事现在没有", "What was to be started isn't there")
+    return Route(kind="reply", by="action", reason=reason)
+
+
+def outdated(kind: RouteKind, locale: Locale) -> Route:
+    """A button or form answered a question that is no longer open."""
+    reason = _say(
+        locale, "回答的是已经过去的问题", "A button or form answered a question that is over"
+    )
+    return Route(kind=kind, by="action", reason=reason)
 
 
 def filled(view: FlowView, slots: Iterable[str], locale: Locale) -> Route:

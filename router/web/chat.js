@@ -146,12 +146,12 @@ export function chat(page) {
   }
 
   function choices(reply) {
-    const pick = (option) => () => act({ type: "choose", value: option.value }, option.label);
+    const pick = (option) => () => act({ type: "choose", value: option.value, question: reply.question }, option.label);
     return element("div", { class: "choices" }, ...reply.options.map((o) => button(o.label, pick(o))));
   }
 
   function confirmation(reply) {
-    const say = (value) => () => act({ type: "confirm", value }, t(value ? "yes" : "no"));
+    const say = (value) => () => act({ type: "confirm", value, question: reply.question }, t(value ? "yes" : "no"));
     return element(
       "div",
       { class: "card" },

@@ -13,7 +13,7 @@ export function form(reply, answer) {
     answer(async () => {
       submit.disabled = true;
       try {
-        return { type: "form", values: await filled(inputs) };
+        return { type: "form", values: await filled(inputs), question: reply.question };
       } finally {
         submit.disabled = false;
       }

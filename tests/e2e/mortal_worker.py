@@ -92,6 +92,9 @@ class MortalLedger:
         self.fate.at("unnoted")
         return await self.real.begin(key, tool, digest)
 
+    async def find(self, key: str) -> EffectRecord | None:
+        return await self.real.find(key)
+
     async def finish(self, key: str, result: JsonValue) -> None:
         await self.real.finish(key, result)
         self.fate.at("noted")

@@ -13,7 +13,7 @@ from pydantic import Field, JsonValue
 from temporalio.client import Client
 
 from router.assembly import Parts
-from router.deciding.tool_form import plain
+from router.deciding.schema_slot import plain
 from router.domain.messages import ConfirmAction, Message, Turn
 from router.domain.texts import Localised
 from router.skill.skill import Skill

@@ -1,12 +1,15 @@
 """What can be done here, for this caller."""
 
-from fastapi import APIRouter
-from pydantic import BaseModel
+from typing import Literal
 
-from router.api.deps import Caller, Given
+from fastapi import APIRouter
+from pydantic import BaseModel, JsonValue
+
+from router.api.deps import Caller, Given, Offers
 from router.api.problems import problems
+from router.api.slot_schema import schema_of_slots
 from router.domain.capabilities import Capability, CapabilityKind
-from router.domain.texts import Locale
+from router.domain.principals import Principal
 
 router = APIRouter(prefix="/v1/capabilities", tags=["capabilities"])
 
@@ -18,16 +21,31 @@ class CapabilityView(BaseModel):
     name: str
     title: str
     description: str
+    permission: Literal["read", "write", "admin"] | None = None
+    """Of a tool: whether it changes something, and whose."""
+    parameters: dict[str, JsonValue] | None = None
+    """JSON Schema: a tool's arguments, or the slots that a flow may be started with."""
 
     @classmethod
-    def of(cls, capability: Capability, locale: Locale) -> "CapabilityView":
-        """The capability in this language."""
+    def of(cls, capability: Capability, offered: Offers, caller: Principal) -> "CapabilityView":
+        """The capability in the caller's language."""
         return cls(
             kind=capability.kind,
             name=capability.name,
-            title=capability.title.within(locale),
-            description=capability.description.within(locale),
+            title=capability.title.within(caller.locale),
+            description=capability.description.within(caller.locale),
+            permission=capability.permission,
+            parameters=_parameters(capability, offered, caller),
         )
+
+
+def _parameters(
+    capability: Capability, offered: Offers, caller: Principal
+) -> dict[str, JsonValue] | None:
+    if capability.kind == "tool":
+        return capability.parameters
+    flow = offered.startable(capability.name, caller) if capability.kind == "flow" else None
+    return schema_of_slots(flow.slots, caller.locale) if flow else None
 
 
 class CapabilityPage(BaseModel):
@@ -37,10 +55,11 @@ class CapabilityPage(BaseModel):
     next: str | None = None
 
 
-@router.get("", responses=problems())
+@router.get("", response_model_exclude_none=True, responses=problems())
 async def index(
     services: Given, caller: Caller, kind: CapabilityKind | None = None
 ) -> CapabilityPage:
     """List what the caller may use; what they may not use isn't there."""
-    wanted = (c for c in services.offered.visible_to(caller) if kind in {None, c.kind})
-    return CapabilityPage(items=[CapabilityView.of(c, caller.locale) for c in wanted])
+    offered = services.offered
+    wanted = (c for c in offered.visible_to(caller) if kind in {None, c.kind})
+    return CapabilityPage(items=[CapabilityView.of(c, offered, caller) for c in wanted])

@@ -14,6 +14,7 @@ from router.api.idempotency import IdempotencyKey
 from router.api.message_body import MessageBody
 from router.api.problems import problems
 from router.api.standing import live_standing
+from router.api.starting import check_start
 from router.api.streaming import TurnStream
 from router.contracts.conversation import Submission
 from router.domain.errors import NotFound
@@ -69,6 +70,7 @@ _EVENTS: dict[int | str, dict[str, Any]] = {
 async def _submission(
     services: Given, body: MessageBody, caller: Caller, key: IdempotencyKey
 ) -> Submission:
+    check_start(body.message, services.offered, caller)
     return Submission(
         message_id=body.id_with(key),
         message=body.message,

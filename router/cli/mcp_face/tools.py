@@ -12,7 +12,7 @@ from mcp_types import ToolAnnotations
 from pydantic import JsonValue
 
 from router.cli.mcp_face.rest import Desk
-from router.domain.messages import FlowStatus
+from router.domain.messages import LONGEST_QUESTION, FlowStatus
 from router.flow.run import Verdict
 from router.tool.json_schema import ArgumentSchema
 
@@ -26,6 +26,11 @@ CONVERSATION: dict[str, JsonValue] = {
     "type": "string",
     "maxLength": 128,
     "description": "The conversation to go on with, as a turn names it",
+}
+QUESTION: dict[str, JsonValue] = {
+    "type": "string",
+    "maxLength": LONGEST_QUESTION,
+    "description": "The `question` of the reply that is answered, so that no later one is",
 }
 
 
@@ -83,15 +88,20 @@ async def _say(session: Session, given: Arguments) -> dict[str, Any]:
 
 
 async def _choose(session: Session, given: Arguments) -> dict[str, Any]:
-    return await session.act(given, type="choose", value=given["value"])
+    return await session.act(given, type="choose", value=given["value"], **_named(given))
 
 
 async def _fill(session: Session, given: Arguments) -> dict[str, Any]:
-    return await session.act(given, type="form", values=given["values"])
+    return await session.act(given, type="form", values=given["values"], **_named(given))
 
 
 async def _confirm(session: Session, given: Arguments) -> dict[str, Any]:
-    return await session.act(given, type="confirm", value=given["value"])
+    return await session.act(given, type="confirm", value=given["value"], **_named(given))
+
+
+def _named(given: Arguments) -> dict[str, Any]:
+    """The question that is answered, where the other agent says which."""
+    return {"question": given["question"]} if given.get("question") else {}
 
 
 async def _turn(session: Session, given: Arguments) -> dict[str, Any]:
@@ -136,14 +146,16 @@ ALWAYS = (
     Offered(
         "choose",
         "Picks one of the options that the last turn offered, by its value.",
-        _schema(("value",), value={}, conversation=CONVERSATION),
+        _schema(("value",), value={}, question=QUESTION, conversation=CONVERSATION),
         ACTS,
         _choose,
     ),
     Offered(
         "fill",
         "Fills in the form that the last turn asked for: values by the names of its fields.",
-        _schema(("values",), values={"type": "object"}, conversation=CONVERSATION),
+        _schema(
+            ("values",), values={"type": "object"}, question=QUESTION, conversation=CONVERSATION
+        ),
         ACTS,
         _fill,
     ),
@@ -151,7 +163,9 @@ ALWAYS = (
         "confirm",
         "Answers what the last turn wants confirmed. Say true only where the person has seen the "
         "summary and agreed to it: it is then done in their name.",
-        _schema(("value",), value={"type": "boolean"}, conversation=CONVERSATION),
+        _schema(
+            ("value",), value={"type": "boolean"}, question=QUESTION, conversation=CONVERSATION
+        ),
         COMMITS,
         _confirm,
     ),

@@ -15,6 +15,9 @@ UNSAID = "…"
 DECISION = "decision"
 """The result under which the machine keeps the last verdict of an approval."""
 
+ERROR = "error"
+"""The result under which it keeps why the last call or check came to nothing."""
+
 
 class Complaint(NamedTuple):
     """A fault and where in the file it is."""
@@ -74,7 +77,9 @@ class Draft:
         """The results that some state saves."""
         states = self.definition.states.values()
         saved = {state.save for state in states if state.save}
-        return frozenset(saved | ({DECISION} if any(s.approve for s in states) else set()))
+        decided = {DECISION} if any(s.approve for s in states) else set()
+        failed = {ERROR} if any(s.call or s.check for s in states) else set()
+        return frozenset(saved | decided | failed)
 
 
 def _with_inner(place: Place, slot: Slot) -> Iterator[tuple[Place, Slot]]:

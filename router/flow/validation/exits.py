@@ -18,14 +18,21 @@ class Exits(NamedTuple):
 
 EXITS = {
     "collect": Exits(("next",)),
+    "check": Exits(("next",), ("on_error",)),
     "call": Exits(("next",), ("on_error",)),
     "confirm": Exits(("confirmed", "declined")),
     "approve": Exits(("approved", "rejected"), ("returned", "expired")),
     "wait": Exits(("next",)),
     "say": Exits((), ("next",)),
 }
-BELONGING = {"with": "call", "save": "call", "undo": "call", "forget": "say", "end": "say"}
-"""Keys that mean something in one kind of state only."""
+BELONGING = {
+    "with": ("call", "check"),
+    "save": ("call",),
+    "undo": ("call",),
+    "forget": ("say",),
+    "end": ("say",),
+}
+"""Keys that mean something in some kinds of state only."""
 
 
 def complaints(draft: Draft) -> Iterator[Complaint]:
@@ -76,12 +83,12 @@ def _branches(place: Place, state: State) -> Iterator[Complaint]:
 
 def _belonging(place: Place, state: State) -> Iterator[Complaint]:
     fields = {"with": "arguments"}
-    for key, kind in BELONGING.items():
-        if state.kind != kind and getattr(state, fields.get(key, key)):
+    for key, kinds in BELONGING.items():
+        if state.kind not in kinds and getattr(state, fields.get(key, key)):
             yield complaint(
                 (*place, key),
                 f"{key} does nothing in a state with {state.kind}",
-                f"move it to a state with {kind}",
+                f"move it to a state with {' or '.join(kinds)}",
             )
 
 

@@ -81,8 +81,12 @@ def _endless(draft: Draft, steps: Steps) -> Iterator[Complaint]:
 
 
 def _restless(draft: Draft, steps: Steps) -> Iterator[Complaint]:
-    """Cycles in which nothing waits: a `collect` waits only where its slots are forgotten."""
+    """Cycles in which nothing waits: a `collect` waits only where its slots are forgotten.
+
+    It waits too where a check led to it that refused: what to change is asked then.
+    """
     states = draft.definition.states
+    steps = {name: to - _asking_what_to_change(states, name) for name, to in steps.items()}
     moving = {name for name, state in states.items() if state.kind not in RESTING}
     unasking = {name for name in moving if states[name].kind != "collect"}
     reported: set[frozenset[str]] = set()
@@ -97,6 +101,16 @@ def _restless(draft: Draft, steps: Steps) -> Iterator[Complaint]:
                     f"this goes round without ever waiting: {' ▸ '.join([*cycle, name])}",
                     "have it ask, confirm or wait on the way, or forget what it collects",
                 )
+
+
+def _asking_what_to_change(states: Mapping[str, State], name: str) -> set[str]:
+    """The states that a refused check leads to, and that then wait for an answer."""
+    state = states[name]
+    if state.kind != "check":
+        return set()
+    refused = {branch.to for branch in state.on_error}
+    passed = {branch.to for branch in state.next}
+    return {to for to in refused - passed if to in states and states[to].kind == "collect"}
 
 
 def _asking_anew(draft: Draft, moving: AbstractSet[str]) -> set[str]:

@@ -5,12 +5,11 @@ from collections.abc import Collection, Iterator, Mapping
 
 from router.documents.faults import nearest
 from router.documents.yaml_document import Place
+from router.flow.collecting import TAKEN
 from router.flow.model import State
-from router.flow.validation.draft import DECISION, UNSAID, Complaint, Draft, complaint
+from router.flow.validation.draft import DECISION, ERROR, UNSAID, Complaint, Draft, complaint
 
 NAME = re.compile(r"[a-z][a-z0-9_]{0,63}\Z")
-TAKEN = frozenset({"change", "more"})
-"""Words by which the machine asks its own questions about slots."""
 
 
 def complaints(draft: Draft) -> Iterator[Complaint]:
@@ -50,7 +49,7 @@ def _badly_named(place: Place, name: str) -> Iterator[Complaint]:
             f"{name!r} can't be a name here",
             "use small letters, digits and _, and a letter first",
         )
-    if (name in TAKEN and "slots" in place) or (name == DECISION and place[-1] == "save"):
+    if (name in TAKEN and "slots" in place) or (name in (DECISION, ERROR) and place[-1] == "save"):
         yield complaint(place, f"{name} has a meaning of its own here", "choose another name")
 
 
@@ -78,7 +77,7 @@ def _tools(
 ) -> Iterator[Complaint]:
     if tools is None:
         return
-    for key, tool in (("call", state.call), ("undo", state.undo)):
+    for key, tool in (("check", state.check), ("call", state.call), ("undo", state.undo)):
         if tool is None or _comes_later(tool, tools):
             continue
         yield from _unknown((*place, key), tool, tools, "tool")

@@ -20,6 +20,7 @@ from router.domain.errors import (
     NotFound,
     PermanentToolError,
     TooManyRequests,
+    TransientToolError,
 )
 from router.domain.files import MOST_BYTES
 from router.domain.principals import Principal
@@ -141,6 +142,87 @@ class TestAudit:
         one, other = await house.store.audit.of_person("default", "alice", 5)
         assert one.digest != other.digest
         assert "secret" not in one.model_dump_json() + other.model_dump_json()
+
+
+class TestCheck:
+    """A call that is only checked, as flows do before they ask for a confirmation."""
+
+    @pytest.fixture
+    def refusing(self, house: House) -> ToolCaller:
+        async def full(ctx: ToolContext, what: str) -> None:
+            if what == "full":
+                raise PermanentToolError(f"there is no room for {ctx.caller.id}")
+
+        return house.made(check=full, confirm=True, per_minute=1)
+
+    async def test_it_calls_nothing_and_is_audited_as_what_it_is(
+        self, house: House, refusing: ToolCaller
+    ) -> None:
+        for _ in range(3):
+            await refusing.check(call("room"))
+        assert house.asked == []
+        assert await house.audited() == [("look", "checked", "")] * 3
+        await refusing.call(call("room"), confirmed=True)
+        assert house.asked == ["room"]
+
+    @pytest.mark.parametrize(
+        ("asked", "error", "said"),
+        [
+            (call("full"), PermanentToolError, "there is no room for alice"),
+            (call(arguments={"where": "here"}), ArgumentsToolError, "where: "),
+            (call(name="destroy"), NotFound, "destroy"),
+        ],
+    )
+    async def test_what_speaks_against_the_call_is_said_and_audited(
+        self,
+        house: House,
+        refusing: ToolCaller,
+        asked: ToolCall,
+        error: type[Exception],
+        said: str,
+    ) -> None:
+        with pytest.raises(error, match=said):
+            await refusing.check(asked)
+        assert await house.audited() == [(asked.tool, "refused", "")]
+
+    async def test_nobody_is_asked_to_confirm_what_would_be_refused(
+        self, house: House, refusing: ToolCaller
+    ) -> None:
+        with pytest.raises(PermanentToolError, match="no room"):
+            await refusing.call(call("full"))
+        with pytest.raises(Forbidden, match="confirmed"):
+            await refusing.call(call("room"))
+        assert house.asked == []
+
+    async def test_a_call_that_was_confirmed_is_checked_once_more(
+        self, house: House, refusing: ToolCaller
+    ) -> None:
+        with pytest.raises(PermanentToolError, match="no room"):
+            await refusing.call(call("full"), confirmed=True)
+        assert (house.asked, await house.audited()) == ([], [("look", "admitted", "failed")])
+
+    async def test_a_check_that_breaks_may_be_tried_again(self, house: House) -> None:
+        async def broken() -> None:
+            raise ZeroDivisionError
+
+        with pytest.raises(TransientToolError, match="look failed unexpectedly: ZeroDivisionError"):
+            await house.made(check=broken).check(call())
+
+    async def test_a_repeated_write_is_not_refused_for_what_it_did_itself(
+        self, house: House
+    ) -> None:
+        async def once_only(what: str) -> None:
+            if what in house.asked:
+                raise PermanentToolError(f"{what} is taken")
+
+        caller = house.made(check=once_only, permission="write")
+        booking = call("room", key="k", flow_run=RUN)
+        first = await caller.call(booking)
+        assert await caller.call(booking) == first
+        with pytest.raises(PermanentToolError, match="room is taken"):
+            await caller.call(call("room", key="k2", flow_run=RUN))
+        assert house.asked == ["room"]
+        assert await house.store.ledger.find("k2") is None
 
 
 class TestRate:

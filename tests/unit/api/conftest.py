@@ -22,6 +22,7 @@ from router.domain.commands import StartFlow
 from router.domain.messages import Message, Route
 from router.domain.principals import Principal
 from router.domain.texts import Localised
+from router.flow.model import FlowDefinition
 from router.flow.situation import Situation
 from router.selection.index import CapabilityIndex
 from router.settings import Settings
@@ -30,6 +31,7 @@ from router.store.store import Store
 from router.understanding.reading import PatternHit, Reading
 from tests.fakes.encoder import HashingEncoder
 from tests.unit.api.workflows import EchoConversation, OneApprovalFlow
+from tests.unit.understanding.flows import LEAVE
 
 TEMPORAL = Path(sys.executable).with_name("temporal")
 QUEUE = "api-tests"
@@ -43,6 +45,10 @@ class Offering:
 
     def visible_to(self, person: Principal) -> Sequence[Capability]:
         return [c for c in self.offered if person.may(c.roles)]
+
+    def startable(self, name: str, person: Principal) -> FlowDefinition | None:
+        usable = any(c.name == name and c.kind != "skill" for c in self.visible_to(person))
+        return LEAVE if usable else None
 
 
 class LeaveReader:

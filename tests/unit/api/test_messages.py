@@ -41,11 +41,44 @@ async def test_a_message_is_answered_by_its_turn(alice: httpx.AsyncClient, messa
         {"type": "choose", "value": None},
         {"type": "confirm", "value": False},
         {"type": "form", "values": {"start": "2026-12-01", "items": [{"amount": 1.5}]}},
+        {"type": "confirm", "value": True, "question": "review:4::ab"},
+        {"type": "start", "flow": "leave_request"},
+        {"type": "start", "flow": "leave_request", "slots": {"leave_type": "annual"}},
         {"type": "tool_result", "tool_call_id": "t", "result": {"ok": True}},
     ],
 )
 async def test_every_action_is_taken(alice: httpx.AsyncClient, messages: str, action: Body) -> None:
     assert (await alice.post(messages, json={"action": action})).status_code == 200
+
+
+@pytest.mark.parametrize("flow", ["audit", "nothing_such", "policy-advisor", "' or 1=1 --"])
+async def test_what_the_caller_may_not_start_is_not_there(
+    alice: httpx.AsyncClient, messages: str, flow: str
+) -> None:
+    answer = await alice.post(messages, json={"action": {"type": "start", "flow": flow}})
+    assert answer.status_code == 404
+    assert flow in answer.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    ("action", "status", "named"),
+    [
+        ({"flow": "leave_request", "slots": {"salary": 1, "reason": "x"}}, 422, "salary"),
+        ({"flow": "leave_request", "slots": {"reason": "a\x00b"}}, 422, "control"),
+        ({"flow": "leave_request", "slots": ["annual"]}, 422, "slots"),
+        ({"flow": "leave_request", "question": "details:1:start:ab"}, 422, "question"),
+        ({"flow": "x" * 129}, 422, "flow"),
+        ({"flow": ""}, 422, "flow"),
+        ({}, 422, "flow"),
+    ],
+)
+async def test_a_start_that_makes_no_sense_is_refused(
+    alice: httpx.AsyncClient, messages: str, action: Body, status: int, named: str
+) -> None:
+    answer = await alice.post(messages, json={"action": {"type": "start", **action}})
+    assert answer.status_code == status
+    assert named in answer.text
+    assert (await alice.get(messages)).json()["items"] == []
 
 
 BAD: dict[str, tuple[Body | list[Any] | str | None, str]] = {

@@ -165,6 +165,12 @@ class TestTemporalGone:
 class TestCapabilities:
     async def test_they_are_the_callers_in_their_language(self, caller: As) -> None:
         items = (await caller("alice").get("/v1/capabilities")).json()["items"]
+        parameters = items[0].pop("parameters")
+        assert parameters["properties"]["start"] == {
+            "title": "开始",
+            "type": "string",
+            "format": "date",
+        }
         assert items[0] == {
             "kind": "flow",
             "name": "leave_request",
@@ -180,6 +186,7 @@ class TestCapabilities:
         assert [item["title"] for item in theirs] == ["leave_request English", "audit English"]
         skills = (await caller("dave").get("/v1/capabilities?kind=skill")).json()["items"]
         assert [item["title"] for item in skills] == ["policy-advisor English"]
+        assert not {"permission", "parameters"} & set(skills[0])
 
 
 class TestRoute:

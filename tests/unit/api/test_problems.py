@@ -8,6 +8,7 @@ from router.app import create_app
 from router.domain import errors
 from router.domain.capabilities import Capability
 from router.domain.principals import Principal
+from router.flow.model import FlowDefinition
 from tests.unit.api.conftest import client_of
 
 PROBLEM = "application/problem+json"
@@ -78,6 +79,9 @@ class Failing:
         self._error = error
 
     def visible_to(self, person: Principal) -> list[Capability]:
+        raise self._error
+
+    def startable(self, name: str, person: Principal) -> FlowDefinition | None:
         raise self._error
 
 

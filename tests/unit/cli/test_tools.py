@@ -51,6 +51,26 @@ def test_refusals_end_with_1(run: Run, words: list[str], line: str) -> None:
     assert line in outcome.first_line
 
 
+ADJUST: tuple[str, ...] = ("tools", "call", "adjust_leave_balance")
+
+
+@pytest.mark.parametrize(
+    ("days", "line"),
+    [
+        (-300, "300 days are more than the 15 that are left"),
+        (400, "days: Input should be less than or equal to 366"),
+        (1, "add --yes"),
+    ],
+)
+def test_what_would_be_refused_is_said_before_a_yes_is_asked_for(
+    run: Run, days: int, line: str
+) -> None:
+    given = {"employee": "frank", "leave_type": "annual", "days": days, "reason": "why"}
+    outcome = run(*ADJUST, json.dumps(given), "--user", "dave")
+    assert (outcome.status, outcome.out) == (1, "")
+    assert line in outcome.first_line
+
+
 def test_list_says_what_kind_each_is_and_where_it_is_declared(run: Run) -> None:
     lines = {line.split()[0]: line for line in run("tools", "list").out.splitlines()}
     assert re.search(r" code +leave\.py ", lines["get_leave_balance"])

@@ -1,15 +1,47 @@
+from dataclasses import replace
 from datetime import date
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
+from pydantic import BaseModel, Field, JsonValue
 
-from router.deciding.tool_form import form_of, slot_of
+from router.deciding.tool_form import form_of, obstacle
 from router.domain.texts import Locale
 from router.flow.model import FlowDefinition
 from router.flow.run import Answered, Confirmed, Failed
+from router.flow.showing import question
+from router.tool.implementation import FunctionImplementation
 from router.tool.tool import Tool, tool
-from tests.unit.deciding.samples import get_balance, match_people, take_note
+from tests.unit.deciding.samples import get_balance, take_note
 from tests.unit.flow.definitions import Driver
+
+TEXT: JsonValue = {"type": "string"}
+
+
+class Guest(BaseModel):
+    """Somebody who comes."""
+
+    name: str
+    age: int
+
+
+class Room(BaseModel):
+    """Where."""
+
+    floor: int
+    note: str | None = None
+
+
+@tool(permission="read")
+async def invite(guests: list[Guest], room: Room) -> int:
+    """Invite people."""
+    return len(guests) + room.floor
+
+
+@tool(permission="read")
+async def tag(words: Annotated[list[str], Field(description="words to add")]) -> int:
+    """Tag something."""
+    return len(words)
 
 
 def form(tool: Tool) -> FlowDefinition:
@@ -34,6 +66,69 @@ def test_a_tool_that_writes_is_confirmed_first() -> None:
     assert before == ("confirming", [])
     assert driver.run.status == "completed"
     assert driver.world.calls[0][1] == {"text": "buy milk"}
+
+
+async def _is_free(room: str) -> None:
+    """Whether the room is free; the form's tests answer for it."""
+
+
+@tool(permission="write", check=_is_free, title={"zh": "订会议室", "en": "Book a room"})
+async def book(room: str, note: str = "") -> str:
+    """Book a room."""
+    return f"{room}{note}"
+
+
+def test_a_write_is_checked_before_it_is_confirmed() -> None:
+    driver = Driver(form(book)).begin(room="A1")
+    assert (driver.run.status, driver.world.calls) == ("confirming", [])
+    assert driver.world.checks == [("book", {"room": "A1"})]
+
+
+def test_what_other_arguments_would_mend_is_asked_for_again() -> None:
+    driver = Driver(form(book))
+    driver.world.refusing["book"] = Failed(errand="", error="room: A1 is taken", kind="arguments")
+    driver.begin(room="A1")
+    assert driver.said == ["That can't be done: room: A1 is taken"]
+    assert (driver.run.status, driver.run.asked) == ("collecting", "change")
+    driver.world.refusing.clear()
+    driver.take(Answered(by="alice", slots={"change": "room"}))
+    assert driver.run.asked == "room"
+    driver.take(Answered(by="alice", slots={"room": "B2"}))
+    assert (driver.run.status, driver.world.checks[-1][1]) == ("confirming", {"room": "B2"})
+
+
+def test_what_nothing_would_mend_ends_the_form_before_anything_is_confirmed() -> None:
+    driver = Driver(form(book))
+    driver.world.refusing["book"] = Failed(errand="", error="the house is closed")
+    driver.begin(room="A1")
+    assert (driver.run.status, driver.world.calls) == ("failed", [])
+    assert driver.said == ["That didn't work: the house is closed"]
+
+
+def test_a_form_that_asks_nothing_ends_whatever_its_check_says() -> None:
+    async def open_now() -> None:
+        """Whether it is open."""
+
+    @tool(permission="write", check=open_now)
+    async def ring() -> None:
+        """Ring the bell."""
+
+    driver = Driver(form(ring))
+    driver.world.refusing["ring"] = Failed(errand="", error="not now", kind="arguments")
+    driver.begin()
+    assert (driver.run.status, driver.world.calls) == ("failed", [])
+
+
+def test_a_write_that_takes_nothing_is_confirmed_too() -> None:
+    @tool(permission="write")
+    async def ring() -> None:
+        """Ring the bell."""
+
+    driver = Driver(form(ring)).begin()
+    before = driver.run.status, list(driver.world.calls)
+    driver.take(Confirmed(by="alice", value=True))
+    assert before == ("confirming", [])
+    assert [name for name, *_ in driver.world.calls] == ["ring"]
 
 
 def test_declining_does_nothing() -> None:
@@ -85,7 +180,13 @@ def test_a_refused_write_is_said_to_have_failed() -> None:
 
 
 def test_a_tool_whose_arguments_fit_no_form_has_none() -> None:
-    assert form_of(match_people) is None
+    @tool(permission="read")
+    async def match(wanted: dict[str, str]) -> str:
+        """Match."""
+        return str(wanted)
+
+    assert form_of(match) is None
+    assert obstacle(match) == "no form field fits wanted (an object of any fields)"
 
 
 def test_a_form_is_open_to_whoever_may_call_the_tool() -> None:
@@ -93,11 +194,53 @@ def test_a_form_is_open_to_whoever_may_call_the_tool() -> None:
     assert made.triggers.roles == get_balance.roles
 
 
-@pytest.mark.parametrize("name", ["file-path", "x ? slots.y : 1 //", "in", "null", "a.b", "", "日"])
-def test_an_argument_that_no_expression_can_name_is_not_asked_for(name: str) -> None:
-    schema: dict[str, Any] = {"type": "string"}
-    assert slot_of(name, schema, required=True) is None
-    assert slot_of("file_path", schema, required=True) is not None
+def test_a_list_of_objects_is_asked_for_item_by_item_and_given_whole() -> None:
+    driver = Driver(form(invite)).begin()
+    asked = []
+    for path, value in (
+        ("guests.0.name", "Bob"),
+        ("guests.0.age", 7),
+        ("guests.more", False),
+        ("room.floor", 3),
+    ):
+        asked.append(driver.run.asked)
+        driver.take(Answered(by="alice", slots={path: value}))
+    assert asked == ["guests.0.name", "guests.0.age", "guests", "room.floor"]
+    assert driver.world.calls[0][1] == {
+        "guests": [{"name": "Bob", "age": 7}],
+        "room": {"floor": 3},
+    }
+
+
+def test_a_list_of_plain_values_is_asked_for_with_a_hint_and_may_come_whole() -> None:
+    driver = Driver(form(tag)).begin()
+    asked = question(driver.definition, driver.run)
+    assert asked is not None
+    assert asked.text == "Words to add? (Several may be named at once: a, b and c.)"
+    driver.take(Answered(by="alice", slots={"words": ["a", "b"]}))
+    assert driver.world.calls[0][1] == {"words": ["a", "b"]}
+
+
+def test_an_argument_with_a_name_of_its_own_is_called_by_it() -> None:
+    class Declared(FunctionImplementation):
+        @property
+        def parameters(self) -> dict[str, JsonValue]:
+            return {"properties": {"in": TEXT, "file-path": TEXT}, "required": ["in", "file-path"]}
+
+    implementation = tag.implementation
+    assert isinstance(implementation, FunctionImplementation)
+    declared = Declared(implementation.signature, implementation.function)
+    driver = Driver(form(replace(tag, implementation=declared))).begin(in_="here")
+    assert driver.run.asked == "file_path"
+    driver.take(Answered(by="alice", slots={"file_path": "/a"}))
+    assert driver.world.calls[0][1] == {"in": "here", "file-path": "/a"}
+
+
+def test_another_value_that_was_announced_and_thought_better_of_leaves_no_gap() -> None:
+    driver = Driver(form(tag)).begin()
+    for slots in ({"words.0": "a"}, {"words.more": True}, {"words.more": False}):
+        driver.take(Answered(by="alice", slots=slots))
+    assert driver.world.calls[0][1] == {"words": ["a"]}
 
 
 def test_two_dates_that_are_ends_by_their_names_are_said_in_one_breath() -> None:

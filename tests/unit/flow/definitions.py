@@ -153,6 +153,8 @@ class World:
         self.calls: list[tuple[str, dict[str, JsonValue], str]] = []
         self.balance = 10.0
         self.failing: dict[str, str] = {}
+        self.refusing: dict[str, Failed] = {}
+        self.checks: list[tuple[str, dict[str, JsonValue]]] = []
         self.claimed: set[str] = set()
         self.lookups: dict[str, Callable[..., JsonValue]] = {
             "manager": lambda p: MANAGERS.get(p["id"] if isinstance(p, dict) else p),
@@ -165,6 +167,10 @@ class World:
 
     def answer(self, run: Run) -> AnyEvent:
         errand = next(iter(run.errands.values()))
+        if errand.kind == "check":
+            self.checks.append((errand.name, errand.arguments))
+            refused = self.refusing.get(errand.name, Called(errand="", value=None))
+            return refused.model_copy(update={"errand": errand.id})
         if errand.name in self.failing:
             return Failed(errand=errand.id, error=self.failing[errand.name])
         if errand.kind == "lookup":

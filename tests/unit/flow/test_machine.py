@@ -6,6 +6,7 @@ import pytest
 from router.flow.machine import refusal_of, step
 from router.flow.run import (
     Answered,
+    Began,
     Called,
     Cancelled,
     Confirmed,
@@ -425,3 +426,87 @@ def test_nothing_happens_to_a_run_that_has_ended() -> None:
     driver = leave().take(Cancelled(by="alice"))
     before = driver.run
     assert driver.take(Answered(by="alice", slots={"kind": "sick"})).run == before
+
+
+CHECKED = flow(
+    LEAVE,
+    states={
+        "details": {"collect": ["kind", "start", "end", "reason"], "next": "allowed"},
+        "allowed": {
+            "check": "record",
+            "with": {"kind": "slots.kind", "start": "slots.start"},
+            "next": "review",
+            "on_error": [
+                {"if": 'results.error.kind == "arguments"', "to": "details"},
+                {"to": "refused"},
+            ],
+        },
+        "review": LEAVE["states"]["review"] | {"confirmed": "record"},
+        "record": LEAVE["states"]["record"],
+        **{name: LEAVE["states"][name] for name in ("tell_yes", "tell_failed")},
+        "refused": {"say": LEAVE["states"]["tell_failed"]["say"], "end": "failed"},
+    },
+)
+NOT_THEN = Failed(errand="", error="start: nobody may be away then", kind="arguments")
+
+
+def test_a_check_comes_before_the_confirmation_and_calls_nothing() -> None:
+    driver = Driver(CHECKED).begin(**WHOLE)
+    before = driver.run.status
+    assert driver.world.checks == [("record", {"kind": "annual", "start": "2026-11-23"})]
+    assert (before, driver.world.calls) == ("confirming", [])
+    driver.take(Confirmed(by="alice", value=True))
+    assert driver.run.status == "completed"
+
+
+def test_where_other_arguments_would_do_a_check_says_so_and_asks_which_to_change() -> None:
+    driver = Driver(CHECKED)
+    driver.world.refusing["record"] = NOT_THEN
+    driver.begin(**WHOLE)
+    assert driver.said == ["That can't be done: start: nobody may be away then"]
+    assert (driver.run.status, driver.run.state, driver.run.asked) == (
+        "collecting",
+        "details",
+        "change",
+    )
+    assert driver.run.slots["start"] == "2026-11-23"
+    driver.world.refusing.clear()
+    driver.take(Answered(by="alice", slots={"start": "2026-11-24"}))
+    assert driver.run.status == "confirming"
+    assert driver.world.checks[-1][1]["start"] == "2026-11-24"
+
+
+def test_a_check_that_refuses_for_good_ends_the_run_with_nothing_done() -> None:
+    driver = Driver(CHECKED)
+    driver.world.refusing["record"] = NOT_THEN.model_copy(update={"kind": "permanent"})
+    driver.begin(**WHOLE)
+    assert (driver.run.status, driver.world.calls) == ("failed", [])
+    assert driver.said == ["Failed: start: nobody may be away then"]
+    assert [line.event for line in driver.run.history][-2:] == ["on_error", "failed"]
+
+
+def test_a_check_without_on_error_says_why_itself_and_ends() -> None:
+    states = {name: state.model_dump() for name, state in CHECKED.states.items()}
+    states["allowed"] |= {"on_error": ()}
+    driver = Driver(flow(LEAVE, states=states))
+    driver.world.refusing["record"] = NOT_THEN
+    driver.begin(**WHOLE)
+    assert (driver.run.status, driver.world.calls) == ("failed", [])
+    assert driver.said == ["That can't be done: start: nobody may be away then"]
+
+
+def test_what_is_corrected_at_the_confirmation_is_checked_anew() -> None:
+    driver = Driver(CHECKED).begin(**WHOLE)
+    driver.take(Confirmed(by="alice", value=False, slots={"start": "2026-11-24"}))
+    assert driver.run.status == "confirming"
+    assert [given["start"] for _, given in driver.world.checks] == ["2026-11-23", "2026-11-24"]
+
+
+def test_cancelling_does_not_wait_for_a_check_and_leaves_nothing_in_doubt() -> None:
+    driver = Driver(CHECKED)
+    driver.take(Began(by="alice", slots=WHOLE), answer=False)
+    while next(iter(driver.run.errands.values())).kind == "lookup":
+        driver.take(driver.world.answer(driver.run), answer=False)
+    driver.take(Cancelled(by="alice"))
+    assert (driver.run.status, driver.run.errands) == ("cancelled", {})
+    assert driver.said == ["All right, that's cancelled."]

@@ -230,6 +230,45 @@ WORDS = [
 ]
 
 
+CHECKED = """\
+  allowed:
+    {check: get_quote, with: {city: "slots.city"}, next: review,
+     on_error: [{if: "results.error.kind == 'arguments'", to: details}, {to: bad}]}
+  review: {"""
+
+
+def with_check(old: str = "", new: str = "") -> str:
+    """The sound flow with a check before its confirmation, and one thing changed in that."""
+    text = changed("to: review}", "to: allowed}").replace("  review: {", CHECKED, 1)
+    assert old in text, old
+    return text.replace(old, new, 1)
+
+
+def test_a_check_may_lead_back_to_what_it_asks_anew() -> None:
+    assert faults(with_check()) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "what", "remedy"),
+    [
+        ("check: get_quote", "check: get_qoute", "no tool get_qoute", "did you mean get_quote?"),
+        ('with: {city: "slots.city"}, next: review', 'with: {town: "slots.city"}, next: review',
+         "no parameter of get_quote called town", "city"),
+        ("next: review,", "save: found, next: review,", "save does nothing in a state with check",
+         "with call"),
+        ("next: review,\n", "", "allowed can't be left: it has no next", "add next"),
+        ("check: get_quote", "check: get_quote, call: get_quote", "a state does one thing", "form"),
+        ("next: review,\n", "next: details,\n", "goes round without ever waiting", "have it ask"),
+        ("save: quote", "save: error", "a meaning of its own", "another name"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_a_check_is_said_with_what_would_be_right(
+    old: str, new: str, what: str, remedy: str
+) -> None:
+    found = faults(with_check(old, new))
+    assert any(what in fault.what and remedy in fault.remedy for fault in found), found
+
+
 @pytest.mark.parametrize(
     ("old", "new", "what", "remedy"),
     [*SHAPES, *REFERENCES, *SLOTS, *EXITS, *GRAPH, *EXPRESSIONS, *TEXTS, *PATTERNS, *WORDS],

@@ -6,7 +6,8 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import Field
 
-from router.deciding.tool_form import form_of, slot_of
+from router.deciding.schema_slot import slot_of
+from router.deciding.tool_form import form_of
 from router.llm.portable import portable
 from router.tool.json_schema import ArgumentSchema
 from router.tool.labels import LONGEST, Labelled

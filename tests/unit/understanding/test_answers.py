@@ -47,6 +47,60 @@ def yuan(amount: str) -> dict[str, str]:
     return {"amount": amount, "currency": "CNY"}
 
 
+def listing(kind: str, path: str = "words.0", known: list[Any] | None = None) -> FlowView:
+    """A list of plain values that is being asked for."""
+    of = {"type": kind, "choices": {"a": {"label": {"zh": "甲", "en": "first"}}}}
+    words = Slot.model_validate({"type": "list", "of": of})
+    return asking(EXPENSE, path, {"words": known} if known else {}).model_copy(
+        update={"fillable": {"words": words}}
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "typed", "slots"),
+    [
+        ("text", "milk, eggs and bread", {"words": ["milk", "eggs", "bread"]}),
+        ("text", "milk, eggs, and bread", {"words": ["milk", "eggs", "bread"]}),
+        ("text", "milk and eggs", {"words": ["milk", "eggs"]}),
+        ("text", "张三、李四和王五", {"words": ["张三", "李四", "王五"]}),
+        ("text", "张三，李四", {"words": ["张三", "李四"]}),
+        ("text", "one\ntwo", {"words": ["one", "two"]}),
+        ("text", "和平饭店", {"words.0": "和平饭店"}),
+        ("text", "milk", {"words.0": "milk"}),
+        ("text", "what can I say?", None),
+        ("text", "、,;", None),
+        ("number", "3, 5.5 and 8", {"words": [3, 5.5, 8]}),
+        ("number", "1,200、3", {"words": [1200, 3]}),
+        ("number", "1,200", {"words.0": 1200}),
+        ("number", "3, many", None),
+        ("date", "12月1日、12月3日", {"words": ["2026-12-01", "2026-12-03"]}),
+        ("choice", "甲", {"words.0": "a"}),
+    ],
+)
+def test_plain_values_are_named_in_a_row_or_one_by_one(
+    kind: str, typed: str, slots: dict[str, Any] | None
+) -> None:
+    assert said(listing(kind), typed) == slots
+
+
+@pytest.mark.parametrize(
+    ("path", "typed", "slots"),
+    [
+        ("words", "没有了", {"words.more": False}),
+        ("words", "that's all", {"words.more": False}),
+        ("words", "还有", {"words.more": True}),
+        ("words", "bread", {"words.1": "bread"}),
+        ("words", "bread and butter", {"words": ["milk", "bread", "butter"]}),
+        ("words.1", "没有了", {"words.more": False}),
+        ("words.1", "bread", {"words.1": "bread"}),
+    ],
+)
+def test_a_list_of_plain_values_goes_on_until_there_are_no_more(
+    path: str, typed: str, slots: dict[str, Any]
+) -> None:
+    assert said(listing("text", path, ["milk"]), typed) == slots
+
+
 @pytest.mark.parametrize(
     ("typed", "slots"),
     [

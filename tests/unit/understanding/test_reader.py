@@ -9,15 +9,20 @@ from router.domain.commands import (
     Command,
     Confirm,
     FillSlots,
+    ReplyText,
     StartFlow,
 )
 from router.domain.messages import (
     ChooseAction,
     ConfirmAction,
+    ConfirmReply,
     FormAction,
+    FormReply,
     Message,
     Option,
+    StartAction,
     ToolResultAction,
+    offer_question,
 )
 from router.flow.situation import Situation
 from router.flow.view import FlowView
@@ -219,3 +224,65 @@ def test_the_reason_is_in_the_language_of_the_conversation() -> None:
     route = read("apply for annual leave", locale="en").route
     assert route is not None
     assert "Leave request" in route.reason
+
+
+CARD = ConfirmReply(text="?", summary={}, question="review:4::ab")
+SHOWN = CONFIRMING.model_copy(update={"replies": [CARD]})
+ASKED_DATE = asking(LEAVE, "start").model_copy(
+    update={"replies": [FormReply(text="?", fields=[], question="details:1:start:ab")]}
+)
+
+
+def test_an_answer_that_names_the_open_question_is_to_that_one() -> None:
+    yes = ConfirmAction(type="confirm", value=True, question="review:4::ab")
+    assert command(yes, SHOWN) == Confirm(value=True, question=SHOWN.question)
+    form = FormAction(type="form", values={"start": "2026-11-23"}, question="details:1:start:ab")
+    assert command(form, ASKED_DATE) == FillSlots(slots={"start": "2026-11-23"})
+
+
+@pytest.mark.parametrize("question", ["review:3::ab", "review:4::cd", "", "x" * 300, "offer:ab"])
+@pytest.mark.parametrize(
+    "action",
+    [
+        {"type": "confirm", "value": True},
+        {"type": "choose", "value": "annual"},
+        {"type": "form", "values": {"reason": "x"}},
+    ],
+)
+def test_an_answer_to_another_question_changes_nothing(
+    question: str, action: dict[str, Any]
+) -> None:
+    said = Message.model_validate({"action": {**action, "question": question}}).action
+    for view in (SHOWN, ASKED_DATE):
+        assert command(said, view) == FillSlots(slots={}, question="outdated")
+
+
+def test_an_option_of_an_earlier_offer_shows_the_present_one() -> None:
+    old = ChooseAction(type="choose", value="leave_request", question="offer:old")
+    asked = command(old, offered=OFFERED)
+    assert isinstance(asked, Clarify)
+    assert asked.options == OFFERED
+    now = ChooseAction(type="choose", value="leave_request", question=offer_question(OFFERED))
+    assert command(now, offered=OFFERED) == StartFlow(flow="leave_request")
+
+
+def test_where_no_question_is_open_any_more_that_is_said() -> None:
+    late = ConfirmAction(type="confirm", value=True, question="review:4::ab")
+    assert command(late) == ReplyText(text="刚才的问题已经结束了，没有任何改变。")
+
+
+def test_a_flow_is_started_by_name_with_values_read_like_a_forms() -> None:
+    start = StartAction(type="start", flow="leave_request", slots={"start": "12月1日"})
+    reading = read(start)
+    assert reading.commands == [StartFlow(flow="leave_request", slots={"start": "2026-12-01"})]
+    assert reading.route is not None
+    assert (reading.route.kind, reading.route.by) == ("flow", "action")
+    assert isinstance(command(start, CONFIRMING), StartFlow)
+
+
+@pytest.mark.parametrize(
+    ("flow", "roles"), [("nothing_such", EMPLOYEE), ("leave_request", frozenset[str]())]
+)
+def test_what_is_not_there_is_not_started(flow: str, roles: frozenset[str]) -> None:
+    start = StartAction(type="start", flow=flow)
+    assert command(start, roles=roles) == ReplyText(text="这件事现在办不了。")

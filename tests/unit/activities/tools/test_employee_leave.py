@@ -193,6 +193,21 @@ class TestAdjusting:
         assert next(b["days"] for b in found["balances"] if b["leave_type"] == "annual") == 0.0
         assert len(found["adjustments"]) == 1
 
+    @pytest.mark.parametrize(
+        ("changed", "said"),
+        [
+            ({"days": -16}, r"16 days are more than the 15 that are left"),
+            ({"employee": "Dave"}, "nobody adjusts their own"),
+        ],
+    )
+    async def test_what_would_be_refused_is_said_before_anybody_confirms(
+        self, kept: Desk, changed: dict[str, Any], said: str
+    ) -> None:
+        with pytest.raises(PermanentToolError, match=said):
+            await kept.ask(
+                "adjust_leave_balance", await kept.person("dave"), **{**TWO_DAYS, **changed}
+            )
+
     async def test_twenty_at_once_never_go_below_zero(self, kept: Desk, people: People) -> None:
         dave = await kept.person("dave")
         less = {**TWO_DAYS, "days": -4}
