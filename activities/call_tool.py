@@ -10,6 +10,7 @@ from temporalio.common import RawValue
 from activities.calling import ToolCaller
 from activities.failing import temporal_failures
 from activities.heartbeat import heartbeating
+from activities.metering import metered
 from activities.telling import Telling
 from router.contracts.activities import Answer, ToolCall
 from router.contracts.failures import RETRYABLE
@@ -32,7 +33,10 @@ class CallTool:
     async def call_tool(self, arguments: Sequence[RawValue]) -> Answer:
         """Call the tool that the activity is named after, with a `ToolCall` as its input."""
         with temporal_failures():
-            return Answer(value=await self._watched(_decoded(arguments)))
+            call = _decoded(arguments)
+            with metered(call.spent) as meter:
+                value = await self._watched(call)
+            return Answer(value=value, usage=meter.usage)
 
     async def _watched(self, call: ToolCall) -> JsonValue:
         """The call's result; who watches sees it start once and end once, over all its tries."""

@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 
-from activities.asking import Models
+from activities.asking import Asking, Models
+from activities.capabilities import Capabilities
+from activities.metering import running
 from router.contracts.activities import Account
 from router.deciding.prompt import material
 from router.deciding.prompts import Job, Prompts
@@ -22,8 +24,8 @@ MOST_TOKENS = 4096
 class Writer:
     """Writes texts about texts; `ladder` is None where no model is configured.
 
-    Budgets and the day's spending are the caller's. Nothing is streamed: a tool's text isn't
-    the turn's answer yet.
+    Budgets and the day's spending are the caller's; what it costs is the call's, and so the
+    turn's. Nothing is streamed: a tool's text isn't the turn's answer yet.
     """
 
     models: Models
@@ -43,7 +45,8 @@ class Writer:
                 "no model is configured here; an operator sets ROUTER_LLM_BASE_URL and "
                 "ROUTER_LLM_MODEL"
             )
-        account = Account(caller=ctx.caller, now=ctx.now, seconds=SECONDS)
+        meter = running()
+        account = Account(caller=ctx.caller, now=ctx.now, seconds=SECONDS, spent=meter.total)
         asking = self.models.asking(self.ladder, account)
         try:
             return _text(await asking(self._request(job, ctx, sections)))
@@ -51,6 +54,8 @@ class Writer:
             raise ArgumentsToolError(f"text: {error}; give it part by part") from error
         except (BudgetSpent, ModelRefused) as error:
             raise PermanentToolError(str(error)) from error
+        finally:
+            meter.add(asking.usage)
 
     def _request(self, job: Job, ctx: ToolContext, sections: dict[str, str]) -> ChatRequest:
         prompt = self.prompts.of(job, ctx.conversation or "", ctx.caller.locale)
@@ -67,6 +72,15 @@ class Writer:
 
 writer: Provider[Writer] = Provider("writer")
 """What tools name it by. They are offered to nobody where there is no model."""
+
+
+async def within_means(offered: Capabilities, asking: Asking) -> Capabilities:
+    """What may be offered to a model that is about to be asked, or would be.
+
+    A tool that asks one itself isn't, where the question alone uses up what may be spent.
+    """
+    affordable = asking.ladder is None or await asking.affords(2)
+    return offered if affordable else offered.without(writer)
 
 
 def _text(answer: ChatAnswer) -> str:

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import activities.tools
 import flows
@@ -41,7 +42,7 @@ from router.skill.catalog import SkillCatalog
 from router.skill.loader import load_skills
 from router.store.database import Database
 from router.store.store import Store
-from router.tool.dependencies import Dependencies
+from router.tool.dependencies import Dependencies, Provider
 from router.tool.http.guard import Guard
 from router.tool.http.loading import load_http_tools
 from router.tool.http.sending import Sender
@@ -99,9 +100,18 @@ def load_capabilities(settings: Settings, registry: Registry | None = None) -> C
         DefinitionError: with every problem of every file.
     """
     registry = load_registry(settings) if registry is None else registry
-    if not settings.models:
-        registry.withhold(writer)
+    for provider in lacking(settings):
+        registry.withhold(provider)
     return Capabilities(load_catalog(settings, registry), load_skill_catalog(settings), registry)
+
+
+def lacking(settings: Settings) -> dict[Provider[Any], str]:
+    """What tools need that these settings don't give, and which setting would give it."""
+    given: dict[Provider[Any], tuple[object, str]] = {
+        writer: (settings.models, "ROUTER_LLM_MODEL"),
+        exchange_rates: (settings.rates_url, "ROUTER_RATES_URL"),
+    }
+    return {provider: name for provider, (value, name) in given.items() if not value}
 
 
 def encoder(settings: Settings) -> Encoder:

@@ -3,6 +3,7 @@
 import importlib
 import pkgutil
 from collections.abc import Iterable, Iterator
+from copy import copy
 from types import ModuleType
 from typing import Any, Self
 
@@ -120,7 +121,13 @@ class Registry:
 
         They stay in the registry, so that a flow may name them, and say so themselves if called.
         """
-        self._withheld.add(provider)
+        self._withheld = {*self._withheld, provider}
+
+    def without(self, provider: Provider[Any]) -> Self:
+        """These tools as they are now, those withheld too that need this."""
+        narrowed = copy(self)
+        narrowed.withhold(provider)
+        return narrowed
 
     def visible_to(self, person: Principal) -> list[Tool]:
         """The tools that this person may call, by name; those of flows alone aren't.

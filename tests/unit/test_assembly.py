@@ -4,9 +4,9 @@ import asyncio
 import json
 from pathlib import Path
 
-from router.assembly import at_work
+from router.assembly import at_work, load_capabilities
 from router.domain.messages import Message, Option
-from router.domain.principals import EVERYONE
+from router.domain.principals import EVERYONE, Principal
 from router.flow.situation import Situation
 from router.selection.index import CapabilityIndex
 from router.settings import Settings
@@ -43,3 +43,14 @@ async def test_a_tool_that_is_declared_meanwhile_is_found_and_can_be_chosen(
             )
             reading = parts.reader.read(Message(text="Flamingos"), situation)
     assert [command.type for command in reading.commands] == ["start_flow"]
+
+
+def test_currencies_are_converted_only_where_there_are_rates() -> None:
+    alice = Principal(id="alice", name="Alice")
+
+    def offered(settings: Settings) -> set[str]:
+        return {tool.name for tool in load_capabilities(settings).visible_to(alice)}
+
+    rates = Settings(rates_url="https://rates.example/daily.json")
+    assert offered(rates) - offered(Settings()) == {"convert_currency"}
+    assert "convert_currency" in load_capabilities(Settings()).registry
