@@ -16,6 +16,7 @@ from router.contracts.activities import Answer, ToolCall
 from router.contracts.failures import RETRYABLE
 from router.domain.errors import InvalidInput, PermanentToolError, RouterError, UnknownOutcome
 from router.domain.progress import ToolStatus
+from router.domain.texts import Localised
 from router.tool.tool import Tool
 
 
@@ -82,7 +83,14 @@ def _decoded(arguments: Sequence[RawValue]) -> ToolCall:
 
 def _given_up(tool: Tool, error: RouterError, attempt: int) -> RouterError:
     """What an error that would pass comes to once it has been waited for long enough."""
-    last = f"it failed {attempt} times, the last time because {error}"
+    last = Localised(
+        zh=f"试了 {attempt} 次都没成，最后一次是因为：{error.said.zh}",
+        en=f"it failed {attempt} times, the last time because {error}",
+    )
     if tool.writes:
-        return UnknownOutcome(f"{tool.name} may or may not have happened: {last}")
-    return PermanentToolError(f"{tool.name} isn't working: {last}")
+        zh = f"“{tool.title.zh}”不知道办成了没有：{last.zh}"
+        return UnknownOutcome(
+            Localised(zh=zh, en=f"{tool.name} may or may not have happened: {last.en}")
+        )
+    zh = f"“{tool.title.zh}”现在用不了：{last.zh}"
+    return PermanentToolError(Localised(zh=zh, en=f"{tool.name} isn't working: {last.en}"))

@@ -125,7 +125,7 @@ class Finder:
 
     def _caller(self, decided: activities.Decided) -> Caller:
         who, message_id = self.submission.caller, self.submission.message_id
-        return Caller(who, self.conversation, message_id, decided.tools, decided.usage)
+        return Caller(who, self.conversation, message_id, decided.tools, decided.usage, self.locale)
 
     async def _told(self, found: Sequence[Finding], decided: activities.Decided) -> Found:
         """In the tools' own form, where all of them answer by themselves; else in words."""

@@ -162,7 +162,14 @@ class SubAgent:
                 return None
             account, tools = self._start.account, self._start.tools
             spent = account.spent + self.progress.usage
-            caller = Caller(account.caller, account.conversation, account.message_id, tools, spent)
+            caller = Caller(
+                account.caller,
+                account.conversation,
+                account.message_id,
+                tools,
+                spent,
+                self._start.locale,
+            )
             return await call_tool(caller, self._id_of(call), call.name, call.arguments)
 
     def _taken_in(self, call: FunctionCall, task: "asyncio.Task[Finding | None]") -> ToolMessage:

@@ -14,13 +14,14 @@ from router.contracts.flow import CallLimits
 from router.domain.errors import AnswersNeeded
 from router.domain.messages import ToolCallView, Usage
 from router.domain.principals import Principal
+from router.domain.texts import Locale
 
 
 @dataclass(frozen=True)
 class Caller:
     """Who tools are called for, in which turn of which conversation, and how each may be.
 
-    The turn has `spent` so much before they are.
+    The turn has `spent` so much before they are. What fails is said in `locale`.
     """
 
     person: Principal
@@ -28,6 +29,7 @@ class Caller:
     message_id: str
     limits: Mapping[str, CallLimits]
     spent: Usage = field(default_factory=Usage)
+    locale: Locale = "en"
 
 
 async def call_tool(
@@ -57,10 +59,17 @@ async def call_tool(
     except ActivityError as failure:
         if is_cancelled_exception(failure):
             raise
-        error = from_failure(failure)
-        asks_back = isinstance(error, AnswersNeeded)
-        return Finding(tool=tool, error=str(error or failure.cause), asks_back=asks_back)
+        asks_back = isinstance(from_failure(failure), AnswersNeeded)
+        return Finding(tool=tool, error=why(failure, caller.locale), asks_back=asks_back)
     return Finding(tool=tool, result=answer.value, usage=answer.usage)
+
+
+def why(failure: ActivityError, locale: Locale) -> str:
+    """Why a call failed for good, in words for whoever it was made for."""
+    error = from_failure(failure)
+    if error is not None:
+        return error.said.within(locale)
+    return str(failure.cause or failure)
 
 
 def waiting(id_: str, tool: str, arguments: dict[str, JsonValue]) -> ToolCallView:

@@ -132,6 +132,8 @@ async def _caller(
     principal = await desk.services.directory.find(DEFAULT_TENANT, user)
     if principal is None:
         raise Unauthenticated("The token names nobody in the directory.")
+    # Where the request is refused after this, it is in the caller's language.
+    request.state.locale = principal.locale
     return principal
 
 
