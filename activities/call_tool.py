@@ -1,5 +1,6 @@
 """Calls of tools. Each is an activity under the tool's own name, so that it shows as that."""
 
+import asyncio
 from collections.abc import Sequence
 from time import monotonic
 
@@ -48,12 +49,21 @@ class CallTool:
             result = await self._tried(call)
         except RETRYABLE:
             raise
+        except asyncio.CancelledError:
+            if _is_stopped():
+                await self._telling.tool_finished(call, self._stopped(call), monotonic() - began)
+            raise
         except RouterError as error:
             status: ToolStatus = "unknown" if isinstance(error, UnknownOutcome) else "failed"
             await self._telling.tool_finished(call, status, monotonic() - began)
             raise
         await self._telling.tool_finished(call, "done", monotonic() - began)
         return result
+
+    def _stopped(self, call: ToolCall) -> ToolStatus:
+        """What a stopped write has done, nobody can tell; a read has found nothing."""
+        registry = self._caller.registry
+        return "unknown" if call.tool in registry and registry[call.tool].writes else "skipped"
 
     async def _tried(self, call: ToolCall) -> JsonValue:
         """What one try comes to, which is the last where the tool was tried often enough."""
@@ -65,6 +75,12 @@ class CallTool:
             if tool.retries is None or attempt <= tool.retries:
                 raise
             raise _given_up(tool, error, attempt) from error
+
+
+def _is_stopped() -> bool:
+    """True where nobody wants the call any more; a worker that ends leaves it to the next."""
+    why = activity.cancellation_details()
+    return why is not None and (why.cancel_requested or why.not_found)
 
 
 def _decoded(arguments: Sequence[RawValue]) -> ToolCall:

@@ -54,6 +54,10 @@ class Capabilities:
         forms = (form_of(tool) for tool in self.registry)
         return [form for form in forms if form is not None]
 
+    def look_ups(self) -> frozenset[str]:
+        """The flows that only look something up: the forms of tools that read."""
+        return frozenset(t.name for t in self.registry if not t.writes) - self.catalog.flows.keys()
+
     def flows(self) -> list[FlowDefinition]:
         """All that a message may start or choose: the flows, and the tools as flows."""
         return [*self.catalog, *self.forms()]

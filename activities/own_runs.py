@@ -1,6 +1,6 @@
 """Which of the caller's own flow runs is meant, by its id or by what people call it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from router.domain.errors import ArgumentsToolError
 from router.domain.messages import ENDED
@@ -14,17 +14,22 @@ MOST_LOOKED_AT = 50
 _SHOWN = 5
 
 
-async def meant(name: str, ctx: ToolContext, runs: Runs) -> RunRecord:
+async def meant(
+    name: str, ctx: ToolContext, runs: Runs, aside: Callable[[], frozenset[str]]
+) -> RunRecord:
     """The caller's run with this id, or the only one under way that is called so.
 
-    Never the run that asks. Raises `ArgumentsToolError` where it is none or several, with
-    those that are under way: a guess might take back the wrong one.
+    Never the run that asks, nor by name one of the flows `aside`. Raises `ArgumentsToolError`
+    where it is none or several, with those that are under way: a guess might take back the
+    wrong one.
     """
     caller = ctx.caller
     known = await runs.find(caller.tenant, name.strip())
     if known is not None and known.requester == caller.id and known.workflow_id != ctx.flow_run:
         return known
-    found, _ = await runs.listed(caller.tenant, caller.id, None, None, None, MOST_LOOKED_AT)
+    found, _ = await runs.listed(
+        caller.tenant, caller.id, None, None, None, MOST_LOOKED_AT, aside()
+    )
     others = [run for run in found if run.workflow_id != ctx.flow_run]
     under_way = [run for run in others if run.status not in ENDED]
     fitting = [run for run in under_way if _is_called(run, name)]

@@ -1,6 +1,7 @@
 """What API, worker and command line are made of, put together once from the settings."""
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -25,7 +26,7 @@ from activities.writing import Writer, writer
 from router.api.temporal import Connection
 from router.deciding.prompts import Prompts
 from router.directory.file import FileDirectory
-from router.domain.errors import MisconfiguredError
+from router.domain.errors import DefinitionError, MisconfiguredError
 from router.flow.catalog import Catalog
 from router.flow.loader import load_flows
 from router.llm.abilities import ServerMemoryFile
@@ -52,6 +53,8 @@ from router.tool.mcp.publishing import Publisher, group_of, prefix_of
 from router.tool.mcp.servers import connected
 from router.tool.registry import Registry
 from router.understanding.reader import Reader
+
+_log = logging.getLogger("router.tools")
 
 OPENAI_EMBEDDER = "openai:"
 VECTORS = "vectors.db"
@@ -262,6 +265,7 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
         dependencies.provide(expense_limits, ExpenseLimits.load(settings.policies))
         dependencies.provide(provided.directory, directory)
         dependencies.provide(provided.runs, store.runs)
+        dependencies.provide(provided.look_ups, offered.look_ups)
         dependencies.provide(provided.results, store.results)
         dependencies.provide(provided.temporal, Connection(settings))
         dependencies.provide(provided.work_calendar, calendar)
@@ -325,7 +329,20 @@ async def _kept_up(parts: Parts) -> None:
     await parts.index.update(parts.offered.everything())
     await parts.dependencies.resolve(policy_book).learn(VectorFile(parts.settings.data / VECTORS))
     async for _ in parts.declared.changes():
+        await asyncio.to_thread(warn_of_misfits, parts)
         await _relearnt(parts)
+
+
+def warn_of_misfits(parts: Parts) -> None:
+    """Say in the log which flows call a tool that isn't there any more, or not with those names.
+
+    What is deleted is deleted: a run that gets there hears that the tool is gone.
+    """
+    try:
+        load_catalog(parts.settings, parts.offered.registry)
+    except DefinitionError as error:
+        for problem in error.problems:
+            _log.warning("a flow no longer fits the tools that there are: %s", problem)
 
 
 async def _relearnt(parts: Parts) -> None:

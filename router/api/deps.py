@@ -62,6 +62,9 @@ class Offers(Protocol):
     def visible_to(self, person: Principal) -> Sequence[Capability]:
         """What this person may use, and nothing else: flows, then skills, then tools."""
 
+    def look_ups(self) -> frozenset[str]:
+        """The flows whose runs are nobody's requests: they only look something up."""
+
 
 @dataclass(frozen=True)
 class Services:

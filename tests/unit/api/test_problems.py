@@ -80,6 +80,9 @@ class Failing:
     def visible_to(self, person: Principal) -> list[Capability]:
         raise self._error
 
+    def look_ups(self) -> frozenset[str]:
+        return frozenset()
+
 
 @pytest.mark.parametrize(("error", "status", "headers"), CASES, ids=lambda c: str(c)[:30])
 async def test_each_error_has_its_status(
