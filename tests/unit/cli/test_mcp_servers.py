@@ -157,3 +157,12 @@ def test_doctor_looks_at_every_server(servers: Path) -> None:
 
 async def test_doctor_minds_no_servers() -> None:
     assert await services.mcp(Settings()) == "none named by ROUTER_MCP_SERVERS"
+
+
+def test_a_variable_that_is_not_set_is_named_with_its_server(run: Run, servers: Path) -> None:
+    servers.write_text(json.dumps({**PROGRAMS, "crm": {"url": "https://{env.NOT_THERE}/mcp"}}))
+    outcome = run("tools", "list")
+    assert (outcome.status, "it__echo" in outcome.out) == (0, True)
+    assert outcome.err.startswith("the MCP server crm isn't there: NOT_THERE isn't set; set it")
+    with pytest.raises(MisconfiguredError, match="crm isn't there: NOT_THERE isn't set"):
+        asyncio.run(services.mcp(Settings()))
