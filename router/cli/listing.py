@@ -7,6 +7,7 @@ from typing import Any, Literal
 from pydantic import JsonValue
 
 from router.assembly import load_registry, mcp_servers
+from router.domain.principals import FLOW_ROLE
 from router.settings import Settings
 from router.tool.http.watching import GROUP
 from router.tool.mcp.publishing import Publisher
@@ -58,7 +59,14 @@ def object_of(tool: Tool, kind: Kind) -> dict[str, Any]:
         "asks_first": tool.asks_first,
         "roles": sorted(tool.roles),
         "parameters": schema_of(tool),
+        "in_english_only": tool.in_english_only,
     }
+
+
+def in_english_only(registry: Registry) -> list[str]:
+    """The tools that people are offered and read in English, whatever language they speak."""
+    offered = (tool for tool in registry if tool.options.listed and tool.roles != {FLOW_ROLE})
+    return [tool.name for tool in offered if tool.in_english_only]
 
 
 def schema_of(tool: Tool) -> dict[str, JsonValue]:

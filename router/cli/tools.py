@@ -22,7 +22,7 @@ def list_tools(
     Before what it does stand its kind and where it is declared. MCP servers are asked, all at
     once; one that isn't there is named on stderr, and the others are listed.
     """
-    from router.cli.listing import every_tool, kind_of, object_of, row_of
+    from router.cli.listing import every_tool, in_english_only, kind_of, object_of, row_of
     from router.settings import Settings
 
     settings = Settings.load()
@@ -35,6 +35,10 @@ def list_tools(
     for name, why in away.items():
         remedy = f"mend it, or correct {settings.mcp_servers}; `intent-router doctor` says more"
         typer.echo(f"the MCP server {name} isn't there: {why}; {remedy}", err=True)
+    if foreign := in_english_only(registry):
+        remedy = "give title, description_zh and labels where they are declared (docs/tools.md)"
+        told = f"read in English by all, in part at least: {', '.join(foreign)}; {remedy}"
+        typer.echo(told, err=True)
 
 
 def _echo_aligned(rows: Sequence[tuple[str, ...]]) -> None:

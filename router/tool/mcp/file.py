@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -32,7 +33,9 @@ from router.documents.yaml_document import Document, Place, Unreadable, read_doc
 from router.domain.errors import DefinitionError, Problem
 from router.domain.principals import EVERYONE
 from router.domain.texts import Localised
+from router.tool.labels import LONGEST, is_label
 from router.tool.mcp.names import LONGEST_SERVER, SERVER
+from router.tool.mcp.untrusted import LONGEST_DESCRIPTION
 from router.tool.tool import Permission
 
 LARGEST = 256 * 1024
@@ -55,6 +58,15 @@ def _duration(written: object) -> object:
 Duration = Annotated[timedelta, BeforeValidator(_duration)]
 
 
+def _label(written: str) -> str:
+    if not is_label(written):
+        raise ValueError(f"write up to {LONGEST} characters, on one line")
+    return written.strip()
+
+
+Label = Annotated[str, AfterValidator(_label)]
+
+
 class Entry(BaseModel):
     """A piece of the file: closed to keys that mean nothing."""
 
@@ -67,6 +79,10 @@ class ToolEntry(Entry):
     permission: Permission | None = None
     """`write` where it isn't said, whatever the server says of itself."""
     title: Localised | None = None
+    description_zh: Annotated[str, Field(max_length=LONGEST_DESCRIPTION)] = ""
+    """What people who are addressed in Chinese read, beside what the server says."""
+    labels: Mapping[str, Label] = {}
+    """What a Chinese form calls its arguments, by their names."""
     examples: tuple[str, ...] = ()
     roles: frozenset[str] | None = None
     """Who may call it; None is whoever may use the server."""

@@ -91,7 +91,7 @@ states:
 @pytest.mark.usefixtures("servers")
 def test_list_shows_what_servers_have(run: Run) -> None:
     outcome = run("tools", "list")
-    assert (outcome.status, outcome.err) == (0, "")
+    assert outcome.status == 0
     lines = {line.split()[0]: line for line in outcome.out.splitlines()}
     assert re.match(r"it__echo +read +everyone +mcp +servers\.json ", lines["it__echo"])
     assert re.match(r"it__hang +read +hr +mcp ", lines["it__hang"])
@@ -106,7 +106,25 @@ def test_list_names_a_server_that_is_away_and_lists_the_others(run: Run, servers
     assert "it__echo" in outcome.out
     assert outcome.err.startswith("the MCP server gone isn't there: there is no program")
     assert f"correct {servers}" in outcome.err
-    assert len(outcome.err.splitlines()) == 1
+    assert outcome.err.count("isn't there") == 1
+
+
+def test_list_tells_which_tools_are_read_in_english_by_all(run: Run, servers: Path) -> None:
+    assert run("tools", "list").err.startswith("read in English by all, in part at least: it__a_b")
+    in_chinese = {
+        "title": {"zh": "回声", "en": "Echo"},
+        "description_zh": "说什么就回什么。",
+        "labels": {"text": "说什么"},
+        "permission": "read",
+    }
+    only = {**PROGRAMS["it"], "only": ["echo"], "tools": {"echo": in_chinese}}
+    only["except"] = ["list_resources", "read_resource", "list_prompts", "get_prompt"]
+    servers.write_text(json.dumps({"it": only}))
+    outcome = run("tools", "list", "--json")
+    (echo,) = [each for each in json.loads(outcome.out) if each["name"] == "it__echo"]
+    assert (outcome.err, echo["in_english_only"]) == ("", [])
+    assert echo["description"]["zh"] == "说什么就回什么。"
+    assert echo["parameters"]["properties"]["text"]["x-zh"] == "说什么"
 
 
 def test_list_shows_what_stands_in_for_a_server(run: Run, servers: Path) -> None:

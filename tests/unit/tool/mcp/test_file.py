@@ -144,3 +144,25 @@ def test_every_variable_that_is_not_set_is_named(tmp_path: Path) -> None:
     entry = {"url": "https://{env.HOST}", "headers": {"A": "{env.KEY}", "B": "{env.HOST}"}}
     found = load_servers(written(tmp_path, json.dumps({"a": entry})), {})
     assert found["a"].lacks == "HOST, KEY aren't set; set them in the environment or in .env"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"labels": {"text": ""}},
+        {"labels": {"text": " "}},
+        {"labels": {"text": "长" * 61}},
+        {"labels": {"text": "一行\n两行"}},
+        {"labels": {"text": "反\u202e转"}},
+        {"labels": {"text": 7}},
+        {"labels": ["text"]},
+        {"labels": {"text": {"zh": "内容"}}},
+        {"description_zh": 7},
+        {"description_zh": "长" * 1001},
+        {"title": {"zh": "只有中文"}},
+        {"titles": {"zh": "名", "en": "Name"}},
+    ],
+)
+def test_words_that_cannot_be_shown_are_refused(tmp_path: Path, said: dict[str, Any]) -> None:
+    text = json.dumps({"a": {"command": "x", "tools": {"t": said}}})
+    assert problems(tmp_path, text)
