@@ -23,6 +23,7 @@ from decimal import (
 from typing import NamedTuple
 
 from router.domain.errors import ArgumentsToolError
+from router.domain.texts import Localised
 
 LONGEST = 200
 DEEPEST = 30
@@ -66,13 +67,16 @@ def evaluated(text: str) -> Value:
     '70.44'
     """
     if len(text) > LONGEST:
-        raise ArgumentsToolError(f"expression: {len(text)} characters; {LONGEST} at most")
+        raise _wrong(
+            f"有 {len(text)} 个字符，最多 {LONGEST} 个",
+            f"{len(text)} characters; {LONGEST} at most",
+        )
     expression = text.translate(_SPELLINGS).strip().rstrip("=? ")
     reader = _Reader(expression)
     try:
         number = reader.whole()
     except DecimalException as error:
-        raise ArgumentsToolError(f"expression: {_reason(error)}") from None
+        raise _wrong(*_reason(error)) from None
     return Value(expression, number, reader.rounded)
 
 
@@ -94,6 +98,9 @@ class _Token(NamedTuple):
 
 
 _END = "the end"
+_NUMBER = Localised(zh="一个数", en="a number")
+_OPERATOR = Localised(zh="一个运算符", en="an operator")
+_CLOSING = Localised(zh="一个右括号", en="a closing parenthesis")
 
 
 class _Reader:
@@ -129,7 +136,7 @@ class _Reader:
     def whole(self) -> Decimal:
         value = self._expression(0)
         if self._peek.text != _END:
-            raise _unexpected(self._peek, "an operator")
+            raise _unexpected(self._peek, _OPERATOR)
         return self._context.plus(value)  # -0 is 0
 
     @property
@@ -144,7 +151,8 @@ class _Reader:
         """An operand and all that follows it that binds tighter than `power`."""
         self._depth += 1
         if self._depth > DEEPEST:
-            raise ArgumentsToolError(f"expression: it nests deeper than {DEEPEST}; take it apart")
+            zh = f"括号套了超过 {DEEPEST} 层，请拆开来算"
+            raise _wrong(zh, f"it nests deeper than {DEEPEST}; take it apart")
         value = self._operand()
         while (operator := self._infix.get(self._peek.text)) and operator[0] > power:
             self._take()
@@ -162,9 +170,9 @@ class _Reader:
         elif token.text == "(":
             value = self._expression(0)
             if self._take().text != ")":
-                raise _unexpected(self._tokens[self._next - 1], "a closing parenthesis")
+                raise _unexpected(self._tokens[self._next - 1], _CLOSING)
         else:
-            raise _unexpected(token, "a number")
+            raise _unexpected(token, _NUMBER)
         return self._percent(value)
 
     def _percent(self, value: Decimal) -> Decimal:
@@ -193,9 +201,10 @@ class _Reader:
 
     def _power(self, base: Decimal, exponent: Decimal) -> Decimal:
         if abs(exponent) > _LARGEST_EXPONENT:
-            raise ArgumentsToolError(
-                f"expression: the exponent {plainly(exponent)} isn't between "
-                f"-{_LARGEST_EXPONENT} and {_LARGEST_EXPONENT}"
+            limits, given = (-_LARGEST_EXPONENT, _LARGEST_EXPONENT), plainly(exponent)
+            raise _wrong(
+                f"指数 {given} 不在 {limits[0]} 到 {limits[1]} 之间",
+                f"the exponent {given} isn't between {limits[0]} and {limits[1]}",
             )
         if exponent < 0:
             _not_zero(base)
@@ -205,26 +214,39 @@ class _Reader:
 def _token(found: re.Match[str]) -> _Token:
     kind = found.lastgroup or "stranger"
     if kind == "stranger":
-        raise ArgumentsToolError(
-            f"expression: {found[kind]!r} at {found.start(kind) + 1} isn't arithmetic; "
-            "use numbers, + - * / // % ** and parentheses"
+        at = found.start(kind) + 1
+        raise _wrong(
+            f"第 {at} 个字符“{found[kind]}”不是算式，请用数字、+ - * / // % ** 和括号",
+            f"{found[kind]!r} at {at} isn't arithmetic; "
+            "use numbers, + - * / // % ** and parentheses",
         )
     return _Token(found[kind], found.start(kind) + 1, kind == "number")
 
 
 def _not_zero(divisor: Decimal) -> Decimal:
     if not divisor:
-        raise ArgumentsToolError("expression: it divides by zero")
+        raise _wrong("除以了零", "it divides by zero")
     return divisor
 
 
-def _unexpected(token: _Token, wanted: str) -> ArgumentsToolError:
-    return ArgumentsToolError(f"expression: {wanted} is missing at {token.at}, before {token.text}")
+def _unexpected(token: _Token, wanted: Localised) -> ArgumentsToolError:
+    before = "末尾" if token.text == _END else token.text
+    return _wrong(
+        f"第 {token.at} 个字符（{before}）之前缺{wanted.zh}",
+        f"{wanted.en} is missing at {token.at}, before {token.text}",
+    )
 
 
-def _reason(error: DecimalException) -> str:
+def _reason(error: DecimalException) -> tuple[str, str]:
     if isinstance(error, Overflow):
-        return f"a value in it is too large, with more than {_MAGNITUDE + 1} digits"
+        digits = _MAGNITUDE + 1
+        en = f"a value in it is too large, with more than {digits} digits"
+        return f"其中有个数太大，超过 {digits} 位", en
     if isinstance(error, Underflow):
-        return "a value in it is too close to zero"
-    return f"it has no value, or one that takes more than {DIGITS} digits to tell"
+        return "其中有个数太接近零", "a value in it is too close to zero"
+    en = f"it has no value, or one that takes more than {DIGITS} digits to tell"
+    return f"它没有值，或者要超过 {DIGITS} 位才说得清", en
+
+
+def _wrong(zh: str, en: str) -> ArgumentsToolError:
+    return ArgumentsToolError(Localised(zh=f"expression：{zh}", en=f"expression: {en}"))

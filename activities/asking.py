@@ -81,17 +81,26 @@ class Asking:
         await self._paid(cost(answer))
         return answer
 
-    async def _check(self, tokens: int) -> None:
-        """Raise where a budget couldn't pay for a question of so many tokens."""
-        budgets = self.models.budgets
-        if why := budgets.turn.why_spent(self.account.spent + self.usage, tokens):
+    async def affords(self, calls: int) -> bool:
+        """True where no budget stands against so many questions, of whatever length."""
+        ahead = Usage(llm_calls=calls - 1)
+        try:
+            await self._check(1, ahead)
+        except BudgetSpent:
+            return False
+        return True
+
+    async def _check(self, tokens: int, ahead: Usage | None = None) -> None:
+        """Raise where a budget couldn't pay for a question of so many tokens, `ahead` spent."""
+        budgets, ahead = self.models.budgets, ahead or Usage()
+        if why := budgets.turn.why_spent(self.account.spent + self.usage + ahead, tokens):
             raise BudgetSpent("turn", why)
         if self.models.spending is None or not budgets.by_the_day:
             return
         own, everybody = await self.models.spending.of_day(*self._payer)
-        if why := budgets.user.why_spent(own, tokens):
+        if why := budgets.user.why_spent(own + ahead, tokens):
             raise BudgetSpent("user", why)
-        if why := budgets.day.why_spent(everybody, tokens):
+        if why := budgets.day.why_spent(everybody + ahead, tokens):
             raise BudgetSpent("day", why)
 
     async def _paid(self, price: Usage) -> None:

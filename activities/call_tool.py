@@ -1,5 +1,6 @@
 """Calls of tools. Each is an activity under the tool's own name, so that it shows as that."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from time import monotonic
 from typing import TypeVar
@@ -11,11 +12,13 @@ from temporalio.common import RawValue
 from activities.calling import ToolCaller
 from activities.failing import temporal_failures
 from activities.heartbeat import heartbeating
+from activities.metering import metered
 from activities.telling import Telling
 from router.contracts.activities import Answer, ToolCall
 from router.contracts.failures import RETRYABLE
 from router.domain.errors import InvalidInput, PermanentToolError, RouterError, UnknownOutcome
 from router.domain.progress import ToolStatus
+from router.domain.texts import Localised
 from router.tool.tool import Tool
 
 Result = TypeVar("Result")
@@ -39,7 +42,9 @@ class CallTool:
             if call.checking:
                 await self._checked(call)
                 return Answer(value=None)
-            return Answer(value=await self._watched(call))
+            with metered(call.spent) as meter:
+                value = await self._watched(call)
+            return Answer(value=value, usage=meter.usage)
 
     async def _checked(self, call: ToolCall) -> None:
         """Return where the call may be made; nobody watches, since nothing is done yet."""
@@ -54,12 +59,21 @@ class CallTool:
             result = await self._tried(call, self._caller.call)
         except RETRYABLE:
             raise
+        except asyncio.CancelledError:
+            if _is_stopped():
+                await self._telling.tool_finished(call, self._stopped(call), monotonic() - began)
+            raise
         except RouterError as error:
             status: ToolStatus = "unknown" if isinstance(error, UnknownOutcome) else "failed"
             await self._telling.tool_finished(call, status, monotonic() - began)
             raise
         await self._telling.tool_finished(call, "done", monotonic() - began)
         return result
+
+    def _stopped(self, call: ToolCall) -> ToolStatus:
+        """What a stopped write has done, nobody can tell; a read has found nothing."""
+        registry = self._caller.registry
+        return "unknown" if call.tool in registry and registry[call.tool].writes else "skipped"
 
     async def _tried(self, call: ToolCall, make: Callable[[ToolCall], Awaitable[Result]]) -> Result:
         """What one try comes to, which is the last where the tool was tried often enough."""
@@ -71,6 +85,12 @@ class CallTool:
             if tool.retries is None or attempt <= tool.retries:
                 raise
             raise _given_up(call, tool, error, attempt) from error
+
+
+def _is_stopped() -> bool:
+    """True where nobody wants the call any more; a worker that ends leaves it to the next."""
+    why = activity.cancellation_details()
+    return why is not None and (why.cancel_requested or why.not_found)
 
 
 def _decoded(arguments: Sequence[RawValue]) -> ToolCall:
@@ -89,7 +109,14 @@ def _decoded(arguments: Sequence[RawValue]) -> ToolCall:
 
 def _given_up(call: ToolCall, tool: Tool, error: RouterError, attempt: int) -> RouterError:
     """What an error that would pass comes to once it has been waited for long enough."""
-    last = f"it failed {attempt} times, the last time because {error}"
+    last = Localised(
+        zh=f"试了 {attempt} 次都没成，最后一次是因为：{error.said.zh}",
+        en=f"it failed {attempt} times, the last time because {error}",
+    )
     if tool.writes and not call.checking:
-        return UnknownOutcome(f"{tool.name} may or may not have happened: {last}")
-    return PermanentToolError(f"{tool.name} isn't working: {last}")
+        zh = f"“{tool.title.zh}”不知道办成了没有：{last.zh}"
+        return UnknownOutcome(
+            Localised(zh=zh, en=f"{tool.name} may or may not have happened: {last.en}")
+        )
+    zh = f"“{tool.title.zh}”现在用不了：{last.zh}"
+    return PermanentToolError(Localised(zh=zh, en=f"{tool.name} isn't working: {last.en}"))

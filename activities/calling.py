@@ -23,6 +23,7 @@ from router.contracts.activities import ToolCall
 from router.domain.errors import RouterError, TooManyRequests, UnknownOutcome
 from router.domain.ports import Audit, EffectsLedger, Results
 from router.domain.records import AuditRecord
+from router.domain.texts import Localised
 from router.tool.dependencies import Dependencies
 from router.tool.gate import Admitted, screen
 from router.tool.registry import Registry
@@ -115,9 +116,13 @@ class ToolCaller:
         since = datetime.now(UTC) - _MINUTE
         made = await self._audit.calls(call.caller.tenant, call.caller.id, call.tool, since)
         if made >= most:
+            title = self.registry[call.tool].title
             raise TooManyRequests(
-                f"{call.tool} was called {made} times in the last minute, {most} are allowed; "
-                "wait a minute",
+                Localised(
+                    zh=f"“{title.zh}”在过去一分钟里用了 {made} 次，最多 {most} 次，请过一分钟再试",
+                    en=f"{call.tool} was called {made} times in the last minute, {most} are "
+                    "allowed; wait a minute",
+                ),
                 retry_after=60,
             )
 

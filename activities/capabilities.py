@@ -6,6 +6,7 @@ like a flow, under its own name.
 
 from collections.abc import Collection, Iterable, Mapping
 from datetime import timedelta
+from typing import Any
 
 from router.contracts.flow import CallLimits
 from router.deciding.offer import Offer
@@ -17,6 +18,7 @@ from router.flow.model import FlowDefinition, Slot
 from router.flow.view import FlowView
 from router.skill.catalog import SkillCatalog
 from router.skill.skill import Skill
+from router.tool.dependencies import Provider
 from router.tool.registry import Registry, allows
 from router.tool.tool import Tool
 
@@ -36,6 +38,10 @@ class Capabilities:
         self.skills = skills
         self.registry = registry
 
+    def without(self, provider: Provider[Any]) -> "Capabilities":
+        """The same, with nobody offered the tools that need this."""
+        return Capabilities(self.catalog, self.skills, self.registry.without(provider))
+
     def everything(self) -> list[Capability]:
         """What anybody may be offered; who, is decided at every message."""
         listed = (tool for tool in self.registry if tool.options.listed)
@@ -47,6 +53,10 @@ class Capabilities:
         """The tools as flows; nothing starts them by itself, they are chosen where offered."""
         forms = (form_of(tool) for tool in self.registry)
         return [form for form in forms if form is not None]
+
+    def look_ups(self) -> frozenset[str]:
+        """The flows that only look something up: the forms of tools that read."""
+        return frozenset(t.name for t in self.registry if not t.writes) - self.catalog.flows.keys()
 
     def flows(self) -> list[FlowDefinition]:
         """All that a message may start or choose: the flows, and the tools as flows."""

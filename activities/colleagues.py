@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from router.domain.errors import ArgumentsToolError
 from router.domain.principals import EVERYONE, Directory, Principal
+from router.domain.texts import Localised
 
 _SHOWN = 5
 """People named where several are meant."""
@@ -39,8 +40,7 @@ async def the_one(name: str, directory: Directory, tenant: str, field: str) -> P
             return alike[ranks.index(wanted)]
         if wanted in ranks:
             break
-    said = f"may be {_listed(alike)}; say which" if alike else "is nobody here; check the name"
-    raise ArgumentsToolError(f"{field}: {name[:60]!r} {said}")
+    raise ArgumentsToolError(_why_not(name[:60], alike, field))
 
 
 def name_words(name: str) -> list[str]:
@@ -65,7 +65,23 @@ def _rank(wanted: list[str], person: Principal) -> int | None:
     return 3 if all(any(word in own for own in words) for word in wanted) else None
 
 
-def _listed(people: list[Principal]) -> str:
-    shown = ", ".join(f"{p.name} ({p.department or 'no department'})" for p in people[:_SHOWN])
-    more = len(people) - _SHOWN
-    return f"{shown} and {more} more" if more > 0 else shown
+def _why_not(name: str, alike: list[Principal], field: str) -> Localised:
+    if not alike:
+        return Localised(
+            zh=f"{field}：这里没有“{name}”这个人，请核对姓名",
+            en=f"{field}: {name!r} is nobody here; check the name",
+        )
+    listed = _listed(alike)
+    return Localised(
+        zh=f"{field}：“{name}”可能是{listed.zh}，请说明是哪一位",
+        en=f"{field}: {name!r} may be {listed.en}; say which",
+    )
+
+
+def _listed(people: list[Principal]) -> Localised:
+    shown, more = people[:_SHOWN], len(people) - _SHOWN
+    zh = "、".join(f"{p.name}（{p.department or '无部门'}）" for p in shown)
+    en = ", ".join(f"{p.name} ({p.department or 'no department'})" for p in shown)
+    if more <= 0:
+        return Localised(zh=zh, en=en)
+    return Localised(zh=f"{zh}等，还有 {more} 位", en=f"{en} and {more} more")

@@ -6,7 +6,7 @@ tries again in a moment, and where that doesn't help the deciding goes on withou
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeGuard
 
 from temporalio import activity
@@ -14,6 +14,7 @@ from temporalio import activity
 from activities.asking import Asking, Models, OnFailure, again_soon
 from activities.capabilities import Capabilities
 from activities.stated import changed, stated
+from activities.writing import within_means
 from router.contracts import activities
 from router.deciding import nearest, phrasing, with_model
 from router.deciding.notices import BUDGET_SPENT
@@ -62,8 +63,17 @@ class Decider:
         `on_failure` is told why no model answered, before the decision is made without one;
         it may raise to have none made.
         """
-        found = await self._near(nearest.words_of(given.message), given)
         asking = self.models.asking(self.ladder, given.account)
+        offered = await within_means(self.capabilities, asking)
+        return await replace(self, capabilities=offered).decided_over_these(
+            given, asking, on_failure
+        )
+
+    async def decided_over_these(
+        self, given: activities.Decide, asking: Asking, on_failure: OnFailure
+    ) -> activities.Decided:
+        """The same, over all that there is here, whatever is left to spend."""
+        found = await self._near(nearest.words_of(given.message), given)
         notice, decision = "", None
         try:
             if self.ladder is not None:

@@ -13,7 +13,7 @@ import hashlib
 import json
 from collections.abc import Awaitable, Callable
 
-from pydantic import JsonValue
+from pydantic import JsonValue, ValidationError
 
 from router.contracts.activities import ToolCall
 from router.contracts.failures import RETRYABLE
@@ -27,6 +27,7 @@ from router.domain.errors import (
 )
 from router.domain.ports import EffectsLedger
 from router.domain.records import EffectRecord
+from router.domain.texts import Localised
 from router.tool.tool import Tool
 
 
@@ -46,7 +47,7 @@ async def once(
     if known is not None and known.status != "begun":
         return _remembered(known)
     if known is not None and not tool.idempotent:
-        raise UnknownOutcome(_perhaps(tool, "an earlier try was never heard of again"))
+        raise UnknownOutcome(_perhaps(tool, _LOST))
     try:
         result = await send()
     except RouterError as error:
@@ -75,21 +76,35 @@ async def _ended(ledger: EffectsLedger, tool: Tool, key: str, error: RouterError
         await ledger.release(key)
         return error
     if not isinstance(error, RETRYABLE):
-        failure = error if isinstance(error, ToolError) else PermanentToolError(str(error))
-        await ledger.fail(key, f"{type(failure).__name__}: {failure}")
+        failure = error if isinstance(error, ToolError) else PermanentToolError(error.said)
+        await ledger.fail(key, f"{type(failure).__name__}: {failure.said.model_dump_json()}")
         return failure
-    return error if tool.idempotent else UnknownOutcome(_perhaps(tool, str(error)))
+    return error if tool.idempotent else UnknownOutcome(_perhaps(tool, error.said))
 
 
 def _remembered(known: EffectRecord) -> JsonValue:
     if known.status == "done":
         return known.result
-    kind, _, message = (known.error or "").partition(": ")
-    raise (ArgumentsToolError if kind == "ArgumentsToolError" else PermanentToolError)(message)
+    kind, _, written = (known.error or "").partition(": ")
+    raise (ArgumentsToolError if kind == "ArgumentsToolError" else PermanentToolError)(
+        _read(written)
+    )
 
 
-def _perhaps(tool: Tool, why: str) -> str:
-    return (
-        f"{tool.name} may or may not have happened ({why}) and can't be repeated safely; "
-        "look in the system it writes to"
+def _read(written: str) -> Localised | str:
+    """What the ledger keeps of a failure; older rows have it in English alone."""
+    try:
+        return Localised.model_validate_json(written)
+    except ValidationError:
+        return written
+
+
+_LOST = Localised(zh="之前的一次尝试没有了下文", en="an earlier try was never heard of again")
+
+
+def _perhaps(tool: Tool, why: Localised) -> Localised:
+    return Localised(
+        zh=f"“{tool.title.zh}”可能办成了，也可能没有（{why.zh}），不能放心重来，请到办理它的系统里查一下",
+        en=f"{tool.name} may or may not have happened ({why.en}) and can't be repeated safely; "
+        "look in the system it writes to",
     )

@@ -1,11 +1,12 @@
 """Which of the caller's own flow runs is meant, by its id or by what people call it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from router.domain.errors import ArgumentsToolError
 from router.domain.messages import ENDED
 from router.domain.ports import Runs
 from router.domain.records import RunRecord
+from router.domain.texts import Localised
 from router.tool.context import ToolContext
 
 MOST_LOOKED_AT = 50
@@ -13,23 +14,28 @@ MOST_LOOKED_AT = 50
 _SHOWN = 5
 
 
-async def meant(name: str, ctx: ToolContext, runs: Runs) -> RunRecord:
+async def meant(
+    name: str, ctx: ToolContext, runs: Runs, aside: Callable[[], frozenset[str]]
+) -> RunRecord:
     """The caller's run with this id, or the only one under way that is called so.
 
-    Never the run that asks. Raises `ArgumentsToolError` where it is none or several, with
-    those that are under way: a guess might take back the wrong one.
+    Never the run that asks, nor by name one of the flows `aside`. Raises `ArgumentsToolError`
+    where it is none or several, with those that are under way: a guess might take back the
+    wrong one.
     """
     caller = ctx.caller
     known = await runs.find(caller.tenant, name.strip())
     if known is not None and known.requester == caller.id and known.workflow_id != ctx.flow_run:
         return known
-    found, _ = await runs.listed(caller.tenant, caller.id, None, None, None, MOST_LOOKED_AT)
+    found, _ = await runs.listed(
+        caller.tenant, caller.id, None, None, None, MOST_LOOKED_AT, aside()
+    )
     others = [run for run in found if run.workflow_id != ctx.flow_run]
     under_way = [run for run in others if run.status not in ENDED]
     fitting = [run for run in under_way if _is_called(run, name)]
     if len(fitting) == 1:
         return fitting[0]
-    raise ArgumentsToolError(f"request: {_why(name, fitting, under_way, ctx)}")
+    raise ArgumentsToolError(_why(name, fitting, under_way, ctx))
 
 
 def _is_called(run: RunRecord, name: str) -> bool:
@@ -44,19 +50,32 @@ def _is_called(run: RunRecord, name: str) -> bool:
 
 def _why(
     name: str, fitting: Sequence[RunRecord], under_way: Sequence[RunRecord], ctx: ToolContext
-) -> str:
+) -> Localised:
+    given, listed = name[:60], _listed(fitting or under_way, ctx)
     if fitting:
-        return f"{name[:60]!r} may be {_listed(fitting, ctx)}; say which, by its id"
+        return Localised(
+            zh=f"request：“{given}”可能是 {listed.zh}，请用编号说明是哪一个",
+            en=f"request: {given!r} may be {listed.en}; say which, by its id",
+        )
     if under_way:
-        return f"no request under way is called {name[:60]!r}; there are: {_listed(under_way, ctx)}"
-    return f"no request under way is called {name[:60]!r}, nor is there any other"
+        return Localised(
+            zh=f"request：正在办理的申请里没有叫“{given}”的，现有：{listed.zh}",
+            en=f"request: no request under way is called {given!r}; there are: {listed.en}",
+        )
+    return Localised(
+        zh=f"request：没有叫“{given}”的正在办理的申请，也没有别的",
+        en=f"request: no request under way is called {given!r}, nor is there any other",
+    )
 
 
-def _listed(runs: Sequence[RunRecord], ctx: ToolContext) -> str:
+def _listed(runs: Sequence[RunRecord], ctx: ToolContext) -> Localised:
     zone = ctx.now.tzinfo
     shown = [
         f"{run.id} ({run.title.within(ctx.caller.locale)}, {run.created_at.astimezone(zone):%m-%d})"
         for run in runs[:_SHOWN]
     ]
-    more = [f"{len(runs) - _SHOWN} more"] if len(runs) > _SHOWN else []
-    return ", ".join([*shown, *more])
+    more = len(runs) - _SHOWN
+    return Localised(
+        zh="、".join([*shown, *([f"还有 {more} 个"] if more > 0 else [])]),
+        en=", ".join([*shown, *([f"{more} more"] if more > 0 else [])]),
+    )

@@ -3,20 +3,29 @@
 `router.assembly` says what the names stand for; a test or a company may say otherwise.
 """
 
-from typing import Protocol
+from collections.abc import Callable
+from typing import Annotated, Protocol
 
 from temporalio.client import Client
 
 from activities.calendar.work_calendar import WorkCalendar
 from router.domain.ports import Files, Results, Runs
 from router.domain.principals import Directory
-from router.tool.dependencies import Provider
+from router.tool.dependencies import Depends, Provider
 
 directory: Provider[Directory] = Provider("directory")
 """Who works here."""
 
 runs: Provider[Runs] = Provider("runs")
 """Flow runs and their approvals, as they were last published."""
+
+LookUps = Callable[[], frozenset[str]]
+"""The flows that only look something up: forms of tools that read. They are nobody's requests."""
+
+look_ups: Provider[LookUps] = Provider("look_ups")
+"""Which those are by now."""
+
+Aside = Annotated[LookUps, Depends(look_ups)]
 
 results: Provider[Results] = Provider("results")
 """Results of tools that are too long to be given whole."""

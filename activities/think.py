@@ -8,6 +8,7 @@ from temporalio.exceptions import ApplicationError
 from activities.asking import Models, again_soon
 from activities.capabilities import Capabilities
 from activities.stated import stated
+from activities.writing import within_means
 from router.contracts import activities
 from router.deciding import thinking
 from router.deciding.notices import BUDGET_SPENT
@@ -41,9 +42,10 @@ class Thinker:
         can't help.
         """
         skill, account = given.task.skill, given.account
-        means = await self._means(given.task, account.caller)
         prompt = self.prompts.of("skill", account.conversation, given.locale)
         asking = self.models.asking(self.ladders.for_skill(skill.model), account)
+        offered = await within_means(self.capabilities, asking)
+        means = await self._means(given.task, account.caller, offered)
         question = thinking.request(prompt, given.task, means, given.memory, last=given.last)
         try:
             answer = await asking(question)
@@ -58,13 +60,14 @@ class Thinker:
         flow = self._shaped(thought.flow, given.task) if thought.flow else None
         return thought.model_copy(update={"usage": asking.usage, "flow": flow})
 
-    async def _means(self, task: Task, person: Principal) -> Means:
+    async def _means(self, task: Task, person: Principal, offered: Capabilities) -> Means:
         """What may be called: all of it, or what is nearest to the request where that is too much.
 
-        The same at every step of a run, so that servers can keep the prompt in their cache.
+        The same at every step of a run that can be paid for, so that servers can keep the prompt
+        in their cache.
         """
-        tools = self.capabilities.tools_of(task.skill, person)
-        flows = self.capabilities.flows_of(task.skill, person)
+        tools = offered.tools_of(task.skill, person)
+        flows = offered.flows_of(task.skill, person)
         if len(tools) + len(flows) <= MOST_MEANS:
             return Means(tools, flows)
         unlisted = {name for name, tool in tools.items() if not tool.options.listed}

@@ -13,11 +13,12 @@ from pydantic import JsonValue
 from temporalio import activity
 
 from activities.effects import once
-from activities.keeping import Keeping, done_by
+from activities.keeping import Keeping
 from activities.telling import Telling
 from router.contracts.activities import ToolCall
 from router.domain.errors import PermanentToolError, RouterError, TransientToolError
 from router.domain.ports import EffectsLedger
+from router.domain.texts import Localised
 from router.tool.context import ToolContext, needless
 from router.tool.dependencies import Dependencies
 from router.tool.gate import Admitted, Attempt, admit, lacks_confirmation, screen
@@ -134,11 +135,20 @@ def _foreseen(tool: Tool, context: ToolContext) -> Iterator[None]:
         raise
     except TimeoutError as error:
         seconds = tool.timeout.total_seconds()
-        raise TransientToolError(f"{tool.name} took longer than {seconds:g} s") from error
+        raise TransientToolError(
+            Localised(
+                zh=f"“{tool.title.zh}”在 {seconds:g} 秒内没有完成",
+                en=f"{tool.name} took longer than {seconds:g} s",
+            )
+        ) from error
     except Exception as error:
         context.logger.exception("%s failed unexpectedly", tool.name)
+        what = f"{type(error).__name__}: {error}"
         raise TransientToolError(
-            f"{tool.name} failed unexpectedly: {type(error).__name__}: {error}"
+            Localised(
+                zh=f"“{tool.title.zh}”意外出错：{what}",
+                en=f"{tool.name} failed unexpectedly: {what}",
+            )
         ) from error
 
 
@@ -170,16 +180,29 @@ def _context(call: ToolCall, telling: Telling | None, keeping: Keeping) -> ToolC
 
 
 async def _bounded(tool: Tool, result: JsonValue, page: Page | None) -> JsonValue:
-    done = done_by(tool)
     try:
         text = json.dumps(result, ensure_ascii=False, allow_nan=False)
     except ValueError as error:
-        raise PermanentToolError(f"{tool.name} gave no JSON: {error}{done}") from error
+        why = Localised(zh=f"给出的结果读不了：{error}", en=f"gave no JSON: {error}")
+        raise _unusable(tool, why) from error
     size = len(text.encode())
     if size <= RESULT_BYTES:
         return result
     if page is not None:
         return await page(tool, text)
-    raise PermanentToolError(
-        f"{tool.name} gave {size} bytes, more than {RESULT_BYTES}; ask it for less at a time{done}"
+    why = Localised(
+        zh=f"给出的结果有 {size} 字节，超过了 {RESULT_BYTES}，请一次少查一些",
+        en=f"gave {size} bytes, more than {RESULT_BYTES}; ask it for less at a time",
+    )
+    raise _unusable(tool, why)
+
+
+def _unusable(tool: Tool, why: Localised) -> PermanentToolError:
+    """What is said of a result that can't be given, and that a write has been done all the same."""
+    done = Localised(zh="；要它办的事已经办了", en="; it has done what it was called for")
+    return PermanentToolError(
+        Localised(
+            zh=f"“{tool.title.zh}”{why.zh}{done.zh if tool.writes else ''}",
+            en=f"{tool.name} {why.en}{done.en if tool.writes else ''}",
+        )
     )

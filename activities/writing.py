@@ -2,11 +2,15 @@
 
 from dataclasses import dataclass
 
-from activities.asking import Models
+from activities.asking import Asking, Models
+from activities.capabilities import Capabilities
+from activities.metering import running
 from router.contracts.activities import Account
+from router.deciding.notices import BUDGET_SPENT
 from router.deciding.prompt import material
 from router.deciding.prompts import Job, Prompts
 from router.domain.errors import ArgumentsToolError, PermanentToolError
+from router.domain.texts import Localised
 from router.llm.chat import ChatAnswer, ChatRequest, SystemMessage, UserMessage
 from router.llm.errors import BudgetSpent, ContextTooLong, ModelRefused
 from router.llm.ladder import Ladder
@@ -22,8 +26,8 @@ MOST_TOKENS = 4096
 class Writer:
     """Writes texts about texts; `ladder` is None where no model is configured.
 
-    Budgets and the day's spending are the caller's. Nothing is streamed: a tool's text isn't
-    the turn's answer yet.
+    Budgets and the day's spending are the caller's; what it costs is the call's, and so the
+    turn's. Nothing is streamed: a tool's text isn't the turn's answer yet.
     """
 
     models: Models
@@ -39,18 +43,27 @@ class Writer:
             ModelUnavailable: none answers right now.
         """
         if self.ladder is None:
-            raise PermanentToolError(
-                "no model is configured here; an operator sets ROUTER_LLM_BASE_URL and "
-                "ROUTER_LLM_MODEL"
-            )
-        account = Account(caller=ctx.caller, now=ctx.now, seconds=SECONDS)
+            raise PermanentToolError(_NO_MODEL)
+        meter = running()
+        account = Account(caller=ctx.caller, now=ctx.now, seconds=SECONDS, spent=meter.total)
         asking = self.models.asking(self.ladder, account)
         try:
             return _text(await asking(self._request(job, ctx, sections)))
         except ContextTooLong as error:
-            raise ArgumentsToolError(f"text: {error}; give it part by part") from error
-        except (BudgetSpent, ModelRefused) as error:
-            raise PermanentToolError(str(error)) from error
+            raise ArgumentsToolError(
+                Localised(
+                    zh=f"text：模型一次读不完，请分段给（{error}）",
+                    en=f"text: {error}; give it part by part",
+                )
+            ) from error
+        except BudgetSpent as error:
+            said = Localised(zh=BUDGET_SPENT[error.scope].zh, en=str(error))
+            raise PermanentToolError(said) from error
+        except ModelRefused as error:
+            said = Localised(zh=f"模型不接受这个请求：{error}", en=str(error))
+            raise PermanentToolError(said) from error
+        finally:
+            meter.add(asking.usage)
 
     def _request(self, job: Job, ctx: ToolContext, sections: dict[str, str]) -> ChatRequest:
         prompt = self.prompts.of(job, ctx.conversation or "", ctx.caller.locale)
@@ -65,14 +78,41 @@ class Writer:
         )
 
 
+_NO_MODEL = Localised(
+    zh="这里没有配置模型，请管理员设置 ROUTER_LLM_BASE_URL 和 ROUTER_LLM_MODEL",
+    en="no model is configured here; an operator sets ROUTER_LLM_BASE_URL and ROUTER_LLM_MODEL",
+)
+
 writer: Provider[Writer] = Provider("writer")
 """What tools name it by. They are offered to nobody where there is no model."""
 
 
+async def within_means(offered: Capabilities, asking: Asking) -> Capabilities:
+    """What may be offered to a model that is about to be asked, or would be.
+
+    A tool that asks one itself isn't, where the question alone uses up what may be spent.
+    """
+    affordable = asking.ladder is None or await asking.affords(2)
+    return offered if affordable else offered.without(writer)
+
+
 def _text(answer: ChatAnswer) -> str:
     if answer.finish == "length":
-        raise ArgumentsToolError("text: what is written of it is too long; give it part by part")
+        raise ArgumentsToolError(
+            Localised(
+                zh="text：要写出来的太长了，请分段给",
+                en="text: what is written of it is too long; give it part by part",
+            )
+        )
     text = answer.text.strip()
     if answer.refusal or not text:
-        raise PermanentToolError(f"the model declines: {answer.refusal or 'it says nothing'}"[:500])
+        raise PermanentToolError(_declined(answer.refusal))
     return text
+
+
+def _declined(refusal: str | None) -> Localised:
+    words = (refusal or "")[:400]
+    return Localised(
+        zh=f"模型拒绝了：{words or '它什么也没说'}",
+        en=f"the model declines: {words or 'it says nothing'}",
+    )

@@ -1,11 +1,13 @@
 """What API, worker and command line are made of, put together once from the settings."""
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import activities.tools
 import flows
@@ -24,7 +26,7 @@ from activities.writing import Writer, writer
 from router.api.temporal import Connection
 from router.deciding.prompts import Prompts
 from router.directory.file import FileDirectory
-from router.domain.errors import MisconfiguredError
+from router.domain.errors import DefinitionError, MisconfiguredError
 from router.flow.catalog import Catalog
 from router.flow.loader import load_flows
 from router.llm.abilities import ServerMemoryFile
@@ -41,7 +43,7 @@ from router.skill.catalog import SkillCatalog
 from router.skill.loader import load_skills
 from router.store.database import Database
 from router.store.store import Store
-from router.tool.dependencies import Dependencies
+from router.tool.dependencies import Dependencies, Provider
 from router.tool.http.guard import Guard
 from router.tool.http.loading import load_http_tools
 from router.tool.http.sending import Sender
@@ -51,6 +53,8 @@ from router.tool.mcp.publishing import Publisher, group_of, prefix_of
 from router.tool.mcp.servers import connected
 from router.tool.registry import Registry
 from router.understanding.reader import Reader
+
+_log = logging.getLogger("router.tools")
 
 OPENAI_EMBEDDER = "openai:"
 VECTORS = "vectors.db"
@@ -99,9 +103,18 @@ def load_capabilities(settings: Settings, registry: Registry | None = None) -> C
         DefinitionError: with every problem of every file.
     """
     registry = load_registry(settings) if registry is None else registry
-    if not settings.models:
-        registry.withhold(writer)
+    for provider in lacking(settings):
+        registry.withhold(provider)
     return Capabilities(load_catalog(settings, registry), load_skill_catalog(settings), registry)
+
+
+def lacking(settings: Settings) -> dict[Provider[Any], str]:
+    """What tools need that these settings don't give, and which setting would give it."""
+    given: dict[Provider[Any], tuple[object, str]] = {
+        writer: (settings.models, "ROUTER_LLM_MODEL"),
+        exchange_rates: (settings.rates_url, "ROUTER_RATES_URL"),
+    }
+    return {provider: name for provider, (value, name) in given.items() if not value}
 
 
 def encoder(settings: Settings) -> Encoder:
@@ -252,6 +265,7 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
         dependencies.provide(expense_limits, ExpenseLimits.load(settings.policies))
         dependencies.provide(provided.directory, directory)
         dependencies.provide(provided.runs, store.runs)
+        dependencies.provide(provided.look_ups, offered.look_ups)
         dependencies.provide(provided.results, store.results)
         dependencies.provide(provided.files, store.files)
         dependencies.provide(provided.temporal, Connection(settings))
@@ -316,7 +330,20 @@ async def _kept_up(parts: Parts) -> None:
     await parts.index.update(parts.offered.everything())
     await parts.dependencies.resolve(policy_book).learn(VectorFile(parts.settings.data / VECTORS))
     async for _ in parts.declared.changes():
+        await asyncio.to_thread(warn_of_misfits, parts)
         await _relearnt(parts)
+
+
+def warn_of_misfits(parts: Parts) -> None:
+    """Say in the log which flows call a tool that isn't there any more, or not with those names.
+
+    What is deleted is deleted: a run that gets there hears that the tool is gone.
+    """
+    try:
+        load_catalog(parts.settings, parts.offered.registry)
+    except DefinitionError as error:
+        for problem in error.problems:
+            _log.warning("a flow no longer fits the tools that there are: %s", problem)
 
 
 async def _relearnt(parts: Parts) -> None:

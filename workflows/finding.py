@@ -23,7 +23,7 @@ from workflows import memory
 from workflows.activity import perform
 from workflows.identifiers import fresh_id
 from workflows.skill_runs import SkillRuns
-from workflows.tool_calls import Caller, call_tool, shown, waiting
+from workflows.tool_calls import Caller, call_tool, cost, shown, waiting
 
 
 @dataclass
@@ -110,9 +110,7 @@ class Finder:
         ours = [c for c in calls if c.tool not in at_front_end]
         # A model's own ids are unique within one answer alone; these are waited for beyond it.
         theirs = [c.model_copy(update={"id": fresh_id()}) for c in calls if c.tool in at_front_end]
-        caller = Caller(
-            self.submission.caller, self.conversation, self.submission.message_id, decided.tools
-        )
+        caller = self._caller(decided)
         found = await asyncio.gather(*(call_tool(caller, c.id, c.tool, c.arguments) for c in ours))
         made = list(zip(ours, found, strict=True))
         heard = [finding for finding in found if not finding.asks_back]
@@ -125,11 +123,19 @@ class Finder:
             whole.waiting = [self._kept(c) for c in theirs]
         return whole
 
+    def _caller(self, decided: activities.Decided) -> Caller:
+        who, message_id = self.submission.caller, self.submission.message_id
+        return Caller(who, self.conversation, message_id, decided.tools, decided.usage, self.locale)
+
     async def _told(self, found: Sequence[Finding], decided: activities.Decided) -> Found:
         """In the tools' own form, where all of them answer by themselves; else in words."""
         if all(f.error is None and decided.tools[f.tool].return_direct for f in found):
-            return Found(said=[readable(finding.result, self.locale) for finding in found])
-        return await self.say(self.submission.message.text or "", found, decided.usage)
+            said = [readable(finding.result, self.locale) for finding in found]
+            return Found(said=said, usage=cost(found))
+        spent = decided.usage + cost(found)
+        whole = await self.say(self.submission.message.text or "", found, spent)
+        whole.usage += cost(found)
+        return whole
 
     def _kept(self, call: CallTool) -> WaitingCall:
         return WaitingCall(

@@ -37,7 +37,7 @@ with workflow.unsafe.imports_passed_through():
     from router.deciding.inquiry import inquiry_of
     from router.domain import errors
     from router.domain.messages import ENDED, Reply, TextReply, ToolCallView
-    from router.domain.texts import Localised
+    from router.domain.texts import Locale, Localised
     from router.flow import inquiring, machine, showing
     from router.flow.model import FlowDefinition
     from router.flow.run import (
@@ -56,6 +56,7 @@ with workflow.unsafe.imports_passed_through():
     from router.flow.view import FlowView
     from workflows import publication
     from workflows.activity import drained, perform
+    from workflows.tool_calls import why
 
 PATIENCE = timedelta(seconds=3)
 """How long a `tell` waits for errands before it answers that the run is still at work."""
@@ -218,7 +219,8 @@ class FlowWorkflow:
         except ActivityError as failure:
             if is_cancelled_exception(failure):
                 raise
-            event = self._asked_back(errand, failure) or _failed(errand, failure, limits)
+            locale = self._run.locale
+            event = self._asked_back(errand, failure) or _failed(errand, failure, limits, locale)
         self._under_way.pop(errand.id, None)
         if errand.may_change_something:
             self._calls.append(_shown(errand, event))
@@ -379,17 +381,22 @@ def _shown(errand: Errand, event: LookedUp | Called | Failed | AskedBack) -> Too
     return ToolCallView.of(*about, event.value)
 
 
-def _failed(errand: Errand, failure: ActivityError, limits: CallLimits) -> Failed:
-    """What the machine is told of an errand that failed for good.
+def _failed(errand: Errand, failure: ActivityError, limits: CallLimits, locale: Locale) -> Failed:
+    """What the machine is told of an errand that failed for good, in the reader's language.
 
     A write that timed out without an answer may have had its effect, so it is `unknown`.
     """
     error = from_failure(failure)
     if isinstance(error, errors.ArgumentsToolError):
-        return Failed(errand=errand.id, error=str(error), kind="arguments")
+        return Failed(errand=errand.id, error=why(failure, locale), kind="arguments")
     lost = isinstance(failure.cause, ActivityTimeoutError) and limits.writes
     lost = lost and errand.may_change_something
+    if lost and error is None:
+        return Failed(errand=errand.id, error=_unheard_of(errand).within(locale), kind="unknown")
     if lost or isinstance(error, errors.UnknownOutcome):
-        why = error or f"{errand.name} was never heard of again"
-        return Failed(errand=errand.id, error=str(why), kind="unknown")
-    return Failed(errand=errand.id, error=str(error or failure.cause or failure))
+        return Failed(errand=errand.id, error=why(failure, locale), kind="unknown")
+    return Failed(errand=errand.id, error=why(failure, locale))
+
+
+def _unheard_of(errand: Errand) -> Localised:
+    return Localised(zh=f"{errand.name} 没有了下文", en=f"{errand.name} was never heard of again")

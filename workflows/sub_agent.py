@@ -160,9 +160,15 @@ class SubAgent:
         async with slots:
             if self._steered:
                 return None
-            account = self._start.account
+            account, tools = self._start.account, self._start.tools
+            spent = account.spent + self.progress.usage
             caller = Caller(
-                account.caller, account.conversation, account.message_id, self._start.tools
+                account.caller,
+                account.conversation,
+                account.message_id,
+                tools,
+                spent,
+                self._start.locale,
             )
             return await call_tool(caller, self._id_of(call), call.name, call.arguments)
 
@@ -176,6 +182,7 @@ class SubAgent:
             text = SKIPPED if ended else STOPPED
             return ToolMessage(call_id=call.id, name=call.name, text=text)
         self.calls.append(shown(id_, call.name, arguments, found))
+        self.progress = self.progress.with_cost(found.usage)
         return dialogue.result(call, found)
 
     def _id_of(self, call: FunctionCall) -> str:

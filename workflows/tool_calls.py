@@ -1,7 +1,7 @@
 """Calling a tool from a workflow: an activity under the tool's own name."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 from temporalio import workflow
@@ -12,18 +12,24 @@ from router.contracts.activities import Answer, Finding, ToolCall
 from router.contracts.failures import from_failure
 from router.contracts.flow import CallLimits
 from router.domain.errors import AnswersNeeded
-from router.domain.messages import ToolCallView
+from router.domain.messages import ToolCallView, Usage
 from router.domain.principals import Principal
+from router.domain.texts import Locale
 
 
 @dataclass(frozen=True)
 class Caller:
-    """Who tools are called for, in which turn of which conversation, and how each may be."""
+    """Who tools are called for, in which turn of which conversation, and how each may be.
+
+    The turn has `spent` so much before they are. What fails is said in `locale`.
+    """
 
     person: Principal
     conversation: str
     message_id: str
     limits: Mapping[str, CallLimits]
+    spent: Usage = field(default_factory=Usage)
+    locale: Locale = "en"
 
 
 async def call_tool(
@@ -41,6 +47,7 @@ async def call_tool(
                 conversation=caller.conversation,
                 message_id=caller.message_id,
                 call_id=id_,
+                spent=caller.spent,
                 now=workflow.now(),
             ),
             result_type=Answer,
@@ -52,10 +59,17 @@ async def call_tool(
     except ActivityError as failure:
         if is_cancelled_exception(failure):
             raise
-        error = from_failure(failure)
-        asks_back = isinstance(error, AnswersNeeded)
-        return Finding(tool=tool, error=str(error or failure.cause), asks_back=asks_back)
-    return Finding(tool=tool, result=answer.value)
+        asks_back = isinstance(from_failure(failure), AnswersNeeded)
+        return Finding(tool=tool, error=why(failure, caller.locale), asks_back=asks_back)
+    return Finding(tool=tool, result=answer.value, usage=answer.usage)
+
+
+def why(failure: ActivityError, locale: Locale) -> str:
+    """Why a call failed for good, in words for whoever it was made for."""
+    error = from_failure(failure)
+    if error is not None:
+        return error.said.within(locale)
+    return str(failure.cause or failure)
 
 
 def waiting(id_: str, tool: str, arguments: dict[str, JsonValue]) -> ToolCallView:
@@ -70,3 +84,8 @@ def shown(id_: str, tool: str, arguments: dict[str, JsonValue], found: Finding) 
     if found.error is not None:
         return ToolCallView.failed(id_, tool, arguments, found.error, unknown=False)
     return ToolCallView.of(id_, tool, arguments, found.result)
+
+
+def cost(found: Iterable[Finding]) -> Usage:
+    """What the calls cost together, in models that stand behind tools."""
+    return sum((finding.usage for finding in found), start=Usage())

@@ -9,6 +9,7 @@ from pydantic import JsonValue
 
 from activities.calendar.work_calendar import FIRST_YEAR, LAST_YEAR, WorkCalendar
 from router.domain.errors import ArgumentsToolError
+from router.domain.texts import Localised
 
 MOST_DAYS = 5 * 366
 """Calendar days that are counted at most: a longer leave is a slip of the keyboard."""
@@ -34,7 +35,12 @@ def workdays(
     if end < start:
         return Decimal(0)
     if end - start > timedelta(days=MOST_DAYS):
-        raise ArgumentsToolError(f"{start} to {end} is longer than five years; check the dates")
+        raise ArgumentsToolError(
+            Localised(
+                zh=f"{start} 到 {end} 超过五年，请核对日期",
+                en=f"{start} to {end} is longer than five years; check the dates",
+            )
+        )
     total = Decimal(sum(calendar.is_workday(day) for day in _days(start, end)))
     if start_half == "pm" and calendar.is_workday(start):
         total -= HALF
@@ -61,7 +67,12 @@ def last_workday(calendar: WorkCalendar, start: date, duration: JsonValue) -> da
         left -= calendar.is_workday(day)
         if left <= 0:
             return day
-    raise ArgumentsToolError(f"{duration} is longer than five years; check the duration")
+    raise ArgumentsToolError(
+        Localised(
+            zh=f"{duration} 超过五年，请核对时长",
+            en=f"{duration} is longer than five years; check the duration",
+        )
+    )
 
 
 def day(value: JsonValue, name: str) -> date:
@@ -70,10 +81,18 @@ def day(value: JsonValue, name: str) -> date:
         found = date.fromisoformat(value if isinstance(value, str) else "")
     except ValueError:
         raise ArgumentsToolError(
-            f"{name}: {str(value)[:40]!r} isn't a date like 2026-11-30"
+            Localised(
+                zh=f"{name}：{str(value)[:40]!r} 不是 2026-11-30 这样的日期",
+                en=f"{name}: {str(value)[:40]!r} isn't a date like 2026-11-30",
+            )
         ) from None
     if not FIRST_YEAR <= found.year <= LAST_YEAR:
-        raise ArgumentsToolError(f"{name}: {found} isn't between {FIRST_YEAR} and {LAST_YEAR}")
+        raise ArgumentsToolError(
+            Localised(
+                zh=f"{name}：{found} 不在 {FIRST_YEAR} 到 {LAST_YEAR} 年之间",
+                en=f"{name}: {found} isn't between {FIRST_YEAR} and {LAST_YEAR}",
+            )
+        )
     return found
 
 

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from router.domain.errors import PermanentToolError, RouterError, TransientToolError
+from router.domain.texts import Localised
 from router.tool.dependencies import Provider
 
 FRESH = timedelta(days=1)
@@ -27,6 +28,11 @@ AGAIN = timedelta(minutes=10)
 """How long a source that failed isn't asked anew, while there are rates to use."""
 LARGEST = 512 * 1024
 SECONDS = 5.0
+
+_NO_SOURCE = Localised(
+    zh="这里没有配置汇率来源，请管理员设置 ROUTER_RATES_URL",
+    en="no source of exchange rates is configured here; an operator sets ROUTER_RATES_URL",
+)
 
 _log = logging.getLogger(__name__)
 _CODE = re.compile("[A-Z]{3}")
@@ -69,9 +75,7 @@ class Rates:
             TransientToolError: it can't be reached.
         """
         if self._address is None:
-            raise PermanentToolError(
-                "no source of exchange rates is configured here; an operator sets ROUTER_RATES_URL"
-            )
+            raise PermanentToolError(_NO_SOURCE)
         async with self._fetching:
             if self._kept is None or now >= self._due:
                 await self._renew(self._address, now)
@@ -94,7 +98,11 @@ class Rates:
                 return await self._body(client, address)
         except httpx.HTTPError as error:
             raise TransientToolError(
-                f"exchange rates can't be had right now: {type(error).__name__} at {self.source}"
+                Localised(
+                    zh=f"暂时取不到汇率：{self.source} 那边是 {type(error).__name__}",
+                    en="exchange rates can't be had right now: "
+                    f"{type(error).__name__} at {self.source}",
+                )
             ) from error
 
     async def _body(self, client: httpx.AsyncClient, address: str) -> str:
@@ -103,14 +111,21 @@ class Rates:
             if response.status_code != httpx.codes.OK:
                 kind = TransientToolError if response.is_server_error else PermanentToolError
                 raise kind(
-                    f"the source of exchange rates answers {response.status_code} at {self.source}"
+                    Localised(
+                        zh=f"汇率来源 {self.source} 的回答是 {response.status_code}",
+                        en="the source of exchange rates answers "
+                        f"{response.status_code} at {self.source}",
+                    )
                 )
             read = b""
             async for piece in response.aiter_bytes():
                 read += piece
                 if len(read) > LARGEST:
                     raise PermanentToolError(
-                        f"what {self.source} sends is too long to be exchange rates"
+                        Localised(
+                            zh=f"{self.source} 给出的内容太长，不会是汇率",
+                            en=f"what {self.source} sends is too long to be exchange rates",
+                        )
                     )
         return read.decode("utf-8", "replace")
 
@@ -127,7 +142,11 @@ def read_rates(text: str) -> DayOfRates:
     except (ValueError, KeyError, TypeError, AttributeError, InvalidOperation, RecursionError):
         found = None
     if found is None or not found.rates:
-        raise PermanentToolError("the source of exchange rates sends something else")
+        raise PermanentToolError(
+            Localised(
+                zh="汇率来源给出的不是汇率", en="the source of exchange rates sends something else"
+            )
+        )
     return found
 
 

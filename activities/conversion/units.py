@@ -12,6 +12,7 @@ from fractions import Fraction
 
 from activities.arithmetic import DIGITS
 from router.domain.errors import ArgumentsToolError
+from router.domain.texts import Localised
 
 
 @dataclass(frozen=True)
@@ -164,8 +165,16 @@ def unit_called(name: str, field: str) -> Unit:
     if len(meant) == 1:
         return next(iter(meant))
     near = sorted(u.symbol for u in meant) or get_close_matches(written.casefold(), _FOLDED, n=3)
-    hint = f"did you mean {' or '.join(near)}?" if near else "write one like km, lb, 斤 or °C"
-    raise ArgumentsToolError(f"{field}: {name[:40]!r} is no unit known here; {hint}")
+    raise ArgumentsToolError(_no_unit(name[:40], near, field))
+
+
+def _no_unit(name: str, near: list[str], field: str) -> Localised:
+    zh = f"你是指 {' 或 '.join(near)} 吗？" if near else "可以写 km、lb、斤 或 °C 这样的"
+    en = f"did you mean {' or '.join(near)}?" if near else "write one like km, lb, 斤 or °C"
+    return Localised(
+        zh=f"{field}：不认识“{name}”这个单位，{zh}",
+        en=f"{field}: {name!r} is no unit known here; {en}",
+    )
 
 
 def converted(value: Decimal, source: Unit, target: Unit) -> tuple[Decimal, bool]:
@@ -178,12 +187,20 @@ def converted(value: Decimal, source: Unit, target: Unit) -> tuple[Decimal, bool
     """
     if source.dimension != target.dimension:
         raise ArgumentsToolError(
-            f"to_unit: {target.symbol} measures {target.dimension} and {source.symbol} "
-            f"{source.dimension}; name two of a kind"
+            Localised(
+                zh=f"to_unit：{target.symbol} 和 {source.symbol} 量的不是一种东西，请写同类的单位",
+                en=f"to_unit: {target.symbol} measures {target.dimension} and {source.symbol} "
+                f"{source.dimension}; name two of a kind",
+            )
         )
     own = Fraction(value) * source.factor + source.zero
     if source.dimension == "temperature" and own < 0:
-        raise ArgumentsToolError(f"value: nothing is as cold as {value} {source.symbol}")
+        raise ArgumentsToolError(
+            Localised(
+                zh=f"value：没有 {value} {source.symbol} 这么低的温度",
+                en=f"value: nothing is as cold as {value} {source.symbol}",
+            )
+        )
     exact = (own - target.zero) / target.factor
     context = Context(prec=DIGITS)
     found = context.divide(Decimal(exact.numerator), Decimal(exact.denominator))

@@ -10,6 +10,7 @@ from activities.people import tables
 from activities.people.leave import account_of, balance_of, days_of, half_days_of
 from activities.people.records import Adjustment, Balance, Change, Owner
 from router.domain.errors import PermanentToolError
+from router.domain.texts import Localised
 from router.store.database import Database
 from router.store.rows import upsert
 
@@ -84,9 +85,13 @@ class AdjustmentBook:
 def _check_left(before: Balance, change: Change) -> None:
     if before.days + change.days < 0:
         raise PermanentToolError(
-            f"{-change.days} days are more than the {before.days} that are left of "
-            f"{change.leave_type} leave for {change.year}; {before.used} of "
-            f"{before.entitled} are taken"
+            Localised(
+                zh=f"{-change.days} 天超过了 {change.year} 年这类假期剩下的 {before.days} 天，"
+                f"{before.entitled} 天里已经用了 {before.used} 天",
+                en=f"{-change.days} days are more than the {before.days} that are left of "
+                f"{change.leave_type} leave for {change.year}; {before.used} of "
+                f"{before.entitled} are taken",
+            )
         )
 
 

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, Row, select, tuple_, update
 from activities.people import tables
 from activities.people.records import Claim, ClaimItem, ClaimStatus, Money, Owner
 from router.domain.errors import ArgumentsToolError, NotFound, PermanentToolError
+from router.domain.texts import Localised
 from router.store.database import Database
 
 _claims = tables.claims
@@ -99,7 +100,11 @@ class ClaimBook:
             return _read(connection, [known])[0]
         if taken := _taken(connection, owner.tenant, invoices):
             raise PermanentToolError(
-                f"invoice {', '.join(taken)} is in a claim that stands; one invoice, one claim"
+                Localised(
+                    zh=f"发票 {'、'.join(taken)} 已经在另一笔有效的报销里，一张发票只能报一次",
+                    en=f"invoice {', '.join(taken)} is in a claim that stands; "
+                    "one invoice, one claim",
+                )
             )
         connection.execute(_claims.insert(), row)
         connection.execute(_items.insert(), _item_rows(row, items))
@@ -110,11 +115,21 @@ class ClaimBook:
         this = select(_claims).where(_of(owner), _claims.c.id == claim)
         row = connection.execute(this).first()
         if row is None:
-            raise NotFound(f"{owner.person} has no claim {claim!r}")
+            raise NotFound(
+                Localised(
+                    zh=f"{owner.person} 没有编号为“{claim}”的报销",
+                    en=f"{owner.person} has no claim {claim!r}",
+                )
+            )
         if row.status == to:
             return _read(connection, [row])[0]
         if row.status not in _FROM[to]:
-            raise PermanentToolError(f"claim {claim} is {row.status} and can't be {to} any more")
+            raise PermanentToolError(
+                Localised(
+                    zh=f"报销 {claim} 的状态是 {row.status}，不能再改为 {to}",
+                    en=f"claim {claim} is {row.status} and can't be {to} any more",
+                )
+            )
         _update(connection, owner, claim, to)
         return _read(connection, connection.execute(this).all())[0]
 
@@ -143,16 +158,27 @@ def _taken(connection: Connection, tenant: str, invoices: Sequence[str]) -> list
 
 def _total(items: Sequence[ClaimItem]) -> Money:
     if not items:
-        raise ArgumentsToolError("items: a claim has at least one")
+        raise ArgumentsToolError(
+            Localised(zh="items：报销至少要有一项", en="items: a claim has at least one")
+        )
     currency, seen = items[0].amount.currency, set[str]()
     for position, item in enumerate(items):
         if item.amount.currency != currency:
             raise ArgumentsToolError(
-                f"items.{position}.amount: {item.amount.currency} and {currency} can't be in one "
-                "claim; claim each currency by itself"
+                Localised(
+                    zh=f"items.{position}.amount：{item.amount.currency} 和 {currency} "
+                    "不能放在一笔报销里，请按币种分开报",
+                    en=f"items.{position}.amount: {item.amount.currency} and {currency} can't be "
+                    "in one claim; claim each currency by itself",
+                )
             )
         if item.invoice in seen:
-            raise ArgumentsToolError(f"items.{position}.invoice: {item.invoice} is there twice")
+            raise ArgumentsToolError(
+                Localised(
+                    zh=f"items.{position}.invoice：发票 {item.invoice} 出现了两次",
+                    en=f"items.{position}.invoice: {item.invoice} is there twice",
+                )
+            )
         seen.add(item.invoice)
     return Money(amount=sum((item.amount.amount for item in items), Decimal(0)), currency=currency)
 

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, Row, func, select, update
 from activities.people import tables
 from activities.people.records import ENTITLED, Balance, Leave, LeaveRecord, LeaveType, Owner
 from router.domain.errors import ArgumentsToolError, PermanentToolError
+from router.domain.texts import Localised
 from router.store.database import Database
 from router.store.rows import upsert
 
@@ -52,7 +53,12 @@ class LeaveBook:
         in the transaction that changes it, so that two leaves at once can't overdraw it.
         """
         if leave.end < leave.start:
-            raise ArgumentsToolError(f"end: {leave.end} is before the start, {leave.start}")
+            raise ArgumentsToolError(
+                Localised(
+                    zh=f"end：{leave.end} 早于开始日期 {leave.start}",
+                    en=f"end: {leave.end} is before the start, {leave.start}",
+                )
+            )
         row = {
             **owner.model_dump(),
             **leave.model_dump(exclude={"days"}),
@@ -98,8 +104,11 @@ class LeaveBook:
         left = balance_of(connection, owner, leave.leave_type, row["year"])
         if leave.days > left.days:
             raise PermanentToolError(
-                f"{leave.days} days of {leave.leave_type} leave are more than the {left.days} "
-                f"that are left for {left.year}"
+                Localised(
+                    zh=f"{leave.days} 天超过了 {left.year} 年这类假期剩下的 {left.days} 天",
+                    en=f"{leave.days} days of {leave.leave_type} leave are more than the "
+                    f"{left.days} that are left for {left.year}",
+                )
             )
         connection.execute(_leave.insert(), row)
         return _read(connection.execute(same_key).one())
@@ -145,5 +154,9 @@ def half_days_of(days: Decimal) -> int:
     """Halves, of so many days; raises `ArgumentsToolError` for what has smaller parts."""
     halves = days * 2
     if halves != halves.to_integral_value():
-        raise ArgumentsToolError(f"days: {days} aren't whole or half days")
+        raise ArgumentsToolError(
+            Localised(
+                zh=f"days：{days} 不是整天或半天", en=f"days: {days} aren't whole or half days"
+            )
+        )
     return int(halves)

@@ -13,6 +13,7 @@ from activities.calendar.counting import MOST_DAYS, workdays
 from activities.calendar.weekdays import weekday
 from activities.calendar.work_calendar import FIRST_YEAR, LAST_YEAR, WorkCalendar
 from router.domain.errors import ArgumentsToolError
+from router.domain.texts import Localised
 from router.tool.context import ToolContext
 from router.tool.dependencies import Depends
 from router.tool.labels import Labelled
@@ -68,9 +69,18 @@ async def count_workdays(
     Public holidays and the weekend days that are worked in their place are taken into account.
     """
     if end < start:
-        raise ArgumentsToolError(f"end: {end} is before the start, {start}")
+        raise ArgumentsToolError(
+            Localised(
+                zh=f"end：{end} 早于开始日期 {start}", en=f"end: {end} is before the start, {start}"
+            )
+        )
     if end - start > MOST_DAYS * _DAY:
-        raise ArgumentsToolError(f"end: {end} is more than five years after {start}")
+        raise ArgumentsToolError(
+            Localised(
+                zh=f"end：{end} 比 {start} 晚了五年以上",
+                en=f"end: {end} is more than five years after {start}",
+            )
+        )
     return Workdays(
         start=start,
         end=end,
@@ -127,7 +137,12 @@ async def next_workday(
     while day.year <= LAST_YEAR and not calendar.is_workday(day):
         day += _DAY
     if day.year > LAST_YEAR:
-        raise ArgumentsToolError(f"after: the calendar ends with {LAST_YEAR}")
+        raise ArgumentsToolError(
+            Localised(
+                zh=f"after：日历只到 {LAST_YEAR} 年",
+                en=f"after: the calendar ends with {LAST_YEAR}",
+            )
+        )
     return _shown(calendar, day, ctx)
 
 

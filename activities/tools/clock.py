@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field
 
 from activities.calendar.weekdays import weekday
 from router.domain.errors import ArgumentsToolError
+from router.domain.texts import Localised
 from router.tool.context import ToolContext
 from router.tool.labels import Labelled
 from router.tool.tool import tool
@@ -63,5 +64,11 @@ def _zone(name: str) -> tzinfo:
     cities = {zone.rpartition("/")[2]: zone for zone in sorted(known)}
     wanted = name.rpartition("/")[2].strip().replace(" ", "_").title()
     near = get_close_matches(wanted, cities, n=1)
-    meant = f"did you mean {cities[near[0]]}?" if near else "write one like Europe/Berlin"
-    raise ArgumentsToolError(f"timezone: {name!r} isn't an IANA time zone; {meant}")
+    zh = f"你是指 {cities[near[0]]} 吗？" if near else "可以写 Europe/Berlin 这样的"
+    en = f"did you mean {cities[near[0]]}?" if near else "write one like Europe/Berlin"
+    raise ArgumentsToolError(
+        Localised(
+            zh=f"timezone：“{name}”不是 IANA 时区，{zh}",
+            en=f"timezone: {name!r} isn't an IANA time zone; {en}",
+        )
+    )

@@ -10,6 +10,7 @@ from activities.arithmetic import DIGITS, plainly
 from activities.conversion.rates import DayOfRates, Rates, exchange_rates
 from activities.conversion.units import converted, unit_called
 from router.domain.errors import ArgumentsToolError
+from router.domain.texts import Localised
 from router.tool.context import ToolContext
 from router.tool.dependencies import Depends
 from router.tool.labels import Labelled
@@ -157,12 +158,22 @@ def _code(name: str, field: str) -> str:
         return known
     if len(written) == 3 and written.isascii() and written.isalpha():  # noqa: PLR2004
         return written.upper()
-    raise ArgumentsToolError(f"{field}: {name[:20]!r} is no currency; write a code such as USD")
+    raise ArgumentsToolError(
+        Localised(
+            zh=f"{field}：“{name[:20]}”不是货币，请写 USD 这样的代码",
+            en=f"{field}: {name[:20]!r} is no currency; write a code such as USD",
+        )
+    )
 
 
 def _worth(rates: DayOfRates, currency: str, field: str) -> Decimal:
     found = rates.worth(currency)
     if found is None:
         known = ", ".join(sorted({rates.base, *rates.rates}))
-        raise ArgumentsToolError(f"{field}: there is no rate for {currency}; there are: {known}")
+        raise ArgumentsToolError(
+            Localised(
+                zh=f"{field}：没有 {currency} 的汇率，现有：{known}",
+                en=f"{field}: there is no rate for {currency}; there are: {known}",
+            )
+        )
     return found

@@ -8,6 +8,7 @@ from activities import provided
 from activities.colleagues import closest, name_words
 from router.domain.errors import ArgumentsToolError
 from router.domain.principals import EVERYONE, Directory, Principal
+from router.domain.texts import Localised
 from router.tool.context import ToolContext
 from router.tool.dependencies import Depends
 from router.tool.labels import Labelled
@@ -62,7 +63,12 @@ async def find_colleague(
     first.
     """
     if not name_words(name):
-        raise ArgumentsToolError("name: there is no name in it; give a part of one")
+        raise ArgumentsToolError(
+            Localised(
+                zh="name：里面没有姓名，请给出姓名的一部分",
+                en="name: there is no name in it; give a part of one",
+            )
+        )
     fitting = closest(name, await people.holding(ctx.caller.tenant, EVERYONE))
     shown = [await _colleague(one, people) for one in fitting[:MOST_COLLEAGUES]]
     return Colleagues(people=shown, others=len(fitting) - len(shown))

@@ -14,6 +14,7 @@ from activities.people.people import People, human_resources
 from activities.people.records import Adjustment, Balance, Change, Days, Half, LeaveType, Owner
 from router.domain.errors import Forbidden, PermanentToolError
 from router.domain.principals import Directory, Principal
+from router.domain.texts import Localised
 from router.tool.context import ToolContext
 from router.tool.dependencies import Depends
 from router.tool.labels import Labelled
@@ -125,7 +126,11 @@ async def get_employee_leave(
     is_hr = ctx.caller.may([HR])
     if not (is_hr or await _leads(ctx.caller, person, people)):
         raise Forbidden(
-            f"{person.name}'s leave is for HR and for those who lead {person.name}; ask one of them"
+            Localised(
+                zh=f"{person.name} 的假期只有人事和其上级能看，请向他们询问",
+                en=f"{person.name}'s leave is for HR and for those who lead {person.name}; "
+                "ask one of them",
+            )
         )
     owner, of_year = _owner(person), year or ctx.now.year
     taken = await hr.leave.of(owner, year=of_year)
@@ -199,7 +204,12 @@ async def _another(employee: str, ctx: ToolContext, people: Directory) -> Princi
     """Whose leave is meant; never the caller's own."""
     person = await the_one(employee, people, ctx.caller.tenant, "employee")
     if person.id == ctx.caller.id:
-        raise PermanentToolError("nobody adjusts their own leave; ask a colleague in HR")
+        raise PermanentToolError(
+            Localised(
+                zh="自己的假期不能自己调整，请找人事的同事办理",
+                en="nobody adjusts their own leave; ask a colleague in HR",
+            )
+        )
     return person
 
 

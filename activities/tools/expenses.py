@@ -8,6 +8,7 @@ from activities.people.people import People, human_resources
 from activities.people.records import Claim, ClaimItem, ClaimStatus, Money, Owner
 from router.domain.errors import ArgumentsToolError
 from router.domain.principals import FLOW_ROLE
+from router.domain.texts import Localised
 from router.tool.context import ToolContext
 from router.tool.dependencies import Depends
 from router.tool.tool import tool
@@ -74,7 +75,12 @@ async def withdraw_claim(
     """Take back a claim that `submit_claim` put on record; its invoices are free again."""
     del items, reason  # the key says which
     if not ctx.undoes:
-        raise ArgumentsToolError("withdraw_claim takes back one call of submit_claim; name its key")
+        raise ArgumentsToolError(
+            Localised(
+                zh="withdraw_claim 撤销的是 submit_claim 的一次调用，请给出它的键",
+                en="withdraw_claim takes back one call of submit_claim; name its key",
+            )
+        )
     claim = await hr.claims.withdraw(_owner(ctx), ctx.undoes)
     return Ended(claim=claim.id, status=claim.status) if claim else Ended(claim=None, status=None)
 

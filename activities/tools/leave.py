@@ -10,6 +10,7 @@ from activities.people.people import People, human_resources
 from activities.people.records import Balance, Days, Half, Leave, LeaveRecord, LeaveType, Owner
 from router.domain.errors import ArgumentsToolError
 from router.domain.principals import FLOW_ROLE
+from router.domain.texts import Localised
 from router.tool.context import ToolContext
 from router.tool.dependencies import Depends
 from router.tool.labels import Labelled
@@ -126,7 +127,12 @@ async def revert_leave(  # noqa: PLR0913 - an undo takes what the call that it u
     """Take back a leave that `record_leave` recorded; its days are free again."""
     del leave_type, start, end, days, start_half, end_half, reason  # the key says which
     if not ctx.undoes:
-        raise ArgumentsToolError("revert_leave takes back one call of record_leave; name its key")
+        raise ArgumentsToolError(
+            Localised(
+                zh="revert_leave 撤销的是 record_leave 的一次调用，请给出它的键",
+                en="revert_leave takes back one call of record_leave; name its key",
+            )
+        )
     record = await hr.leave.revert(_owner(ctx), ctx.undoes)
     return Recorded(
         record=record.id if record else None, days=record.days if record else Decimal(0)

@@ -1,6 +1,5 @@
 """The caller's own requests, as tools: taking one back, and reminding whoever it waits for."""
 
-from datetime import datetime, timedelta
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
@@ -10,6 +9,7 @@ from activities.own_runs import meant
 from router.contracts.runs import RunStanding, tell
 from router.domain.errors import Conflict, PermanentToolError
 from router.domain.messages import ENDED, FlowStatus
+from router.domain.nudging import WHY_NOT, NotNow, why_not_now
 from router.domain.ports import Runs
 from router.domain.principals import Directory
 from router.domain.records import RunRecord
@@ -19,9 +19,6 @@ from router.tool.context import ToolContext
 from router.tool.dependencies import Depends
 from router.tool.labels import Labelled
 from router.tool.tool import tool
-
-AGAIN_AFTER = timedelta(hours=1)
-"""How long those who were reminded by the requester are left in peace."""
 
 Which = Annotated[
     str,
@@ -34,9 +31,7 @@ Which = Annotated[
 ]
 Temporal = Annotated[provided.Connect, Depends(provided.temporal)]
 AllRuns = Annotated[Runs, Depends(provided.runs)]
-Outcome = Literal[
-    "withdrawn", "under_way", "reminded", "reminded_lately", "nobody_awaited", "already_over"
-]
+Outcome = Literal["withdrawn", "under_way", "reminded"] | NotNow
 
 _SAID: dict[Outcome, Localised] = {
     "withdrawn": Localised(zh="已经撤回。", en="It is taken back."),
@@ -45,16 +40,9 @@ _SAID: dict[Outcome, Localised] = {
         en="It is being taken back; what it did is being undone.",
     ),
     "reminded": Localised(zh="已经提醒审批人。", en="The approvers were reminded."),
-    "reminded_lately": Localised(
-        zh="刚刚提醒过审批人，过一小时再试。",
-        en="The approvers were reminded within the last hour; try again later.",
-    ),
-    "nobody_awaited": Localised(
-        zh="现在不在等任何人审批。", en="It isn't waiting for anybody's decision."
-    ),
-    "already_over": Localised(
-        zh="它已经结束了，没有任何改变。", en="It is over already; nothing was changed."
-    ),
+    "reminded_lately": WHY_NOT["reminded_lately"],
+    "nobody_awaited": WHY_NOT["nobody_awaited"],
+    "already_over": WHY_NOT["already_over"],
 }
 
 
@@ -71,18 +59,22 @@ class Told(BaseModel):
     """The outcome in the caller's language."""
 
 
-async def _is_under_way(request: Which, ctx: ToolContext, runs: AllRuns) -> None:
+async def _is_under_way(
+    request: Which, ctx: ToolContext, runs: AllRuns, aside: provided.Aside
+) -> None:
     """One of the caller's own, and not over yet."""
-    run = await meant(request, ctx, runs)
+    run = await meant(request, ctx, runs, aside)
     if run.status in ENDED:
-        raise PermanentToolError(_SAID["already_over"].within(ctx.caller.locale))
+        raise PermanentToolError(_SAID["already_over"])
 
 
-async def _may_be_hurried(request: Which, ctx: ToolContext, runs: AllRuns) -> None:
+async def _may_be_hurried(
+    request: Which, ctx: ToolContext, runs: AllRuns, aside: provided.Aside
+) -> None:
     """One of the caller's own that waits for somebody who wasn't reminded just now."""
-    run = await meant(request, ctx, runs)
-    if (outcome := _not_now(run, ctx.now)) is not None:
-        raise PermanentToolError(_SAID[outcome].within(ctx.caller.locale))
+    run = await meant(request, ctx, runs, aside)
+    if (outcome := why_not_now(run, ctx.now)) is not None:
+        raise PermanentToolError(_SAID[outcome])
 
 
 @tool(
@@ -103,6 +95,7 @@ async def withdraw_request(
     request: Which,
     ctx: ToolContext,
     runs: AllRuns,
+    aside: provided.Aside,
     connect: Temporal,
     comment: Annotated[
         str | None, Field(description="Why, if you like", max_length=1000), Labelled("原因")
@@ -112,7 +105,7 @@ async def withdraw_request(
 
     What is over can't be taken back this way.
     """
-    run = await meant(request, ctx, runs)
+    run = await meant(request, ctx, runs, aside)
     if run.status in ENDED:
         return _told(ctx, run, "already_over", run.status)
     word = Cancelled(by=ctx.caller.id, comment=comment)
@@ -142,12 +135,13 @@ async def nudge_approver(
     request: Which,
     ctx: ToolContext,
     runs: AllRuns,
+    aside: provided.Aside,
     people: Annotated[Directory, Depends(provided.directory)],
     connect: Temporal,
 ) -> Told:
     """Remind those whose decision a request of your own waits for; once an hour at most."""
-    run = await meant(request, ctx, runs)
-    if (outcome := _not_now(run, ctx.now)) is not None:
+    run = await meant(request, ctx, runs, aside)
+    if (outcome := why_not_now(run, ctx.now)) is not None:
         return _told(ctx, run, outcome, run.status)
     asked = await runs.awaited(ctx.caller.tenant, [run.id])
     standing = await _tell(ctx, run, connect, Nudged(by=ctx.caller.id))
@@ -178,17 +172,6 @@ def _taken_back(status: FlowStatus) -> Outcome:
     if status == "cancelled":
         return "withdrawn"
     return "already_over" if status in ENDED else "under_way"
-
-
-def _not_now(run: RunRecord, now: datetime) -> Outcome | None:
-    """Why nobody is reminded now; None where somebody can be."""
-    if run.status in ENDED:
-        return "already_over"
-    if run.status != "waiting_approval":
-        return "nobody_awaited"
-    # A reminder before others were asked, by escalation say, is none of theirs.
-    lately = (line for line in run.history if line.state == run.state and line.event == "nudged")
-    return "reminded_lately" if any(now - line.at < AGAIN_AFTER for line in lately) else None
 
 
 async def _status(ctx: ToolContext, run: RunRecord, runs: Runs) -> FlowStatus:

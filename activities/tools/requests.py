@@ -72,6 +72,7 @@ async def get_my_requests(
     ctx: ToolContext,
     runs: Annotated[Runs, Depends(provided.runs)],
     people: Annotated[Directory, Depends(provided.directory)],
+    aside: provided.Aside,
     status: Annotated[
         FlowStatus | None,
         Field(description="Only those of this status; all where left out"),
@@ -92,7 +93,9 @@ async def get_my_requests(
     `waits_for` names; `collecting` and `confirming` wait for you.
     """
     caller = ctx.caller
-    found, older = await runs.listed(caller.tenant, caller.id, status, flow, None, MOST_REQUESTS)
+    found, older = await runs.listed(
+        caller.tenant, caller.id, status, flow, None, MOST_REQUESTS, aside()
+    )
     awaited: dict[str, list[ApprovalRecord]] = {run.id: [] for run in found}
     for approval in await runs.awaited(caller.tenant, list(awaited)):
         awaited[approval.run].append(approval)

@@ -8,6 +8,7 @@ from activities import provided
 from activities.paging import Page, page_of
 from router.domain.errors import ArgumentsToolError
 from router.domain.ports import Results
+from router.domain.texts import Localised
 from router.tool.context import ToolContext
 from router.tool.dependencies import Depends
 from router.tool.labels import Labelled
@@ -36,8 +37,18 @@ async def read_more(
     """The next page of a result that was too long to be given whole."""
     body = await results.find(ctx.caller.tenant, ctx.caller.id, handle)
     if body is None:
-        raise ArgumentsToolError(f"handle: there is no result {handle!r} of yours to read on in")
+        raise ArgumentsToolError(
+            Localised(
+                zh=f"handle：你没有编号为“{handle}”的结果可以续读",
+                en=f"handle: there is no result {handle!r} of yours to read on in",
+            )
+        )
     found = page_of(body, page, handle)
     if page > found.pages:
-        raise ArgumentsToolError(f"page: the result has {found.pages} pages, and no page {page}")
+        raise ArgumentsToolError(
+            Localised(
+                zh=f"page：结果有 {found.pages} 页，没有第 {page} 页",
+                en=f"page: the result has {found.pages} pages, and no page {page}",
+            )
+        )
     return found

@@ -70,6 +70,9 @@ class Offers(Protocol):
     def startable(self, name: str, person: Principal) -> FlowDefinition | None:
         """The flow of this name, or the form of the tool; None where they may use neither."""
 
+    def look_ups(self) -> frozenset[str]:
+        """The flows whose runs are nobody's requests: they only look something up."""
+
 
 @dataclass(frozen=True)
 class Services:
@@ -140,6 +143,8 @@ async def _caller(
     principal = await desk.services.directory.find(DEFAULT_TENANT, user)
     if principal is None:
         raise Unauthenticated("The token names nobody in the directory.")
+    # Where the request is refused after this, it is in the caller's language.
+    request.state.locale = principal.locale
     return principal
 
 

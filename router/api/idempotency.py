@@ -56,3 +56,10 @@ async def claim(
     if key is not None:
         digest = digest_of([what, body])
         await services.store.keys.claim(caller.tenant, caller.id, key, digest)
+
+
+async def claimed(services: Services, caller: Principal, key: str | None) -> bool:
+    """True where a request with this key was accepted before: this is its repeat."""
+    if key is None:
+        return False
+    return await services.store.keys.claimed(caller.tenant, caller.id, key)

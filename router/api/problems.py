@@ -111,7 +111,14 @@ async def _router_error(request: Request, error: Exception) -> Response:
     status = next(STATUS[kind] for kind in type(error).__mro__ if kind in STATUS)
     if status == HTTPStatus.INTERNAL_SERVER_ERROR:
         return await _surprise(request, error)
-    return problem(status, str(error), _faults_of(error), _headers_of(error))
+    return problem(status, _detail(request, error), _faults_of(error), _headers_of(error))
+
+
+def _detail(request: Request, error: Exception) -> str:
+    """What it says in the caller's language, as far as that is known and spoken here."""
+    if not isinstance(error, errors.RouterError):
+        return str(error)
+    return error.said.within(getattr(request.state, "locale", "en"))
 
 
 def _faults_of(error: Exception) -> list[FieldFault]:

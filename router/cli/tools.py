@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,26 +14,34 @@ app = typer.Typer(help="List tools, check their files, and call one.")
 
 
 @app.command("list")
-def list_tools() -> None:
+def list_tools(
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON array, with schemas.")] = False,
+) -> None:
     """List every tool: its name, whether it reads or writes, who may call it, what it does.
 
-    Before what it does stand its kind and where it is declared.
+    Before what it does stand its kind and where it is declared. MCP servers are asked, all at
+    once; one that isn't there is named on stderr, and the others are listed.
     """
-    from router.assembly import load_registry
+    from router.cli.listing import every_tool, in_english_only, kind_of, object_of, row_of
     from router.settings import Settings
 
-    registry = load_registry(Settings.load())
-    rows = [
-        (
-            tool.name,
-            tool.permission,
-            " or ".join(sorted(tool.roles)) or "everyone",
-            registry.group_of(tool.name),
-            Path(tool.source.file).name,
-            tool.description.partition("\n")[0],
-        )
-        for tool in registry
-    ]
+    settings = Settings.load()
+    registry, away = asyncio.run(every_tool(settings))
+    kinds = [(tool, kind_of(tool, registry)) for tool in registry]
+    if as_json:
+        typer.echo(json.dumps([object_of(*each) for each in kinds], ensure_ascii=False, indent=2))
+    else:
+        _echo_aligned([row_of(*each) for each in kinds])
+    for name, why in away.items():
+        remedy = f"mend it, or correct {settings.mcp_servers}; `intent-router doctor` says more"
+        typer.echo(f"the MCP server {name} isn't there: {why}; {remedy}", err=True)
+    if foreign := in_english_only(registry):
+        remedy = "give title, description_zh and labels where they are declared (docs/tools.md)"
+        told = f"read in English by all, in part at least: {', '.join(foreign)}; {remedy}"
+        typer.echo(told, err=True)
+
+
+def _echo_aligned(rows: Sequence[tuple[str, ...]]) -> None:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = zip(row, widths, strict=True)

@@ -82,13 +82,15 @@ class Decided(Payload):
 class Finding(Payload):
     """What a tool that was called for a message came to: its result, or why there is none.
 
-    `asks_back`: there is none yet, for it wants to know more from the person first.
+    `asks_back`: there is none yet, for it wants to know more from the person first. `usage` is what
+    it cost, where a model stands behind the tool.
     """
 
     tool: str
     result: JsonValue = None
     error: str | None = None
     asks_back: bool = False
+    usage: Usage = Usage()
 
 
 class Phrase(Payload):
@@ -183,9 +185,13 @@ class LookUp(Payload):
 
 
 class Answer(Payload):
-    """A JSON value, wrapped so that null is a value too."""
+    """A JSON value, wrapped so that null is a value too.
+
+    `usage` is what it cost, where a model stands behind the tool that gives it.
+    """
 
     value: JsonValue
+    usage: Usage = Usage()
 
 
 class ToolCall(Payload):
@@ -196,7 +202,8 @@ class ToolCall(Payload):
     an earlier one back, `undoes` is that one's key. `checking` asks only whether the call would
     be refused: its permission, its arguments, the tool's own rules. `call_id` is what the turn
     shows it under, `message_id` the message that it is made for, empty where a run goes on by
-    itself. `answers` are to what the tool asked back on earlier calls, by question.
+    itself, and `spent` what that message's turn has cost so far. `answers` are to what the tool
+    asked back on earlier calls, by question.
     """
 
     tool: str
@@ -210,6 +217,7 @@ class ToolCall(Payload):
     message_id: str = ""
     call_id: str = ""
     answers: dict[str, JsonValue] = {}
+    spent: Usage = Usage()
     now: datetime
 
 

@@ -1,6 +1,7 @@
 """The one place where this project's errors become Temporal's failures, and back.
 
-A failure's `type` is the error's class name. Only what may work on another try is
+A failure's `type` is the error's class name; what it says in both languages is among its details,
+where its message is one of them. Only what may work on another try is
 retryable; everything else ends the activity or refuses the update at once.
 """
 
@@ -11,6 +12,7 @@ from temporalio.exceptions import ApplicationError, FailureError
 
 from router.domain import errors
 from router.domain.elicitation import Elicitation
+from router.domain.texts import Localised
 
 ENDED_MEANWHILE = "AcceptedUpdateCompletedWorkflow"
 """The type of Temporal's own failure where a workflow ended, or continued as new, between
@@ -54,10 +56,11 @@ def to_failure(error: errors.RouterError) -> ApplicationError:
 
 
 def _details(error: errors.RouterError) -> list[dict[str, JsonValue]]:
-    """What is asked back travels beside the words."""
-    if not isinstance(error, errors.AnswersNeeded):
-        return []
-    return [each.model_dump(mode="json") for each in error.asked]
+    """What is asked back, and the words where there are Chinese ones, travel beside the message."""
+    said = error.said
+    words: list[dict[str, JsonValue]] = [said.model_dump()] if said.zh != said.en else []
+    asked = error.asked if isinstance(error, errors.AnswersNeeded) else []
+    return [*words, *(each.model_dump(mode="json") for each in asked)]
 
 
 def _delay(error: errors.RouterError) -> timedelta | None:
@@ -84,8 +87,24 @@ def from_failure(failure: BaseException | None) -> errors.RouterError | None:
 
 
 def _error(failure: ApplicationError) -> errors.RouterError:
-    kind = _BY_NAME[failure.type or ""]
+    kind, said = _BY_NAME[failure.type or ""], _said(failure)
     if kind is errors.AnswersNeeded:
-        asked = [Elicitation.model_validate(each) for each in failure.details]
-        return errors.AnswersNeeded(failure.message, asked)
-    return kind(failure.message)
+        asked = [Elicitation.model_validate(e) for e in failure.details if not _is_said(e)]
+        return errors.AnswersNeeded(said, asked)
+    return kind(said)
+
+
+def _said(failure: ApplicationError) -> Localised | str:
+    """What it says, in both languages where it was raised in both; older failures weren't."""
+    for detail in failure.details:
+        if _is_said(detail):
+            return Localised.model_validate(detail)
+    return failure.message
+
+
+def _is_said(detail: object) -> bool:
+    return (
+        isinstance(detail, dict)
+        and detail.keys() == Localised.model_fields.keys()
+        and all(isinstance(text, str) for text in detail.values())
+    )

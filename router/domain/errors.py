@@ -27,10 +27,31 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from router.domain.elicitation import Elicitation
+from router.domain.texts import Localised
 
 
 class RouterError(Exception):
-    """The root. `str(error)` says what is wrong, with which value, and what to do."""
+    """The root. `str(error)` says what is wrong, with which value, and what to do.
+
+    What a person may read in a chat is given in both languages. Logs, and whoever reads
+    `str(error)`, get the English.
+
+    >>> error = RouterError(Localised(zh="它已经结束了", en="it is over"))
+    >>> str(error), error.said.zh
+    ('it is over', '它已经结束了')
+    """
+
+    _said: Localised | None = None
+
+    def __init__(self, detail: str | Localised = "") -> None:
+        if isinstance(detail, Localised):
+            self._said, detail = detail, detail.en
+        super().__init__(detail)
+
+    @property
+    def said(self) -> Localised:
+        """The same in the language of whoever reads it; English where there is no other."""
+        return self._said or Localised(zh=str(self), en=str(self))
 
 
 @dataclass(frozen=True)
@@ -44,7 +65,7 @@ class FieldProblem:
 class InvalidInput(RouterError):
     """A caller's input can't be used; nothing was changed."""
 
-    def __init__(self, detail: str, problems: list[FieldProblem] | None = None) -> None:
+    def __init__(self, detail: str | Localised, problems: list[FieldProblem] | None = None) -> None:
         super().__init__(detail)
         self.problems = problems or []
 
@@ -72,7 +93,7 @@ class DuplicateKey(Conflict):
 class TooManyRequests(RouterError):
     """Too much at once; the same request is welcome after `retry_after` seconds."""
 
-    def __init__(self, detail: str, retry_after: int = 1) -> None:
+    def __init__(self, detail: str | Localised, retry_after: int = 1) -> None:
         super().__init__(detail)
         self.retry_after = retry_after
 
@@ -118,7 +139,7 @@ class TransientToolError(ToolError):
     `retry_after` is how many seconds the system behind it wants to be left alone, if it said.
     """
 
-    def __init__(self, detail: str = "", retry_after: float | None = None) -> None:
+    def __init__(self, detail: str | Localised = "", retry_after: float | None = None) -> None:
         super().__init__(detail)
         self.retry_after = retry_after
 
@@ -134,7 +155,7 @@ class AnswersNeeded(ArgumentsToolError):
     was wanted.
     """
 
-    def __init__(self, detail: str, asked: Sequence[Elicitation] = ()) -> None:
+    def __init__(self, detail: str | Localised, asked: Sequence[Elicitation] = ()) -> None:
         super().__init__(detail)
         self.asked = list(asked)
 

@@ -4,7 +4,7 @@ Every method is scoped to a tenant, idempotent under retry, and raises `Unavaila
 the database can't be reached.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import date, datetime
 from typing import Protocol
@@ -87,8 +87,12 @@ class Runs(Protocol):
         flow: str | None,
         before: str | None,
         limit: int,
+        besides: Collection[str] = (),
     ) -> tuple[list[RunRecord], str | None]:
-        """Runs, newest first (of everyone where `requester` is None), and the next cursor."""
+        """Runs, newest first (of everyone where `requester` is None), and the next cursor.
+
+        Those of the flows `besides` are left out.
+        """
 
     async def approvers(self, tenant: str, run: str) -> set[str]:
         """Everyone who was ever asked to decide in this run."""
@@ -110,6 +114,9 @@ class IdempotencyKeys(Protocol):
 
     async def claim(self, tenant: str, user: str, key: str, digest: str) -> None:
         """Remember the key; raises `DuplicateKey` where it came with another digest before."""
+
+    async def claimed(self, tenant: str, user: str, key: str) -> bool:
+        """True where the key came before, with whatever digest."""
 
 
 class Spending(Protocol):

@@ -7,7 +7,7 @@ from pydantic import JsonValue, model_validator
 from router.domain.messages import Value
 
 ProgressType = Literal["text_delta", "tool_started", "tool_finished"]
-ToolStatus = Literal["done", "failed", "unknown"]
+ToolStatus = Literal["done", "failed", "skipped", "unknown"]
 
 
 class Progress(Value):

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from router.domain.budgets import Scope
 from router.domain.errors import RouterError, Unavailable
+from router.domain.texts import Localised
 
 
 class ModelUnavailable(Unavailable):
@@ -23,7 +24,7 @@ class ModelUnavailable(Unavailable):
     `retry_after` is the wait in seconds that the server asked for; None where it asked for none.
     """
 
-    def __init__(self, detail: str, retry_after: float | None = None) -> None:
+    def __init__(self, detail: str | Localised, retry_after: float | None = None) -> None:
         super().__init__(detail)
         self.retry_after = retry_after
 
@@ -76,7 +77,8 @@ class NoModelAnswered(ModelUnavailable):
             if isinstance(failure.error, ModelUnavailable) and failure.error.retry_after is not None
         ]
         told = "; ".join(map(str, failures)) or "none is configured"
-        super().__init__(f"no model answered: {told}", min(waits, default=None))
+        said = Localised(zh=f"没有模型能回答（{told}）", en=f"no model answered: {told}")
+        super().__init__(said, min(waits, default=None))
         self.failures = failures
 
     @property

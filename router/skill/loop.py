@@ -54,6 +54,10 @@ class Progress(BaseModel):
         """The progress once it is known what the step did, and with what results."""
         return self.model_copy(update={"recent": (*self.recent, what)[-_RECENT:]})
 
+    def with_cost(self, usage: Usage) -> "Progress":
+        """The same with what one of the step's tools cost."""
+        return self.model_copy(update={"usage": self.usage + usage})
+
     @property
     def repeats(self) -> int:
         """How often the last few steps did what the very last one did."""

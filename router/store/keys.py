@@ -32,3 +32,8 @@ class DatabaseKeys:
                 f"the idempotency key {key!r} was used before with another body; "
                 "send the same body again, or another key"
             )
+
+    async def claimed(self, tenant: str, user: str, key: str) -> bool:
+        """True where the key came before, with whatever digest."""
+        kept = select(_keys.c.digest).filter_by(tenant=tenant, user=user, key=key)
+        return await self._database.read(lambda c: c.execute(kept).first()) is not None

@@ -1,6 +1,6 @@
 """Flow runs and their approvals, in the database."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, select, update
@@ -69,10 +69,15 @@ class DatabaseRuns:
         flow: str | None,
         before: str | None,
         limit: int,
+        besides: Collection[str] = (),
     ) -> tuple[list[RunRecord], str | None]:
-        """Runs, newest first (of everyone where `requester` is None), and the next cursor."""
+        """Runs, newest first (of everyone where `requester` is None), and the next cursor.
+
+        Those of the flows `besides` are left out.
+        """
         wanted: dict[str, Any] = {"requester": requester, "status": status, "flow": flow}
         conditions = [_runs.c[name] == value for name, value in wanted.items() if value is not None]
+        conditions += [_runs.c.flow.not_in(besides)] if besides else []
         matching = select(_runs).where(_runs.c.tenant == tenant, *conditions)
         query = newest_first(matching, _runs, "created_at", before, limit)
         rows = await self._database.read(lambda c: c.execute(query).all())

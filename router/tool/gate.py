@@ -14,6 +14,7 @@ from pydantic import JsonValue
 
 from router.domain.errors import ArgumentsToolError, Forbidden, PermanentToolError
 from router.domain.principals import Principal
+from router.domain.texts import Localised
 from router.tool.implementation import problem_at
 from router.tool.registry import Registry, allows
 from router.tool.tool import Tool
@@ -70,15 +71,23 @@ def admit(registry: Registry, attempt: Attempt) -> Admitted:
     _check_confirmation(tool, attempt)
     if tool.writes and not attempt.key:
         raise PermanentToolError(
-            f"{tool.name} writes and was called without an idempotency key; give it one"
+            Localised(
+                zh=f"“{tool.title.zh}”会改动数据，调用时却没有幂等键，请带上一个",
+                en=f"{tool.name} writes and was called without an idempotency key; give it one",
+            )
         )
     return Admitted(tool, attempt.arguments)
 
 
 def _check_caller(tool: Tool, attempt: Attempt) -> None:
     if not allows(tool, attempt.caller, by_flow=attempt.flow_run is not None):
-        who = " or ".join(sorted(tool.roles))
-        raise Forbidden(f"{attempt.caller.id} may not call {tool.name}; it is for {who}")
+        roles = sorted(tool.roles)
+        raise Forbidden(
+            Localised(
+                zh=f"{attempt.caller.id} 不能用“{tool.title.zh}”，它只给 {' 或 '.join(roles)} 用",
+                en=f"{attempt.caller.id} may not call {tool.name}; it is for {' or '.join(roles)}",
+            )
+        )
 
 
 def lacks_confirmation(tool: Tool, attempt: Attempt) -> bool:
@@ -90,15 +99,26 @@ def lacks_confirmation(tool: Tool, attempt: Attempt) -> bool:
 def _check_confirmation(tool: Tool, attempt: Attempt) -> None:
     if lacks_confirmation(tool, attempt):
         raise Forbidden(
-            f"{tool.name} runs once {attempt.caller.id} has seen its arguments and confirmed them"
+            Localised(
+                zh=f"“{tool.title.zh}”要等 {attempt.caller.id} 看过参数并确认之后才会执行",
+                en=f"{tool.name} runs once {attempt.caller.id} has seen its arguments and "
+                "confirmed them",
+            )
         )
 
 
 def _check_arguments(tool: Tool, arguments: Mapping[str, JsonValue]) -> None:
     problems = [*_unprintable(arguments)] or tool.implementation.problems(arguments)
     if problems:
-        more = f"; and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
-        raise ArgumentsToolError(f"{tool.name}: {'; '.join(problems[:_SHOWN])}{more}")
+        more = len(problems) - _SHOWN
+        named = "; ".join(problems[:_SHOWN])
+        raise ArgumentsToolError(
+            Localised(
+                zh=f"“{tool.title.zh}”的参数不对：{named}"
+                + (f"；还有 {more} 处" if more > 0 else ""),
+                en=f"{tool.name}: {named}" + (f"; and {more} more" if more > 0 else ""),
+            )
+        )
 
 
 def _unprintable(arguments: object) -> Iterator[str]:

@@ -7,9 +7,9 @@ models are given leave them out, as they do every keyword of nobody's dialect.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
-from pydantic import GetJsonSchemaHandler
+from pydantic import GetJsonSchemaHandler, JsonValue
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
@@ -36,6 +36,28 @@ class Labelled:
     ) -> JsonSchemaValue:
         """The schema of the type itself, with the label on it."""
         return {**handler(core), LABEL: self.zh}
+
+
+def is_label(text: object) -> TypeGuard[str]:
+    """True where it is a text that a form can show as it is."""
+    return isinstance(text, str) and bool(text.strip()) and _words(text) == text.strip()
+
+
+def labelled(schema: Mapping[str, JsonValue], labels: Mapping[str, str]) -> dict[str, JsonValue]:
+    """The schema of an object with these labels on its properties, as far as it has those.
+
+    >>> schema = {"type": "object", "properties": {"id": {"type": "string"}}}
+    >>> labelled(schema, {"id": "编号"})["properties"]
+    {'id': {'type': 'string', 'x-zh': '编号'}}
+    """
+    properties = schema.get("properties")
+    if not labels or not isinstance(properties, Mapping):
+        return dict(schema)
+    found = {
+        name: {**each, LABEL: labels[name]} if name in labels and isinstance(each, dict) else each
+        for name, each in properties.items()
+    }
+    return {**schema, "properties": found}
 
 
 def label_in(schema: Mapping[str, Any]) -> str | None:

@@ -3,12 +3,14 @@
 import importlib
 import pkgutil
 from collections.abc import Iterable, Iterator
+from copy import copy
 from types import ModuleType
 from typing import Any, Self
 
 from router.domain.capabilities import Capability
 from router.domain.errors import DefinitionError, NotFound, Problem, Unavailable
 from router.domain.principals import FLOW_ROLE, Principal
+from router.domain.texts import Localised
 from router.tool.dependencies import Provider
 from router.tool.tool import Tool
 
@@ -86,9 +88,19 @@ class Registry:
         if name not in self._tools:
             for group, prefix in self._expected.items():
                 if name.startswith(prefix) and group not in self._groups:
-                    raise Unavailable(f"{name[:80]} isn't there yet: nor is {group}; try again")
+                    raise Unavailable(
+                        Localised(
+                            zh=f"{name[:80]} 还没有连上，请稍后再试（{group}）",
+                            en=f"{name[:80]} isn't there yet: nor is {group}; try again",
+                        )
+                    )
             known = ", ".join(sorted(self._tools)) or "none"
-            raise NotFound(f"there is no tool named {name[:80]!r}; there are: {known}")
+            raise NotFound(
+                Localised(
+                    zh=f"这里没有“{name[:80]}”这个工具了，请联系管理员",
+                    en=f"there is no tool named {name[:80]!r}; there are: {known}",
+                )
+            )
         return self._tools[name]
 
     def __iter__(self) -> Iterator[Tool]:
@@ -120,7 +132,13 @@ class Registry:
 
         They stay in the registry, so that a flow may name them, and say so themselves if called.
         """
-        self._withheld.add(provider)
+        self._withheld = {*self._withheld, provider}
+
+    def without(self, provider: Provider[Any]) -> Self:
+        """These tools as they are now, those withheld too that need this."""
+        narrowed = copy(self)
+        narrowed.withhold(provider)
+        return narrowed
 
     def visible_to(self, person: Principal) -> list[Tool]:
         """The tools that this person may call, by name; those of flows alone aren't.

@@ -17,11 +17,13 @@ from router.tool.check import Check, CheckFunction, read_check
 from router.tool.context import ToolContext
 from router.tool.dependencies import Dependencies, Provider
 from router.tool.implementation import Arguments, FunctionImplementation, Implementation
+from router.tool.labels import label_in
 from router.tool.signature import Source, ToolFunction, problem_of, read_signature, source_of
 
 Permission = Literal["read", "write", "admin"]
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
+_CHINESE = re.compile("[\u4e00-\u9fff]")
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m)")
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0}
 
@@ -104,6 +106,20 @@ class Tool:
     def about(self) -> Localised:
         """What it does, as people read it."""
         return Localised(zh=self.description_zh or self.description, en=self.description)
+
+    @property
+    def in_english_only(self) -> list[str]:
+        """What people who are addressed in Chinese read of it in English, by what it is.
+
+        Its title, its description, and its arguments under their names.
+        """
+        properties = self.parameters.get("properties")
+        arguments = properties if isinstance(properties, dict) else {}
+        return [
+            *(["title"] if not _CHINESE.search(self.title.zh) else []),
+            *(["description"] if not _CHINESE.search(self.about.zh) else []),
+            *(n for n, each in arguments.items() if isinstance(each, dict) and not label_in(each)),
+        ]
 
     @property
     def capability(self) -> Capability:

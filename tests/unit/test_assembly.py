@@ -4,15 +4,33 @@ import asyncio
 import json
 from pathlib import Path
 
-from router.assembly import at_work
+import pytest
+
+from router.assembly import assembled, at_work, load_capabilities, warn_of_misfits
 from router.domain.messages import Message, Option
-from router.domain.principals import EVERYONE
+from router.domain.principals import EVERYONE, Principal
 from router.flow.situation import Situation
 from router.selection.index import CapabilityIndex
 from router.settings import Settings
 from tests.fakes.model_server import ModelServer
 from tests.unit.tool.http.declaring import declaration
 from tests.unit.tool.samples import NOW
+
+BIRDS = """
+flow: birds
+version: 1
+title: {zh: "鸟", en: "Birds"}
+description: {zh: "看鸟", en: "Looks at birds"}
+triggers: {patterns: ['看鸟']}
+slots:
+  name: {type: text, ask: {zh: "哪种？", en: "Which?"}}
+start: details
+states:
+  details: {collect: [name], next: look}
+  look: {call: get_flamingos, next: done, on_error: sorry}
+  done: {say: {zh: "好", en: "Done"}, end: completed}
+  sorry: {say: {zh: "没成", en: "Sorry"}, end: failed}
+"""
 
 
 async def found(index: CapabilityIndex) -> bool:
@@ -43,3 +61,37 @@ async def test_a_tool_that_is_declared_meanwhile_is_found_and_can_be_chosen(
             )
             reading = parts.reader.read(Message(text="Flamingos"), situation)
     assert [command.type for command in reading.commands] == ["start_flow"]
+
+
+def test_currencies_are_converted_only_where_there_are_rates() -> None:
+    alice = Principal(id="alice", name="Alice")
+
+    def offered(settings: Settings) -> set[str]:
+        return {tool.name for tool in load_capabilities(settings).visible_to(alice)}
+
+    rates = Settings(rates_url="https://rates.example/daily.json")
+    assert offered(rates) - offered(Settings()) == {"convert_currency"}
+    assert "convert_currency" in load_capabilities(Settings()).registry
+
+
+async def test_a_flow_whose_tool_is_deleted_is_named_with_its_line(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    declared, flows = tmp_path / "declared", tmp_path / "flows"
+    declared.mkdir()
+    flows.mkdir()
+    file = declared / "a.json"
+    file.write_text(json.dumps(declaration(name="get_flamingos")))
+    (flows / "birds.yaml").write_text(BIRDS)
+    settings = Settings(data=tmp_path, http_tools=declared, flows=flows)
+    async with assembled(settings) as parts:
+        file.unlink()
+        assert parts.declared.reload()
+        warn_of_misfits(parts)
+    assert "birds.yaml:12: there is no tool get_flamingos" in caplog.text
+
+
+def test_forms_that_only_read_are_no_requests_and_those_that_write_are() -> None:
+    offered = load_capabilities(Settings())
+    assert {"get_current_time", "get_my_requests"} <= offered.look_ups()
+    assert {"withdraw_request", "leave_request"}.isdisjoint(offered.look_ups())

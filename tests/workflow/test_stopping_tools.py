@@ -3,14 +3,22 @@
 import asyncio
 import time
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from pydantic import JsonValue
+from temporalio import workflow
 from temporalio.client import Client
+from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
+from activities.call_tool import CallTool
+from activities.calling import ToolCaller
+from activities.telling import Telling
 from router.assembly import Parts
 from router.contracts import conversation, flow
+from router.contracts.activities import ToolCall
 from router.contracts.flow import FlowAnswer, Tell, workflow_id
 from router.domain.errors import UnknownOutcome
 from router.domain.messages import ConfirmAction, Message, Turn
@@ -19,9 +27,11 @@ from router.domain.texts import Localised
 from router.flow.model import FlowDefinition
 from router.flow.run import Cancelled
 from router.skill.skill import Skill
+from router.tool.registry import Registry
 from router.tool.tool import Tool, tool
 from tests.fakes.behaviours import Call, calls
 from tests.fakes.model_server import ModelServer
+from tests.workflow.conftest import person
 from tests.workflow.desk import Talk, run_of
 from tests.workflow.tooled import chosen, talking
 
@@ -88,6 +98,26 @@ class World:
         ]
 
 
+@workflow.defn
+class CallsOne:
+    """Calls a tool, as conversations and flows do."""
+
+    @workflow.run
+    async def run(self, call: ToolCall) -> None:
+        await workflow.execute_activity(
+            call.tool,
+            call,
+            start_to_close_timeout=timedelta(seconds=30),
+            heartbeat_timeout=timedelta(seconds=3),
+        )
+
+
+def registry_of(*tools: Tool) -> Registry:
+    registry = Registry()
+    registry.replace("test", tools)
+    return registry
+
+
 @pytest.fixture
 def world() -> World:
     return World()
@@ -100,6 +130,47 @@ async def stopped(talk: Talk, asking: "asyncio.Task[Turn]", world: World) -> tup
         at = time.monotonic()
         await talk.handle.signal(conversation.CANCEL, "m")
         return await asking, at
+
+
+@pytest.mark.parametrize(("permission", "status"), [("read", "skipped"), ("write", "unknown")])
+async def test_who_watches_hears_what_a_stop_leaves(
+    real_client: Client, parts: Parts, world: World, permission: str, status: str
+) -> None:
+    (named,) = [each for each in world.tools() if each.permission == permission]
+    calling = CallTool(
+        ToolCaller(registry_of(named), parts.dependencies, parts.store.ledger, parts.store.audit,
+                   parts.store.results),
+        Telling(parts.store.live),
+    )  # fmt: skip
+    call = ToolCall(
+        tool=named.name,
+        arguments={"amount": 5} if named.writes else {},
+        caller=await person(parts, "alice"),
+        key=uuid4().hex,
+        flow_run="r",
+        conversation="watched",
+        message_id="m",
+        call_id="c",
+        now=datetime.now(UTC),
+    )
+    queue = uuid4().hex
+    async with (
+        Worker(
+            real_client,
+            task_queue=queue,
+            workflows=[CallsOne],
+            activities=[calling.call_tool],
+            workflow_runner=UnsandboxedWorkflowRunner(),
+        ),
+        parts.store.live.listen(DEFAULT_TENANT, "watched") as heard,
+        asyncio.timeout(20),
+    ):
+        run = await real_client.start_workflow(CallsOne.run, call, id=queue, task_queue=queue)
+        await world.asked.wait()
+        await run.cancel()
+        told = [await anext(heard), await anext(heard)]
+    assert [one.type for one in told] == ["tool_started", "tool_finished"]
+    assert told[-1].data["status"] == status
 
 
 @pytest.mark.parametrize("by", ["the model", "a sub-agent"])

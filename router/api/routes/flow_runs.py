@@ -1,6 +1,6 @@
 """Flow runs: what was asked for, how it stands, and taking it back or hurrying it."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 
 from router.api.body import StrictRoute
 from router.api.deps import OPERATOR, Caller, Given, Paged, Services, known
-from router.api.idempotency import IdempotencyKey, claim
+from router.api.idempotency import IdempotencyKey, claim, claimed
 from router.api.plain import Comment
 from router.api.problems import problems
 from router.api.runs import word_of
@@ -17,6 +17,7 @@ from router.contracts import runs
 from router.contracts.runs import RunStanding
 from router.domain.errors import Conflict, Forbidden, NotFound
 from router.domain.messages import ENDED, FlowStatus
+from router.domain.nudging import WHY_NOT, why_not_now
 from router.domain.principals import Principal
 from router.domain.records import HistoryLine, RunRecord
 from router.flow.run import Cancelled, Nudged
@@ -112,11 +113,15 @@ async def index(
     flow: Annotated[str | None, Query(pattern="^[a-z0-9_]{1,64}$")] = None,
     everyone: Annotated[bool, Query(alias="all", description="Operators only.")] = False,
 ) -> FlowRunPage:
-    """List the caller's own runs, newest first; an operator may list everyone's."""
+    """List the caller's own runs, newest first; an operator may list everyone's.
+
+    Of one's own those are left out that only looked something up, unless their flow is named.
+    """
     if everyone and OPERATOR not in caller.roles:
         raise Forbidden("Only an operator may list everyone's flow runs.")
+    requester, besides = (None, ()) if everyone else (caller.id, services.offered.look_ups())
     found, following = await services.store.runs.listed(
-        caller.tenant, None if everyone else caller.id, status, flow, page.after, page.limit
+        caller.tenant, requester, status, flow, page.after, page.limit, () if flow else besides
     )
     items = [FlowRun.of(record, services.settings, caller) for record in found]
     return FlowRunPage(items=items, next=following)
@@ -152,9 +157,10 @@ async def withdraw(
 async def nudge(
     services: Given, caller: Caller, record: OwnRun, key: IdempotencyKey
 ) -> RunStanding:
-    """Remind those whose decision the run waits for."""
-    if record.status != "waiting_approval":
-        raise Conflict("The run waits for nobody's decision.")
+    """Remind those whose decision the run waits for; once an hour at most."""
+    why_not = why_not_now(record, datetime.now(UTC))
+    if why_not is not None and not await claimed(services, caller, key):
+        raise Conflict(WHY_NOT[why_not])
     await claim(services, caller, key, f"nudge {record.id}")
     word = word_of("nudge", caller, key)
     return await runs.tell(services.temporal, record, caller, Nudged(by=caller.id), word)

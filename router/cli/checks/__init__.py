@@ -20,6 +20,7 @@ CHECKS: Mapping[str, Check] = {
     "authentication": configuration.authentication,
     "directory": configuration.directory,
     "flows": configuration.flows,
+    "tools": configuration.tools,
     "declared tools": configuration.declared_tools,
     "mcp servers": services.mcp,
     "skills": configuration.skills,

@@ -10,6 +10,7 @@ import httpx
 from router.assembly import (
     encoder,
     http_tools,
+    lacking,
     load_capabilities,
     load_catalog,
     load_prompts,
@@ -59,6 +60,17 @@ async def flows(settings: Settings) -> str:
             f"ROUTER_FLOWS={settings.flows} has no flow: name a folder of *.yaml files"
         )
     return ", ".join(flow.flow for flow in catalog)
+
+
+async def tools(settings: Settings) -> str:
+    """The tools of the code can be loaded; which aren't offered for want of a setting."""
+    registry = load_registry(settings)
+    withheld = [
+        f"not {', '.join(t.name for t in registry if provider in t.implementation.providers)}: "
+        f"{name} isn't set"
+        for provider, name in lacking(settings).items()
+    ]
+    return "\n".join([f"{len(registry.names)} loaded", *withheld])
 
 
 async def declared_tools(settings: Settings) -> str:

@@ -20,6 +20,7 @@ from router.domain.errors import (
     ToolError,
     TransientToolError,
 )
+from router.domain.texts import Localised
 from router.tool.http.page_text import text_of_page
 from router.tool.http.sending import Received
 
@@ -69,7 +70,12 @@ class Redaction:
 def value_of(received: Received) -> JsonValue:
     """The value of an answer that is fine; raises `PermanentToolError` where it can't be used."""
     if received.broken:
-        raise PermanentToolError(f"the answer can't be used: {received.broken}; ask for less")
+        raise PermanentToolError(
+            Localised(
+                zh=f"对方的回答用不了（{received.broken}），请少要一些",
+                en=f"the answer can't be used: {received.broken}; ask for less",
+            )
+        )
     if not received.body.strip():
         return None
     kind, _, parameters = received.headers.get("content-type", "").partition(";")
@@ -82,7 +88,11 @@ def value_of(received: Received) -> JsonValue:
     if kind.startswith("text/"):
         return _cut(text)
     raise PermanentToolError(
-        f"the answer is {kind[:60] or 'of no type'}, which isn't read; JSON, text and HTML are"
+        Localised(
+            zh=f"对方的回答是 {kind[:60] or '没有注明的类型'}，这里只读 JSON、文本和 HTML",
+            en=f"the answer is {kind[:60] or 'of no type'}, which isn't read; "
+            "JSON, text and HTML are",
+        )
     )
 
 
@@ -90,7 +100,12 @@ def _json(body: bytes) -> JsonValue:
     try:
         value: JsonValue = json.loads(body, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
-        raise PermanentToolError(f"the answer says that it is JSON, and isn't: {error}") from None
+        raise PermanentToolError(
+            Localised(
+                zh=f"对方的回答说是 JSON，却不是（{error}）",
+                en=f"the answer says that it is JSON, and isn't: {error}",
+            )
+        ) from None
     return value
 
 
@@ -113,7 +128,12 @@ def _cut(text: str) -> str:
 
 def failure_of(received: Received, where: str, redaction: Redaction) -> ToolError:
     """The error for an answer that isn't fine; `where` says who gave it."""
-    said = f"{where} answered {received.status}{_quoted(received, redaction)}"
+    words = _quoted(received, redaction)
+    said = Localised(
+        zh=f"{where} 的回答是 {received.status}" + (f"，原话：«{words}»" if words else ""),
+        en=f"{where} answered {received.status}"
+        + (f"; in its own words: «{words}»" if words else ""),
+    )
     if received.status in _PASSING or received.status >= 500:  # noqa: PLR2004
         return TransientToolError(said, retry_after(received.headers, datetime.now(UTC)))
     kind = ArgumentsToolError if received.status in _BAD_REQUEST else PermanentToolError
@@ -121,7 +141,7 @@ def failure_of(received: Received, where: str, redaction: Redaction) -> ToolErro
 
 
 def _quoted(received: Received, redaction: Redaction) -> str:
-    """What the server says, marked as that."""
+    """What the server says, on one line and without the marks that it is quoted in."""
     try:
         value = redaction.value(value_of(received))
     except PermanentToolError:
@@ -129,10 +149,7 @@ def _quoted(received: Received, redaction: Redaction) -> str:
     words = value if isinstance(value, str) else _words(value)
     line = "".join(char if char.isprintable() else " " for char in words)
     line = " ".join(line.replace("«", '"').replace("»", '"').split())
-    if not line:
-        return ""
-    cut = line if len(line) <= MOST_QUOTED else f"{line[:MOST_QUOTED]}…"
-    return f"; in its own words: «{cut}»"
+    return line if len(line) <= MOST_QUOTED else f"{line[:MOST_QUOTED]}…"
 
 
 def _words(value: JsonValue) -> str:

@@ -12,6 +12,7 @@ from urllib.parse import quote, urlencode
 from pydantic import JsonValue
 
 from router.domain.errors import ArgumentsToolError
+from router.domain.texts import Localised
 from router.tool.context import ToolContext
 from router.tool.http.origins import Origin
 from router.tool.http.surroundings import CONTEXT
@@ -116,10 +117,20 @@ def _segment(hole: Hole, value: Values) -> str:
     try:
         text = _text(hole, value(hole))
     except _Unset:
-        raise ArgumentsToolError(f"{hole} has no value, and stands in the address") from None
+        raise ArgumentsToolError(
+            Localised(
+                zh=f"{hole} 没有值，而地址里要用它",
+                en=f"{hole} has no value, and stands in the address",
+            )
+        ) from None
     steps = text.replace("\\", "/").split("/")
     if not text.strip() or {".", ".."} & {step.strip() for step in steps}:
-        raise ArgumentsToolError(f"{hole}: {text[:40]!r} can't stand in an address")
+        raise ArgumentsToolError(
+            Localised(
+                zh=f"{hole}：{text[:40]!r} 不能放在地址里",
+                en=f"{hole}: {text[:40]!r} can't stand in an address",
+            )
+        )
     return quote(text, safe="")
 
 
@@ -146,14 +157,24 @@ def _header(each: Field, value: Values) -> str:
     text = ",".join(_texts(each, value)).strip()
     if not text.isascii() or not text.isprintable():
         raise ArgumentsToolError(
-            f"{each.name}: {text[:40]!r} can't stand in a header, which takes ASCII on one line"
+            Localised(
+                zh=f"{each.name}：{text[:40]!r} 不能放在请求头里，那里只能是一行 ASCII",
+                en=f"{each.name}: {text[:40]!r} can't stand in a header, "
+                "which takes ASCII on one line",
+            )
         )
     return text
 
 
 def _text(hole: Hole, found: JsonValue) -> str:
     if isinstance(found, list | dict):
-        raise ArgumentsToolError(f"{hole} is a {type(found).__name__}, where only one value fits")
+        kind = type(found).__name__
+        raise ArgumentsToolError(
+            Localised(
+                zh=f"{hole} 是 {kind}，这里只放得下一个值",
+                en=f"{hole} is a {kind}, where only one value fits",
+            )
+        )
     return found if isinstance(found, str) else json.dumps(found)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
 from router.domain.errors import PermanentToolError
+from router.domain.texts import Localised
 from router.tool.http.origins import Origin, origin_of
 
 SETTING = "ROUTER_HTTP_ALLOW"
@@ -77,10 +78,19 @@ class Guard:
     def check_redirect(self, before: Origin, after: Origin) -> None:
         """Raise `PermanentToolError` where an answer may not lead from one to the other."""
         if before.scheme == "https" and after.scheme != "https":
-            raise PermanentToolError(f"{before} leads to {after}, which isn't encrypted")
+            raise PermanentToolError(
+                Localised(
+                    zh=f"{before} 转到 {after}，那里没有加密",
+                    en=f"{before} leads to {after}, which isn't encrypted",
+                )
+            )
         if after != before and after not in self._by_name:
             raise PermanentToolError(
-                f"{before} leads to {after}; name that in the tool's file, or add it to {SETTING}"
+                Localised(
+                    zh=f"{before} 转到 {after}，请管理员写进工具的文件，或加到 {SETTING}",
+                    en=f"{before} leads to {after}; name that in the tool's file, "
+                    f"or add it to {SETTING}",
+                )
             )
 
 

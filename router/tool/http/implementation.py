@@ -7,6 +7,7 @@ from urllib.parse import quote
 from pydantic import JsonValue
 
 from router.domain.errors import PermanentToolError, TransientToolError
+from router.domain.texts import Localised
 from router.tool.context import ToolContext
 from router.tool.dependencies import Dependencies, Provider
 from router.tool.http.answers import Redaction, failure_of, value_of
@@ -73,8 +74,9 @@ class HttpImplementation:
             return await self.sender.send(made, self.seconds)
         except Unreached as error:
             if self.writes and not self.repeatable:
-                raise PermanentToolError(f"{error}; nothing was done") from None
-            raise TransientToolError(str(error)) from None
+                done = Localised(zh=f"{error.said.zh}，什么也没做", en=f"{error}; nothing was done")
+                raise PermanentToolError(done) from None
+            raise TransientToolError(error.said) from None
 
     def _value(self, received: Received) -> JsonValue:
         """The value; of a write whose answer can't be used, that it was done all the same."""

@@ -21,11 +21,13 @@ from router.tool.http.implementation import HttpImplementation
 from router.tool.http.openapi import document_path, is_selection, read_selection
 from router.tool.http.reading import Declared, read_declared
 from router.tool.http.sending import Sender
-from router.tool.http.template import Absent, Environment
+from router.tool.http.template import Absent, Assumed, Environment
 from router.tool.signature import Source
 from router.tool.tool import Tool
 
 LARGEST = 256 * 1024
+_ADDRESSES = ("url", "server")
+"""The keys of addresses: of an endpoint, and of an OpenAPI document's operations."""
 
 
 @dataclass
@@ -52,7 +54,7 @@ def load_http_tools(place: Path, variables: Mapping[str, str], sender: Sender) -
     loaded, problems = Loaded(), list[Problem]()
     for path in sorted(place.glob("*.json")) if place.is_dir() else [place]:
         try:
-            _File(path, Environment(variables), sender).load(loaded)
+            _File(path, variables, sender).load(loaded)
         except DefinitionError as error:
             problems += error.problems
     problems += _twice(loaded.tools)
@@ -64,9 +66,10 @@ def load_http_tools(place: Path, variables: Mapping[str, str], sender: Sender) -
 class _File:
     """One reading of one file."""
 
-    def __init__(self, path: Path, environment: Environment, sender: Sender) -> None:
+    def __init__(self, path: Path, variables: Mapping[str, str], sender: Sender) -> None:
         self.path = path
-        self.environment = environment
+        self.variables = variables
+        self.environment = Environment(variables)
         self.sender = sender
         self.complaints = Complaints()
 
@@ -82,9 +85,10 @@ class _File:
         for number, data in enumerate(entries):
             place = (number,) if several else ()
             try:
-                found += self._declared(place, data, into)
+                found += self._declared(place, data, into, self.environment)
             except Absent as absent:
                 into.absent[str(self.path)] = absent.variable
+                self._check_form(place, data)
         for declared in found:
             self._check_origin(declared)
         self._raise_if_wrong(document)
@@ -98,15 +102,28 @@ class _File:
             problem = Problem(str(self.path), unreadable.line, fault.what, fault.remedy)
             raise DefinitionError([problem]) from None
 
-    def _declared(self, place: tuple[int, ...], data: Any, into: Loaded) -> Iterator[Declared]:
+    def _check_form(self, place: tuple[int, ...], data: Any) -> None:
+        """Complain of whatever is wrong with it, now that a variable keeps it from being read."""
+        before = len(self.complaints.found)
+        list(self._declared(place, data, Loaded(), Assumed(self.variables)))
+        # What an address comes to depends on the variable; all else doesn't.
+        self.complaints.found[before:] = [
+            (at, fault)
+            for at, fault in self.complaints.found[before:]
+            if not at or at[-1] not in _ADDRESSES
+        ]
+
+    def _declared(
+        self, place: tuple[int, ...], data: Any, into: Loaded, environment: Environment
+    ) -> Iterator[Declared]:
         if not isinstance(data, dict):
             self.complaints.mapping(place, data)
             return
         if is_selection(data):
             into.files.append(document_path(self.path, data))
-            yield from read_selection(self.complaints, place, data, self.path, self.environment)
+            yield from read_selection(self.complaints, place, data, self.path, environment)
             return
-        declared = read_declared(self.complaints, place, data, self.environment)
+        declared = read_declared(self.complaints, place, data, environment)
         if declared is not None:
             yield declared
 

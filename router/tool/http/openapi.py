@@ -24,11 +24,13 @@ from router.tool.http.parameters import Taken, taken_by
 from router.tool.http.reading import Declared, read_fields, read_schema
 from router.tool.http.references import References, Unsuitable
 from router.tool.http.template import Environment, Unusable
+from router.tool.http.wording import Wording, read_wordings
+from router.tool.labels import labelled
 
 LARGEST = 4 * 1024 * 1024
 MOST_NODES = 200_000
 SELECTION_KEYS = (
-    *("openapi", "server", "operations", "tags", "prefix", "headers", "query_params"),
+    *("openapi", "server", "operations", "tags", "prefix", "headers", "query_params", "tools"),
     *(key for key in KEYS if key not in ("title", "examples", "permission", "result")),
 )
 _FIRST_VERSIONS = ("3.0", "3.1")
@@ -125,6 +127,7 @@ class _Selection:
         self._headers = self._fields("headers")
         self._query = self._fields("query_params")
         self._prefix = str(data.get("prefix") or "")
+        self._wordings: dict[str, Wording] = {}
 
     def selected(self) -> list[Operation]:
         """The operations that are named, by themselves or by a tag."""
@@ -136,7 +139,10 @@ class _Selection:
             self._complaints.add(self._place, "no operation is selected", remedy)
         self._check_named("operations", names, {each.id for each in there})
         self._check_named("tags", tags, {tag for each in there for tag in each.tags})
-        return [each for each in there if each.id in names or each.tags & set(tags)]
+        chosen = [each for each in there if each.id in names or each.tags & set(tags)]
+        at_tools, ids = (*self._place, "tools"), {each.id for each in chosen}
+        self._wordings = read_wordings(self._complaints, at_tools, self._data.get("tools"), ids)
+        return chosen
 
     def declared(self, operation: Operation) -> Declared | None:
         """One operation as a tool."""
@@ -149,13 +155,26 @@ class _Selection:
             what = f"{operation.id}: {unsuitable.fault.what}"
             self._complaints.add(at_operation, what, unsuitable.fault.remedy)
             return None
-        schema = read_schema(self._complaints, at_operation, taken.schema)
+        words = self._wordings.get(operation.id, Wording())
+        self._check_labels(operation.id, words, taken)
+        labelled_schema = labelled(taken.schema, words.labels)
+        schema = read_schema(self._complaints, at_operation, labelled_schema)
         data = {**self._data, "title": operation.title}
+        if words.title is not None:
+            data["title"] = words.title.model_dump()
         options = read_options(self._complaints, self._place, data, name, operation.method)
         if len(self._complaints.found) > before or schema is None or self._server is None:
             return None
         endpoint = self._endpoint(operation, taken, self._server)
-        return Declared(name, operation.description or name, schema, endpoint, options)
+        description = operation.description or name
+        return Declared(name, description, schema, endpoint, options, words.description_zh)
+
+    def _check_labels(self, operation: str, words: Wording, taken: Taken) -> None:
+        for name in words.labels.keys() - taken.properties.keys():
+            known = ", ".join(taken.properties) or "none"
+            remedy = nearest(name, taken.properties) or f"there are: {known}"
+            place = (*self._place, "tools", operation, "labels", name)
+            self._complaints.add(place, f"{operation} takes no {name[:40]}", remedy)
 
     def _endpoint(self, operation: Operation, taken: Taken, server: Address) -> Endpoint:
         base = "".join(str(piece) for piece in server.path).rstrip("/")

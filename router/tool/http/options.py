@@ -51,7 +51,7 @@ def read_options(
         what = "it changes what is others', for everyone"
         complaints.add((*place, "permission"), what, 'name who may, as in "roles": ["hr"]')
     return Options(
-        title=_title(complaints, (*place, "title"), data.get("title"), name),
+        title=read_title(complaints, (*place, "title"), data.get("title"), name),
         examples=complaints.texts((*place, "examples"), data.get("examples")),
         permission=permission,
         confirm=complaints.flag((*place, "confirm"), data.get("confirm"), otherwise=False),
@@ -105,7 +105,8 @@ def _permission(complaints: Complaints, place: Place, value: Any, method: str) -
     return usual
 
 
-def _title(complaints: Complaints, place: Place, value: Any, name: str) -> Localised:
+def read_title(complaints: Complaints, place: Place, value: Any, name: str) -> Localised:
+    """A title, in both languages or in one for both; made of the name where there is none."""
     words = name.replace("_", " ").replace("-", " ").capitalize()
     if value is None:
         return Localised(zh=words, en=words)

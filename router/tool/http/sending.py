@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import httpx
 
 from router.domain.errors import PermanentToolError, TransientToolError, UnknownOutcome
+from router.domain.texts import Localised
 from router.tool.http.endpoint import Request
 from router.tool.http.guard import Guard
 from router.tool.http.origins import Origin, origin_of
@@ -57,7 +58,7 @@ class Received:
         return 200 <= self.status < 300  # noqa: PLR2004
 
 
-class Unreached(Exception):
+class Unreached(TransientToolError):
     """There is no connection to the server: nothing was sent."""
 
 
@@ -94,13 +95,28 @@ class Sender:
             async with asyncio.timeout(seconds), self._client(seconds) as client:
                 return await self._followed(client, request)
         except TimeoutError:
-            raise TransientToolError(f"{request.origin} took longer than {seconds:g} s") from None
+            raise TransientToolError(
+                Localised(
+                    zh=f"{request.origin} 在 {seconds:g} 秒内没有回答",
+                    en=f"{request.origin} took longer than {seconds:g} s",
+                )
+            ) from None
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
-            raise Unreached(f"{request.origin} can't be reached: {error}") from None
+            raise Unreached(
+                Localised(
+                    zh=f"连不上 {request.origin}（{error}）",
+                    en=f"{request.origin} can't be reached: {error}",
+                )
+            ) from None
         except httpx.HTTPError as error:
             # The text may repeat what was sent; the kind of it says enough.
             kind = type(error).__name__
-            raise TransientToolError(f"{request.origin} broke off: {kind}") from None
+            raise TransientToolError(
+                Localised(
+                    zh=f"{request.origin} 中途断开了（{kind}）",
+                    en=f"{request.origin} broke off: {kind}",
+                )
+            ) from None
         finally:
             _sending.reset(discreet)
 
@@ -125,7 +141,12 @@ class Sender:
                 sent = self._redirected(client, response, response.next_request)
             finally:
                 await response.aclose()
-        raise PermanentToolError(f"{request.origin} leads on more than {MOST_REDIRECTS} times")
+        raise PermanentToolError(
+            Localised(
+                zh=f"{request.origin} 转了超过 {MOST_REDIRECTS} 次",
+                en=f"{request.origin} leads on more than {MOST_REDIRECTS} times",
+            )
+        )
 
     def _redirected(
         self, client: httpx.AsyncClient, response: httpx.Response, following: httpx.Request
@@ -136,14 +157,23 @@ class Sender:
         writes = response.request.method not in _READS
         if writes and response.status_code not in _MOVED_AS_IT_IS:
             raise UnknownOutcome(
-                f"{before} answered {response.status_code} and leads to {after}: "
-                "it may or may not have done it"
+                Localised(
+                    zh=f"{before} 的回答是 {response.status_code}，并转到 {after}："
+                    "可能办成了，也可能没有",
+                    en=f"{before} answered {response.status_code} and leads to {after}: "
+                    "it may or may not have done it",
+                )
             )
         self.guard.check_redirect(before, after)
         if after == before:
             return following
         if writes:
-            raise PermanentToolError(f"{before} wants this write sent to {after}; it wasn't sent")
+            raise PermanentToolError(
+                Localised(
+                    zh=f"{before} 要把这次改动转发到 {after}，没有发送",
+                    en=f"{before} wants this write sent to {after}; it wasn't sent",
+                )
+            )
         return client.build_request(following.method, following.url)
 
 
@@ -151,7 +181,12 @@ def _origin(url: httpx.URL, before: Origin) -> Origin:
     try:
         return origin_of(url)
     except ValueError as error:
-        raise PermanentToolError(f"{before} leads to an address that isn't used: {error}") from None
+        raise PermanentToolError(
+            Localised(
+                zh=f"{before} 转到了一个不能用的地址（{error}）",
+                en=f"{before} leads to an address that isn't used: {error}",
+            )
+        ) from None
 
 
 async def _received(response: httpx.Response) -> Received:

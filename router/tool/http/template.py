@@ -140,6 +140,17 @@ class Environment:
         )
 
 
+class Assumed(Environment):
+    """The same, with something in place of each variable that isn't set: to look at the form."""
+
+    def value(self, variable: Variable) -> str:
+        """What the variable stands for, or would."""
+        try:
+            return super().value(variable)
+        except Absent:
+            return "unset"
+
+
 def joined(pieces: Iterator[str | Hole] | Template) -> Template:
     """The pieces, with neighbouring texts made one and empty ones left out."""
     parts: list[str | Hole] = []

@@ -14,6 +14,7 @@ import httpcore
 import httpx
 
 from router.domain.errors import PermanentToolError
+from router.domain.texts import Localised
 from router.tool.http.guard import Guard
 
 Resolver = Callable[[str, int], Awaitable[list[str]]]
@@ -63,7 +64,8 @@ class _GuardedBackend(httpcore.AsyncNetworkBackend):
         addresses = await self._addresses(host, port, timeout)
         for address in addresses:
             if objection := self._guard.objection_to(host, port, address):
-                raise PermanentToolError(objection)
+                zh = f"不能连接 {host}，请联系管理员（{objection}）"
+                raise PermanentToolError(Localised(zh=zh, en=objection))
         failure: Exception = httpcore.ConnectError(f"{host} has no address")
         for address in addresses:
             try:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pydantic import JsonValue
 
 from router.domain.errors import PermanentToolError
+from router.domain.texts import Localised
 
 _INDEX = re.compile(r"0|[1-9][0-9]*")
 
@@ -32,7 +33,12 @@ class Wanted:
             try:
                 return self._shortened(at(answer, self.places))
             except LookupError:
-                raise PermanentToolError(f"the answer has nothing at {self.places}") from None
+                raise PermanentToolError(
+                    Localised(
+                        zh=f"对方的回答里 {self.places} 处没有内容",
+                        en=f"the answer has nothing at {self.places}",
+                    )
+                ) from None
         return {name: self._found(answer, place) for name, place in self.places.items()}
 
     def _found(self, answer: JsonValue, place: str) -> JsonValue:

@@ -35,6 +35,8 @@ class WatchedTools:
         self._seen = self._stamp()
         loaded = self._load()
         self._registry.replace(GROUP, loaded.tools)
+        for file, variable in loaded.absent.items():
+            _log.info("no tool of %s is there: %s isn't set", file, variable)
         if set(loaded.files) - set(self._files):
             self._files = loaded.files
             self._seen = self._stamp()

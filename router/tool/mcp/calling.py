@@ -17,6 +17,7 @@ from router.domain.errors import (
     TransientToolError,
     UnknownOutcome,
 )
+from router.domain.texts import Localised
 from router.tool.context import ToolContext
 from router.tool.dependencies import Dependencies, Provider
 from router.tool.files import as_json
@@ -80,7 +81,10 @@ class ServerTool:
             answer = await self._asked(lambda client: self.question(client, given, key), interview)
         except (ArgumentsToolError, PermanentToolError) as error:
             if interview.asked:
-                said = f"{self.about} {interview.summary}"
+                said = Localised(
+                    zh=f"{self.about} 要先问清楚（原话：«{interview.summary}»）",
+                    en=f"{self.about} {interview.summary}",
+                )
                 raise AnswersNeeded(said, interview.asked) from error
             raise
         return await as_json(visible_value(answer), context.keep)
@@ -105,31 +109,60 @@ class ServerTool:
             except (RuntimeError, ValidationError) as error:
                 raise self._unreadable(error) from error
         if self.repeatable:
-            raise TransientToolError(f"the server of {self.about} {why}")
-        raise PermanentToolError(f"the server of {self.about} {why}; nothing was done")
+            raise TransientToolError(
+                Localised(
+                    zh=f"{self.about} 的服务器现在连不上（{why}）",
+                    en=f"the server of {self.about} {why}",
+                )
+            )
+        raise PermanentToolError(
+            Localised(
+                zh=f"{self.about} 的服务器现在连不上，什么也没做（{why}）",
+                en=f"the server of {self.about} {why}; nothing was done",
+            )
+        )
 
     def _refused(self, error: MCPError) -> RouterError:
         words = visible(error.message, LONGEST_ERROR)
         if error.code == types.INVALID_PARAMS:
-            return ArgumentsToolError(f"{self.about}: {words}")
+            return ArgumentsToolError(_in_its_words(self.about, words))
         if error.code == TOO_LONG and self.repeatable:
-            return PermanentToolError(f"{self.about}: {words}; ask it for less at a time")
+            return PermanentToolError(
+                Localised(
+                    zh=f"{self.about} 的结果太长，请一次少要一些（原话：«{words}»）",
+                    en=f"{self.about}: {words}; ask it for less at a time",
+                )
+            )
         if error.code in (types.INTERNAL_ERROR, types.PARSE_ERROR, TOO_LONG):
             if self.repeatable:
-                return TransientToolError(f"{self.about}: {words}")
+                return TransientToolError(_in_its_words(self.about, words))
             return self._unknown(words)
-        return PermanentToolError(f"{self.about}: {words}")
+        return PermanentToolError(_in_its_words(self.about, words))
 
     def _unreadable(self, error: Exception) -> RouterError:
         words = visible(str(error), LONGEST_ERROR)
         if not self.repeatable:
             return self._unknown(f"its answer can't be read ({words})")
-        return PermanentToolError(f"{self.about} gave an answer that can't be read: {words}")
+        return PermanentToolError(
+            Localised(
+                zh=f"{self.about} 的回答读不了（{words}）",
+                en=f"{self.about} gave an answer that can't be read: {words}",
+            )
+        )
 
     def _unknown(self, why: str) -> UnknownOutcome:
         return UnknownOutcome(
-            f"{self.about} may or may not have happened: {why}; look in the system it writes to"
+            Localised(
+                zh=f"{self.about} 可能办成了，也可能没有（{why}），请到办理它的系统里查一下",
+                en=f"{self.about} may or may not have happened: {why}; "
+                "look in the system it writes to",
+            )
         )
+
+
+def _in_its_words(about: str, words: str) -> Localised:
+    """What a server says, which nobody here can say in another language."""
+    return Localised(zh=f"{about} 没有办成，原话：«{words}»", en=f"{about}: {words}")
 
 
 def question_for(tool: str, about: str) -> Question:
@@ -139,7 +172,7 @@ def question_for(tool: str, about: str) -> Question:
         meta: Any = {KEY: key} if key else None
         result = await client.call_tool(tool, arguments, meta=meta)
         if result.is_error:
-            raise ArgumentsToolError(f"{about}: {said(result)}")
+            raise ArgumentsToolError(_in_its_words(about, said(result)))
         return value_of(result)
 
     return ask

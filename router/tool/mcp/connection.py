@@ -113,7 +113,10 @@ class Connection:
         return self._client is not None
 
     async def run(self) -> None:
-        """Keep the session up until cancelled."""
+        """Keep the session up until cancelled; there is none where a variable isn't set."""
+        if self.entry.lacks:
+            self._note_away(self.entry.lacks, "then start again")
+            return
         wait = FIRST_WAIT
         while True:
             began = monotonic()
@@ -128,6 +131,8 @@ class Connection:
 
         Raises `Away` with why it can't be said.
         """
+        if self.entry.lacks:
+            raise Away(self.entry.lacks)
         try:
             async with asyncio.timeout(within), self._opened() as client:
                 return await _listing(client)
@@ -277,9 +282,10 @@ class Connection:
         self._log.log(level, told, self.name, len(listing.tools))
         self._why = None
 
-    def _note_away(self, why: str) -> None:
+    def _note_away(
+        self, why: str, remedy: str = "it is tried again; `intent-router doctor` says more"
+    ) -> None:
         if self._why is None:
-            remedy = "it is tried again; `intent-router doctor` says more"
             told = (self.name, why, self._complaint(), remedy)
             self._log.warning("the MCP server %s isn't there: %s%s; %s", *told)
         self._why = why

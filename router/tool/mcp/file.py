@@ -5,7 +5,8 @@
      "crm": {"url": "https://crm.example/mcp", "fallback": "crm2",
              "headers": {"Authorization": "Bearer {env.CRM_TOKEN}"}}}
 
-A file that other clients read, with `mcpServers` around it, is read as well.
+A file that other clients read, with `mcpServers` around it, is read as well. A fault of form
+refuses the file; a variable that isn't set only keeps the server away that needs it.
 """
 
 import json
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -31,7 +33,9 @@ from router.documents.yaml_document import Document, Place, Unreadable, read_doc
 from router.domain.errors import DefinitionError, Problem
 from router.domain.principals import EVERYONE
 from router.domain.texts import Localised
+from router.tool.labels import LONGEST, is_label
 from router.tool.mcp.names import LONGEST_SERVER, SERVER
+from router.tool.mcp.untrusted import LONGEST_DESCRIPTION
 from router.tool.tool import Permission
 
 LARGEST = 256 * 1024
@@ -54,6 +58,15 @@ def _duration(written: object) -> object:
 Duration = Annotated[timedelta, BeforeValidator(_duration)]
 
 
+def _label(written: str) -> str:
+    if not is_label(written):
+        raise ValueError(f"write up to {LONGEST} characters, on one line")
+    return written.strip()
+
+
+Label = Annotated[str, AfterValidator(_label)]
+
+
 class Entry(BaseModel):
     """A piece of the file: closed to keys that mean nothing."""
 
@@ -66,6 +79,10 @@ class ToolEntry(Entry):
     permission: Permission | None = None
     """`write` where it isn't said, whatever the server says of itself."""
     title: Localised | None = None
+    description_zh: Annotated[str, Field(max_length=LONGEST_DESCRIPTION)] = ""
+    """What people who are addressed in Chinese read, beside what the server says."""
+    labels: Mapping[str, Label] = {}
+    """What a Chinese form calls its arguments, by their names."""
     examples: tuple[str, ...] = ()
     roles: frozenset[str] | None = None
     """Who may call it; None is whoever may use the server."""
@@ -90,7 +107,9 @@ class ServerEntry(Entry):
     env: Mapping[str, str] = Field({}, repr=False)
     """All that the program gets of the environment, beside PATH, HOME and LANG."""
     cwd: Path | None = None
-    url: Annotated[str, Field(pattern=r"^https?://[^/\s]+")] | None = Field(None, repr=False)
+    url: Annotated[str, Field(pattern=r"^(https?://[^/\s]+|\{env\.\w+\})")] | None = Field(
+        None, repr=False
+    )
     headers: Mapping[str, str] = Field({}, repr=False)
     type: Literal["stdio", "http", "streamable-http"] | None = None
     """Read for the sake of files from elsewhere: `command` and `url` say it already."""
@@ -113,6 +132,14 @@ class ServerEntry(Entry):
             raise ValueError('write one of the two: "command" to start it, "url" to call it')
         return self
 
+    @property
+    def lacks(self) -> str:
+        """Why it isn't there whatever it does: the variables that it names and nobody has set."""
+        texts = [self.url or "", *self.headers.values(), *self.env.values()]
+        unset = sorted({name for text in texts for name in _VARIABLE.findall(text)})
+        said = "isn't set; set it" if len(unset) == 1 else "aren't set; set them"
+        return f"{', '.join(unset)} {said} in the environment or in .env" if unset else ""
+
     def offers(self, tool: str) -> bool:
         """True where its tool of this name is offered."""
         return (self.only is None or tool in self.only) and tool not in self.besides
@@ -128,7 +155,8 @@ _SERVERS = TypeAdapter(dict[str, ServerEntry])
 def load_servers(path: Path, variables: Mapping[str, str]) -> dict[str, ServerEntry]:
     """The servers of a file, less those that are disabled, by name.
 
-    `variables` is what `{env.NAME}` may name. Raises `DefinitionError` with every problem.
+    `variables` is what `{env.NAME}` may name; what isn't among them an entry `lacks`. Raises
+    `DefinitionError` with every problem.
     """
     try:
         text = read_text(path, LARGEST, "split it, or offer fewer servers")
@@ -138,9 +166,9 @@ def load_servers(path: Path, variables: Mapping[str, str]) -> dict[str, ServerEn
     around: Place = ("mcpServers",) if set(data) == {"mcpServers"} else ()
     servers = data["mcpServers"] if around else data
     document = _lined(text)
-    complaints = [*_fill(servers, variables)]
-    found, more = _validated(servers)
-    complaints += [*more, *_unfit(found)]
+    _fill(servers, variables)
+    found, complaints = _validated(servers)
+    complaints += _unfit(found)
     problems = [(document.line((*around, *place)), fault) for place, fault in complaints]
     problems += [(line, fault) for line, fault in document.faults if "twice" in fault.what]
     if problems:
@@ -171,30 +199,21 @@ def _lined(text: str) -> Document:
         return Document()
 
 
-def _fill(servers: dict[str, Any], variables: Mapping[str, str]) -> Iterator[Complaint]:
-    """Put variables in, in place, and complain about those that aren't set."""
-    for name, entry in servers.items():
+def _fill(servers: dict[str, Any], variables: Mapping[str, str]) -> None:
+    """Put variables in, in place; those that aren't set stay as they are written."""
+    for entry in servers.values():
         for key in _FILLED if isinstance(entry, dict) else ():
             value = entry.get(key)
             if isinstance(value, str):
-                yield from _missing((name, key), value, variables)
                 entry[key] = _filled(value, variables)
             elif isinstance(value, dict):
-                for inner, text in value.items():
-                    yield from _missing((name, key, inner), text, variables)
                 entry[key] = {inner: _filled(text, variables) for inner, text in value.items()}
-
-
-def _missing(place: Place, text: object, variables: Mapping[str, str]) -> Iterator[Complaint]:
-    for variable in _VARIABLE.findall(text) if isinstance(text, str) else ():
-        if variable not in variables:
-            yield place, Fault(f"{variable} isn't set", "set it in the environment or in .env")
 
 
 def _filled(text: object, variables: Mapping[str, str]) -> object:
     if not isinstance(text, str):
         return text
-    return _VARIABLE.sub(lambda found: variables.get(found[1], ""), text)
+    return _VARIABLE.sub(lambda found: variables.get(found[1], found[0]), text)
 
 
 def _validated(servers: dict[str, Any]) -> tuple[dict[str, ServerEntry], list[Complaint]]:

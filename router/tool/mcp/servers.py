@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 
-from router.tool.mcp.connection import Connection
+from router.tool.mcp.connection import Away, Connection
 from router.tool.mcp.file import ServerEntry
 from router.tool.mcp.tools import Offer
 from router.tool.signature import Source
@@ -47,6 +47,25 @@ class Servers:
             _, waiting = await asyncio.wait(tried, timeout=within)
             for task in waiting:
                 task.cancel()
+
+    async def look(self, within: float) -> dict[str, str]:
+        """Publish what each has, asked once and all at the same time, and keep no session.
+
+        Gives why each that isn't there isn't, by name; what stands in for it is offered.
+        """
+        looks = (connection.look(within) for connection in self.connections.values())
+        found = await asyncio.gather(*looks, return_exceptions=True)
+        away: dict[str, str] = {}
+        for (name, connection), listing in zip(self.connections.items(), found, strict=True):
+            if isinstance(listing, Away):
+                away[name] = str(listing)
+            elif isinstance(listing, BaseException):
+                raise listing
+            else:
+                connection.listing = listing
+        for name in self.connections:
+            await self._offer(name)
+        return away
 
     async def _changed(self, name: str) -> None:
         await self._offer(name)

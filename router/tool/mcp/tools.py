@@ -13,6 +13,7 @@ import mcp_types as types
 
 from router.domain.texts import Localised
 from router.tool.json_schema import ArgumentSchema
+from router.tool.labels import labelled
 from router.tool.mcp.calling import Question, ServerTool, question_for
 from router.tool.mcp.connection import Connection, Listing
 from router.tool.mcp.extras import EXTRAS, Extra
@@ -56,12 +57,13 @@ class Offer:
                 yield extra
 
     def _tool(self, tool: types.Tool, name: str) -> Tool | None:
+        entry = self.entry.entry(tool.name)
         try:
-            schema = ArgumentSchema(worded_schema(tool.input_schema))
+            schema = ArgumentSchema(labelled(worded_schema(tool.input_schema), entry.labels))
         except ValueError as error:
             _log.warning("the tool %s is left out, for its arguments' schema: %s", name, error)
             return None
-        entry = self.entry.entry(tool.name)
+        _warn_of_strangers(name, entry, schema)
         shown = _Shown(
             _title(tool), wording(tool.description or "") or wording(tool.name, LONGEST_TITLE)
         )
@@ -105,6 +107,7 @@ class Offer:
             retries=entry.retries,
             implementation=replace(behind, repeatable=entry.idempotent or permission == "read"),
             source=self.source,
+            description_zh=entry.description_zh,
         )
 
 
@@ -112,6 +115,15 @@ class Offer:
 class _Shown:
     title: Localised
     description: str
+
+
+def _warn_of_strangers(name: str, entry: ToolEntry, schema: ArgumentSchema) -> None:
+    """What a server's arguments are called is known only once it is there."""
+    there = schema.schema["properties"]
+    known = list(there) if isinstance(there, dict) else []
+    for stranger in sorted(set(entry.labels) - set(known)):
+        listed = ", ".join(known) or "none"
+        _log.warning("%s has no argument %s to be labelled; it has: %s", name, stranger, listed)
 
 
 def _is_destructive(tool: types.Tool) -> bool:

@@ -50,6 +50,9 @@ class Offering:
         usable = any(c.name == name and c.kind != "skill" for c in self.visible_to(person))
         return LEAVE if usable else None
 
+    def look_ups(self) -> frozenset[str]:
+        return frozenset({"get_current_time"})
+
 
 class LeaveReader:
     """Takes what mentions leave for the beginning of a leave request."""

@@ -84,6 +84,9 @@ class Failing:
     def startable(self, name: str, person: Principal) -> FlowDefinition | None:
         raise self._error
 
+    def look_ups(self) -> frozenset[str]:
+        return frozenset()
+
 
 @pytest.mark.parametrize(("error", "status", "headers"), CASES, ids=lambda c: str(c)[:30])
 async def test_each_error_has_its_status(

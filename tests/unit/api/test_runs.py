@@ -6,7 +6,7 @@ import pytest
 from temporalio.client import Client
 
 from router.contracts import flow
-from router.domain.records import ApprovalRecord, RunRecord
+from router.domain.records import ApprovalRecord, HistoryLine, RunRecord
 from router.domain.texts import Localised
 from router.store.store import Store
 from tests.unit.api.conftest import QUEUE, As
@@ -165,6 +165,45 @@ class TestFlowRuns:
         done = live.model_copy(update={"status": "completed", "events": 9})
         await store.runs.publish(done, [])
         assert (await alice.post(f"/v1/flow-runs/{live.id}/nudge")).status_code == 409
+
+    async def test_who_was_reminded_a_moment_ago_is_left_in_peace(
+        self, alice: httpx.AsyncClient, live: RunRecord, store: Store, unique: str
+    ) -> None:
+        async def nudge(key: str) -> httpx.Response:
+            where = f"/v1/flow-runs/{live.id}/nudge"
+            return await alice.post(where, headers={"Idempotency-Key": key})
+
+        async def reminded(ago: timedelta, events: int) -> None:
+            line = {"at": datetime.now(UTC) - ago, "state": "manager", "event": "nudged"}
+            history = [*live.history, HistoryLine.model_validate({**line, "by": "alice"})]
+            later = live.model_copy(update={"history": history, "events": events})
+            await store.runs.publish(later, [approval_record(later)])
+
+        first = await nudge(unique)
+        await reminded(timedelta(minutes=1), events=4)
+        assert (first.status_code, (await nudge(unique)).json()) == (200, first.json())
+        again = await nudge(f"{unique}2")
+        assert (again.status_code, again.json()["detail"]) == (
+            409,
+            "刚刚提醒过审批人，过一小时再试。",
+        )
+        assert (await nudge(f"{unique}2")).status_code == 409
+        await reminded(timedelta(hours=2), events=5)
+        assert (await nudge(f"{unique}3")).status_code == 200
+
+    async def test_what_only_looked_something_up_is_listed_where_it_is_named(
+        self, caller: As, store: Store, unique: str
+    ) -> None:
+        looked = run_record(f"y{unique[:10]}", flow="get_current_time")
+        await store.runs.publish(looked, [])
+
+        async def listed(user: str, query: str) -> bool:
+            answer = await caller(user).get(f"/v1/flow-runs?limit=200&{query}")
+            return looked.id in {item["id"] for item in answer.json()["items"]}
+
+        assert not await listed("alice", "")
+        assert await listed("alice", "flow=get_current_time")
+        assert await listed("olga", "all=true")
 
     async def test_a_run_that_nothing_stands_behind_is_over(
         self, alice: httpx.AsyncClient, run: RunRecord

@@ -41,6 +41,15 @@ async def test_settings_that_cannot_be_used_are_the_only_finding(
     assert "ROUTER_AUTH=none" in finding.says
 
 
+async def test_tools_that_lack_a_setting_are_named_with_it() -> None:
+    said = await configuration.tools(Settings())
+    assert "not translate" not in said.splitlines()[0]
+    assert "not summarise, translate: ROUTER_LLM_MODEL isn't set" in said
+    assert "not convert_currency: ROUTER_RATES_URL isn't set" in said
+    rates = Settings(rates_url="https://rates.example/daily.json")
+    assert "convert_currency" not in await configuration.tools(rates)
+
+
 def test_a_failure_is_named_last_and_ends_with_1(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ROUTER_TEMPORAL_ADDRESS", "127.0.0.1:1")
     outcome = run("doctor")

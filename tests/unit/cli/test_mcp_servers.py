@@ -2,12 +2,14 @@
 
 import asyncio
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from router.cli import listing
 from router.cli.checks import services
 from router.domain.errors import MisconfiguredError
 from router.domain.records import FileRecord
@@ -113,6 +115,81 @@ states:
     assert "there is no tool it__echo" in outcome.err
 
 
+@pytest.mark.usefixtures("servers")
+def test_list_shows_what_servers_have(run: Run) -> None:
+    outcome = run("tools", "list")
+    assert outcome.status == 0
+    lines = {line.split()[0]: line for line in outcome.out.splitlines()}
+    assert re.match(r"it__echo +read +everyone +mcp +servers\.json ", lines["it__echo"])
+    assert re.match(r"it__hang +read +hr +mcp ", lines["it__hang"])
+    assert re.match(r"get_leave_balance +read +everyone +code ", lines["get_leave_balance"])
+
+
+def test_list_names_a_server_that_is_away_and_lists_the_others(run: Run, servers: Path) -> None:
+    away = {"gone": {"command": "no-such-program-here"}}
+    servers.write_text(json.dumps({**away, **PROGRAMS}))
+    outcome = run("tools", "list")
+    assert outcome.status == 0
+    assert "it__echo" in outcome.out
+    assert outcome.err.startswith("the MCP server gone isn't there: there is no program")
+    assert f"correct {servers}" in outcome.err
+    assert outcome.err.count("isn't there") == 1
+
+
+def test_list_tells_which_tools_are_read_in_english_by_all(run: Run, servers: Path) -> None:
+    assert run("tools", "list").err.startswith("read in English by all, in part at least: it__a_b")
+    in_chinese = {
+        "title": {"zh": "回声", "en": "Echo"},
+        "description_zh": "说什么就回什么。",
+        "labels": {"text": "说什么"},
+        "permission": "read",
+    }
+    only = {**PROGRAMS["it"], "only": ["echo"], "tools": {"echo": in_chinese}}
+    only["except"] = ["list_resources", "read_resource", "list_prompts", "get_prompt"]
+    servers.write_text(json.dumps({"it": only}))
+    outcome = run("tools", "list", "--json")
+    (echo,) = [each for each in json.loads(outcome.out) if each["name"] == "it__echo"]
+    assert (outcome.err, echo["in_english_only"]) == ("", [])
+    assert echo["description"]["zh"] == "说什么就回什么。"
+    assert echo["parameters"]["properties"]["text"]["x-zh"] == "说什么"
+
+
+def test_list_shows_what_stands_in_for_a_server(run: Run, servers: Path) -> None:
+    away = {"gone": {"command": "no-such-program-here", "fallback": "it"}}
+    servers.write_text(json.dumps({**away, **PROGRAMS}))
+    assert "gone__echo" in run("tools", "list").out
+
+
+def test_list_waits_only_so_long_for_a_server(
+    run: Run, servers: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listing, "LOOKED_WITHIN", 0.5)
+    silent = [sys.executable, "-c", "import sys; sys.stdin.read()"]
+    servers.write_text(json.dumps({"mute": {"command": silent[0], "args": silent[1:]}}))
+    outcome = run("tools", "list")
+    assert outcome.status == 0
+    assert outcome.err.startswith("the MCP server mute isn't there: it doesn't answer within 0.5 s")
+
+
+@pytest.mark.usefixtures("servers")
+def test_every_kind_of_tool_is_listed_in_one_form(run: Run) -> None:
+    found = {tool["name"]: tool for tool in json.loads(run("tools", "list", "--json").out)}
+    code, http, served = (found[n] for n in ("get_leave_balance", "get_weather", "it__echo"))
+    assert [tool["kind"] for tool in (code, http, served)] == ["code", "http", "mcp"]
+    assert code.keys() == http.keys() == served.keys()
+    said = {"type", "properties", "required", "additionalProperties"}
+    assert all(said <= tool["parameters"].keys() for tool in found.values())
+    assert served["parameters"]["additionalProperties"] is False
+    assert http["title"]["zh"] != http["title"]["en"]
+
+
+def test_a_call_of_a_server_that_is_away_says_so(run: Run, servers: Path) -> None:
+    servers.write_text(json.dumps({"gone": {"command": "no-such-program-here"}}))
+    outcome = run("tools", "call", "gone__echo", "{}", "--user", "alice")
+    assert (outcome.status, outcome.out) == (1, "")
+    assert "the MCP server gone" in outcome.err
+
+
 def test_doctor_looks_at_every_server(servers: Path) -> None:
     said = asyncio.run(services.mcp(Settings()))
     assert said.startswith("it: echo, strict, read_it, ")
@@ -125,3 +202,12 @@ def test_doctor_looks_at_every_server(servers: Path) -> None:
 
 async def test_doctor_minds_no_servers() -> None:
     assert await services.mcp(Settings()) == "none named by ROUTER_MCP_SERVERS"
+
+
+def test_a_variable_that_is_not_set_is_named_with_its_server(run: Run, servers: Path) -> None:
+    servers.write_text(json.dumps({**PROGRAMS, "crm": {"url": "https://{env.NOT_THERE}/mcp"}}))
+    outcome = run("tools", "list")
+    assert (outcome.status, "it__echo" in outcome.out) == (0, True)
+    assert outcome.err.startswith("the MCP server crm isn't there: NOT_THERE isn't set; set it")
+    with pytest.raises(MisconfiguredError, match="crm isn't there: NOT_THERE isn't set"):
+        asyncio.run(services.mcp(Settings()))

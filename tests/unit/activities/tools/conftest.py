@@ -35,6 +35,7 @@ class Desk:
         self.dependencies = Dependencies()
         self.dependencies.provide(provided.directory, self.directory)
         self.dependencies.provide(provided.work_calendar, WorkCalendar.load())
+        self.dependencies.provide(provided.look_ups, lambda: frozenset({"get_current_time"}))
 
     async def person(self, name: str) -> Principal:
         """Someone of the sample directory, with their roles."""

@@ -140,3 +140,10 @@ async def test_what_cannot_be_narrowed_by_is_refused(
 ) -> None:
     with pytest.raises(ArgumentsToolError, match=f"{name}: "):
         await desk.ask("get_my_requests", **{name: value})
+
+
+async def test_what_only_looked_something_up_is_no_request(desk: Desk, store: Store) -> None:
+    await publish(store, waiting("leave"))
+    await publish(store, waiting("clock", flow="get_current_time"))
+
+    assert [one["id"] for one in (await desk.ask("get_my_requests"))["items"]] == ["leave"]

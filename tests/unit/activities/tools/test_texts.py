@@ -6,11 +6,13 @@ from typing import Any
 import pytest
 
 from activities.asking import Models
+from activities.metering import metered
 from activities.tools.texts import LONGEST_SUMMARISED, LONGEST_TRANSLATED
 from activities.writing import Writer, writer
 from router.deciding.prompts import Prompts
 from router.domain.budgets import Budget, Budgets
 from router.domain.errors import ArgumentsToolError, PermanentToolError, Unavailable
+from router.domain.messages import Usage
 from router.llm.ladder import Ladder
 from tests.fakes.behaviours import answers, fails, says
 from tests.unit.activities.tools.conftest import ALICE, FRANK, NOW, Desk
@@ -74,6 +76,18 @@ async def test_it_is_paid_for_by_whoever_asks(kept: Desk) -> None:
 
     own, everybody = await spending.of_day("default", "frank", NOW.date())
     assert (own.llm_calls, everybody.llm_calls >= 1) == (1, True)
+
+
+async def test_it_is_held_to_what_is_left_of_the_turn(desk: Desk) -> None:
+    async with model_desk(says("Hello")) as open_desk:
+        budgets = Budgets(turn=Budget(calls=4))
+        limited = Writer(Models(budgets), Ladder([open_desk.model]), PROMPTS)
+        desk.dependencies.provide(writer, limited)
+        with metered(Usage(llm_calls=3)) as meter:
+            await desk.ask("translate", **HELLO)
+            with pytest.raises(PermanentToolError, match="budget of the turn: 4 of 4 calls"):
+                await desk.ask("translate", **HELLO)
+    assert meter.usage.llm_calls == 1
 
 
 class TestWithoutAModel:

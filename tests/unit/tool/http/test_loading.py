@@ -232,3 +232,22 @@ def test_an_address_from_a_variable_is_no_freer(folder: Folder, address: str) ->
     data = declaration(endpoint={"url": "{env.ROUTER_TOOL_X}/a"})
     (problem,) = folder.problems(data, {"ROUTER_TOOL_X": address})
     assert "p@" not in problem
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        ({"retries": "x"}, "retries is 'x'"),
+        ({"nam": 1}, "there is no nam"),
+        ({"title": {"zh": "只有中文"}}, "title isn't in both languages"),
+    ],
+)
+@pytest.mark.parametrize("url", ["{env.ROUTER_TOOL_X}/a", "https://{env.ROUTER_TOOL_X}.example"])
+def test_a_fault_of_form_is_told_whether_or_not_a_variable_is_set(
+    folder: Folder, fault: dict[str, Any], said: str, url: str
+) -> None:
+    endpoint = {"url": url, "headers": {"A": "{env.ROUTER_TOOL_X}"}}
+    folder.write(declaration(endpoint=endpoint, **fault))
+    with pytest.raises(DefinitionError) as refused:
+        folder.load()
+    assert [problem.what for problem in refused.value.problems] == [said]

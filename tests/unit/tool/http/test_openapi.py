@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from router.deciding.tool_form import form_of
 from router.tool.tool import Tool
 from tests.fakes.http_exchange import Reply, json_reply
 from tests.fakes.web_server import Got, WebServer
@@ -175,6 +176,48 @@ async def test_arguments_go_where_the_document_says(folder: Folder) -> None:
     assert (second.target, json.loads(second.body)) == ("/v2/orders", {"item": "pen", "amount": 2})
     assert (third.target, json.loads(third.body)) == ("/v2/customers/7", {"id": "8"})
     assert fourth.target == "/v2/orders?tag=a&tag=b"
+
+
+def test_words_of_the_operator_are_those_that_people_read(folder: Folder) -> None:
+    words = {
+        "title": {"zh": "客户资料", "en": "A customer"},
+        "description_zh": "查客户的地址。",
+        "labels": {"id": "客户编号"},
+    }
+    found = tools(folder, operations=["getCustomer"], tags=["orders"], tools={"getCustomer": words})
+    customer = found["getCustomer"]
+    assert (customer.title.zh, customer.about.zh) == ("客户资料", "查客户的地址。")
+    assert customer.about.en.startswith("Get a customer")
+    form = form_of(customer)
+    assert form is not None
+    assert "客户编号" in str(form.slots["id"].ask)
+    assert customer.in_english_only == ["fields", "X-Trace", "since"]
+    assert "title" in found["createOrder"].in_english_only
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "tools is no object"),
+        ({"getCustomr": {}}, "no operation getCustomr is selected; did you mean getCustomer?"),
+        ({"upload": {}}, "no operation upload is selected"),
+        ({"getCustomer": "x"}, "getCustomer is no object"),
+        ({"getCustomer": {"titel": "x"}}, "there is no titel; did you mean title?"),
+        ({"getCustomer": {"title": {"zh": "只有中文"}}}, "title isn't in both languages"),
+        ({"getCustomer": {"title": 7}}, "title isn't in both languages"),
+        ({"getCustomer": {"description_zh": 7}}, "description_zh isn't text"),
+        ({"getCustomer": {"labels": ["id"]}}, "labels is no object"),
+        ({"getCustomer": {"labels": {"idd": "编号"}}}, "getCustomer takes no idd"),
+        ({"getCustomer": {"labels": {"id": ""}}}, "the label of id can't be shown"),
+        ({"getCustomer": {"labels": {"id": "长" * 61}}}, "the label of id can't be shown"),
+        ({"getCustomer": {"labels": {"id": "反\u202e转"}}}, "the label of id can't be shown"),
+        ({"getCustomer": {"labels": {"id": {"zh": "编号"}}}}, "the label of id can't be shown"),
+    ],
+)
+def test_words_that_fit_nothing_are_told(folder: Folder, words: Any, said: str) -> None:
+    folder.write(CRM, "crm.yaml")
+    problems = folder.problems(selecting(operations=["getCustomer"], tools=words))
+    assert [p for p in problems if said in p], problems
 
 
 def test_a_json_document_beside_its_selection_is_no_tool_itself(folder: Folder) -> None:

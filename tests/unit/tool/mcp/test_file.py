@@ -92,10 +92,6 @@ def test_indentation_by_tabs_is_no_matter(tmp_path: Path) -> None:
             '{"a": {"command": "x", "tools": {"t": {"permission": "admin"}}}}',
             "1: t can't be used; a tool that changes",
         ),
-        (
-            '{"a": {"command": "x",\n"env": {\n"K": "{env.NOT_THERE}"}}}',
-            "3: NOT_THERE isn't set; set it",
-        ),
         ('{"a": {"command": "x"}, "a": {"command": "y"}}', "1: a comes twice; keep one of the two"),
     ],
 )
@@ -116,3 +112,57 @@ def test_no_problem_shows_a_secret(tmp_path: Path) -> None:
 def test_a_file_that_is_not_there_is_a_problem(tmp_path: Path) -> None:
     with pytest.raises(DefinitionError, match="there is no such file"):
         load_servers(tmp_path / "none.json", {})
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"command": "x", "env": {"K": "{env.NOT_THERE}"}},
+        {"url": "{env.NOT_THERE}"},
+        {"url": "{env.NOT_THERE}/mcp"},
+        {"url": "https://{env.NOT_THERE}/mcp"},
+        {"url": "https://a.example", "headers": {"A": "{env.CRM_TOKEN} {env.NOT_THERE}"}},
+    ],
+)
+def test_a_variable_that_is_not_set_keeps_only_its_server_away(
+    tmp_path: Path, entry: dict[str, Any]
+) -> None:
+    fine = {"command": "x", "env": {"K": "{env.CRM_TOKEN}"}}
+    found = load_servers(written(tmp_path, json.dumps({"a": entry, "b": fine})), VARIABLES)
+    assert found["a"].lacks == "NOT_THERE isn't set; set it in the environment or in .env"
+    assert found["b"].lacks == ""
+
+
+def test_a_fault_of_form_is_told_beside_a_variable_that_is_not_set(tmp_path: Path) -> None:
+    text = '{"a": {"url": "{env.NOT_THERE}",\n"tmeout": "1s"},\n"b": {"url": "ftp://{env.NO}"}}'
+    found = problems(tmp_path, text)
+    assert [each.partition(":")[0] for each in found] == ["2", "3"]
+    assert "NOT_THERE" not in "".join(found)
+
+
+def test_every_variable_that_is_not_set_is_named(tmp_path: Path) -> None:
+    entry = {"url": "https://{env.HOST}", "headers": {"A": "{env.KEY}", "B": "{env.HOST}"}}
+    found = load_servers(written(tmp_path, json.dumps({"a": entry})), {})
+    assert found["a"].lacks == "HOST, KEY aren't set; set them in the environment or in .env"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"labels": {"text": ""}},
+        {"labels": {"text": " "}},
+        {"labels": {"text": "长" * 61}},
+        {"labels": {"text": "一行\n两行"}},
+        {"labels": {"text": "反\u202e转"}},
+        {"labels": {"text": 7}},
+        {"labels": ["text"]},
+        {"labels": {"text": {"zh": "内容"}}},
+        {"description_zh": 7},
+        {"description_zh": "长" * 1001},
+        {"title": {"zh": "只有中文"}},
+        {"titles": {"zh": "名", "en": "Name"}},
+    ],
+)
+def test_words_that_cannot_be_shown_are_refused(tmp_path: Path, said: dict[str, Any]) -> None:
+    text = json.dumps({"a": {"command": "x", "tools": {"t": said}}})
+    assert problems(tmp_path, text)

@@ -131,3 +131,17 @@ async def test_looking_at_a_server_says_what_is_wrong_with_it(open_house: Open) 
         "absent": "there is no program 'no-such-program-here' that could be started",
         "nobody": "All connection attempts failed",
     }
+
+
+async def test_a_server_that_lacks_a_variable_is_away_and_the_others_are_there(
+    open_house: Open, caplog: pytest.LogCaptureFixture
+) -> None:
+    house = await open_house(
+        lacking=ServerEntry(url="https://{env.HOST}/mcp", fallback="it"), it=program()
+    )
+    await house.has("it")
+    await house.has("lacking")
+    assert await house.call("lacking__echo", text="hi") == '{"text": "hi"}'
+    told = [line for line in caplog.messages if "lacking isn't there" in line]
+    (warned,) = told
+    assert "HOST isn't set; set it in the environment or in .env; then start again" in warned

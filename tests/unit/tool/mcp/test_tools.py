@@ -2,6 +2,7 @@
 
 import pytest
 
+from router.deciding.tool_form import form_of
 from router.domain.texts import Localised
 from router.tool.mcp.file import ServerEntry, ToolEntry
 from router.tool.mcp.names import LONGEST, names
@@ -86,3 +87,23 @@ def test_a_tool_keeps_its_name_whatever_else_there_is() -> None:
 def test_secrets_of_an_entry_are_not_shown() -> None:
     entry = ServerEntry(url="https://u:hush@x/mcp", headers={"Authorization": "Bearer hush"})
     assert "hush" not in repr(entry)
+
+
+async def test_words_of_the_operator_are_those_that_people_read(
+    open_house: Open, caplog: pytest.LogCaptureFixture
+) -> None:
+    said = ToolEntry(
+        title=Localised(zh="回声", en="Echo"),
+        description_zh="说什么就回什么。",
+        labels={"text": "说什么", "colour": "颜色"},
+    )
+    house = await open_house(it=program(tools={"echo": said}))
+    await house.has("it")
+    tool = house["it__echo"]
+    form = form_of(tool)
+    assert form is not None
+    assert tool.about.zh == "说什么就回什么。"
+    assert "说什么" in str(form.slots["text"].ask)
+    assert tool.in_english_only == []
+    assert house["it__read_it"].in_english_only == ["title", "description", "text"]
+    assert "it__echo has no argument colour to be labelled; it has: text" in caplog.text

@@ -1,0 +1,142 @@
+"""Why a tool failed, in the language of whoever asked: in a form, a flow, a skill, and plainly."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+import pytest
+from temporalio.client import Client
+
+from router.assembly import Parts
+from router.domain.errors import PermanentToolError, TransientToolError, UnknownOutcome
+from router.domain.messages import ConfirmAction, Message, Turn
+from router.domain.texts import Locale, Localised
+from router.flow.model import FlowDefinition
+from router.tool.tool import Tool, tool
+from tests.fakes.behaviours import calls, fails
+from tests.fakes.model_server import ModelServer
+from tests.workflow.desk import Talk
+from tests.workflow.tooled import chosen, talking
+
+CLOSED = Localised(zh="账已经关了", en="the books are closed")
+ASKING = FlowDefinition.model_validate(
+    {
+        "flow": "asking",
+        "title": {"zh": "查账", "en": "Books"},
+        "description": {"zh": "查账", "en": "Looks at the books"},
+        "triggers": {"patterns": ["查账", "look at the books"]},
+        "start": "look",
+        "states": {
+            "look": {"call": "look", "next": "fine", "on_error": "sorry"},
+            "fine": {"say": {"zh": "好", "en": "Fine"}, "end": "completed"},
+            "sorry": {
+                "say": {
+                    "zh": "查不了：{{ results.error.message }}",
+                    "en": "Sorry: {{ results.error.message }}",
+                },
+                "end": "failed",
+            },
+        },
+    }
+)
+
+
+def look_that_raises(error: Exception) -> Tool:
+    async def look() -> str:
+        """Look at the books."""
+        raise error
+
+    return tool(permission="read", retries=0, title={"zh": "看账", "en": "Look"})(look)
+
+
+def send_that_raises(error: Exception) -> Tool:
+    async def send(amount: int) -> str:
+        """Send the money."""
+        del amount
+        raise error
+
+    return tool(permission="write", retries=0, title={"zh": "汇款", "en": "Send"})(send)
+
+
+@pytest.fixture
+async def model() -> AsyncIterator[ModelServer]:
+    async with ModelServer([]) as server:
+        yield server
+
+
+def in_language(talk: Talk, locale: Locale) -> Talk:
+    return replace(talk, locale=locale)
+
+
+def texts(turn: Turn) -> list[str]:
+    return [reply.text for reply in turn.replies]
+
+
+@pytest.mark.parametrize(
+    ("locale", "said"),
+    [("zh", "没办成：账已经关了"), ("en", "That didn't work: the books are closed")],
+)
+async def test_a_form_says_it_in_the_readers_language(
+    real_client: Client, parts: Parts, locale: Locale, said: str
+) -> None:
+    tools = [look_that_raises(PermanentToolError(CLOSED))]
+    async with talking(real_client, parts, tools) as talk:
+        turn = await chosen(in_language(talk, locale), "look")
+    assert texts(turn) == [said]
+
+
+@pytest.mark.parametrize(
+    ("locale", "opening", "said"),
+    [
+        ("zh", "查账", "查不了：账已经关了"),
+        ("en", "look at the books", "Sorry: the books are closed"),
+    ],
+)
+async def test_a_flow_gets_it_in_the_readers_language(
+    real_client: Client, parts: Parts, locale: Locale, opening: str, said: str
+) -> None:
+    tools = [look_that_raises(PermanentToolError(CLOSED))]
+    async with talking(real_client, parts, tools, flows=[ASKING]) as talk:
+        turn = await in_language(talk, locale).say(opening)
+    assert texts(turn) == [said]
+    assert [call.status for call in turn.tool_calls] == ["failed"]
+
+
+@pytest.mark.parametrize(
+    ("locale", "said"),
+    [("zh", "没查到：账已经关了"), ("en", "That couldn't be found out: the books are closed")],
+)
+async def test_it_is_said_plainly_in_the_readers_language(
+    real_client: Client, parts: Parts, model: ModelServer, locale: Locale, said: str
+) -> None:
+    tools = [look_that_raises(PermanentToolError(CLOSED))]
+    async with talking(real_client, parts, tools, model) as talk:
+        model.then(calls(("look", {})), fails(400))
+        turn = await in_language(talk, locale).say("帮我看看")
+    assert texts(turn) == [said]
+
+
+async def test_what_fails_for_too_long_is_given_up_in_the_readers_language(
+    real_client: Client, parts: Parts
+) -> None:
+    busy = Localised(zh="正在结账", en="they are being closed")
+    tools = [look_that_raises(TransientToolError(busy))]
+    async with talking(real_client, parts, tools, flows=[ASKING]) as talk:
+        turn = await talk.say("查账")
+    assert texts(turn) == ["查不了：“看账”现在用不了：试了 1 次都没成，最后一次是因为：正在结账"]
+
+
+async def test_what_a_stranger_says_is_quoted_as_it_is(real_client: Client, parts: Parts) -> None:
+    tools = [look_that_raises(ZeroDivisionError("division by zero"))]
+    async with talking(real_client, parts, tools, flows=[ASKING]) as talk:
+        turn = await talk.say("查账")
+    assert "“看账”意外出错：ZeroDivisionError: division by zero" in texts(turn)[0]
+
+
+async def test_an_outcome_that_nobody_knows_is_told_in_the_readers_language(
+    real_client: Client, parts: Parts
+) -> None:
+    unknown = UnknownOutcome(Localised(zh="银行没有回话", en="the bank didn't answer"))
+    async with talking(real_client, parts, [send_that_raises(unknown)]) as talk:
+        await chosen(talk, "send", "500")
+        turn = await talk.send(Message(action=ConfirmAction(type="confirm", value=True)))
+    assert "（银行没有回话）" in texts(turn)[0]
