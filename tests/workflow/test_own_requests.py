@@ -48,8 +48,9 @@ async def test_a_request_that_waits_is_taken_back_and_then_is_over(
 
     first = await tools.call("withdraw_request", request=run, about={"key": run})
     again = await tools.call("withdraw_request", request=run, about={"key": run})
-    with pytest.raises(PermanentToolError, match="它已经结束了，没有任何改变"):
+    with pytest.raises(PermanentToolError) as refused:
         await tools.call("withdraw_request", request=run)
+    assert "它已经结束了，没有任何改变" in refused.value.said.zh
 
     assert (first["outcome"], first["status"], first["said"]) == (
         "withdrawn",
@@ -94,8 +95,9 @@ async def test_an_approver_is_reminded_once_an_hour(tools: Tools, talk: Talk) ->
     run = await talk.waiting_leave()
 
     first = await tools.call("nudge_approver", request=run)
-    with pytest.raises(PermanentToolError, match="刚刚提醒过审批人"):
+    with pytest.raises(PermanentToolError) as refused:
         await tools.call("nudge_approver", request=run)
+    assert "刚刚提醒过审批人" in refused.value.said.zh
     later = await tools.call(
         "nudge_approver", request=run, about={"now": datetime.now(UTC) + timedelta(days=400)}
     )
@@ -111,12 +113,14 @@ async def test_there_is_nothing_to_hurry_where_nobody_is_waited_for(
     asking = await talk.say("我要请年假，12月7日到8日，家里有事")
     assert asking.flow is not None
 
-    with pytest.raises(PermanentToolError, match="不在等任何人审批"):
+    with pytest.raises(PermanentToolError) as refused:
         await tools.call("nudge_approver", request=asking.flow.id)
+    assert "不在等任何人审批" in refused.value.said.zh
     await talk.say("确认")
     await bob.decide(await bob.waiting(asking.flow.id), "reject")
-    with pytest.raises(PermanentToolError, match="已经结束"):
+    with pytest.raises(PermanentToolError) as refused:
         await tools.call("nudge_approver", request=asking.flow.id)
+    assert "已经结束" in refused.value.said.zh
 
 
 async def test_what_is_said_is_in_the_callers_language(client: Client, parts: Parts) -> None:
