@@ -48,8 +48,9 @@ async def test_a_request_that_waits_is_taken_back_and_then_is_over(
 
     first = await tools.call("withdraw_request", request=run, about={"key": run})
     again = await tools.call("withdraw_request", request=run, about={"key": run})
-    with pytest.raises(PermanentToolError, match="它已经结束了，没有任何改变"):
+    with pytest.raises(PermanentToolError, match="over already; nothing was changed") as over:
         await tools.call("withdraw_request", request=run)
+    assert over.value.said.zh == "它已经结束了，没有任何改变。"
 
     assert (first["outcome"], first["status"], first["said"]) == (
         "withdrawn",
@@ -94,7 +95,7 @@ async def test_an_approver_is_reminded_once_an_hour(tools: Tools, talk: Talk) ->
     run = await talk.waiting_leave()
 
     first = await tools.call("nudge_approver", request=run)
-    with pytest.raises(PermanentToolError, match="刚刚提醒过审批人"):
+    with pytest.raises(PermanentToolError, match="reminded within the last hour"):
         await tools.call("nudge_approver", request=run)
     later = await tools.call(
         "nudge_approver", request=run, about={"now": datetime.now(UTC) + timedelta(days=400)}
@@ -111,11 +112,11 @@ async def test_there_is_nothing_to_hurry_where_nobody_is_waited_for(
     asking = await talk.say("我要请年假，12月7日到8日，家里有事")
     assert asking.flow is not None
 
-    with pytest.raises(PermanentToolError, match="不在等任何人审批"):
+    with pytest.raises(PermanentToolError, match="isn't waiting for anybody's decision"):
         await tools.call("nudge_approver", request=asking.flow.id)
     await talk.say("确认")
     await bob.decide(await bob.waiting(asking.flow.id), "reject")
-    with pytest.raises(PermanentToolError, match="已经结束"):
+    with pytest.raises(PermanentToolError, match="over already"):
         await tools.call("nudge_approver", request=asking.flow.id)
 
 
