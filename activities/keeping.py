@@ -10,6 +10,7 @@ from router.domain.errors import PermanentToolError
 from router.domain.files import MOST_BYTES, safe_name, type_of
 from router.domain.principals import Principal
 from router.domain.records import FileRecord
+from router.domain.texts import Localised
 from router.tool.dependencies import Dependencies
 from router.tool.files import ToolFile
 from router.tool.tool import Tool
@@ -42,9 +43,14 @@ class Keeping:
 
     def _check(self, file: ToolFile) -> None:
         if len(file.content) > MOST_BYTES:
+            name, size, done = file.name[:80], len(file.content), done_by(self.tool)
             raise PermanentToolError(
-                f"{self.tool.name} gave the file {file.name[:80]!r} of {len(file.content)} bytes, "
-                f"more than {MOST_BYTES}; ask it for less at a time{done_by(self.tool)}"
+                Localised(
+                    zh=f"“{self.tool.title.zh}”给出的文件“{name}”有 {size} 字节，"
+                    f"超过了 {MOST_BYTES}，请一次少要一些{done.zh}",
+                    en=f"{self.tool.name} gave the file {name!r} of {size} bytes, "
+                    f"more than {MOST_BYTES}; ask it for less at a time{done.en}",
+                )
             )
 
     def _record(self, id_: str, file: ToolFile) -> FileRecord:
@@ -60,6 +66,8 @@ class Keeping:
         )
 
 
-def done_by(tool: Tool) -> str:
+def done_by(tool: Tool) -> Localised:
     """What to add where a call had its effect, and only its result can't be given."""
-    return "; it has done what it was called for" if tool.writes else ""
+    if not tool.writes:
+        return Localised(zh="", en="")
+    return Localised(zh="；要它办的事已经办了", en="; it has done what it was called for")

@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from temporalio import activity
 
 from activities.effects import once
-from activities.keeping import Keeping
+from activities.keeping import Keeping, done_by
 from activities.telling import Telling
 from router.contracts.activities import ToolCall
 from router.domain.errors import PermanentToolError, RouterError, TransientToolError
@@ -199,10 +199,7 @@ async def _bounded(tool: Tool, result: JsonValue, page: Page | None) -> JsonValu
 
 def _unusable(tool: Tool, why: Localised) -> PermanentToolError:
     """What is said of a result that can't be given, and that a write has been done all the same."""
-    done = Localised(zh="；要它办的事已经办了", en="; it has done what it was called for")
+    done = done_by(tool)
     return PermanentToolError(
-        Localised(
-            zh=f"“{tool.title.zh}”{why.zh}{done.zh if tool.writes else ''}",
-            en=f"{tool.name} {why.en}{done.en if tool.writes else ''}",
-        )
+        Localised(zh=f"“{tool.title.zh}”{why.zh}{done.zh}", en=f"{tool.name} {why.en}{done.en}")
     )

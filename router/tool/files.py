@@ -14,6 +14,7 @@ from pydantic_core import PydanticSerializationUnexpectedValue
 
 from router.domain.errors import PermanentToolError
 from router.domain.files import Mention, safe_name, type_of
+from router.domain.texts import Localised
 
 
 @dataclass(frozen=True, config=ConfigDict(strict=True))
@@ -46,7 +47,12 @@ Keep = Callable[[Mapping[str, ToolFile]], Awaitable[None]]
 async def not_kept(files: Mapping[str, ToolFile]) -> None:
     """Where a tool is called that nobody keeps files for."""
     names = ", ".join(file.name[:80] for file in files.values())
-    raise PermanentToolError(f"nobody keeps files here: {names}; call it through the desk")
+    raise PermanentToolError(
+        Localised(
+            zh=f"这里没有人保存文件（{names}），请通过服务台来办",
+            en=f"nobody keeps files here: {names}; call it through the desk",
+        )
+    )
 
 
 class _Made:

@@ -82,7 +82,7 @@ class ServerTool:
         except (ArgumentsToolError, PermanentToolError) as error:
             if interview.asked:
                 said = Localised(
-                    zh=f"{self.about} 要先问清楚（原话：«{interview.summary}»）",
+                    zh=f"{self.about} 要先向本人问清楚（{interview.summary}）",
                     en=f"{self.about} {interview.summary}",
                 )
                 raise AnswersNeeded(said, interview.asked) from error
