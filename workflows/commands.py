@@ -1,13 +1,12 @@
 """Carrying out what a message turned out to ask for."""
 
 import asyncio
-import json
 from collections.abc import Awaitable
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from router.contracts import activities
-from router.contracts.conversation import ConversationState, OpenSkill, Submission
+from router.contracts.conversation import ConversationState, Submission
 from router.contracts.flow import FlowAnswer, Told, workflow_id
 from router.domain.commands import (
     CallTool,
@@ -34,20 +33,17 @@ from router.domain.messages import (
     Usage,
     offer_question,
 )
-from router.domain.texts import Locale
+from router.domain.texts import Locale, Localised
 from router.flow.run import Answered, Began, Cancelled, Confirmed, Unclear
 from router.flow.view import FlowView
-from workflows import memory
+from workflows import memory, notices
 from workflows.activity import perform
 from workflows.finding import Finder, Found
 from workflows.identifiers import fresh_id
-from workflows.skill_runs import SkillRuns
+from workflows.skill_runs import NOWHERE, SkillRuns, became, is_open
 
 MOST_FORMS = 3
 """Forms that a sub-agent may send the employee to in one turn, one after the other."""
-LONGEST_FORM = 4000
-NOWHERE = "-"
-"""The run of a form that couldn't be started."""
 
 
 @dataclass
@@ -115,8 +111,9 @@ class CommandRunner:
         outcome = Outcome(state=memory.with_result(self.state, action))
         call = next((w for w in self.state.waiting if w.id == action.tool_call_id), None)
         if call is None:
-            outcome.replies.append(TextReply(text=self._not_asked_for()))
-            return Route(kind="reply", by="action", reason=self._not_asked_for()), outcome
+            said = self._says(notices.NOT_ASKED_FOR)
+            outcome.replies.append(said)
+            return Route(kind="reply", by="action", reason=said.text), outcome
         outcome.tool_calls.append(
             ToolCallView.of(call.id, call.tool, call.arguments, action.result)
         )
@@ -126,7 +123,7 @@ class CommandRunner:
             self._take_in(await self.finder.say(call.text, found, Usage()), outcome)
             outcome.state = memory.without_waiting(outcome.state, call.message_id)
             await self._ask_again(outcome)
-        reason = "前端送来了结果" if self.locale == "zh" else "the front end sent its result"
+        reason = notices.FRONT_END_ANSWERED.within(self.locale)
         return Route(kind="tool", target=call.tool, by="action", reason=reason), outcome
 
     def _take_in(self, found: Found, outcome: Outcome) -> None:
@@ -173,9 +170,9 @@ class CommandRunner:
         """
         for _ in range(MOST_FORMS):
             skill = outcome.state.skill
-            if skill is None or not skill.flow or _is_open(skill.flow, outcome.state):
+            if skill is None or not skill.flow or is_open(skill.flow, outcome.state):
                 break
-            told = _became(skill.flow, outcome.flow)
+            told = became(skill.flow, outcome.flow)
             found = await self.finder.go_on(skill, told, outcome.usage)
             self._take_in(found, outcome)
             await self._heard_from_skill(found, outcome)
@@ -183,7 +180,8 @@ class CommandRunner:
         skill, state = outcome.state.skill, outcome.state
         if asked_again or skill is None or not skill.question or state.active or state.offered:
             return
-        outcome.replies.append(TextReply(text=self._back_at(skill)))
+        back = notices.back_to(skill.task.skill.title, skill.question)
+        outcome.replies.append(self._says(back))
         waiting = skill.model_copy(update={"asking": True})
         outcome.state = state.model_copy(update={"skill": waiting})
 
@@ -204,10 +202,10 @@ class CommandRunner:
             case ReplyText(text=text):
                 outcome.replies.append(TextReply(text=text))
             case LeaveSkill():
-                outcome.replies.append(TextReply(text=self._left_alone()))
+                outcome.replies.append(self._says(notices.LEFT_ALONE))
                 outcome.state = outcome.state.model_copy(update={"skill": None})
             case HandOff(reason=reason):
-                outcome.replies.append(TextReply(text=self._handed_off(reason)))
+                outcome.replies.append(self._says(notices.handed_off(reason)))
             case Clarify(text=text, options=[]):
                 outcome.replies.append(TextReply(text=text))
             case Clarify(text=text, options=options):
@@ -238,7 +236,7 @@ class CommandRunner:
         id_ = workflow_id(flow, self.submission.caller.tenant, fresh_id())
         answer = await self._tell(id_, flow, event, first=True)
         if answer is None:
-            outcome.replies.append(TextReply(text=self._gone()))
+            outcome.replies.append(self._says(notices.FLOW_GONE))
             await self._resume(outcome)
             return
         await self._heard(answer, outcome)
@@ -248,16 +246,16 @@ class CommandRunner:
         id_ = workflow_id(flow, self.submission.caller.tenant, fresh_id())
         answer = await self._tell(id_, flow, event, first=True)
         if answer is None or not answer.view.asking:
-            outcome.replies += answer.replies if answer else [TextReply(text=self._gone())]
+            outcome.replies += answer.replies if answer else [self._says(notices.FLOW_GONE)]
             return
         paused = [answer.view, *outcome.state.paused]
         outcome.state = outcome.state.model_copy(update={"paused": paused})
-        outcome.replies.append(TextReply(text=self._later(answer.view)))
+        outcome.replies.append(self._says(notices.later(answer.view.title)))
 
     async def _tell_active(self, command: Command, outcome: Outcome) -> None:
         active = outcome.state.active
         if active is None:
-            outcome.replies.append(TextReply(text=self._nothing_active()))
+            outcome.replies.append(self._says(notices.NOTHING_ACTIVE))
             return
         event = _event(command, active, self._caller, self.seen)
         answer = await self._tell(self._id_of(active), active.flow, event, first=False)
@@ -274,7 +272,7 @@ class CommandRunner:
         outcome.tool_calls += answer.calls
         outcome.flow = view.summary
         if view.status == "running":
-            outcome.replies.append(TextReply(text=self._at_work(view)))
+            outcome.replies.append(self._says(notices.at_work(view.title)))
         active = view if view.asking else None
         outcome.state = outcome.state.model_copy(update={"active": active})
         if active is None:
@@ -288,8 +286,7 @@ class CommandRunner:
             event = Unclear(by=self._caller, count=False)
             answer = await self._tell(self._id_of(last), last.flow, event, first=False)
             if answer is not None and answer.view.asking:
-                back = self._back_to(last)
-                outcome.replies += [TextReply(text=back), *answer.replies]
+                outcome.replies += [self._says(notices.back_to(last.title)), *answer.replies]
                 outcome.state = outcome.state.model_copy(update={"active": answer.view})
 
     async def _tell(self, id_: str, flow: str, event: Told, *, first: bool) -> FlowAnswer | None:
@@ -329,60 +326,8 @@ class CommandRunner:
     def _id_of(self, view: FlowView) -> str:
         return workflow_id(view.flow, self.submission.caller.tenant, view.id)
 
-    def _at_work(self, view: FlowView) -> str:
-        title = view.title.within(self.locale)
-        if self.locale == "zh":
-            return f"{title}正在处理，一有结果就告诉你。"
-        return f"{title}: still working on it; you'll hear as soon as there is news."
-
-    def _back_to(self, view: FlowView) -> str:
-        title = view.title.within(self.locale)
-        return f"我们回到{title}。" if self.locale == "zh" else f"Back to: {title}."
-
-    def _later(self, view: FlowView) -> str:
-        title = view.title.within(self.locale)
-        return f"{title}随后接着办。" if self.locale == "zh" else f"{title} comes right after."
-
-    def _back_at(self, skill: OpenSkill) -> str:
-        title = skill.task.skill.title.within(self.locale)
-        back = f"我们回到{title}。" if self.locale == "zh" else f"Back to: {title}."
-        return f"{back}{'' if self.locale == 'zh' else ' '}{skill.question}"
-
-    def _left_alone(self) -> str:
-        return "好的，先到这里。" if self.locale == "zh" else "All right, let's leave it there."
-
-    def _nothing_active(self) -> str:
-        if self.locale == "zh":
-            return "现在没有正在办的事。想办什么，直接说就行。"
-        return "Nothing is under way right now. Just say what you need."
-
-    def _not_asked_for(self) -> str:
-        if self.locale == "zh":
-            return "没有在等这个结果。"
-        return "Nothing waits for that result."
-
-    def _handed_off(self, reason: str) -> str:
-        if self.locale == "zh":
-            return f"这件事我办不了，请找人事、财务或管理员帮忙。（{reason}）"
-        return f"I can't do that; please ask HR, finance or an administrator. ({reason})"
-
-    def _gone(self) -> str:
-        return "这个流程现在办不了。" if self.locale == "zh" else "That can't be started right now."
-
-
-def _is_open(run: str, state: ConversationState) -> bool:
-    """Whether that run still asks the employee something, now or once another is done with."""
-    return any(view.id == run for view in [state.active, *state.paused] if view is not None)
-
-
-def _became(run: str, flow: FlowSummary | None) -> str:
-    """What a sub-agent is told of the form that it sent the employee to."""
-    if run == NOWHERE:
-        return "That form can't be started right now."
-    if flow is None or flow.id != run:
-        return "The employee isn't at that form any more."
-    filled = json.dumps(flow.slots, ensure_ascii=False)[:LONGEST_FORM]
-    return f"The employee is done with the form: it is {flow.status}, with {filled}"
+    def _says(self, text: Localised) -> TextReply:
+        return TextReply(text=text.within(self.locale))
 
 
 def _event(command: Command, active: FlowView, by: str, seen: str) -> Told:

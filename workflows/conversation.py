@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
+from typing import Literal
 from zoneinfo import ZoneInfo
 
 from temporalio import workflow
@@ -43,8 +44,9 @@ with workflow.unsafe.imports_passed_through():
     from router.domain.errors import Conflict, DuplicateKey, RouterError, TooManyRequests
     from router.domain.messages import Route, TextReply, ToolResultAction, Turn, Usage
     from router.domain.records import LogEntry
+    from router.domain.texts import Localised
     from router.flow.situation import Situation
-    from workflows import memory, transcript
+    from workflows import memory, notices, transcript
     from workflows.activity import drained, perform
     from workflows.commands import CommandRunner, Outcome
     from workflows.skill_runs import SkillRuns
@@ -345,15 +347,14 @@ class ConversationWorkflow:
         )
 
     def _turn(self, submission: Submission, decided: activities.Decided, outcome: Outcome) -> Turn:
-        nothing = "好的。" if self._start.locale == "zh" else "All right."
-        stopped = [TextReply(text=self._stopped)] if outcome.stopped else []
+        stopped = [self._says(notices.STOPPED)] if outcome.stopped else []
         return Turn(
             message_id=submission.message_id,
             turn=self._state.turns + 1,
             status="cancelled" if outcome.stopped else "done",
             route=decided.route,
             routes=[decided.route, *decided.others] if decided.others else None,
-            replies=[*outcome.replies, *stopped] or [TextReply(text=nothing)],
+            replies=[*outcome.replies, *stopped] or [self._says(notices.DONE)],
             flow=outcome.flow,
             tool_calls=outcome.tool_calls,
             usage=decided.usage + outcome.usage,
@@ -361,15 +362,13 @@ class ConversationWorkflow:
 
     def _landed(self, submission: Submission, skill: str) -> Turn:
         """The turn of a message that a sub-agent heeded while it was at work."""
-        zh = self._start.locale == "zh"
-        reason = f"{skill} 边办边听到了" if zh else f"{skill} heard it while at work"
-        said = "这句已经算进上一条回复里了。" if zh else "That went into the answer above."
+        reason = notices.heard_at_work(skill).within(self._start.locale)
         return Turn(
             message_id=submission.message_id,
             turn=self._state.turns + 1,
             status="done",
             route=Route(kind="skill", target=skill, by="action", reason=reason),
-            replies=[TextReply(text=said)],
+            replies=[self._says(notices.ANSWERED_ABOVE)],
         )
 
     def _with_stopped(self, turn: Turn) -> Turn:
@@ -415,29 +414,20 @@ class ConversationWorkflow:
             ),
         )
 
-    def _ended_early(self, submission: Submission, status: str) -> Turn:
-        zh = self._start.locale == "zh"
-        failed = (
-            "这一步没能完成，请稍后再试一次。"
-            if zh
-            else "That couldn't be done just now; please try again in a moment."
-        )
-        return Turn.model_validate(
-            {
-                "message_id": submission.message_id,
-                "turn": self._state.turns + 1,
-                "status": status,
-                "route": {"kind": "reply", "by": "fallback", "reason": _ended_by(status, zh=zh)},
-                "replies": [
-                    {"text": self._stopped if status == "cancelled" else failed, "type": "text"}
-                ],
-                "flow": self._state.active.summary if self._state.active else None,
-            }
+    def _ended_early(self, submission: Submission, status: Literal["cancelled", "failed"]) -> Turn:
+        stopped = status == "cancelled"
+        why = notices.WAS_STOPPED if stopped else notices.HAS_FAILED
+        return Turn(
+            message_id=submission.message_id,
+            turn=self._state.turns + 1,
+            status=status,
+            route=Route(kind="reply", by="fallback", reason=why.within(self._start.locale)),
+            replies=[self._says(notices.STOPPED if stopped else notices.FAILED)],
+            flow=self._state.active.summary if self._state.active else None,
         )
 
-    @property
-    def _stopped(self) -> str:
-        return "好的，停下了。" if self._start.locale == "zh" else "All right, stopped."
+    def _says(self, text: Localised) -> TextReply:
+        return TextReply(text=text.within(self._start.locale))
 
     async def _write(self, entries: list[LogEntry]) -> None:
         if entries:
@@ -462,12 +452,6 @@ class ConversationWorkflow:
             )
             self._shown = shown
         workflow.set_current_details(memory.details(self._start, self._state, route))
-
-
-def _ended_by(status: str, *, zh: bool) -> str:
-    if zh:
-        return "这一轮被停下了" if status == "cancelled" else "这一轮没能完成"
-    return f"the turn was {status}"
 
 
 def _other_body(message_id: str) -> DuplicateKey:

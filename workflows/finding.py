@@ -19,7 +19,7 @@ from router.domain.commands import CallTool, RunSkill, StartFlow
 from router.domain.messages import Line, ToolCallView, Usage
 from router.domain.texts import Locale
 from router.flow.wording import readable
-from workflows import memory
+from workflows import memory, notices
 from workflows.activity import perform
 from workflows.identifiers import fresh_id
 from workflows.skill_runs import SkillRuns
@@ -119,7 +119,7 @@ class Finder:
         whole.calls = [shown(c.id, c.tool, c.arguments, finding) for c, finding in made]
         whole.calls += [waiting(c.id, c.tool, c.arguments) for c in theirs]
         if theirs:
-            whole.said.append(self._at_the_front_end())
+            whole.said.append(notices.AT_FRONT_END.within(self.locale))
             whole.waiting = [self._kept(c) for c in theirs]
         return whole
 
@@ -152,7 +152,7 @@ class Finder:
             return await self.go_on(self.open_skill, run.request)
         skill = decided.skills.get(run.skill)
         if skill is None:
-            return Found(said=[self._gone()])
+            return Found(said=[notices.SKILL_GONE.within(self.locale)])
         account = self.account(decided.usage)
         task = Task(skill=skill, request=run.request, history=self.history, now=account.now)
         tools = {name: limit for name, limit in decided.tools.items() if skill.may_use(name)}
@@ -161,7 +161,7 @@ class Finder:
     async def go_on(self, skill: OpenSkill, heard: str, spent: Usage | None = None) -> Found:
         """What a sub-agent comes to that has now heard this."""
         if not self.submission.caller.may(skill.task.skill.roles):
-            return Found(said=[self._gone()])
+            return Found(said=[notices.SKILL_GONE.within(self.locale)])
         wiser = skill.model_copy(update={"memory": skill.memory.hearing(heard)})
         return await self._run(wiser, self.account(spent or Usage()))
 
@@ -179,7 +179,7 @@ class Finder:
             if is_cancelled_exception(failure):
                 raise
             workflow.logger.exception("skill %s failed", skill.name)
-            return Found(said=[self._stuck(skill.task.skill.title.within(self.locale))])
+            return Found(said=[notices.stuck(skill.task.skill.title).within(self.locale)])
         return Found(
             said=[outcome.text] if outcome.text else [],
             calls=outcome.calls,
@@ -188,16 +188,3 @@ class Finder:
             left_for=outcome.flow,
             handed_back=outcome.ending == "handed_back",
         )
-
-    def _at_the_front_end(self) -> str:
-        if self.locale == "zh":
-            return "这一步要由你的设备来做，做完我接着说。"
-        return "That is for your device to do; I'll go on when it has."
-
-    def _stuck(self, title: str) -> str:
-        if self.locale == "zh":
-            return f"{title}这次没能完成，请稍后再试，或换个说法。"
-        return f"{title} couldn't finish this; please try again later, or put it differently."
-
-    def _gone(self) -> str:
-        return "这项技能现在用不了。" if self.locale == "zh" else "That skill isn't here right now."

@@ -1,14 +1,22 @@
 """The sub-agents that work for a turn: started, steered, and heard out when they are stopped."""
 
+import json
 from dataclasses import dataclass, field
 from typing import Any
 
 from temporalio import workflow
 from temporalio.workflow import ChildWorkflowHandle
 
+from router.contracts.conversation import ConversationState
 from router.contracts.skill import STEER, WORKFLOW, SkillOutcome, SkillStart, Steer, workflow_id
+from router.domain.messages import FlowSummary
 from router.domain.texts import Locale
 from workflows.identifiers import fresh_id
+
+LONGEST_FORM = 4000
+"""Characters that a sub-agent is told of what a form was filled in with."""
+NOWHERE = "-"
+"""The run of a form that couldn't be started."""
 
 
 @dataclass
@@ -51,3 +59,18 @@ class SkillRuns:
         """Tell it to everyone who is at work; who has ended meanwhile doesn't hear it."""
         for handle in list(self._at_work.values()):
             await handle.signal(STEER, said)
+
+
+def is_open(run: str, state: ConversationState) -> bool:
+    """Whether that run still asks the employee something, now or once another is done with."""
+    return any(view.id == run for view in [state.active, *state.paused] if view is not None)
+
+
+def became(run: str, flow: FlowSummary | None) -> str:
+    """What a sub-agent is told of the form that it sent the employee to."""
+    if run == NOWHERE:
+        return "That form can't be started right now."
+    if flow is None or flow.id != run:
+        return "The employee isn't at that form any more."
+    filled = json.dumps(flow.slots, ensure_ascii=False)[:LONGEST_FORM]
+    return f"The employee is done with the form: it is {flow.status}, with {filled}"

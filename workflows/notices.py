@@ -1,0 +1,67 @@
+"""What a conversation says by itself, in both languages: how it goes, never what it is about."""
+
+from router.domain.texts import Localised
+
+DONE = Localised(zh="好的。", en="All right.")
+STOPPED = Localised(zh="好的，停下了。", en="All right, stopped.")
+FAILED = Localised(
+    zh="这一步没能完成，请稍后再试一次。",
+    en="That couldn't be done just now; please try again in a moment.",
+)
+WAS_STOPPED = Localised(zh="这一轮被停下了", en="the turn was cancelled")
+HAS_FAILED = Localised(zh="这一轮没能完成", en="the turn was failed")
+NOTHING_ACTIVE = Localised(
+    zh="现在没有正在办的事。想办什么，直接说就行。",
+    en="Nothing is under way right now. Just say what you need.",
+)
+LEFT_ALONE = Localised(zh="好的，先到这里。", en="All right, let's leave it there.")
+FLOW_GONE = Localised(zh="这个流程现在办不了。", en="That can't be started right now.")
+SKILL_GONE = Localised(zh="这项技能现在用不了。", en="That skill isn't here right now.")
+AT_FRONT_END = Localised(
+    zh="这一步要由你的设备来做，做完我接着说。",
+    en="That is for your device to do; I'll go on when it has.",
+)
+NOT_ASKED_FOR = Localised(zh="没有在等这个结果。", en="Nothing waits for that result.")
+FRONT_END_ANSWERED = Localised(zh="前端送来了结果", en="the front end sent its result")
+ANSWERED_ABOVE = Localised(zh="这句已经算进上一条回复里了。", en="That went into the answer above.")
+
+
+def heard_at_work(skill: str) -> Localised:
+    """Why a message has no answer of its own."""
+    return Localised(zh=f"{skill} 边办边听到了", en=f"{skill} heard it while at work")
+
+
+def at_work(title: Localised) -> Localised:
+    """A flow needs longer than a turn waits."""
+    return Localised(
+        zh=f"{title.zh}正在处理，一有结果就告诉你。",
+        en=f"{title.en}: still working on it; you'll hear as soon as there is news.",
+    )
+
+
+def back_to(title: Localised, question: str = "") -> Localised:
+    """What was put aside is taken up, with the question that it stood at."""
+    return Localised(
+        zh=f"我们回到{title.zh}。{question}", en=f"Back to: {title.en}. {question}".rstrip()
+    )
+
+
+def later(title: Localised) -> Localised:
+    """A second flow waits for the first."""
+    return Localised(zh=f"{title.zh}随后接着办。", en=f"{title.en} comes right after.")
+
+
+def handed_off(reason: str) -> Localised:
+    """A person has to help."""
+    return Localised(
+        zh=f"这件事我办不了，请找人事、财务或管理员帮忙。（{reason}）",
+        en=f"I can't do that; please ask HR, finance or an administrator. ({reason})",
+    )
+
+
+def stuck(title: Localised) -> Localised:
+    """A skill failed in a way nobody foresaw."""
+    return Localised(
+        zh=f"{title.zh}这次没能完成，请稍后再试，或换个说法。",
+        en=f"{title.en} couldn't finish this; please try again later, or put it differently.",
+    )
