@@ -16,10 +16,9 @@ from router.deciding.with_model import cost
 from router.domain.budgets import Budgets
 from router.domain.messages import Usage
 from router.domain.ports import Spending
-from router.llm.chat import ChatAnswer, ChatRequest
+from router.llm.chat import ChatAnswer, ChatRequest, OnText
 from router.llm.errors import BudgetSpent, ModelUnavailable, NoModelAnswered, TurnTimeOver
 from router.llm.ladder import Ladder
-from router.llm.model import OnText
 from router.llm.tokens import estimated_prompt_tokens
 
 ANSWER_SECONDS = 40.0

@@ -10,8 +10,7 @@ from pydantic import JsonValue
 from router.contracts.activities import ToolCall
 from router.domain.ports import Live
 from router.domain.progress import Progress, ProgressType, ToolStatus
-from router.llm.chat import TextDelta
-from router.llm.model import OnText
+from router.llm.chat import OnText, TextDelta
 
 EVERY = 0.05
 """Seconds between two pieces of one text: as fast as anybody reads."""

@@ -1,4 +1,7 @@
-"""What API, worker and command line are made of, put together once from the settings."""
+"""What API, worker and command line are made of, put together once from the settings.
+
+Libraries that only some settings need are imported where they are: a third of a start's time.
+"""
 
 import asyncio
 import logging
@@ -7,7 +10,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import activities.tools
 import flows
@@ -30,9 +33,7 @@ from router.domain.errors import DefinitionError, MisconfiguredError
 from router.flow.catalog import Catalog
 from router.flow.loader import load_flows
 from router.llm.abilities import ServerMemoryFile
-from router.llm.embeddings import OpenAIEmbeddings
 from router.llm.ladders import Ladders
-from router.llm.model import ChatModel
 from router.selection.encoder import Encoder
 from router.selection.index import CapabilityIndex
 from router.selection.local import local_encoder
@@ -50,7 +51,6 @@ from router.tool.http.sending import Sender
 from router.tool.http.watching import WatchedTools
 from router.tool.mcp.file import ServerEntry, load_servers
 from router.tool.mcp.publishing import Publisher, group_of, prefix_of
-from router.tool.mcp.servers import connected
 from router.tool.registry import Registry
 from router.understanding.reader import Reader
 
@@ -63,6 +63,14 @@ SERVERS = "model-servers.json"
 """In the data folder: what model servers turned out not to do."""
 SETTLED_WITHIN = 5.0
 """Seconds that a process waits for MCP servers that neither come nor fail to."""
+
+
+@runtime_checkable
+class Closing(Protocol):
+    """What has sockets to give back."""
+
+    async def aclose(self) -> None:
+        """Give them back."""
 
 
 @dataclass(frozen=True)
@@ -127,6 +135,8 @@ def encoder(settings: Settings) -> Encoder:
     if name == settings.embedder:
         return local_encoder(settings.embedder)
     key = settings.llm_api_key.get_secret_value() if settings.llm_api_key else None
+    from router.llm.embeddings import OpenAIEmbeddings
+
     return OpenAIEmbeddings(settings.llm_base_url or OPENAI, name, key)
 
 
@@ -144,13 +154,18 @@ async def index_of(
     try:
         yield CapabilityIndex(wanted, VectorFile(settings.data / VECTORS), thresholds)
     finally:
-        if isinstance(wanted, OpenAIEmbeddings):
+        if isinstance(wanted, Closing):
             await wanted.aclose()
 
 
 @asynccontextmanager
 async def ladders_of(settings: Settings) -> AsyncIterator[Ladders]:
     """The model with its fallbacks, and whatever leads skills; let go of on leaving."""
+    if not settings.models:
+        yield Ladders()
+        return
+    from router.llm.model import ChatModel
+
     memory = ServerMemoryFile(settings.data / SERVERS)
     models = [ChatModel(m.base_url, m.model, m.api_key, memory) for m in settings.models]
 
@@ -227,6 +242,11 @@ async def served(parts: Parts) -> AsyncIterator[Publisher]:
     """
     publisher = Publisher(parts.offered.registry)
     entries, file = mcp_servers(parts.settings), parts.settings.mcp_servers or Path()
+    if not entries:
+        yield publisher
+        return
+    from router.tool.mcp.servers import connected
+
     running = connected(entries, parts.settings.environment, publisher.publish, file)
     async with running as servers:
         await servers.settled(SETTLED_WITHIN)

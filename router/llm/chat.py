@@ -1,5 +1,6 @@
 """What a model is asked and what it answers, free of any provider's format."""
 
+from collections.abc import Awaitable, Callable
 from typing import Any, Literal
 
 from pydantic import Field, JsonValue
@@ -134,3 +135,7 @@ class TextDelta(Value):
 
     attempt: int
     text: str
+
+
+OnText = Callable[[TextDelta], Awaitable[None]]
+"""Is told each piece of text that may be shown while the rest is being written."""

@@ -6,9 +6,8 @@ from time import monotonic
 from typing import Protocol
 
 from router.llm.breaker import CircuitBreaker, Clock
-from router.llm.chat import ChatAnswer, ChatRequest, TextDelta
+from router.llm.chat import ChatAnswer, ChatRequest, OnText, TextDelta
 from router.llm.errors import Failure, ModelRefused, ModelUnavailable, NoModelAnswered
-from router.llm.model import OnText
 
 TRY_SECONDS = 30.0
 

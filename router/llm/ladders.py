@@ -1,9 +1,12 @@
 """The ladders of one house: the usual one, and those that a stronger model leads."""
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from router.llm.ladder import Ladder
-from router.llm.model import ChatModel
+
+if TYPE_CHECKING:  # a house without a model starts without its library
+    from router.llm.model import ChatModel
 
 
 class Ladders:
@@ -15,8 +18,8 @@ class Ladders:
 
     def __init__(
         self,
-        models: Sequence[ChatModel] = (),
-        make: Callable[[str], ChatModel] | None = None,
+        models: "Sequence[ChatModel]" = (),
+        make: "Callable[[str], ChatModel] | None" = None,
         for_skills: str | None = None,
     ) -> None:
         self.usual = Ladder(models) if models else None

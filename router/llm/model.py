@@ -1,21 +1,18 @@
 """One model at one server: asks it, learns what the server refuses, reads what comes back."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from typing import Any
 
 import openai
 
 from router.llm.abilities import Feature, ServerMemory
 from router.llm.bodies import Assembly, BrokenOff, events, whole
-from router.llm.chat import ChatAnswer, ChatRequest, TextDelta
+from router.llm.chat import ChatAnswer, ChatRequest, OnText, TextDelta
 from router.llm.connection import Connection
 from router.llm.reading import read_answer
 from router.llm.refusals import is_too_long, refused_feature
 from router.llm.speech import Speech
 from router.llm.wire import Sending, sending
-
-OnText = Callable[[TextDelta], Awaitable[None]]
-"""Is told each piece of text that may be shown while the rest is being written."""
 
 DEFAULT_SECONDS = 60.0
 

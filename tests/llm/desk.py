@@ -19,9 +19,9 @@ from router.flow.showing import view
 from router.flow.situation import Situation
 from router.flow.view import FlowView
 from router.llm.abilities import Feature, ServerMemory
-from router.llm.chat import ChatAnswer, ChatRequest, How
+from router.llm.chat import ChatAnswer, ChatRequest, How, OnText
 from router.llm.ladder import Ladder
-from router.llm.model import ChatModel, OnText
+from router.llm.model import ChatModel
 from router.settings import Settings
 from router.tool.registry import Registry
 from tests.llm import judging

@@ -2,8 +2,8 @@ import asyncio
 
 import pytest
 
-from router.llm.chat import AssistantMessage, FunctionCall, TextDelta, ToolMessage, UserMessage
-from router.llm.model import OnText
+from router.llm.chat import AssistantMessage, FunctionCall, OnText, TextDelta, ToolMessage, UserMessage
+from router.llm.model import 
 from tests.fakes.behaviours import answers, calls, decides, delta, refuses, says, streams, waits
 from tests.unit.llm.asking import ANNUAL, Desk, desk, question
 
