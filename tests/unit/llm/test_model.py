@@ -2,8 +2,14 @@ import asyncio
 
 import pytest
 
-from router.llm.chat import AssistantMessage, FunctionCall, OnText, TextDelta, ToolMessage, UserMessage
-from router.llm.model import 
+from router.llm.chat import (
+    AssistantMessage,
+    FunctionCall,
+    OnText,
+    TextDelta,
+    ToolMessage,
+    UserMessage,
+)
 from tests.fakes.behaviours import answers, calls, decides, delta, refuses, says, streams, waits
 from tests.unit.llm.asking import ANNUAL, Desk, desk, question
 
