@@ -154,9 +154,18 @@ class Finder:
         if skill is None:
             return Found(said=[notices.SKILL_GONE.within(self.locale)])
         account = self.account(decided.usage)
-        task = Task(skill=skill, request=run.request, history=self.history, now=account.now)
+        task = Task(skill=skill, request=run.request, history=self._heard_so_far, now=account.now)
         tools = {name: limit for name, limit in decided.tools.items() if skill.may_use(name)}
         return await self._run(OpenSkill(task=task, memory=Memory(), tools=tools), account)
+
+    @property
+    def _heard_so_far(self) -> list[Line]:
+        """The history with this very message.
+
+        What a model makes of it is a request in few words: what was pasted isn't in it.
+        """
+        text = self.submission.message.text
+        return [*self.history, Line(role="user", text=text)] if text else self.history
 
     async def go_on(self, skill: OpenSkill, heard: str, spent: Usage | None = None) -> Found:
         """What a sub-agent comes to that has now heard this."""

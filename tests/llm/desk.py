@@ -23,6 +23,7 @@ from router.llm.chat import ChatAnswer, ChatRequest, How, OnText
 from router.llm.ladder import Ladder
 from router.llm.model import ChatModel
 from router.settings import Settings
+from router.skill.catalog import SkillCatalog
 from router.tool.registry import Registry
 from tests.llm import judging
 from tests.llm.labelled import Active, Labelled
@@ -38,6 +39,9 @@ TOOLS = (
     "search_policies",
 )
 """The tools there are at this desk: numbers that were measured compare with no other choice."""
+
+SKILLS = ("policy-advisor",)
+"""Likewise."""
 
 REFUSING: dict[How, frozenset[Feature]] = {
     "functions": frozenset(),
@@ -144,11 +148,12 @@ class Desk:
 
 
 def few(offered: Capabilities) -> Capabilities:
-    """The flows and skills of the house with the tools of this desk."""
+    """The flows of the house with the skills and tools of this desk."""
     registry = Registry()
     for name in TOOLS:
         registry.add(offered.registry[name])
-    return Capabilities(offered.catalog, offered.skills, registry)
+    skills = SkillCatalog(skill for skill in offered.skills if skill.name in SKILLS)
+    return Capabilities(offered.catalog, skills, registry)
 
 
 @asynccontextmanager

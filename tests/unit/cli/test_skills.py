@@ -3,7 +3,9 @@
 import re
 from pathlib import Path
 
+import skills
 from router.skill.front_matter import FIELDS, OURS
+from router.skill.loader import load_skills
 from tests.unit.cli.conftest import Run
 
 PAGE = (Path(__file__).parents[3] / "docs" / "skills.md").read_text()
@@ -56,3 +58,9 @@ def test_two_skills_of_one_name_are_refused(run: Run, elsewhere: Path) -> None:
 
 def test_every_key_of_ours_is_described() -> None:
     assert all(f"`{OURS}{key}`" in PAGE for key in FIELDS)
+
+
+def test_the_skills_that_ship_are_listed_with_what_they_may_use() -> None:
+    rows = {row.split("`")[1]: row for row in PAGE.splitlines() if row.startswith("| `")}
+    for skill in load_skills(Path(next(iter(skills.__path__)))):
+        assert set(re.findall(r"`(\w+)`", rows[skill.name])) == skill.allowed_tools, skill.name
