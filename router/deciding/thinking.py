@@ -36,6 +36,8 @@ ENDINGS = {ASK_USER: "text", DONE: "result"}
 """The functions that end a run, and the argument of each that is said to the employee."""
 MOST_CALLS = 6
 """Calls of one answer."""
+LONGEST_ANSWER = 2048
+"""Tokens of one answer: a page of text."""
 
 _TEXT = {"type": "string", "maxLength": 4000}
 _ENDINGS = (
@@ -119,6 +121,7 @@ def request(
         must_call=False,
         max_calls=MOST_CALLS,
         spoken=ENDINGS,
+        max_tokens=LONGEST_ANSWER,
         prompt=prompt.fingerprint,
     )
 
