@@ -11,13 +11,20 @@ from temporalio.exceptions import ApplicationError
 
 from activities.heartbeat import heartbeating
 from activities.telling import Telling
-from router.contracts.activities import Account
+from router.contracts.activities import TOO_LONG, Account
 from router.deciding.with_model import cost
 from router.domain.budgets import Budgets
 from router.domain.messages import Usage
 from router.domain.ports import Spending
 from router.llm.chat import ChatAnswer, ChatRequest, OnText
-from router.llm.errors import BudgetSpent, ModelUnavailable, NoModelAnswered, TurnTimeOver
+from router.llm.errors import (
+    BudgetSpent,
+    ContextTooLong,
+    ModelRefused,
+    ModelUnavailable,
+    NoModelAnswered,
+    TurnTimeOver,
+)
 from router.llm.ladder import Ladder
 from router.llm.tokens import estimated_prompt_tokens
 
@@ -138,6 +145,14 @@ def again_soon(error: ModelUnavailable) -> None:
     raise ApplicationError(
         str(error), type=type(error).__name__, next_retry_delay=timedelta(seconds=wait)
     ) from error
+
+
+def given_up(error: ModelUnavailable | ModelRefused | BudgetSpent) -> ApplicationError:
+    """The failure of an activity that isn't tried again: a `TOO_LONG` one where that is why."""
+    failures = [f.error for f in error.failures] if isinstance(error, NoModelAnswered) else [error]
+    too_long = any(isinstance(one, ContextTooLong) for one in failures)
+    type_ = TOO_LONG if too_long else type(error).__name__
+    return ApplicationError(str(error), type=type_, non_retryable=True)
 
 
 def _since_scheduled() -> float:

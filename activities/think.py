@@ -3,14 +3,13 @@
 from dataclasses import dataclass
 
 from temporalio import activity
-from temporalio.exceptions import ApplicationError
 
-from activities.asking import Models, again_soon
+from activities.asking import Models, again_soon, given_up
 from activities.capabilities import Capabilities
 from activities.stated import stated
 from activities.writing import within_means
 from router.contracts import activities
-from router.deciding import thinking
+from router.deciding import context, thinking
 from router.deciding.notices import BUDGET_SPENT
 from router.deciding.prompts import Prompts
 from router.deciding.thinking import Means, Task, Thought
@@ -53,12 +52,13 @@ class Thinker:
             return Thought(text=BUDGET_SPENT[spent.scope].within(given.locale))
         except ModelUnavailable as error:
             again_soon(error)
-            raise _given_up(error) from error
+            raise given_up(error) from error
         except ModelRefused as error:
-            raise _given_up(error) from error
+            raise given_up(error) from error
         thought = thinking.read(answer, Means() if given.last else means)
         flow = self._shaped(thought.flow, given.task) if thought.flow else None
-        return thought.model_copy(update={"usage": asking.usage, "flow": flow})
+        measure = context.measured(question, given.memory, answer.usage)
+        return thought.model_copy(update={"usage": asking.usage, "flow": flow, "measure": measure})
 
     async def _means(self, task: Task, person: Principal, offered: Capabilities) -> Means:
         """What may be called: all of it, or what is nearest to the request where that is too much.
@@ -82,7 +82,3 @@ class Thinker:
         """The flow with the model's values in the shapes that its slots have."""
         slots = stated(self.capabilities.slots(flow.flow), flow.slots, "", task.now)
         return flow.model_copy(update={"slots": slots})
-
-
-def _given_up(error: ModelUnavailable | ModelRefused) -> ApplicationError:
-    return ApplicationError(str(error), type=type(error).__name__, non_retryable=True)

@@ -12,6 +12,7 @@ from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxR
 
 from activities.asking import Models
 from activities.call_tool import CallTool
+from activities.condense import Condenser
 from activities.decide import Decider
 from activities.look_up import LookUps
 from activities.notify import Notifier
@@ -64,6 +65,7 @@ def build_worker(client: Client, parts: Parts, task_queue: str) -> Worker:
     models = Models(parts.settings.llm_budgets, parts.store.spending, telling)
     decider = Decider(parts.offered, parts.index, parts.ladders.usual, parts.prompts, models)
     thinker = Thinker(parts.offered, parts.index, parts.ladders, parts.prompts, models)
+    condenser = Condenser(parts.ladders.usual, parts.prompts, models)
     teller = FlowTeller(client, task_queue, parts.offered)
     notifier = Notifier(client, task_queue, parts.store.conversations)
     records = Records(parts.store)
@@ -78,6 +80,7 @@ def build_worker(client: Client, parts: Parts, task_queue: str) -> Worker:
             decider.decide,
             decider.phrase,
             thinker.think,
+            condenser.condense,
             teller.tell_flow,
             notifier.notify,
             records.recall,

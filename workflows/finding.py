@@ -13,6 +13,7 @@ from router.contracts import activities
 from router.contracts.activities import Finding
 from router.contracts.conversation import OpenSkill, Submission, WaitingCall
 from router.contracts.skill import SkillStart
+from router.deciding.context import STEP_TOKENS
 from router.deciding.memory import Memory
 from router.deciding.thinking import Task
 from router.domain.commands import CallTool, RunSkill, StartFlow
@@ -180,6 +181,7 @@ class Finder:
             account=account,
             locale=self.locale,
             tools=skill.tools,
+            context=STEP_TOKENS,
             memory=skill.memory,
         )
         try:

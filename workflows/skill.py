@@ -47,7 +47,11 @@ class SkillWorkflow:
 
     @property
     def _full(self) -> bool:
-        return workflow.info().is_continue_as_new_suggested() and not self._agent.is_steered
+        """True where the run is to go on in a new one; what it was told last isn't left behind."""
+        steps = self._agent.progress.steps - self._start.progress.steps
+        most = self._start.continue_after
+        long = workflow.info().is_continue_as_new_suggested() or (most and steps >= most)
+        return bool(long) and not self._agent.is_steered
 
     def _carried(self, start: SkillStart) -> SkillStart:
         agent = self._agent

@@ -17,20 +17,19 @@ from temporalio.exceptions import ActivityError, is_cancelled_exception
 from router.contracts import activities
 from router.contracts.activities import Finding
 from router.contracts.skill import Ending, SkillStart, Steer
+from router.deciding import context
 from router.deciding.thinking import Thought
 from router.domain.commands import StartFlow
 from router.domain.messages import ToolCallView, Usage
 from router.flow.wording import readable
 from router.llm.chat import FunctionCall, ToolMessage
 from router.skill.loop import stopped, why_last, why_stop
-from workflows import dialogue
 from workflows.activity import perform
-from workflows.tool_calls import Caller, call_tool, shown
+from workflows.remembering import fit
+from workflows.tool_calls import Caller, bounded, call_tool, shown, told
 
 AT_ONCE = 4
 """Calls of one answer that are under way at the same time."""
-CALLS_SHOWN = 100
-"""Of a run: those of a longer one that came first are only in the Temporal UI."""
 SKIPPED = "skipped: the employee said something meanwhile"
 STOPPED = "stopped by the employee before it ended"
 
@@ -55,7 +54,6 @@ class SubAgent:
         self._start = start
         self._ends = ends
         self._steered: list[Steer] = []
-        self._ephemeral = {name: limits.ephemeral for name, limits in start.tools.items()}
 
     def steer(self, said: Steer) -> None:
         """Have it heed this from the next tool boundary on: calls not yet begun are skipped."""
@@ -92,11 +90,8 @@ class SubAgent:
 
     async def _think(self, *, last: bool) -> Thought | None:
         """The next step; None where no model could be had for it."""
-        spent = self._start.account.spent + self.progress.usage
-        account = self._start.account.model_copy(
-            update={"seconds": self._seconds_left, "spent": spent}
-        )
-        self.memory = dialogue.bounded(self.memory, self._ephemeral)
+        self.memory, paid = await fit(self._start, self.memory, self._account)
+        self.progress = self.progress.with_cost(paid)
         try:
             thought = await perform(
                 activities.THINK,
@@ -104,7 +99,7 @@ class SubAgent:
                     task=self._start.task,
                     memory=self.memory,
                     locale=self._start.locale,
-                    account=account,
+                    account=self._account,
                     last=last,
                 ),
                 summary=f"step {self.progress.steps + 1}",
@@ -113,10 +108,21 @@ class SubAgent:
             if is_cancelled_exception(failure):
                 raise
             workflow.logger.warning("step %s failed: %s", self.progress.steps + 1, failure.cause)
+            if getattr(failure.cause, "type", None) == activities.TOO_LONG:
+                self.memory = context.refused(self.memory)
             self.progress = self.progress.after(Usage(), fruitless=True)
             return None
         self.progress = self.progress.after(thought.usage, fruitless=thought.complaint is not None)
+        if thought.measure is not None:
+            self.memory = self.memory.measured(thought.measure)
         return thought
+
+    @property
+    def _account(self) -> activities.Account:
+        """On whose account models are asked now, with what is left of time."""
+        spent = self._start.account.spent + self.progress.usage
+        left = {"seconds": self._seconds_left, "spent": spent}
+        return self._start.account.model_copy(update=left)
 
     async def _heeded(self, thought: Thought) -> Ended | None:
         """What the thought comes to: an end, or calls."""
@@ -147,11 +153,13 @@ class SubAgent:
         try:
             found = await asyncio.gather(*tasks)
         finally:
+            longest = context.longest_result(self.memory, len(tasks), self._start.context)
             results = [
-                self._taken_in(call, task) for call, task in zip(thought.calls, tasks, strict=True)
+                context.result(call, self._taken_in(call, task), longest)
+                for call, task in zip(thought.calls, tasks, strict=True)
             ]
             self.memory = self.memory.saying(thought.said, *thought.refused, *results)
-            self.calls = self.calls[-CALLS_SHOWN:]
+            self.calls = bounded(self.calls)
         self.progress = self.progress.having_done(_digest(*_done(thought, results)))
         return next(filter(None, map(self._direct, found)), None)
 
@@ -172,18 +180,17 @@ class SubAgent:
             )
             return await call_tool(caller, self._id_of(call), call.name, call.arguments)
 
-    def _taken_in(self, call: FunctionCall, task: "asyncio.Task[Finding | None]") -> ToolMessage:
-        """What a call came to, as the model is told, and as the turn shows it."""
+    def _taken_in(self, call: FunctionCall, task: "asyncio.Task[Finding | None]") -> str:
+        """What a call came to, as the model is told; it is noted for the turn to show."""
         id_, arguments = self._id_of(call), call.arguments
         ended = task.done() and not task.cancelled() and task.exception() is None
         found = task.result() if ended else None
         if found is None:
             self.calls.append(ToolCallView.skipped(id_, call.name, arguments))
-            text = SKIPPED if ended else STOPPED
-            return ToolMessage(call_id=call.id, name=call.name, text=text)
+            return SKIPPED if ended else STOPPED
         self.calls.append(shown(id_, call.name, arguments, found))
         self.progress = self.progress.with_cost(found.usage)
-        return dialogue.result(call, found)
+        return told(found)
 
     def _id_of(self, call: FunctionCall) -> str:
         """A turn may see several runs, and a model's ids are unique within one answer alone."""

@@ -1,6 +1,7 @@
 """Calling a tool from a workflow: an activity under the tool's own name."""
 
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pydantic import JsonValue
@@ -15,6 +16,11 @@ from router.domain.errors import AnswersNeeded
 from router.domain.messages import ToolCallView, Usage
 from router.domain.principals import Principal
 from router.domain.texts import Locale
+
+CALLS_SHOWN = 100
+"""Of a run: those of a longer one that came first are only in the Temporal UI."""
+CALLS_BYTES = 60_000
+"""Of those that are shown: the older ones are without arguments and results beyond that."""
 
 
 @dataclass(frozen=True)
@@ -89,3 +95,20 @@ def shown(id_: str, tool: str, arguments: dict[str, JsonValue], found: Finding) 
 def cost(found: Iterable[Finding]) -> Usage:
     """What the calls cost together, in models that stand behind tools."""
     return sum((finding.usage for finding in found), start=Usage())
+
+
+def told(found: Finding) -> str:
+    """What the tool found, as a model reads it."""
+    if found.error is not None:
+        return f"error: {found.error}"
+    return json.dumps(found.result, ensure_ascii=False)
+
+
+def bounded(calls: Sequence[ToolCallView]) -> list[ToolCallView]:
+    """The last calls, small enough to be handed on with everything else."""
+    left, kept = CALLS_BYTES, []
+    for call in reversed(calls[-CALLS_SHOWN:]):
+        left -= len(call.model_dump_json().encode())
+        bare = {"arguments": {}, "result_preview": ""}
+        kept.append(call if left >= 0 else call.model_copy(update=bare))
+    return kept[::-1]

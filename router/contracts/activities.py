@@ -18,6 +18,7 @@ from router.domain.principals import Principal
 from router.domain.records import ApprovalRecord, LogEntry, RecordedTurn, RunRecord
 from router.domain.texts import Locale
 from router.flow.situation import Situation
+from router.llm.chat import Message as ChatMessage
 from router.skill.skill import Skill
 from router.understanding.reading import Reading
 
@@ -121,6 +122,22 @@ class Think(Payload):
     last: bool = False
     locale: Locale
     account: Account
+
+
+class Condense(Payload):
+    """The oldest of a sub-agent's dialogue, and what was told in short of what came before it."""
+
+    earlier: str
+    gone: list[ChatMessage]
+    locale: Locale
+    account: Account
+
+
+class Condensed(Payload):
+    """All of it in short, and what that cost."""
+
+    text: str
+    usage: Usage = Usage()
 
 
 class TellFlow(Payload):
@@ -255,6 +272,12 @@ PHRASE = ActivityStub(
 )
 THINK = ActivityStub(
     "think", Think, Thought, timedelta(seconds=60), attempts=TRIES, heartbeat=HEARTBEAT
+)
+TOO_LONG = "ContextTooLong"
+"""The type of a failure for which a shorter question may help."""
+
+CONDENSE = ActivityStub(
+    "condense", Condense, Condensed, timedelta(seconds=60), attempts=TRIES, heartbeat=HEARTBEAT
 )
 TELL_FLOW = ActivityStub(
     "tell_flow",

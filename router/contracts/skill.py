@@ -38,14 +38,18 @@ class Steer(Payload):
 class SkillStart(Payload):
     """The workflow's input: the skill whole, and how the tools that it may call may be called.
 
-    `memory` is what it goes on with; `progress` and what follows are there where the run itself
-    goes on in a new one.
+    `context` is how many tokens a step may be sent; 0 for runs that began when nothing was
+    condensed yet, and never is in them. The run goes on in a new one after so many steps of
+    `continue_after`, or when its history has become long. `memory` is what it goes on with;
+    `progress` and what follows are there where the run itself goes on in a new one.
     """
 
     task: Task
     account: Account
     locale: Locale
     tools: dict[str, CallLimits] = {}
+    context: int = 0
+    continue_after: int | None = None
     memory: Memory = Memory()
     progress: Progress = Progress()
     calls: list[ToolCallView] = []

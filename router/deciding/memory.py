@@ -7,6 +7,33 @@ from router.llm.chat import AssistantMessage, FunctionCall, Message, ToolMessage
 MOST_NOTES = 40
 LONGEST_NOTE = 1000
 LONGEST_KEY = 80
+LONGEST_NOTES = 6000
+"""Characters of all notes together, which every step is sent."""
+LONGEST_EARLIER = 2000
+"""Characters of what tells in short what is gone."""
+LEAST_RATIO, MOST_RATIO = 0.3, 3.0
+"""Tokenizers differ by less: what a server counts beyond that is a mistake of its own."""
+
+
+class Measure(BaseModel):
+    """How large a question was in tokens: by estimate, and as the server counted where it did.
+
+    `fixed` is the estimate of all that stands in it whatever the memory has: rules, functions,
+    history and request.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    estimated: int
+    fixed: int
+    counted: int | None = None
+
+    @property
+    def ratio(self) -> float | None:
+        """Tokens that the server counts for one that is estimated; None where it counted none."""
+        if not self.counted or not self.estimated:
+            return None
+        return min(MOST_RATIO, max(LEAST_RATIO, self.counted / self.estimated))
 
 
 class Memory(BaseModel):
@@ -15,7 +42,9 @@ class Memory(BaseModel):
     `notes` is its own, by key. `earlier` tells in short what stood in the dialogue before its
     present beginning. `waiting` is the call of the last message whose result isn't there yet:
     a question to the employee, or a form they were sent to. `ratio` is how many tokens the
-    server counts for each that is estimated.
+    server counts for each that is estimated, and `fixed` the estimate of what every question
+    has beside the memory: 0 before the first was measured. `most` are the tokens of a question
+    that the server takes, where it has refused a longer one; 0 is not known.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -25,6 +54,8 @@ class Memory(BaseModel):
     earlier: str = ""
     waiting: FunctionCall | None = None
     ratio: float = 1.0
+    fixed: int = 0
+    most: int = 0
 
     def saying(self, said: AssistantMessage, *results: ToolMessage) -> "Memory":
         """With one more answer of the model, and what its calls came to in their order."""
@@ -49,4 +80,22 @@ class Memory(BaseModel):
             return self
         kept = {k: v for k, v in self.notes.items() if k not in notes}
         new = {k[:LONGEST_KEY]: v[:LONGEST_NOTE] for k, v in notes.items() if v}
-        return self.model_copy(update={"notes": dict([*kept.items(), *new.items()][-MOST_NOTES:])})
+        every = [*kept.items(), *new.items()][-MOST_NOTES:]
+        while sum(len(key) + len(value) for key, value in every) > LONGEST_NOTES:
+            every = every[1:]
+        return self.model_copy(update={"notes": dict(every)})
+
+    def recalling(self, earlier: str) -> "Memory":
+        """With this for all that is gone from the dialogue by now."""
+        return self.model_copy(update={"earlier": earlier[:LONGEST_EARLIER]})
+
+    def measured(self, measure: Measure) -> "Memory":
+        """Wiser by one question.
+
+        The first ratio is taken as it is, any other by half. The last step of a run has nothing
+        to call and so less that is fixed: the larger stands.
+        """
+        seen = self.ratio if measure.ratio is None else measure.ratio
+        ratio = (self.ratio + seen) / 2 if self.fixed else seen
+        fixed = max(self.fixed, measure.fixed)
+        return self.model_copy(update={"ratio": ratio, "fixed": fixed})

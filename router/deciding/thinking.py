@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from router.deciding import arguments
-from router.deciding.memory import Memory
+from router.deciding.memory import Measure, Memory
 from router.deciding.offer import FLOW, dispatch, function
 from router.deciding.prompt import material
 from router.deciding.prompts import Prompt
@@ -38,6 +38,8 @@ MOST_CALLS = 6
 """Calls of one answer."""
 LONGEST_ANSWER = 2048
 """Tokens of one answer: a page of text."""
+LONGEST_CALLS = 16_000
+"""Characters of their arguments together: more than a server writes that keeps to its limit."""
 
 _TEXT = {"type": "string", "maxLength": 4000}
 _ENDINGS = (
@@ -53,7 +55,7 @@ _NOTE = function(
 _HAND_BACK = function(
     HAND_BACK, "What the employee said last has nothing to do with your task: the desk takes it."
 )
-_WAITED_FOR = {ASK_USER, FLOW}
+WAITED_FOR = {ASK_USER, FLOW}
 """What the employee answers."""
 LAST_STEP = "This is your last step: answer now, with what you have, and say what is still open."
 
@@ -84,7 +86,7 @@ class Thought(BaseModel):
     aren't made; `calls` are those that are. Where `text` is set the sub-agent has ended: with
     its answer, or with a question where `asks`; with `flow` it leaves for a form, and where it
     `hands_back` the message was none for it. `complaint` is for the model, where its answer
-    was of no use at all.
+    was of no use at all. `measure` is how large the question was.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -99,6 +101,7 @@ class Thought(BaseModel):
     hands_back: bool = False
     complaint: str | None = None
     usage: Usage = Usage()
+    measure: Measure | None = None
 
 
 def request(
@@ -113,9 +116,9 @@ def request(
         messages=(
             SystemMessage(text=f"{prompt.text}\n{task.skill.instructions}"),
             UserMessage(text=_opening(task)),
-            *_earlier(memory),
+            *recalled(memory),
             *memory.dialogue,
-            *_right_now(memory, last=last),
+            *heeded(memory, last=last),
         ),
         functions=_ENDINGS if last else _functions(means, memory),
         must_call=False,
@@ -134,12 +137,13 @@ def _opening(task: Task) -> str:
     )
 
 
-def _earlier(memory: Memory) -> list[Message]:
+def recalled(memory: Memory) -> list[Message]:
+    """What is gone from the dialogue, in short."""
     text = f"<earlier>\n{material(memory.earlier)}\n</earlier>"
     return [UserMessage(text=text)] if memory.earlier else []
 
 
-def _right_now(memory: Memory, *, last: bool) -> list[Message]:
+def heeded(memory: Memory, *, last: bool) -> list[Message]:
     """Said anew at every step, and kept nowhere."""
     parts = []
     if memory.notes:
@@ -153,7 +157,7 @@ def _right_now(memory: Memory, *, last: bool) -> list[Message]:
 def _functions(means: Means, memory: Memory) -> tuple[Function, ...]:
     offered = (means.tools[name] for name in sorted(means.tools))
     flows = [means.flows[name] for name in sorted(means.flows)]
-    heard = any(isinstance(m, ToolMessage) and m.name in _WAITED_FOR for m in memory.dialogue)
+    heard = any(isinstance(m, ToolMessage) and m.name in WAITED_FOR for m in memory.dialogue)
     return (
         *(
             Function(name=t.name, description=t.description, parameters=dict(t.parameters))
@@ -168,6 +172,9 @@ def _functions(means: Means, memory: Memory) -> tuple[Function, ...]:
 
 def read(answer: ChatAnswer, means: Means) -> Thought:
     """What the answer comes to. Its calls are untrusted: none is made that doesn't fit."""
+    if (length := sum(len(json.dumps(call.arguments)) for call in answer.calls)) > LONGEST_CALLS:
+        most = f"{length} characters of arguments, where {LONGEST_CALLS} are the most"
+        return Thought(complaint=f"That couldn't be used: {most}. Go on.")
     ended = _ending_of(answer) or _leaving(answer, means)
     if ended is not None:
         return ended

@@ -7,7 +7,7 @@ from math import ceil
 from router.llm.chat import AssistantMessage, Function, Message
 from router.llm.decision import compact, written
 
-_WIDE = re.compile("[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]")
+_WIDE = re.compile("[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]+")
 _PER_NARROW = 0.27
 _PER_WIDE = 0.75
 """Tokens a character, on the high side for the tokenizers in use: a budget errs on the side
@@ -20,7 +20,7 @@ def estimated_tokens(text: str) -> int:
     >>> estimated_tokens("请三天年假")
     4
     """
-    wide = len(_WIDE.findall(text))
+    wide = sum(map(len, _WIDE.findall(text)))
     return ceil(wide * _PER_WIDE + (len(text) - wide) * _PER_NARROW)
 
 

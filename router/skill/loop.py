@@ -55,7 +55,7 @@ class Progress(BaseModel):
         return self.model_copy(update={"recent": (*self.recent, what)[-_RECENT:]})
 
     def with_cost(self, usage: Usage) -> "Progress":
-        """The same with what one of the step's tools cost."""
+        """The same with what something beside the steps cost: a tool of theirs, or condensing."""
         return self.model_copy(update={"usage": self.usage + usage})
 
     @property

@@ -72,6 +72,18 @@ def sends_bytes(*pieces: Piece, content_type: str = "text/html", status: int = 2
     return lambda received: Reply(pieces, status, {"content-type": content_type})
 
 
+def counts(behaviour: Behaviour, tokens: float) -> Behaviour:
+    """Does what the other behaviour does, at once, and counts so many tokens for the question."""
+    usage = USAGE | {"prompt_tokens": round(tokens)}
+
+    def behave(received: Received) -> Reply:
+        reply = behaviour(received)
+        body = b"".join(piece for piece in reply.pieces if isinstance(piece, bytes))
+        return json_reply(json.loads(body) | {"usage": usage}, reply.status)
+
+    return behave
+
+
 def streams(*events: Any, end: Sequence[Piece] = (b"data: [DONE]\n\n",)) -> Behaviour:
     """Streams these events as they are."""
     return lambda received: streamed(events, end)

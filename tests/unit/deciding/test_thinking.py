@@ -152,3 +152,12 @@ def test_only_a_skill_that_was_answered_can_hand_a_message_back() -> None:
     request = thinking.request(PROMPT, TASK, MEANS, memory)
     assert request.functions[-1].name == "hand_back"
     assert thinking.read(called(("hand_back", {})), MEANS).hands_back
+
+
+@pytest.mark.parametrize("name", ["get_balance", "ask_user", "done", "nothing"])
+def test_an_answer_that_never_ends_is_kept_nowhere(name: str) -> None:
+    thought = thinking.read(called((name, {"text": "x" * 20_000})), MEANS)
+    assert thought.complaint == (
+        "That couldn't be used: 20012 characters of arguments, where 16000 are the most. Go on."
+    )
+    assert (thought.said, thought.calls, thought.text) == (AssistantMessage(), (), None)

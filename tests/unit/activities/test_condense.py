@@ -1,0 +1,90 @@
+"""Condensing over HTTP, with the usual model."""
+
+import asyncio
+
+import pytest
+from temporalio.exceptions import ApplicationError
+from temporalio.testing import ActivityEnvironment
+
+from activities.asking import Models
+from activities.condense import Condenser
+from router.contracts.activities import Account, Condense, Condensed
+from router.deciding.prompts import Prompts
+from router.domain.budgets import Budget, Budgets
+from router.domain.principals import Principal
+from router.domain.texts import Locale
+from router.llm.chat import UserMessage
+from router.llm.ladder import Ladder
+from router.llm.model import ChatModel
+from tests.fakes.behaviours import Behaviour, fails, says
+from tests.fakes.model_server import ModelServer
+from tests.unit.activities.test_asking import NOW
+
+ALICE = Principal(id="alice", name="Alice")
+
+
+def given(locale: Locale = "en") -> Condense:
+    account = Account(caller=ALICE, now=NOW, conversation="c1", message_id="m1")
+    gone = [UserMessage(text="The employee says meanwhile: by train")]
+    return Condense(earlier="Wants to go.", gone=gone, locale=locale, account=account)
+
+
+async def condensed(
+    server: ModelServer, what: Condense, budgets: Budgets | None = None
+) -> Condensed:
+    model = ChatModel(server.url, "small")
+    condenser = Condenser(Ladder([model]), Prompts.load(), Models(budgets or Budgets()))
+    try:
+        return await ActivityEnvironment().run(condenser.condense, what)
+    finally:
+        await model.aclose()
+
+
+@pytest.mark.parametrize(
+    ("locale", "rules"), [("en", "You keep the notes"), ("zh", "你替他做笔记")]
+)
+async def test_a_model_makes_one_note_of_it_in_the_employees_language(
+    locale: Locale, rules: str
+) -> None:
+    async with ModelServer([says(" By train. ")]) as server:
+        told = await condensed(server, given(locale))
+        system, asked = server.chats[0]["messages"]
+    assert (told.text, told.usage.llm_calls) == ("By train.", 1)
+    assert rules in system["content"]
+    assert "by train" in asked["content"]
+    assert "tools" not in server.chats[0]
+
+
+async def test_it_is_never_streamed_to_whoever_reads_the_conversation() -> None:
+    async with ModelServer([says("By train.")]) as server:
+        await condensed(server, given())
+    assert not server.chats[0].get("stream")
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "type_"),
+    [(says(" \x00 "), "Silence"), (fails(400), "NoModelAnswered"), (fails(401), "NoModelAnswered")],
+)
+async def test_where_no_model_writes_it_nobody_tries_again(
+    behaviour: Behaviour, type_: str
+) -> None:
+    async with ModelServer([behaviour]) as server:
+        with pytest.raises(ApplicationError) as failure:
+            await condensed(server, given())
+    assert (failure.value.type, failure.value.non_retryable) == (type_, True)
+
+
+async def test_a_spent_budget_asks_no_model() -> None:
+    async with ModelServer([]) as server:
+        with pytest.raises(ApplicationError, match="budget of the turn") as failure:
+            await condensed(server, given(), Budgets(turn=Budget(calls=0)))
+    assert failure.value.non_retryable
+    assert server.chats == []
+
+
+async def test_without_any_model_it_fails_at_once() -> None:
+    condenser = Condenser(None, Prompts.load(), Models())
+    async with asyncio.timeout(5):
+        with pytest.raises(ApplicationError, match="none is configured") as failure:
+            await ActivityEnvironment().run(condenser.condense, given())
+    assert failure.value.non_retryable

@@ -1,0 +1,180 @@
+"""Long runs of a skill: what the model is sent stays bounded, and nothing is lost on the way."""
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from temporalio.client import Client, WorkflowHistory
+
+from router.assembly import Parts
+from router.deciding.context import STEP_TOKENS
+from router.deciding.memory import Memory
+from tests.fakes.behaviours import Behaviour, fails, says
+from tests.fakes.http_exchange import Received, Reply
+from tests.fakes.model_server import ModelServer
+from tests.unit.deciding.dialogues import worked
+from tests.workflow.long_runs import ANSWER, TOLD, archive, estimate, histories, reads
+
+PAYLOAD = 256 * 1024
+"""Bytes of one payload, and so of one event, at most."""
+
+
+def dialogue(body: dict[str, Any]) -> list[Any]:
+    """What a step was sent, but for rules and request."""
+    whole: list[Any] = body["messages"][2:]
+    return whole
+
+
+def earlier(body: dict[str, Any]) -> str:
+    """What the step was told of what is gone."""
+    first = dialogue(body)[0]["content"] or ""
+    return first if first.startswith("<earlier>") else ""
+
+
+def of_type(history: WorkflowHistory, activity: str) -> int:
+    """How many activities of the type it has."""
+    scheduled = (event.activity_task_scheduled_event_attributes for event in history.events)
+    return sum(one.activity_type.name == activity for one in scheduled)
+
+
+async def test_a_run_that_continues_as_new_goes_on_without_the_model_noticing(
+    real_client: Client, parts: Parts
+) -> None:
+    asked = []
+    for continue_after in (None, 2):
+        async with (
+            ModelServer(reads(5, size=200)) as model,
+            archive(real_client, parts, model) as house,
+        ):
+            outcome, id_ = await house.run(continue_after=continue_after)
+            asked.append([dialogue(body) for body in house.steps])
+        runs = await histories(real_client, id_)
+        assert (outcome.text, outcome.usage.llm_calls) == (ANSWER, 6)
+        assert len(outcome.calls) == 5
+        assert len(runs) == (3 if continue_after else 1)
+    straight, continued = asked
+    assert continued == straight
+    for before, after in pairwise(continued):
+        assert after[: len(before)] == before
+
+
+async def test_a_long_run_is_sent_a_bounded_question_and_the_rest_in_short(
+    real_client: Client, parts: Parts
+) -> None:
+    async with (
+        ModelServer(reads(30, at_once=4, size=800)) as model,
+        archive(real_client, parts, model) as house,
+    ):
+        outcome, id_ = await house.run(context=6000)
+        assert max(map(estimate, house.steps)) <= 6000 * 1.05
+        assert TOLD in earlier(house.steps[-1])
+        condensed = house.condensed
+    assert (outcome.text, outcome.ending) == (ANSWER, "answered")
+    assert outcome.usage.llm_calls == 31 + len(condensed)
+    (history,) = await histories(real_client, id_)
+    assert of_type(history, "condense") == len(condensed) >= 2
+    assert TOLD in condensed[1]["messages"][1]["content"]
+
+
+@pytest.mark.parametrize("behaviour", [fails(400), says("")])
+async def test_where_no_model_condenses_the_calls_that_were_made_are_told(
+    real_client: Client, parts: Parts, behaviour: Behaviour
+) -> None:
+    async with (
+        ModelServer(reads(12, at_once=4, size=800, condensing=behaviour)) as model,
+        archive(real_client, parts, model) as house,
+    ):
+        outcome, _ = await house.run(context=6000)
+        told = earlier(house.steps[-1])
+    assert outcome.text == ANSWER
+    assert '- called read_file {"number": ' in told
+    assert "- read_file gave: " in told
+
+
+async def test_a_run_from_before_there_was_condensing_asks_no_model_for_it(
+    real_client: Client, parts: Parts
+) -> None:
+    memory = Memory()
+    for n in range(400):
+        memory = worked(memory, f"result {n} " + "x" * 300)
+    async with (
+        ModelServer(reads(0)) as model,
+        archive(real_client, parts, model) as house,
+    ):
+        outcome, _ = await house.run(context=0, memory=memory)
+        assert house.condensed == []
+        assert "- search gave: result " in earlier(house.steps[0])
+    assert outcome.text == ANSWER
+
+
+@pytest.mark.parametrize(("per_token", "least"), [(3.0, 0.7), (1 / 3, 0.4)])
+async def test_what_a_step_is_sent_follows_what_the_server_counts(
+    real_client: Client, parts: Parts, per_token: float, least: float
+) -> None:
+    async with (
+        ModelServer(reads(30, size=4000, per_token=per_token)) as model,
+        archive(real_client, parts, model) as house,
+    ):
+        outcome, _ = await house.run()
+        counted = max(estimate(body) * per_token for body in house.steps)
+    assert outcome.text == ANSWER
+    # By the estimate alone it would have been three times as much, or a third: of cheap tokens
+    # the bytes of a payload are the limit.
+    assert least * STEP_TOKENS <= counted <= 1.05 * STEP_TOKENS
+
+
+async def test_a_server_that_reads_less_than_it_is_sent_is_sent_less(
+    real_client: Client, parts: Parts
+) -> None:
+    reading = reads(20, size=3000)
+
+    def short_sighted(received: Received) -> Reply:
+        if estimate(received.body) > 9000:
+            return fails(400, "too long", code="context_length_exceeded")(received)
+        return reading(received)
+
+    async with (
+        ModelServer(short_sighted) as model,
+        archive(real_client, parts, model) as house,
+    ):
+        outcome, _ = await house.run()
+        sizes = [estimate(body) for body in house.steps]
+    assert (outcome.text, len(outcome.calls)) == (ANSWER, 20)
+    assert 1 <= sum(size > 9000 for size in sizes) <= 2
+
+
+@pytest.mark.slow
+async def test_sixty_model_calls_and_two_hundred_tool_calls_stay_within_all_limits(
+    real_client: Client, parts: Parts
+) -> None:
+    async with (
+        ModelServer(reads(60, at_once=4, size=4000)) as model,
+        archive(real_client, parts, model) as house,
+    ):
+        outcome, id_ = await house.run()
+        asked = [dialogue(body) for body in house.steps]
+        most = max(map(estimate, house.steps))
+    runs = await histories(real_client, id_)
+    sizes = [[event.ByteSize() for event in run.events] for run in runs]
+    print(
+        f"{len(asked)} steps, {len(runs)} runs, largest event {max(map(max, sizes))} bytes, "
+        f"largest history {max(map(sum, sizes))} bytes and {max(map(len, sizes))} events, "
+        f"largest question {most} tokens"
+    )
+    assert (outcome.text, len(asked)) == (ANSWER, 61)
+    assert sum(of_type(run, "read_file") for run in runs) == 240
+    assert len(runs) >= 2
+    assert max(map(max, sizes)) < PAYLOAD
+    assert max(map(sum, sizes)) < 10 * 1024 * 1024
+    assert most <= 1.05 * STEP_TOKENS
+    # What a new run begins with is what the one before it had, and what its last step added.
+    begins = [sum(of_type(run, "think") for run in runs[: n + 1]) for n in range(len(runs) - 1)]
+    for first in begins:
+        assert (
+            answered(asked[first - 1]) == answered(asked[first])[: len(answered(asked[first - 1]))]
+        )
+
+
+def answered(messages: list[Any]) -> list[Any]:
+    """The calls that the model made, in their order."""
+    return [call for message in messages for call in message.get("tool_calls", [])]
