@@ -1,6 +1,6 @@
 """Record the histories that later versions of the workflows have to replay.
 
-Run once for each released version; what is recorded stays for ever:
+Run once for each released version; what is recorded stays for ever, and is never recorded anew:
 
     python -m tests.replays.record 0.1
 """
@@ -10,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from temporalio.client import Client
+from temporalio.client import Client, WorkflowHistory
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.testing import WorkflowEnvironment
 
@@ -18,6 +18,7 @@ from router.assembly import Parts, at_work
 from router.domain.principals import DEFAULT_TENANT, Principal
 from router.settings import Settings
 from router.worker import build_worker
+from tests.replays.skills import skill_stories
 from tests.workflow.desk import QUEUE, Approver, Talk, register_attributes, run_of
 
 FOLDER = Path(__file__).parent
@@ -36,12 +37,17 @@ async def record(version: str) -> None:
             await register_attributes(environment.client)
             async with build_worker(environment.client, parts, QUEUE):
                 for name, id_ in await stories(environment.client, parts):
-                    await keep(environment.client, f"{version}-{name}", id_)
+                    handle = environment.client.get_workflow_handle(id_)
+                    keep(f"{version}-{name}", await handle.fetch_history())
+            for name, history in await skill_stories(environment.client, parts):
+                keep(f"{version}-{name}", history)
 
 
-async def keep(client: Client, name: str, workflow_id: str) -> None:
-    history = await client.get_workflow_handle(workflow_id).fetch_history()
-    (FOLDER / f"{name}.json").write_text(history.to_json())
+def keep(name: str, history: WorkflowHistory) -> None:
+    """Write it down, unless that was done before."""
+    file = FOLDER / f"{name}.json"
+    if not file.exists():
+        file.write_text(history.to_json())
 
 
 async def stories(client: Client, parts: Parts) -> list[tuple[str, str]]:

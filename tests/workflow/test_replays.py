@@ -11,18 +11,19 @@ from temporalio.worker import Replayer
 from router.worker import sandbox
 from workflows.conversation import ConversationWorkflow
 from workflows.flow import FlowWorkflow
+from workflows.skill import SkillWorkflow
 
 HISTORIES = sorted((Path(__file__).parents[1] / "replays").glob("*.json"))
 
 
 def test_there_are_histories_to_replay() -> None:
-    assert len(HISTORIES) >= 4
+    assert len(HISTORIES) >= 10
 
 
 @pytest.mark.parametrize("file", HISTORIES, ids=lambda file: file.stem)
 async def test_a_history_replays_with_the_workflows_of_today(file: Path) -> None:
     replayer = Replayer(
-        workflows=[ConversationWorkflow, FlowWorkflow],
+        workflows=[ConversationWorkflow, FlowWorkflow, SkillWorkflow],
         data_converter=pydantic_data_converter,
         workflow_runner=sandbox(),
     )
