@@ -1,7 +1,8 @@
 """A worker that dies on command: `live` is what its process runs.
 
-Everything in it is real but what it offers: two tools, which write to the bank of the test. A
-file in the folder `deaths` that is named like a point of a call has the process die there, once.
+Everything in it is real but what it offers: tools, which have their effects at the bank of the
+test, and a skill where there is a model server to lead it. A file in the folder `deaths` that is
+named like a point of a call has the process die there, once.
 """
 
 import asyncio
@@ -22,9 +23,13 @@ from temporalio.contrib.pydantic import pydantic_data_converter
 from activities.calling import ToolCaller
 from activities.capabilities import Capabilities
 from router.assembly import Parts, assembled
+from router.domain.budgets import Budget, Budgets
 from router.domain.ports import EffectsLedger
 from router.domain.records import EffectRecord
 from router.flow.catalog import Catalog
+from router.llm.chat import ChatAnswer, ChatRequest, OnText
+from router.llm.ladders import Ladders
+from router.llm.model import ChatModel
 from router.selection.index import CapabilityIndex
 from router.settings import Settings
 from router.tool.context import ToolContext
@@ -46,6 +51,8 @@ class Plan(BaseModel):
     data: Path
     bank: str
     deaths: Path
+    model: str = ""
+    """The base URL of the server that leads skills."""
 
 
 @dataclass(frozen=True)
@@ -127,12 +134,33 @@ async def shoot(order: str, ctx: ToolContext, bank: Annotated[Teller, Depends(te
     return await bank.order("/shoot", order, ctx.key)
 
 
+@tool(permission="read", per_minute=None, timeout="1500ms", title={"zh": "查单", "en": "Check"})
+async def check(order: str, bank: Annotated[Teller, Depends(teller)]) -> Any:
+    """Check an order. The bank notes under the order's own name that it was."""
+    return await bank.order("/pay", order, order)
+
+
+class MortalModel(ChatModel):
+    """A real model's client; the worker may die with an answer that nobody has heard of yet."""
+
+    def __init__(self, url: str, fate: Fate) -> None:
+        super().__init__(url, "scripted")
+        self._fate = fate
+
+    async def answer(
+        self, request: ChatRequest, seconds: float = 60.0, on_text: OnText | None = None
+    ) -> ChatAnswer:
+        answer = await super().answer(request, seconds, on_text)
+        self._fate.at("answered")
+        return answer
+
+
 @asynccontextmanager
 async def furnished(plan: Plan) -> AsyncIterator[Parts]:
-    """The real parts, offering nothing but the two tools."""
+    """The real parts, offering nothing but these tools, and led by no other model."""
     fate = Fate(plan.deaths)
     registry = Registry()
-    registry.replace("bank", [pay, shoot])
+    registry.replace("bank", [pay, shoot, check] if plan.model else [pay, shoot])
     async with (
         assembled(Settings.load(data=plan.data)) as parts,
         httpx.AsyncClient(base_url=plan.bank, trust_env=False) as http,
@@ -142,8 +170,11 @@ async def furnished(plan: Plan) -> AsyncIterator[Parts]:
         index, store = CapabilityIndex(None), parts.store
         await index.update(offered.everything())
         ledger = MortalLedger(store.ledger, fate)
+        unbounded = parts.settings.model_copy(update={"llm_budgets": Budgets(turn=Budget())})
         yield replace(
             parts,
+            settings=unbounded,
+            ladders=Ladders([MortalModel(plan.model, fate)] if plan.model else []),
             offered=offered,
             index=index,
             reader=Reader(offered.forms()),

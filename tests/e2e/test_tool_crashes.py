@@ -5,7 +5,6 @@ nobody can know whether it had, that is what is said: nothing is tried a second 
 """
 
 import asyncio
-import multiprocessing
 import sqlite3
 import sys
 from collections.abc import AsyncIterator, Mapping
@@ -23,8 +22,8 @@ from router.contracts.flow import workflow_id
 from router.domain.messages import ChoicesReply, ChooseAction, ConfirmAction, Message
 from router.domain.principals import DEFAULT_TENANT
 from router.settings import Settings
-from tests.e2e import mortal_worker
-from tests.e2e.mortal_worker import KILLED, Plan, live
+from tests.e2e.mortal import Mortal
+from tests.e2e.mortal_worker import Plan
 from tests.fakes.bank import Bank
 from tests.workflow.conftest import person
 from tests.workflow.desk import Talk, register_attributes, run_of
@@ -37,36 +36,6 @@ EFFECTS_OF_SHOOT = {"unnoted": 1, "before": 0, "during": 1, "after": 1, "noted":
 answer is read, before the ledger has the answer, before Temporal has it."""
 KNOWN = {"unnoted", "noted"}
 """Where the ledger can tell what became of a call: nothing yet, or all of it."""
-
-FORKS = multiprocessing.get_context("forkserver")
-"""A worker takes seconds to import and a fork of one that has takes none."""
-FORKS.set_forkserver_preload([mortal_worker.__name__])
-
-
-class Mortal:
-    """A worker in a process of its own, which is started again whenever it has died."""
-
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
-
-    async def start(self) -> None:
-        ours, its = FORKS.Pipe(duplex=False)
-        self.process = FORKS.Process(target=live, args=(self.plan, its), daemon=True)
-        self.process.start()
-        its.close()
-        with ours:
-            await asyncio.to_thread(ours.recv)
-
-    async def reborn(self) -> None:
-        """Wait until it has died as it was to, and start another."""
-        await asyncio.to_thread(self.process.join)
-        assert self.process.exitcode == KILLED
-        await self.start()
-
-    async def kill(self) -> None:
-        """Kill it wherever it is."""
-        self.process.kill()
-        await asyncio.to_thread(self.process.join)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,37 @@
+"""A worker in a process of its own, which dies and is born again."""
+
+import asyncio
+import multiprocessing
+
+from tests.e2e import mortal_worker
+from tests.e2e.mortal_worker import KILLED, Plan, live
+
+FORKS = multiprocessing.get_context("forkserver")
+"""A worker takes seconds to import and a fork of one that has takes none."""
+FORKS.set_forkserver_preload([mortal_worker.__name__])
+
+
+class Mortal:
+    """A worker in a process of its own, which is started again whenever it has died."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+
+    async def start(self) -> None:
+        ours, its = FORKS.Pipe(duplex=False)
+        self.process = FORKS.Process(target=live, args=(self.plan, its), daemon=True)
+        self.process.start()
+        its.close()
+        with ours:
+            await asyncio.to_thread(ours.recv)
+
+    async def reborn(self) -> None:
+        """Wait until it has died as it was to, and start another."""
+        await asyncio.to_thread(self.process.join)
+        assert self.process.exitcode == KILLED
+        await self.start()
+
+    async def kill(self) -> None:
+        """Kill it wherever it is."""
+        self.process.kill()
+        await asyncio.to_thread(self.process.join)
