@@ -57,6 +57,8 @@ FIELDS: Mapping[str, str] = {
     "others": "其他",
     "outcome": "结果",
     "page": "页",
+    "output": "输出",
+    "errors": "错误输出",
     "pages": "总页数",
     "passages": "制度原文",
     "people": "人员",
