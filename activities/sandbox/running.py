@@ -109,6 +109,8 @@ class Bubblewrap:
                 "bubblewrap 0.8 or newer, and user namespaces, which a container's seccomp "
                 "profile, AppArmor or user.max_user_namespaces=0 may forbid"
             ) from error
+        if not ran.output.startswith("Python"):
+            raise MisconfiguredError(f"ROUTER_SKILL_SANDBOX=bwrap: {_program()} isn't one")
         return f"bubblewrap at {_program()}, {ran.output.strip()}"
 
     async def _heard_out(self, process: Process, script: Script) -> Output:

@@ -75,12 +75,10 @@ async def read_skill_file(
     if file is None:
         return _listed(ctx.skill_files, path, page)
     kind = guess_type(file.path)[0]
-    try:
-        text = (await _contents(files, [file]))[file.digest].decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return FilePage(path=file.path, type=kind or "application/octet-stream", size=file.size)
-    whole = FilePage(path=file.path, type=kind or "text/plain", size=file.size)
-    return _page_of(whole, text, page)
+    text = _text((await _contents(files, [file]))[file.digest])
+    otherwise = "application/octet-stream" if text is None else "text/plain"
+    whole = FilePage(path=file.path, type=kind or otherwise, size=file.size)
+    return whole if text is None else _page_of(whole, text, page)
 
 
 @tool(
@@ -131,6 +129,14 @@ async def _contents(files: SkillFiles, wanted: Collection[SkillFile]) -> dict[st
         if file.digest not in found:
             raise PermanentToolError(f"{file.path} is no longer kept: the run is too old for it")
     return found
+
+
+def _text(content: bytes) -> str | None:
+    """What the file says; None where it isn't text."""
+    try:
+        return None if b"\0" in content else content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return None
 
 
 def _listed(files: Mapping[str, SkillFile], path: str, page: int) -> FilePage:

@@ -92,7 +92,7 @@ def read_skill(folder: Path) -> Found:
     beside = read_folder(folder)
     faults = [*document.faults, *((document.line(p), fault) for p, fault in head.complaints)]
     flaws = [(document.line(p) + _ABOVE_HEAD, fault) for p, fault in head.flaws]
-    flaws += _flaws_of(parts, [file.path for file in beside.files])
+    flaws += _flaws_of(parts, [path.name, *(file.path for file in beside.files)])
     lacking = [*(_problem(path, *flaw) for flaw in flaws), *beside.flaws]
     if faults:
         ordered = sorted(dict.fromkeys(faults), key=lambda each: each[0])
