@@ -17,7 +17,7 @@ from router.flow.catalog import Catalog
 from router.flow.model import FlowDefinition, Slot
 from router.flow.view import FlowView
 from router.skill.catalog import SkillCatalog
-from router.skill.skill import Skill
+from router.skill.skill import OF_FOLDER, Skill
 from router.tool.dependencies import Provider
 from router.tool.registry import Registry, allows
 from router.tool.tool import Tool
@@ -92,11 +92,7 @@ class Capabilities:
 
     def tools_of(self, skill: Skill, person: Principal) -> dict[str, Tool]:
         """What a skill may call for this person: what both may, and what asks nobody first."""
-        usable = (
-            tool
-            for tool in self.registry.visible_to(person)
-            if skill.may_use(tool.name) or not tool.options.listed
-        )
+        usable = (tool for tool in self.registry.visible_to(person) if _suits(skill, tool))
         return {t.name: t for t in usable if not t.asks_first and not t.options.client}
 
     def flows_of(self, skill: Skill, person: Principal) -> dict[str, FlowDefinition]:
@@ -131,6 +127,13 @@ class Capabilities:
         if name not in self.registry:
             return CallLimits(timeout=timedelta(seconds=10), attempts=1)
         return _limits_of(self.registry[name])
+
+
+def _suits(skill: Skill, tool: Tool) -> bool:
+    """True where the skill has a use for the tool, and doesn't rule it out."""
+    if tool.name in OF_FOLDER:
+        return skill.works_on_folder_by(tool.name)
+    return skill.may_use(tool.name) or not tool.options.listed
 
 
 def _limits_of(tool: Tool) -> CallLimits:

@@ -9,7 +9,7 @@ from typing import Annotated, Protocol
 from temporalio.client import Client
 
 from activities.calendar.work_calendar import WorkCalendar
-from router.domain.ports import Files, Results, Runs
+from router.domain.ports import Files, Results, Runs, SkillFiles
 from router.domain.principals import Directory
 from router.tool.dependencies import Depends, Provider
 
@@ -29,6 +29,9 @@ Aside = Annotated[LookUps, Depends(look_ups)]
 
 results: Provider[Results] = Provider("results")
 """Results of tools that are too long to be given whole."""
+
+skill_files: Provider[SkillFiles] = Provider("skill_files")
+"""What is in the files of skills."""
 
 
 files: Provider[Files] = Provider("files")

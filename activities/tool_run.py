@@ -173,6 +173,7 @@ def _context(call: ToolCall, telling: Telling | None, keeping: Keeping) -> ToolC
         conversation=call.conversation,
         answers=call.answers,
         keep=keeping,
+        skill_files={file.path: file for file in call.skill_files},
         beat=activity.heartbeat if activity.in_activity() else needless,
     )
     tell = partial(telling.tool_progress, call) if telling else context.tell

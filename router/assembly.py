@@ -8,6 +8,7 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -24,12 +25,13 @@ from activities.conversion.rates import Rates, exchange_rates
 from activities.people.people import People, human_resources
 from activities.policies.book import PolicyBook, policy_book
 from activities.policies.limits import ExpenseLimits, expense_limits
+from activities.sandbox.running import Bubblewrap, NoSandbox, Sandbox, sandbox
 from activities.telling import Telling
 from activities.writing import Writer, writer
 from router.api.temporal import Connection
 from router.deciding.prompts import Prompts
 from router.directory.file import FileDirectory
-from router.domain.errors import DefinitionError, MisconfiguredError
+from router.domain.errors import DefinitionError, MisconfiguredError, Problem, RouterError
 from router.flow.catalog import Catalog
 from router.flow.loader import load_flows
 from router.llm.abilities import ServerMemoryFile
@@ -41,7 +43,9 @@ from router.selection.threshold_file import read_thresholds
 from router.selection.vector_file import VectorFile
 from router.settings import OPENAI, Settings
 from router.skill.catalog import SkillCatalog
-from router.skill.loader import load_skills
+from router.skill.loader import Loaded
+from router.skill.review import remarks
+from router.skill.watching import WatchedSkills
 from router.store.database import Database
 from router.store.store import Store
 from router.tool.dependencies import Dependencies, Provider
@@ -55,12 +59,16 @@ from router.tool.registry import Registry
 from router.understanding.reader import Reader
 
 _log = logging.getLogger("router.tools")
+_skill_log = logging.getLogger("router.skills")
 
 OPENAI_EMBEDDER = "openai:"
 VECTORS = "vectors.db"
 """In the data folder: vectors of what there is, kept for the next start."""
 SERVERS = "model-servers.json"
 """In the data folder: what model servers turned out not to do."""
+SKILL_FILES_KEPT = timedelta(days=30)
+"""Beyond the last day on which they were a loaded skill's: for runs that began with them."""
+TIDIED_EVERY = timedelta(days=1)
 SETTLED_WITHIN = 5.0
 """Seconds that a process waits for MCP servers that neither come nor fail to."""
 
@@ -82,6 +90,8 @@ class Parts:
     offered: Capabilities
     declared: WatchedTools
     """Those of the tools that follow their files."""
+    folders: WatchedSkills
+    """The skills, which follow theirs."""
     reader: Reader
     store: Store
     calendar: WorkCalendar
@@ -104,7 +114,9 @@ def load_catalog(settings: Settings, registry: Registry) -> Catalog:
     return load_flows(folder, registry.parameters())
 
 
-def load_capabilities(settings: Settings, registry: Registry | None = None) -> Capabilities:
+def load_capabilities(
+    settings: Settings, registry: Registry | None = None, skills: SkillCatalog | None = None
+) -> Capabilities:
     """Everything that can be done here: flows, skills and tools, loaded where none are given.
 
     Raises:
@@ -113,7 +125,8 @@ def load_capabilities(settings: Settings, registry: Registry | None = None) -> C
     registry = load_registry(settings) if registry is None else registry
     for provider in lacking(settings):
         registry.withhold(provider)
-    return Capabilities(load_catalog(settings, registry), load_skill_catalog(settings), registry)
+    skills = skill_folders(settings).load().catalog if skills is None else skills
+    return Capabilities(load_catalog(settings, registry), skills, registry)
 
 
 def lacking(settings: Settings) -> dict[Provider[Any], str]:
@@ -121,6 +134,7 @@ def lacking(settings: Settings) -> dict[Provider[Any], str]:
     given: dict[Provider[Any], tuple[object, str]] = {
         writer: (settings.models, "ROUTER_LLM_MODEL"),
         exchange_rates: (settings.rates_url, "ROUTER_RATES_URL"),
+        sandbox: (settings.skill_sandbox, "ROUTER_SKILL_SANDBOX"),
     }
     return {provider: name for provider, (value, name) in given.items() if not value}
 
@@ -189,19 +203,39 @@ def load_prompts(settings: Settings) -> Prompts:
     return Prompts.load(settings.prompts, settings.prompt_shares)
 
 
-def load_skill_catalog(settings: Settings) -> SkillCatalog:
-    """The skills of the settings' folder.
-
-    Raises:
-        DefinitionError: with every problem of every file.
-        MisconfiguredError: there is no such folder.
-    """
+def skill_folders(settings: Settings) -> WatchedSkills:
+    """The skills of the settings' folder, to be loaded; raises `MisconfiguredError` without one."""
     folder = settings.skills or Path(next(iter(skills.__path__)))
     if not folder.is_dir():
         raise MisconfiguredError(
             f"ROUTER_SKILLS={folder} is no folder: name one that has skill folders in it"
         )
-    return load_skills(folder)
+    return WatchedSkills(folder)
+
+
+def skill_remarks(settings: Settings, loaded: Loaded) -> list[Problem]:
+    """What might be better about these skills, given the tools and flows there are.
+
+    Raises:
+        DefinitionError: with every problem of flows and declared tools.
+    """
+    registry = load_registry(settings)
+    names = registry.names | {flow.flow for flow in load_catalog(settings, registry)}
+    return list(remarks(loaded, names, registry.prefixes))
+
+
+async def sandbox_of(settings: Settings, registry: Registry) -> Sandbox:
+    """Where scripts of skills run. Where none can be had nobody is offered to have them run."""
+    if settings.skill_sandbox is None:
+        return NoSandbox()
+    box = Bubblewrap()
+    try:
+        await box.probe()
+    except MisconfiguredError as error:
+        _skill_log.error("%s", error)
+        registry.withhold(sandbox)
+        return NoSandbox()
+    return box
 
 
 def load_registry(settings: Settings) -> Registry:
@@ -270,12 +304,16 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
         Unavailable: the database can't be reached.
     """
     registry, declared = load_tools(settings)
-    offered, prompts = load_capabilities(settings, registry), load_prompts(settings)
+    folders = skill_folders(settings)
+    loaded = folders.load()
+    offered = load_capabilities(settings, registry, loaded.catalog)
+    prompts = load_prompts(settings)
     directory = FileDirectory.load(settings.directory)
     database = Database(settings.database_url)
     store = Store(database)
     try:
         await database.migrate()
+        await store.skill_files.keep(loaded.contents)
         people = People(database)
         await people.migrate()
         calendar = WorkCalendar.load()
@@ -288,6 +326,8 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
         dependencies.provide(provided.look_ups, offered.look_ups)
         dependencies.provide(provided.results, store.results)
         dependencies.provide(provided.files, store.files)
+        dependencies.provide(provided.skill_files, store.skill_files)
+        dependencies.provide(sandbox, await sandbox_of(settings, registry))
         dependencies.provide(provided.temporal, Connection(settings))
         dependencies.provide(provided.work_calendar, calendar)
         async with ladders_of(settings) as ladders, index_of(settings) as index:
@@ -300,6 +340,7 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
                 directory=directory,
                 offered=offered,
                 declared=declared,
+                folders=folders,
                 reader=Reader(offered.flows()),
                 store=store,
                 calendar=calendar,
@@ -330,13 +371,17 @@ async def at_work(settings: Settings) -> AsyncIterator[Parts]:
     command that ends at once does without, and never waits for an encoder to be loaded.
     """
     async with assembled(settings) as parts, served(parts) as publisher:
-        learning = asyncio.create_task(_kept_up(parts))
-        hearing = asyncio.create_task(_heard(parts, publisher))
+        tasks = [
+            asyncio.create_task(_kept_up(parts)),
+            asyncio.create_task(_heard(parts, publisher)),
+            asyncio.create_task(_skills_kept_up(parts)),
+            asyncio.create_task(_skill_files_tidied(parts)),
+        ]
         try:
             yield parts
         finally:
-            learning.cancel()
-            hearing.cancel()
+            for task in tasks:
+                task.cancel()
 
 
 async def _heard(parts: Parts, publisher: Publisher) -> None:
@@ -364,6 +409,34 @@ def warn_of_misfits(parts: Parts) -> None:
     except DefinitionError as error:
         for problem in error.problems:
             _log.warning("a flow no longer fits the tools that there are: %s", problem)
+
+
+async def _skills_kept_up(parts: Parts) -> None:
+    """Have skills follow their folders; those that are running keep what they began with."""
+    async for loaded in parts.folders.changes():
+        try:
+            await _taken_up(parts, loaded)
+        except RouterError as error:
+            _skill_log.error("the skills stay as they were for now: %s", error)
+            parts.folders.forget()
+
+
+async def _taken_up(parts: Parts, loaded: Loaded) -> None:
+    # Files first: whoever is given a skill may read in it at once.
+    await parts.store.skill_files.keep(loaded.contents)
+    parts.offered.skills = loaded.catalog
+    await _relearnt(parts)
+
+
+async def _skill_files_tidied(parts: Parts) -> None:
+    """Forget, once a day, what no skill has had for so long that no run needs it."""
+    while True:
+        in_use = {file.digest for skill in parts.offered.skills for file in skill.files}
+        try:
+            await parts.store.skill_files.tidy(in_use, datetime.now(UTC) - SKILL_FILES_KEPT)
+        except RouterError as error:
+            _skill_log.warning("old files of skills aren't forgotten yet: %s", error)
+        await asyncio.sleep(TIDIED_EVERY.total_seconds())
 
 
 async def _relearnt(parts: Parts) -> None:

@@ -182,6 +182,8 @@ class Settings(BaseSettings):
     """A folder of flow files; None is the project's own."""
     skills: Path | None = None
     """A folder of skill folders; None is the project's own."""
+    skill_sandbox: Literal["bwrap"] | None = None
+    """What runs the scripts of skills: `bwrap` (bubblewrap); None: they are never run."""
     policies: Path | None = None
     """A folder of policies in Markdown, with `limits.yaml`; None is the sample's."""
     rates_url: Annotated[str, AfterValidator(_web_url)] | None = Field(None, repr=False)

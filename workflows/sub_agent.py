@@ -177,6 +177,7 @@ class SubAgent:
                 tools,
                 spent,
                 self._start.locale,
+                self._start.task.skill.files,
             )
             return await call_tool(caller, self._id_of(call), call.name, call.arguments)
 

@@ -15,7 +15,9 @@ from router.contracts.flow import CallLimits
 from router.domain.errors import AnswersNeeded
 from router.domain.messages import ToolCallView, Usage
 from router.domain.principals import Principal
+from router.domain.skill_files import SkillFile
 from router.domain.texts import Locale
+from router.skill.skill import OF_FOLDER
 
 CALLS_SHOWN = 100
 """Of a run: those of a longer one that came first are only in the Temporal UI."""
@@ -27,7 +29,8 @@ CALLS_BYTES = 60_000
 class Caller:
     """Who tools are called for, in which turn of which conversation, and how each may be.
 
-    The turn has `spent` so much before they are. What fails is said in `locale`.
+    The turn has `spent` so much before they are. What fails is said in `locale`. `skill_files`
+    are those of the skill that calls.
     """
 
     person: Principal
@@ -36,6 +39,7 @@ class Caller:
     limits: Mapping[str, CallLimits]
     spent: Usage = field(default_factory=Usage)
     locale: Locale = "en"
+    skill_files: tuple[SkillFile, ...] = ()
 
 
 async def call_tool(
@@ -54,6 +58,7 @@ async def call_tool(
                 message_id=caller.message_id,
                 call_id=id_,
                 spent=caller.spent,
+                skill_files=caller.skill_files if tool in OF_FOLDER else (),
                 now=workflow.now(),
             ),
             result_type=Answer,

@@ -1,11 +1,14 @@
 """`intent-router skills validate`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from router.cli.paths import paths_argument
+
+if TYPE_CHECKING:
+    from router.skill.loader import Found
 
 app = typer.Typer(help="Look after skill folders.")
 
@@ -22,15 +25,24 @@ def validate(
     ] = None,
 ) -> None:
     """Check skill folders; name each problem with its file, line and remedy."""
-    from router.assembly import load_skill_catalog
+    from router.assembly import skill_folders, skill_remarks
+    from router.domain.errors import DefinitionError
     from router.settings import Settings
     from router.skill.loader import load_all
 
-    catalog = load_all(paths) if paths else load_skill_catalog(Settings.load())
-    for skill in catalog:
-        words = len(skill.instructions.split())
-        typer.echo(f"ok  {skill.name}: {words} words, {_tools(skill.allowed_tools)}")
+    settings = Settings.load()
+    loaded = load_all(paths) if paths else skill_folders(settings).load()
+    for remark in skill_remarks(settings, loaded):
+        typer.echo(f"warning: {remark}", err=True)
+    if loaded.flaws:
+        raise DefinitionError(loaded.flaws)
+    for found in loaded.found:
+        typer.echo(f"ok  {found.skill.name}: {_summary(found)}")
 
 
-def _tools(allowed: frozenset[str] | None) -> str:
-    return "any tool" if allowed is None else f"{len(allowed)} tools"
+def _summary(found: "Found") -> str:
+    skill = found.skill
+    allowed = skill.allowed_tools
+    tools = "any tool" if allowed is None else f"{len(allowed)} tools"
+    files = f", {len(skill.files)} files" if skill.files else ""
+    return f"{len(skill.instructions.split())} words, {tools}{files}"

@@ -16,6 +16,7 @@ from router.domain.commands import Command
 from router.domain.messages import Line, Message, Route, Usage
 from router.domain.principals import Principal
 from router.domain.records import ApprovalRecord, LogEntry, RecordedTurn, RunRecord
+from router.domain.skill_files import SkillFile
 from router.domain.texts import Locale
 from router.flow.situation import Situation
 from router.llm.chat import Message as ChatMessage
@@ -220,7 +221,8 @@ class ToolCall(Payload):
     be refused: its permission, its arguments, the tool's own rules. `call_id` is what the turn
     shows it under, `message_id` the message that it is made for, empty where a run goes on by
     itself, and `spent` what that message's turn has cost so far. `answers` are to what the tool
-    asked back on earlier calls, by question.
+    asked back on earlier calls, by question. `skill_files` are those of the skill that calls, for
+    a tool that works on them: the workflow says which, never a model.
     """
 
     tool: str
@@ -235,6 +237,7 @@ class ToolCall(Payload):
     call_id: str = ""
     answers: dict[str, JsonValue] = {}
     spent: Usage = Usage()
+    skill_files: tuple[SkillFile, ...] = ()
     now: datetime
 
 

@@ -28,6 +28,7 @@ from router.llm.chat import (
     ToolMessage,
     UserMessage,
 )
+from router.skill.listing import listed
 from router.skill.skill import Skill
 from router.tool.tool import Tool
 
@@ -114,7 +115,7 @@ def request(
     """
     return ChatRequest(
         messages=(
-            SystemMessage(text=f"{prompt.text}\n{task.skill.instructions}"),
+            SystemMessage(text=_rules(prompt, task.skill)),
             UserMessage(text=_opening(task)),
             *recalled(memory),
             *memory.dialogue,
@@ -127,6 +128,10 @@ def request(
         max_tokens=LONGEST_ANSWER,
         prompt=prompt.fingerprint,
     )
+
+
+def _rules(prompt: Prompt, skill: Skill) -> str:
+    return f"{prompt.text}\n{skill.instructions}{listed(skill)}"
 
 
 def _opening(task: Task) -> str:

@@ -51,8 +51,11 @@ class Document:
         return self.lines.get(place, 1)
 
 
-def read_document(text: str, most_nodes: int = MOST_NODES) -> Document:
+def read_document(text: str, most_nodes: int = MOST_NODES, *, as_written: bool = False) -> Document:
     """The document in `text`; raises `Unreadable` where there is none, or more than so many nodes.
+
+    With `as_written` every key and scalar is text, as in formats that know no other: `1.0` stays
+    so, and what is empty is an empty text.
 
     >>> document = read_document("review: {say: hello}")
     >>> document.data, document.line(("review", "say"))
@@ -62,7 +65,7 @@ def read_document(text: str, most_nodes: int = MOST_NODES) -> Document:
         raise Unreadable(1, TOO_DEEP)
     try:
         node = YAML(typ="safe", pure=True).compose(text)
-        return _Reading(most_nodes).read(node)
+        return _Reading(most_nodes, as_written).read(node)
     except MarkedYAMLError as error:
         raise Unreadable(_line_of(error), _syntax(error)) from None
     except ReaderError as error:
@@ -106,10 +109,11 @@ def _syntax(error: MarkedYAMLError) -> Fault:
 class _Reading:
     """One reading: counts nodes and keeps the way down, so that aliases can't explode."""
 
-    def __init__(self, most_nodes: int) -> None:
+    def __init__(self, most_nodes: int, as_written: bool) -> None:
         self.document = Document()
         self.seen = 0
         self.most = most_nodes
+        self.as_written = as_written
         self.above: list[int] = []
 
     def read(self, node: Node | None) -> Document:
@@ -161,7 +165,7 @@ class _Reading:
         if not isinstance(node, ScalarNode) or node.tag == f"{CORE}merge":
             self._fault(node, "a key must be a plain word", "write keys out, one by one")
             return None
-        if node.tag != f"{CORE}str":
+        if node.tag != f"{CORE}str" and not self.as_written:
             self._fault(node, f"the key {node.value} isn't text", f'write it as "{node.value}"')
             return None
         return str(node.value)
@@ -176,6 +180,8 @@ class _Reading:
 
     def _scalar(self, node: ScalarNode, _: Place) -> Any:
         kind, written = str(node.tag).removeprefix(CORE), str(node.value)
+        if self.as_written:
+            return written
         try:
             return _SCALARS[kind](written) if kind in _SCALARS else written
         except ValueError:

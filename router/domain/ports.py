@@ -4,7 +4,7 @@ Every method is scoped to a tenant, idempotent under retry, and raises `Unavaila
 the database can't be reached.
 """
 
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import date, datetime
 from typing import Protocol
@@ -163,6 +163,22 @@ class Files(Protocol):
 
     async def content(self, tenant: str, file: str) -> bytes | None:
         """The whole content, ten MiB at most; None where there is no such file."""
+
+
+class SkillFiles(Protocol):
+    """What is in the files of skills, by the SHA-256 of it, for as long as a run may need it."""
+
+    async def keep(self, contents: Mapping[str, bytes]) -> None:
+        """Keep what isn't kept yet; all of it counts as in use today."""
+
+    async def find(self, digests: Collection[str]) -> dict[str, bytes]:
+        """The contents that are kept of these, by digest."""
+
+    async def tidy(self, in_use: Collection[str], unused_since: datetime) -> int:
+        """Forget what was last in use before then; how many that were.
+
+        These count as in use today, so that a worker that runs for months loses nothing.
+        """
 
 
 class EffectsLedger(Protocol):

@@ -1,11 +1,14 @@
 """The head of a `SKILL.md`: the Agent Skills open format, and what of its `metadata` is ours.
 
 The format's own fields are `name`, `description`, `license`, `compatibility`, `metadata` and
-`allowed-tools`; others are left alone, for a folder from elsewhere works as it is. Keys under
-`metadata` that begin with `router.` are ours, and a slip of the pen in one is an error.
+`allowed-tools`; others are left alone, for a folder from elsewhere works as it is. Whatever the
+format's reference validator (`skills-ref`) accepts can be used here, if need be without the part
+that makes no sense. Keys under `metadata` that begin with `router.` are ours, and a slip of the
+pen in one is an error.
 """
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, get_args
@@ -22,7 +25,9 @@ LONGEST_COMPATIBILITY = 500
 MOST_TURNS = 60
 MOST_TOKENS = 2_000_000
 
-_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_NAME = re.compile(r"[^\W_]+(-[^\W_]+)*")
+_TOOL = re.compile(r"[^\s,(]+(?:\([^)]*\))?")
+"""A name, with what another agent's rules put in brackets: `Bash(git add:*)`."""
 _MODES = get_args(Mode)
 
 Complaint = tuple[Place, Fault]
@@ -34,6 +39,8 @@ class Head:
 
     fields: dict[str, Any] = field(default_factory=dict)
     complaints: list[Complaint] = field(default_factory=list)
+    flaws: list[Complaint] = field(default_factory=list)
+    """What is wrong too, and doesn't keep the skill from being used."""
 
     def skill(self, instructions: str) -> Skill:
         """The skill with this head; only where there are no complaints."""
@@ -47,7 +54,7 @@ def read_head(data: Mapping[str, Any], folder: str) -> Head:
     if name:
         head.complaints += [(("name",), fault) for fault in _name_faults(name, folder)]
     description = _text(head, data, "description", LONGEST_DESCRIPTION)
-    if "compatibility" in data:
+    if data.get("compatibility", "") != "":
         _text(head, data, "compatibility", LONGEST_COMPATIBILITY)
     metadata = _metadata(head, data.get("metadata"))
     head.fields |= {
@@ -73,7 +80,7 @@ def _take(head: Head, key: str, read: "Read", written: str) -> None:
 def _text(head: Head, data: Mapping[str, Any], key: str, longest: int) -> str:
     value = data.get(key)
     fault = None
-    if value is None:
+    if value is None or value == "":
         fault = Fault(f"there is no {key}", f"write a line {key}: …")
     elif not isinstance(value, str) or not value.strip():
         fault = Fault(f"{key} isn't text", f"write {key} as text, in quotes where in doubt")
@@ -85,7 +92,8 @@ def _text(head: Head, data: Mapping[str, Any], key: str, longest: int) -> str:
 
 
 def _name_faults(name: str, folder: str) -> Iterator[Fault]:
-    if not _NAME.fullmatch(name):
+    name, folder = (unicodedata.normalize("NFKC", text) for text in (name, folder))
+    if not _NAME.fullmatch(name) or name != name.lower():
         yield Fault(
             f"the name {name!r} isn't in kebab-case",
             "write lower-case letters, digits and single hyphens, such as policy-advisor",
@@ -96,11 +104,11 @@ def _name_faults(name: str, folder: str) -> Iterator[Fault]:
 
 def _metadata(head: Head, data: Any) -> dict[str, str]:
     """Our part of it, by keys without the prefix."""
-    if data is None:
+    if data is None or data == "":
         return {}
     if not isinstance(data, Mapping):
         fault = Fault("metadata isn't a mapping", "write keys and texts below it")
-        head.complaints.append((("metadata",), fault))
+        head.flaws.append((("metadata",), fault))
         return {}
     known = [*FIELDS, *(f"{what}-{locale}" for what in _LOCALISED for locale in ("zh", "en"))]
     found: dict[str, str] = {}
@@ -140,12 +148,12 @@ def _allowed(head: Head, value: Any) -> frozenset[str] | None:
     if value is None:
         return None
     if isinstance(value, str):
-        return frozenset(value.replace(",", " ").split())
+        return frozenset(_TOOL.findall(value))
     if isinstance(value, list) and all(isinstance(one, str) for one in value):
         return frozenset(value)
-    fault = Fault("allowed-tools isn't a list of names", "write names with spaces between them")
-    head.complaints.append((("allowed-tools",), fault))
-    return None
+    remedy = "write names with spaces between them; until then it may use none"
+    head.flaws.append((("allowed-tools",), Fault("allowed-tools isn't a list of names", remedy)))
+    return frozenset()
 
 
 Read = Callable[[str], Any]

@@ -10,6 +10,7 @@ from router.domain.ports import (
     Live,
     Results,
     Runs,
+    SkillFiles,
     Spending,
 )
 from router.store.audit import DatabaseAudit
@@ -23,6 +24,7 @@ from router.store.live_postgres import PostgresLive
 from router.store.log import DatabaseLog
 from router.store.results import DatabaseResults
 from router.store.runs import DatabaseRuns
+from router.store.skill_files import DatabaseSkillFiles
 from router.store.spending import DatabaseSpending
 
 
@@ -43,6 +45,7 @@ class Store:
         self.audit: Audit = DatabaseAudit(database)
         self.results: Results = DatabaseResults(database)
         self.files: Files = DatabaseFiles(database)
+        self.skill_files: SkillFiles = DatabaseSkillFiles(database)
         several = database.dialect == "postgresql"
         self._live = PostgresLive(database) if several else InProcessLive()
 

@@ -1,4 +1,4 @@
-"""The router's own tables. Every one carries the tenant; rows are turned in `router.store.rows`.
+"""The router's own tables. All but two carry the tenant; rows are turned in `router.store.rows`.
 
 JSON stands in columns of type JSON rather than JSONB: what people are shown keeps the order
 of its keys, and nothing is ever searched inside.
@@ -194,8 +194,8 @@ keys = Table(
     PrimaryKeyConstraint("tenant", "user", "key"),
 )
 
-# The one table without a tenant column: a key begins with a workflow's id or a tenant and a
-# user, and the port that the tools are called through knows nothing else.
+# Without a tenant column: a key begins with a workflow's id or a tenant and a user, and the
+# port that the tools are called through knows nothing else.
 effects = Table(
     "effects",
     metadata,
@@ -265,4 +265,14 @@ files = Table(
     required("at", Moment),
     required("content", LargeBinary),
     PrimaryKeyConstraint("tenant", "id"),
+)
+
+# Without a tenant too: skills are the installation's, and a digest names nobody.
+skill_files = Table(
+    "skill_files",
+    metadata,
+    required("digest"),
+    required("content", LargeBinary),
+    required("used_at", Moment),
+    PrimaryKeyConstraint("digest"),
 )

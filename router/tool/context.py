@@ -8,6 +8,7 @@ from logging import Logger, LoggerAdapter
 from pydantic import JsonValue
 
 from router.domain.principals import Principal
+from router.domain.skill_files import SkillFile
 from router.tool.files import Keep, not_kept
 
 ToolLogger = LoggerAdapter[Logger]
@@ -47,6 +48,8 @@ class ToolContext:
     """The conversation the call comes from, where it comes from one."""
     answers: Mapping[str, JsonValue] = field(default_factory=dict)
     """What the person said to questions that earlier tries of the call came back with."""
+    skill_files: Mapping[str, SkillFile] = field(default_factory=dict)
+    """The files of the skill that calls, as its run began with them, by path."""
     tell: Callable[[str], Awaitable[None]] = _to_nobody
     keep: Keep = not_kept
     """Where the files of a result go; a tool returns them, and has no need of it."""

@@ -115,6 +115,11 @@ class Registry:
         """The names of all tools."""
         return frozenset(self._tools)
 
+    @property
+    def prefixes(self) -> tuple[str, ...]:
+        """What the names of tools begin with that are still to come."""
+        return tuple(self._expected.values())
+
     def parameters(self) -> dict[str, frozenset[str]]:
         """The names of each tool's parameters: what a flow file may put into a call.
 

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from router.assembly import assembled, at_work, load_capabilities, warn_of_misfits
+from router.assembly import Parts, assembled, at_work, load_capabilities, warn_of_misfits
 from router.domain.messages import Message, Option
 from router.domain.principals import EVERYONE, Principal
 from router.flow.situation import Situation
 from router.selection.index import CapabilityIndex
 from router.settings import Settings
 from tests.fakes.model_server import ModelServer
+from tests.unit.skill.folders import beside, write
 from tests.unit.tool.http.declaring import declaration
 from tests.unit.tool.samples import NOW
 
@@ -95,3 +96,37 @@ def test_forms_that_only_read_are_no_requests_and_those_that_write_are() -> None
     offered = load_capabilities(Settings())
     assert {"get_current_time", "get_my_requests"} <= offered.look_ups()
     assert {"withdraw_request", "leave_request"}.isdisjoint(offered.look_ups())
+
+
+async def holds(parts: Parts, skill: str, instructions: str) -> bool:
+    """True once the skill reads so, its files are kept, and the index knows it."""
+    there = parts.offered.skills.get(skill)
+    if there is None or there.instructions != instructions:
+        return False
+    kept = await parts.store.skill_files.find([file.digest for file in there.files])
+    selection = await parts.index.select(there.description.en, always=[skill])
+    found = {candidate.name for candidate in selection.candidates}
+    return len(kept) == len({file.digest for file in there.files}) and skill in found
+
+
+async def test_a_skill_that_changes_meanwhile_is_taken_up_with_its_files(tmp_path: Path) -> None:
+    skills = tmp_path / "skills"
+    skills.mkdir()
+    beside(write(skills), "references/a.md", "one")
+    async with ModelServer() as vectors:
+        settings = Settings(
+            data=tmp_path, skills=skills, llm_base_url=vectors.url, embedder="openai:scripted"
+        )
+        async with at_work(settings) as parts, asyncio.timeout(30):
+            (before,) = parts.offered.skills
+            assert before.files[0].path == "references/a.md"
+            beside(write(skills, body="Changed now."), "references/a.md", "two")
+            write(skills, "name: broken", name="broken")
+            beside(write(skills, "name: other\ndescription: flamingos", name="other"), "b.md")
+            while not await holds(parts, "trip-planner", "Changed now."):  # noqa: ASYNC110 - files
+                await asyncio.sleep(0.05)
+            while not await holds(parts, "other", "Plan the trip."):  # noqa: ASYNC110 - files
+                await asyncio.sleep(0.05)
+            assert "broken" not in parts.offered.skills
+            old = await parts.store.skill_files.find([before.files[0].digest])
+    assert list(old.values()) == [b"one"]

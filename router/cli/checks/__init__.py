@@ -24,6 +24,7 @@ CHECKS: Mapping[str, Check] = {
     "declared tools": configuration.declared_tools,
     "mcp servers": services.mcp,
     "skills": configuration.skills,
+    "skill sandbox": configuration.skill_sandbox,
     "prompts": configuration.prompts,
     "model": models.model,
     "embedder": configuration.embedder,

@@ -7,14 +7,16 @@ from pathlib import Path
 
 import httpx
 
+from activities.sandbox.running import Bubblewrap
 from router.assembly import (
     encoder,
     http_tools,
     lacking,
-    load_capabilities,
     load_catalog,
     load_prompts,
     load_registry,
+    skill_folders,
+    skill_remarks,
 )
 from router.directory.file import SAMPLE, FileDirectory
 from router.domain.errors import MisconfiguredError
@@ -82,15 +84,18 @@ async def declared_tools(settings: Settings) -> str:
 
 
 async def skills(settings: Settings) -> str:
-    """The skill folders can be loaded, and allow tools that there are."""
-    offered = load_capabilities(settings)
-    there = {tool.name for tool in offered.registry}
-    unknown = {s.name: sorted((s.allowed_tools or set()) - there) for s in offered.skills}
-    lines = [
-        f"{name} allows {', '.join(tools)}, which aren't here" if tools else name
-        for name, tools in unknown.items()
-    ]
-    return ", ".join(lines) or "none"
+    """The skill folders can be loaded; what might be better about them is named."""
+    loaded = skill_folders(settings).load()
+    names = ", ".join(skill.name for skill in loaded.catalog) or "none"
+    remarks = [*loaded.flaws, *skill_remarks(settings, loaded)]
+    return "\n".join([names, *map(str, remarks)])
+
+
+async def skill_sandbox(settings: Settings) -> str:
+    """Scripts of skills can be run where they can do no harm."""
+    if settings.skill_sandbox is None:
+        return "none: scripts of skills are never run"
+    return await Bubblewrap().probe()
 
 
 async def prompts(settings: Settings) -> str:

@@ -12,6 +12,7 @@ from router.settings import Settings
 from tests.fakes.behaviours import calls, refuses, says
 from tests.fakes.model_server import ModelServer
 from tests.unit.cli.conftest import Run
+from tests.unit.skill.folders import HEAD, write
 
 
 async def test_a_check_that_breaks_is_a_finding_and_the_others_go_on() -> None:
@@ -170,3 +171,20 @@ async def test_an_encoder_that_cannot_encode_is_found(embedder: str) -> None:
 async def test_a_folder_of_skills_that_is_not_there_is_found(tmp_path: Path) -> None:
     with pytest.raises(MisconfiguredError, match=r"ROUTER_SKILLS=.*nowhere is no folder"):
         await configuration.skills(Settings(skills=tmp_path / "nowhere"))
+
+
+async def test_skills_are_listed_with_what_might_be_better_about_them(tmp_path: Path) -> None:
+    write(tmp_path, f"{HEAD}\nallowed-tools: calculat", "See [a](a.md).")
+    found = await configuration.skills(Settings(skills=tmp_path))
+    first, *remarks = found.splitlines()
+    assert first == "trip-planner"
+    assert ["a.md" in remarks[0], "calculat" in remarks[1]] == [True, True]
+
+
+async def test_a_sandbox_is_tried_out_where_one_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "never run" in await configuration.skill_sandbox(Settings())
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(MisconfiguredError, match="ROUTER_SKILL_SANDBOX=bwrap can't be used"):
+        await configuration.skill_sandbox(Settings(skill_sandbox="bwrap"))

@@ -7,6 +7,7 @@ import skills
 from router.skill.front_matter import FIELDS, OURS
 from router.skill.loader import load_skills
 from tests.unit.cli.conftest import Run
+from tests.unit.skill.folders import HEAD, beside, write
 
 PAGE = (Path(__file__).parents[3] / "docs" / "skills.md").read_text()
 
@@ -65,3 +66,47 @@ def test_the_skills_that_ship_are_listed_with_what_they_may_use() -> None:
     for skill in load_skills(Path(next(iter(skills.__path__)))):
         listed = frozenset(re.findall(r"`(\w+)`", rows[skill.name]))
         assert listed == skill.allowed_tools, skill.name
+
+
+def test_flaws_are_named_with_their_lines_and_end_with_1(run: Run, elsewhere: Path) -> None:
+    folder = write(elsewhere, body="See [a](references/a.md)\nand [b](references/b.md).")
+    beside(folder, "references/b.md")
+    (folder / "passwd").symlink_to("/etc/passwd")
+    beside(folder, "assets/film.mp4", b"x" * (1024 * 1024 + 1))
+    outcome = run("skills", "validate", "trip-planner")
+    assert outcome.status == 1
+    assert outcome.err.removeprefix("error: ").splitlines() == [
+        (
+            "trip-planner/SKILL.md:5: it links to references/a.md, which is not there; "
+            "did you mean references/b.md?"
+        ),
+        (
+            "trip-planner/assets/film.mp4:1: it is over 1 MiB; split it or make it less; "
+            "it is left out"
+        ),
+        (
+            "trip-planner/passwd:1: it links out of the folder; put a copy in its place; "
+            "it is left out"
+        ),
+    ]
+
+
+def test_what_might_be_better_is_a_warning(run: Run, elsewhere: Path) -> None:
+    allowed = "allowed-tools: calculat leave_request Bash(git add:*) Read"
+    folder = write(elsewhere, f"{HEAD}\n{allowed}", "line\n" * 501)
+    beside(folder, "references/a.md")
+    outcome = run("skills", "validate", "trip-planner")
+    assert (outcome.status, outcome.err.splitlines()) == (
+        0,
+        [
+            (
+                "warning: trip-planner/SKILL.md:6: the instructions have 501 lines; "
+                "move what is long into references/"
+            ),
+            (
+                "warning: trip-planner/SKILL.md:4: there is no tool or flow calculat; "
+                "did you mean calculate?"
+            ),
+        ],
+    )
+    assert outcome.out == "ok  trip-planner: 501 words, 4 tools, 1 files\n"

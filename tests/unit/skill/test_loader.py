@@ -4,17 +4,8 @@ import pytest
 
 import skills
 from router.domain.errors import DefinitionError
-from router.skill.loader import LARGEST, load_skill, load_skills
-
-HEAD = "name: trip-planner\ndescription: Plans trips."
-BODY = "Plan the trip."
-
-
-def write(folder: Path, head: str = HEAD, body: str = BODY, name: str = "trip-planner") -> Path:
-    skill = folder / name
-    skill.mkdir(exist_ok=True)
-    (skill / "SKILL.md").write_text(f"---\n{head}\n---\n{body}\n", "utf-8")
-    return skill
+from router.skill.loader import LARGEST, load_skill, load_skills, read_skill
+from tests.unit.skill.folders import BODY, HEAD, write
 
 
 def problems(folder: Path) -> list[str]:
@@ -61,14 +52,12 @@ def test_without_allowed_tools_nothing_is_ruled_out(tmp_path: Path) -> None:
         ("name: trip-planner", "2: there is no description; write a line description: …"),
         ("name: [a]\ndescription: d", "2: name isn't text"),
         (f"name: trip-planner\ndescription: {'d' * 1025}", "3: description has 1025 characters"),
-        (f"{HEAD}\nmetadata: 3", "4: metadata isn't a mapping"),
         (f"{HEAD}\nmetadata:\n  router.max-turn: 3", "5: there is no router.max-turn; did you"),
         (f"{HEAD}\nmetadata:\n  router.max-turns: many", "5: router.max-turns is 'many'"),
         (f"{HEAD}\nmetadata:\n  router.max-turns: 0", "5: router.max-turns is '0'"),
         (f"{HEAD}\nmetadata:\n  router.max-turns: ٣", "5: router.max-turns is '٣'"),
         (f"{HEAD}\nmetadata:\n  router.mode: dream", "5: router.mode is 'dream'; write one of"),
         (f"{HEAD}\nmetadata:\n  router.roles: [hr]", "5: router.roles isn't text"),
-        (f"{HEAD}\nallowed-tools: {{a: b}}", "4: allowed-tools isn't a list of names"),
         (f"{HEAD}\nname: other", "4: name comes twice"),
         ("- a\n- b", "1: the head has no fields"),
         ("", "1: the head has no fields"),
@@ -80,7 +69,52 @@ def test_a_head_at_fault_is_refused_with_its_line(tmp_path: Path, head: str, wro
     assert any(wrong in problem for problem in problems(write(tmp_path, head)))
 
 
-@pytest.mark.parametrize("name", ["Trip", "trip_planner", "trip--planner", "-trip", "行程", "a/b"])
+@pytest.mark.parametrize(
+    ("head", "body", "wrong"),
+    [
+        (
+            f"{HEAD}\nmetadata: 3",
+            BODY,
+            "4: metadata isn't a mapping; write keys and texts below it",
+        ),
+        (
+            f"{HEAD}\nallowed-tools: {{a: b}}",
+            BODY,
+            "4: allowed-tools isn't a list of names; write names with spaces between them",
+        ),
+        (HEAD, "", "4: there are no instructions; write them below the second ---"),
+        (
+            HEAD,
+            "\n\nFirst.\n\nSee [this](references/a.md).",
+            "9: it links to references/a.md, which is not there; add the file",
+        ),
+    ],
+)
+def test_what_can_be_done_without_is_named_and_hinders_nobody(
+    tmp_path: Path, head: str, body: str, wrong: str
+) -> None:
+    found = read_skill(write(tmp_path, head, body))
+    (flaw,) = found.flaws
+    assert f"{flaw.line}: {flaw.what}; {flaw.remedy}".startswith(wrong)
+    assert found.skill.instructions == (body.strip() or "Plans trips.")
+
+
+def test_tools_that_cannot_be_made_out_are_no_leave_to_use_all(tmp_path: Path) -> None:
+    skill = load_skill(write(tmp_path, f"{HEAD}\nallowed-tools: {{a: b}}"))
+    assert not skill.may_use("calculate")
+
+
+def test_what_is_wrong_besides_is_told_with_what_it_is_refused_for(tmp_path: Path) -> None:
+    folder = write(tmp_path, "name: trip-planner", "See [this](a.md).")
+    assert [problem[:20] for problem in problems(folder)] == [
+        "2: there is no descr",
+        "4: it links to a.md,",
+    ]
+
+
+@pytest.mark.parametrize(
+    "name", ["Trip", "trip_planner", "trip--planner", "-trip", "行 程", "a/b", "É"]
+)
 def test_a_name_has_to_be_in_kebab_case(tmp_path: Path, name: str) -> None:
     found = problems(write(tmp_path, f"name: {name}\ndescription: d"))
     assert any("isn't in kebab-case" in problem for problem in found)
@@ -100,7 +134,6 @@ def test_the_name_has_to_be_the_folders(tmp_path: Path) -> None:
         (b"# Trip planner\n", "1: it doesn't begin with a head; write --- on line 1"),
         (b"---\nname: trip-planner\n", "1: the head has no end; write --- on a line below it"),
         (b"---\nname: \xff\n---\n", "2: this isn't UTF-8; save the file as UTF-8"),
-        (b"---\n" + HEAD.encode() + b"\n---\n\n", "1: there are no instructions"),
         (b"-" * (LARGEST + 1), "1: it is over 64 KiB; move what is long into references/"),
         (b"---\na: \x07\n---\n", "2: there is a control character, U+0007"),
     ],

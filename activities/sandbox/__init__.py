@@ -1,0 +1,1 @@
+"""Programs that nobody here wrote, run where they can do no harm."""

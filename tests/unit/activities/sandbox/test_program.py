@@ -1,0 +1,39 @@
+"""What a script is run by."""
+
+import pytest
+
+from activities.sandbox.program import program_of
+from router.domain.errors import ArgumentsToolError
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "program"),
+    [
+        ("scripts/a.py", b"print(1)", "python"),
+        ("scripts/a.sh", b"echo 1", "sh"),
+        ("scripts/a", b"#!/usr/bin/env python3\nprint(1)", "python"),
+        ("scripts/a", b"#!/usr/bin/python3.11 -u\n", "python"),
+        ("scripts/a", b"#! /bin/sh -e\n", "sh"),
+        ("scripts/a.sh", b"#!/bin/bash\r\n", "bash"),
+        ("scripts/a.sh", b"#!/usr/bin/env -S bash", "bash"),
+        ("scripts/empty.py", b"", "python"),
+    ],
+)
+def test_the_first_line_says_it_or_else_the_suffix(path: str, content: bytes, program: str) -> None:
+    assert program_of(path, content) == program
+
+
+@pytest.mark.parametrize(
+    ("path", "content"),
+    [
+        ("scripts/a", b"print(1)"),
+        ("scripts/a.js", b"console.log(1)"),
+        ("scripts/a.py", b"#!/usr/bin/env node\n"),
+        ("scripts/a", b"#!/usr/bin/env pythonesque\n"),
+        ("scripts/a", b"\x7fELF"),
+        ("scripts/a", b"\n#!/bin/sh"),
+    ],
+)
+def test_what_is_neither_python_nor_a_shell_is_refused(path: str, content: bytes) -> None:
+    with pytest.raises(ArgumentsToolError, match="neither Python nor sh"):
+        program_of(path, content)

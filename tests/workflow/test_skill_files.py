@@ -1,0 +1,133 @@
+"""A skill's files in its runs, on a real Temporal server with a scripted model."""
+
+import json
+import shutil
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from temporalio.client import Client
+
+from activities.sandbox.running import Bubblewrap, sandbox
+from activities.tools.skill_files import read_skill_file, run_skill_script
+from router.assembly import Parts
+from router.domain.messages import Turn
+from router.skill.catalog import SkillCatalog
+from router.skill.loader import read_skill
+from tests.fakes.behaviours import calls, says
+from tests.fakes.model_server import ModelServer
+from tests.unit.skill.folders import beside, write
+from tests.workflow.desk import Talk
+from tests.workflow.tooled import talking
+
+CHOOSE = calls(("dispatch_to_skill", {"skill_name": "trip-planner", "request": "计划去上海"}))
+LIMITS = ("read_skill_file", {"path": "references/limits.md"})
+SCRIPT = "import sys; print(sum(map(int, sys.argv[1:])), open('references/limits.md').read())"
+
+
+@pytest.fixture
+async def model() -> AsyncIterator[ModelServer]:
+    async with ModelServer([]) as server:
+        yield server
+
+
+@pytest.fixture
+def skill(tmp_path: Path) -> Path:
+    skill = write(tmp_path)
+    beside(skill, "references/limits.md", "上海 600")
+    beside(skill, "scripts/sum.py", SCRIPT)
+    return skill
+
+
+@pytest.fixture
+async def talk(
+    real_client: Client, parts: Parts, model: ModelServer, skill: Path
+) -> AsyncIterator[Talk]:
+    found = read_skill(skill)
+    await parts.store.skill_files.keep(found.contents)
+    tools = (read_skill_file, run_skill_script)
+    with parts.dependencies.override(sandbox, Bubblewrap()):
+        async with talking(real_client, parts, tools, model, [found.skill]) as talk:
+            yield talk
+
+
+def results(model: ModelServer) -> list[Any]:
+    """What its calls came to, as the model was told last: JSON, or words."""
+    told = [m["content"] for m in model.chats[-1]["messages"] if m["role"] == "tool"]
+    return [json.loads(text) if text.startswith("{") else text for text in told]
+
+
+def shown(turn: Turn) -> list[tuple[str, str]]:
+    return [(call.name, call.status) for call in turn.tool_calls]
+
+
+async def test_a_file_is_listed_read_and_shown_as_any_tools_call(
+    talk: Talk, model: ModelServer
+) -> None:
+    model.then(CHOOSE, calls(LIMITS), says("六百。"))
+    turn = await talk.say("出差去上海怎么安排比较好")
+    assert shown(turn) == [("read_skill_file", "done")]
+    assert results(model)[0]["text"] == "上海 600"
+    rules = model.chats[-1]["messages"][0]["content"]
+    assert "read one by read_skill_file" in rules
+    assert rules.endswith(f"\n- references/limits.md (10 B)\n- scripts/sum.py ({len(SCRIPT)} B)")
+
+
+async def test_the_model_names_a_path_and_never_the_skill(talk: Talk, model: ModelServer) -> None:
+    other = {"path": "references/limits.md", "skill": "other", "files": [{"path": "/etc/passwd"}]}
+    bad = ("read_skill_file", {"path": "../other/SKILL.md"})
+    model.then(CHOOSE, calls(("read_skill_file", other), bad), says("好。"))
+    turn = await talk.say("出差去上海怎么安排比较好")
+    assert shown(turn) == [("read_skill_file", "done"), ("read_skill_file", "failed")]
+    first, second = results(model)
+    assert first["text"] == "上海 600"
+    assert "there is no '../other/SKILL.md' here" in second
+
+
+async def test_a_run_keeps_the_files_that_it_began_with(
+    talk: Talk, model: ModelServer, skill: Path
+) -> None:
+    model.then(CHOOSE, calls(("ask_user", {"text": "几天？"})))
+    await talk.say("出差去上海怎么安排比较好")
+
+    beside(skill, "references/limits.md", "上海 9000")
+    changed = read_skill(skill)
+    await talk.parts.store.skill_files.keep(changed.contents)
+    talk.parts.offered.skills = SkillCatalog([changed.skill])
+    shutil.rmtree(skill)
+
+    model.then(calls(LIMITS), says("六百。"))
+    await talk.say("三天")
+    assert results(model)[-1]["text"] == "上海 600"
+
+    model.then(CHOOSE, calls(LIMITS), says("九千。"))
+    await talk.say("出差去上海怎么安排比较好")
+    assert results(model)[-1]["text"] == "上海 9000"
+
+
+@pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap isn't installed")
+async def test_a_script_runs_and_one_that_fails_is_an_error_for_the_model(
+    talk: Talk, model: ModelServer
+) -> None:
+    script = {"path": "scripts/sum.py", "arguments": ["2", "3"]}
+    bad = {"path": "scripts/sum.py", "arguments": ["two"]}
+    model.then(CHOOSE, calls(("run_skill_script", script), ("run_skill_script", bad)), says("五。"))
+    turn = await talk.say("出差去上海怎么安排比较好")
+    assert shown(turn) == [("run_skill_script", "done"), ("run_skill_script", "failed")]
+    first, second = results(model)
+    assert first == {"output": "5 上海 600\n", "errors": ""}
+    assert second.startswith("error: scripts/sum.py failed: status 1; ")
+
+
+async def test_a_skill_without_files_is_offered_neither_tool(
+    talk: Talk, model: ModelServer
+) -> None:
+    (with_files,) = talk.parts.offered.skills
+    without = with_files.model_copy(update={"files": ()})
+    talk.parts.offered.skills = SkillCatalog([without])
+    model.then(CHOOSE, calls(LIMITS), says("好。"))
+    turn = await talk.say("出差去上海怎么安排比较好")
+    assert shown(turn) == []
+    assert results(model)[0].startswith("error: there is no tool 'read_skill_file'")
+    assert "Files that belong" not in model.chats[-1]["messages"][0]["content"]
