@@ -1,8 +1,8 @@
 """Asking a model on somebody's account: within budgets, and within the time of a turn."""
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from time import monotonic
 
@@ -17,7 +17,13 @@ from router.domain.budgets import Budgets
 from router.domain.messages import Usage
 from router.domain.ports import Spending
 from router.llm.chat import ChatAnswer, ChatRequest, OnText
-from router.llm.errors import BudgetSpent, ModelUnavailable, NoModelAnswered, TurnTimeOver
+from router.llm.errors import (
+    BudgetSpent,
+    ModelRefused,
+    ModelUnavailable,
+    NoModelAnswered,
+    TurnTimeOver,
+)
 from router.llm.ladder import Ladder
 from router.llm.tokens import estimated_prompt_tokens
 
@@ -47,6 +53,11 @@ class Models:
     def asking(self, ladder: Ladder | None, account: Account) -> "Asking":
         """The questions of one activity."""
         return Asking(self, ladder, account)
+
+    @property
+    def unheard(self) -> "Models":
+        """The same, for answers that nobody is shown while they are written."""
+        return replace(self, telling=None)
 
 
 @dataclass
@@ -122,6 +133,25 @@ class Asking:
         place = about.caller.tenant, about.conversation, about.message_id
         async with telling.of(*place) as tell:
             yield tell
+
+
+@contextmanager
+def giving_up() -> Iterator[None]:
+    """Where no model answers, fail the activity: to be tried again, where that may help.
+
+    Raises `ApplicationError` then; that a budget is spent is left to whoever asks.
+    """
+    try:
+        yield
+    except ModelUnavailable as error:
+        again_soon(error)
+        raise _given_up(error) from error
+    except ModelRefused as error:
+        raise _given_up(error) from error
+
+
+def _given_up(error: ModelUnavailable | ModelRefused) -> ApplicationError:
+    return ApplicationError(str(error), type=type(error).__name__, non_retryable=True)
 
 
 def again_soon(error: ModelUnavailable) -> None:

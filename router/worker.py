@@ -15,6 +15,7 @@ from activities.call_tool import CallTool
 from activities.decide import Decider
 from activities.look_up import LookUps
 from activities.notify import Notifier
+from activities.plan import Planner
 from activities.records import Records
 from activities.tell_flow import FlowTeller
 from activities.telling import Telling
@@ -64,6 +65,7 @@ def build_worker(client: Client, parts: Parts, task_queue: str) -> Worker:
     models = Models(parts.settings.llm_budgets, parts.store.spending, telling)
     decider = Decider(parts.offered, parts.index, parts.ladders.usual, parts.prompts, models)
     thinker = Thinker(parts.offered, parts.index, parts.ladders, parts.prompts, models)
+    planner = Planner(thinker)
     teller = FlowTeller(client, task_queue, parts.offered)
     notifier = Notifier(client, task_queue, parts.store.conversations)
     records = Records(parts.store)
@@ -78,6 +80,8 @@ def build_worker(client: Client, parts: Parts, task_queue: str) -> Worker:
             decider.decide,
             decider.phrase,
             thinker.think,
+            planner.plan,
+            planner.reflect,
             teller.tell_flow,
             notifier.notify,
             records.recall,

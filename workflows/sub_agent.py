@@ -55,6 +55,7 @@ class SubAgent:
         self._start = start
         self._ends = ends
         self._steered: list[Steer] = []
+        self._place = f"{start.task.part.id}." if start.task.part else ""
         self._ephemeral = {name: limits.ephemeral for name, limits in start.tools.items()}
 
     def steer(self, said: Steer) -> None:
@@ -107,7 +108,7 @@ class SubAgent:
                     account=account,
                     last=last,
                 ),
-                summary=f"step {self.progress.steps + 1}",
+                summary=f"{self._place}step {self.progress.steps + 1}",
             )
         except ActivityError as failure:
             if is_cancelled_exception(failure):
@@ -187,7 +188,8 @@ class SubAgent:
 
     def _id_of(self, call: FunctionCall) -> str:
         """A turn may see several runs, and a model's ids are unique within one answer alone."""
-        return f"{workflow.info().workflow_id[-4:]}.{self.progress.steps}.{call.id}"
+        run = workflow.info().workflow_id[-4:]
+        return f"{run}.{self._place}{self.progress.steps}.{call.id}"
 
     def _direct(self, found: Finding | None) -> Ended | None:
         """The end, where the tool's result is the answer as it is."""

@@ -11,6 +11,7 @@ from router.contracts.activity import ActivityStub
 from router.contracts.conversation import ConversationState, News
 from router.contracts.flow import CallLimits, FlowAnswer, Told
 from router.deciding.memory import Memory
+from router.deciding.plan_reading import Planned, Reflected
 from router.deciding.thinking import Task, Thought
 from router.domain.commands import Command
 from router.domain.messages import Line, Message, Route, Usage
@@ -115,6 +116,25 @@ class Think(Payload):
 
     The `last` one has no tools: it is for saying what was found.
     """
+
+    task: Task
+    memory: Memory
+    last: bool = False
+    locale: Locale
+    account: Account
+
+
+class Draw(Payload):
+    """A plan that is to be made, or made anew: what it is for, and what is known so far."""
+
+    task: Task
+    memory: Memory
+    locale: Locale
+    account: Account
+
+
+class Reflect(Payload):
+    """A memory whose plan's steps came to something. The `last` one is for an answer alone."""
 
     task: Task
     memory: Memory
@@ -255,6 +275,12 @@ PHRASE = ActivityStub(
 )
 THINK = ActivityStub(
     "think", Think, Thought, timedelta(seconds=60), attempts=TRIES, heartbeat=HEARTBEAT
+)
+PLAN = ActivityStub(
+    "plan", Draw, Planned, timedelta(seconds=60), attempts=TRIES, heartbeat=HEARTBEAT
+)
+REFLECT = ActivityStub(
+    "reflect", Reflect, Reflected, timedelta(seconds=60), attempts=TRIES, heartbeat=HEARTBEAT
 )
 TELL_FLOW = ActivityStub(
     "tell_flow",

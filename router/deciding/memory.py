@@ -3,6 +3,7 @@
 from pydantic import BaseModel, ConfigDict
 
 from router.llm.chat import AssistantMessage, FunctionCall, Message, ToolMessage, UserMessage
+from router.skill.plan import Plan
 
 MOST_NOTES = 40
 LONGEST_NOTE = 1000
@@ -15,7 +16,7 @@ class Memory(BaseModel):
     `notes` is its own, by key. `earlier` tells in short what stood in the dialogue before its
     present beginning. `waiting` is the call of the last message whose result isn't there yet:
     a question to the employee, or a form they were sent to. `ratio` is how many tokens the
-    server counts for each that is estimated.
+    server counts for each that is estimated. `plan` is there where it works by one.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -25,6 +26,7 @@ class Memory(BaseModel):
     earlier: str = ""
     waiting: FunctionCall | None = None
     ratio: float = 1.0
+    plan: Plan | None = None
 
     def saying(self, said: AssistantMessage, *results: ToolMessage) -> "Memory":
         """With one more answer of the model, and what its calls came to in their order."""

@@ -7,8 +7,9 @@ from pydantic import BaseModel, ConfigDict
 from router.domain.capabilities import Capability
 from router.domain.texts import Localised
 
-Mode = Literal["react"]
-"""How the sub-agent works: `react` calls tools until it has an answer."""
+Mode = Literal["react", "plan"]
+"""How the sub-agent works: `react` calls tools until it has an answer; `plan` makes a plan, has
+its steps worked on side by side, and reflects on what they came to."""
 
 MAX_TURNS = 8
 TOKEN_BUDGET = 60_000
