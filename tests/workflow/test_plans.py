@@ -1,13 +1,16 @@
 """Skills that work by a plan, on a real Temporal server with a scripted model."""
 
 import asyncio
+import sys
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
-from temporalio.client import Client, WorkflowHandle
+from temporalio.client import Client
 from temporalio.contrib.pydantic import pydantic_data_converter
-from temporalio.worker import Replayer
+from temporalio.testing import WorkflowEnvironment
 
 from router.assembly import Parts
 from router.contracts import conversation
@@ -15,13 +18,20 @@ from router.domain.messages import Turn
 from router.domain.texts import Localised
 from router.skill.skill import Skill
 from router.tool.tool import tool
-from router.worker import sandbox
 from tests.fakes.behaviours import Behaviour, calls, fails, hangs, reaches, says, waits
 from tests.fakes.model_server import ModelServer
 from tests.fakes.planning_model import PlanningModel, drawn
-from tests.workflow.desk import Talk
+from tests.workflow.conftest import SLOW_START
+from tests.workflow.desk import Talk, register_attributes
+from tests.workflow.skill_histories import (
+    activities,
+    finished,
+    replays,
+    runs,
+    seconds_to_stop,
+    signalled,
+)
 from tests.workflow.tooled import talking
-from workflows.skill import SkillWorkflow
 
 NAME = Localised(zh="行程助手", en="Trip helper")
 PLANNER = Skill(
@@ -96,37 +106,6 @@ async def talk(real_client: Client, parts: Parts, server: ModelServer) -> AsyncI
         await replays(talk)
 
 
-async def runs(talk: Talk) -> list[WorkflowHandle[Any, Any]]:
-    """The runs of this conversation's skills, those that went on in a new one each on its own."""
-    found = []
-    async for event in talk.handle.fetch_history_events():
-        begun = event.child_workflow_execution_started_event_attributes
-        if begun.workflow_execution.workflow_id:
-            found.append(begun.workflow_execution)
-    return [talk.client.get_workflow_handle(f.workflow_id, run_id=f.run_id) for f in found]
-
-
-async def replays(talk: Talk) -> None:
-    """What was lived through replays: nothing in it hung on chance."""
-    replayer = Replayer(
-        workflows=[SkillWorkflow],
-        data_converter=pydantic_data_converter,
-        workflow_runner=sandbox(),
-    )
-    for run in await runs(talk):
-        await replayer.replay_workflow(await run.fetch_history())
-
-
-async def activities(talk: Talk) -> list[str]:
-    """The names of the activities of the skill's runs, in the order they were scheduled in."""
-    names = []
-    for run in await runs(talk):
-        async for event in run.fetch_history_events():
-            name = event.activity_task_scheduled_event_attributes.activity_type.name
-            names += [name] if name else []
-    return names
-
-
 def texts(turn: Turn) -> list[str]:
     return [reply.text for reply in turn.replies]
 
@@ -144,6 +123,22 @@ def found_by_steps(model: PlanningModel) -> None:
 
 def told(body: dict[str, Any]) -> str:
     return "\n".join(str(message.get("content")) for message in body["messages"])
+
+
+@asynccontextmanager
+async def brief_histories() -> AsyncIterator[Client]:
+    """A server that suggests a new run after forty events instead of thousands."""
+    async with await WorkflowEnvironment.start_local(
+        data_converter=pydantic_data_converter,
+        dev_server_existing_path=str(Path(sys.executable).with_name("temporal")),
+        dev_server_startup_timeout=SLOW_START,
+        dev_server_extra_args=[
+            "--dynamic-config-value",
+            "limit.historyCount.suggestContinueAsNew=40",
+        ],
+    ) as environment:
+        await register_attributes(environment.client)
+        yield environment.client
 
 
 async def test_steps_are_worked_on_and_what_the_reflection_accepts_is_the_reply(
@@ -364,18 +359,40 @@ async def test_stopped_all_its_steps_end_within_a_second_and_what_is_finished_is
     model.steps["Wait"] += [calls(("wait_long", {"number": 1}))]
     model.steps[HOTEL] += [reaches(thinking, hangs(over)), says("Peace")]
     working = asyncio.create_task(talk.say("帮我安排去上海", message_id="to-stop"))
-    await asyncio.gather(entered.wait(), thinking.wait(), finished(talk, "think", 2))
-    began = asyncio.get_running_loop().time()
+    await asyncio.gather(entered.wait(), thinking.wait())
+    await finished(talk, "think", 2)
     await talk.handle.signal(conversation.CANCEL, "to-stop")
-    stopped = await working
-    assert asyncio.get_running_loop().time() - began < 1.5
-    assert stopped.status == "cancelled"
+    assert (await working).status == "cancelled"
+    (run,) = await runs(talk)
+    assert await seconds_to_stop(run) < 1
     over.set()
     model.others.append(CHOOSE)
     model.reflections.append(accepts("G1 加和平饭店。"))
     assert texts(await talk.say("接着安排吧")) == ["G1 加和平饭店。"]
     assert len(model.asked[TRAIN]) == 1
     assert "G1, 500" in told(model.asked["plan"][1])
+
+
+async def test_a_long_plan_goes_on_in_a_new_run_with_the_steps_that_are_finished(
+    parts: Parts, server: ModelServer, model: PlanningModel
+) -> None:
+    tasks = [f"Look {n}" for n in range(4)]
+    model.plans.append(
+        drawn(*((f"s{n}", task, *([f"s{n - 1}"] * bool(n))) for n, task in enumerate(tasks)))
+    )
+    for task in tasks:
+        model.steps[task] += [calls(("find_train", {"to": task})), says(f"{task}: found")]
+    model.reflections.append(accepts("四处都看过了。"))
+    async with (
+        brief_histories() as client,
+        talking(client, parts, TOOLS, server, [PLANNER]) as talk,
+    ):
+        assert texts(await talk.say("帮我安排去上海")) == ["四处都看过了。"]
+        assert len(await runs(talk)) > 1
+        await replays(talk)
+    assert [len(model.asked[task]) for task in ("plan", *tasks, "reflect")] == [1, 2, 2, 2, 2, 1]
+    assert len(made) == 4
+    assert all(f"{task}: found" in told(model.asked["reflect"][0]) for task in tasks)
 
 
 async def test_a_model_that_is_gone_ends_the_run_with_what_was_reached(
@@ -386,38 +403,3 @@ async def test_a_model_that_is_gone_ends_the_run_with_what_was_reached(
     model.reflections += [fails(400)] * 6
     (said,) = texts(await talk.say("帮我安排去上海"))
     assert said == "连续几步都没有进展，先停下了。\n已经查清：\n- Find a train: G1, 500"
-
-
-async def finished(talk: Talk, name: str, count: int) -> None:
-    """Return once so many activities of this name are done in the sub-agent's run."""
-    scheduled: dict[int, str] = {}
-    async with asyncio.timeout(20):
-        async for event in child_of(await pending(talk), talk).fetch_history_events(
-            wait_new_event=True
-        ):
-            begun = event.activity_task_scheduled_event_attributes.activity_type.name
-            scheduled |= {event.event_id: begun} if begun else {}
-            done = event.activity_task_completed_event_attributes.scheduled_event_id
-            count -= scheduled.get(done) == name
-            if count == 0:
-                return
-
-
-async def signalled(talk: Talk) -> None:
-    """Return once the sub-agent of this conversation was told something."""
-    async with asyncio.timeout(20):
-        async for event in child_of(await pending(talk), talk).fetch_history_events(
-            wait_new_event=True
-        ):
-            if event.workflow_execution_signaled_event_attributes.signal_name:
-                return
-
-
-async def pending(talk: Talk) -> str:
-    described = (await talk.handle.describe()).raw_description
-    (child,) = [info.workflow_id for info in described.pending_children]
-    return child
-
-
-def child_of(id_: str, talk: Talk) -> WorkflowHandle[Any, Any]:
-    return talk.client.get_workflow_handle(id_)
