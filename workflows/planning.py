@@ -18,7 +18,7 @@ from router.deciding.memory import Memory
 from router.deciding.plan_reading import Planned, Reflected
 from router.deciding.planning import complained
 from router.domain.messages import ToolCallView, Usage
-from router.skill.loop import Stop, stopped, why_last, why_stop
+from router.skill.loop import LAST_SECONDS, Stop, stopped, why_last, why_stop
 from router.skill.plan import Accept, Ask, Plan, Replan, Retry, Verdict
 from router.skill.reached import reached
 from router.skill.sharing import Share, left, share, why_no_room
@@ -72,27 +72,33 @@ class PlanAgent:
         if stop is not None:
             return self._stopped(stop)
         to_do = bool(plan and plan.ready())
-        last = self._why_last(Share() if to_do else Share(turns=1))
+        last = self._why_last(to_do=to_do)
         if last is None and (plan is None or plan.revising):
             return await self._draw()
-        ended = None
+        if plan is not None and (last is not None or not to_do):
+            ended = await self._reflect(last=last is not None)
+            return self._stopped(last) if ended is None and last is not None else ended
         if plan is None:
             self._go_without("there is no room for one")
-        elif last is None and to_do:
-            await self._work(plan)
         else:
-            ended = await self._reflect(last=last is not None) or (last and self._stopped(last))
-        return ended or None
+            await self._work(plan)
+        return None
 
     @property
     def _seconds_left(self) -> float:
         return (self._ends - workflow.now()).total_seconds()
 
-    def _why_last(self, ahead: Share) -> Stop | None:
-        """Why nothing but an answer can follow, where the very next thing takes so much."""
-        skill, progress = self._start.task.skill, self.progress
-        last = why_last(skill, progress, self._seconds_left)
-        return last or why_no_room(left(skill, progress, ahead))
+    def _why_last(self, *, to_do: bool) -> Stop | None:
+        """Why nothing but an answer can follow.
+
+        A step needs time and turns of its own, and a question for a plan or a verdict takes a
+        turn before any step can begin.
+        """
+        skill, progress, plan = self._start.task.skill, self.progress, self.memory.plan
+        judging = plan is not None and not plan.revising and not to_do
+        seconds = self._seconds_left - (0 if judging else LAST_SECONDS)
+        question = Share(turns=0 if to_do else 1)
+        return why_last(skill, progress, seconds) or why_no_room(left(skill, progress, question))
 
     def _hear(self) -> None:
         """Take up what was said meanwhile; steps that weren't begun are skipped."""

@@ -286,6 +286,14 @@ async def test_a_run_without_room_for_a_plan_goes_on_step_by_step(
         assert await activities(talk) == ["think"]
 
 
+async def test_a_turn_too_short_for_a_plan_goes_on_step_by_step(
+    talk: Talk, model: PlanningModel
+) -> None:
+    model.others.append(says("G1。"))
+    assert texts(await talk.say("帮我安排去上海", seconds=15.0)) == ["G1。"]
+    assert await activities(talk) == ["think"]
+
+
 async def test_at_a_limit_it_says_which_steps_are_done_and_which_are_open(
     real_client: Client, parts: Parts, server: ModelServer, model: PlanningModel
 ) -> None:
