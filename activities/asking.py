@@ -1,8 +1,8 @@
 """Asking a model on somebody's account: within budgets, and within the time of a turn."""
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from time import monotonic
 
@@ -54,6 +54,11 @@ class Models:
     def asking(self, ladder: Ladder | None, account: Account) -> "Asking":
         """The questions of one activity."""
         return Asking(self, ladder, account)
+
+    @property
+    def unheard(self) -> "Models":
+        """The same, for answers that nobody is shown while they are written."""
+        return replace(self, telling=None)
 
 
 @dataclass
@@ -129,6 +134,21 @@ class Asking:
         place = about.caller.tenant, about.conversation, about.message_id
         async with telling.of(*place) as tell:
             yield tell
+
+
+@contextmanager
+def giving_up() -> Iterator[None]:
+    """Where no model answers, fail the activity: to be tried again, where that may help.
+
+    Raises `ApplicationError` then; that a budget is spent is left to whoever asks.
+    """
+    try:
+        yield
+    except ModelUnavailable as error:
+        again_soon(error)
+        raise given_up(error) from error
+    except ModelRefused as error:
+        raise given_up(error) from error
 
 
 def again_soon(error: ModelUnavailable) -> None:

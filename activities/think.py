@@ -4,18 +4,18 @@ from dataclasses import dataclass
 
 from temporalio import activity
 
-from activities.asking import Models, again_soon, given_up
+from activities.asking import Asking, Models, giving_up
 from activities.capabilities import Capabilities
 from activities.stated import stated
 from activities.writing import within_means
 from router.contracts import activities
 from router.deciding import context, thinking
 from router.deciding.notices import BUDGET_SPENT
-from router.deciding.prompts import Prompts
+from router.deciding.prompts import Job, Prompts
 from router.deciding.thinking import Means, Task, Thought
 from router.domain.commands import StartFlow
 from router.domain.principals import Principal
-from router.llm.errors import BudgetSpent, ModelRefused, ModelUnavailable
+from router.llm.errors import BudgetSpent
 from router.llm.ladders import Ladders
 from router.selection.index import CapabilityIndex
 
@@ -41,33 +41,31 @@ class Thinker:
         can't help.
         """
         skill, account = given.task.skill, given.account
-        prompt = self.prompts.of("skill", account.conversation, given.locale)
-        asking = self.models.asking(self.ladders.for_skill(skill.model), account)
-        offered = await within_means(self.capabilities, asking)
-        means = await self._means(given.task, account.caller, offered)
+        job: Job = "step" if given.task.part else "skill"
+        prompt = self.prompts.of(job, account.conversation, given.locale)
+        models = self.models.unheard if given.task.part else self.models
+        asking = models.asking(self.ladders.for_skill(skill.model), account)
+        means = await self.means(given.task, account.caller, asking)
         question = thinking.request(prompt, given.task, means, given.memory, last=given.last)
         try:
-            answer = await asking(question)
+            with giving_up():
+                answer = await asking(question)
         except BudgetSpent as spent:
             return Thought(text=BUDGET_SPENT[spent.scope].within(given.locale))
-        except ModelUnavailable as error:
-            again_soon(error)
-            raise given_up(error) from error
-        except ModelRefused as error:
-            raise given_up(error) from error
         thought = thinking.read(answer, Means() if given.last else means)
         flow = self._shaped(thought.flow, given.task) if thought.flow else None
         measure = context.measured(question, given.memory, answer.usage)
         return thought.model_copy(update={"usage": asking.usage, "flow": flow, "measure": measure})
 
-    async def _means(self, task: Task, person: Principal, offered: Capabilities) -> Means:
+    async def means(self, task: Task, person: Principal, asking: Asking) -> Means:
         """What may be called: all of it, or what is nearest to the request where that is too much.
 
         The same at every step of a run that can be paid for, so that servers can keep the prompt
-        in their cache.
+        in their cache. From one step of a plan nobody is sent to a form.
         """
+        offered = await within_means(self.capabilities, asking)
         tools = offered.tools_of(task.skill, person)
-        flows = offered.flows_of(task.skill, person)
+        flows = {} if task.part else offered.flows_of(task.skill, person)
         if len(tools) + len(flows) <= MOST_MEANS:
             return Means(tools, flows)
         unlisted = {name for name, tool in tools.items() if not tool.options.listed}

@@ -16,6 +16,7 @@ from activities.condense import Condenser
 from activities.decide import Decider
 from activities.look_up import LookUps
 from activities.notify import Notifier
+from activities.plan import Planner
 from activities.records import Records
 from activities.tell_flow import FlowTeller
 from activities.telling import Telling
@@ -66,6 +67,7 @@ def build_worker(client: Client, parts: Parts, task_queue: str) -> Worker:
     decider = Decider(parts.offered, parts.index, parts.ladders.usual, parts.prompts, models)
     thinker = Thinker(parts.offered, parts.index, parts.ladders, parts.prompts, models)
     condenser = Condenser(parts.ladders.usual, parts.prompts, models)
+    planner = Planner(thinker)
     teller = FlowTeller(client, task_queue, parts.offered)
     notifier = Notifier(client, task_queue, parts.store.conversations)
     records = Records(parts.store)
@@ -81,6 +83,8 @@ def build_worker(client: Client, parts: Parts, task_queue: str) -> Worker:
             decider.phrase,
             thinker.think,
             condenser.condense,
+            planner.plan,
+            planner.reflect,
             teller.tell_flow,
             notifier.notify,
             records.recall,

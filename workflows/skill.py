@@ -13,6 +13,7 @@ from temporalio.exceptions import ActivityError, is_cancelled_exception
 
 with workflow.unsafe.imports_passed_through():
     from router.contracts.skill import STEER, WORKFLOW, SkillOutcome, SkillStart, Steer
+    from workflows.planning import PlanAgent
     from workflows.sub_agent import Ended, SubAgent
 
 
@@ -25,15 +26,18 @@ class SkillWorkflow:
         self._start = start
         seconds = timedelta(seconds=start.account.seconds)
         self._ends: datetime = start.ends or workflow.now() + seconds
-        self._agent = SubAgent(start, self._ends)
+        agent = PlanAgent if start.task.skill.mode == "plan" else SubAgent
+        self._agent: SubAgent | PlanAgent = agent(start, self._ends)
 
     @workflow.run
-    async def run(self, start: SkillStart) -> SkillOutcome:
+    async def run(self, _start: SkillStart) -> SkillOutcome:
         """Work until there is an answer, a question, or a limit; or until it is stopped."""
         try:
             while (ended := await self._agent.step()) is None:
+                if isinstance(self._agent, PlanAgent) and self._agent.unplanned:
+                    self._go_without_plan(self._agent.unplanned)
                 if self._full:
-                    workflow.continue_as_new(self._carried(start))
+                    workflow.continue_as_new(self._carried)
         except (asyncio.CancelledError, ActivityError) as error:
             if not is_cancelled_exception(error):
                 raise
@@ -53,9 +57,19 @@ class SkillWorkflow:
         long = workflow.info().is_continue_as_new_suggested() or (most and steps >= most)
         return bool(long) and not self._agent.is_steered
 
-    def _carried(self, start: SkillStart) -> SkillStart:
+    def _go_without_plan(self, why: str) -> None:
+        """From here on step by step: a model that can't plan may still find an answer."""
+        workflow.logger.warning("%s goes on without a plan: %s", self._start.task.skill.name, why)
+        task = self._start.task
+        skill = task.skill.model_copy(update={"mode": "react"})
+        wiser = {"task": task.model_copy(update={"skill": skill})}
+        self._start = self._carried.model_copy(update=wiser)
+        self._agent = SubAgent(self._start, self._ends)
+
+    @property
+    def _carried(self) -> SkillStart:
         agent = self._agent
-        return start.model_copy(
+        return self._start.model_copy(
             update={
                 "memory": agent.memory,
                 "progress": agent.progress,

@@ -54,6 +54,7 @@ class SubAgent:
         self._start = start
         self._ends = ends
         self._steered: list[Steer] = []
+        self._place = f"{start.task.part.id}." if start.task.part else ""
 
     def steer(self, said: Steer) -> None:
         """Have it heed this from the next tool boundary on: calls not yet begun are skipped."""
@@ -102,7 +103,7 @@ class SubAgent:
                     account=self._account,
                     last=last,
                 ),
-                summary=f"step {self.progress.steps + 1}",
+                summary=f"{self._place}step {self.progress.steps + 1}",
             )
         except ActivityError as failure:
             if is_cancelled_exception(failure):
@@ -195,7 +196,8 @@ class SubAgent:
 
     def _id_of(self, call: FunctionCall) -> str:
         """A turn may see several runs, and a model's ids are unique within one answer alone."""
-        return f"{workflow.info().workflow_id[-4:]}.{self.progress.steps}.{call.id}"
+        run = workflow.info().workflow_id[-4:]
+        return f"{run}.{self._place}{self.progress.steps}.{call.id}"
 
     def _direct(self, found: Finding | None) -> Ended | None:
         """The end, where the tool's result is the answer as it is."""

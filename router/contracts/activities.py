@@ -11,6 +11,7 @@ from router.contracts.activity import ActivityStub
 from router.contracts.conversation import ConversationState, News
 from router.contracts.flow import CallLimits, FlowAnswer, Told
 from router.deciding.memory import Memory
+from router.deciding.plan_reading import Planned, Reflected
 from router.deciding.thinking import Task, Thought
 from router.domain.commands import Command
 from router.domain.messages import Line, Message, Route, Usage
@@ -139,6 +140,25 @@ class Condensed(Payload):
 
     text: str
     usage: Usage = Usage()
+
+
+class Draw(Payload):
+    """A plan that is to be made, or made anew: what it is for, and what is known so far."""
+
+    task: Task
+    memory: Memory
+    locale: Locale
+    account: Account
+
+
+class Reflect(Payload):
+    """A memory whose plan's steps came to something. The `last` one is for an answer alone."""
+
+    task: Task
+    memory: Memory
+    last: bool = False
+    locale: Locale
+    account: Account
 
 
 class TellFlow(Payload):
@@ -281,6 +301,12 @@ TOO_LONG = "ContextTooLong"
 
 CONDENSE = ActivityStub(
     "condense", Condense, Condensed, timedelta(seconds=60), attempts=TRIES, heartbeat=HEARTBEAT
+)
+PLAN = ActivityStub(
+    "plan", Draw, Planned, timedelta(seconds=60), attempts=TRIES, heartbeat=HEARTBEAT
+)
+REFLECT = ActivityStub(
+    "reflect", Reflect, Reflected, timedelta(seconds=60), attempts=TRIES, heartbeat=HEARTBEAT
 )
 TELL_FLOW = ActivityStub(
     "tell_flow",

@@ -3,6 +3,7 @@
 from pydantic import BaseModel, ConfigDict
 
 from router.llm.chat import AssistantMessage, FunctionCall, Message, ToolMessage, UserMessage
+from router.skill.plan import Plan
 
 MOST_NOTES = 40
 LONGEST_NOTE = 1000
@@ -44,7 +45,8 @@ class Memory(BaseModel):
     a question to the employee, or a form they were sent to. `ratio` is how many tokens the
     server counts for each that is estimated, and `fixed` the estimate of what every question
     has beside the memory: 0 before the first was measured. `most` are the tokens of a question
-    that the server takes, where it has refused a longer one; 0 is not known.
+    that the server takes, where it has refused a longer one; 0 is not known. `plan` is there
+    where it works by one.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -56,6 +58,7 @@ class Memory(BaseModel):
     ratio: float = 1.0
     fixed: int = 0
     most: int = 0
+    plan: Plan | None = None
 
     def saying(self, said: AssistantMessage, *results: ToolMessage) -> "Memory":
         """With one more answer of the model, and what its calls came to in their order."""

@@ -14,7 +14,9 @@ from typing import Literal, Self, get_args
 from router.domain.errors import MisconfiguredError
 from router.domain.texts import LOCALES, Locale, Localised
 
-Job = Literal["router", "phrase", "skill", "condense", "translate", "summarise"]
+Job = Literal[
+    "router", "phrase", "skill", "plan", "step", "reflect", "condense", "translate", "summarise"
+]
 JOBS: tuple[Job, ...] = get_args(Job)
 
 SHIPPED = Path(__file__).parent / "prompts"

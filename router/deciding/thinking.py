@@ -29,12 +29,15 @@ from router.llm.chat import (
     UserMessage,
 )
 from router.skill.listing import listed
+from router.skill.plan import Part
 from router.skill.skill import Skill
 from router.tool.tool import Tool
 
 ASK_USER, DONE, HAND_BACK, NOTE = "ask_user", "done", "hand_back", "note"
-ENDINGS = {ASK_USER: "text", DONE: "result"}
+MISSING = "say_missing"
+ENDINGS = {ASK_USER: "text", DONE: "result", MISSING: "text"}
 """The functions that end a run, and the argument of each that is said to the employee."""
+_ASKING = {ASK_USER, MISSING}
 MOST_CALLS = 6
 """Calls of one answer."""
 LONGEST_ANSWER = 2048
@@ -47,6 +50,10 @@ _ENDINGS = (
     function(ASK_USER, "Ask the employee one question that only they can answer.", text=_TEXT),
     function(DONE, "End, with the answer for the employee.", result=_TEXT),
 )
+_ENDINGS_OF_A_STEP = (
+    function(MISSING, "End, for want of something that only the employee knows.", text=_TEXT),
+    function(DONE, "End, with what you found.", result=_TEXT),
+)
 _NOTE = function(
     NOTE,
     "Keep something for your later steps, under a key; an empty value forgets it.",
@@ -56,13 +63,18 @@ _NOTE = function(
 _HAND_BACK = function(
     HAND_BACK, "What the employee said last has nothing to do with your task: the desk takes it."
 )
-WAITED_FOR = {ASK_USER, FLOW}
+ASK = "ask"
+"""The question of a run that works by a plan."""
+WAITED_FOR = {ASK_USER, FLOW, ASK}
 """What the employee answers."""
 LAST_STEP = "This is your last step: answer now, with what you have, and say what is still open."
 
 
 class Task(BaseModel):
-    """What a skill was chosen for: the same through all of its steps."""
+    """What a skill was chosen for: the same through all of its steps.
+
+    With a `part` it is one step of a plan, which can neither ask the employee nor leave.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -70,6 +82,7 @@ class Task(BaseModel):
     request: str
     history: list[Line] = []
     now: datetime
+    part: Part | None = None
 
 
 @dataclass(frozen=True)
@@ -115,13 +128,13 @@ def request(
     """
     return ChatRequest(
         messages=(
-            SystemMessage(text=_rules(prompt, task.skill)),
-            UserMessage(text=_opening(task)),
+            SystemMessage(text=rules(prompt, task.skill)),
+            UserMessage(text=opening(task)),
             *recalled(memory),
             *memory.dialogue,
             *heeded(memory, last=last),
         ),
-        functions=_ENDINGS if last else _functions(means, memory),
+        functions=_endings(task) if last else _functions(task, means, memory),
         must_call=False,
         max_calls=MOST_CALLS,
         spoken=ENDINGS,
@@ -130,15 +143,27 @@ def request(
     )
 
 
-def _rules(prompt: Prompt, skill: Skill) -> str:
+def rules(prompt: Prompt, skill: Skill) -> str:
+    """What holds for the skill, its instructions, and the files that it brings."""
     return f"{prompt.text}\n{skill.instructions}{listed(skill)}"
 
 
-def _opening(task: Task) -> str:
+def opening(task: Task) -> str:
+    """When it is, what was said before, and what is wanted: the same at every question of a run."""
     before = "\n".join(f"{line.role}: {line.text}" for line in task.history)
     return (
         f"Now: {task.now:%A %Y-%m-%d %H:%M}.\n<history>\n{material(before)}\n</history>\n"
         f"<request>\n{material(task.request)}\n</request>"
+    ) + (_brief(task.part) if task.part else "")
+
+
+def _brief(part: Part) -> str:
+    """What one step of a plan is to do, what it can build on, and what of it didn't do before."""
+    found = "\n".join(f"{id_}: {material(text)}" for id_, text in part.results.items())
+    tried = "\n".join(f"- {material(why)}" for why in part.tries)
+    return (
+        f"\n<step>\n{material(part.task)}\n</step>\n<results>\n{found}\n</results>\n"
+        f"<tried>\n{tried}\n</tried>"
     )
 
 
@@ -159,10 +184,13 @@ def heeded(memory: Memory, *, last: bool) -> list[Message]:
     return [UserMessage(text="\n".join(parts))] if parts else []
 
 
-def _functions(means: Means, memory: Memory) -> tuple[Function, ...]:
+def _endings(task: Task) -> tuple[Function, ...]:
+    return _ENDINGS_OF_A_STEP if task.part else _ENDINGS
+
+
+def _functions(task: Task, means: Means, memory: Memory) -> tuple[Function, ...]:
     offered = (means.tools[name] for name in sorted(means.tools))
     flows = [means.flows[name] for name in sorted(means.flows)]
-    heard = any(isinstance(m, ToolMessage) and m.name in WAITED_FOR for m in memory.dialogue)
     return (
         *(
             Function(name=t.name, description=t.description, parameters=dict(t.parameters))
@@ -170,9 +198,15 @@ def _functions(means: Means, memory: Memory) -> tuple[Function, ...]:
         ),
         *([dispatch(flows)] if flows else []),
         _NOTE,
-        *_ENDINGS,
-        *([_HAND_BACK] if heard else []),
+        *_endings(task),
+        *handing_back(memory),
     )
+
+
+def handing_back(memory: Memory) -> list[Function]:
+    """The way back to the desk, where the employee was asked: they may have said anything."""
+    heard = any(isinstance(m, ToolMessage) and m.name in WAITED_FOR for m in memory.dialogue)
+    return [_HAND_BACK] if heard else []
 
 
 def read(answer: ChatAnswer, means: Means) -> Thought:
@@ -210,8 +244,8 @@ def _ending_of(answer: ChatAnswer) -> Thought | None:
         argument = ENDINGS.get(call.name)
         said = call.arguments.get(argument) if argument else None
         if isinstance(said, str) and shown(said):
-            about = _waiting_on(call, answer) if call.name == ASK_USER else {}
-            return Thought(text=shown(said), asks=call.name == ASK_USER, **about)
+            about = _waiting_on(call, answer) if call.name in _ASKING else {}
+            return Thought(text=shown(said), asks=call.name in _ASKING, **about)
     said = shown(answer.text) or shown(answer.refusal or "")
     if not said or answer.calls:
         return None

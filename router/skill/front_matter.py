@@ -66,6 +66,8 @@ def read_head(data: Mapping[str, Any], folder: str) -> Head:
     for key, read in FIELDS.items():
         if (written := metadata.get(key)) is not None:
             _take(head, key, read, written)
+    if head.fields.get("mode") == "plan":
+        head.fields = PLANNED | head.fields
     return head
 
 
@@ -173,6 +175,9 @@ def _mode(written: str) -> str:
         raise ValueError(f"write one of: {', '.join(_MODES)}")
     return written
 
+
+PLANNED = {"max_turns": 24, "token_budget": 180_000}
+"""What a skill has that works by a plan, where it doesn't say: steps take turns of their own."""
 
 FIELDS: dict[str, Read] = {
     "roles": lambda written: frozenset(written.replace(",", " ").split()),

@@ -50,6 +50,10 @@ class Progress(BaseModel):
             }
         )
 
+    def beside(self, steps: int, usage: Usage) -> "Progress":
+        """The progress with what a step of its plan took, whatever that came to."""
+        return self.model_copy(update={"steps": self.steps + steps, "usage": self.usage + usage})
+
     def having_done(self, what: str) -> "Progress":
         """The progress once it is known what the step did, and with what results."""
         return self.model_copy(update={"recent": (*self.recent, what)[-_RECENT:]})
@@ -125,8 +129,13 @@ _SHOWN, _PREVIEW = 3, 160
 
 def stopped(why: Stop, calls: Sequence[ToolCallView], locale: Locale) -> str:
     """Why there is no answer, and what the last calls found all the same."""
-    found = [call for call in calls if call.status == "done"][-_SHOWN:]
-    if not found:
+    lines = so_far(calls)
+    if not lines:
         return STOPPED[why].within(locale)
-    lines = [f"- {call.name}: {call.result_preview[:_PREVIEW]}" for call in found]
     return "\n".join([STOPPED[why].within(locale), _SO_FAR.within(locale), *lines])
+
+
+def so_far(calls: Sequence[ToolCallView]) -> list[str]:
+    """What the last calls found, a line each."""
+    found = [call for call in calls if call.status == "done"][-_SHOWN:]
+    return [f"- {call.name}: {call.result_preview[:_PREVIEW]}" for call in found]

@@ -8,8 +8,9 @@ from router.domain.capabilities import Capability
 from router.domain.skill_files import SCRIPTS, SkillFile
 from router.domain.texts import Localised
 
-Mode = Literal["react"]
-"""How the sub-agent works: `react` calls tools until it has an answer."""
+Mode = Literal["react", "plan"]
+"""How the sub-agent works: `react` calls tools until it has an answer; `plan` makes a plan, has
+its steps worked on side by side, and reflects on what they came to."""
 
 READ_FILE, RUN_SCRIPT = "read_skill_file", "run_skill_script"
 OF_FOLDER = frozenset({READ_FILE, RUN_SCRIPT})

@@ -44,7 +44,9 @@ async def real_client(parts: Parts) -> AsyncIterator[Client]:
     """A client of a server whose clock nobody moves: the one that `dev` runs."""
     server = str(Path(sys.executable).with_name("temporal"))
     async with await WorkflowEnvironment.start_local(
-        data_converter=pydantic_data_converter, dev_server_existing_path=server
+        data_converter=pydantic_data_converter,
+        dev_server_existing_path=server,
+        dev_server_startup_timeout=SLOW_START,
     ) as environment:
         await register_attributes(environment.client)
         async with build_worker(environment.client, parts, QUEUE):

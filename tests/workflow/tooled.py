@@ -1,6 +1,6 @@
-"""A house on a real server that offers nothing but a test's own tools, with a scripted model."""
+"""A house on a real server that offers nothing but a test's own tools, with scripted models."""
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from uuid import uuid4
@@ -26,35 +26,55 @@ from tests.fakes.model_server import ModelServer
 from tests.workflow.conftest import person
 from tests.workflow.desk import Talk
 
+MODEL = "scripted"
+"""The usual model's name."""
+
+
+@asynccontextmanager
+async def furnished(
+    parts: Parts,
+    tools: Iterable[Tool],
+    models: Sequence[str] = (),
+    skills: Iterable[Skill] = (),
+    flows: Iterable[FlowDefinition] = (),
+) -> AsyncIterator[Parts]:
+    """The parts of a house that knows nothing but these; of `models`, by URL, the first is asked
+    first, also under another name where a skill wants that."""
+    registry = Registry()
+    registry.replace("test", tools)
+    offered = Capabilities(Catalog(flows), SkillCatalog(skills), registry)
+    index, store = CapabilityIndex(None), parts.store
+    await index.update(offered.everything())
+    chats = [ChatModel(url, MODEL) for url in models]
+    ladders = Ladders(chats, (lambda name: ChatModel(models[0], name)) if models else None)
+    yield replace(
+        parts,
+        offered=offered,
+        index=index,
+        reader=Reader(offered.flows()),
+        caller=ToolCaller(registry, parts.dependencies, store.ledger, store.audit, store.results),
+        ladders=ladders,
+    )
+    await ladders.aclose()
+
 
 @asynccontextmanager
 async def talking(
     client: Client,
     parts: Parts,
     tools: Iterable[Tool],
-    model: ModelServer | None = None,
+    model: ModelServer | Sequence[ModelServer] | None = None,
     skills: Iterable[Skill] = (),
     flows: Iterable[FlowDefinition] = (),
 ) -> AsyncIterator[Talk]:
     """A conversation of alice's with a worker of its own, which knows nothing but these."""
-    registry = Registry()
-    registry.replace("test", tools)
-    offered = Capabilities(Catalog(flows), SkillCatalog(skills), registry)
-    index, store, queue = CapabilityIndex(None), parts.store, uuid4().hex
-    await index.update(offered.everything())
-    chat = ChatModel(model.url, "scripted") if model else None
-    house = replace(
-        parts,
-        offered=offered,
-        index=index,
-        reader=Reader(offered.flows()),
-        caller=ToolCaller(registry, parts.dependencies, store.ledger, store.audit, store.results),
-        ladders=Ladders([chat] if chat else []),
-    )
-    async with build_worker(client, house, queue):
+    servers = [model] if isinstance(model, ModelServer) else model or []
+    urls, queue = [server.url for server in servers], uuid4().hex
+    async with (
+        furnished(parts, tools, urls, skills, flows) as house,
+        build_worker(client, house, queue),
+    ):
         yield await Talk(client, house, await person(parts, "alice"), queue=queue).open()
-    if chat:
-        await chat.aclose()
 
 
 async def chosen(talk: Talk, tool: str, *answers: str) -> Turn:

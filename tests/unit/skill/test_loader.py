@@ -41,6 +41,16 @@ def test_what_is_ours_stands_under_metadata(tmp_path: Path) -> None:
     assert (skill.title.zh, skill.title.en) == ("行程", "trip planner")
 
 
+def test_a_skill_that_works_by_a_plan_has_more_turns_and_tokens_unless_it_says(
+    tmp_path: Path,
+) -> None:
+    skill = load_skill(write(tmp_path, f"{HEAD}\nmetadata:\n  router.mode: plan\n"))
+    assert (skill.mode, skill.max_turns, skill.token_budget) == ("plan", 24, 180_000)
+    head = f"{HEAD}\nmetadata:\n  router.mode: plan\n  router.max-turns: 9\n"
+    skill = load_skill(write(tmp_path, head))
+    assert (skill.max_turns, skill.token_budget) == (9, 180_000)
+
+
 def test_without_allowed_tools_nothing_is_ruled_out(tmp_path: Path) -> None:
     assert load_skill(write(tmp_path)).may_use("anything")
 

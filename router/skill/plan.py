@@ -1,0 +1,212 @@
+"""A plan: the steps of a skill's work, what they came to, and what a reflection does to it. Pure.
+
+A plan is only ever replaced, never changed: every method answers the plan as it is then. That is
+what lets a run go on in a new one, or another day, from exactly where it was.
+"""
+
+from collections.abc import Collection, Sequence
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+MOST_RETRIES = 2
+"""Of one step."""
+MOST_REPLANS = 2
+LONGEST_RESULT = 2_000
+"""Characters of a step's result that the steps after it, and the reflection, are told."""
+LONGEST_WHY = 400
+
+Fate = Literal["done", "missing", "stopped", "skipped"]
+"""With a result; for want of something that only the employee knows; at a limit; not begun,
+since the employee said something meanwhile."""
+
+
+class Value(BaseModel):
+    """Base of what a plan is made of."""
+
+    model_config = ConfigDict(frozen=True)
+
+
+class Step(Value):
+    """One step: what to find out, once those that it `depends_on` have their results."""
+
+    id: str
+    task: str
+    depends_on: tuple[str, ...] = ()
+
+
+class Result(Value):
+    """What a step came to: its answer, or why it has none."""
+
+    fate: Fate
+    text: str = ""
+
+
+class Part(Value):
+    """What the sub-agent of one step is told: its task, what it builds on, and earlier tries."""
+
+    id: str
+    task: str
+    results: dict[str, str] = {}
+    tries: tuple[str, ...] = ()
+
+
+class Accept(Value):
+    """The results do: this is the answer."""
+
+    type: Literal["accept"] = "accept"
+    result: str
+
+
+class Retry(Value):
+    """One step is to be tried again."""
+
+    type: Literal["retry"] = "retry"
+    step: str
+    why: str
+
+
+class Replan(Value):
+    """What is left is to be planned anew."""
+
+    type: Literal["replan"] = "replan"
+    why: str
+
+
+class Ask(Value):
+    """Only the employee knows."""
+
+    type: Literal["ask"] = "ask"
+    text: str
+
+
+Verdict = Annotated[Accept | Retry | Replan | Ask, Field(discriminator="type")]
+"""What a reflection comes to."""
+
+
+class Plan(Value):
+    """Steps in the order in which they were planned, and the results by the steps' ids.
+
+    `tries` says of each step why earlier results of it didn't do. While `revising` says why, no
+    step is begun: the plan waits to be made anew.
+    """
+
+    steps: tuple[Step, ...] = ()
+    results: dict[str, Result] = {}
+    tries: dict[str, tuple[str, ...]] = {}
+    replans: int = 0
+    revising: str = ""
+
+    def ready(self, begun: Collection[str] = ()) -> list[Step]:
+        """The steps that can begin now: not begun, and all that they depend on is done.
+
+        >>> plan = Plan(steps=(Step(id="a", task="A"), Step(id="b", task="B", depends_on=("a",))))
+        >>> [step.id for step in plan.ready()]
+        ['a']
+        """
+        if self.revising:
+            return []
+        open_ = (step for step in self.steps if step.id not in self.results)
+        done = self.done
+        return [s for s in open_ if s.id not in begun and all(d in done for d in s.depends_on)]
+
+    @property
+    def done(self) -> dict[str, str]:
+        """The results of the steps that have one."""
+        return {id_: one.text for id_, one in self.results.items() if one.fate == "done"}
+
+    @property
+    def open(self) -> int:
+        """How many steps have come to nothing yet, neither good nor bad."""
+        return len(self.steps) - len(self.results)
+
+    @property
+    def may_be_retried(self) -> list[str]:
+        """The steps that have come to something and may be tried again, in their order."""
+        tried = (step.id for step in self.steps if step.id in self.results)
+        return [id_ for id_ in tried if len(self.tries.get(id_, ())) < MOST_RETRIES]
+
+    @property
+    def may_be_replanned(self) -> bool:
+        """False where it was made anew as often as it may be."""
+        return self.replans < MOST_REPLANS
+
+    def part(self, step: Step) -> Part:
+        """What the step's sub-agent is told."""
+        done = self.done
+        results = {id_: done[id_] for id_ in step.depends_on}
+        return Part(id=step.id, task=step.task, results=results, tries=self.tries.get(step.id, ()))
+
+    def having(self, step: str, result: Result) -> "Plan":
+        """With what a step came to; of a long result its beginning."""
+        kept = result.model_copy(update={"text": _cut(result.text, LONGEST_RESULT)})
+        return self.model_copy(update={"results": {**self.results, step: kept}})
+
+    def retrying(self, retry: Retry) -> "Plan":
+        """With the step to be done again, and whatever was built on what it had."""
+        again = {retry.step, *self._built_on(retry.step)}
+        tries = (*self.tries.get(retry.step, ()), _cut(retry.why, LONGEST_WHY))
+        return self.model_copy(
+            update={
+                "results": {id_: one for id_, one in self.results.items() if id_ not in again},
+                "tries": {**self.tries, retry.step: tries},
+            }
+        )
+
+    def replanning(self, replan: Replan) -> "Plan":
+        """With what is left to be planned anew, once more."""
+        why = _cut(replan.why, LONGEST_WHY)
+        return self.model_copy(update={"revising": why, "replans": self.replans + 1})
+
+    def hearing(self) -> "Plan":
+        """Once the employee has said something: what wasn't begun is skipped, tries count anew."""
+        skipped = {s.id: Result(fate="skipped") for s in self.steps if s.id not in self.results}
+        results = {**self.results, **skipped}
+        return self.model_copy(update={"results": results, "tries": {}, "replans": 0})
+
+    def resuming(self, why: str) -> "Plan":
+        """Taken up again by a new run: what is done stays done, the rest is planned anew."""
+        return self.hearing().model_copy(update={"revising": why})
+
+    def revised(self, proposed: Sequence[Step]) -> "Plan":
+        """The plan that goes on with these steps.
+
+        A finished step keeps its result where it is listed with its task as it was, or without
+        one, or where another step builds on it. Under another task it is another step.
+        """
+        finished = {s.id: s for s in self.steps if s.id in self.done}
+        listed = {step.id for step in proposed}
+        kept = {s.id: finished[s.id] for s in proposed if _same(s, finished.get(s.id))}
+        needed = {id_ for step in proposed if step.id not in kept for id_ in step.depends_on}
+        kept |= {id_: s for id_, s in finished.items() if id_ in needed and id_ not in listed}
+        # What a finished step was built on no longer matters, unless that may be tried again.
+        steps = [_within(step, kept) for step in kept.values()]
+        return Plan(
+            steps=(*steps, *(s for s in proposed if not _same(s, finished.get(s.id)))),
+            results={id_: self.results[id_] for id_ in kept},
+            replans=self.replans,
+        )
+
+    def _built_on(self, step: str) -> set[str]:
+        """The ids of all steps that depend on this one, by whatever way."""
+        found, fresh = set[str](), {step}
+        while fresh:
+            fresh = {s.id for s in self.steps if fresh & set(s.depends_on)} - found
+            found |= fresh
+        return found
+
+
+def _same(step: Step, finished: Step | None) -> bool:
+    return finished is not None and (
+        not step.task.strip() or step.task.split() == finished.task.split()
+    )
+
+
+def _within(step: Step, known: Collection[str]) -> Step:
+    return step.model_copy(
+        update={"depends_on": tuple(id_ for id_ in step.depends_on if id_ in known)}
+    )
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[:longest]}… ({len(text)} characters)"

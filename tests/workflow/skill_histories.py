@@ -1,0 +1,92 @@
+"""What Temporal wrote down of skills: which activities ran, and whether it all replays."""
+
+import asyncio
+from typing import Any
+
+from temporalio.client import WorkflowHandle
+from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.worker import Replayer
+
+from router.worker import sandbox
+from tests.workflow.desk import Talk
+from workflows.skill import SkillWorkflow
+
+WITHIN = 20.0
+
+
+async def runs(talk: Talk) -> list[WorkflowHandle[Any, Any]]:
+    """All runs of the conversation's skills, those that went on in new ones each on its own."""
+    found = []
+    async for event in talk.handle.fetch_history_events():
+        begun = event.child_workflow_execution_started_event_attributes.workflow_execution
+        run = begun.run_id
+        while run:
+            found.append(talk.client.get_workflow_handle(begun.workflow_id, run_id=run))
+            run = await _next_of(found[-1])
+    return found
+
+
+async def _next_of(run: WorkflowHandle[Any, Any]) -> str:
+    async for event in run.fetch_history_events():
+        on = event.workflow_execution_continued_as_new_event_attributes.new_execution_run_id
+        if on:
+            return on
+    return ""
+
+
+async def replays(talk: Talk) -> None:
+    """What was lived through replays: nothing in it hung on chance."""
+    replayer = Replayer(
+        workflows=[SkillWorkflow],
+        data_converter=pydantic_data_converter,
+        workflow_runner=sandbox(),
+    )
+    for run in await runs(talk):
+        await replayer.replay_workflow(await run.fetch_history())
+
+
+async def activities(talk: Talk) -> list[str]:
+    """The names of the activities of the skill's runs, in the order they were scheduled in."""
+    names = []
+    for run in await runs(talk):
+        async for event in run.fetch_history_events():
+            name = event.activity_task_scheduled_event_attributes.activity_type.name
+            names += [name] if name else []
+    return names
+
+
+async def seconds_to_stop(run: WorkflowHandle[Any, Any]) -> float:
+    """From when the run was told to stop until it had, by the server's clock."""
+    *_, over = events = [event async for event in run.fetch_history_events()]
+    (told_to,) = [
+        e for e in events if e.HasField("workflow_execution_cancel_requested_event_attributes")
+    ]
+    return over.event_time.ToNanoseconds() / 1e9 - told_to.event_time.ToNanoseconds() / 1e9
+
+
+async def finished(talk: Talk, name: str, count: int) -> None:
+    """Return once so many activities of this name are done in the sub-agent at work."""
+    scheduled: dict[int, str] = {}
+    async with asyncio.timeout(WITHIN):
+        async for event in (await at_work(talk)).fetch_history_events(wait_new_event=True):
+            begun = event.activity_task_scheduled_event_attributes.activity_type.name
+            scheduled |= {event.event_id: begun} if begun else {}
+            done = event.activity_task_completed_event_attributes.scheduled_event_id
+            count -= scheduled.get(done) == name
+            if count == 0:
+                return
+
+
+async def signalled(talk: Talk) -> None:
+    """Return once the sub-agent at work was told something."""
+    async with asyncio.timeout(WITHIN):
+        async for event in (await at_work(talk)).fetch_history_events(wait_new_event=True):
+            if event.workflow_execution_signaled_event_attributes.signal_name:
+                return
+
+
+async def at_work(talk: Talk) -> WorkflowHandle[Any, Any]:
+    """The one sub-agent that works for this conversation now."""
+    described = (await talk.handle.describe()).raw_description
+    (child,) = [info.workflow_id for info in described.pending_children]
+    return talk.client.get_workflow_handle(child)

@@ -1,0 +1,413 @@
+"""Skills that work by a plan, on a real Temporal server with a scripted model."""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from temporalio.client import Client
+from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.testing import WorkflowEnvironment
+
+from router.assembly import Parts
+from router.contracts import conversation
+from router.domain.messages import Turn
+from router.domain.texts import Localised
+from router.skill.skill import Skill
+from router.tool.tool import tool
+from tests.fakes.behaviours import Behaviour, calls, fails, hangs, reaches, says, waits
+from tests.fakes.model_server import ModelServer
+from tests.fakes.planning_model import PlanningModel, drawn
+from tests.workflow.conftest import SLOW_START
+from tests.workflow.desk import Talk, register_attributes
+from tests.workflow.skill_histories import (
+    activities,
+    finished,
+    replays,
+    runs,
+    seconds_to_stop,
+    signalled,
+)
+from tests.workflow.tooled import talking
+
+NAME = Localised(zh="行程助手", en="Trip helper")
+PLANNER = Skill(
+    name="trip-planner",
+    title=NAME,
+    description=NAME,
+    instructions="Plan the trip.",
+    allowed_tools=frozenset({"find_train", "find_hotel", "wait_long", "book_seat"}),
+    max_turns=24,
+    token_budget=100_000,
+    mode="plan",
+)
+CHOOSE = calls(("dispatch_to_skill", {"skill_name": "trip-planner", "request": "计划去上海"}))
+TRAIN, HOTEL, SUM = "Find a train", "Find a hotel", "Add up"
+STEPS = (("train", TRAIN), ("hotel", HOTEL), ("sum", SUM, "train", "hotel"))
+
+entered, leave = asyncio.Event(), asyncio.Event()
+made: list[str] = []
+
+
+@tool(permission="read", title={"zh": "车次", "en": "Trains"})
+async def find_train(to: str) -> str:
+    """A train to a city."""
+    made.append("find_train")
+    return f"G1 to {to}"
+
+
+@tool(permission="read", title={"zh": "酒店", "en": "Hotels"})
+async def find_hotel(city: str) -> str:
+    """A hotel in a city."""
+    made.append("find_hotel")
+    return f"Peace Hotel, {city}"
+
+
+@tool(permission="read", timeout="30s", title={"zh": "等", "en": "Wait"})
+async def wait_long(number: int) -> int:
+    """Waits until it is let go."""
+    entered.set()
+    await leave.wait()
+    return number
+
+
+@tool(permission="write", title={"zh": "订座", "en": "Book a seat"})
+async def book_seat(train: str) -> str:
+    """Books a seat."""
+    return f"seat 12A on {train}"
+
+
+TOOLS = (find_train, find_hotel, wait_long, book_seat)
+
+
+@pytest.fixture
+def model() -> PlanningModel:
+    model = PlanningModel()
+    model.others.append(CHOOSE)
+    return model
+
+
+@pytest.fixture
+async def server(model: PlanningModel) -> AsyncIterator[ModelServer]:
+    async with ModelServer(model) as server:
+        yield server
+
+
+@pytest.fixture
+async def talk(real_client: Client, parts: Parts, server: ModelServer) -> AsyncIterator[Talk]:
+    entered.clear()
+    leave.clear()
+    made.clear()
+    async with talking(real_client, parts, TOOLS, server, [PLANNER]) as talk:
+        yield talk
+        await replays(talk)
+
+
+def texts(turn: Turn) -> list[str]:
+    return [reply.text for reply in turn.replies]
+
+
+def accepts(result: str) -> Behaviour:
+    return calls(("accept", {"result": result}))
+
+
+def found_by_steps(model: PlanningModel) -> None:
+    """Have the three steps find what they are to."""
+    model.steps[TRAIN] += [calls(("find_train", {"to": "上海"})), says("G1, 500")]
+    model.steps[HOTEL] += [calls(("find_hotel", {"city": "上海"})), says("Peace, 800")]
+    model.steps[SUM] += [calls(("done", {"result": "1300"}))]
+
+
+def told(body: dict[str, Any]) -> str:
+    return "\n".join(str(message.get("content")) for message in body["messages"])
+
+
+@asynccontextmanager
+async def brief_histories() -> AsyncIterator[Client]:
+    """A server that suggests a new run after forty events instead of thousands."""
+    async with await WorkflowEnvironment.start_local(
+        data_converter=pydantic_data_converter,
+        dev_server_existing_path=str(Path(sys.executable).with_name("temporal")),
+        dev_server_startup_timeout=SLOW_START,
+        dev_server_extra_args=[
+            "--dynamic-config-value",
+            "limit.historyCount.suggestContinueAsNew=40",
+        ],
+    ) as environment:
+        await register_attributes(environment.client)
+        yield environment.client
+
+
+async def test_steps_are_worked_on_and_what_the_reflection_accepts_is_the_reply(
+    talk: Talk, model: PlanningModel
+) -> None:
+    model.plans.append(drawn(*STEPS))
+    found_by_steps(model)
+    model.reflections.append(accepts("G1 加和平饭店，共 1300。"))
+    turn = await talk.say("帮我安排去上海")
+    assert texts(turn) == ["G1 加和平饭店，共 1300。"]
+    assert sorted(call.name for call in turn.tool_calls) == ["find_hotel", "find_train"]
+    assert len({call.id for call in turn.tool_calls}) == 2
+    assert turn.usage.llm_calls == 8
+    assert sorted(await activities(talk)) == sorted(
+        ["plan", *["think"] * 5, "find_train", "find_hotel", "reflect"]
+    )
+    (summed,) = model.asked[SUM]
+    assert "train: G1, 500\nhotel: Peace, 800" in told(summed)
+    assert "Peace" not in told(model.asked[TRAIN][-1])
+
+
+async def test_steps_that_do_not_wait_for_each_other_are_under_way_at_once(
+    talk: Talk, model: PlanningModel
+) -> None:
+    thinking = {task: asyncio.Event() for task in ("A", "B", "C", "D")}
+    model.plans.append(drawn(*((task, task) for task in thinking)))
+    over = asyncio.Event()
+    for task, event in thinking.items():
+        model.steps[task].append(reaches(event, waits(over, 0, says(f"{task} is done"))))
+    model.reflections.append(accepts("好了。"))
+    asking = asyncio.create_task(talk.say("帮我安排去上海"))
+    async with asyncio.timeout(20):
+        await asyncio.gather(*(thinking[task].wait() for task in "ABC"))
+    assert not thinking["D"].is_set()
+    over.set()
+    assert texts(await asking) == ["好了。"]
+    assert thinking["D"].is_set()
+
+
+async def test_a_step_can_neither_ask_nor_leave_nor_write_and_what_it_misses_is_asked_for_it(
+    talk: Talk, model: PlanningModel
+) -> None:
+    model.plans += [drawn(("train", TRAIN)), drawn(("train", TRAIN), ("hotel", HOTEL))]
+    model.steps[TRAIN] += [calls(("say_missing", {"text": "which day?"})), says("G1 早八点")]
+    model.steps[HOTEL] += [says("Peace")]
+    model.reflections += [calls(("ask", {"text": "哪天走？"})), accepts("G1 加和平饭店。")]
+    asked = await talk.say("帮我安排去上海")
+    assert texts(asked) == ["哪天走？"]
+    offered = {one["function"]["name"] for one in model.asked[TRAIN][0]["tools"]}
+    assert offered == {"find_train", "find_hotel", "wait_long", "note", "say_missing", "done"}
+    assert '"status": "missing", "result": "which day?"' in told(model.asked["reflect"][0])
+    answered = await talk.say("周一早上")
+    assert texts(answered) == ["G1 加和平饭店。"]
+    assert (answered.route.kind, answered.route.by) == ("skill", "slot")
+    assert "周一早上" in told(model.asked["plan"][1])
+
+
+async def test_what_is_no_answer_to_its_question_is_handed_back_to_the_desk(
+    talk: Talk, model: PlanningModel
+) -> None:
+    model.plans += [drawn(("train", TRAIN)), calls(("hand_back", {}))]
+    model.steps[TRAIN].append(calls(("say_missing", {"text": "which day?"})))
+    model.reflections.append(calls(("ask", {"text": "哪天走？"})))
+    await talk.say("帮我安排去上海")
+    model.others.append(says("食堂有面。"))
+    turn = await talk.say("中午吃什么")
+    assert texts(turn) == ["食堂有面。", "我们回到行程助手。哪天走？"]
+
+
+async def test_a_step_is_tried_again_with_why_and_what_was_built_on_it_too(
+    talk: Talk, model: PlanningModel
+) -> None:
+    model.plans.append(drawn(("train", TRAIN), ("sum", SUM, "train"), ("hotel", HOTEL)))
+    model.steps[TRAIN] += [says("G1"), says("G1, 500")]
+    model.steps[SUM] += [says("unknown"), says("500")]
+    model.steps[HOTEL] += [says("Peace")]
+    model.reflections += [
+        calls(("retry", {"step": "train", "why": "no price"})),
+        accepts("500。"),
+    ]
+    turn = await talk.say("帮我安排去上海")
+    assert texts(turn) == ["500。"]
+    assert "- no price" in told(model.asked[TRAIN][1])
+    assert [len(model.asked[task]) for task in (TRAIN, SUM, HOTEL)] == [2, 2, 1]
+
+
+async def test_a_plan_that_no_longer_fits_is_made_anew_and_keeps_results_that_serve(
+    talk: Talk, model: PlanningModel
+) -> None:
+    model.plans += [
+        drawn(("train", TRAIN), ("hotel", HOTEL)),
+        drawn(("train", TRAIN), ("sum", SUM, "train")),
+    ]
+    model.steps[TRAIN].append(says("G1, 500"))
+    model.steps[HOTEL].append(says("none"))
+    model.steps[SUM].append(says("500"))
+    model.reflections += [calls(("replan", {"why": "no hotel needed"})), accepts("500。")]
+    assert texts(await talk.say("帮我安排去上海")) == ["500。"]
+    assert len(model.asked[TRAIN]) == 1
+    assert "To be planned anew: no hotel needed" in told(model.asked["plan"][1])
+    assert '"id": "hotel"' not in told(model.asked["reflect"][1])
+
+
+async def test_replans_are_offered_twice_and_no_more(talk: Talk, model: PlanningModel) -> None:
+    replan = calls(("replan", {"why": "again"}))
+    for round_ in range(3):
+        model.plans.append(drawn((f"s{round_}", f"Look {round_}")))
+        model.steps[f"Look {round_}"].append(says("nothing"))
+    model.reflections += [replan, replan, replan, accepts("没有查到。")]
+    assert texts(await talk.say("帮我安排去上海")) == ["没有查到。"]
+    last = model.asked["reflect"][-1]
+    assert "replan" not in {one["function"]["name"] for one in last["tools"]}
+    assert "there is no 'replan' here" in told(last) or "that is all" in told(last)
+
+
+async def test_a_plan_that_will_not_do_is_returned_with_the_exact_error(
+    talk: Talk, model: PlanningModel
+) -> None:
+    model.plans += [drawn(("a", "A", "b"), ("b", "B", "a")), drawn(("a", "A"))]
+    model.steps["A"].append(says("1"))
+    model.reflections.append(accepts("好了。"))
+    assert texts(await talk.say("帮我安排去上海")) == ["好了。"]
+    *_, error = model.asked["plan"][1]["messages"]
+    assert error["role"] == "tool"
+    assert "the steps wait for each other in a circle: " in error["content"]
+
+
+async def test_without_a_plan_that_will_do_it_goes_on_step_by_step_and_the_log_says_so(
+    talk: Talk, model: PlanningModel, caplog: pytest.LogCaptureFixture
+) -> None:
+    model.plans += [calls(("plan", {"steps": []})), says("好的")]
+    model.others += [calls(("find_train", {"to": "上海"})), says("G1。")]
+    assert texts(await talk.say("帮我安排去上海")) == ["G1。"]
+    assert "trip-planner goes on without a plan: error: call plan with the steps" in caplog.text
+    assert await activities(talk) == ["plan", "plan", "think", "find_train", "think"]
+
+
+async def test_a_run_without_room_for_a_plan_goes_on_step_by_step(
+    real_client: Client, parts: Parts, server: ModelServer, model: PlanningModel
+) -> None:
+    short = PLANNER.model_copy(update={"max_turns": 3})
+    model.others.append(says("G1。"))
+    async with talking(real_client, parts, TOOLS, server, [short]) as talk:
+        assert texts(await talk.say("帮我安排去上海")) == ["G1。"]
+        assert await activities(talk) == ["think"]
+
+
+async def test_a_turn_too_short_for_a_plan_goes_on_step_by_step(
+    talk: Talk, model: PlanningModel
+) -> None:
+    model.others.append(says("G1。"))
+    assert texts(await talk.say("帮我安排去上海", seconds=15.0)) == ["G1。"]
+    assert await activities(talk) == ["think"]
+
+
+async def test_at_a_limit_it_says_which_steps_are_done_and_which_are_open(
+    real_client: Client, parts: Parts, server: ModelServer, model: PlanningModel
+) -> None:
+    short = PLANNER.model_copy(update={"max_turns": 5})
+    model.plans.append(drawn(("train", TRAIN), ("sum", SUM, "train")))
+    model.steps[TRAIN] += [calls(("find_train", {"to": "上海"})), says("G1, 500")]
+    model.reflections.append(calls(("retry", {"step": "train", "why": "better"})))
+    async with talking(real_client, parts, TOOLS, server, [short]) as talk:
+        turn = await talk.say("帮我安排去上海")
+    assert texts(turn) == [
+        "步数用完了，还没有得出结论。\n已经查清：\n- Find a train: G1, 500\n还没有完成：\n- Add up"
+    ]
+    assert turn.usage.llm_calls == 5
+    (last,) = model.asked["reflect"]
+    assert {one["function"]["name"] for one in last["tools"]} == {"accept", "ask"}
+    assert "This is your last step" in last["messages"][-1]["content"]
+
+
+async def test_words_while_it_works_reach_the_reflection_and_steps_not_begun_are_skipped(
+    talk: Talk, model: PlanningModel
+) -> None:
+    model.plans += [
+        drawn(("wait", "Wait"), ("sum", SUM, "wait")),
+        drawn(("wait", "Wait"), ("hotel", HOTEL)),
+    ]
+    model.steps["Wait"] += [calls(("wait_long", {"number": 1})), says("waited")]
+    model.steps[HOTEL].append(says("Beijing Hotel"))
+    model.reflections += [calls(("replan", {"why": "to Beijing"})), accepts("改去北京了。")]
+    working = asyncio.create_task(talk.say("帮我安排去上海"))
+    await entered.wait()
+    steering = asyncio.create_task(talk.say("改去北京", message_id="steer-1", on_busy="steer"))
+    await signalled(talk)
+    leave.set()
+    turn = await working
+    assert texts(turn) == ["改去北京了。"]
+    assert model.asked[SUM] == []
+    seen = told(model.asked["reflect"][0])
+    assert "The employee says meanwhile: 改去北京" in seen
+    assert '"depends_on": ["wait"], "status": "skipped"' in seen
+    assert (await steering).route.target == "trip-planner"
+
+
+async def test_words_while_it_reflects_are_reflected_on_before_anything_is_said(
+    talk: Talk, model: PlanningModel
+) -> None:
+    thinking, over = asyncio.Event(), asyncio.Event()
+    model.plans.append(drawn(("train", TRAIN)))
+    model.steps[TRAIN].append(says("G1"))
+    model.reflections += [
+        reaches(thinking, waits(over, 0, accepts("去上海。"))),
+        accepts("去北京。"),
+    ]
+    working = asyncio.create_task(talk.say("帮我安排去上海"))
+    await thinking.wait()
+    steering = asyncio.create_task(talk.say("改去北京", message_id="steer-1", on_busy="steer"))
+    await signalled(talk)
+    over.set()
+    assert texts(await working) == ["去北京。"]
+    await steering
+
+
+async def test_stopped_all_its_steps_end_within_a_second_and_what_is_finished_is_kept(
+    talk: Talk, model: PlanningModel
+) -> None:
+    thinking, over = asyncio.Event(), asyncio.Event()
+    model.plans += [
+        drawn(("train", TRAIN), ("hotel", HOTEL), ("wait", "Wait")),
+        drawn(("train", TRAIN), ("hotel", HOTEL)),
+    ]
+    model.steps[TRAIN] += [says("G1, 500")]
+    model.steps["Wait"] += [calls(("wait_long", {"number": 1}))]
+    model.steps[HOTEL] += [reaches(thinking, hangs(over)), says("Peace")]
+    working = asyncio.create_task(talk.say("帮我安排去上海", message_id="to-stop"))
+    await asyncio.gather(entered.wait(), thinking.wait())
+    await finished(talk, "think", 2)
+    await talk.handle.signal(conversation.CANCEL, "to-stop")
+    assert (await working).status == "cancelled"
+    (run,) = await runs(talk)
+    assert await seconds_to_stop(run) < 1
+    over.set()
+    model.others.append(CHOOSE)
+    model.reflections.append(accepts("G1 加和平饭店。"))
+    assert texts(await talk.say("接着安排吧")) == ["G1 加和平饭店。"]
+    assert len(model.asked[TRAIN]) == 1
+    assert "G1, 500" in told(model.asked["plan"][1])
+
+
+async def test_a_long_plan_goes_on_in_a_new_run_with_the_steps_that_are_finished(
+    parts: Parts, server: ModelServer, model: PlanningModel
+) -> None:
+    tasks = [f"Look {n}" for n in range(4)]
+    model.plans.append(
+        drawn(*((f"s{n}", task, *([f"s{n - 1}"] * bool(n))) for n, task in enumerate(tasks)))
+    )
+    for task in tasks:
+        model.steps[task] += [calls(("find_train", {"to": task})), says(f"{task}: found")]
+    model.reflections.append(accepts("四处都看过了。"))
+    async with (
+        brief_histories() as client,
+        talking(client, parts, TOOLS, server, [PLANNER]) as talk,
+    ):
+        assert texts(await talk.say("帮我安排去上海")) == ["四处都看过了。"]
+        assert len(await runs(talk)) > 1
+        await replays(talk)
+    assert [len(model.asked[task]) for task in ("plan", *tasks, "reflect")] == [1, 2, 2, 2, 2, 1]
+    assert len(made) == 4
+    assert all(f"{task}: found" in told(model.asked["reflect"][0]) for task in tasks)
+
+
+async def test_a_model_that_is_gone_ends_the_run_with_what_was_reached(
+    talk: Talk, model: PlanningModel
+) -> None:
+    model.plans.append(drawn(("train", TRAIN)))
+    model.steps[TRAIN].append(says("G1, 500"))
+    model.reflections += [fails(400)] * 6
+    (said,) = texts(await talk.say("帮我安排去上海"))
+    assert said == "连续几步都没有进展，先停下了。\n已经查清：\n- Find a train: G1, 500"
