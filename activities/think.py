@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from temporalio import activity
 
-from activities.asking import Models, again_soon, given_up
+from activities.asking import Models, SkillStep, again_soon, given_up
 from activities.capabilities import Capabilities
 from activities.stated import stated
 from activities.writing import within_means
@@ -42,7 +42,8 @@ class Thinker:
         """
         skill, account = given.task.skill, given.account
         prompt = self.prompts.of("skill", account.conversation, given.locale)
-        asking = self.models.asking(self.ladders.for_skill(skill.model), account)
+        step = SkillStep(skill.name, given.step)
+        asking = self.models.asking(self.ladders.for_skill(skill.model), account, step)
         offered = await within_means(self.capabilities, asking)
         means = await self._means(given.task, account.caller, offered)
         question = thinking.request(prompt, given.task, means, given.memory, last=given.last)

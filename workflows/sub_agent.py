@@ -101,6 +101,7 @@ class SubAgent:
                     locale=self._start.locale,
                     account=self._account,
                     last=last,
+                    step=self.progress.steps + 1,
                 ),
                 summary=f"step {self.progress.steps + 1}",
             )

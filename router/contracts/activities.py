@@ -115,12 +115,13 @@ class Phrased(Payload):
 class Think(Payload):
     """One step of a skill: what it is for, and what was said and found in it so far.
 
-    The `last` one has no tools: it is for saying what was found.
+    The `last` one has no tools: it is for saying what was found. `step` counts from 1.
     """
 
     task: Task
     memory: Memory
     last: bool = False
+    step: int = 1
     locale: Locale
     account: Account
 
