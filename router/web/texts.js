@@ -23,7 +23,7 @@ const TEXTS = {
   thinking: { zh: "正在处理…", en: "Working…" },
   thinks: { zh: "正在想…", en: "Thinking…" },
   step: { zh: "第 {} 步", en: "step {}" },
-  used: { zh: "用到的工具：", en: "Tools used:" },
+  used: { zh: "用了 {} 个工具", en: "Tools used: {}" },
   you: { zh: "我", en: "You" },
   yes: { zh: "确认", en: "Yes" },
   no: { zh: "不对", en: "No" },

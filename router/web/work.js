@@ -41,7 +41,7 @@ export function work(titleOf) {
     heed: (name, data) => heeds[name]?.(data),
     // What is left of it once there is an answer; null where no tool was used.
     ended: () => {
-      title.textContent = `${t("used")} ${lines.size} · ${seconds(Date.now() - began)}`;
+      title.textContent = `${t("used").replace("{}", lines.size)} · ${seconds(Date.now() - began)}`;
       return lines.size ? view : null;
     },
   };
