@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections import deque
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import groupby
 
@@ -15,6 +16,8 @@ MOST_AT_ONCE = 100
 MOST_WAITING = 5_000
 """Rows that wait for a database that is away; of more, the oldest go."""
 RETRY_SECONDS = 1.0
+LINGER = 0.02
+"""Seconds that a row waits for others: the beginning of a short call is written with its end."""
 
 _log = logging.getLogger(__name__)
 
@@ -38,17 +41,27 @@ class Recording:
         self._log = log
         self._waiting: deque[_Noted] = deque(maxlen=MOST_WAITING)
         self._writing: asyncio.Task[None] | None = None
+        self._at_once = asyncio.Event()
 
-    def note(self, tenant: str, entry: LogEntry) -> asyncio.Event:
-        """Have it written, and never wait; what is given back is set once it is in the log."""
+    def note(self, tenant: str, entry: LogEntry, *, at_once: bool = False) -> asyncio.Event:
+        """Have it written, in a moment or `at_once`, with all that was noted before.
+
+        Never waits; what is given back is set once it is in the log.
+        """
         noted = _Noted(tenant, entry)
         self._waiting.append(noted)
+        if at_once:
+            self._at_once.set()
         if self._writing is None or self._writing.done():
             self._writing = asyncio.create_task(self._write(), name="writing to the event log")
         return noted.written
 
     async def _write(self) -> None:
         while self._waiting:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LINGER):
+                    await self._at_once.wait()
+            self._at_once.clear()
             several = min(len(self._waiting), MOST_AT_ONCE)
             batch = [self._waiting.popleft() for _ in range(several)]
             for tenant, rows in groupby(batch, key=lambda noted: noted.tenant):

@@ -93,7 +93,7 @@ class Telling:
         if (about := _called(call)) is None:
             return
         row = about.finished(_now(), status, round(seconds * 1000))
-        written = self._keep(call.caller.tenant, row)
+        written = self._keep(call.caller.tenant, row, at_once=True)
         await self._tell_of_row(call.caller.tenant, row)
         if written is not None:
             with suppress(TimeoutError):
@@ -104,8 +104,8 @@ class Telling:
         self._keep(tenant, row)
         await self._tell_of_row(tenant, row)
 
-    def _keep(self, tenant: str, row: LogEntry) -> asyncio.Event | None:
-        return self._recording.note(tenant, row) if self._recording else None
+    def _keep(self, tenant: str, row: LogEntry, *, at_once: bool = False) -> asyncio.Event | None:
+        return self._recording.note(tenant, row, at_once=at_once) if self._recording else None
 
     async def _tell_of_row(self, tenant: str, row: LogEntry) -> None:
         place = (tenant, row.conversation or "", row.message_id or "")

@@ -94,8 +94,9 @@ async def test_what_can_never_be_written_keeps_nothing_back(
     scribe = Scribe(ValueError("no such row"))
     recording = Recording(scribe)
 
-    lost = recording.note("t", row("1"))
-    await asyncio.sleep(0)
+    lost = recording.note("t", row("1"), at_once=True)
+    while scribe.failures:  # noqa: ASYNC110 - the writer's doing
+        await asyncio.sleep(0)
     await written(recording.note("t", row("2")))
 
     assert scribe.keys == ["2"]
@@ -115,3 +116,18 @@ async def test_of_too_many_rows_the_oldest_are_given_up() -> None:
 
     assert scribe.keys[0] == "2"
     assert len(scribe.keys) == MOST_WAITING
+
+
+async def test_a_beginning_waits_for_its_end_and_goes_with_it_in_one_transaction(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("activities.recording.LINGER", 60.0)
+    scribe = Scribe()
+    recording = Recording(scribe)
+
+    recording.note("t", row("begun"))
+    await asyncio.sleep(0)
+    assert scribe.appended == []
+    await written(recording.note("t", row("ended"), at_once=True))
+
+    assert scribe.appended == [("t", ["begun", "ended"])]
