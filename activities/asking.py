@@ -5,15 +5,17 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from time import monotonic
+from uuid import uuid4
 
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
 from activities.heartbeat import heartbeating
-from activities.telling import Telling
+from activities.telling import Answered, Telling
 from router.contracts.activities import TOO_LONG, Account
 from router.deciding.with_model import cost
 from router.domain.budgets import Budgets
+from router.domain.happenings import Place, Thinking
 from router.domain.messages import Usage
 from router.domain.ports import Spending
 from router.llm.chat import ChatAnswer, ChatRequest, OnText
@@ -43,22 +45,33 @@ OnFailure = Callable[[ModelUnavailable], None]
 class Models:
     """What every question of a worker goes through.
 
-    Without `spending` nothing is counted by the day, without `telling` no text is passed on
-    while it is being written.
+    Without `spending` nothing is counted by the day, without `telling` nobody watches. What is
+    answered is passed on while it is being written only where it is said `aloud`.
     """
 
     budgets: Budgets = field(default_factory=Budgets)
     spending: Spending | None = None
     telling: Telling | None = None
-
-    def asking(self, ladder: Ladder | None, account: Account) -> "Asking":
-        """The questions of one activity."""
-        return Asking(self, ladder, account)
+    aloud: bool = True
 
     @property
     def unheard(self) -> "Models":
-        """The same, for answers that nobody is shown while they are written."""
-        return replace(self, telling=None)
+        """The same, for answers that aren't for the employee."""
+        return replace(self, aloud=False)
+
+    def asking(
+        self, ladder: Ladder | None, account: Account, step: "SkillStep | None" = None
+    ) -> "Asking":
+        """The questions of one activity; of a skill's, with the `step` that they are for."""
+        return Asking(self, ladder, account, step)
+
+
+@dataclass(frozen=True)
+class SkillStep:
+    """Which step of which skill a question is for, as those see it who watch."""
+
+    skill: str
+    number: int
 
 
 @dataclass
@@ -68,9 +81,11 @@ class Asking:
     models: Models
     ladder: Ladder | None
     account: Account
+    step: SkillStep | None = None
     usage: Usage = field(default_factory=Usage)
 
     def __post_init__(self) -> None:
+        self._asked = 0
         self._ends = monotonic() + self.account.seconds - _since_scheduled()
 
     async def __call__(self, request: ChatRequest) -> ChatAnswer:
@@ -87,8 +102,9 @@ class Asking:
         left = min(ANSWER_SECONDS, self._ends - monotonic())
         if left <= 0:
             raise TurnTimeOver(f"{self.account.seconds:g} s of this turn are over")
-        async with heartbeating(), self._told() as on_text:
+        async with heartbeating(), self._watched() as answered, self._told() as on_text:
             answer = (await self.ladder.answer(request, left, on_text)).answer
+            answered.by(answer)
         await self._paid(cost(answer))
         return answer
 
@@ -125,10 +141,37 @@ class Asking:
         return caller.tenant, caller.id, self.account.now.date()
 
     @asynccontextmanager
+    async def _watched(self) -> AsyncIterator[Answered]:
+        """Who watches sees this question begin and end, where anybody may."""
+        self._asked += 1
+        telling, about = self.models.telling, self.account
+        if telling is None or not about.conversation:
+            yield Answered()
+            return
+        async with telling.thinking(about.caller.tenant, self._thinking()) as answered:
+            yield answered
+
+    def _thinking(self) -> Thinking:
+        """This question among all others: the same id only where the same try asks it again."""
+        step, attempt, task, within = self.step, 1, "", uuid4().hex
+        if activity.in_activity():
+            info = activity.info()
+            attempt, task = info.attempt, info.activity_type
+            within = f"{info.workflow_run_id}:{info.activity_id}:{attempt}"
+        return Thinking(
+            place=Place(self.account.conversation, self.account.message_id),
+            question=f"{within}:{self._asked}",
+            task=task,
+            skill=step.skill if step else None,
+            step=step.number if step else self._asked,
+            attempt=attempt,
+        )
+
+    @asynccontextmanager
     async def _told(self) -> AsyncIterator[OnText | None]:
         """Where the text goes as it comes, if anywhere."""
         telling, about = self.models.telling, self.account
-        if telling is None or not about.conversation:
+        if telling is None or not about.conversation or not self.models.aloud:
             yield None
             return
         place = about.caller.tenant, about.conversation, about.message_id

@@ -16,7 +16,13 @@ from activities.metering import metered
 from activities.telling import Telling
 from router.contracts.activities import Answer, ToolCall
 from router.contracts.failures import RETRYABLE
-from router.domain.errors import InvalidInput, PermanentToolError, RouterError, UnknownOutcome
+from router.domain.errors import (
+    AnswersNeeded,
+    InvalidInput,
+    PermanentToolError,
+    RouterError,
+    UnknownOutcome,
+)
 from router.domain.progress import ToolStatus
 from router.domain.texts import Localised
 from router.tool.tool import Tool
@@ -52,8 +58,7 @@ class CallTool:
 
     async def _watched(self, call: ToolCall) -> JsonValue:
         """The call's result; who watches sees it start once and end once, over all its tries."""
-        if activity.info().attempt == 1:
-            await self._telling.tool_started(call)
+        await self._telling.tool_started(call, activity.info().attempt)
         began = monotonic()
         try:
             result = await self._tried(call, self._caller.call)
@@ -64,8 +69,7 @@ class CallTool:
                 await self._telling.tool_finished(call, self._stopped(call), monotonic() - began)
             raise
         except RouterError as error:
-            status: ToolStatus = "unknown" if isinstance(error, UnknownOutcome) else "failed"
-            await self._telling.tool_finished(call, status, monotonic() - began)
+            await self._telling.tool_finished(call, _ended_by(error), monotonic() - began)
             raise
         await self._telling.tool_finished(call, "done", monotonic() - began)
         return result
@@ -85,6 +89,13 @@ class CallTool:
             if tool.retries is None or attempt <= tool.retries:
                 raise
             raise _given_up(call, tool, error, attempt) from error
+
+
+def _ended_by(error: RouterError) -> ToolStatus:
+    """What is said of a call that came to an error; one that asks back is made anew."""
+    if isinstance(error, UnknownOutcome):
+        return "unknown"
+    return "skipped" if isinstance(error, AnswersNeeded) else "failed"
 
 
 def _is_stopped() -> bool:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
-from activities.asking import Models, again_soon, given_up
+from activities.asking import Models, SkillStep, again_soon, given_up
 from router.contracts import activities
 from router.deciding import condensing
 from router.deciding.prompts import Prompts
@@ -30,9 +30,8 @@ class Condenser:
         can't help.
         """
         prompt = self.prompts.of("condense", given.account.conversation, given.locale)
-        # Nobody is to read along: what is written isn't for the employee.
-        quietly = given.account.model_copy(update={"conversation": ""})
-        asking = self.models.asking(self.ladder, quietly)
+        step = SkillStep(given.skill, given.step)
+        asking = self.models.unheard.asking(self.ladder, given.account, step)
         try:
             answer = await asking(condensing.request(prompt, given.earlier, given.gone))
         except ModelUnavailable as error:

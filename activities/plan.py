@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from temporalio import activity
 
-from activities.asking import Asking, giving_up
+from activities.asking import Asking, SkillStep, giving_up
 from activities.think import Thinker
 from router.contracts import activities
 from router.deciding.notices import BUDGET_SPENT
@@ -58,6 +58,7 @@ class Planner:
 
     def _asking(self, given: activities.Draw | activities.Reflect) -> Asking:
         """Only a reflection speaks to the employee while it is being written."""
-        thinker = self.thinker
+        thinker, skill = self.thinker, given.task.skill
         models = thinker.models if isinstance(given, activities.Reflect) else thinker.models.unheard
-        return models.asking(thinker.ladders.for_skill(given.task.skill.model), given.account)
+        step = SkillStep(skill.name, given.step)
+        return models.asking(thinker.ladders.for_skill(skill.model), given.account, step)

@@ -4,27 +4,39 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from datetime import UTC, datetime
+from typing import cast
 
 from pydantic import JsonValue
 
+from activities.recording import Recording
 from router.contracts.activities import ToolCall
+from router.deciding.with_model import cost
+from router.domain.happenings import Call, Place, Thinking
+from router.domain.messages import Usage
 from router.domain.ports import Live
 from router.domain.progress import Progress, ProgressType, ToolStatus
-from router.llm.chat import OnText, TextDelta
+from router.domain.records import LogEntry
+from router.llm.chat import ChatAnswer, OnText, TextDelta
 
 EVERY = 0.05
 """Seconds between two pieces of one text: as fast as anybody reads."""
+PATIENCE = 0.005
+"""Seconds that the end of a call waits to be in the log, so that it mostly is before its turn's."""
 
 
 class Telling:
-    """Tells `live` of texts being written and of tools being called.
+    """Tells `live` of texts being written, of models being asked and of tools being called.
+
+    Of the last two `recording` keeps rows; without it whoever comes late has missed them.
 
     >>> async with Telling(live).of("default", "c1", "m1") as on_text:  # doctest: +SKIP
     ...     await ladder.answer(request, seconds, on_text)
     """
 
-    def __init__(self, live: Live) -> None:
+    def __init__(self, live: Live, recording: Recording | None = None) -> None:
         self._live = live
+        self._recording = recording
 
     @asynccontextmanager
     async def of(self, tenant: str, conversation: str, message_id: str) -> AsyncIterator[OnText]:
@@ -45,25 +57,59 @@ class Telling:
             passing_on.cancel()
             await asyncio.gather(passing_on, return_exceptions=True)
 
-    async def tool_started(self, call: ToolCall) -> None:
-        """Tell that the tool is being called, if in a conversation."""
-        await self._tell_call(call, "tool_started", {})
+    @asynccontextmanager
+    async def thinking(self, tenant: str, about: Thinking) -> AsyncIterator["Answered"]:
+        """Tell that a model is asked, and on leaving what it took, whatever came of it."""
+        began, answered = time.monotonic(), Answered()
+        await self._tell_row(tenant, about.started(_now()))
+        try:
+            yield answered
+        finally:
+            took = round((time.monotonic() - began) * 1000)
+            ended = about.finished(_now(), took, answered.cost, answered.model)
+            await self._tell_row(tenant, ended)
+
+    async def tool_started(self, call: ToolCall, attempt: int = 1) -> None:
+        """Tell that the tool is being called, if in a conversation.
+
+        Who watches is told at the first attempt. The row is made at every one, for the worker
+        may have died before it was written.
+        """
+        if (about := _called(call)) is not None:
+            row = about.started(_now())
+            self._keep(call.caller.tenant, row)
+            if attempt == 1:
+                await self._tell_of_row(call.caller.tenant, row)
 
     async def tool_progress(self, call: ToolCall, text: str) -> None:
         """Tell how far the call is: that it has started, once more, with what it says."""
-        await self._tell_call(call, "tool_started", {"progress": text})
+        if call.conversation is not None:
+            place = (call.caller.tenant, call.conversation, call.message_id)
+            about: dict[str, JsonValue] = {"id": call.call_id, "name": call.tool, "progress": text}
+            await self._tell(place, "tool_started", about)
 
     async def tool_finished(self, call: ToolCall, status: ToolStatus, seconds: float) -> None:
         """Tell what became of the call, if in a conversation."""
-        about: dict[str, JsonValue] = {"status": status, "milliseconds": round(seconds * 1000)}
-        await self._tell_call(call, "tool_finished", about)
+        if (about := _called(call)) is None:
+            return
+        row = about.finished(_now(), status, round(seconds * 1000))
+        written = self._keep(call.caller.tenant, row, at_once=True)
+        await self._tell_of_row(call.caller.tenant, row)
+        if written is not None:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(PATIENCE):
+                    await written.wait()
 
-    async def _tell_call(
-        self, call: ToolCall, kind: ProgressType, about: dict[str, JsonValue]
-    ) -> None:
-        if call.conversation is not None:
-            place = (call.caller.tenant, call.conversation, call.message_id)
-            await self._tell(place, kind, {"id": call.call_id, "name": call.tool, **about})
+    async def _tell_row(self, tenant: str, row: LogEntry) -> None:
+        self._keep(tenant, row)
+        await self._tell_of_row(tenant, row)
+
+    def _keep(self, tenant: str, row: LogEntry, *, at_once: bool = False) -> asyncio.Event | None:
+        return self._recording.note(tenant, row, at_once=at_once) if self._recording else None
+
+    async def _tell_of_row(self, tenant: str, row: LogEntry) -> None:
+        place = (tenant, row.conversation or "", row.message_id or "")
+        await self._tell(place, cast("ProgressType", row.kind), row.data)
 
     async def _pass_on(self, text: "_Text", place: tuple[str, str, str]) -> None:
         async for attempt, piece in text:
@@ -82,6 +128,29 @@ class Telling:
                 data=data,
             )
         )
+
+
+class Answered:
+    """What came of a question: nothing, until a model has answered."""
+
+    def __init__(self) -> None:
+        self.cost = Usage()
+        self.model: str | None = None
+
+    def by(self, answer: ChatAnswer) -> None:
+        """Take the answer in."""
+        self.cost, self.model = cost(answer), answer.model
+
+
+def _called(call: ToolCall) -> Call | None:
+    if call.conversation is None:
+        return None
+    place = Place(call.conversation, call.message_id, call.flow_run or "")
+    return Call(place, call.call_id, call.tool)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
 
 
 class _Text:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from temporalio import activity
 
-from activities.asking import Asking, Models, giving_up
+from activities.asking import Asking, Models, SkillStep, giving_up
 from activities.capabilities import Capabilities
 from activities.stated import stated
 from activities.writing import within_means
@@ -44,7 +44,8 @@ class Thinker:
         job: Job = "step" if given.task.part else "skill"
         prompt = self.prompts.of(job, account.conversation, given.locale)
         models = self.models.unheard if given.task.part else self.models
-        asking = models.asking(self.ladders.for_skill(skill.model), account)
+        step = SkillStep(skill.name, given.step)
+        asking = models.asking(self.ladders.for_skill(skill.model), account, step)
         means = await self.means(given.task, account.caller, asking)
         question = thinking.request(prompt, given.task, means, given.memory, last=given.last)
         try:

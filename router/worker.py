@@ -17,6 +17,7 @@ from activities.decide import Decider
 from activities.look_up import LookUps
 from activities.notify import Notifier
 from activities.plan import Planner
+from activities.recording import Recording
 from activities.records import Records
 from activities.tell_flow import FlowTeller
 from activities.telling import Telling
@@ -62,7 +63,7 @@ def sandbox() -> SandboxedWorkflowRunner:
 
 def build_worker(client: Client, parts: Parts, task_queue: str) -> Worker:
     """A worker that runs all of this project; `await worker.run()` until it is shut down."""
-    telling = Telling(parts.store.live)
+    telling = Telling(parts.store.live, Recording(parts.store.log))
     models = Models(parts.settings.llm_budgets, parts.store.spending, telling)
     decider = Decider(parts.offered, parts.index, parts.ladders.usual, parts.prompts, models)
     thinker = Thinker(parts.offered, parts.index, parts.ladders, parts.prompts, models)

@@ -372,13 +372,14 @@ class ConversationWorkflow:
         )
 
     def _with_stopped(self, turn: Turn) -> Turn:
-        """The turn with what its sub-agents had done; the last of them can be gone on with."""
-        calls, usage = turn.tool_calls, turn.usage
+        """The turn with what it and its sub-agents had done; the last can be gone on with."""
+        calls, usage = [*turn.tool_calls, *self._skills.calls], turn.usage
         for start, outcome in self._skills.stopped:
             calls, usage = [*calls, *outcome.calls], usage + outcome.usage
             skill = memory.open_skill(start, outcome)
             self._state = self._state.model_copy(update={"skill": skill})
         self._skills.stopped.clear()
+        self._skills.calls.clear()
         return turn.model_copy(update={"tool_calls": calls, "usage": usage})
 
     def _situation(self, submission: Submission, runner: CommandRunner) -> Situation:

@@ -7,7 +7,7 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from temporalio import workflow
-from temporalio.exceptions import ChildWorkflowError, is_cancelled_exception
+from temporalio.exceptions import ActivityError, ChildWorkflowError, is_cancelled_exception
 
 from router.contracts import activities
 from router.contracts.activities import Finding
@@ -112,7 +112,7 @@ class Finder:
         # A model's own ids are unique within one answer alone; these are waited for beyond it.
         theirs = [c.model_copy(update={"id": fresh_id()}) for c in calls if c.tool in at_front_end]
         caller = self._caller(decided)
-        found = await asyncio.gather(*(call_tool(caller, c.id, c.tool, c.arguments) for c in ours))
+        found = await self._all(ours, caller)
         made = list(zip(ours, found, strict=True))
         heard = [finding for finding in found if not finding.asks_back]
         whole = await self._told(heard, decided) if heard else Found()
@@ -123,6 +123,15 @@ class Finder:
             whole.said.append(notices.AT_FRONT_END.within(self.locale))
             whole.waiting = [self._kept(c) for c in theirs]
         return whole
+
+    async def _all(self, calls: list[CallTool], caller: Caller) -> list[Finding]:
+        """What each found, all at once; a turn that is stopped meanwhile is left their names."""
+        tasks = [asyncio.create_task(call_tool(caller, c.id, c.tool, c.arguments)) for c in calls]
+        try:
+            return await asyncio.gather(*tasks)
+        except (asyncio.CancelledError, ActivityError):
+            self.skills.calls += [_left(c, task) for c, task in zip(calls, tasks, strict=True)]
+            raise
 
     def _caller(self, decided: activities.Decided) -> Caller:
         who, message_id = self.submission.caller, self.submission.message_id
@@ -199,3 +208,11 @@ class Finder:
             left_for=outcome.flow,
             handed_back=outcome.ending == "handed_back",
         )
+
+
+def _left(call: CallTool, task: "asyncio.Task[Finding]") -> ToolCallView:
+    """The call as a stopped turn shows it: what it came to, where it had by then."""
+    about = (call.id, call.tool, call.arguments)
+    if task.done() and not task.cancelled() and task.exception() is None:
+        return shown(*about, task.result())
+    return ToolCallView.skipped(*about)

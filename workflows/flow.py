@@ -36,7 +36,10 @@ with workflow.unsafe.imports_passed_through():
     from router.contracts.search_attributes import ASSIGNEE, FLOW_STATE, FLOW_STATUS
     from router.deciding.inquiry import inquiry_of
     from router.domain import errors
+    from router.domain.happenings import Call, Place
     from router.domain.messages import ENDED, Reply, TextReply, ToolCallView
+    from router.domain.progress import ToolStatus
+    from router.domain.records import LogEntry
     from router.domain.texts import Locale, Localised
     from router.flow import inquiring, machine, showing
     from router.flow.model import FlowDefinition
@@ -81,6 +84,7 @@ class FlowWorkflow:
         self._said: list[str] = []
         self._calls: list[ToolCallView] = []
         self._reminders: list[Remind] = []
+        self._ends: list[LogEntry] = []
         self._shown: tuple[str, str, tuple[str, ...]] | None = None
         self._told_of = (self._run.status, self._run.state)
         self._listeners = 0
@@ -218,13 +222,21 @@ class FlowWorkflow:
                 event = Called(errand=errand.id, value=value, lasts=limits.writes)
         except ActivityError as failure:
             if is_cancelled_exception(failure):
+                self._note_end(errand, "unknown" if limits.writes else "skipped")
                 raise
             locale = self._run.locale
             event = self._asked_back(errand, failure) or _failed(errand, failure, limits, locale)
+            self._note_end(errand, _status(event))
         self._under_way.pop(errand.id, None)
         if errand.may_change_something:
             self._calls.append(_shown(errand, event))
         self._take(event)
+
+    def _note_end(self, errand: Errand, status: ToolStatus) -> None:
+        """Have it said with the next publication, lest the worker that was to say so has died."""
+        if self._run.conversation is not None:
+            place = Place(self._run.conversation, run=workflow.info().workflow_id)
+            self._ends.append(Call(place, errand.id, errand.name).finished(workflow.now(), status))
 
     def _asked_back(self, errand: Errand, failure: ActivityError) -> AskedBack | None:
         """What the tool wants to know first, where it does and a person can be asked for it."""
@@ -318,17 +330,18 @@ class FlowWorkflow:
             listed, reminders = self._listed, self._reminders
             if self._published == listed and not reminders:
                 return
-            self._reminders = []
+            ends, self._reminders, self._ends = self._ends, [], []
             info = workflow.info()
+            published = publication.of(
+                self._whole,
+                self._run,
+                publication.Whereabouts(info.workflow_id, info.run_id, self._created_at),
+                workflow.now(),
+                reminders,
+            )
             await perform(
                 activities.PUBLISH,
-                publication.of(
-                    self._whole,
-                    self._run,
-                    publication.Whereabouts(info.workflow_id, info.run_id, self._created_at),
-                    workflow.now(),
-                    reminders,
-                ),
+                published.model_copy(update={"entries": [*ends, *published.entries]}),
                 summary=f"{self._run.status} in {self._run.state}",
             )
             self._published = listed
@@ -369,6 +382,13 @@ class FlowWorkflow:
             )
             self._shown = shown
         workflow.set_current_details(publication.details(self._whole, run))
+
+
+def _status(event: AskedBack | Failed) -> ToolStatus:
+    """What is said of a call that came to no result; one that asks back is made anew."""
+    if isinstance(event, AskedBack):
+        return "skipped"
+    return "unknown" if event.kind == "unknown" else "failed"
 
 
 def _shown(errand: Errand, event: LookedUp | Called | Failed | AskedBack) -> ToolCallView:

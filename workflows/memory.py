@@ -8,6 +8,7 @@ import json
 from collections.abc import Sequence
 
 from router.contracts.conversation import (
+    ActiveSkill,
     ConversationStart,
     ConversationState,
     ConversationStatus,
@@ -171,8 +172,13 @@ def status(state: ConversationState, running: list[str]) -> ConversationStatus:
         active_flow=state.active.summary if state.active else None,
         paused_flows=[PausedFlow(id=p.id, name=p.flow, state=p.state) for p in state.paused],
         pending_confirmation=confirmation.model_dump(mode="json") if confirmation else None,
+        active_skill=_active(state.skill) if state.skill else None,
         usage=state.usage,
     )
+
+
+def _active(skill: OpenSkill) -> ActiveSkill:
+    return ActiveSkill(name=skill.name, title=skill.task.skill.title, asking=skill.asking)
 
 
 def details(start: ConversationStart, state: ConversationState, route: Route) -> str:

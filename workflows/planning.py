@@ -218,6 +218,7 @@ class PlanAgent:
         return kind(
             task=self._start.task,
             memory=self._corrected or self.memory,
+            step=self.progress.steps + 1,
             locale=self._start.locale,
             account=account,
         )

@@ -1,7 +1,5 @@
 """Keeping a sub-agent's memory small enough for its next step."""
 
-from collections.abc import Sequence
-
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, is_cancelled_exception
 
@@ -10,14 +8,13 @@ from router.contracts.skill import SkillStart
 from router.deciding import condensing, context
 from router.deciding.memory import Memory
 from router.domain.messages import Usage
-from router.llm.chat import Message
 from workflows.activity import perform
 
 
 async def fit(
-    start: SkillStart, memory: Memory, account: activities.Account
+    start: SkillStart, memory: Memory, account: activities.Account, step: int
 ) -> tuple[Memory, Usage]:
-    """The memory as the next step is sent it, and what making it fit has cost.
+    """The memory as the next step, the one of this number, is sent it, and what making it fit has cost.
 
     It is what the run goes on with: what gave way once is never looked at again.
     """
@@ -25,20 +22,24 @@ async def fit(
     fitted = context.fitted(memory, ephemeral, start.context)
     if not fitted.gone:
         return fitted.memory, Usage()
-    told = await _told(start, memory.earlier, fitted.gone, account)
+    given = activities.Condense(
+        skill=start.task.skill.name,
+        step=step,
+        earlier=memory.earlier,
+        gone=list(fitted.gone),
+        locale=start.locale,
+        account=account,
+    )
+    told = await _told(start, given)
     return fitted.memory.recalling(told.text), told.usage
 
 
-async def _told(
-    start: SkillStart, earlier: str, gone: Sequence[Message], account: activities.Account
-) -> activities.Condensed:
+async def _told(start: SkillStart, given: activities.Condense) -> activities.Condensed:
     """What is gone, in short: by a model, or plainly where none can be had for it."""
-    plainly = activities.Condensed(text=condensing.plain(earlier, gone))
+    gone = given.gone
+    plainly = activities.Condensed(text=condensing.plain(given.earlier, gone))
     if not start.context:
         return plainly
-    given = activities.Condense(
-        earlier=earlier, gone=list(gone), locale=start.locale, account=account
-    )
     try:
         return await perform(activities.CONDENSE, given, summary=f"{len(gone)} messages")
     except ActivityError as failure:

@@ -9,7 +9,7 @@ from temporalio.workflow import ChildWorkflowHandle
 
 from router.contracts.conversation import ConversationState
 from router.contracts.skill import STEER, WORKFLOW, SkillOutcome, SkillStart, Steer, workflow_id
-from router.domain.messages import FlowSummary
+from router.domain.messages import FlowSummary, ToolCallView
 from router.domain.texts import Locale
 from workflows.identifiers import fresh_id
 
@@ -24,11 +24,13 @@ class SkillRuns:
     """Those of one conversation.
 
     `heard` says which skill heeded a message that came while it was at work; `stopped` has what
-    those left behind that were stopped with their turn.
+    those left behind that were stopped with their turn, and `calls` the calls of tools that the
+    turn made itself.
     """
 
     heard: dict[str, str] = field(default_factory=dict)
     stopped: list[tuple[SkillStart, SkillOutcome]] = field(default_factory=list)
+    calls: list[ToolCallView] = field(default_factory=list)
     _at_work: dict[str, ChildWorkflowHandle[Any, Any]] = field(default_factory=dict)
 
     async def run(self, start: SkillStart, locale: Locale) -> SkillOutcome:

@@ -91,7 +91,9 @@ class SubAgent:
 
     async def _think(self, *, last: bool) -> Thought | None:
         """The next step; None where no model could be had for it."""
-        self.memory, paid = await fit(self._start, self.memory, self._account)
+        self.memory, paid = await fit(
+            self._start, self.memory, self._account, self.progress.steps + 1
+        )
         self.progress = self.progress.with_cost(paid)
         try:
             thought = await perform(
@@ -102,6 +104,7 @@ class SubAgent:
                     locale=self._start.locale,
                     account=self._account,
                     last=last,
+                    step=self.progress.steps + 1,
                 ),
                 summary=f"{self._place}step {self.progress.steps + 1}",
             )

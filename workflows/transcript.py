@@ -6,6 +6,7 @@ from datetime import datetime
 from pydantic import JsonValue
 
 from router.contracts.conversation import ConversationState, News, Submission
+from router.domain.happenings import Call, Place
 from router.domain.messages import (
     ChooseAction,
     ConfirmAction,
@@ -30,7 +31,10 @@ class Times:
 def of_turn(
     conversation: str, submission: Submission, before: ConversationState, turn: Turn, at: Times
 ) -> list[LogEntry]:
-    """The rows of a turn: what the person said, what was answered, and the turn whole."""
+    """The rows of a turn: what the person said, what was answered, and the turn whole.
+
+    Before them the end of each call, for those whose worker died before it could say so.
+    """
     id_ = submission.message_id
     said: dict[str, JsonValue] = {
         "role": "user",
@@ -49,6 +53,7 @@ def of_turn(
         "turn": turn.model_dump(mode="json"),
     }
     return [
+        *_ends_of_calls(Place(conversation, id_), turn, at.answered),
         _entry(conversation, id_, "user", at.asked, said),
         _entry(conversation, id_, "assistant", at.answered, answered),
         _entry(conversation, id_, "turn", at.answered, whole),
@@ -66,6 +71,14 @@ def _entry(
         message_id=message_id,
         data=data,
     )
+
+
+def _ends_of_calls(place: Place, turn: Turn, at: datetime) -> list[LogEntry]:
+    return [
+        Call(place, call.id, call.name).finished(at, call.status)
+        for call in turn.tool_calls
+        if call.status != "waiting"
+    ]
 
 
 def of_news(conversation: str, news: News) -> list[LogEntry]:

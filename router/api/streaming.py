@@ -3,7 +3,7 @@
 import asyncio
 import json
 from asyncio import FIRST_COMPLETED
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 from fastapi import Request
 from fastapi.responses import Response
 from fastapi.sse import EventSourceResponse, format_sse_event
+from pydantic import JsonValue
 from starlette.types import Receive, Scope, Send
 
 from router.api import problems
@@ -27,6 +28,9 @@ HEARTBEAT = 15.0
 UNBUFFERED = {"X-Accel-Buffering": "no"}
 """Has nginx pass on each event at once."""
 
+Part = tuple[str, dict[str, Any]]
+"""An event's name and data."""
+
 LINE_ENDS = {code: f"\\u{code:04x}" for code in (0x85, 0x2028, 0x2029)}
 """To events they are letters like any other, but many a client takes them for the line's end."""
 
@@ -35,9 +39,9 @@ LINE_ENDS = {code: f"\\u{code:04x}" for code in (0x85, 0x2028, 0x2029)}
 class TurnStream:
     """One message on its way, and what its sender hears of it meanwhile.
 
-    Events, in this order: `message`, then `text_delta`, `tool_started`, `tool_finished` as
-    they come, then `route`, `flow`, `reply` and last `turn`; or last `error`, with the problem
-    that a plain answer would have had for its body.
+    Events, in this order: `message`, then `thinking`, `text_delta`, `tool_started` and
+    `tool_finished` as they come, then `route`, `flow`, `reply` and last `turn`; or last `error`,
+    with the problem that a plain answer would have had for its body.
     """
 
     request: Request
@@ -53,7 +57,7 @@ class TurnStream:
         problem like any other. The turn runs on whether or not anybody stays to hear of it.
         """
         events = self._events()
-        return _EventStream(await anext(events), events)
+        return EventStream(events, await anext(events))
 
     async def _events(self) -> AsyncGenerator[bytes]:
         record, message_id = self.record, self.submission.message_id
@@ -66,20 +70,20 @@ class TurnStream:
                     yield event(progress.type, progress.data)
                 async for happening in _while_it_runs(turn, hearing):
                     yield happening
-                async for ending in self._ending(turn):
+                async for ending in self._ending(turn, hearing.calls):
                     yield ending
             finally:
                 hearing.close()
 
-    async def _ending(self, task: asyncio.Task[Turn]) -> AsyncIterator[bytes]:
+    async def _ending(self, task: asyncio.Task[Turn], calls: "_Calls") -> AsyncIterator[bytes]:
         try:
             turn = outcome(task)
         except Exception as error:  # noqa: BLE001 - the status is sent: this is how it's said now
             problem = await problems.answer_to(self.request, error)
             yield event("error", json.loads(bytes(problem.body)))
             return
-        for happening in _told_whole(turn):
-            yield happening
+        for name, data in [*calls.ended_with(turn), *parts_of(turn)]:
+            yield event(name, data)
 
 
 class _Hearing:
@@ -89,6 +93,7 @@ class _Hearing:
         self._told = told
         self._message_id = message_id
         self._held: list[Progress] | None = []
+        self.calls = _Calls(message_id)
         self.next = asyncio.create_task(self._one())
 
     def begin(self) -> list[Progress]:
@@ -103,6 +108,7 @@ class _Hearing:
     def take(self) -> Progress:
         """The next one, which is there already."""
         progress = self.next.result()
+        self.calls.heed(progress)
         self.next = asyncio.create_task(self._one())
         return progress
 
@@ -113,6 +119,8 @@ class _Hearing:
     async def _one(self) -> Progress:
         while True:
             progress = await anext(self._told)
+            if progress.type == "recorded":
+                continue
             of_a_flow = progress.message_id == ""
             if of_a_flow and self._held is not None:
                 self._held.append(progress)
@@ -120,7 +128,31 @@ class _Hearing:
                 return progress
 
 
-class _Attempts:
+class _Calls:
+    """The calls of a message that have begun and not ended yet, as far as was heard."""
+
+    def __init__(self, message_id: str) -> None:
+        self._message_id = message_id
+        self._open: dict[JsonValue, JsonValue] = {}
+
+    def heed(self, progress: Progress) -> None:
+        """Take in what was told; what a flow calls for no message may outlive the turn."""
+        if progress.message_id != self._message_id:
+            return
+        if progress.type == "tool_started":
+            self._open[progress.data["id"]] = progress.data["name"]
+        elif progress.type == "tool_finished":
+            self._open.pop(progress.data["id"], None)
+
+    def ended_with(self, turn: Turn) -> Iterator[Part]:
+        """Their ends, which nobody lived to tell, or nobody told before the turn was over."""
+        statuses = {call.id: call.status for call in turn.tool_calls}
+        for id_, name in self._open.items():
+            status = statuses.get(str(id_), "skipped")
+            yield "tool_finished", {"id": id_, "name": name, "status": status}
+
+
+class Attempts:
     """Numbers the times that a turn's text was begun 1, 2, 3, whoever wrote it."""
 
     def __init__(self) -> None:
@@ -138,7 +170,7 @@ class _Attempts:
 
 async def _while_it_runs(turn: asyncio.Task[Turn], hearing: _Hearing) -> AsyncIterator[bytes]:
     """What is told until the turn is over, all that was told before its end included."""
-    attempts = _Attempts()
+    attempts = Attempts()
     while True:
         await asyncio.wait({turn, hearing.next}, timeout=HEARTBEAT, return_when=FIRST_COMPLETED)
         if hearing.next.done():
@@ -154,42 +186,44 @@ async def _while_it_runs(turn: asyncio.Task[Turn], hearing: _Hearing) -> AsyncIt
             yield event("ping", {})
 
 
-def _told_whole(turn: Turn) -> Iterator[bytes]:
+def parts_of(turn: Turn) -> Iterator[Part]:
     """The turn part by part, and then as one."""
     shown = turn.shown()
     for route in shown.get("routes", [shown["route"]]):
-        yield event("route", route)
+        yield "route", route
     if "flow" in shown:
-        yield event("flow", shown["flow"])
+        yield "flow", shown["flow"]
     for reply in shown["replies"]:
-        yield event("reply", reply)
-    yield event("turn", shown)
+        yield "reply", reply
+    yield "turn", shown
 
 
-def event(name: str, data: dict[str, Any]) -> bytes:
+def event(name: str, data: dict[str, Any], id_: str | None = None) -> bytes:
     r"""One event as it goes over the wire.
 
     >>> event("ping", {})
     b'event: ping\ndata: {}\n\n'
     """
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return format_sse_event(event=name, data_str=text.translate(LINE_ENDS))
+    return format_sse_event(event=name, data_str=text.translate(LINE_ENDS), id=id_)
 
 
-class _EventStream(EventSourceResponse):
+class EventStream(EventSourceResponse):
     """Events whose source is closed when the client has gone, not when memory is cleaned up."""
 
-    def __init__(self, first: bytes, rest: AsyncGenerator[bytes]) -> None:
-        self._rest = rest
-        super().__init__(_all(first, rest), headers=UNBUFFERED)
+    def __init__(self, events: AsyncGenerator[bytes], *already: bytes) -> None:
+        """`already` are the first ones, where they were awaited before."""
+        self._events = events
+        super().__init__(_all(already, events), headers=UNBUFFERED)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send them until they end or nobody takes them any more."""
-        async with aclosing(self._rest):
+        async with aclosing(self._events):
             await super().__call__(scope, receive, send)
 
 
-async def _all(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    yield first
+async def _all(first: Iterable[bytes], rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    for one in first:
+        yield one
     async for one in rest:
         yield one

@@ -116,12 +116,13 @@ class Phrased(Payload):
 class Think(Payload):
     """One step of a skill: what it is for, and what was said and found in it so far.
 
-    The `last` one has no tools: it is for saying what was found.
+    The `last` one has no tools: it is for saying what was found. `step` counts from 1.
     """
 
     task: Task
     memory: Memory
     last: bool = False
+    step: int = 1
     locale: Locale
     account: Account
 
@@ -129,6 +130,8 @@ class Think(Payload):
 class Condense(Payload):
     """The oldest of a sub-agent's dialogue, and what was told in short of what came before it."""
 
+    skill: str = ""
+    step: int = 1
     earlier: str
     gone: list[ChatMessage]
     locale: Locale
@@ -147,6 +150,7 @@ class Draw(Payload):
 
     task: Task
     memory: Memory
+    step: int = 1
     locale: Locale
     account: Account
 
@@ -157,6 +161,7 @@ class Reflect(Payload):
     task: Task
     memory: Memory
     last: bool = False
+    step: int = 1
     locale: Locale
     account: Account
 

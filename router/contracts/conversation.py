@@ -9,7 +9,7 @@ from router.deciding.memory import Memory
 from router.deciding.thinking import Task
 from router.domain.messages import FlowSummary, Line, Message, Option, Reply, Turn, Usage
 from router.domain.principals import Principal
-from router.domain.texts import Locale
+from router.domain.texts import Locale, Localised
 from router.flow.view import FlowView
 
 WORKFLOW = "Conversation"
@@ -136,6 +136,14 @@ class PausedFlow(Payload):
     state: str
 
 
+class ActiveSkill(Payload):
+    """The sub-agent that isn't done. The next message is its answer where it is `asking`."""
+
+    name: str
+    title: Localised
+    asking: bool
+
+
 class ConversationStatus(Payload):
     """The answer to the `status` query."""
 
@@ -145,6 +153,7 @@ class ConversationStatus(Payload):
     active_flow: FlowSummary | None
     paused_flows: list[PausedFlow]
     pending_confirmation: dict[str, JsonValue] | None
+    active_skill: ActiveSkill | None = None
     usage: Usage
 
 

@@ -50,7 +50,17 @@ class EventLog(Protocol):
     """The append-only log of everything people may look at later."""
 
     async def append(self, tenant: str, entries: Sequence[LogEntry]) -> None:
-        """Append, in order and in one transaction, the entries whose keys aren't there yet."""
+        """Append, in order and in one transaction, the entries whose keys aren't there yet.
+
+        A `tool_finished` whose `tool_started` isn't there is passed over: nothing has begun.
+        Whoever listens to a conversation hears that there is more of it.
+        """
+
+    async def since(self, tenant: str, conversation: str, after: int, limit: int) -> list[LogEntry]:
+        """Everything of the conversation after a sequence number, oldest first."""
+
+    async def latest(self, tenant: str, conversation: str) -> int:
+        """The conversation's highest sequence number; 0 where nothing has happened in it."""
 
     async def transcript(
         self, tenant: str, conversation: str, after: int | None, limit: int

@@ -1,4 +1,7 @@
-"""What happens in a turn while it runs: told to whoever watches, and kept nowhere."""
+"""What happens in a turn while it runs: told to whoever watches.
+
+What of it is kept, so that it can be read again later, is in `router.domain.happenings`.
+"""
 
 from typing import Literal, Self
 
@@ -6,18 +9,21 @@ from pydantic import JsonValue, model_validator
 
 from router.domain.messages import Value
 
-ProgressType = Literal["text_delta", "tool_started", "tool_finished"]
+ProgressType = Literal["text_delta", "tool_started", "tool_finished", "thinking", "recorded"]
 ToolStatus = Literal["done", "failed", "skipped", "unknown"]
 
 
 class Progress(Value):
     """One thing that happened in a conversation.
 
-    | type            | data                                |
-    | --------------- | ----------------------------------- |
-    | `text_delta`    | `{text, attempt}`                   |
-    | `tool_started`  | `{id, name, progress?}`             |
-    | `tool_finished` | `{id, name, status, milliseconds}`  |
+    | type            | data                                                |
+    | --------------- | --------------------------------------------------- |
+    | `text_delta`    | `{text, attempt}`                                   |
+    | `tool_started`  | `{id, name, progress?}`                             |
+    | `tool_finished` | `{id, name, status, milliseconds}`                  |
+    | `thinking`      | `{status, task, skill, step, attempt}`, at its end  |
+    |                 | `{…, milliseconds, prompt_tokens, completion_tokens, model}` |
+    | `recorded`      | `{}`: the event log has more of the conversation    |
 
     A text is its deltas put together. An `attempt` above the one before begins it anew; one
     below is a straggler's, of a text that was begun anew meanwhile. `message_id` is empty

@@ -11,7 +11,9 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 from router.domain.messages import FlowStatus, Turn
 from router.domain.texts import Locale, Localised
 
-LogKind = Literal["message", "route", "flow", "turn", "approval"]
+LogKind = Literal[
+    "message", "route", "flow", "turn", "approval", "tool_started", "tool_finished", "thinking"
+]
 
 
 class Record(BaseModel):
@@ -37,7 +39,8 @@ class LogEntry(Record):
     `key` is unique within the tenant: appending it again does nothing, so that a retry
     writes once. Entries of kind `message` make up the transcript; their data is
     `{role, text, replies?, route?, message_id?}`. Those of kind `turn` hold
-    `{digest, turn}` and answer a repeated message id. `recipient` is set where the entry is
+    `{digest, turn}` and answer a repeated message id. Those of tools and of thinking are made
+    by `router.domain.happenings`. `recipient` is set where the entry is
     for a person rather than for a conversation (an approval).
     """
 

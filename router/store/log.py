@@ -10,9 +10,13 @@ conversations they may not: nobody may follow the whole log by sequence number a
 """
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
-from sqlalchemy import Connection, literal_column, select, tuple_
+from sqlalchemy import Connection, func, literal_column, select, tuple_
 
+from router.domain.happenings import begun_by
+from router.domain.ports import Live
+from router.domain.progress import Progress
 from router.domain.records import LogEntry, RecordedTurn
 from router.store import tables
 from router.store.database import Database
@@ -24,14 +28,17 @@ _log = tables.log
 class DatabaseLog:
     """`router.domain.ports.EventLog`."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, live: Live) -> None:
         self._database = database
+        self._live = live
         self._append = database.insert(_log).on_conflict_do_nothing()
 
     async def append(self, tenant: str, entries: Sequence[LogEntry]) -> None:
         """Append, in order and in one transaction, the entries whose keys aren't there yet.
 
         A second `turn` of the same message id is passed over as well: the first answer stands.
+        So is a `tool_finished` whose `tool_started` isn't there: nothing has begun. Whoever
+        listens to a conversation hears that there is more of it.
         """
         if not entries:
             return
@@ -42,9 +49,42 @@ class DatabaseLog:
 
         def append(connection: Connection) -> None:
             self._database.serialise(connection, *streams)
-            connection.execute(self._append, rows)
+            if kept := _without_unbegun(connection, rows):
+                connection.execute(self._append, kept)
 
         await self._database.write(append)
+        for conversation in {entry.conversation for entry in entries} - {None}:
+            await self._live.tell(
+                Progress(
+                    tenant=tenant,
+                    conversation=conversation or "",
+                    message_id="",
+                    type="recorded",
+                    data={},
+                )
+            )
+
+    async def since(self, tenant: str, conversation: str, after: int, limit: int) -> list[LogEntry]:
+        """Everything of the conversation after a sequence number, oldest first."""
+        query = (
+            select(_log)
+            .where(
+                _log.c.tenant == tenant,
+                _log.c.conversation == conversation,
+                _log.c.sequence > after,
+            )
+            .order_by(_log.c.sequence)
+            .limit(limit)
+        )
+        rows = await self._database.read(lambda c: c.execute(query).all())
+        return [from_row(LogEntry, row) for row in rows]
+
+    async def latest(self, tenant: str, conversation: str) -> int:
+        """The conversation's highest sequence number; 0 where nothing has happened in it."""
+        query = select(func.max(_log.c.sequence)).where(
+            _log.c.tenant == tenant, _log.c.conversation == conversation
+        )
+        return await self._database.read(lambda c: c.execute(query).scalar()) or 0
 
     async def transcript(
         self, tenant: str, conversation: str, after: int | None, limit: int
@@ -98,6 +138,18 @@ class DatabaseLog:
         )
         rows = await self._database.read(lambda c: c.execute(query).all())
         return [from_row(LogEntry, row) for row in rows]
+
+
+def _without_unbegun(connection: Connection, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows without ends of what has never begun."""
+    begun = {row["key"]: begun_by(row["key"]) for row in rows if row["kind"] == "tool_finished"}
+    wanted = set(begun.values()) - {row["key"] for row in rows}
+    if wanted:
+        there = select(_log.c.key).where(
+            _log.c.tenant == rows[0]["tenant"], _log.c.key.in_(sorted(wanted))
+        )
+        wanted -= set(connection.execute(there).scalars())
+    return [row for row in rows if begun.get(row["key"]) not in wanted]
 
 
 def _streams(tenant: str, entries: Sequence[LogEntry]) -> Iterator[str]:

@@ -36,8 +36,10 @@ class Store:
     """
 
     def __init__(self, database: Database) -> None:
+        several = database.dialect == "postgresql"
+        self._live = PostgresLive(database) if several else InProcessLive()
         self.conversations: Conversations = DatabaseConversations(database)
-        self.log: EventLog = DatabaseLog(database)
+        self.log: EventLog = DatabaseLog(database, self._live)
         self.runs: Runs = DatabaseRuns(database)
         self.keys: IdempotencyKeys = DatabaseKeys(database)
         self.ledger: EffectsLedger = DatabaseLedger(database)
@@ -46,8 +48,6 @@ class Store:
         self.results: Results = DatabaseResults(database)
         self.files: Files = DatabaseFiles(database)
         self.skill_files: SkillFiles = DatabaseSkillFiles(database)
-        several = database.dialect == "postgresql"
-        self._live = PostgresLive(database) if several else InProcessLive()
 
     @property
     def live(self) -> Live:

@@ -7,6 +7,9 @@ import { writing } from "./events.js";
 import { withLinks } from "./files.js";
 import { form } from "./forms.js";
 import { language, moment, statusName, t } from "./texts.js";
+import { work } from "./work.js";
+
+const WORK = new Set(["thinking", "tool_started", "tool_finished"]);
 
 export function chat(page) {
   const list = element("ul", {});
@@ -108,9 +111,10 @@ export function chat(page) {
       pending.get(item.message_id)?.remove();
       pending.delete(item.message_id);
     }
-    if (item.role !== "user") undraft(item.message_id);
+    const worked = item.role === "user" ? null : (undraft(item.message_id)?.ended() ?? null);
     retire();
     const bubble = item.role === "user" ? userBubble(item.text) : botBubble(item);
+    if (worked) bubble.prepend(worked);
     const waiting = pending.values().next().value;
     if (waiting) waiting.before(bubble);
     else log.append(bubble);
@@ -209,26 +213,30 @@ export function chat(page) {
     return (name, data) => {
       if (to !== conversation) return;
       if (name === "tool_started") page.say(`${titleOf(data.name)}…`);
-      if (name === "text_delta") draft(id).textContent = written(data);
+      if (name === "text_delta") draft(id).text.textContent = written(data);
+      if (WORK.has(name)) draft(id).worked.heed(name, data);
     };
   }
 
-  // Read out only when it is finished: until then it may still be begun anew.
+  // The text is read out only when it is finished: until then it may still be begun anew.
   function draft(id) {
     if (!drafts.has(id)) {
-      const text = element("p", {});
-      const bubble = element("li", { class: "bot pending", "aria-hidden": "true" }, text);
-      drafts.set(id, { bubble, text });
+      const text = element("p", { "aria-hidden": "true" });
+      const worked = work(titleOf);
+      const bubble = element("li", { class: "bot pending" }, worked.view, text);
+      drafts.set(id, { bubble, text, worked });
       log.append(bubble);
     }
-    const { bubble, text } = drafts.get(id);
-    bubble.scrollIntoView({ block: "end" });
-    return text;
+    drafts.get(id).bubble.scrollIntoView({ block: "end" });
+    return drafts.get(id);
   }
 
+  // Take it away, but for what was done for it.
   function undraft(id) {
-    drafts.get(id)?.bubble.remove();
+    const gone = drafts.get(id);
+    gone?.bubble.remove();
     drafts.delete(id);
+    return gone?.worked;
   }
 
   function busy(change) {

@@ -21,6 +21,9 @@ const TEXTS = {
   send: { zh: "发送", en: "Send" },
   stop: { zh: "停下", en: "Stop" },
   thinking: { zh: "正在处理…", en: "Working…" },
+  thinks: { zh: "正在想…", en: "Thinking…" },
+  step: { zh: "第 {} 步", en: "step {}" },
+  used: { zh: "用了 {} 个工具", en: "Tools used: {}" },
   you: { zh: "我", en: "You" },
   yes: { zh: "确认", en: "Yes" },
   no: { zh: "不对", en: "No" },
@@ -64,6 +67,14 @@ const STATUSES = {
   expired: { zh: "已过期", en: "expired" },
 };
 
+const TOOL_STATUSES = {
+  running: { zh: "进行中", en: "at work" },
+  done: { zh: "完成", en: "done" },
+  failed: { zh: "没有成功", en: "failed" },
+  skipped: { zh: "没有做", en: "not done" },
+  unknown: { zh: "不知道成没成", en: "outcome unknown" },
+};
+
 let locale = "zh";
 
 export function speak(language) {
@@ -74,6 +85,13 @@ export function speak(language) {
 export const language = () => locale;
 export const t = (key) => TEXTS[key][locale];
 export const statusName = (status) => STATUSES[status]?.[locale] ?? status;
+
+export const toolStatus = (status) => TOOL_STATUSES[status]?.[locale] ?? status;
+
+export function seconds(milliseconds) {
+  const format = { style: "unit", unit: "second", unitDisplay: "narrow", maximumFractionDigits: 1 };
+  return new Intl.NumberFormat(locale, format).format(milliseconds / 1000);
+}
 
 export function moment(iso) {
   const format = { dateStyle: "medium", timeStyle: "short" };

@@ -120,6 +120,15 @@ class Order:
         """What became of each try that lived to be noted."""
         return self.house.read("SELECT outcome FROM audit WHERE flow_run LIKE ?", f"%{self.run}")
 
+    @property
+    def watched(self) -> list[str]:
+        """What is kept of its call for those who watch: that it began, and how it ended."""
+        query = (
+            "SELECT kind || coalesce(' ' || json_extract(data, '$.status'), '') FROM event_log "
+            "WHERE kind LIKE 'tool_%' AND key LIKE ? ORDER BY sequence"
+        )
+        return self.house.read(query, f"%{self.run}:tool:%")
+
     async def status(self) -> str:
         """What the run has ended as, for whoever looks at it afterwards."""
         return (await run_of(self.house.parts, self.run)).status
@@ -158,6 +167,7 @@ async def happened_exactly_once(order: Order) -> None:
     assert order.effects == 1
     assert order.ledger == ["done"]
     assert order.audit[-1] == "done"
+    assert order.watched == ["tool_started", "tool_finished done"]
     assert await order.status() == "completed"
     assert order.name in await order.told()
 
@@ -166,6 +176,7 @@ async def is_honestly_unknown(order: Order, effects: int) -> None:
     assert order.effects == effects
     assert order.ledger == ["begun"]
     assert order.audit == ["unknown"]
+    assert order.watched == ["tool_started", "tool_finished unknown"]
     assert await order.status() == "failed"
     assert "可能已经生效，也可能没有" in await order.told()
 

@@ -65,7 +65,7 @@ async def test_what_a_model_says_is_heard_while_it_still_writes(
         rest.set()
         after = await stream.until("turn")
 
-    assert [name for name, _ in before] == [
+    assert [name for name, _ in before if name != "thinking"] == [
         "message",
         "tool_started",
         "tool_finished",
@@ -101,3 +101,23 @@ async def test_what_the_model_is_told_to_mend_is_written_anew(
 
     assert len(model.chats) == 2
     assert written(events) == events[-1][1]["replies"][0]["text"] == SAID
+
+
+async def test_each_question_to_the_model_is_seen_to_begin_and_end(
+    alice: httpx.AsyncClient, model: ModelServer
+) -> None:
+    model.then(BALANCE, says(SAID))
+
+    async with Stream.of(alice, ASKED) as stream:
+        events = await stream.until("turn")
+
+    turn = events[-1][1]
+    thoughts = [data for name, data in events if name == "thinking"]
+    assert [(data["task"], data["status"]) for data in thoughts] == [
+        *(("decide", "started"), ("decide", "finished")),
+        *(("phrase", "started"), ("phrase", "finished")),
+    ]
+    assert {(data["skill"], data["step"], data["attempt"]) for data in thoughts} == {(None, 1, 1)}
+    for count in ("prompt_tokens", "completion_tokens"):
+        assert sum(data.get(count, 0) for data in thoughts) == turn["usage"][count] > 0
+    assert all(data["model"] for data in thoughts if data["status"] == "finished")

@@ -13,7 +13,7 @@ from router.api.identifiers import derived_id, fresh_id
 from router.api.plain import PlainJson
 from router.api.problems import problems
 from router.api.standing import live_standing, standing
-from router.contracts.conversation import CANCEL, PausedFlow, workflow_id
+from router.contracts.conversation import CANCEL, ActiveSkill, PausedFlow, workflow_id
 from router.contracts.reaching import RPC_TIMEOUT, speaking_ours
 from router.domain.errors import Conflict, NotFound
 from router.domain.messages import FlowSummary, Usage
@@ -54,6 +54,20 @@ class ConversationPage(BaseModel):
     next: str | None
 
 
+class SkillInPlay(BaseModel):
+    """The skill that isn't done; the next message goes to it where it is `asking`."""
+
+    name: str
+    title: str
+    """In the conversation's language."""
+    asking: bool
+
+    @classmethod
+    def of(cls, skill: ActiveSkill, locale: Locale) -> "SkillInPlay":
+        """The skill as its conversation shows it."""
+        return cls(name=skill.name, title=skill.title.within(locale), asking=skill.asking)
+
+
 class ConversationStanding(BaseModel):
     """How a conversation stands right now."""
 
@@ -64,6 +78,7 @@ class ConversationStanding(BaseModel):
     active_flow: FlowSummary | None
     paused_flows: list[PausedFlow]
     pending_confirmation: dict[str, JsonValue] | None
+    active_skill: SkillInPlay | None
     usage: Usage
 
 
@@ -109,9 +124,15 @@ async def index(services: Given, caller: Caller, page: Paged) -> ConversationPag
 async def show(services: Given, record: OwnConversation) -> ConversationStanding:
     """Say how the conversation stands: what is asked, what waits, what it cost so far."""
     now = await standing(services.temporal, services.store.conversations, record.tenant, record.id)
-    shown: dict[str, Any] = now.model_dump(exclude={"running"})
-    status = "running" if now.running else "idle"
-    return ConversationStanding(id=record.id, locale=record.locale, status=status, **shown)
+    shown: dict[str, Any] = now.model_dump(exclude={"running", "active_skill"})
+    skill = SkillInPlay.of(now.active_skill, record.locale) if now.active_skill else None
+    return ConversationStanding(
+        id=record.id,
+        locale=record.locale,
+        status="running" if now.running else "idle",
+        active_skill=skill,
+        **shown,
+    )
 
 
 @router.post("/{conversation}/cancel", status_code=202, responses=problems(404, 409))

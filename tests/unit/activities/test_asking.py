@@ -1,13 +1,15 @@
 """Asking models on somebody's account, over HTTP and with a real database."""
 
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
 
-from activities.asking import Models
+from activities.asking import Models, SkillStep
+from activities.telling import Telling
 from router.contracts.activities import Account
 from router.domain.budgets import Budget, Budgets
 from router.domain.messages import Usage
@@ -16,7 +18,8 @@ from router.llm.errors import BudgetSpent, NoModelAnswered, TurnTimeOver
 from router.llm.ladder import Ladder
 from router.store.database import Database
 from router.store.store import Store
-from tests.fakes.behaviours import says
+from tests.fakes.audience import Audience
+from tests.fakes.behaviours import fails, says
 from tests.unit.llm.asking import Desk, desk, question
 
 ALICE = Principal(id="alice", name="Alice")
@@ -106,3 +109,35 @@ async def test_without_a_model_nobody_answers() -> None:
     asking = Models().asking(None, Account(caller=ALICE, now=NOW))
     with pytest.raises(NoModelAnswered):
         await asking(question())
+
+
+async def seen(open_desk: Desk, **account: object) -> list[dict[str, object]]:
+    """What those see who watch while a question is asked, answered or not."""
+    audience = Audience()
+    about = Account.model_validate({"caller": ALICE, "now": NOW, "message_id": "m1", **account})
+    models = Models(telling=Telling(audience))
+    asking = models.asking(Ladder([open_desk.model]), about, SkillStep("adviser", 3))
+    with suppress(NoModelAnswered):
+        await asking(question())
+    return [dict(one.data) for one in audience.told if one.type == "thinking"]
+
+
+async def test_a_question_of_a_skill_is_seen_with_its_step_and_what_it_took(bank: Bank) -> None:
+    began, ended = await seen(bank.desk, conversation="c1")
+    about = {"task": "", "skill": "adviser", "step": 3, "attempt": 1}
+    assert began == {"status": "started", **about}
+    assert {**began, "status": "finished"}.items() <= ended.items()
+    assert ended["model"]
+    for count in ("prompt_tokens", "completion_tokens"):
+        assert ended[count]
+    assert ended["milliseconds"] in range(10_000)
+
+
+async def test_a_question_that_no_model_answers_is_seen_to_end_too() -> None:
+    async with desk(fails(400)) as open_desk:
+        _, ended = await seen(open_desk, conversation="c1")
+    assert (ended["status"], ended["model"], ended["prompt_tokens"]) == ("finished", None, 0)
+
+
+async def test_outside_of_conversations_nobody_sees_anything(bank: Bank) -> None:
+    assert await seen(bank.desk) == []

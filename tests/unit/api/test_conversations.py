@@ -102,6 +102,7 @@ async def test_a_conversation_that_never_began_stands_at_nothing(
         "active_flow": None,
         "paused_flows": [],
         "pending_confirmation": None,
+        "active_skill": None,
         "usage": {"llm_calls": 0, "prompt_tokens": 0, "completion_tokens": 0},
     }
 

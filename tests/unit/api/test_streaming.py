@@ -151,6 +151,22 @@ async def test_what_happens_is_heard_before_the_turn_is_over(chat: Chat) -> None
     assert got[-1][1]["status"] == "cancelled"
 
 
+async def test_a_call_that_a_stop_leaves_open_is_ended_before_its_turn(chat: Chat) -> None:
+    async with chat.stream("slow") as events:
+        await anext(events)
+        await chat.tell("tool_started", id="c0", name="look")
+        await chat.tell("tool_started", id="c1", name="look")
+        await chat.tell("tool_finished", id="c0", name="look", status="done", milliseconds=3)
+        await chat.tell("tool_started", "", id="look:1", name="a_flow_by_itself")
+        for _ in range(4):
+            await anext(events)
+        await chat.cancel()
+        got = await events.rest()
+
+    assert names(got) == ["tool_finished", "route", "reply", "turn"]
+    assert got[0][1] == {"id": "c1", "name": "look", "status": "skipped"}
+
+
 async def test_what_was_told_before_the_end_comes_before_the_end(chat: Chat) -> None:
     async with chat.stream("slow") as events:
         await anext(events)

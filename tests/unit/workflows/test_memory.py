@@ -1,7 +1,14 @@
+from datetime import UTC, datetime
+
+import pytest
 from pydantic import JsonValue
 
-from router.contracts.conversation import ConversationState, WaitingCall
+from router.contracts.conversation import ActiveSkill, ConversationState, OpenSkill, WaitingCall
+from router.deciding.memory import Memory
+from router.deciding.thinking import Task
 from router.domain.messages import Route, ToolResultAction
+from router.domain.texts import Localised
+from router.skill.skill import Skill
 from workflows import memory
 
 FLOW = Route(kind="flow", target="leave_request", by="pattern")
@@ -69,3 +76,19 @@ def test_so_many_calls_are_waited_for_and_no_more() -> None:
     assert [w.id for w in state.waiting] == ["5", "6", "7", "8"]
     state = memory.waiting_for(state, [out("9", "m2")])
     assert [w.id for w in memory.without_waiting(state, "m1").waiting] == ["9"]
+
+
+@pytest.mark.parametrize("asking", [True, False])
+def test_a_skill_that_is_not_done_is_told_with_whether_it_waits_for_an_answer(
+    asking: bool,
+) -> None:
+    title = Localised(zh="顾问", en="Adviser")
+    skill = Skill(name="adviser", title=title, description=title, instructions="Advise.")
+    task = Task(skill=skill, request="?", history=[], now=datetime(2026, 11, 22, tzinfo=UTC))
+    state = ConversationState(skill=OpenSkill(task=task, memory=Memory(), asking=asking))
+    told = memory.status(state, running=[]).active_skill
+    assert told == ActiveSkill(name="adviser", title=title, asking=asking)
+
+
+def test_without_a_skill_none_is_told() -> None:
+    assert memory.status(ConversationState(), running=[]).active_skill is None

@@ -1,0 +1,109 @@
+"""What can be read later of tools and models at work, on a real server with a scripted model."""
+
+import asyncio
+
+import pytest
+from temporalio.client import Client
+
+from router.assembly import Parts
+from router.contracts import conversation
+from router.domain.principals import DEFAULT_TENANT
+from router.domain.records import LogEntry
+from router.domain.texts import Localised
+from router.skill.skill import Skill
+from router.tool.tool import Tool, tool
+from tests.fakes.behaviours import Behaviour, calls, says
+from tests.fakes.model_server import ModelServer
+from tests.workflow.desk import Talk
+from tests.workflow.tooled import chosen, talking
+
+LOOKER = Skill(
+    name="looker",
+    title=Localised(zh="查看", en="Looker"),
+    description=Localised(zh="看一看", en="Looks"),
+    instructions="Look.",
+)
+CHOOSE = calls(("dispatch_to_skill", {"skill_name": "looker", "request": "看看"}))
+LOOK = calls(("look", {}))
+
+
+def looking() -> Tool:
+    @tool(permission="read")
+    async def look() -> str:
+        """Look."""
+        return "a cat"
+
+    return look
+
+
+async def log_of(talk: Talk) -> list[LogEntry]:
+    return await talk.parts.store.log.since(DEFAULT_TENANT, talk.id, 0, 1000)
+
+
+def story(rows: list[LogEntry]) -> list[str]:
+    """The rows in short; of a `tool_finished` or a `thinking` with its status."""
+    return [f"{row.kind} {row.data.get('status', '')}".strip() for row in rows]
+
+
+async def test_a_skills_steps_and_tools_are_kept_in_order_before_its_turn(
+    real_client: Client, parts: Parts
+) -> None:
+    async with (
+        ModelServer([CHOOSE, LOOK, says("一只猫。")]) as model,
+        talking(real_client, parts, [looking()], model, [LOOKER]) as talk,
+    ):
+        turn = await talk.say("帮我看看", "m")
+        rows = await log_of(talk)
+    thought = ["thinking started", "thinking finished"]
+    assert story(rows) == [
+        *thought,
+        *thought,
+        *("tool_started", "tool_finished done"),
+        *thought,
+        *("message", "message", "turn"),
+    ]
+    steps = [(row.data["skill"], row.data["step"]) for row in rows if row.kind == "thinking"]
+    assert steps[::2] == [(None, 1), ("looker", 1), ("looker", 2)]
+    assert {row.data["id"] for row in rows if row.kind.startswith("tool")} == {
+        turn.tool_calls[0].id
+    }
+
+
+@pytest.mark.parametrize("by", ["the model", "a sub-agent"])
+async def test_a_stopped_turn_leaves_no_call_without_its_end(
+    real_client: Client, parts: Parts, by: str
+) -> None:
+    at_work = asyncio.Event()
+
+    @tool(permission="read", timeout="30s")
+    async def look() -> str:
+        """Look."""
+        at_work.set()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    script: list[Behaviour] = [LOOK] if by == "the model" else [CHOOSE, LOOK]
+    async with (
+        ModelServer(script) as model,
+        talking(real_client, parts, [look], model, [LOOKER]) as talk,
+    ):
+        asking = asyncio.create_task(talk.say("帮我看看", "m"))
+        async with asyncio.timeout(20):
+            await at_work.wait()
+            await talk.handle.signal(conversation.CANCEL, "m")
+            turn = await asking
+        rows = [row for row in await log_of(talk) if row.kind != "thinking"]
+    assert story(rows) == [
+        *("tool_started", "tool_finished skipped"),
+        *("message", "message", "turn"),
+    ]
+    assert [call.status for call in turn.tool_calls] == ["skipped"]
+
+
+async def test_the_tools_of_a_flow_are_kept_as_well(real_client: Client, parts: Parts) -> None:
+    async with talking(real_client, parts, [looking()]) as talk:
+        turn = await chosen(talk, "look")
+        rows = await log_of(talk)
+    tools = [row for row in rows if row.kind.startswith("tool")]
+    assert story(tools) == ["tool_started", "tool_finished done"]
+    assert {row.data["id"] for row in tools} == {call.id for call in turn.tool_calls}
