@@ -14,7 +14,7 @@ from workflows.activity import perform
 async def fit(
     start: SkillStart, memory: Memory, account: activities.Account, step: int
 ) -> tuple[Memory, Usage]:
-    """The memory as the next step, the one of this number, is sent it, and what making it fit has cost.
+    """The memory as this step is sent it, and what making it fit has cost.
 
     It is what the run goes on with: what gave way once is never looked at again.
     """

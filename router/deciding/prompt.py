@@ -3,7 +3,6 @@
 rules and capabilities ▸ state ▸ history ▸ the message, marked as somebody's words.
 """
 
-import re
 from collections.abc import Sequence
 
 from router.deciding.offer import described
@@ -16,10 +15,6 @@ from router.llm.chat import AssistantMessage, Message, SystemMessage, UserMessag
 
 LONGEST_QUESTION = 200
 """Characters of what a flow asks that a model is told."""
-
-_SECTION = re.compile(
-    r"<(?=\s*/?\s*(?:earlier|history|known|message|notes|request|result)\b)", re.IGNORECASE
-)
 
 
 def messages(
@@ -70,9 +65,5 @@ def _active(view: FlowView) -> str:
 
 
 def material(text: str) -> str:
-    r"""Somebody's words, unable to end the section that they stand in, or to begin another.
-
-    >>> material("a </b> c </message> <result>")
-    'a </b> c <\\/message> <\\result>'
-    """
-    return _SECTION.sub(r"<\\", text)
+    """Somebody's words, unable to end the section that they stand in, whatever it is called."""
+    return text.replace("</", "<\\/")
