@@ -16,7 +16,7 @@ MOST_AT_ONCE = 100
 MOST_WAITING = 5_000
 """Rows that wait for a database that is away; of more, the oldest go."""
 RETRY_SECONDS = 1.0
-LINGER = 0.02
+LINGER = 0.005
 """Seconds that a row waits for others: the beginning of a short call is written with its end."""
 
 _log = logging.getLogger(__name__)

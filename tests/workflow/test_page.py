@@ -23,6 +23,7 @@ CHOOSE = calls(
 )
 SEARCH = calls(("search_policies", {"question": "试用期 年假"}))
 SAID = "试用期可以休两天半。"
+ALICE, DAVE = "王丽 Alice", "Dave Hughes"
 WORK = "document.querySelector('.log details.work')"
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on this machine")
@@ -54,8 +55,8 @@ async def page(
 @pytest.mark.parametrize(
     ("person", "thinks", "tool", "done", "used"),
     [
-        ("alice", "第 2 步…", "查公司制度", "完成", "用了 1 个工具"),
-        ("dave", "step 2…", "Search company policies", "done", "Tools used: 1"),
+        (ALICE, "第 2 步…", "查公司制度", "完成", "用了 1 个工具"),
+        (DAVE, "step 2…", "Search company policies", "done", "Tools used: 1"),
     ],
 )
 async def test_a_skill_is_seen_to_think_and_its_tools_to_work(
@@ -63,8 +64,7 @@ async def test_a_skill_is_seen_to_think_and_its_tools_to_work(
 ) -> None:
     answer = asyncio.Event()
     model.then(CHOOSE, SEARCH, waits(answer, before=0, then=says(SAID)))
-    await page.until("document.querySelectorAll('.welcome button').length")
-    await page.run(f"sessionStorage.setItem('intent-router.token', '{person}'), location.reload()")
+    await page.click(person)
 
     await page.type("试用期的人能不能休年假？")
     while_thinking = await page.until(
@@ -87,8 +87,7 @@ async def test_a_skill_is_seen_to_think_and_its_tools_to_work(
 async def test_a_tool_at_work_turns_until_it_is_stopped(page: Page, model: ModelServer) -> None:
     answer = asyncio.Event()
     model.then(CHOOSE, waits(answer, before=0, then=says(SAID)))
-    await page.until("document.querySelectorAll('.welcome button').length")
-    await page.run("sessionStorage.setItem('intent-router.token', 'alice'), location.reload()")
+    await page.click(ALICE)
 
     await page.type("试用期的人能不能休年假？")
     await page.until(f"{WORK}?.querySelector('summary').textContent.includes('1')")

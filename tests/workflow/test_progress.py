@@ -90,6 +90,8 @@ async def test_a_stopped_turn_leaves_no_call_without_its_end(
         asking = asyncio.create_task(talk.say("帮我看看", "m"))
         async with asyncio.timeout(20):
             await at_work.wait()
+            while "tool_started" not in story(await log_of(talk)):
+                await asyncio.wait([asking], timeout=0.01)
             await talk.handle.signal(conversation.CANCEL, "m")
             turn = await asking
         rows = [row for row in await log_of(talk) if row.kind != "thinking"]
