@@ -289,6 +289,7 @@ class ConversationWorkflow:
             if not stopped:
                 workflow.logger.exception("turn %s failed", submission.message_id)
             turn = self._ended_early(submission, "cancelled" if stopped else "failed")
+            await self._skills.gone()
             turn = self._with_stopped(turn)
         finally:
             self._running = None

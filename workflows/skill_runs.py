@@ -57,6 +57,11 @@ class SkillRuns:
             self.stopped.append((start, outcome))
         return outcome
 
+    async def gone(self) -> None:
+        """Return once nobody is at work any more, of those that were told to stop."""
+        if self._at_work:
+            await workflow.wait_condition(lambda: not self._at_work)
+
     async def steer(self, said: Steer) -> None:
         """Tell it to everyone who is at work; who has ended meanwhile doesn't hear it."""
         for handle in list(self._at_work.values()):

@@ -7,6 +7,7 @@ answers what they say that it does.
 import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,6 +22,8 @@ from tests.fakes.behaviours import Behaviour, calls
 from tests.fakes.model_server import ModelServer
 from tests.workflow.conftest import person
 from tests.workflow.desk import Talk
+
+SKILLS = Path(__file__).parents[2] / "skills"
 
 QUEUE = "shipped-skills"
 CODE = """def save(order, log=[]):
@@ -172,13 +175,18 @@ class TestBlogWriter:
         assert last(await alice.say("再加一节教训")).endswith("这样呢？")
 
         model.then(
-            calls(("search_policies", {"question": "数据分级"})),
+            calls(
+                ("search_policies", {"question": "数据分级"}),
+                ("read_skill_file", {"path": "references/checklist.md"}),
+            ),
             ends("《换库记》……\n已核对：【待补：迁移耗时】"),
         )
         drafted = await alice.say("就这么写")
         assert last(drafted) == "《换库记》……\n已核对：【待补：迁移耗时】"
         passages = found_by(model, "search_policies")["passages"]
         assert "数据分级" in [passage["heading"] for passage in passages]
+        checklist = (SKILLS / "blog-writer/references/checklist.md").read_text()
+        assert found_by(model, "read_skill_file")["text"] == checklist
         assert "dispatch_to_flow" not in offered(model)
 
 
@@ -188,11 +196,14 @@ class TestCodeReview:
     ) -> None:
         model.then(
             chooses("code-review", "review a Python function"),
+            calls(("read_skill_file", {"path": "references/checklist.md"})),
             ends("Not to be merged as it is.\n- must: SQL put together from order.name"),
         )
         turn = await frank.say(f"is this fine?\n{CODE}")
         assert last(turn).startswith("Not to be merged as it is.")
-        assert turn.tool_calls == []
+        assert [call.status for call in turn.tool_calls] == ["done"]
+        checklist = (SKILLS / "code-review/references/checklist.md").read_text()
+        assert found_by(model, "read_skill_file")["text"] == checklist
         opening = model.chats[-1]["messages"][1]["content"]
         assert CODE.replace("</", "<\\/") in opening
         assert opening.count("</request>") == 1
@@ -225,16 +236,18 @@ class TestWeeklyReport:
                 ("get_my_requests", {}),
                 ("get_my_leave", {}),
                 ("count_workdays", {"start": "2026-11-16", "end": "2026-11-22"}),
+                ("read_skill_file", {"path": "assets/report.zh.md"}),
             ),
             asks("查到一个在等 Carol 审批的请假。这周完成了什么，卡在哪，下周做什么？"),
         )
         asked = await gina.say("替我把这一周的周报写了吧")
-        assert [call.status for call in asked.tool_calls] == ["done"] * 3
-        requests, leave, days = found(model)
+        assert [call.status for call in asked.tool_calls] == ["done"] * 4
+        requests, leave, days, template = found(model)
         (waiting,) = requests["items"]
         assert (waiting["flow"], waiting["status"]) == ("leave_request", "waiting_approval")
         assert len(waiting["waits_for"]) == 1
         assert (leave, days["workdays"]) == ([], 5)
+        assert template["text"] == (SKILLS / "weekly-report/assets/report.zh.md").read_text()
 
         model.then(ends("# 周报：11月16日至11月22日\n…\n还没有发给任何人。"))
         reported = await gina.say("登录页上线了，卡在构建，下周修构建")

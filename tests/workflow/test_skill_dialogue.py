@@ -230,6 +230,26 @@ async def test_stopped_it_keeps_what_it_has_and_can_go_on_from_there(
     ]
 
 
+async def test_a_skill_that_is_stopped_beside_a_tool_is_heard_out(
+    talk: Talk, model: ModelServer
+) -> None:
+    thinking, over = asyncio.Event(), asyncio.Event()
+    both = calls(
+        ("wait_long", {"number": 1}),
+        ("dispatch_to_skill", {"skill_name": "trip-helper", "request": "计划去上海"}),
+    )
+    model.then(
+        both, calls(("find_train", {"to": "上海"})), reaches(thinking, hangs(over)), says("好。")
+    )
+    working = asyncio.create_task(talk.say("等一下，再帮我安排去上海", message_id="to-stop"))
+    await thinking.wait()
+    await talk.handle.signal(conversation.CANCEL, "to-stop")
+    stopped = await working
+    over.set()
+    assert [call.name for call in stopped.tool_calls if call.status == "done"] == ["find_train"]
+    assert (await talk.say("谢谢")).tool_calls == []
+
+
 async def test_a_stopped_skill_ends_within_a_second(talk: Talk, model: ModelServer) -> None:
     thinking, over = asyncio.Event(), asyncio.Event()
     model.then(CHOOSE, reaches(thinking, hangs(over)))
