@@ -27,8 +27,8 @@ from routing import KEPT
 from activities.asking import Models
 from activities.capabilities import Capabilities
 from activities.decide import Decider
-from router.assembly import load_prompts
 from router.contracts.activities import Account, Decide
+from router.definitions import load_prompts
 from router.domain.budgets import Budget, Budgets
 from router.domain.messages import Message
 from router.domain.principals import Principal

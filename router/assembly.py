@@ -3,19 +3,12 @@
 Libraries that only some settings need are imported where they are: a third of a start's time.
 """
 
-import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from functools import partial
-from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
-import activities.tools
-import flows
-import skills
 from activities import provided
 from activities.asking import Models
 from activities.calendar.work_calendar import WorkCalendar
@@ -30,10 +23,9 @@ from activities.telling import Telling
 from activities.writing import Writer, writer
 from router.api.temporal import Connection
 from router.deciding.prompts import Prompts
+from router.definitions import load_capabilities, load_prompts, load_tools, skill_folders
 from router.directory.file import FileDirectory
-from router.domain.errors import DefinitionError, MisconfiguredError, Problem, RouterError
-from router.flow.catalog import Catalog
-from router.flow.loader import load_flows
+from router.domain.errors import MisconfiguredError
 from router.llm.abilities import ServerMemoryFile
 from router.llm.ladders import Ladders
 from router.selection.encoder import Encoder
@@ -42,35 +34,21 @@ from router.selection.local import local_encoder
 from router.selection.threshold_file import read_thresholds
 from router.selection.vector_file import VectorFile
 from router.settings import OPENAI, Settings
-from router.skill.catalog import SkillCatalog
-from router.skill.loader import Loaded
-from router.skill.review import remarks
 from router.skill.watching import WatchedSkills
 from router.store.database import Database
 from router.store.store import Store
-from router.tool.dependencies import Dependencies, Provider
-from router.tool.http.guard import Guard
-from router.tool.http.loading import load_http_tools
-from router.tool.http.sending import Sender
+from router.tool.dependencies import Dependencies
 from router.tool.http.watching import WatchedTools
-from router.tool.mcp.file import ServerEntry, load_servers
-from router.tool.mcp.publishing import Publisher, group_of, prefix_of
 from router.tool.registry import Registry
 from router.understanding.reader import Reader
 
-_log = logging.getLogger("router.tools")
-_skill_log = logging.getLogger("router.skills")
+_log = logging.getLogger("router.skills")
 
 OPENAI_EMBEDDER = "openai:"
 VECTORS = "vectors.db"
 """In the data folder: vectors of what there is, kept for the next start."""
 SERVERS = "model-servers.json"
 """In the data folder: what model servers turned out not to do."""
-SKILL_FILES_KEPT = timedelta(days=30)
-"""Beyond the last day on which they were a loaded skill's: for runs that began with them."""
-TIDIED_EVERY = timedelta(days=1)
-SETTLED_WITHIN = 5.0
-"""Seconds that a process waits for MCP servers that neither come nor fail to."""
 
 
 @runtime_checkable
@@ -102,41 +80,6 @@ class Parts:
     ladders: Ladders
     """The model and its fallbacks, and what leads skills; empty where none is configured."""
     prompts: Prompts
-
-
-def load_catalog(settings: Settings, registry: Registry) -> Catalog:
-    """The flows of the settings' folder, checked against the tools there are.
-
-    Raises:
-        DefinitionError: with every problem of every file.
-    """
-    folder = settings.flows or Path(next(iter(flows.__path__)))
-    return load_flows(folder, registry.parameters())
-
-
-def load_capabilities(
-    settings: Settings, registry: Registry | None = None, skills: SkillCatalog | None = None
-) -> Capabilities:
-    """Everything that can be done here: flows, skills and tools, loaded where none are given.
-
-    Raises:
-        DefinitionError: with every problem of every file.
-    """
-    registry = load_registry(settings) if registry is None else registry
-    for provider in lacking(settings):
-        registry.withhold(provider)
-    skills = skill_folders(settings).load().catalog if skills is None else skills
-    return Capabilities(load_catalog(settings, registry), skills, registry)
-
-
-def lacking(settings: Settings) -> dict[Provider[Any], str]:
-    """What tools need that these settings don't give, and which setting would give it."""
-    given: dict[Provider[Any], tuple[object, str]] = {
-        writer: (settings.models, "ROUTER_LLM_MODEL"),
-        exchange_rates: (settings.rates_url, "ROUTER_RATES_URL"),
-        sandbox: (settings.skill_sandbox, "ROUTER_SKILL_SANDBOX"),
-    }
-    return {provider: name for provider, (value, name) in given.items() if not value}
 
 
 def encoder(settings: Settings) -> Encoder:
@@ -194,36 +137,6 @@ async def ladders_of(settings: Settings) -> AsyncIterator[Ladders]:
         await ladders.aclose()
 
 
-def load_prompts(settings: Settings) -> Prompts:
-    """The prompts that ship, those of the settings' folder, and their shares.
-
-    Raises:
-        MisconfiguredError: one can't be used.
-    """
-    return Prompts.load(settings.prompts, settings.prompt_shares)
-
-
-def skill_folders(settings: Settings) -> WatchedSkills:
-    """The skills of the settings' folder, to be loaded; raises `MisconfiguredError` without one."""
-    folder = settings.skills or Path(next(iter(skills.__path__)))
-    if not folder.is_dir():
-        raise MisconfiguredError(
-            f"ROUTER_SKILLS={folder} is no folder: name one that has skill folders in it"
-        )
-    return WatchedSkills(folder)
-
-
-def skill_remarks(settings: Settings, loaded: Loaded) -> list[Problem]:
-    """What might be better about these skills, given the tools and flows there are.
-
-    Raises:
-        DefinitionError: with every problem of flows and declared tools.
-    """
-    registry = load_registry(settings)
-    names = registry.names | {flow.flow for flow in load_catalog(settings, registry)}
-    return list(remarks(loaded, names, registry.prefixes))
-
-
 async def sandbox_of(settings: Settings, registry: Registry) -> Sandbox:
     """Where scripts of skills run. Where none can be had nobody is offered to have them run."""
     if settings.skill_sandbox is None:
@@ -232,67 +145,10 @@ async def sandbox_of(settings: Settings, registry: Registry) -> Sandbox:
     try:
         await box.probe()
     except MisconfiguredError as error:
-        _skill_log.error("%s", error)
+        _log.error("%s", error)
         registry.withhold(sandbox)
         return NoSandbox()
     return box
-
-
-def load_registry(settings: Settings) -> Registry:
-    """Every tool of `activities/tools`, and those that files declare.
-
-    Raises:
-        DefinitionError: with every problem of every file.
-    """
-    return load_tools(settings)[0]
-
-
-def load_tools(settings: Settings) -> tuple[Registry, WatchedTools]:
-    """The same, with what follows the files from here on. Raises as `load_registry`."""
-    registry = Registry().discover(activities.tools)
-    declared = http_tools(settings, registry)
-    declared.load()
-    for name in mcp_servers(settings):
-        registry.expect(group_of(name), prefix_of(name))
-    return registry, declared
-
-
-def mcp_servers(settings: Settings) -> dict[str, ServerEntry]:
-    """The MCP servers of the settings' file, by name; they are connected by `served`.
-
-    Raises:
-        DefinitionError: with every problem of the file.
-    """
-    if settings.mcp_servers is None:
-        return {}
-    return load_servers(settings.mcp_servers, settings.environment)
-
-
-@asynccontextmanager
-async def served(parts: Parts) -> AsyncIterator[Publisher]:
-    """Keep the tools of MCP servers in the registry; says when they change.
-
-    A server that is away is waited for only a little: its tools come when it comes.
-    """
-    publisher = Publisher(parts.offered.registry)
-    entries, file = mcp_servers(parts.settings), parts.settings.mcp_servers or Path()
-    if not entries:
-        yield publisher
-        return
-    from router.tool.mcp.servers import connected
-
-    running = connected(entries, parts.settings.environment, publisher.publish, file)
-    async with running as servers:
-        await servers.settled(SETTLED_WITHIN)
-        yield publisher
-
-
-def http_tools(settings: Settings, registry: Registry) -> WatchedTools:
-    """The declared tools of the settings' folder, to be loaded into a registry."""
-    place = settings.http_tools or Path(next(iter(activities.tools.__path__))) / "http"
-    sender = Sender(Guard(settings.http_allow))
-    load = partial(load_http_tools, place, settings.tool_variables, sender)
-    return WatchedTools(place, load, registry)
 
 
 @asynccontextmanager
@@ -361,85 +217,3 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
     finally:
         await store.aclose()
         await database.dispose()
-
-
-@asynccontextmanager
-async def at_work(settings: Settings) -> AsyncIterator[Parts]:
-    """The parts of a process that stays, whose index learns meanwhile what there is.
-
-    Beside the start, not before it: until cards are encoded, words alone are searched. One
-    command that ends at once does without, and never waits for an encoder to be loaded.
-    """
-    async with assembled(settings) as parts, served(parts) as publisher:
-        tasks = [
-            asyncio.create_task(_kept_up(parts)),
-            asyncio.create_task(_heard(parts, publisher)),
-            asyncio.create_task(_skills_kept_up(parts)),
-            asyncio.create_task(_skill_files_tidied(parts)),
-        ]
-        try:
-            yield parts
-        finally:
-            for task in tasks:
-                task.cancel()
-
-
-async def _heard(parts: Parts, publisher: Publisher) -> None:
-    """Have reader and index know what MCP servers bring, as soon as they do."""
-    async for _ in publisher.changes():
-        await _relearnt(parts)
-
-
-async def _kept_up(parts: Parts) -> None:
-    """Have index and reader know what there is, now and whenever a tool's file changes."""
-    await parts.index.update(parts.offered.everything())
-    await parts.dependencies.resolve(policy_book).learn(VectorFile(parts.settings.data / VECTORS))
-    async for _ in parts.declared.changes():
-        await asyncio.to_thread(warn_of_misfits, parts)
-        await _relearnt(parts)
-
-
-def warn_of_misfits(parts: Parts) -> None:
-    """Say in the log which flows call a tool that isn't there any more, or not with those names.
-
-    What is deleted is deleted: a run that gets there hears that the tool is gone.
-    """
-    try:
-        load_catalog(parts.settings, parts.offered.registry)
-    except DefinitionError as error:
-        for problem in error.problems:
-            _log.warning("a flow no longer fits the tools that there are: %s", problem)
-
-
-async def _skills_kept_up(parts: Parts) -> None:
-    """Have skills follow their folders; those that are running keep what they began with."""
-    async for loaded in parts.folders.changes():
-        try:
-            await _taken_up(parts, loaded)
-        except RouterError as error:
-            _skill_log.error("the skills stay as they were for now: %s", error)
-            parts.folders.forget()
-
-
-async def _taken_up(parts: Parts, loaded: Loaded) -> None:
-    # Files first: whoever is given a skill may read in it at once.
-    await parts.store.skill_files.keep(loaded.contents)
-    parts.offered.skills = loaded.catalog
-    await _relearnt(parts)
-
-
-async def _skill_files_tidied(parts: Parts) -> None:
-    """Forget, once a day, what no skill has had for so long that no run needs it."""
-    while True:
-        in_use = {file.digest for skill in parts.offered.skills for file in skill.files}
-        try:
-            await parts.store.skill_files.tidy(in_use, datetime.now(UTC) - SKILL_FILES_KEPT)
-        except RouterError as error:
-            _skill_log.warning("old files of skills aren't forgotten yet: %s", error)
-        await asyncio.sleep(TIDIED_EVERY.total_seconds())
-
-
-async def _relearnt(parts: Parts) -> None:
-    """Have reader and index know what there is by now."""
-    parts.reader.replace(parts.offered.flows())
-    await parts.index.update(parts.offered.everything())

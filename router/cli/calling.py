@@ -6,12 +6,13 @@ from uuid import uuid4
 
 from pydantic import JsonValue
 
-from router.assembly import Parts, assembled, served
+from router.assembly import Parts, assembled
 from router.cli.people import person
 from router.contracts.activities import ToolCall
 from router.dev.data_folder import made
 from router.domain.errors import Forbidden
 from router.settings import Settings
+from router.upkeep import served
 
 
 async def call(

@@ -22,7 +22,7 @@ def validate(
     ] = None,
 ) -> None:
     """Check flow files; name each problem with its file, line and remedy."""
-    from router.assembly import load_catalog, load_registry
+    from router.definitions import load_catalog, load_registry
     from router.flow.loader import load_all
     from router.settings import Settings
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sqlalchemy.engine import make_url
 
-from router.assembly import load_capabilities
+from router.definitions import load_capabilities
 from router.directory.file import FileDirectory
 from router.domain.errors import InvalidInput, NotFound
 from router.evaluation.choices import Choice, ChoiceReader

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import JsonValue
 
-from router.assembly import load_registry, mcp_servers
+from router.definitions import load_registry, mcp_servers
 from router.domain.principals import FLOW_ROLE
 from router.settings import Settings
 from router.tool.http.watching import GROUP

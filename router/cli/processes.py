@@ -7,12 +7,12 @@ from temporalio.client import Client
 from temporalio.service import RPCError
 
 from router.api.temporal import connect
-from router.assembly import at_work
 from router.dev import tasks
 from router.dev.api_server import api_server
 from router.dev.registering import register
 from router.domain.errors import MisconfiguredError
 from router.settings import Settings
+from router.upkeep import at_work
 from router.worker import build_worker
 
 GRACE = 5.0

@@ -16,15 +16,10 @@ from activities.asking import OnFailure
 from activities.capabilities import Capabilities
 from activities.decide import Decider
 from router.api.plain import SaidText
-from router.assembly import (
-    VECTORS,
-    index_of,
-    ladders_of,
-    load_capabilities,
-    load_prompts,
-)
+from router.assembly import VECTORS, index_of, ladders_of
 from router.contracts import activities
 from router.deciding.prompts import Prompts
+from router.definitions import load_capabilities, load_prompts
 from router.domain.capabilities import Capability
 from router.domain.errors import InvalidInput, MisconfiguredError
 from router.domain.messages import Message

@@ -25,7 +25,7 @@ def validate(
     ] = None,
 ) -> None:
     """Check skill folders; name each problem with its file, line and remedy."""
-    from router.assembly import skill_folders, skill_remarks
+    from router.definitions import skill_folders, skill_remarks
     from router.domain.errors import DefinitionError
     from router.settings import Settings
     from router.skill.loader import load_all

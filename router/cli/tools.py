@@ -56,7 +56,7 @@ def validate(
     ] = None,
 ) -> None:
     """Check files of declared tools; name each problem with its file, line and remedy."""
-    from router.assembly import http_tools
+    from router.definitions import http_tools
     from router.settings import Settings
     from router.tool.registry import Registry
 

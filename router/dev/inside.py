@@ -4,10 +4,10 @@ import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from router.assembly import at_work
 from router.dev import readiness, tasks
 from router.dev.api_server import api_server
 from router.settings import Settings
+from router.upkeep import at_work
 from router.worker import build_worker
 
 API_GRACE = 2.5

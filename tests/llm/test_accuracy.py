@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from activities.capabilities import Capabilities
-from router.assembly import load_capabilities
+from router.definitions import load_capabilities
 from router.domain.commands import CallTool, Command, Confirm, StartFlow
 from router.domain.principals import Principal
 from router.llm.chat import How

@@ -14,9 +14,10 @@ from temporalio.client import Client, WorkflowHistory
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.testing import WorkflowEnvironment
 
-from router.assembly import Parts, at_work
+from router.assembly import Parts
 from router.domain.principals import DEFAULT_TENANT, Principal
 from router.settings import Settings
+from router.upkeep import at_work
 from router.worker import build_worker
 from tests.replays.skills import skill_stories
 from tests.workflow.desk import QUEUE, Approver, Talk, register_attributes, run_of

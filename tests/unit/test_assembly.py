@@ -6,12 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from router.assembly import Parts, assembled, at_work, load_capabilities, warn_of_misfits
+from router.assembly import Parts, assembled
+from router.definitions import load_capabilities
 from router.domain.messages import Message, Option
 from router.domain.principals import EVERYONE, Principal
 from router.flow.situation import Situation
 from router.selection.index import CapabilityIndex
 from router.settings import Settings
+from router.upkeep import at_work, warn_of_misfits
 from tests.fakes.model_server import ModelServer
 from tests.unit.skill.folders import beside, write
 from tests.unit.tool.http.declaring import declaration

@@ -8,8 +8,8 @@ from pathlib import Path
 import httpx
 
 from activities.sandbox.running import Bubblewrap
-from router.assembly import (
-    encoder,
+from router.assembly import encoder
+from router.definitions import (
     http_tools,
     lacking,
     load_catalog,

@@ -9,8 +9,8 @@ from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
 from router.api.temporal import connect
-from router.assembly import mcp_servers
 from router.contracts.search_attributes import SEARCH_ATTRIBUTES
+from router.definitions import mcp_servers
 from router.dev.registering import missing_from
 from router.domain.errors import MisconfiguredError, Unavailable
 from router.settings import Settings

@@ -9,10 +9,10 @@ import pytest
 import skills
 from activities.capabilities import Capabilities
 from activities.tools.expense_limits import Limits
-from router.assembly import load_capabilities
 from router.cli.rehearsal import known_of
 from router.deciding.offer import FLOW
 from router.deciding.thinking import ASK_USER, DONE
+from router.definitions import load_capabilities
 from router.domain.principals import DEFAULT_TENANT, EVERYONE, Principal
 from router.evaluation.lines import Labelled, read_labelled
 from router.settings import Settings

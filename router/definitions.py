@@ -1,0 +1,133 @@
+"""What the settings' files define: flows, skills, tools and prompts, read and checked."""
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import activities.tools
+import flows
+import skills
+from activities.capabilities import Capabilities
+from activities.conversion.rates import exchange_rates
+from activities.sandbox.running import sandbox
+from activities.writing import writer
+from router.deciding.prompts import Prompts
+from router.domain.errors import MisconfiguredError, Problem
+from router.flow.catalog import Catalog
+from router.flow.loader import load_flows
+from router.settings import Settings
+from router.skill.catalog import SkillCatalog
+from router.skill.loader import Loaded
+from router.skill.review import remarks
+from router.skill.watching import WatchedSkills
+from router.tool.dependencies import Provider
+from router.tool.http.guard import Guard
+from router.tool.http.loading import load_http_tools
+from router.tool.http.sending import Sender
+from router.tool.http.watching import WatchedTools
+from router.tool.mcp.file import ServerEntry, load_servers
+from router.tool.mcp.publishing import group_of, prefix_of
+from router.tool.registry import Registry
+
+
+def load_catalog(settings: Settings, registry: Registry) -> Catalog:
+    """The flows of the settings' folder, checked against the tools there are.
+
+    Raises:
+        DefinitionError: with every problem of every file.
+    """
+    folder = settings.flows or Path(next(iter(flows.__path__)))
+    return load_flows(folder, registry.parameters())
+
+
+def load_capabilities(
+    settings: Settings, registry: Registry | None = None, skills: SkillCatalog | None = None
+) -> Capabilities:
+    """Everything that can be done here: flows, skills and tools, loaded where none are given.
+
+    Raises:
+        DefinitionError: with every problem of every file.
+    """
+    registry = load_registry(settings) if registry is None else registry
+    for provider in lacking(settings):
+        registry.withhold(provider)
+    skills = skill_folders(settings).load().catalog if skills is None else skills
+    return Capabilities(load_catalog(settings, registry), skills, registry)
+
+
+def lacking(settings: Settings) -> dict[Provider[Any], str]:
+    """What tools need that these settings don't give, and which setting would give it."""
+    given: dict[Provider[Any], tuple[object, str]] = {
+        writer: (settings.models, "ROUTER_LLM_MODEL"),
+        exchange_rates: (settings.rates_url, "ROUTER_RATES_URL"),
+        sandbox: (settings.skill_sandbox, "ROUTER_SKILL_SANDBOX"),
+    }
+    return {provider: name for provider, (value, name) in given.items() if not value}
+
+
+def load_prompts(settings: Settings) -> Prompts:
+    """The prompts that ship, those of the settings' folder, and their shares.
+
+    Raises:
+        MisconfiguredError: one can't be used.
+    """
+    return Prompts.load(settings.prompts, settings.prompt_shares)
+
+
+def skill_folders(settings: Settings) -> WatchedSkills:
+    """The skills of the settings' folder, to be loaded; raises `MisconfiguredError` without one."""
+    folder = settings.skills or Path(next(iter(skills.__path__)))
+    if not folder.is_dir():
+        raise MisconfiguredError(
+            f"ROUTER_SKILLS={folder} is no folder: name one that has skill folders in it"
+        )
+    return WatchedSkills(folder)
+
+
+def skill_remarks(settings: Settings, loaded: Loaded) -> list[Problem]:
+    """What might be better about these skills, given the tools and flows there are.
+
+    Raises:
+        DefinitionError: with every problem of flows and declared tools.
+    """
+    registry = load_registry(settings)
+    names = registry.names | {flow.flow for flow in load_catalog(settings, registry)}
+    return list(remarks(loaded, names, registry.prefixes))
+
+
+def load_registry(settings: Settings) -> Registry:
+    """Every tool of `activities/tools`, and those that files declare.
+
+    Raises:
+        DefinitionError: with every problem of every file.
+    """
+    return load_tools(settings)[0]
+
+
+def load_tools(settings: Settings) -> tuple[Registry, WatchedTools]:
+    """The same, with what follows the files from here on. Raises as `load_registry`."""
+    registry = Registry().discover(activities.tools)
+    declared = http_tools(settings, registry)
+    declared.load()
+    for name in mcp_servers(settings):
+        registry.expect(group_of(name), prefix_of(name))
+    return registry, declared
+
+
+def mcp_servers(settings: Settings) -> dict[str, ServerEntry]:
+    """The MCP servers of the settings' file, by name; they are connected by `served`.
+
+    Raises:
+        DefinitionError: with every problem of the file.
+    """
+    if settings.mcp_servers is None:
+        return {}
+    return load_servers(settings.mcp_servers, settings.environment)
+
+
+def http_tools(settings: Settings, registry: Registry) -> WatchedTools:
+    """The declared tools of the settings' folder, to be loaded into a registry."""
+    place = settings.http_tools or Path(next(iter(activities.tools.__path__))) / "http"
+    sender = Sender(Guard(settings.http_allow))
+    load = partial(load_http_tools, place, settings.tool_variables, sender)
+    return WatchedTools(place, load, registry)

@@ -1,0 +1,127 @@
+"""A process that stays: it keeps what it offers as its files and MCP servers have it by now."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from activities.policies.book import policy_book
+from router.assembly import VECTORS, Parts, assembled
+from router.definitions import load_catalog, mcp_servers
+from router.domain.errors import DefinitionError, RouterError
+from router.selection.vector_file import VectorFile
+from router.settings import Settings
+from router.skill.loader import Loaded
+from router.tool.mcp.publishing import Publisher
+
+_log = logging.getLogger("router.tools")
+_skill_log = logging.getLogger("router.skills")
+
+SKILL_FILES_KEPT = timedelta(days=30)
+"""Beyond the last day on which they were a loaded skill's: for runs that began with them."""
+TIDIED_EVERY = timedelta(days=1)
+SETTLED_WITHIN = 5.0
+"""Seconds that a process waits for MCP servers that neither come nor fail to."""
+
+
+@asynccontextmanager
+async def at_work(settings: Settings) -> AsyncIterator[Parts]:
+    """The parts of a process that stays, whose index learns meanwhile what there is.
+
+    Beside the start, not before it: until cards are encoded, words alone are searched. One
+    command that ends at once does without, and never waits for an encoder to be loaded.
+    """
+    async with assembled(settings) as parts, served(parts) as publisher:
+        tasks = [
+            asyncio.create_task(_kept_up(parts)),
+            asyncio.create_task(_heard(parts, publisher)),
+            asyncio.create_task(_skills_kept_up(parts)),
+            asyncio.create_task(_skill_files_tidied(parts)),
+        ]
+        try:
+            yield parts
+        finally:
+            for task in tasks:
+                task.cancel()
+
+
+@asynccontextmanager
+async def served(parts: Parts) -> AsyncIterator[Publisher]:
+    """Keep the tools of MCP servers in the registry; says when they change.
+
+    A server that is away is waited for only a little: its tools come when it comes.
+    """
+    publisher = Publisher(parts.offered.registry)
+    entries, file = mcp_servers(parts.settings), parts.settings.mcp_servers or Path()
+    if not entries:
+        yield publisher
+        return
+    from router.tool.mcp.servers import connected
+
+    running = connected(entries, parts.settings.environment, publisher.publish, file)
+    async with running as servers:
+        await servers.settled(SETTLED_WITHIN)
+        yield publisher
+
+
+async def _heard(parts: Parts, publisher: Publisher) -> None:
+    """Have reader and index know what MCP servers bring, as soon as they do."""
+    async for _ in publisher.changes():
+        await _relearnt(parts)
+
+
+async def _kept_up(parts: Parts) -> None:
+    """Have index and reader know what there is, now and whenever a tool's file changes."""
+    await parts.index.update(parts.offered.everything())
+    await parts.dependencies.resolve(policy_book).learn(VectorFile(parts.settings.data / VECTORS))
+    async for _ in parts.declared.changes():
+        await asyncio.to_thread(warn_of_misfits, parts)
+        await _relearnt(parts)
+
+
+def warn_of_misfits(parts: Parts) -> None:
+    """Say in the log which flows call a tool that isn't there any more, or not with those names.
+
+    What is deleted is deleted: a run that gets there hears that the tool is gone.
+    """
+    try:
+        load_catalog(parts.settings, parts.offered.registry)
+    except DefinitionError as error:
+        for problem in error.problems:
+            _log.warning("a flow no longer fits the tools that there are: %s", problem)
+
+
+async def _skills_kept_up(parts: Parts) -> None:
+    """Have skills follow their folders; those that are running keep what they began with."""
+    async for loaded in parts.folders.changes():
+        try:
+            await _taken_up(parts, loaded)
+        except RouterError as error:
+            _skill_log.error("the skills stay as they were for now: %s", error)
+            parts.folders.forget()
+
+
+async def _taken_up(parts: Parts, loaded: Loaded) -> None:
+    # Files first: whoever is given a skill may read in it at once.
+    await parts.store.skill_files.keep(loaded.contents)
+    parts.offered.skills = loaded.catalog
+    await _relearnt(parts)
+
+
+async def _skill_files_tidied(parts: Parts) -> None:
+    """Forget, once a day, what no skill has had for so long that no run needs it."""
+    while True:
+        in_use = {file.digest for skill in parts.offered.skills for file in skill.files}
+        try:
+            await parts.store.skill_files.tidy(in_use, datetime.now(UTC) - SKILL_FILES_KEPT)
+        except RouterError as error:
+            _skill_log.warning("old files of skills aren't forgotten yet: %s", error)
+        await asyncio.sleep(TIDIED_EVERY.total_seconds())
+
+
+async def _relearnt(parts: Parts) -> None:
+    """Have reader and index know what there is by now."""
+    parts.reader.replace(parts.offered.flows())
+    await parts.index.update(parts.offered.everything())
