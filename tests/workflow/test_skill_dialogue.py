@@ -85,17 +85,27 @@ def told(model: ModelServer) -> list[dict[str, Any]]:
     return messages
 
 
-async def signalled(talk: Talk) -> None:
-    """Return once the sub-agent of this conversation was told something."""
+SIGNALLED = [EventType.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED]
+FOUND_A_TRAIN = [
+    EventType.EVENT_TYPE_ACTIVITY_TASK_COMPLETED,  # it has thought
+    EventType.EVENT_TYPE_ACTIVITY_TASK_COMPLETED,
+    EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED,
+]
+
+
+async def happened(talk: Talk, kinds: list["EventType.ValueType"]) -> None:
+    """Return once this has happened to the sub-agent of this conversation, in this order."""
     (child,) = [
         info.workflow_id for info in (await talk.handle.describe()).raw_description.pending_children
     ]
-    kind = EventType.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED
+    left = list(kinds)
     async with asyncio.timeout(20):
         async for event in talk.client.get_workflow_handle(child).fetch_history_events(
             wait_new_event=True
         ):
-            if event.event_type == kind:
+            if event.event_type == left[0]:
+                left.pop(0)
+            if not left:
                 return
 
 
@@ -187,7 +197,7 @@ async def test_words_while_it_works_land_at_the_next_boundary_and_what_is_not_be
     working = asyncio.create_task(talk.say("帮我安排去上海"))
     await entered.wait()
     steering = asyncio.create_task(talk.say("改去北京", message_id="steer-1", on_busy="steer"))
-    await signalled(talk)
+    await happened(talk, SIGNALLED)
     leave.set()
     turn = await working
     assert texts(turn) == ["改去北京了。"]
@@ -219,6 +229,7 @@ async def test_stopped_it_keeps_what_it_has_and_can_go_on_from_there(
     )
     working = asyncio.create_task(talk.say("帮我安排去上海", message_id="to-stop"))
     await entered.wait()
+    await happened(talk, FOUND_A_TRAIN)
     await talk.handle.signal(conversation.CANCEL, "to-stop")
     stopped = await working
     assert stopped.status == "cancelled"
