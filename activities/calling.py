@@ -3,10 +3,11 @@
     rate ▸ gate ▸ cache ▸ a free slot ▸ ledger (writes) ▸ check ▸ the tool ▸ page ▸ audit
 
 A refusal is audited like a call. Flows call on the authority of what was approved: no rate
-holds them up, and no page is made of what they save.
+holds them up, and no page is made of what they save. A tool's form only shows what it gets.
 """
 
 import asyncio
+import logging
 from collections import OrderedDict
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from time import monotonic
 from pydantic import JsonValue
 
 from activities.effects import digest
+from activities.failing import unforeseen
 from activities.paging import page_of
 from activities.telling import Telling
 from activities.tool_run import attempt_of, check_rules, let_through, run_admitted
@@ -26,6 +28,7 @@ from router.domain.records import AuditRecord
 from router.domain.texts import Localised
 from router.tool.dependencies import Dependencies
 from router.tool.gate import Admitted, screen
+from router.tool.keepable import keepable_text
 from router.tool.registry import Registry
 from router.tool.tool import Tool
 
@@ -34,6 +37,8 @@ REMEMBERED = 2_000
 _MINUTE = timedelta(minutes=1)
 _DETAIL = 500
 """Characters of why a call was refused or failed."""
+
+_log = logging.getLogger("router.tools")
 
 
 class ToolCaller:
@@ -76,6 +81,11 @@ class ToolCaller:
             if admitted is not None:
                 await self._note_stop(call, admitted.tool)
             raise
+        except Exception as error:
+            # Around the tool, not in it: what becomes of the call is told and audited all the same.
+            failure = self._unforeseen(call, error)
+            await self._note_failure(call, failure, admitted=admitted is not None)
+            raise failure from error
         await self._audit.note(call.caller.tenant, _record(call, "admitted", outcome, ""))
         return result
 
@@ -99,7 +109,7 @@ class ToolCaller:
         known = self._remembered.find(tool, call)
         if known is not None:
             return known[0], "cached"
-        page = None if call.flow_run else Paging(self._results, call)
+        page = Paging(self._results, call) if _is_read_by_a_person(call) else None
         async with self._slot(tool):
             result = await run_admitted(
                 admitted, call, self._ledger, self._dependencies, page, self._telling
@@ -134,13 +144,20 @@ class ToolCaller:
 
     async def _note_failure(self, call: ToolCall, error: RouterError, *, admitted: bool) -> None:
         outcome = "unknown" if isinstance(error, UnknownOutcome) else "failed"
-        why = f"{type(error).__name__}: {error}"[:_DETAIL]
+        why = keepable_text(_why(error))[:_DETAIL]
         record = (
             _record(call, "admitted", outcome, why)
             if admitted
             else _record(call, "refused", "", why)
         )
         await self._audit.note(call.caller.tenant, record)
+
+    def _unforeseen(self, call: ToolCall, error: Exception) -> RouterError:
+        name = call.tool
+        title = self.registry[name].title.zh if name in self.registry else name
+        failure = unforeseen(error, name, title, _log)
+        failure.__cause__ = error
+        return failure
 
     async def _note_stop(self, call: ToolCall, tool: Tool) -> None:
         """A stopped read has found nothing; what a stopped write has done, nobody can tell."""
@@ -187,8 +204,24 @@ class Remembered:
 
 
 def _place(call: ToolCall) -> tuple[str, bool]:
-    # A flow gets a long result whole, and a person its first page.
-    return digest(call), call.flow_run is not None
+    # A flow gets a long result whole or not at all, and a person its first page.
+    return digest(call), _is_read_by_a_person(call)
+
+
+def _is_read_by_a_person(call: ToolCall) -> bool:
+    """True where a page will do: nothing goes on to compute with what the call comes to."""
+    return call.flow_run is None or call.form
+
+
+def _why(error: BaseException) -> str:
+    """The error, and at the bottom of it what nobody foresaw, which people aren't told."""
+    bottom = error
+    while bottom.__cause__ is not None:
+        bottom = bottom.__cause__
+    said = f"{type(error).__name__}: {error}"
+    if isinstance(bottom, RouterError):
+        return said
+    return f"{said} ({type(bottom).__name__}: {bottom})"
 
 
 def _record(call: ToolCall, decision: str, outcome: str, detail: str) -> AuditRecord:

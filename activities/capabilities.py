@@ -8,6 +8,8 @@ from collections.abc import Collection, Iterable, Mapping
 from datetime import timedelta
 from typing import Any
 
+from pydantic import JsonValue
+
 from router.contracts.flow import CallLimits
 from router.deciding.offer import Offer
 from router.deciding.tool_form import form_of
@@ -19,6 +21,7 @@ from router.flow.view import FlowView
 from router.skill.catalog import SkillCatalog
 from router.skill.skill import OF_FOLDER, Skill
 from router.tool.dependencies import Provider
+from router.tool.implementation import FunctionImplementation
 from router.tool.registry import Registry, allows
 from router.tool.tool import Tool
 
@@ -115,12 +118,23 @@ class Capabilities:
             return None
         return form_of(self.registry[name])
 
+    def is_form(self, name: str) -> bool:
+        """True where what is started under this name is a tool's form, and no flow file."""
+        return self.catalog.get(name) is None
+
     def slots(self, name: str) -> Mapping[str, Slot]:
         """The slots of a flow, or of a tool's form."""
         flow = self.catalog.get(name)
         if flow is None and name in self.registry:
             flow = form_of(self.registry[name])
         return flow.slots if flow else {}
+
+    def result_problems(self, name: str, result: JsonValue) -> list[str]:
+        """What is wrong with a front end's result of this tool; nothing if there is no such."""
+        made = self.registry[name].implementation if name in self.registry else None
+        if not isinstance(made, FunctionImplementation):
+            return []
+        return made.result_problems(result)
 
     def limits(self, name: str) -> CallLimits:
         """How the tool may be called."""

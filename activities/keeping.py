@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from activities import provided
-from router.domain.errors import PermanentToolError
+from router.domain.errors import UnusableResult
 from router.domain.files import MOST_BYTES, safe_name, type_of
 from router.domain.principals import Principal
 from router.domain.records import FileRecord
@@ -32,7 +32,7 @@ class Keeping:
         """Keep them.
 
         Raises:
-            PermanentToolError: one is larger than 10 MiB.
+            UnusableResult: one is larger than 10 MiB.
             MisconfiguredError: nothing provides a store of files.
         """
         for file in files.values():
@@ -43,13 +43,13 @@ class Keeping:
 
     def _check(self, file: ToolFile) -> None:
         if len(file.content) > MOST_BYTES:
-            name, size, done = file.name[:80], len(file.content), done_by(self.tool)
-            raise PermanentToolError(
+            name, size = file.name[:80], len(file.content)
+            raise UnusableResult(
                 Localised(
                     zh=f"“{self.tool.title.zh}”给出的文件“{name}”有 {size} 字节，"
-                    f"超过了 {MOST_BYTES}，请一次少要一些{done.zh}",
+                    f"超过了 {MOST_BYTES}，请一次少要一些",
                     en=f"{self.tool.name} gave the file {name!r} of {size} bytes, "
-                    f"more than {MOST_BYTES}; ask it for less at a time{done.en}",
+                    f"more than {MOST_BYTES}; ask it for less at a time",
                 )
             )
 
@@ -64,10 +64,3 @@ class Keeping:
             sha256=hashlib.sha256(file.content).hexdigest(),
             at=datetime.now(UTC),
         )
-
-
-def done_by(tool: Tool) -> Localised:
-    """What to add where a call had its effect, and only its result can't be given."""
-    if not tool.writes:
-        return Localised(zh="", en="")
-    return Localised(zh="；要它办的事已经办了", en="; it has done what it was called for")

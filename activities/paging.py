@@ -1,6 +1,6 @@
 """Long results, page by page."""
 
-from pydantic import BaseModel
+from router.domain.pages import Page
 
 PAGE = 6_000
 """Characters of a page: as much as a model is shown of one result."""
@@ -10,27 +10,20 @@ _SHOWN_AS = dict.fromkeys(map(chr, range(32)), 6) | dict.fromkeys('\n\r\t\b\f"\\
 """How many characters JSON needs for those that it writes otherwise."""
 
 
-class Page(BaseModel):
-    """A part of a result's JSON. `read_more` is there where it goes on: the handle to give."""
-
-    page: int
-    pages: int
-    text: str
-    read_more: str | None = None
-
-
 def page_of(text: str, number: int, handle: str) -> Page:
-    """One page of a long result; pages count from 1.
+    """One page of a long result, which a model is shown whole; pages count from 1.
+
+    Behind the last one there are pages without text.
 
     >>> page_of("x" * 7000, 2, "h").read_more is None
     True
     """
-    pages = -(-len(text) // PAGE)
+    pages = text_pages(text)
     return Page(
+        read_more=handle if number < len(pages) else None,
         page=number,
-        pages=pages,
-        text=text[(number - 1) * PAGE : number * PAGE],
-        read_more=handle if number < pages else None,
+        pages=len(pages),
+        text=pages[number - 1] if number <= len(pages) else "",
     )
 
 

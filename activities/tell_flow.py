@@ -100,6 +100,7 @@ class FlowTeller:
             locale=given.locale,
             tenant=given.caller.tenant,
             tools=self._limits(definition),
+            form=self._capabilities.is_form(definition.flow),
         )
 
     def _limits(self, definition: FlowDefinition) -> dict[str, CallLimits]:

@@ -1,9 +1,8 @@
 """One try of a tool's call: through the gate and, where it writes, through the effects ledger."""
 
 import asyncio
-import json
 import logging
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -13,10 +12,12 @@ from pydantic import JsonValue
 from temporalio import activity
 
 from activities.effects import once
-from activities.keeping import Keeping, done_by
+from activities.failing import unforeseen
+from activities.keeping import Keeping
+from activities.outcome import Page, carried, kept
 from activities.telling import Telling
 from router.contracts.activities import ToolCall
-from router.domain.errors import PermanentToolError, RouterError, TransientToolError
+from router.domain.errors import RouterError, TransientToolError
 from router.domain.ports import EffectsLedger
 from router.domain.texts import Localised
 from router.tool.context import ToolContext, needless
@@ -24,12 +25,6 @@ from router.tool.dependencies import Dependencies
 from router.tool.gate import Admitted, Attempt, admit, lacks_confirmation, screen
 from router.tool.registry import Registry
 from router.tool.tool import Tool
-
-RESULT_BYTES = 64 * 1024
-"""The longest result, as JSON: workflows carry it in their history, and models read it."""
-
-Page = Callable[[Tool, str], Awaitable[JsonValue]]
-"""What becomes of a result that is too long, given as JSON."""
 
 _log = logging.getLogger("router.tools")
 
@@ -100,8 +95,8 @@ async def run_admitted(
 
     Raises what `activities.effects.once` raises, and for the tool itself `TransientToolError`
     (it failed in a way nobody foresaw, or took too long: trying again may help) or whatever
-    error of the house it raised. What is longer than 64 KiB is what `page` makes of it, or a
-    `PermanentToolError` without one.
+    error of the house it raised. What is longer than 64 KiB is what `page` makes of it; without one
+    it is an `UnusableResult` for a read, and for a write a result that says that it is done.
     """
     own, tool = with_own_keys(call), admitted.tool
 
@@ -109,12 +104,13 @@ async def run_admitted(
         context = _context(own, telling, Keeping(tool, own.caller, dependencies))
         with _foreseen(tool, context):
             async with asyncio.timeout(tool.timeout.total_seconds()):
-                return await tool.call(admitted.arguments, context, dependencies)
+                answering = tool.call(admitted.arguments, context, dependencies)
+                return await kept(tool, answering, own.caller.locale)
 
     if tool.check is not None and not await _is_known(ledger, tool, own):
         await check_rules(admitted, call, dependencies)
     result = await (once(ledger, tool, own, send) if tool.writes else send())
-    return await _bounded(tool, result, page)
+    return await carried(tool, result, page, own.caller.locale)
 
 
 async def _is_known(ledger: EffectsLedger, tool: Tool, call: ToolCall) -> bool:
@@ -142,14 +138,8 @@ def _foreseen(tool: Tool, context: ToolContext) -> Iterator[None]:
             )
         ) from error
     except Exception as error:
-        context.logger.exception("%s failed unexpectedly", tool.name)
-        what = f"{type(error).__name__}: {error}"
-        raise TransientToolError(
-            Localised(
-                zh=f"“{tool.title.zh}”意外出错：{what}",
-                en=f"{tool.name} failed unexpectedly: {what}",
-            )
-        ) from error
+        failure = unforeseen(error, tool.name, tool.title.zh, context.logger)
+        raise failure from error
 
 
 def with_own_keys(call: ToolCall) -> ToolCall:
@@ -178,29 +168,3 @@ def _context(call: ToolCall, telling: Telling | None, keeping: Keeping) -> ToolC
     )
     tell = partial(telling.tool_progress, call) if telling else context.tell
     return replace(context, tell=tell)
-
-
-async def _bounded(tool: Tool, result: JsonValue, page: Page | None) -> JsonValue:
-    try:
-        text = json.dumps(result, ensure_ascii=False, allow_nan=False)
-    except ValueError as error:
-        why = Localised(zh=f"给出的结果读不了：{error}", en=f"gave no JSON: {error}")
-        raise _unusable(tool, why) from error
-    size = len(text.encode())
-    if size <= RESULT_BYTES:
-        return result
-    if page is not None:
-        return await page(tool, text)
-    why = Localised(
-        zh=f"给出的结果有 {size} 字节，超过了 {RESULT_BYTES}，请一次少查一些",
-        en=f"gave {size} bytes, more than {RESULT_BYTES}; ask it for less at a time",
-    )
-    raise _unusable(tool, why)
-
-
-def _unusable(tool: Tool, why: Localised) -> PermanentToolError:
-    """What is said of a result that can't be given, and that a write has been done all the same."""
-    done = done_by(tool)
-    return PermanentToolError(
-        Localised(zh=f"“{tool.title.zh}”{why.zh}{done.zh}", en=f"{tool.name} {why.en}{done.en}")
-    )

@@ -73,6 +73,7 @@ class FlowWorkflow:
     def __init__(self, start: FlowStart) -> None:
         self._definition = start.definition
         self._tools = start.tools
+        self._is_form = start.form
         self._created_at = start.created_at or workflow.now()
         self._run = start.run or Run(
             id=workflow.info().workflow_id.rsplit("/", 1)[-1],
@@ -269,6 +270,7 @@ class FlowWorkflow:
             answers=errand.answers,
             checking=errand.kind == "check",
             flow_run=workflow.info().workflow_id,
+            form=self._is_form,
             conversation=self._run.conversation,
             call_id=errand.id,
             now=workflow.now(),

@@ -173,6 +173,7 @@ def status(state: ConversationState, running: list[str]) -> ConversationStatus:
         paused_flows=[PausedFlow(id=p.id, name=p.flow, state=p.state) for p in state.paused],
         pending_confirmation=confirmation.model_dump(mode="json") if confirmation else None,
         active_skill=_active(state.skill) if state.skill else None,
+        waiting_calls={call.id: call.tool for call in state.waiting if not call.heard},
         usage=state.usage,
     )
 

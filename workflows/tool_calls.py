@@ -16,13 +16,15 @@ from router.domain.errors import AnswersNeeded
 from router.domain.messages import ToolCallView, Usage
 from router.domain.principals import Principal
 from router.domain.skill_files import SkillFile
-from router.domain.texts import Locale
+from router.domain.texts import Locale, Localised
 from router.skill.skill import OF_FOLDER
 
 CALLS_SHOWN = 100
 """Of a run: those of a longer one that came first are only in the Temporal UI."""
 CALLS_BYTES = 60_000
 """Of those that are shown: the older ones are without arguments and results beyond that."""
+
+UNHEARD_OF = Localised(zh="意外中断，没有了下文", en="it broke off, and was never heard of again")
 
 
 @dataclass(frozen=True)
@@ -76,11 +78,12 @@ async def call_tool(
 
 
 def why(failure: ActivityError, locale: Locale) -> str:
-    """Why a call failed for good, in words for whoever it was made for."""
+    """Why a call failed for good, in words for whoever it was made for.
+
+    What isn't an error of the house speaks to nobody but its engineers, who find it in the history.
+    """
     error = from_failure(failure)
-    if error is not None:
-        return error.said.within(locale)
-    return str(failure.cause or failure)
+    return (UNHEARD_OF if error is None else error.said).within(locale)
 
 
 def waiting(id_: str, tool: str, arguments: dict[str, JsonValue]) -> ToolCallView:

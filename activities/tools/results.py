@@ -5,8 +5,9 @@ from typing import Annotated
 from pydantic import Field
 
 from activities import provided
-from activities.paging import Page, page_of
+from activities.paging import page_of
 from router.domain.errors import ArgumentsToolError
+from router.domain.pages import Page
 from router.domain.ports import Results
 from router.domain.texts import Localised
 from router.tool.context import ToolContext

@@ -6,7 +6,7 @@ from typing import Annotated, Protocol, Self, cast
 
 from fastapi import Depends, Query, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
-from pydantic import BaseModel
+from pydantic import BaseModel, JsonValue
 from temporalio.client import Client
 
 from router.api.explanation import Reads
@@ -69,6 +69,9 @@ class Offers(Protocol):
 
     def startable(self, name: str, person: Principal) -> FlowDefinition | None:
         """The flow of this name, or the form of the tool; None where they may use neither."""
+
+    def result_problems(self, name: str, result: JsonValue) -> list[str]:
+        """What is wrong with a front end's result of the tool of this name, as `field: what`."""
 
     def look_ups(self) -> frozenset[str]:
         """The flows whose runs are nobody's requests: they only look something up."""

@@ -247,7 +247,8 @@ class ToolCall(Payload):
     shows it under, `message_id` the message that it is made for, empty where a run goes on by
     itself, and `spent` what that message's turn has cost so far. `answers` are to what the tool
     asked back on earlier calls, by question. `skill_files` are those of the skill that calls, for
-    a tool that works on them: the workflow says which, never a model.
+    a tool that works on them: the workflow says which, never a model. A run that is the tool's own
+    `form` only shows the result to a person, who can read on in a long one page by page.
     """
 
     tool: str
@@ -257,6 +258,7 @@ class ToolCall(Payload):
     undoes: str = ""
     checking: bool = False
     flow_run: str | None = None
+    form: bool = False
     conversation: str | None = None
     message_id: str = ""
     call_id: str = ""

@@ -154,6 +154,8 @@ class ConversationStatus(Payload):
     paused_flows: list[PausedFlow]
     pending_confirmation: dict[str, JsonValue] | None
     active_skill: ActiveSkill | None = None
+    waiting_calls: dict[str, str] = {}
+    """Calls that the front end is yet to answer: which tool each is of, by its id."""
     usage: Usage
 
 

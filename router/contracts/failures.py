@@ -35,6 +35,7 @@ _BY_NAME: dict[str, type[errors.RouterError]] = {
         errors.ArgumentsToolError,
         errors.AnswersNeeded,
         errors.PermanentToolError,
+        errors.UnusableResult,
         errors.UnknownOutcome,
     )
 }

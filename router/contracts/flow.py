@@ -49,13 +49,17 @@ class CallLimits(Payload):
 
 
 class FlowStart(Payload):
-    """The workflow's input: the definition whole, and the run where it continues as new."""
+    """The workflow's input: the definition whole, and the run where it continues as new.
+
+    `form` says that the definition stands for a tool, and is no flow file.
+    """
 
     definition: FlowDefinition
     requester: Principal
     conversation: str | None
     locale: Locale
     tools: dict[str, CallLimits] = {}
+    form: bool = False
     run: Run | None = None
     created_at: datetime | None = None
 

@@ -17,6 +17,7 @@
         ├── ArgumentsToolError  the arguments are at fault
         │   └── AnswersNeeded   the tool asks something back first; nothing was done
         ├── PermanentToolError  trying again can't help
+        │   └── UnusableResult  it was called and has answered; only the answer is no use
         └── UnknownOutcome      it may or may not have happened; never tried again
 
 The tree is mapped to HTTP in `router.api.problems` and to Temporal in
@@ -162,6 +163,13 @@ class AnswersNeeded(ArgumentsToolError):
 
 class PermanentToolError(ToolError):
     """Trying again can't help: the person is told."""
+
+
+class UnusableResult(PermanentToolError):
+    """The tool has answered, with what can't be read, kept or carried.
+
+    What it was called for has happened: a read has nothing to give, and a write is done.
+    """
 
 
 class UnknownOutcome(ToolError):

@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from router.domain.files import Mention, mentioned
+from router.domain.pages import READ_ON, Page, page_in
 from router.domain.texts import Locale
 from router.flow.field_words import FIELDS, VALUES
 from router.flow.model import Slot
@@ -191,7 +192,7 @@ _WORDED: dict[str, Callable[[Slot, JsonValue, Locale], str]] = {
 
 
 def readable(value: JsonValue, locale: Locale) -> str:
-    """Any JSON as lines that a person can read; what is empty is left out.
+    """Any JSON as lines that a person can read; what is empty is left out, and never all of it.
 
     >>> print(readable({"leave_type": "annual", "days": 12.0}, "en"))
     leave type: annual
@@ -201,20 +202,38 @@ def readable(value: JsonValue, locale: Locale) -> str:
     天数：12
 
     A file that a tool made is its name, its size and its link: `a.csv (12 KB): /v1/files/…`.
+    A page of a long result is its text, and how to read on.
     """
     if isinstance(value, dict):
-        if (file := mentioned(value)) is not None:
-            return linked(file, locale)
-        lines = (_line(name, inner, locale) for name, inner in value.items())
-        return "\n".join(line for line in lines if line)
+        return _readable_object(value, locale)
     if isinstance(value, list) and value:
         comma = "，" if locale == "zh" else ", "
         return "\n".join(f"- {readable(item, locale).replace(chr(10), comma)}" for item in value)
     if isinstance(value, bool):
         return ("是" if value else "否") if locale == "zh" else ("yes" if value else "no")
-    if value is None or value == []:
+    if value is None or value in ([], ""):
         return "（无）" if locale == "zh" else "(none)"
     return plain(value)
+
+
+def _readable_object(value: dict[str, JsonValue], locale: Locale) -> str:
+    if (file := mentioned(value)) is not None:
+        return linked(file, locale)
+    if (page := page_in(value)) is not None:
+        return _leafed(page, locale)
+    lines = (_line(name, inner, locale) for name, inner in value.items())
+    said = "\n".join(line for line in lines if line)
+    return said or {"zh": "（没有查到内容）", "en": "(nothing was found)"}[locale]
+
+
+def _leafed(page: Page, locale: Locale) -> str:
+    """A page's text, which of how many it is, and what to call for the next one."""
+    zh, en = f"第 {page.page} 页，共 {page.pages} 页", f"page {page.page} of {page.pages}"
+    if page.read_more is not None:
+        following = page.page + 1
+        zh += f"；接着读第 {following} 页：{READ_ON}，续读编号 {page.read_more}"
+        en += f"; for page {following}: {READ_ON} with the handle {page.read_more}"
+    return f"{page.text}\n（{zh}）" if locale == "zh" else f"{page.text}\n({en})"
 
 
 def linked(file: Mention, locale: Locale) -> str:

@@ -12,9 +12,10 @@ from pydantic import ConfigDict, JsonValue, SerializationInfo, TypeAdapter, mode
 from pydantic.dataclasses import dataclass
 from pydantic_core import PydanticSerializationUnexpectedValue
 
-from router.domain.errors import PermanentToolError
+from router.domain.errors import PermanentToolError, UnusableResult
 from router.domain.files import Mention, safe_name, type_of
 from router.domain.texts import Localised
+from router.tool.keepable import keepable
 
 
 @dataclass(frozen=True, config=ConfigDict(strict=True))
@@ -77,11 +78,24 @@ async def as_json(result: Any, keep: Keep, adapter: TypeAdapter[Any] | None = No
     """A tool's result as JSON, once its files are kept.
 
     A file becomes `{"file": {"id", "name", "type", "size", "url"}}`: its name made safe, its
-    type by its bytes, the link that it is fetched from with a bearer token. Raises what `keep`
-    raises.
+    type by its bytes, the link that it is fetched from with a bearer token.
+
+    Raises:
+        UnusableResult: it isn't of the type that `adapter` is for, or nothing that JSON has.
+        RouterError: whatever `keep` raises.
     """
     made = _Made()
-    value: JsonValue = (adapter or _ANYTHING).dump_python(result, mode="json", context=made)
+    try:
+        value: JsonValue = (adapter or _ANYTHING).dump_python(
+            keepable(result), mode="json", context=made, warnings="error"
+        )
+    except (ValueError, RecursionError) as error:
+        raise UnusableResult(
+            Localised(
+                zh="结果不是声明的那种类型，或者不是 JSON",
+                en="the result isn't of the type that the tool declares, or isn't JSON",
+            )
+        ) from error
     if made.files:
         await keep(made.files)
     return value

@@ -1,5 +1,6 @@
 """What stands behind a tool: a function of ours, somebody's HTTP endpoint, a server's tool."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -59,6 +60,17 @@ class FunctionImplementation:
             return [problem_at(found["loc"], found["msg"]) for found in error.errors()]
         return []
 
+    def result_problems(self, result: JsonValue) -> list[str]:
+        """What is wrong with a result that was made elsewhere, as `field: what`.
+
+        A front end makes the calls of some tools, and answers with JSON.
+        """
+        try:
+            self.signature.result.validate_json(json.dumps(result))
+        except ValidationError as error:
+            return [problem_at(found["loc"], found["msg"], "result") for found in error.errors()]
+        return []
+
     async def call(
         self, arguments: Arguments, context: ToolContext, dependencies: Dependencies
     ) -> JsonValue:
@@ -67,11 +79,11 @@ class FunctionImplementation:
         return await as_json(result, context.keep, self.signature.result)
 
 
-def problem_at(place: tuple[int | str, ...], what: str) -> str:
-    """A problem with the argument at this place.
+def problem_at(place: tuple[int | str, ...], what: str, whole: str = "arguments") -> str:
+    """A problem with the argument at this place; with none, with the `whole`.
 
     >>> problem_at(("guests", 0, "name"), "is too long")
     'guests.0.name: is too long'
     """
-    field = ".".join(str(part)[:40] for part in place) or "arguments"
+    field = ".".join(str(part)[:40] for part in place) or whole
     return f"{field}: {what}"

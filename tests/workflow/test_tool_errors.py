@@ -1,5 +1,6 @@
 """Why a tool failed, in the language of whoever asked: in a form, a flow, a skill, and plainly."""
 
+import re
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
@@ -125,11 +126,21 @@ async def test_what_fails_for_too_long_is_given_up_in_the_readers_language(
     assert texts(turn) == ["查不了：“看账”现在用不了：试了 1 次都没成，最后一次是因为：正在结账"]
 
 
-async def test_what_a_stranger_says_is_quoted_as_it_is(real_client: Client, parts: Parts) -> None:
-    tools = [look_that_raises(ZeroDivisionError("division by zero"))]
+async def test_what_nobody_foresaw_is_told_by_a_reference_and_its_words_are_for_the_log(
+    real_client: Client, parts: Parts, caplog: pytest.LogCaptureFixture
+) -> None:
+    tools = [look_that_raises(ValueError("a bug with secret s3cr3t"))]
     async with talking(real_client, parts, tools, flows=[ASKING]) as talk:
         turn = await talk.say("查账")
-    assert "“看账”意外出错：ZeroDivisionError: division by zero" in texts(turn)[0]
+        english = await in_language(talk, "en").say("look at the books")
+    said = re.search("“看账”意外出错，原因在日志里，编号 ([0-9a-f]{8})$", texts(turn)[0])
+    assert said is not None
+    assert "s3cr3t" not in turn.model_dump_json() + english.model_dump_json()
+    (logged,) = [one for one in caplog.records if said[1] in one.getMessage()]
+    assert logged.exc_info is not None
+    assert "s3cr3t" in str(logged.exc_info[1])
+    last, *_ = await parts.store.audit.of_person("default", "alice", 1)
+    assert "ValueError: a bug with secret s3cr3t" in last.detail
 
 
 async def test_an_outcome_that_nobody_knows_is_told_in_the_readers_language(

@@ -8,6 +8,7 @@ from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel
 
 from router.api.accept import EVENTS, prefers_events
+from router.api.answering import check_result
 from router.api.body import StrictRoute
 from router.api.deps import Caller, Given, OpenTurns, OwnConversation, known
 from router.api.idempotency import IdempotencyKey
@@ -68,9 +69,16 @@ _EVENTS: dict[int | str, dict[str, Any]] = {
 
 
 async def _submission(
-    services: Given, body: MessageBody, caller: Caller, key: IdempotencyKey
+    services: Given,
+    body: MessageBody,
+    caller: Caller,
+    record: OwnConversation,
+    key: IdempotencyKey,
 ) -> Submission:
     check_start(body.message, services.offered, caller)
+    await check_result(
+        body.message, services.offered, services.temporal, services.store.conversations, record
+    )
     return Submission(
         message_id=body.id_with(key),
         message=body.message,

@@ -19,10 +19,12 @@ from router.domain.errors import (
     PermanentToolError,
     ToolError,
     TransientToolError,
+    UnusableResult,
 )
 from router.domain.texts import Localised
 from router.tool.http.page_text import text_of_page
 from router.tool.http.sending import Received
+from router.tool.keepable import keepable
 
 MOST_QUOTED = 300
 MOST_TEXT = 16_000
@@ -68,9 +70,9 @@ class Redaction:
 
 
 def value_of(received: Received) -> JsonValue:
-    """The value of an answer that is fine; raises `PermanentToolError` where it can't be used."""
+    """The value of an answer that is fine; raises `UnusableResult` where it can't be used."""
     if received.broken:
-        raise PermanentToolError(
+        raise UnusableResult(
             Localised(
                 zh=f"对方的回答用不了（{received.broken}），请少要一些",
                 en=f"the answer can't be used: {received.broken}; ask for less",
@@ -87,7 +89,7 @@ def value_of(received: Received) -> JsonValue:
         return _cut(text_of_page(text))
     if kind.startswith("text/"):
         return _cut(text)
-    raise PermanentToolError(
+    raise UnusableResult(
         Localised(
             zh=f"对方的回答是 {kind[:60] or '没有注明的类型'}，这里只读 JSON、文本和 HTML",
             en=f"the answer is {kind[:60] or 'of no type'}, which isn't read; "
@@ -100,7 +102,7 @@ def _json(body: bytes) -> JsonValue:
     try:
         value: JsonValue = json.loads(body, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
-        raise PermanentToolError(
+        raise UnusableResult(
             Localised(
                 zh=f"对方的回答说是 JSON，却不是（{error}）",
                 en=f"the answer says that it is JSON, and isn't: {error}",
@@ -143,8 +145,9 @@ def failure_of(received: Received, where: str, redaction: Redaction) -> ToolErro
 def _quoted(received: Received, redaction: Redaction) -> str:
     """What the server says, on one line and without the marks that it is quoted in."""
     try:
-        value = redaction.value(value_of(received))
-    except PermanentToolError:
+        said = value_of(received)
+        value = redaction.value(said if isinstance(said, str) else keepable(said))
+    except UnusableResult:
         return ""
     words = value if isinstance(value, str) else _words(value)
     line = "".join(char if char.isprintable() else " " for char in words)

@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode
 
 from pydantic import JsonValue
 
-from router.domain.errors import ArgumentsToolError
+from router.domain.errors import ArgumentsToolError, PermanentToolError, ToolError
 from router.domain.texts import Localised
 from router.tool.context import ToolContext
 from router.tool.http.origins import Origin
@@ -24,6 +24,8 @@ Body = Template | list["Body"] | dict[str, "Body"] | int | float | bool | None
 JSON = "application/json"
 FORM = "application/x-www-form-urlencoded"
 _DROPPED = object()
+_IN_HEADERS = " !\"#$&'()*+,/:;<=>?@[\\]^`{|}"
+"""What stays as it is in a header, with letters, digits and `-._~`; `%` doesn't."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,11 @@ Values = Callable[[Hole], JsonValue]
 def request(
     endpoint: Endpoint, arguments: Mapping[str, JsonValue], context: ToolContext
 ) -> Request:
-    """The request for these arguments; raises `ArgumentsToolError` where one fits nowhere."""
+    """The request for these arguments.
+
+    Raises `ArgumentsToolError` where one of them fits nowhere, and `PermanentToolError` where
+    that is so of what the context knows.
+    """
 
     def value(hole: Hole) -> JsonValue:
         found = arguments.get(hole.name) if hole.source == "argument" else _known(hole, context)
@@ -117,19 +123,21 @@ def _segment(hole: Hole, value: Values) -> str:
     try:
         text = _text(hole, value(hole))
     except _Unset:
-        raise ArgumentsToolError(
+        raise _misfit(
+            (hole,),
             Localised(
                 zh=f"{hole} 没有值，而地址里要用它",
                 en=f"{hole} has no value, and stands in the address",
-            )
+            ),
         ) from None
     steps = text.replace("\\", "/").split("/")
     if not text.strip() or {".", ".."} & {step.strip() for step in steps}:
-        raise ArgumentsToolError(
+        raise _misfit(
+            (hole,),
             Localised(
                 zh=f"{hole}：{text[:40]!r} 不能放在地址里",
                 en=f"{hole}: {text[:40]!r} can't stand in an address",
-            )
+            ),
         )
     return quote(text, safe="")
 
@@ -154,26 +162,52 @@ def _texts(each: Field, value: Values) -> list[str]:
 
 
 def _header(each: Field, value: Values) -> str:
-    text = ",".join(_texts(each, value)).strip()
+    """A header's value. What the context knows, such as a Chinese name, is percent-encoded."""
+
+    def escaped(hole: Hole) -> JsonValue:
+        found = value(hole)
+        return found if hole.source == "argument" else _percent_encoded(found)
+
+    text = ",".join(_texts(each, escaped)).strip()
     if not text.isascii() or not text.isprintable():
-        raise ArgumentsToolError(
+        raise _misfit(
+            each.value,
             Localised(
                 zh=f"{each.name}：{text[:40]!r} 不能放在请求头里，那里只能是一行 ASCII",
                 en=f"{each.name}: {text[:40]!r} can't stand in a header, "
                 "which takes ASCII on one line",
-            )
+            ),
         )
     return text
+
+
+def _percent_encoded(found: JsonValue) -> JsonValue:
+    """UTF-8, percent-encoded but for printable ASCII: whoever decodes it has the very value.
+
+    >>> _percent_encoded("王芳 (100%)")
+    '%E7%8E%8B%E8%8A%B3 (100%25)'
+    """
+    if isinstance(found, list):
+        return [_percent_encoded(item) for item in found]
+    return quote(found, safe=_IN_HEADERS) if isinstance(found, str) else found
+
+
+def _misfit(template: Template, said: Localised) -> ToolError:
+    """The error for what fits nowhere: no other arguments mend it where none is in it."""
+    holes = (piece for piece in template if isinstance(piece, Hole))
+    by_arguments = any(hole.source == "argument" for hole in holes)
+    return ArgumentsToolError(said) if by_arguments else PermanentToolError(said)
 
 
 def _text(hole: Hole, found: JsonValue) -> str:
     if isinstance(found, list | dict):
         kind = type(found).__name__
-        raise ArgumentsToolError(
+        raise _misfit(
+            (hole,),
             Localised(
                 zh=f"{hole} 是 {kind}，这里只放得下一个值",
                 en=f"{hole} is a {kind}, where only one value fits",
-            )
+            ),
         )
     return found if isinstance(found, str) else json.dumps(found)
 

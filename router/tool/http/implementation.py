@@ -16,6 +16,7 @@ from router.tool.http.sending import Received, Sender, Unreached
 from router.tool.http.wanted import Wanted
 from router.tool.implementation import Arguments
 from router.tool.json_schema import ArgumentSchema
+from router.tool.keepable import keepable
 
 KEY_HEADER = "Idempotency-Key"
 _PRINTABLE = "!#$%&'()*+,-./:;<=>?@[]^_`{|}~"
@@ -60,13 +61,14 @@ class HttpImplementation:
         Raises:
             ArgumentsToolError: an argument fits nowhere, or the server says so.
             TransientToolError: the server is busy, broken or gone.
-            PermanentToolError: it refuses, or its answer can't be used.
+            PermanentToolError: it refuses, or the request can't be made of what it needs.
+            UnusableResult: it has done what it was asked for, and its answer can't be used.
         """
         made = self._keyed(request(self.endpoint, self.schema.given(arguments), context), context)
         received = await self._sent(made)
         if not received.fine:
             raise failure_of(received, str(made.origin), self.redaction)
-        return self.redaction.value(self._value(received))
+        return self.redaction.value(keepable(self.wanted.of(value_of(received))))
 
     async def _sent(self, made: Request) -> Received:
         """The answer. A write that can't be tried again for good ends where nothing was sent."""
@@ -77,15 +79,6 @@ class HttpImplementation:
                 done = Localised(zh=f"{error.said.zh}，什么也没做", en=f"{error}; nothing was done")
                 raise PermanentToolError(done) from None
             raise TransientToolError(error.said) from None
-
-    def _value(self, received: Received) -> JsonValue:
-        """The value; of a write whose answer can't be used, that it was done all the same."""
-        try:
-            return self.wanted.of(value_of(received))
-        except PermanentToolError as error:
-            if not self.writes:
-                raise
-            return {"status": received.status, "note": f"it is done; {error}"}
 
     def _keyed(self, made: Request, context: ToolContext) -> Request:
         if not context.key:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
-from router.domain.errors import PermanentToolError
+from router.domain.errors import UnusableResult
 from router.domain.texts import Localised
 
 _INDEX = re.compile(r"0|[1-9][0-9]*")
@@ -26,14 +26,14 @@ class Wanted:
     def of(self, answer: JsonValue) -> JsonValue:
         """The selection.
 
-        Raises `PermanentToolError` where there is nothing at the one place; of several places
+        Raises `UnusableResult` where there is nothing at the one place; of several places
         one without anything is null.
         """
         if isinstance(self.places, str):
             try:
                 return self._shortened(at(answer, self.places))
             except LookupError:
-                raise PermanentToolError(
+                raise UnusableResult(
                     Localised(
                         zh=f"对方的回答里 {self.places} 处没有内容",
                         en=f"the answer has nothing at {self.places}",

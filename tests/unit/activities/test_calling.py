@@ -205,7 +205,7 @@ class TestCheck:
         async def broken() -> None:
             raise ZeroDivisionError
 
-        with pytest.raises(TransientToolError, match="look failed unexpectedly: ZeroDivisionError"):
+        with pytest.raises(TransientToolError, match="look failed unexpectedly; the log"):
             await house.made(check=broken).check(call())
 
     async def test_a_repeated_write_is_not_refused_for_what_it_did_itself(
@@ -388,8 +388,8 @@ class TestFiles:
         house.answering = too_large
         caller = house.made(permission="write")
         for _ in range(2):
-            with pytest.raises(PermanentToolError, match=r"more than .*it has done what it was"):
-                await caller.call(call(key="k", flow_run=RUN), confirmed=True)
+            found: Any = await caller.call(call(key="k", flow_run=RUN), confirmed=True)
+            assert found["note"].startswith("已经办成了，只是结果给不出来：“Look”给出的文件")
         assert len(house.asked) == 1
 
     async def test_the_largest_file_is_kept_and_one_byte_more_keeps_none(

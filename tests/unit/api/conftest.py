@@ -9,6 +9,7 @@ from uuid import uuid4
 import httpx
 import pytest
 from fastapi import FastAPI
+from pydantic import JsonValue
 from temporalio.client import Client
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.testing import WorkflowEnvironment
@@ -52,6 +53,9 @@ class Offering:
 
     def look_ups(self) -> frozenset[str]:
         return frozenset({"get_current_time"})
+
+    def result_problems(self, name: str, result: JsonValue) -> list[str]:
+        return [] if isinstance(result, dict) else [f"result: isn't what {name} gives"]
 
 
 class LeaveReader:

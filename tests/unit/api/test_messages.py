@@ -81,6 +81,20 @@ async def test_a_start_that_makes_no_sense_is_refused(
     assert (await alice.get(messages)).json()["items"] == []
 
 
+async def test_a_result_that_its_tool_does_not_declare_is_refused_and_may_be_sent_anew(
+    alice: httpx.AsyncClient, conversation: str, messages: str
+) -> None:
+    await alice.post(messages, json={"text": "where am I"})
+    about: Body = {"type": "tool_result", "tool_call_id": "front"}
+    answer = await alice.post(messages, json={"action": {**about, "result": 7}})
+    assert answer.status_code == 422
+    assert "isn't what locate" in answer.json()["detail"]
+    assert [one["field"] for one in answer.json()["errors"]] == ["action.result"]
+    assert (await alice.get(conversation)).json()["turns"] == 1
+    again = await alice.post(messages, json={"action": {**about, "result": {"at": "here"}}})
+    assert again.status_code == 200
+
+
 BAD: dict[str, tuple[Body | list[Any] | str | None, str]] = {
     "nothing": ({}, "neither"),
     "null": (None, "body"),

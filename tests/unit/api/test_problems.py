@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import httpx
 import pytest
+from pydantic import JsonValue
 
 from router.api.deps import Services
 from router.app import create_app
@@ -86,6 +87,9 @@ class Failing:
 
     def look_ups(self) -> frozenset[str]:
         return frozenset()
+
+    def result_problems(self, name: str, result: JsonValue) -> list[str]:
+        raise self._error
 
 
 @pytest.mark.parametrize(("error", "status", "headers"), CASES, ids=lambda c: str(c)[:30])

@@ -97,6 +97,7 @@ class EchoConversation:
             active_flow=None,
             paused_flows=[],
             pending_confirmation=None,
+            waiting_calls={"front": "locate"},
             usage=Usage(),
         )
 

@@ -4,6 +4,7 @@ import asyncio
 import gzip
 import json
 import zlib
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from router.domain.errors import (
     ToolError,
     TransientToolError,
     UnknownOutcome,
+    UnusableResult,
 )
 from router.tool.dependencies import Dependencies
 from tests.fakes.http_exchange import Drop, Piece, Reply, json_reply
@@ -192,6 +194,38 @@ class TestValuesThatWouldBeMore:
         assert server.requests == []
 
     @pytest.mark.parametrize(
+        ("name", "sent"),
+        [
+            ("王芳", "%E7%8E%8B%E8%8A%B3"),
+            ("Zoë (100%)", "Zo%C3%AB (100%25)"),
+            ("a\r\nX-Evil: 1", "a%0D%0AX-Evil: 1"),
+            ("Alice", "Alice"),
+        ],
+    )
+    async def test_what_the_context_knows_stands_in_a_header_percent_encoded(
+        self, folder: Folder, name: str, sent: str
+    ) -> None:
+        async with WebServer(echo) as server:
+            headers = {"X-Name": "{context.user_name}"}
+            data = declaration(endpoint={"url": server.origin, "headers": headers})
+            asking = context()
+            caller = asking.caller.model_copy(update={"name": name})
+            tool = folder.tool(data, server.origin)
+            await tool.call({}, replace(asking, caller=caller), Dependencies())
+        assert server.requests[0].headers["x-name"] == sent
+        assert "x-evil" not in server.requests[0].headers
+
+    async def test_what_the_context_knows_and_no_header_takes_is_nobodys_argument(
+        self, folder: Folder
+    ) -> None:
+        async with WebServer(echo) as server:
+            headers = {"X-Roles": "roles {context.roles}"}
+            data = declaration(endpoint={"url": server.origin, "headers": headers})
+            with pytest.raises(PermanentToolError, match=r"\{context\.roles\} is a list"):
+                await asked(folder, server, data)
+        assert server.requests == []
+
+    @pytest.mark.parametrize(
         "value",
         ['", "admin": true, "x": "', "\\", "\u2028", '"}', "{id}", "{{id}}", "null", "\ud800"],
     )
@@ -364,9 +398,15 @@ class TestWhatComesBack:
     ) -> None:
         async with WebServer(says("PNG", "image/png", 201)) as server:
             data = declaration(endpoint={"url": server.origin, "method": "POST"})
-            value = await call(folder.tool(data, server.origin), "k1")
-        assert value["status"] == 201
-        assert value["note"].startswith("it is done; the answer is image/png")
+            with pytest.raises(UnusableResult, match="the answer is image/png"):
+                await call(folder.tool(data, server.origin), "k1")
+
+    async def test_a_refusal_that_is_too_deep_to_quote_is_a_refusal(self, folder: Folder) -> None:
+        body = "[" * 700 + "]" * 700
+        async with WebServer(says(body, "application/json", 403)) as server:
+            data = declaration(endpoint={"url": server.origin})
+            with pytest.raises(PermanentToolError, match="answered 403$"):
+                await call(folder.tool(data, server.origin))
 
     async def test_secrets_that_come_back_are_taken_out(self, folder: Folder) -> None:
         key = "s3cret/key=="
@@ -482,5 +522,5 @@ class TestRedirects:
 
 async def test_a_path_without_its_context_is_refused(folder: Folder) -> None:
     data = declaration(endpoint={"url": "https://api.example.com/{context.conversation_id}"})
-    with pytest.raises(ArgumentsToolError, match="conversation_id"):
+    with pytest.raises(PermanentToolError, match="conversation_id"):
         await folder.tool(data).call({}, context(), Dependencies())
