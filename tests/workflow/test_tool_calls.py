@@ -98,9 +98,16 @@ async def test_a_call_of_the_front_end_waits_for_its_result(talk: Talk, model: M
     (call,) = turn.tool_calls
     assert (call.name, call.status, call.arguments) == ("locate", "waiting", {"precise": True})
     assert texts(turn) == ["这一步要由你的设备来做，做完我接着说。"]
+    waiting = (await talk.status()).waiting_calls
+    assert waiting == {call.id: "locate"}
+    problems = talk.parts.offered.result_problems
+    assert problems("locate", {"district": 7}) == ["district: Input should be a valid string"]
+    assert problems("locate", None) == ["result: Input should be an object"]
+    assert problems("locate", {"district": "浦东"}) == problems("nothing_such", 7) == []
     turn = await talk.send(found(call.id, {"district": "浦东"}))
     assert (turn.route.kind, turn.route.target, turn.route.by) == ("tool", "locate", "action")
     assert [(c.id, c.status) for c in turn.tool_calls] == [(call.id, "done")]
+    assert (await talk.status()).waiting_calls == {}
     assert texts(turn) == ["你在浦东。"]
     asked = model.chats[-1]["messages"][-1]["content"]
     assert "我在哪里" in asked

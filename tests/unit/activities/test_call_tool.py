@@ -19,8 +19,8 @@ from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
 from activities.call_tool import CallTool
 from activities.calling import ToolCaller
-from activities.telling import Telling
 from activities.outcome import RESULT_BYTES
+from activities.telling import Telling
 from activities.tool_run import run_tool
 from router.contracts.activities import Answer, ToolCall
 from router.domain.errors import (

@@ -1,5 +1,6 @@
 """What a step is sent of a memory that grows and grows."""
 
+import json
 from datetime import UTC, datetime
 
 import pytest
@@ -7,10 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from router.deciding import context, thinking
-from router.deciding.context import EARLIER_TOKENS, STEP_TOKENS, Room, fitted
+from router.deciding.context import (
+    EARLIER_TOKENS,
+    LEAST_RESULT,
+    STEP_TOKENS,
+    Room,
+    fitted,
+    result,
+)
 from router.deciding.memory import Memory
 from router.deciding.prompts import Prompts
 from router.deciding.thinking import Means, Task
+from router.domain.pages import Page
 from router.domain.texts import Localised
 from router.llm.chat import AssistantMessage, FunctionCall, Message, ToolMessage, Usage
 from router.llm.tokens import estimated_prompt_tokens, estimated_tokens
@@ -228,3 +237,12 @@ def test_a_question_that_was_refused_is_half_as_long_the_next_time_whatever_the_
     assert refused.most == pytest.approx((2000 + tokens(memory.dialogue)) / 2, abs=1)
     assert Room.of(refused, 60_000) == Room.of(refused.model_copy(update={"most": 0}), refused.most)
     assert context.refused(refused).most == refused.most
+
+
+@pytest.mark.parametrize("longest", [LEAST_RESULT, 500, 2000, 20_000])
+@pytest.mark.parametrize("piece", ["行", '"', "\\", "word "])
+def test_a_page_shows_how_to_read_on_however_short_it_is_cut(piece: str, longest: int) -> None:
+    page = Page(read_more="h4nd1e", page=1, pages=9, text=piece * 3000)
+    text = json.dumps(page.model_dump(mode="json"), ensure_ascii=False)
+    shown = result(FunctionCall(id="1", name="list_rows", arguments={}), text, longest)
+    assert '"read_more": "h4nd1e", "page": 1, "pages": 9' in shown.text

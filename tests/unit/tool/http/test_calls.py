@@ -405,7 +405,7 @@ class TestWhatComesBack:
         body = "[" * 700 + "]" * 700
         async with WebServer(says(body, "application/json", 403)) as server:
             data = declaration(endpoint={"url": server.origin})
-            with pytest.raises(PermanentToolError, match="answered 403$"):
+            with pytest.raises(PermanentToolError, match=r"answered 403$"):
                 await call(folder.tool(data, server.origin))
 
     async def test_secrets_that_come_back_are_taken_out(self, folder: Folder) -> None:
