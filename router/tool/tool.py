@@ -133,6 +133,7 @@ class Tool:
             roles=self.roles,
             permission=self.permission,
             parameters=self.parameters,
+            client=self.options.client,
         )
 
     async def call(
