@@ -9,6 +9,7 @@ import httpx
 
 from activities.sandbox.running import Bubblewrap
 from router.assembly import encoder
+from router.cli.listing import in_english_only, withheld
 from router.definitions import (
     http_tools,
     load_catalog,
@@ -17,7 +18,6 @@ from router.definitions import (
     skill_folders,
     skill_remarks,
 )
-from router.cli.listing import in_english_only, withheld
 from router.directory.file import SAMPLE, FileDirectory
 from router.domain.errors import MisconfiguredError
 from router.llm.embeddings import OpenAIEmbeddings
