@@ -98,6 +98,21 @@ class Adjusted(BaseModel):
     balance: Balance
 
 
+def _not_theirs(caller: Principal, person: Principal) -> Localised:
+    """Why the leave isn't shown, and where it is found instead."""
+    own = person.id == caller.id
+    where = Localised(
+        zh="自己的请看“我的请假记录”（get_my_leave）和“查假期余额”（get_leave_balance）"
+        if own
+        else "请向他们询问",
+        en="your own is in get_my_leave and get_leave_balance" if own else "ask one of them",
+    )
+    return Localised(
+        zh=f"{person.name} 的假期在这里只有人事和其上级能看，{where.zh}",
+        en=f"{person.name}'s leave is for HR and for those who lead {person.name}; {where.en}",
+    )
+
+
 @tool(
     permission="read",
     title={"zh": "查员工假期", "en": "Employee's leave"},
@@ -125,13 +140,7 @@ async def get_employee_leave(
     person = await the_one(employee, people, ctx.caller.tenant, "employee")
     is_hr = ctx.caller.may([HR])
     if not (is_hr or await _leads(ctx.caller, person, people)):
-        raise Forbidden(
-            Localised(
-                zh=f"{person.name} 的假期只有人事和其上级能看，请向他们询问",
-                en=f"{person.name}'s leave is for HR and for those who lead {person.name}; "
-                "ask one of them",
-            )
-        )
+        raise Forbidden(_not_theirs(ctx.caller, person))
     owner, of_year = _owner(person), year or ctx.now.year
     taken = await hr.leave.of(owner, year=of_year)
     return EmployeeLeave(

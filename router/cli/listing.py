@@ -1,15 +1,16 @@
 """Every tool there is, as `tools list` shows it: in a row for people, as JSON for programs."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import JsonValue
 
-from router.definitions import load_registry, mcp_servers
+from router.definitions import lacking, load_tools, mcp_servers
 from router.domain.principals import FLOW_ROLE
 from router.settings import Settings
-from router.tool.http.watching import GROUP
+from router.tool.http.implementation import HttpImplementation
 from router.tool.mcp.publishing import Publisher
 from router.tool.mcp.servers import Servers
 from router.tool.registry import CODE, Registry
@@ -18,20 +19,51 @@ from router.tool.tool import Tool
 LOOKED_WITHIN = 10.0
 """Seconds for all MCP servers together; a package runner may need more, as `doctor` allows."""
 
-Kind = Literal["code", "http", "mcp"]
+Kind = Literal["code", "http", "openapi", "mcp"]
 Row = tuple[str, ...]
 
 
-async def every_tool(settings: Settings) -> tuple[Registry, Mapping[str, str]]:
-    """The tools of code, files and MCP servers, and why each server isn't there that isn't.
+@dataclass(frozen=True)
+class Listed:
+    """Every tool there is, and what isn't there or not offered for want of something."""
+
+    registry: Registry
+    away: Mapping[str, str]
+    """By MCP server, why it isn't there."""
+    absent: Mapping[str, str]
+    """By file of declared tools, the variable without which there is nothing of it."""
+    withheld: Mapping[str, str]
+    """By tool, the setting without which nobody is offered it."""
+
+
+async def every_tool(settings: Settings) -> Listed:
+    """The tools of code, files and MCP servers, which are asked all at once.
 
     Raises:
         DefinitionError: with every problem of every file.
     """
-    registry, entries = load_registry(settings), mcp_servers(settings)
+    (registry, declared), entries = load_tools(settings), mcp_servers(settings)
     file = settings.mcp_servers or Path()
     servers = Servers(entries, settings.environment, Publisher(registry).publish, file)
-    return registry, await servers.look(LOOKED_WITHIN)
+    away = await servers.look(LOOKED_WITHIN)
+    return Listed(registry, away, declared.absent, withheld(settings, registry))
+
+
+def withheld(settings: Settings, registry: Registry) -> dict[str, str]:
+    """The tools that nobody is offered, each with the setting that would give it."""
+    unset = lacking(settings).items()
+    return {
+        t.name: setting for provider, setting in unset for t in registry if provider in t.providers
+    }
+
+
+def unoffered(listed: Listed) -> Iterator[str]:
+    """What is withheld or absent, a sentence for each setting."""
+    for setting in dict.fromkeys(listed.withheld.values()):
+        names = ", ".join(name for name, lacks in listed.withheld.items() if lacks == setting)
+        yield f"not offered to anybody: {names}; set {setting}"
+    for path, variable in listed.absent.items():
+        yield f"nothing of {Path(path).name}: {variable} isn't set; set it"
 
 
 def row_of(tool: Tool, kind: Kind) -> Row:
@@ -46,8 +78,8 @@ def row_of(tool: Tool, kind: Kind) -> Row:
     )
 
 
-def object_of(tool: Tool, kind: Kind) -> dict[str, Any]:
-    """The same for programs, with the schema of its arguments."""
+def object_of(tool: Tool, kind: Kind, lacks: str | None) -> dict[str, Any]:
+    """The same for programs, with its arguments' schema and the setting that it lacks, if any."""
     return {
         "name": tool.name,
         "kind": kind,
@@ -60,13 +92,21 @@ def object_of(tool: Tool, kind: Kind) -> dict[str, Any]:
         "roles": sorted(tool.roles),
         "parameters": schema_of(tool),
         "in_english_only": tool.in_english_only,
+        "lacks": lacks,
     }
 
 
-def in_english_only(registry: Registry) -> list[str]:
-    """The tools that people are offered and read in English, whatever language they speak."""
-    offered = (tool for tool in registry if tool.options.listed and tool.roles != {FLOW_ROLE})
-    return [tool.name for tool in offered if tool.in_english_only]
+def in_english_only(tools: Iterable[Tool]) -> str | None:
+    """Which tools people are offered and read in English, whatever language they speak.
+
+    None where there is none, else a sentence with what to do about it.
+    """
+    offered = (tool for tool in tools if tool.options.listed and tool.roles != {FLOW_ROLE})
+    foreign = [tool.name for tool in offered if tool.in_english_only]
+    if not foreign:
+        return None
+    remedy = "give title, description_zh and labels where they are declared (docs/tools.md)"
+    return f"read in English by all, in part at least: {', '.join(foreign)}; {remedy}"
 
 
 def schema_of(tool: Tool) -> dict[str, JsonValue]:
@@ -85,6 +125,7 @@ def schema_of(tool: Tool) -> dict[str, JsonValue]:
 
 
 def kind_of(tool: Tool, registry: Registry) -> Kind:
-    """Where it comes from: Python, a file that declares it, or an MCP server."""
-    group = registry.group_of(tool.name)
-    return "code" if group == CODE else "http" if group == GROUP else "mcp"
+    """Where it comes from: Python, a file, an OpenAPI document, or an MCP server."""
+    if isinstance(tool.implementation, HttpImplementation):
+        return "openapi" if tool.implementation.from_document else "http"
+    return "code" if registry.group_of(tool.name) == CODE else "mcp"

@@ -1,7 +1,6 @@
 """`intent-router mcp`: the desk for other agents, over the Model Context Protocol."""
 
 import asyncio
-import sys
 from typing import Annotated
 
 import typer
@@ -43,6 +42,4 @@ def mcp(
 
     from router.cli.mcp_face.server import over_http, over_stdio
 
-    # Whatever logs writes to stderr: stdout belongs to the protocol.
-    print(f"intent-router mcp: the desk at {url}", file=sys.stderr)
     asyncio.run(over_stdio(url, bearer) if http is None else over_http(url, bearer, http))

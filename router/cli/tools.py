@@ -20,25 +20,34 @@ def list_tools(
     """List every tool: its name, whether it reads or writes, who may call it, what it does.
 
     Before what it does stand its kind and where it is declared. MCP servers are asked, all at
-    once; one that isn't there is named on stderr, and the others are listed.
+    once; one that isn't there is named on stderr, and the others are listed. So are tools that
+    nobody is offered, with the setting that would give them.
     """
-    from router.cli.listing import every_tool, in_english_only, kind_of, object_of, row_of
+    from router.cli.listing import (
+        every_tool,
+        in_english_only,
+        kind_of,
+        object_of,
+        row_of,
+        unoffered,
+    )
     from router.settings import Settings
 
     settings = Settings.load()
-    registry, away = asyncio.run(every_tool(settings))
-    kinds = [(tool, kind_of(tool, registry)) for tool in registry]
+    listed = asyncio.run(every_tool(settings))
+    kinds = [(tool, kind_of(tool, listed.registry)) for tool in listed.registry]
     if as_json:
-        typer.echo(json.dumps([object_of(*each) for each in kinds], ensure_ascii=False, indent=2))
+        found = [object_of(t, kind, listed.withheld.get(t.name)) for t, kind in kinds]
+        typer.echo(json.dumps(found, ensure_ascii=False, indent=2))
     else:
         _echo_aligned([row_of(*each) for each in kinds])
-    for name, why in away.items():
+    for name, why in listed.away.items():
         remedy = f"mend it, or correct {settings.mcp_servers}; `intent-router doctor` says more"
         typer.echo(f"the MCP server {name} isn't there: {why}; {remedy}", err=True)
-    if foreign := in_english_only(registry):
-        remedy = "give title, description_zh and labels where they are declared (docs/tools.md)"
-        told = f"read in English by all, in part at least: {', '.join(foreign)}; {remedy}"
-        typer.echo(told, err=True)
+    if foreign := in_english_only(listed.registry):
+        typer.echo(foreign, err=True)
+    for said in [] if as_json else unoffered(listed):
+        typer.echo(said, err=True)
 
 
 def _echo_aligned(rows: Sequence[tuple[str, ...]]) -> None:

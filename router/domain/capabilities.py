@@ -24,3 +24,5 @@ class Capability(BaseModel):
     """Of a tool: whether it changes something, and whose."""
     parameters: dict[str, JsonValue] = {}
     """The JSON Schema of what it takes: a tool's arguments, a flow's slots."""
+    client: bool = False
+    """Of a tool: whether the front end makes the call, so that nothing here can start it."""

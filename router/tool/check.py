@@ -18,6 +18,8 @@ from router.tool.signature import (
     NO_NAMES,
     Signature,
     ToolFunction,
+    mentions_context,
+    partly_context,
     provider_of,
     source_of,
 )
@@ -108,6 +110,8 @@ class _Reader:
             self.context = name
         elif (provider := provider_of(hint)) is not None:
             self.injected[name] = provider
+        elif mentions_context(hint):
+            yield self._problem(*partly_context(name))
         else:
             yield from self._take_own(name)
 

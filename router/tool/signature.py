@@ -9,7 +9,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, create_model
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    JsonValue,
+    TypeAdapter,
+    ValidationError,
+    create_model,
+)
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 
 from router.domain.errors import DefinitionError, Problem
@@ -130,6 +137,8 @@ class _Reader:
             self._take_context(parameter.name)
         elif (provider := provider_of(hint)) is not None:
             self.injected[parameter.name] = provider
+        elif mentions_context(hint):
+            self.wrong(*partly_context(parameter.name))
         else:
             self._take_field(parameter, hint)
 
@@ -160,7 +169,24 @@ class _Reader:
             )
             self.raise_if_wrong()
             raise
+        self._check_defaults(arguments)
+        self.raise_if_wrong()
         return signature
+
+    def _check_defaults(self, arguments: type[BaseModel]) -> None:
+        """A default is given to the function as it is: nobody converts it on the way."""
+        validator, blank = arguments.__pydantic_validator__, arguments.model_construct()
+        for name, field in arguments.model_fields.items():
+            if field.is_required():
+                continue
+            default = field.get_default(call_default_factory=True, validated_data={})
+            try:
+                validator.validate_assignment(blank, name, default, strict=True)
+            except ValidationError as error:
+                self.wrong(
+                    f"has the default {name}={default!r:.60}: {error.errors()[0]['msg']}",
+                    "write a value of the parameter's own type, or leave it out",
+                )
 
 
 def read_signature(function: Callable[..., Any]) -> Signature:
@@ -184,6 +210,17 @@ def source_of(function: Callable[..., Any]) -> Source:
 def problem_of(function: Callable[..., Any], what: str, remedy: str) -> Problem:
     """A problem with a tool function, at the line that it begins on."""
     return Problem(*source_of(function), f"the tool {function.__name__} {what}", remedy)
+
+
+def mentions_context(hint: Any) -> bool:
+    """True for `ToolContext`, and for what is made of it: optional, annotated, a list of it."""
+    return hint is ToolContext or any(map(mentions_context, get_args(hint)))
+
+
+def partly_context(name: str) -> tuple[str, str]:
+    """What is wrong with a parameter that mentions the context and isn't it, and what is right."""
+    what = f"has a parameter {name!r} that is made of ToolContext and isn't one"
+    return what, f"write `{name}: ToolContext`: there always is one"
 
 
 def provider_of(hint: Any) -> Provider[Any] | None:

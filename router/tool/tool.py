@@ -18,7 +18,9 @@ from router.tool.context import ToolContext
 from router.tool.dependencies import Dependencies, Provider
 from router.tool.implementation import Arguments, FunctionImplementation, Implementation
 from router.tool.labels import label_in
+from router.tool.naming import ANOTHER, RESERVED, TAKEN
 from router.tool.signature import Source, ToolFunction, problem_of, read_signature, source_of
+from router.tool.wording import titled, word_problems
 
 Permission = Literal["read", "write", "admin"]
 
@@ -133,6 +135,7 @@ class Tool:
             roles=self.roles,
             permission=self.permission,
             parameters=self.parameters,
+            client=self.options.client,
         )
 
     async def call(
@@ -221,6 +224,7 @@ def tool(  # noqa: PLR0913 - each is an option of its own that a tool's author m
             {"ephemeral": ephemeral, "per_minute": per_minute, "at_once": at_once},
             client,
         )
+        problems += word_problems(function, title, {"roles": roles, "examples": examples})
         try:
             signature = read_signature(function)
             rules = None if check is None else read_check(check, function, signature)
@@ -233,7 +237,7 @@ def tool(  # noqa: PLR0913 - each is an option of its own that a tool's author m
             raise DefinitionError(problems)
         return Tool(
             name=function.__name__,
-            title=_title(function.__name__, title),
+            title=titled(function.__name__, title),
             description=inspect.getdoc(function) or "",
             examples=tuple(examples),
             permission=permission,
@@ -270,6 +274,8 @@ def _option_problems(
     if not _NAME.fullmatch(function.__name__):
         remedy = "use up to 63 small letters, digits and underscores, a letter first"
         yield problem_of(function, "has a name that models can't call it by", remedy)
+    if function.__name__ in RESERVED:
+        yield problem_of(function, TAKEN, ANOTHER)
     if permission not in get_args(Permission):
         yield problem_of(function, f"has the permission {permission!r}", "read, write or admin")
     if permission == "admin" and (not roles or EVERYONE in roles):
@@ -305,8 +311,3 @@ def _seconds(duration: str) -> float:
     """Zero where it isn't a duration."""
     found = _DURATION.fullmatch(duration)
     return float(found[1]) * _UNITS[found[2]] if found else 0.0
-
-
-def _title(name: str, given: Mapping[Literal["zh", "en"], str] | None) -> Localised:
-    words = name.replace("_", " ").capitalize()
-    return Localised.model_validate(given or {"zh": words, "en": words})

@@ -43,6 +43,10 @@ async def do(agent: Client, tool: str, **arguments: Any) -> dict[str, Any]:
     return answer
 
 
+def said(turn: dict[str, Any]) -> str:
+    return "\n".join(reply["text"] for reply in turn["replies"])
+
+
 async def test_an_agent_files_a_request_that_its_person_has_confirmed(house: House) -> None:
     gina_s, carol_s = program_of(house, "gina"), program_of(house, "carol")
     async with Client(gina_s) as gina, Client(carol_s) as carol:
@@ -63,6 +67,73 @@ async def test_an_agent_asks_for_a_flow_by_its_name(house: House) -> None:
         turn = await do(gina, "leave_request", request=REQUEST)
         assert (turn["flow"]["name"], turn["flow"]["status"]) == ("leave_request", "confirming")
         assert (await do(gina, "confirm", value=False))["flow"]["status"] != "completed"
+
+
+async def test_a_flow_takes_its_own_slots_by_name(house: House) -> None:
+    slots = {
+        "leave_type": "annual",
+        "start": "2027-03-01",
+        "end": "2027-03-02",
+        "reason": "家里有事",
+    }
+    async with agent_of(house.url) as gina:
+        turn = await do(gina, "leave_request", **slots)
+    assert (turn["flow"]["name"], turn["flow"]["status"]) == ("leave_request", "confirming")
+    assert turn["flow"]["slots"].items() >= slots.items()
+
+
+async def test_every_call_by_name_is_apart_from_what_others_left_open(house: House) -> None:
+    async with Client(program_of(house, "gina")) as gina:
+        open_form = await do(gina, "leave_request", leave_type="annual")
+        assert open_form["flow"]["awaiting"] == ["start"]
+        sum_of = await do(gina, "calculate", expression="2+2")
+        in_words = await do(gina, "calculate", request="3+4")
+        requests = await do(gina, "get_my_requests")
+        there = {"conversation": open_form["conversation"]}
+        filled = await do(gina, "fill", values={"start": "2027-03-01"}, **there)
+
+    assert "4" in said(sum_of)
+    assert "7" in said(in_words)
+    answered = [each["flow"] for each in (sum_of, in_words, requests)]
+    assert [flow["name"] for flow in answered] == ["calculate", "calculate", "get_my_requests"]
+    assert {flow["status"] for flow in answered} == {"completed"}
+    turns = (open_form, sum_of, in_words, requests)
+    assert len({turn["conversation"] for turn in turns}) == len(turns)
+    assert filled["flow"]["id"] == open_form["flow"]["id"]
+    assert filled["flow"]["slots"] == {**open_form["flow"]["slots"], "start": "2027-03-01"}
+
+
+async def test_a_call_by_name_goes_on_in_a_conversation_that_is_passed_along(house: House) -> None:
+    async with agent_of(house.url) as gina:
+        there = {"conversation": (await do(gina, "say", text="你好"))["conversation"]}
+        turn = await do(gina, "calculate", expression="2+2", **there)
+    assert (turn["conversation"], turn["flow"]["name"]) == (there["conversation"], "calculate")
+
+
+async def test_words_to_a_flow_never_confirm_it(house: House) -> None:
+    slots = {"leave_type": "annual", "start": "2027-03-01", "end": "2027-03-02", "reason": "rest"}
+    async with agent_of(house.url) as gina:
+        turn = await do(gina, "leave_request", request="确认", **slots)
+    assert turn["flow"]["status"] == "confirming"
+
+
+async def test_a_refused_call_leaves_the_agent_where_it_was(house: House) -> None:
+    async with agent_of(house.url) as gina:
+        asked = await do(gina, "leave_request", request=REQUEST)
+        refused = await gina.call_tool("calculate", {"expression": 4})
+        declined = await do(gina, "confirm", value=False)
+    assert refused.is_error
+    assert "expression: 4 is not of type 'string'" in refused.content[0].text  # type: ignore[union-attr]
+    assert declined["conversation"] == asked["conversation"]
+
+
+async def test_tools_show_their_own_parameters_and_need_none(house: House) -> None:
+    async with agent_of(house.url) as gina:
+        tools = {tool.name: tool.input_schema for tool in (await gina.list_tools()).tools}
+    assert set(tools["calculate"]["properties"]) == {"request", "conversation", "expression"}
+    assert "leave_type" in tools["leave_request"]["properties"]
+    assert set(tools["policy-advisor"]["properties"]) == {"request", "conversation"}
+    assert not tools["calculate"].get("required")
 
 
 async def test_what_is_there_and_what_it_does_is_said_honestly(house: House) -> None:
@@ -119,6 +190,10 @@ async def test_agents_use_the_desk_over_http(house: House) -> None:
             assert first["conversation"] != second["conversation"]
             going_on = await do(client, "confirm", value=False, conversation=first["conversation"])
             assert going_on["conversation"] == first["conversation"]
+            half_done = await do(client, "leave_request", leave_type="annual")
+            sum_of = await do(client, "calculate", expression="2+2")
+            assert (sum_of["flow"]["name"], "4" in said(sum_of)) == ("calculate", True)
+            assert sum_of["conversation"] != half_done["conversation"]
     finally:
         serving.terminate()
         await asyncio.wait_for(serving.wait(), 10)
@@ -149,6 +224,23 @@ def test_what_it_can_t_be_started_with_is_usage(house: House, words: list[str], 
     outcome = house.command("mcp", *words)
     assert (outcome.returncode, outcome.stdout) == (2, "")
     assert said in outcome.stderr
+
+
+@pytest.mark.parametrize("served", [(), ("--http", "1")])
+def test_a_person_whom_nobody_knows_is_not_served(house: House, served: tuple[str, ...]) -> None:
+    outcome = house.command("mcp", "--url", house.url, "--user", "zed", *served)
+    assert (outcome.returncode, outcome.stdout) == (1, "")
+    assert outcome.stderr.startswith("error: the API won't have this person")
+    assert "name a user id of its directory with --user" in outcome.stderr.lower()
+
+
+@pytest.mark.parametrize("served", [(), ("--http", "1")])
+def test_nobody_is_served_where_no_api_answers(house: House, served: tuple[str, ...]) -> None:
+    (port,) = free_ports(1)
+    url = f"http://127.0.0.1:{port}"
+    outcome = house.command("mcp", "--url", url, "--user", "gina", *served)
+    assert (outcome.returncode, outcome.stdout) == (1, "")
+    assert outcome.stderr.startswith(f"error: no API answers at {url}: start `intent-router dev`")
 
 
 @pytest.fixture

@@ -2,7 +2,8 @@
 
     mcp_modern.py [--http PORT]
 
-`ask` wants to know a seat first, of whoever calls; `grow` gets another tool.
+`ask` wants to know a seat first, of whoever calls, and so does `book`, in the middle of the call;
+`grow` gets another tool.
 """
 
 import argparse
@@ -31,6 +32,13 @@ async def wanted(name: str) -> Elicit[Seat]:
 async def ask(name: str, wanted: Annotated[Seat, Resolve(wanted)]) -> str:
     """Books a seat."""
     return f"{wanted.seat} for {name}"
+
+
+@server.tool()
+async def book(name: str, ctx: Context) -> str:
+    """Books a seat, as servers did it before."""
+    found = await ctx.elicit(f"Which seat for {name}?", Seat)
+    return found.action
 
 
 @server.tool()

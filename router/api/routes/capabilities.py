@@ -25,6 +25,8 @@ class CapabilityView(BaseModel):
     """Of a tool: whether it changes something, and whose."""
     parameters: dict[str, JsonValue] | None = None
     """JSON Schema: a tool's arguments, or the slots that a flow may be started with."""
+    client: Literal[True] | None = None
+    """Of a tool that the front end calls when a turn says so: it can't be started by name."""
 
     @classmethod
     def of(cls, capability: Capability, offered: Offers, caller: Principal) -> "CapabilityView":
@@ -36,6 +38,7 @@ class CapabilityView(BaseModel):
             description=capability.description.within(caller.locale),
             permission=capability.permission,
             parameters=_parameters(capability, offered, caller),
+            client=capability.client or None,
         )
 
 

@@ -9,9 +9,9 @@ import httpx
 
 from activities.sandbox.running import Bubblewrap
 from router.assembly import encoder
+from router.cli.listing import in_english_only, withheld
 from router.definitions import (
     http_tools,
-    lacking,
     load_catalog,
     load_prompts,
     load_registry,
@@ -65,14 +65,16 @@ async def flows(settings: Settings) -> str:
 
 
 async def tools(settings: Settings) -> str:
-    """The tools of the code can be loaded; which aren't offered for want of a setting."""
+    """The tools of the code can be loaded; which lack a setting, or words in Chinese."""
     registry = load_registry(settings)
-    withheld = [
-        f"not {', '.join(t.name for t in registry if provider in t.implementation.providers)}: "
-        f"{name} isn't set"
-        for provider, name in lacking(settings).items()
+    found = withheld(settings, registry)
+    lacking = [
+        f"not {', '.join(name for name, lacks in found.items() if lacks == setting)}: "
+        f"{setting} isn't set"
+        for setting in dict.fromkeys(found.values())
     ]
-    return "\n".join([f"{len(registry.names)} loaded", *withheld])
+    foreign = in_english_only(registry)
+    return "\n".join([f"{len(registry.names)} loaded", *lacking, *([foreign] if foreign else [])])
 
 
 async def declared_tools(settings: Settings) -> str:

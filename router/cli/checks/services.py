@@ -9,6 +9,7 @@ from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
 from router.api.temporal import connect
+from router.cli.listing import in_english_only
 from router.contracts.search_attributes import SEARCH_ATTRIBUTES
 from router.definitions import mcp_servers
 from router.dev.registering import missing_from
@@ -18,6 +19,8 @@ from router.store.database import Database
 from router.store.migration import ROUTER, is_current
 from router.tool.mcp.connection import Away, look
 from router.tool.mcp.file import ServerEntry
+from router.tool.mcp.tools import Offer
+from router.tool.signature import Source
 
 SECONDS = 5.0
 MCP_SECONDS = 30.0
@@ -100,7 +103,10 @@ async def _looked(settings: Settings, name: str, entry: ServerEntry) -> tuple[bo
         listing = await look(name, entry, settings.environment, MCP_SECONDS)
     except Away as away:
         return False, f"{name} isn't there: {away}"
-    return True, f"{name}: {', '.join(tool.name for tool in listing.tools) or 'no tools'}"
+    there = f"{name}: {', '.join(tool.name for tool in listing.tools) or 'no tools'}"
+    source = Source(str(settings.mcp_servers), 1)
+    foreign = in_english_only(Offer(name, entry, listing, (), source).tools())
+    return True, f"{there}\n{foreign}" if foreign else there
 
 
 async def _client(settings: Settings) -> Client:

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import sys
 from typing import Any
 
 import mcp_types as types
@@ -10,9 +11,10 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
-from router.cli.mcp_face.rest import Desk
-from router.cli.mcp_face.tools import ALWAYS, Offered, Session, by_name
-from router.domain.errors import InvalidInput, NotFound, RouterError, Unavailable
+from router.cli.mcp_face.named import by_name
+from router.cli.mcp_face.rest import Desk, Refused
+from router.cli.mcp_face.tools import ALWAYS, Offered, Session
+from router.domain.errors import Forbidden, InvalidInput, NotFound, RouterError, Unavailable
 
 LOOPBACK = "127.0.0.1"
 INSTRUCTIONS = """\
@@ -36,7 +38,7 @@ class Face:
         except Unavailable as error:
             _log.warning("%s", error)
             capabilities = []
-        named = [by_name(capability) for capability in capabilities]
+        named = [by_name(each) for each in capabilities if not each.get("client")]
         return {tool.name: tool for tool in (*named, *ALWAYS)}
 
     async def list_tools(
@@ -89,10 +91,14 @@ def server_of(session: Session) -> Server[Any]:
 
 
 async def over_stdio(url: str, token: str) -> None:
-    """Serve whoever started this process, until its input ends, in one conversation."""
+    """Serve whoever started this process, until its input ends.
+
+    Raises `Unavailable` and `Forbidden` where nobody could be served.
+    """
     desk = Desk(url, token)
     server = server_of(Session(desk, keeps=True))
     try:
+        await _greet(desk, url)
         async with stdio_server() as (incoming, outgoing):
             await server.run(incoming, outgoing, server.create_initialization_options())
     finally:
@@ -100,13 +106,33 @@ async def over_stdio(url: str, token: str) -> None:
 
 
 async def over_http(url: str, token: str, port: int) -> None:
-    """Serve programs of this machine until cancelled; all of them as the same person."""
+    """Serve programs of this machine until cancelled; all of them as the same person.
+
+    Raises as `over_stdio` does.
+    """
     desk = Desk(url, token)
     app = server_of(Session(desk, keeps=False)).streamable_http_app(host=LOOPBACK)
     config = uvicorn.Config(
         app, host=LOOPBACK, port=port, log_level="warning", timeout_graceful_shutdown=2
     )
     try:
+        await _greet(desk, url)
         await uvicorn.Server(config).serve()
     finally:
         await desk.aclose()
+
+
+async def _greet(desk: Desk, url: str) -> None:
+    """Say where the desk is, once it is there and knows the person.
+
+    Whoever starts a server looks at how it ends, not at what its first call would have said.
+    """
+    try:
+        await desk.capabilities()
+    except Refused as error:
+        raise Forbidden(
+            f"the API won't have this person: {error} Name a user id of its directory with --user "
+            "where ROUTER_AUTH=dev, else a valid token in INTENT_ROUTER_TOKEN"
+        ) from None
+    # Whatever logs writes to stderr: stdout belongs to the protocol.
+    print(f"intent-router mcp: the desk at {url}", file=sys.stderr)

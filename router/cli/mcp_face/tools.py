@@ -1,4 +1,4 @@
-"""What other agents may do at the desk, each a tool; and each flow and tool by its name.
+"""What other agents may do at the desk, each a tool.
 
 Nothing here confirms or decides by itself. What a flow wants to have confirmed comes back as
 the turn's `confirm` reply, for whoever runs the other agent to show to a person.
@@ -46,7 +46,7 @@ class Offered:
 
 
 class Session:
-    """A person at the desk, in one conversation where the transport has one session.
+    """A person at the desk, who goes on where their last turn was.
 
     With `keeps` false everybody who names no conversation begins one.
     """
@@ -56,17 +56,30 @@ class Session:
         self._keeps = keeps
         self._conversation: str | None = None
 
-    async def conversation(self, given: Arguments) -> str:
-        """The conversation that is meant."""
-        named = given.get("conversation") or self._conversation
-        found = str(named) if named else await self.desk.begin()
-        self._conversation = found if self._keeps else None
-        return found
-
     async def send(self, given: Arguments, message: dict[str, Any]) -> dict[str, Any]:
         """The turn that answers, with the conversation it belongs to."""
-        conversation = await self.conversation(given)
-        return {"conversation": conversation, **await self.desk.send(conversation, message)}
+        return await self._sent(given.get("conversation") or self._conversation, message)
+
+    async def send_apart(self, given: Arguments, message: dict[str, Any]) -> dict[str, Any]:
+        """The same in a conversation of its own, unless one is named: nothing is open there.
+
+        Answers that name no conversation are to this turn from now on.
+        """
+        return await self._sent(given.get("conversation"), message)
+
+    async def turn(self, given: Arguments) -> dict[str, Any]:
+        """The turn that answered an earlier message of a conversation."""
+        conversation = str(given["conversation"])
+        return self._told(conversation, await self.desk.turn(conversation, given["message_id"]))
+
+    async def _sent(self, named: Any, message: dict[str, Any]) -> dict[str, Any]:
+        conversation = str(named) if named else await self.desk.begin()
+        return self._told(conversation, await self.desk.send(conversation, message))
+
+    def _told(self, conversation: str, turn: dict[str, Any]) -> dict[str, Any]:
+        # Only now: a message that was refused leaves everything as it was.
+        self._conversation = conversation if self._keeps else None
+        return {"conversation": conversation, **turn}
 
     async def act(self, given: Arguments, **action: Any) -> dict[str, Any]:
         """The turn that answers a button or a form."""
@@ -105,9 +118,7 @@ def _named(given: Arguments) -> dict[str, Any]:
 
 
 async def _turn(session: Session, given: Arguments) -> dict[str, Any]:
-    conversation = await session.conversation(given)
-    found = await session.desk.turn(conversation, given["message_id"])
-    return {"conversation": conversation, **found}
+    return await session.turn(given)
 
 
 async def _flow_runs(session: Session, given: Arguments) -> dict[str, Any]:
@@ -123,7 +134,7 @@ async def _decide(session: Session, given: Arguments) -> dict[str, Any]:
     return await session.desk.decide(given["approval"], decision)
 
 
-_WORDS: JsonValue = {"type": "string", "minLength": 1, "maxLength": 8000}
+WORDS: dict[str, JsonValue] = {"type": "string", "minLength": 1, "maxLength": 8000}
 _ID: JsonValue = {"type": "string", "minLength": 1, "maxLength": 128}
 
 ALWAYS = (
@@ -139,7 +150,7 @@ ALWAYS = (
         "Says something to the desk, in Chinese or English, and gives the turn that answers. Its "
         "`replies` may ask: answer `choices` by choose, a `form` by fill or in words, `confirm` "
         "by confirm once the person has agreed.",
-        _schema(("text",), text=_WORDS, conversation=CONVERSATION),
+        _schema(("text",), text=WORDS, conversation=CONVERSATION),
         ACTS,
         _say,
     ),
@@ -206,37 +217,3 @@ ALWAYS = (
         _decide,
     ),
 )
-
-
-def by_name(capability: Mapping[str, str]) -> Offered:
-    """A flow, skill or tool as a tool that asks the desk for it, in words."""
-    name, title = capability["name"], capability["title"]
-
-    async def run(session: Session, given: Arguments) -> dict[str, Any]:
-        turn = await session.send(given, {"text": given.get("request") or title})
-        if name in _options(turn):
-            return await session.act(
-                {"conversation": turn["conversation"]}, type="choose", value=name
-            )
-        return turn
-
-    request: JsonValue = {
-        "type": "string",
-        "minLength": 1,
-        "maxLength": 8000,
-        "description": f"What is wanted, in one sentence that says all that is known: {title}, …",
-    }
-    return Offered(
-        name,
-        f"{capability['description']} Asks the desk for it and gives the turn that answers.",
-        _schema(request=request, conversation=CONVERSATION),
-        ACTS,
-        run,
-    )
-
-
-def _options(turn: Mapping[str, Any]) -> set[Any]:
-    """What can be chosen now."""
-    choices = [reply for reply in turn.get("replies", []) if reply["type"] == "choices"]
-    values = [option["value"] for reply in choices for option in reply["options"]]
-    return {value for value in values if isinstance(value, str)}

@@ -35,6 +35,8 @@ class HttpImplementation:
     """True where a second call with the same key does nothing more."""
     sender: Sender
     redaction: Redaction
+    from_document: bool = False
+    """True for an operation of an OpenAPI document."""
 
     @property
     def parameters(self) -> dict[str, JsonValue]:

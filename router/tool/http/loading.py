@@ -163,6 +163,7 @@ class _File:
                 repeatable=options.idempotent,
                 sender=self.sender,
                 redaction=Redaction(self.environment.used),
+                from_document=declared.from_document,
             ),
             source=Source(str(self.path), _line_of(declared.name, document)),
             description_zh=declared.description_zh,

@@ -167,7 +167,11 @@ class _Selection:
             return None
         endpoint = self._endpoint(operation, taken, self._server)
         description = operation.description or name
-        return Declared(name, description, schema, endpoint, options, words.description_zh)
+        return Declared(
+            *(name, description, schema, endpoint, options),
+            description_zh=words.description_zh,
+            from_document=True,
+        )
 
     def _check_labels(self, operation: str, words: Wording, taken: Taken) -> None:
         for name in words.labels.keys() - taken.properties.keys():

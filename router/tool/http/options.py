@@ -10,6 +10,7 @@ from router.domain.principals import EVERYONE
 from router.domain.texts import Localised
 from router.tool.http.complaints import Complaints
 from router.tool.http.wanted import Wanted, is_pointer
+from router.tool.naming import ANOTHER, RESERVED, TAKEN
 from router.tool.tool import Permission
 
 KEYS = (
@@ -72,6 +73,8 @@ def read_name(complaints: Complaints, place: Place, value: Any) -> str:
     if name and not _NAME.fullmatch(name):
         remedy = "use up to 63 letters, digits, _ and -, a letter first"
         complaints.add(place, f"{name[:80]!r} is no name that models can call", remedy)
+    if name in RESERVED:
+        complaints.add(place, f"the tool {name} {TAKEN}", ANOTHER)
     return name
 
 

@@ -38,6 +38,8 @@ class Declared:
     endpoint: Endpoint
     options: Options
     description_zh: str = ""
+    from_document: bool = False
+    """True for an operation of an OpenAPI document."""
 
 
 def read_declared(

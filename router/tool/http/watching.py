@@ -29,12 +29,15 @@ class WatchedTools:
         self._registry = registry
         self._files: list[Path] = []
         self._seen: Stamp = ()
+        self.absent: dict[str, str] = {}
+        """By file, the variable that isn't set and without which there is nothing of it."""
 
     def load(self) -> Loaded:
         """Load them; raises what `load_http_tools` and `Registry.replace` raise."""
         self._seen = self._stamp()
         loaded = self._load()
         self._registry.replace(GROUP, loaded.tools)
+        self.absent = loaded.absent
         for file, variable in loaded.absent.items():
             _log.info("no tool of %s is there: %s isn't set", file, variable)
         if set(loaded.files) - set(self._files):

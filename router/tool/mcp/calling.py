@@ -32,8 +32,12 @@ from router.tool.mcp.untrusted import LONGEST_ERROR, visible, visible_value
 KEY = "intent-router/idempotency-key"
 """In the `_meta` of a call that writes: the same on every retry, for servers that look at it."""
 
-Question = Callable[[Client, dict[str, Any], str], Awaitable[object]]
-"""Asks a server, with arguments and an idempotency key; what it gives may have files in it."""
+_NO_WAY_BACK = "no back-channel"
+"""What the official library says in a server that would ask during a call, and can't."""
+
+Question = Callable[[Client, dict[str, Any], str, Interview], Awaitable[object]]
+"""Asks a server, with arguments, an idempotency key and what the person has answered so far; what
+it gives may have files in it."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +82,9 @@ class ServerTool:
         given = self.schema.given(arguments)
         key = sha256(context.key.encode()).hexdigest() if context.key else ""
         try:
-            answer = await self._asked(lambda client: self.question(client, given, key), interview)
+            answer = await self._asked(
+                lambda client: self.question(client, given, key, interview), interview
+            )
         except (ArgumentsToolError, PermanentToolError) as error:
             if interview.asked:
                 said = Localised(
@@ -124,6 +130,8 @@ class ServerTool:
 
     def _refused(self, error: MCPError) -> RouterError:
         words = visible(error.message, LONGEST_ERROR)
+        if _NO_WAY_BACK in error.message:
+            return PermanentToolError(_unaskable(self.about, words))
         if error.code == types.INVALID_PARAMS:
             return ArgumentsToolError(_in_its_words(self.about, words))
         if error.code == TOO_LONG and self.repeatable:
@@ -160,6 +168,17 @@ class ServerTool:
         )
 
 
+def _unaskable(about: str, words: str) -> Localised:
+    """What is to be done where a server wants to ask as this version of the protocol can't."""
+    return Localised(
+        zh=f"{about} 想在办理中间提问，它的连接方式做不到，请管理员在 MCP 服务器文件里给它加上 "
+        f'"protocol": "legacy"（原话：«{words}»）',
+        en=f"{about} wants to ask something in the middle of the call, which this session can't "
+        f'carry: write "protocol": "legacy" for its server, or have its tool ask by '
+        f"Resolve and Elicit ({words})",
+    )
+
+
 def _in_its_words(about: str, words: str) -> Localised:
     """What a server says, which nobody here can say in another language."""
     return Localised(zh=f"{about} 没有办成，原话：«{words}»", en=f"{about}: {words}")
@@ -168,7 +187,7 @@ def _in_its_words(about: str, words: str) -> Localised:
 def question_for(tool: str, about: str) -> Question:
     """The question that calls a tool of a server, by the name it has there."""
 
-    async def ask(client: Client, arguments: dict[str, Any], key: str) -> object:
+    async def ask(client: Client, arguments: dict[str, Any], key: str, _: Interview) -> object:
         meta: Any = {KEY: key} if key else None
         result = await client.call_tool(tool, arguments, meta=meta)
         if result.is_error:

@@ -235,6 +235,7 @@ class Connection:
         )
         client = Client(
             sieved(transport, self._log),
+            mode=self.entry.protocol,
             cache=None,
             read_timeout_seconds=None,
             client_info=types.Implementation(

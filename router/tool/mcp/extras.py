@@ -1,15 +1,18 @@
 """Resources and prompts of a server, readable as tools are: listed, and read by name."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import mcp_types as types
 from mcp import Client
 from pydantic import JsonValue
 
+from router.domain.errors import ArgumentsToolError, PermanentToolError
 from router.domain.texts import Localised
 from router.tool.mcp.calling import Question
 from router.tool.mcp.connection import Listing
+from router.tool.mcp.eliciting import Interview
 from router.tool.mcp.results import LONGEST_TEXT, contents, resource
 from router.tool.mcp.untrusted import wording
 
@@ -35,7 +38,7 @@ class Extra:
     question: Question
 
 
-async def _list_resources(client: Client, arguments: dict[str, Any], _: str) -> JsonValue:
+async def _list_resources(client: Client, arguments: dict[str, Any], *_: object) -> JsonValue:
     page = await client.list_resources(cursor=arguments.get("cursor"))
     listed: list[JsonValue] = [
         {
@@ -48,13 +51,13 @@ async def _list_resources(client: Client, arguments: dict[str, Any], _: str) -> 
     return {"resources": listed, "next": page.next_cursor}
 
 
-async def _read_resource(client: Client, arguments: dict[str, Any], _: str) -> object:
+async def _read_resource(client: Client, arguments: dict[str, Any], *_: object) -> object:
     read = await client.read_resource(arguments["uri"])
     shown = max(1, len(read.contents))
     return [resource(each, LONGEST_TEXT // shown) for each in read.contents[:MOST_LISTED]]
 
 
-async def _list_prompts(client: Client, arguments: dict[str, Any], _: str) -> JsonValue:
+async def _list_prompts(client: Client, arguments: dict[str, Any], *_: object) -> JsonValue:
     page = await client.list_prompts(cursor=arguments.get("cursor"))
     listed: list[JsonValue] = [
         {
@@ -67,11 +70,54 @@ async def _list_prompts(client: Client, arguments: dict[str, Any], _: str) -> Js
     return {"prompts": listed, "next": page.next_cursor}
 
 
-async def _get_prompt(client: Client, arguments: dict[str, Any], _: str) -> object:
-    prompt = await client.get_prompt(arguments["name"], arguments.get("arguments"))
+async def _get_prompt(
+    client: Client, arguments: dict[str, Any], _: str, interview: Interview
+) -> object:
+    """Its wording; what it needs and wasn't given, the person is asked for."""
+    name, given = arguments["name"], arguments.get("arguments") or {}
+    lacking = await _lacking(client, name, given)
+    answered = _answered(name, lacking, interview) if lacking else {}
+    prompt = await client.get_prompt(name, {**given, **answered} or None)
     parts = contents([message.content for message in prompt.messages])
     roles = [message.role for message in prompt.messages]
     return [{"role": role, "content": part} for role, part in zip(roles, parts, strict=False)]
+
+
+async def _lacking(
+    client: Client, prompt: str, given: Mapping[str, str]
+) -> list[types.PromptArgument]:
+    """What the prompt needs beside what is given; nothing of one that isn't there."""
+    listed = (await client.list_prompts()).prompts
+    takes = next((each.arguments for each in listed if each.name == prompt), None)
+    return [each for each in takes or [] if each.required and each.name not in given]
+
+
+def _answered(
+    prompt: str, lacking: Sequence[types.PromptArgument], interview: Interview
+) -> Mapping[str, str]:
+    """The person's answers; raises where there are none yet, or they won't give any."""
+    properties = {
+        each.name: {"type": "string", "description": wording(each.description or each.name, 200)}
+        for each in lacking
+    }
+    schema = {"type": "object", "properties": properties, "required": list(properties)}
+    answer = interview.answer(
+        types.ElicitRequestFormParams(
+            message=f"What does the prompt {prompt} need?", requested_schema=schema
+        )
+    )
+    if isinstance(answer, types.ErrorData):
+        raise ArgumentsToolError(
+            Localised(
+                zh=f"提示词 {prompt} 还需要：{'、'.join(properties)}",
+                en=f"the prompt {prompt} also needs: {', '.join(properties)}",
+            )
+        )
+    if answer.action != "accept":
+        raise PermanentToolError(
+            Localised(zh=f"没有取提示词 {prompt}。", en=f"the prompt {prompt} wasn't fetched")
+        )
+    return {name: str(value) for name, value in (answer.content or {}).items()}
 
 
 EXTRAS = (

@@ -113,6 +113,9 @@ class ServerEntry(Entry):
     headers: Mapping[str, str] = Field({}, repr=False)
     type: Literal["stdio", "http", "streamable-http"] | None = None
     """Read for the sake of files from elsewhere: `command` and `url` say it already."""
+    protocol: Literal["auto", "legacy"] = "auto"
+    """`legacy` opens the session by the handshake of the versions before 2026-07-28: only then may
+    a server ask something back while it works, as one does whose code calls `ctx.elicit`."""
     disabled: bool = False
     fallback: str | None = None
     """The server that is asked for the same tool while this one is away."""

@@ -13,9 +13,10 @@ from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 
+from router.domain.texts import Localised
 from router.tool.mcp.connection import Away, Connection
 from router.tool.mcp.file import ServerEntry
-from router.tool.mcp.tools import Offer
+from router.tool.mcp.tools import Offer, told_apart
 from router.tool.signature import Source
 from router.tool.tool import Tool
 
@@ -34,6 +35,8 @@ class Servers:
         file: Path,
     ) -> None:
         self._publish = publish
+        self._tools: dict[str, list[Tool]] = {}
+        self._titles: dict[str, list[Localised]] = {}
         self._source = Source(str(file), 1)
         self.connections = {
             name: Connection(name, entry, inherited, partial(self._changed, name))
@@ -79,8 +82,16 @@ class Servers:
         listing = next((c.listing for c in connections if c.listing is not None), None)
         if listing is not None:
             entry = self.connections[name].entry
-            offer = Offer(name, entry, listing, connections, self._source)
-            await self._publish(name, offer.tools())
+            self._tools[name] = Offer(name, entry, listing, connections, self._source).tools()
+            await self._publish_changed(name)
+
+    async def _publish_changed(self, name: str) -> None:
+        """This server's tools, and those of others that are called otherwise beside them."""
+        for server, tools in told_apart(self._tools).items():
+            titles = [tool.title for tool in tools]
+            if server == name or titles != self._titles.get(server):
+                self._titles[server] = titles
+                await self._publish(server, tools)
 
     def _ways(self, name: str) -> list[Connection]:
         """The server, what stands in for it, and what for that in turn; each once."""

@@ -6,12 +6,13 @@ even then.
 """
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import mcp_types as types
 
-from router.domain.texts import Localised
+from router.domain.texts import LOCALES, Locale, Localised
 from router.tool.json_schema import ArgumentSchema
 from router.tool.labels import labelled
 from router.tool.mcp.calling import Question, ServerTool, question_for
@@ -109,6 +110,30 @@ class Offer:
             source=self.source,
             description_zh=entry.description_zh,
         )
+
+
+def told_apart(servers: Mapping[str, Sequence[Tool]]) -> dict[str, list[Tool]]:
+    """The tools by server, with the server's name before a title that another server has too."""
+    shared = {
+        locale: _shared([{tool.title.within(locale) for tool in each} for each in servers.values()])
+        for locale in LOCALES
+    }
+    return {
+        server: [replace(tool, title=_marked(tool.title, server, shared)) for tool in tools]
+        for server, tools in servers.items()
+    }
+
+
+def _shared(titles: Iterable[set[str]]) -> set[str]:
+    counted = Counter(title for each in titles for title in each)
+    return {title for title, servers in counted.items() if servers > 1}
+
+
+def _marked(title: Localised, server: str, shared: Mapping[Locale, set[str]]) -> Localised:
+    return Localised(
+        zh=f"{server}：{title.zh}" if title.zh in shared["zh"] else title.zh,
+        en=f"{server}: {title.en}" if title.en in shared["en"] else title.en,
+    )
 
 
 @dataclass(frozen=True)

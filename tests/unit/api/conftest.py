@@ -48,8 +48,9 @@ class Offering:
         return [c for c in self.offered if person.may(c.roles)]
 
     def startable(self, name: str, person: Principal) -> FlowDefinition | None:
-        usable = any(c.name == name and c.kind != "skill" for c in self.visible_to(person))
-        return LEAVE if usable else None
+        forms = {"leave_request", "audit", "get_leave_balance"}
+        usable = forms & {c.name for c in self.visible_to(person)}
+        return LEAVE if name in usable else None
 
     def look_ups(self) -> frozenset[str]:
         return frozenset({"get_current_time"})
@@ -74,10 +75,17 @@ class LeaveReader:
         )
 
 
-def capability(kind: str, name: str, *roles: str) -> Capability:
+def capability(kind: str, name: str, *roles: str, client: bool = False) -> Capability:
     title = Localised(zh=f"{name} 中文", en=f"{name} English")
     return Capability.model_validate(
-        {"kind": kind, "name": name, "title": title, "description": title, "roles": roles}
+        {
+            "kind": kind,
+            "name": name,
+            "title": title,
+            "description": title,
+            "roles": roles,
+            "client": client,
+        }
     )
 
 
@@ -109,6 +117,8 @@ async def services(temporal: Client, store: Store) -> Services:
         capability("flow", "audit", "hr"),
         capability("skill", "policy-advisor"),
         capability("tool", "get_leave_balance"),
+        capability("tool", "locate", client=True),
+        capability("tool", "tangle"),
     )
     index = CapabilityIndex(HashingEncoder())
     await index.update(offering.offered)

@@ -67,6 +67,8 @@ async def test_what_the_caller_may_not_start_is_not_there(
         ({"flow": "leave_request", "slots": {"reason": "a\x00b"}}, 422, "control"),
         ({"flow": "leave_request", "slots": ["annual"]}, 422, "slots"),
         ({"flow": "leave_request", "question": "details:1:start:ab"}, 422, "question"),
+        ({"flow": "locate"}, 422, "locate is called by the front end, when a turn has a tool call"),
+        ({"flow": "tangle"}, 422, "tangle needs arguments that no form can ask for"),
         ({"flow": "x" * 129}, 422, "flow"),
         ({"flow": ""}, 422, "flow"),
         ({}, 422, "flow"),

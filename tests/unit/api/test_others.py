@@ -181,12 +181,16 @@ class TestCapabilities:
             "leave_request",
             "policy-advisor",
             "get_leave_balance",
+            "locate",
+            "tangle",
         ]
         theirs = (await caller("dave").get("/v1/capabilities?kind=flow")).json()["items"]
         assert [item["title"] for item in theirs] == ["leave_request English", "audit English"]
         skills = (await caller("dave").get("/v1/capabilities?kind=skill")).json()["items"]
         assert [item["title"] for item in skills] == ["policy-advisor English"]
         assert not {"permission", "parameters"} & set(skills[0])
+        tools = (await caller("dave").get("/v1/capabilities?kind=tool")).json()["items"]
+        assert [each["name"] for each in tools if each.get("client")] == ["locate"]
 
 
 class TestRoute:

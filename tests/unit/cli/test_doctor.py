@@ -1,5 +1,6 @@
 """`intent-router doctor`: each check finds what it is there for, and says what to do."""
 
+import json
 import socket
 from pathlib import Path
 
@@ -84,6 +85,14 @@ async def test_flows_are_loaded_as_they_would_be(tmp_path: Path) -> None:
     assert "leave_request" in await configuration.flows(Settings())
     with pytest.raises(RouterError, match="has no flow"):
         await configuration.flows(Settings(flows=tmp_path))
+
+
+async def test_tools_that_are_read_in_english_by_all_are_named(tmp_path: Path) -> None:
+    assert "in English" not in await configuration.tools(Settings())
+    declared = {"name": "a", "description": "b", "endpoint": {"url": "https://a.example"}}
+    (tmp_path / "a.json").write_text(json.dumps(declared))
+    said = await configuration.tools(Settings(http_tools=tmp_path))
+    assert "read in English by all, in part at least: a; give title, description_zh" in said
 
 
 async def test_declared_tools_are_loaded_and_what_is_absent_is_named(tmp_path: Path) -> None:

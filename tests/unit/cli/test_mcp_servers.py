@@ -193,6 +193,7 @@ def test_a_call_of_a_server_that_is_away_says_so(run: Run, servers: Path) -> Non
 def test_doctor_looks_at_every_server(servers: Path) -> None:
     said = asyncio.run(services.mcp(Settings()))
     assert said.startswith("it: echo, strict, read_it, ")
+    assert "\nread in English by all, in part at least: it__echo, " in said
     servers.write_text(json.dumps({**PROGRAMS, "gone": {"command": "no-such-program-here"}}))
     with pytest.raises(MisconfiguredError, match="gone isn't there: there is no program") as found:
         asyncio.run(services.mcp(Settings()))

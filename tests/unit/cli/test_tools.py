@@ -77,6 +77,38 @@ def test_list_says_what_kind_each_is_and_where_it_is_declared(run: Run) -> None:
     assert re.search(r" http +weather\.json ", lines["get_weather"])
 
 
+def test_list_tells_operations_of_a_document_from_what_is_declared_alone(
+    run: Run, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    operation = {"operationId": "getCustomer", "summary": "A customer"}
+    document = {"openapi": "3.1.0", "paths": {"/customer": {"get": operation}}}
+    (elsewhere / "crm.json").write_text(json.dumps(document))
+    selection = {
+        "openapi": "crm.json",
+        "server": "https://crm.example.com",
+        "operations": ["getCustomer"],
+    }
+    (elsewhere / "offer.json").write_text(json.dumps(selection))
+    (elsewhere / "a.json").write_text(json.dumps(TestValidate.GOOD))
+    monkeypatch.setenv("ROUTER_HTTP_TOOLS", ".")
+    kinds = {each["name"]: each["kind"] for each in json.loads(run("tools", "list", "--json").out)}
+    assert (kinds["getCustomer"], kinds["a"]) == ("openapi", "http")
+
+
+def test_list_names_what_is_not_offered_and_the_setting_that_would_give_it(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = run("tools", "list").err.splitlines()
+    assert "not offered to anybody: convert_currency; set ROUTER_RATES_URL" in said
+    assert "not offered to anybody: run_skill_script; set ROUTER_SKILL_SANDBOX" in said
+    assert "nothing of web_search.json: ROUTER_TOOL_SEARCH_URL isn't set; set it" in said
+    found = {each["name"]: each for each in json.loads(run("tools", "list", "--json").out)}
+    assert found["convert_currency"]["lacks"] == "ROUTER_RATES_URL"
+    assert found["calculate"]["lacks"] is None
+    monkeypatch.setenv("ROUTER_RATES_URL", "https://rates.example/daily.json")
+    assert "convert_currency" not in run("tools", "list").err
+
+
 class TestValidate:
     GOOD: ClassVar = {
         "name": "a",

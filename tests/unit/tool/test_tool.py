@@ -1,4 +1,4 @@
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import date, timedelta
 from decimal import Decimal
 from typing import Annotated, Any, Literal, NotRequired
@@ -118,6 +118,30 @@ async def two_contexts(one: ToolContext, two: ToolContext) -> None:
     """Do."""
 
 
+async def optional_context(ctx: ToolContext | None = None) -> None:
+    """Do."""
+
+
+async def annotated_context(ctx: Annotated[ToolContext, Field(description="who")]) -> None:
+    """Do."""
+
+
+async def other_default(x: int = "abc") -> None:  # type: ignore[assignment]
+    """Do."""
+
+
+async def default_out_of_bounds(x: Annotated[int, Field(ge=1)] = 0) -> None:
+    """Do."""
+
+
+async def default_to_be_converted(day: date = "2026-11-18") -> None:  # type: ignore[assignment]
+    """Do."""
+
+
+async def respond_message(text: str) -> None:
+    """Do."""
+
+
 async def Shouting(text: str) -> None:  # noqa: N802
     """Do."""
 
@@ -132,6 +156,15 @@ async def Shouting(text: str) -> None:  # noqa: N802
         (undocumented, "has no docstring"),
         (unserialisable, "a type that JSON can't carry"),
         (reserved, "'model_dump', a name that pydantic keeps"),
+        (optional_context, "isn't one; write `ctx: ToolContext`: there always is one"),
+        (annotated_context, "isn't one; write `ctx: ToolContext`: there always is one"),
+        (other_default, "has the default x='abc': Input should be a valid integer; write a value"),
+        (default_out_of_bounds, "has the default x=0: Input should be greater than or equal to 1"),
+        (default_to_be_converted, "has the default day='2026-11-18': Input should be a valid date"),
+        (
+            respond_message,
+            "has a name that means something else to models or workers; give it another name",
+        ),
         (two_contexts, "asks for its context twice"),
         (Shouting, "small letters"),
     ],
@@ -155,6 +188,17 @@ def test_a_function_that_cannot_be_a_tool_is_refused_with_the_remedy(
         ({"permission": "read", "timeout": "ten seconds"}, '"10s"'),
         ({"permission": "read", "timeout": "0s"}, '"10s"'),
         ({"permission": "read", "retries": -1}, "0 or more"),
+        (
+            {"permission": "read", "roles": "hr"},
+            "one text as its roles, 'hr'; write a list: roles=",
+        ),
+        ({"permission": "read", "roles": ["hr", " "]}, "write a list of texts"),
+        ({"permission": "read", "roles": [3]}, "write a list of texts"),
+        ({"permission": "read", "examples": "hello"}, "write a list: examples=['hello']"),
+        ({"permission": "read", "title": {"zh": "好"}}, "has the title {'zh': '好'}; write both"),
+        ({"permission": "read", "title": {"zh": "好", "en": " "}}, "write both languages"),
+        ({"permission": "read", "title": {"zh": "好", "en": "Fine", "fr": "x"}}, "write both"),
+        ({"permission": "read", "title": "Fine"}, "has the title 'Fine'; write both languages"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(options: dict[str, Any], said: str) -> None:
@@ -165,6 +209,23 @@ def test_options_that_make_no_sense_are_refused(options: dict[str, Any], said: s
         tool(**options)(fine)
 
     assert said in str(caught.value)
+
+
+def test_defaults_of_every_kind_are_given_as_they_are() -> None:
+    bob = Guest(name="Bob")
+
+    async def many(
+        *,
+        count: float = 1,
+        tone: Literal["warm", "cool"] = "warm",
+        price: Decimal | None = None,
+        guest: Guest | None = bob,
+        tags: Sequence[str] = (),
+        made: Annotated[list[int], Field(default_factory=list)],
+    ) -> None:
+        """Do."""
+
+    assert read(many).parameters.get("required") is None
 
 
 def test_every_problem_is_told_at_once() -> None:

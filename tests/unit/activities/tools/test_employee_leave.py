@@ -66,6 +66,10 @@ class TestLooking:
         with pytest.raises(Forbidden, match=r"Frank Novak's leave is for HR and for those who"):
             await kept.ask("get_employee_leave", await kept.person(reader), employee="frank")
 
+    async def test_one_s_own_is_elsewhere(self, kept: Desk) -> None:
+        with pytest.raises(Forbidden, match="your own is in get_my_leave and get_leave_balance"):
+            await kept.ask("get_employee_leave", await kept.person("alice"), employee="alice")
+
     async def test_leading_goes_downwards_only(self, kept: Desk) -> None:
         with pytest.raises(Forbidden, match="for HR"):
             await kept.ask("get_employee_leave", await kept.person("bob"), employee="carol")

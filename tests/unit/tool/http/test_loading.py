@@ -134,6 +134,10 @@ def endpoint(**changes: Any) -> dict[str, Any]:
         # who it is
         (declaration(name="9 lives"), "no name that models can call"),
         (declaration(name="a" * 64), "no name that models can call"),
+        (
+            declaration(name="ask"),
+            "the tool ask has a name that means something else to models or workers",
+        ),
         (declaration(name=None), "there is no name"),
         (declaration(description=""), "description isn't text"),
         (declaration(title={"zh": "查"}), "title isn't in both languages"),

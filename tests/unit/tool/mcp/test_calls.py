@@ -3,19 +3,24 @@
 import asyncio
 import json
 from base64 import b64decode
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import JsonValue
 
 from router.domain.errors import (
+    AnswersNeeded,
     ArgumentsToolError,
     PermanentToolError,
     TransientToolError,
     UnknownOutcome,
 )
+from router.tool.dependencies import Dependencies
 from router.tool.mcp.file import ToolEntry
 from tests.unit.tool.mcp.conftest import House, Open, program
+from tests.unit.tool.samples import context
 
 READ = ToolEntry(permission="read")
 
@@ -212,6 +217,23 @@ async def test_prompts_are_listed_and_worded(house: House) -> None:
     }
     worded = await house.call("it__get_prompt", name="greet", arguments={"whom": "Ada"})
     assert worded == [{"role": "user", "content": "Greet Ada"}]
+
+
+async def test_what_a_prompt_needs_and_was_not_given_is_asked_for(house: House) -> None:
+    with pytest.raises(AnswersNeeded) as needed:
+        await house.call("it__get_prompt", name="greet")
+    (asked,) = needed.value.asked
+    assert asked.message == "What does the prompt greet need?"
+    assert asked.schema_["required"] == ["whom"]
+
+    async def answered(answer: dict[str, Any]) -> JsonValue:
+        told = replace(context(), answers={asked.key: answer})
+        return await house["it__get_prompt"].call({"name": "greet"}, told, Dependencies())
+
+    worded = await answered({"action": "accept", "content": {"whom": "Ada"}})
+    assert worded == [{"role": "user", "content": "Greet Ada"}]
+    with pytest.raises(PermanentToolError, match="the prompt greet wasn't fetched"):
+        await answered({"action": "decline"})
 
 
 async def test_a_server_that_is_away_has_done_nothing(open_house: Open) -> None:

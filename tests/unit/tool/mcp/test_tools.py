@@ -79,6 +79,18 @@ async def test_only_what_the_operator_offers_is_there(open_house: Open) -> None:
     assert list(house.tools["some"]) == ["some__echo"]
 
 
+async def test_tools_of_one_title_say_which_server_s_they_are(open_house: Open) -> None:
+    own = ToolEntry(title=Localised(zh="拒绝", en="Turn down"))
+    few = frozenset({"echo", "refuse"})
+    house = await open_house(one=program(only=few), two=program(only=few, tools={"refuse": own}))
+    await house.has("one", "two")
+    await house.until(lambda: house["one__echo"].title.en != "Echo")
+    assert house["one__echo"].title == Localised(zh="one：Echo", en="one: Echo")
+    assert house["two__echo"].title == Localised(zh="two：Echo", en="two: Echo")
+    assert house["one__refuse"].title.en == "Refuse"
+    assert house["two__refuse"].title == own.title
+
+
 def test_a_tool_keeps_its_name_whatever_else_there_is() -> None:
     assert names("s", ["read_all", "read/all"])["read_all"] == "s__read_all"
     assert names("s", ["read.all", "read/all", "read_all"])["read_all"] == "s__read_all"
