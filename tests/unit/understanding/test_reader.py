@@ -286,3 +286,35 @@ def test_a_flow_is_started_by_name_with_values_read_like_a_forms() -> None:
 def test_what_is_not_there_is_not_started(flow: str, roles: frozenset[str]) -> None:
     start = StartAction(type="start", flow=flow)
     assert command(start, roles=roles) == ReplyText(text="这件事现在办不了。")
+
+
+ASKED_FOR_TEXT = asking(EXPENSE, "reason", {"items": [TRANSPORT]})
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "leave request",
+        "Leave request.",
+        "leave",
+        "my leave request",
+        "leave_request",
+        "请假申请",
+        "请假",
+        "“请假申请”",
+        "我的请假申请",
+        "请 假",
+    ],
+)
+def test_where_a_text_is_asked_for_the_mere_name_of_a_flow_is_that_text(name: str) -> None:
+    assert command(name, ASKED_FOR_TEXT) == FillSlots(slots={"reason": name})
+
+
+@pytest.mark.parametrize("request_", ["我要请假", "申请请假", "请假两天", "request leave please"])
+def test_a_flow_that_is_asked_for_begins_also_where_a_text_is_asked_for(request_: str) -> None:
+    assert isinstance(command(request_, ASKED_FOR_TEXT), StartFlow)
+
+
+def test_a_mere_name_is_a_request_where_no_text_is_asked_for() -> None:
+    assert isinstance(command("请假申请", asking(EXPENSE, "items.0.amount")), StartFlow)
+    assert isinstance(command("请假申请"), StartFlow)
