@@ -287,7 +287,11 @@ def _cancelled(walk: Walk, event: Cancelled) -> None:
     """End, once a call under way has come back: what it did can only be taken back then."""
     run = walk.run
     walk.note("withdrawn", event.by, event.comment)
-    run.errands = {k: e for k, e in run.errands.items() if e.may_change_something}
+    run.errands = {
+        id_: errand
+        for id_, errand in run.errands.items()
+        if errand.may_change_something and id_ not in event.leaving
+    }
     under_way = any(errand.kind == "call" for errand in run.errands.values())
     walk.say(undoing.CANCELLING if under_way else undoing.CANCELLED)
     run.ending, run.leaving, run.back_to = "cancelled", None, None
