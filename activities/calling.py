@@ -23,7 +23,7 @@ from router.contracts.activities import ToolCall
 from router.domain.errors import RouterError, TooManyRequests, UnknownOutcome
 from router.domain.ports import Audit, EffectsLedger, Results
 from router.domain.records import AuditRecord
-from router.domain.texts import Localised
+from router.domain.texts import Locale, Localised
 from router.tool.dependencies import Dependencies
 from router.tool.gate import Admitted, screen
 from router.tool.registry import Registry
@@ -164,11 +164,15 @@ class Paging:
         return first
 
 
+_Place = tuple[str, bool, Locale]
+"""Which result it is: of which call, whole or by pages, in which language."""
+
+
 class Remembered:
     """Results of reads that may be given again, the oldest forgotten first."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[tuple[str, bool], tuple[float, JsonValue]] = OrderedDict()
+        self._kept: OrderedDict[_Place, tuple[float, JsonValue]] = OrderedDict()
 
     def find(self, tool: Tool, call: ToolCall) -> tuple[JsonValue] | None:
         """The result, in a tuple since it may be null; None where there is none that is fresh."""
@@ -186,9 +190,9 @@ class Remembered:
             self._kept.popitem(last=False)
 
 
-def _place(call: ToolCall) -> tuple[str, bool]:
+def _place(call: ToolCall) -> _Place:
     # A flow gets a long result whole, and a person its first page.
-    return digest(call), call.flow_run is not None
+    return digest(call), call.flow_run is not None, call.locale or call.caller.locale
 
 
 def _record(call: ToolCall, decision: str, outcome: str, detail: str) -> AuditRecord:

@@ -81,7 +81,7 @@ def _why(
 def _listed(runs: Sequence[RunRecord], ctx: ToolContext) -> Localised:
     zone = ctx.now.tzinfo
     shown = [
-        f"{run.id} ({run.title.within(ctx.caller.locale)}, {run.created_at.astimezone(zone):%m-%d})"
+        f"{run.id} ({run.title.within(ctx.locale)}, {run.created_at.astimezone(zone):%m-%d})"
         for run in runs[:_SHOWN]
     ]
     more = len(runs) - _SHOWN

@@ -284,6 +284,7 @@ class FlowWorkflow:
             tool=errand.name,
             arguments=errand.arguments,
             caller=self._run.requester,
+            locale=self._run.locale,
             key=errand.key,
             undoes=errand.undoes,
             answers=errand.answers,

@@ -56,7 +56,7 @@ class Told(BaseModel):
     waits_for: list[str] = []
     """Those who were reminded, by name."""
     said: str
-    """The outcome in the caller's language."""
+    """The outcome in the language of the conversation."""
 
 
 async def _is_under_way(
@@ -187,7 +187,7 @@ def _told(
     status: FlowStatus,
     waits_for: list[str] | None = None,
 ) -> Told:
-    locale = ctx.caller.locale
+    locale = ctx.locale
     return Told(
         request=run.id,
         title=run.title.within(locale),

@@ -247,12 +247,14 @@ class ToolCall(Payload):
     shows it under, `message_id` the message that it is made for, empty where a run goes on by
     itself, and `spent` what that message's turn has cost so far. `answers` are to what the tool
     asked back on earlier calls, by question. `skill_files` are those of the skill that calls, for
-    a tool that works on them: the workflow says which, never a model.
+    a tool that works on them: the workflow says which, never a model. `locale` is that of the
+    conversation or run that calls; None stands for the caller's own.
     """
 
     tool: str
     arguments: dict[str, JsonValue]
     caller: Principal
+    locale: Locale | None = None
     key: str = ""
     undoes: str = ""
     checking: bool = False

@@ -27,13 +27,13 @@ class Tools:
     async def call(self, tool: str, confirmed: bool = True, **more: Any) -> Any:
         about = {"key": uuid4().hex, "now": datetime.now(UTC), **more.pop("about", {})}
         call = ToolCall(tool=tool, arguments=more, caller=self.caller, **about)
-        with self.parts.dependencies.override(provided.temporal, self._client):
+        with self.parts.dependencies.override(provided.temporal, self.connected):
             dependencies, ledger = self.parts.dependencies, self.parts.store.ledger
             return await run_tool(
                 self.parts.offered.registry, ledger, dependencies, call, confirmed
             )
 
-    async def _client(self) -> Client:
+    async def connected(self) -> Client:
         return self.client
 
 
@@ -213,3 +213,20 @@ async def test_the_name_that_is_asked_for_can_be_given_as_it_is_asked_for(
     assert (named.flow.name, named.flow.status) == ("nudge_approver", "confirming")
     await talk.say("no")
     await Tools(parts, client, dave).call("withdraw_request", request=run)
+
+
+async def test_tools_speak_the_language_of_the_conversation(client: Client, parts: Parts) -> None:
+    erin = await person(parts, "erin")
+    tools = Tools(parts, client, erin)
+    talk = await Talk(client, parts, erin, locale="en").open()
+    run = await talk.waiting_leave("I need annual leave from 14 December to 15 December, family")
+    nudge = StartAction(type="start", flow="nudge_approver", slots={"request": run})
+    await talk.send(Message(action=nudge))
+
+    with parts.dependencies.override(provided.temporal, tools.connected):
+        reminded = await talk.say("yes")
+
+    said = " ".join(getattr(reply, "text", "") for reply in reminded.replies)
+    assert "The approvers were reminded." in said
+    assert "Leave request" in said
+    await tools.call("withdraw_request", request=run)
