@@ -25,7 +25,7 @@ from router.contracts.activities import ToolCall
 from router.domain.errors import RouterError, TooManyRequests, UnknownOutcome
 from router.domain.ports import Audit, EffectsLedger, Results
 from router.domain.records import AuditRecord
-from router.domain.texts import Localised
+from router.domain.texts import Locale, Localised
 from router.tool.dependencies import Dependencies
 from router.tool.gate import Admitted, screen
 from router.tool.keepable import keepable_text
@@ -181,11 +181,15 @@ class Paging:
         return first
 
 
+_Place = tuple[str, bool, Locale]
+"""Which result it is: of which call, whole or by pages, in which language."""
+
+
 class Remembered:
     """Results of reads that may be given again, the oldest forgotten first."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[tuple[str, bool], tuple[float, JsonValue]] = OrderedDict()
+        self._kept: OrderedDict[_Place, tuple[float, JsonValue]] = OrderedDict()
 
     def find(self, tool: Tool, call: ToolCall) -> tuple[JsonValue] | None:
         """The result, in a tuple since it may be null; None where there is none that is fresh."""
@@ -203,9 +207,9 @@ class Remembered:
             self._kept.popitem(last=False)
 
 
-def _place(call: ToolCall) -> tuple[str, bool]:
+def _place(call: ToolCall) -> _Place:
     # A flow gets a long result whole or not at all, and a person its first page.
-    return digest(call), _is_read_by_a_person(call)
+    return digest(call), _is_read_by_a_person(call), call.locale or call.caller.locale
 
 
 def _is_read_by_a_person(call: ToolCall) -> bool:

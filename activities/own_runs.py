@@ -3,23 +3,31 @@
 from collections.abc import Callable, Sequence
 
 from router.domain.errors import ArgumentsToolError
-from router.domain.messages import ENDED
+from router.domain.messages import ASKING, ENDED
 from router.domain.ports import Runs
 from router.domain.records import RunRecord
 from router.domain.texts import Localised
 from router.tool.context import ToolContext
 
+WORDS = frozenset({"withdraw_request", "nudge_approver"})
+"""The forms that only say something about another request, and are none themselves."""
 MOST_LOOKED_AT = 50
 """The newest runs; what is older is named by its id."""
 _SHOWN = 5
 
 
 async def meant(
-    name: str, ctx: ToolContext, runs: Runs, aside: Callable[[], frozenset[str]]
+    name: str,
+    ctx: ToolContext,
+    runs: Runs,
+    aside: Callable[[], frozenset[str]],
+    *,
+    submitted: bool = False,
 ) -> RunRecord:
     """The caller's run with this id, or the only one under way that is called so.
 
-    Never the run that asks, nor by name one of the flows `aside`. Raises `ArgumentsToolError`
+    Never the run that asks, nor by name a word to another request or one of the flows `aside`,
+    nor where `submitted` one whose own questions aren't answered yet. Raises `ArgumentsToolError`
     where it is none or several, with those that are under way: a guess might take back the
     wrong one.
     """
@@ -28,10 +36,12 @@ async def meant(
     if known is not None and known.requester == caller.id and known.workflow_id != ctx.flow_run:
         return known
     found, _ = await runs.listed(
-        caller.tenant, caller.id, None, None, None, MOST_LOOKED_AT, aside()
+        caller.tenant, caller.id, None, None, None, MOST_LOOKED_AT, aside() | WORDS
     )
-    others = [run for run in found if run.workflow_id != ctx.flow_run]
-    under_way = [run for run in others if run.status not in ENDED]
+    passed_over = {*ENDED, *(ASKING if submitted else ())}
+    under_way = [
+        run for run in found if run.workflow_id != ctx.flow_run and run.status not in passed_over
+    ]
     fitting = [run for run in under_way if _is_called(run, name)]
     if len(fitting) == 1:
         return fitting[0]
@@ -71,7 +81,7 @@ def _why(
 def _listed(runs: Sequence[RunRecord], ctx: ToolContext) -> Localised:
     zone = ctx.now.tzinfo
     shown = [
-        f"{run.id} ({run.title.within(ctx.caller.locale)}, {run.created_at.astimezone(zone):%m-%d})"
+        f"{run.id} ({run.title.within(ctx.locale)}, {run.created_at.astimezone(zone):%m-%d})"
         for run in runs[:_SHOWN]
     ]
     more = len(runs) - _SHOWN

@@ -12,9 +12,10 @@ from pydantic import JsonValue
 from router.flow.model import Choice, Slot
 from router.flow.view import FlowView
 from router.understanding.entities import entities_of
-from router.understanding.forms import form_values
+from router.understanding.forms import form_values, slot_at
 from router.understanding.leftover import says_nothing
 from router.understanding.prefill import prefill
+from router.understanding.quoting import says
 from router.understanding.utterance import Utterance
 
 Slots = Mapping[str, Slot]
@@ -61,7 +62,9 @@ def changed(view: FlowView, given: Values, text: str, now: datetime) -> dict[str
     plain = {
         name
         for name in values
-        if _head(name) in asked or name in said or _is_quoted(given.get(name), text)
+        if _head(name) in asked
+        or name in said
+        or says(utterance, name, slot_at(view.fillable, name), given.get(name))
     }
     rest = {name: _kind(view.fillable, name) for name in values.keys() - plain}
     understood = _understood(text, rest, about_it=bool(plain), named=named)

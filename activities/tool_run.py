@@ -157,6 +157,7 @@ def _context(call: ToolCall, telling: Telling | None, keeping: Keeping) -> ToolC
         caller=call.caller,
         now=call.now.astimezone(ZoneInfo(call.caller.timezone)),
         logger=logging.LoggerAdapter(_log, about),
+        spoken=call.locale,
         key=call.key,
         undoes=call.undoes,
         flow_run=call.flow_run,

@@ -66,7 +66,7 @@ class Writer:
             meter.add(asking.usage)
 
     def _request(self, job: Job, ctx: ToolContext, sections: dict[str, str]) -> ChatRequest:
-        prompt = self.prompts.of(job, ctx.conversation or "", ctx.caller.locale)
+        prompt = self.prompts.of(job, ctx.conversation or "", ctx.locale)
         given = "\n".join(
             f"<{name}>\n{material(text)}\n</{name}>" for name, text in sections.items()
         )

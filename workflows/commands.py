@@ -215,6 +215,8 @@ class CommandRunner:
                 outcome.state = outcome.state.model_copy(
                     update={"offered": options, "offered_for": words}
                 )
+            case CancelFlow() if outcome.state.active is None:
+                await self._call_off(outcome)
             case _:
                 await self._tell_active(command, outcome)
 
@@ -265,14 +267,34 @@ class CommandRunner:
             return
         await self._heard(answer, outcome)
 
-    async def _heard(self, answer: FlowAnswer, outcome: Outcome) -> None:
+    async def _call_off(self, outcome: Outcome) -> None:
+        """Cancel the run that was said to be at work; it may be done by now."""
+        at_work = outcome.state.at_work
+        answer = None
+        if at_work is not None:
+            event = Cancelled(by=self._caller)
+            answer = await self._tell(self._id_of(at_work), at_work.flow, event, first=False)
+        if answer is None:
+            outcome.state = outcome.state.model_copy(update={"at_work": None})
+            outcome.replies.append(self._says(notices.NOTHING_ACTIVE))
+            return
+        await self._heard(answer, outcome, cancelling=True)
+
+    async def _heard(
+        self, answer: FlowAnswer, outcome: Outcome, *, cancelling: bool = False
+    ) -> None:
         """Pass on what the run said, and go back to what waits once it asks no more."""
         view = answer.view
         outcome.replies += answer.replies
         outcome.tool_calls += answer.calls
         outcome.flow = view.summary
         if view.status == "running":
-            outcome.replies.append(self._says(notices.at_work(view.title)))
+            outcome.state = outcome.state.model_copy(update={"at_work": view})
+            # What is being cancelled has said itself that it is at it still.
+            if not cancelling:
+                outcome.replies.append(self._says(notices.at_work(view.title)))
+        else:
+            outcome.state = memory.no_longer_at_work(outcome.state, view.id)
         active = view if view.asking else None
         outcome.state = outcome.state.model_copy(update={"active": active})
         if active is None:

@@ -391,6 +391,7 @@ class ConversationWorkflow:
             roles=caller.roles,
             active=state.active,
             paused=[view.flow for view in state.paused],
+            at_work=state.at_work,
             skill=state.skill.name if state.skill and state.skill.asking else "",
             offered=state.offered,
             offered_for=state.offered_for,

@@ -32,6 +32,7 @@ with workflow.unsafe.imports_passed_through():
         FlowAnswer,
         FlowStart,
         Tell,
+        Told,
     )
     from router.contracts.search_attributes import ASSIGNEE, FLOW_STATE, FLOW_STATUS
     from router.deciding.inquiry import inquiry_of
@@ -60,6 +61,9 @@ with workflow.unsafe.imports_passed_through():
     from workflows import publication
     from workflows.activity import drained, perform
     from workflows.tool_calls import why
+
+READS_STOP = "cancelling stops reads"
+"""Runs in whose history a cancelled call was waited for are replayed as they were."""
 
 PATIENCE = timedelta(seconds=3)
 """How long a `tell` waits for errands before it answers that the run is still at work."""
@@ -126,7 +130,7 @@ class FlowWorkflow:
             if not self._run.errands or isinstance(told.event, Cancelled):
                 locale = self._run.locale if told.aside else told.locale
                 self._run = self._run.model_copy(update={"locale": locale})
-                self._take(told.event)
+                self._take(self._leaving_reads(told.event))
                 await self._settled(deadline)
             await self._publish()
             return self._aside() if told.aside else self._answer()
@@ -189,6 +193,22 @@ class FlowWorkflow:
                 self._said.append(effect.text)
         self._reconcile()
         self._show()
+
+    def _leaving_reads(self, event: Told) -> Told:
+        """A cancellation, with the calls that it stops: those that only look something up.
+
+        A write is heard out, since stopping it would leave nobody knowing whether it was done.
+        """
+        reads = [errand for errand in self._run.errands.values() if self._only_reads(errand)]
+        if not reads or not isinstance(event, Cancelled) or not workflow.patched(READS_STOP):
+            return event
+        for errand in reads:
+            self._note_end(errand, "skipped")
+            self._calls.append(ToolCallView.skipped(errand.id, errand.name, errand.arguments))
+        return event.model_copy(update={"leaving": tuple(errand.id for errand in reads)})
+
+    def _only_reads(self, errand: Errand) -> bool:
+        return errand.kind == "call" and not self._tools.get(errand.name, CallLimits()).writes
 
     def _reconcile(self) -> None:
         """Have exactly those errands and timers under way that the run has."""
@@ -265,6 +285,7 @@ class FlowWorkflow:
             tool=errand.name,
             arguments=errand.arguments,
             caller=self._run.requester,
+            locale=self._run.locale,
             key=errand.key,
             undoes=errand.undoes,
             answers=errand.answers,

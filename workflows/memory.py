@@ -159,17 +159,25 @@ def with_news(state: ConversationState, view: FlowView) -> ConversationState:
         paused = [*paused, view]
     if active is None and paused:
         *paused, active = paused
-    return state.model_copy(update={"news": news, "active": active, "paused": paused})
+    state = state.model_copy(update={"news": news, "active": active, "paused": paused})
+    return state if view.status == "running" else no_longer_at_work(state, view.id)
+
+
+def no_longer_at_work(state: ConversationState, run: str) -> ConversationState:
+    """The state where this run isn't at work (any longer)."""
+    if state.at_work is None or state.at_work.id != run:
+        return state
+    return state.model_copy(update={"at_work": None})
 
 
 def status(state: ConversationState, running: list[str]) -> ConversationStatus:
     """Where the conversation stands, for people."""
-    asked = state.active.replies if state.active else []
+    asked, talked_of = state.active.replies if state.active else [], state.active or state.at_work
     confirmation = next((r for r in asked if isinstance(r, ConfirmReply)), None)
     return ConversationStatus(
         running=running,
         turns=state.turns,
-        active_flow=state.active.summary if state.active else None,
+        active_flow=talked_of.summary if talked_of else None,
         paused_flows=[PausedFlow(id=p.id, name=p.flow, state=p.state) for p in state.paused],
         pending_confirmation=confirmation.model_dump(mode="json") if confirmation else None,
         active_skill=_active(state.skill) if state.skill else None,

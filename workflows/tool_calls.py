@@ -31,7 +31,7 @@ UNHEARD_OF = Localised(zh="意外中断，没有了下文", en="it broke off, an
 class Caller:
     """Who tools are called for, in which turn of which conversation, and how each may be.
 
-    The turn has `spent` so much before they are. What fails is said in `locale`. `skill_files`
+    The turn has `spent` so much before they are. Tools speak `locale`. `skill_files`
     are those of the skill that calls.
     """
 
@@ -56,6 +56,7 @@ async def call_tool(
                 tool=tool,
                 arguments=arguments,
                 caller=caller.person,
+                locale=caller.locale,
                 conversation=caller.conversation,
                 message_id=caller.message_id,
                 call_id=id_,

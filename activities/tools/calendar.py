@@ -149,7 +149,7 @@ async def next_workday(
 def _shown(calendar: WorkCalendar, day: date, ctx: ToolContext) -> CalendarDay:
     return CalendarDay(
         day=day,
-        weekday=weekday(day).within(ctx.caller.locale),
+        weekday=weekday(day).within(ctx.locale),
         workday=calendar.is_workday(day),
         announced=calendar.announced(day.year),
     )

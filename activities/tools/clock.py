@@ -51,7 +51,7 @@ async def get_current_time(
     now = ctx.now.astimezone(_zone(timezone)) if timezone else ctx.now
     return Moment(
         time=now.replace(microsecond=0),
-        weekday=weekday(now).within(ctx.caller.locale),
+        weekday=weekday(now).within(ctx.locale),
         timezone=timezone or ctx.caller.timezone,
     )
 

@@ -86,7 +86,7 @@ async def get_expense_limits(
         grade=whose,
         city=city,
         city_is_listed=city is None or limits.names(city),
-        limits=[_shown(limit, limits, ctx.caller.locale) for limit in found],
+        limits=[_shown(limit, limits, ctx.locale) for limit in found],
     )
 
 

@@ -56,7 +56,7 @@ class Told(BaseModel):
     waits_for: list[str] = []
     """Those who were reminded, by name."""
     said: str
-    """The outcome in the caller's language."""
+    """The outcome in the language of the conversation."""
 
 
 async def _is_under_way(
@@ -72,7 +72,7 @@ async def _may_be_hurried(
     request: Which, ctx: ToolContext, runs: AllRuns, aside: provided.Aside
 ) -> None:
     """One of the caller's own that waits for somebody who wasn't reminded just now."""
-    run = await meant(request, ctx, runs, aside)
+    run = await meant(request, ctx, runs, aside, submitted=True)
     if (outcome := why_not_now(run, ctx.now)) is not None:
         raise PermanentToolError(_SAID[outcome])
 
@@ -140,7 +140,7 @@ async def nudge_approver(
     connect: Temporal,
 ) -> Told:
     """Remind those whose decision a request of your own waits for; once an hour at most."""
-    run = await meant(request, ctx, runs, aside)
+    run = await meant(request, ctx, runs, aside, submitted=True)
     if (outcome := why_not_now(run, ctx.now)) is not None:
         return _told(ctx, run, outcome, run.status)
     asked = await runs.awaited(ctx.caller.tenant, [run.id])
@@ -187,7 +187,7 @@ def _told(
     status: FlowStatus,
     waits_for: list[str] | None = None,
 ) -> Told:
-    locale = ctx.caller.locale
+    locale = ctx.locale
     return Told(
         request=run.id,
         title=run.title.within(locale),

@@ -37,7 +37,7 @@ class Request(BaseModel):
     id: str
     flow: str
     title: str
-    """What the flow is called, in the caller's language."""
+    """What the flow is called, in the language of the conversation."""
     status: FlowStatus
     state: str
     """The state of the flow's file that it stands in."""
@@ -110,7 +110,7 @@ async def _request(
     return Request(
         id=run.id,
         flow=run.flow,
-        title=run.title.within(ctx.caller.locale),
+        title=run.title.within(ctx.locale),
         status=run.status,
         state=run.state,
         asked=run.created_at.astimezone(zone),

@@ -248,12 +248,14 @@ class ToolCall(Payload):
     itself, and `spent` what that message's turn has cost so far. `answers` are to what the tool
     asked back on earlier calls, by question. `skill_files` are those of the skill that calls, for
     a tool that works on them: the workflow says which, never a model. A run that is the tool's own
-    `form` only shows the result to a person, who can read on in a long one page by page.
+    `form` only shows the result to a person, who can read on in a long one page by page. `locale`
+    is that of the conversation or run that calls; None stands for the caller's own.
     """
 
     tool: str
     arguments: dict[str, JsonValue]
     caller: Principal
+    locale: Locale | None = None
     key: str = ""
     undoes: str = ""
     checking: bool = False

@@ -89,6 +89,8 @@ class ConversationState(Payload):
     older: bool = False
     active: FlowView | None = None
     paused: list[FlowView] = []
+    at_work: FlowView | None = None
+    """The run that was last said to be still at work, as long as it is."""
     offered: list[Option] = []
     offered_for: str = ""
     """The words of the message that the options were offered for."""

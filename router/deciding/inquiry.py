@@ -1,11 +1,9 @@
 """What a tool asks back, as slots that a person can fill."""
 
-import re
 from collections.abc import Collection, Sequence
-from itertools import chain, count
 from typing import Any
 
-from router.deciding.schema_slot import NAMEABLE, Unaskable, plain, slot_of
+from router.deciding.schema_slot import Unaskable, plain, slot_name, slot_of
 from router.domain.elicitation import Elicitation
 from router.domain.texts import Localised
 from router.flow.inquiring import WHOLE
@@ -17,9 +15,6 @@ Form = dict[str, tuple[str, Slot]]
 
 GO_ON = Localised(zh="可以继续吗？", en="Shall it go on?")
 DONE_THERE = Localised(zh="在那里办好了吗？", en="Is it done there?")
-
-_OTHER = re.compile(r"\W", re.ASCII)
-_LONGEST_NAME = 40
 
 
 def inquiry_of(
@@ -52,7 +47,7 @@ def _say(asked: Sequence[Elicitation], tool: Localised) -> Localised:
 def _yes_or_no(asked: Elicitation, taken: Collection[str]) -> Form:
     """Nothing to fill in: whether to go on, or whether what the address is for was done."""
     slot = Slot(type="boolean", ask=DONE_THERE if asked.url else GO_ON)
-    return {WHOLE: (_free("go_on", taken), slot)}
+    return {WHOLE: (slot_name("go_on", taken), slot)}
 
 
 def _form(asked: Elicitation, taken: Collection[str]) -> Form | None:
@@ -62,7 +57,7 @@ def _form(asked: Elicitation, taken: Collection[str]) -> Form | None:
     needed = required if isinstance(required, list) and required else list(_properties(asked))
     form: Form = {}
     for field, schema in _properties(asked).items():
-        name = _free(field, {*taken, *(name for name, _ in form.values())})
+        name = slot_name(field, {*taken, *(name for name, _ in form.values())})
         slot = _slot(name, schema, required=field in needed)
         if slot is not None:
             form[field] = (name, slot)
@@ -74,17 +69,6 @@ def _form(asked: Elicitation, taken: Collection[str]) -> Form | None:
 def _properties(asked: Elicitation) -> dict[str, Any]:
     properties = asked.schema_.get("properties")
     return properties if isinstance(properties, dict) else {}
-
-
-def _free(field: str, taken: Collection[str]) -> str:
-    """A name that expressions can carry, and nothing else has.
-
-    >>> _free("seat-no", {"seat"}), _free("seat", {"seat"})
-    ('f_seat_no', 'seat_2')
-    """
-    start = field if NAMEABLE.fullmatch(field) else f"f_{_OTHER.sub('_', field)[:_LONGEST_NAME]}"
-    numbered = (f"{start}_{n}" for n in count(2))
-    return next(name for name in chain([start], numbered) if name not in taken)
 
 
 def _slot(name: str, schema: Any, *, required: bool) -> Slot | None:

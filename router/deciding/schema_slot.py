@@ -8,8 +8,9 @@ free objects, tuples, lists within lists, what is deeper   nothing: `Unaskable` 
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from itertools import chain, count
 from typing import Any
 
 from router.deciding.resolved_schema import mapping_in, resolved
@@ -68,20 +69,29 @@ def askable(parameters: Mapping[str, Any]) -> Askable:
         except Unaskable as reason:
             found.unaskable[name] = str(reason)
             continue
-        alias = _alias(name, {*properties, *found.slots})
+        alias = slot_name(name, ({*properties} - {name}) | found.slots.keys())
         found.slots[alias] = slot
         found.arguments[alias] = name
     return found
 
 
-def _alias(name: str, taken: set[str]) -> str:
-    """The slot's name for an argument: its own where that can be named and means nothing else."""
+def slot_name(name: str, taken: Collection[str]) -> str:
+    """What a slot is called for a field: its own name where that can be, and isn't `taken`.
+
+    >>> slot_name("seat-no", ()), slot_name("seat", {"seat"}), slot_name("more", ())
+    ('seat_no', 'seat_2', 'more_')
+    """
     if NAMEABLE.fullmatch(name) and name not in TAKEN:
-        return name
+        return _free(name, taken)
     words = re.sub(r"[^A-Za-z0-9]+", "_", name)[:50].strip("_")
     stem = words if NAMEABLE.fullmatch(words) and words not in TAKEN else f"{words}_"
     stem = stem if NAMEABLE.fullmatch(stem) and stem != "_" else f"argument{stem}".rstrip("_")
-    return next(s for s in (stem, *(f"{stem}_{n}" for n in range(2, 999))) if s not in taken)
+    return _free(stem, taken)
+
+
+def _free(stem: str, taken: Collection[str]) -> str:
+    numbered = (f"{stem}_{n}" for n in count(2))
+    return next(name for name in chain([stem], numbered) if name not in taken)
 
 
 def slot_of(

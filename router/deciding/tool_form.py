@@ -17,6 +17,9 @@ UNKNOWN = 'results.error.kind == "unknown"'
 AMENDABLE = 'results.error.kind == "arguments"'
 """Holds where other arguments might do."""
 
+_FIRST = ("details", "check", "review", "call")
+"""The states that a form may begin with, in their order."""
+
 
 def form_of(tool: Tool) -> FlowDefinition | None:
     """The flow that stands for the tool; None where `obstacle` says why there is none."""
@@ -31,7 +34,7 @@ def form_of(tool: Tool) -> FlowDefinition | None:
         description=tool.about,
         triggers=Triggers(roles=tool.roles),
         slots=slots,
-        start="details" if "details" in states else "call",
+        start=next(name for name in _FIRST if name in states),
         states=states,
     )
 
@@ -108,8 +111,6 @@ def _states(tool: Tool, slots: dict[str, Slot], given: dict[str, str]) -> dict[s
         }
     if slots:
         states["details"] = {"collect": list(slots), "next": then}
-    elif tool.asks_first:
-        states["details"] = {"say": {"zh": title.zh, "en": title.en}, "next": then}
     return {name: State.model_validate(state) for name, state in states.items()}
 
 

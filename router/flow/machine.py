@@ -175,23 +175,25 @@ def _refused(walk: Walk) -> Localised:
 
 def _confirm(walk: Walk) -> bool:
     run = walk.run
-    if not run.offered:
-        run.status = "confirming"
+    collecting_state = _collecting_state(walk) if run.offered else None
+    if collecting_state is None:
+        run.status, run.offered = "confirming", {}
         return False
     walk.leave("changed", run.requester.id)
-    _go(walk, _collecting_state(walk), "changed")
+    _go(walk, collecting_state, "changed")
     return True
 
 
-def _collecting_state(walk: Walk) -> str:
+def _collecting_state(walk: Walk) -> str | None:
     """The earliest state on the way here that collects one of the slots being corrected.
 
-    A slot that no state asks for (half days, say) goes to the last state that collected.
+    A slot that no state asks for (half days, say) goes to the last state that collected; None
+    where none did, and nothing would take it.
     """
     names = {path.split(".")[0] for path in walk.run.offered}
     passed = [v.state for v in walk.run.trail if walk.definition.states[v.state].collect]
     affected = (s for s in passed if names & set(walk.definition.states[s].collect or ()))
-    return next(affected, passed[-1] if passed else walk.definition.start)
+    return next(affected, passed[-1] if passed else None)
 
 
 def _wait(walk: Walk) -> bool:
@@ -287,7 +289,11 @@ def _cancelled(walk: Walk, event: Cancelled) -> None:
     """End, once a call under way has come back: what it did can only be taken back then."""
     run = walk.run
     walk.note("withdrawn", event.by, event.comment)
-    run.errands = {k: e for k, e in run.errands.items() if e.may_change_something}
+    run.errands = {
+        id_: errand
+        for id_, errand in run.errands.items()
+        if errand.may_change_something and id_ not in event.leaving
+    }
     under_way = any(errand.kind == "call" for errand in run.errands.values())
     walk.say(undoing.CANCELLING if under_way else undoing.CANCELLED)
     run.ending, run.leaving, run.back_to = "cancelled", None, None

@@ -250,10 +250,14 @@ class Unclear(Event):
 
 
 class Cancelled(Event):
-    """The requester takes it back, or an operator ends it."""
+    """The requester takes it back, or an operator ends it.
+
+    `leaving` are calls under way that only look something up: nothing waits for those.
+    """
 
     type: Literal["cancelled"] = "cancelled"
     comment: str | None = None
+    leaving: tuple[str, ...] = ()
 
 
 class LookedUp(Event):

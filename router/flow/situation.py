@@ -15,8 +15,9 @@ class Situation(BaseModel):
     `now` is aware and in the user's time zone. `offered` are the options of a question that
     the router itself asked last (which flow is meant?), about a message whose words are
     `offered_for`; `active` is the run being talked about, if any, and `paused` names the
-    flows that wait for it to end, the next one last. `skill` names the sub-agent that asked
-    something, and is empty where none did.
+    flows that wait for it to end, the next one last. `at_work` is the run that was last said to
+    be still at work. `skill` names the sub-agent that asked something, and is empty where none
+    did.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -26,6 +27,7 @@ class Situation(BaseModel):
     roles: frozenset[str]
     active: FlowView | None = None
     paused: list[str] = []
+    at_work: FlowView | None = None
     skill: str = ""
     offered: list[Option] = []
     offered_for: str = ""

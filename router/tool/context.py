@@ -9,6 +9,7 @@ from pydantic import JsonValue
 
 from router.domain.principals import Principal
 from router.domain.skill_files import SkillFile
+from router.domain.texts import Locale
 from router.tool.files import Keep, not_kept
 
 ToolLogger = LoggerAdapter[Logger]
@@ -38,6 +39,8 @@ class ToolContext:
     """The moment of the call, in the caller's time zone. The same on every retry."""
     logger: ToolLogger
     """Says which tool and which call a line is about."""
+    spoken: Locale | None = None
+    """What is spoken where the call comes from, where it comes from a conversation or a run."""
     key: str = ""
     """The idempotency key of a write: the same on every retry; empty for a read."""
     undoes: str = ""
@@ -54,6 +57,11 @@ class ToolContext:
     keep: Keep = not_kept
     """Where the files of a result go; a tool returns them, and has no need of it."""
     beat: Callable[[], None] = needless
+
+    @property
+    def locale(self) -> Locale:
+        """The language that whatever the tool says to people is in: by default the caller's."""
+        return self.spoken or self.caller.locale
 
     async def progress(self, text: str) -> None:
         """Tell whoever watches how far it is; never waits for them, and never fails the call."""

@@ -30,32 +30,37 @@ OUTDATED = "outdated"
 def read_action(
     action: Action, situation: Situation, flows: Mapping[str, FlowDefinition]
 ) -> tuple[Route, Command] | None:
-    """The route and the command of an action; None where nothing waits for it.
+    """The route and the command of an action; None where it is for somebody else to judge.
 
     One that names a question which is no longer open does nothing: the present one is shown.
     A pressed option starts a flow where flows were offered, and fills what is asked where a
-    flow asks; `confirm` and `form` are for the flow that asks.
+    flow asks; `confirm` and `form` are for the flow that asks. Where nothing asks for such an
+    action that is said, and nothing else comes of it.
     """
     if isinstance(action, StartAction):
         return _started(action, situation, flows)
     if isinstance(action, Answering) and action.question not in (None, *_open(situation)):
         return _outdated(situation)
     if isinstance(action, ChooseAction):
-        return _offered(action, situation, flows) or _chosen(action, situation)
-    view = _asking(situation)
-    return None if view is None else _answered(action, view, situation)
+        if _is_offered(action, situation):
+            return _offered(action, situation, flows)
+        return _chosen(action, situation) or _unasked(action, situation)
+    if isinstance(action, ConfirmAction | FormAction):
+        view = _asking(situation)
+        return _answered(action, view, situation) if view else _unasked(action, situation)
+    return None
 
 
-def _answered(action: Action, view: FlowView, situation: Situation) -> tuple[Route, Command] | None:
+def _answered(
+    action: ConfirmAction | FormAction, view: FlowView, situation: Situation
+) -> tuple[Route, Command]:
     """A confirmation or a form, for the flow that asks."""
     if isinstance(action, ConfirmAction):
         # Who names the question has seen it, whatever else they said before the answer came.
         seen = view.question if action.question else None
         return wording.by_action(view, situation.locale), Confirm(value=action.value, question=seen)
-    if isinstance(action, FormAction):
-        slots = form_values(view.fillable, action.values, situation.now)
-        return wording.by_action(view, situation.locale), FillSlots(slots=slots)
-    return None
+    slots = form_values(view.fillable, action.values, situation.now)
+    return wording.by_action(view, situation.locale), FillSlots(slots=slots)
 
 
 def _started(
@@ -94,6 +99,21 @@ def _outdated(situation: Situation) -> tuple[Route, Command]:
     return wording.outdated("reply", locale), ReplyText(text=wording.OVER.within(locale))
 
 
+def _unasked(
+    action: ChooseAction | ConfirmAction | FormAction, situation: Situation
+) -> tuple[Route, Command]:
+    """What an answer to nothing comes to: the question that is open, or that there is none."""
+    if _asking(situation) is not None or situation.offered:
+        return _outdated(situation)
+    locale = situation.locale
+    text = wording.UNASKED[action.type].within(locale)
+    return wording.unasked(locale), ReplyText(text=text)
+
+
+def _is_offered(action: ChooseAction, situation: Situation) -> bool:
+    return any(option.value == action.value for option in situation.offered)
+
+
 def _asking(situation: Situation) -> FlowView | None:
     view = situation.active
     return view if view is not None and view.asking else None
@@ -102,9 +122,7 @@ def _asking(situation: Situation) -> FlowView | None:
 def _offered(
     action: ChooseAction, situation: Situation, flows: Mapping[str, FlowDefinition]
 ) -> tuple[Route, Command] | None:
-    """A flow that the router itself offered; what it didn't offer can't be chosen."""
-    if not any(option.value == action.value for option in situation.offered):
-        return None
+    """A flow that the router itself offered; None where that is something else."""
     flow = flows.get(str(action.value))
     if flow is None or not _may(flow, situation):
         return None

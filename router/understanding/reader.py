@@ -2,10 +2,11 @@
 
 Rules are tried in the order in which they are certain: a button; a word that calls off; the
 answer to a confirmation; a request for another flow; the answer to what is asked; and, where
-no flow asks anything, an offered option, a request, or the answer to what a skill asked.
+no flow asks anything, an offered option, a request, the answer to what a skill asked, or a
+word that calls off what is still at work.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -35,6 +36,7 @@ from router.understanding.corrections import correction
 from router.understanding.entities import entities_of
 from router.understanding.forms import slot_at
 from router.understanding.leftover import says_nothing
+from router.understanding.naming import is_only_name
 from router.understanding.patterns import Match, PatternIndex
 from router.understanding.prefill import prefill, prefill_offered
 from router.understanding.reading import Reading
@@ -95,7 +97,12 @@ class Reader:
         active = heard.situation.active
         if active is not None and active.asking:
             return self._in_flow(heard, active)
-        return self._offered(heard) or self._requested(heard) or _to_skill(heard)
+        return (
+            self._offered(heard)
+            or self._requested(heard)
+            or _to_skill(heard)
+            or _called_off_at_work(heard)
+        )
 
     def _in_flow(self, heard: _Heard, view: FlowView) -> Outcome | None:
         if calls_off(heard.utterance.text):
@@ -120,9 +127,24 @@ class Reader:
     def _another_flow(self, heard: _Heard, view: FlowView) -> Outcome | None:
         """A request for something else, where it is more than the answer to what is asked."""
         others = {name: m for name, m in heard.starting.items() if name != view.flow}
-        if not others or view.flow in heard.starting or _is_plain_answer(heard, view, others):
+        if not others or view.flow in heard.starting or self._is_plain_answer(heard, view, others):
             return None
         return self._requested(heard)
+
+    def _is_plain_answer(
+        self, heard: _Heard, view: FlowView, others: Mapping[str, Sequence[Match]]
+    ) -> bool:
+        """True where free text is asked for, and the message asks for nothing itself.
+
+        It doesn't begin with the request, or it is only what another flow is called.
+        """
+        slot = slot_at(view.fillable, view.awaiting[0]) if view.awaiting else None
+        if slot is None or slot.type != "text":
+            return False
+        text = heard.utterance.text
+        if any(is_only_name(text, self._flows[name]) for name in others):
+            return True
+        return not says_nothing(text[: min(m.start for each in others.values() for m in each)])
 
     def _answered(self, heard: _Heard, view: FlowView) -> Outcome | None:
         slots = self._slots_given(heard, view)
@@ -173,13 +195,12 @@ def _to_skill(heard: _Heard) -> Outcome | None:
     return wording.skill_answered(skill, locale), command
 
 
-def _is_plain_answer(heard: _Heard, view: FlowView, others: dict[str, list[Match]]) -> bool:
-    """True where free text is asked for, and the message doesn't begin with the request."""
-    slot = slot_at(view.fillable, view.awaiting[0]) if view.awaiting else None
-    if slot is None or slot.type != "text":
-        return False
-    begins = min(match.start for matches in others.values() for match in matches)
-    return not says_nothing(heard.utterance.text[:begins])
+def _called_off_at_work(heard: _Heard) -> Outcome | None:
+    """A run that asks nothing, and was said to be still at work, can be called off."""
+    at_work = heard.situation.at_work
+    if at_work is None or not calls_off(heard.utterance.text):
+        return None
+    return wording.cancelled(at_work, heard.situation.locale), CancelFlow()
 
 
 def _may(flow: FlowDefinition, situation: Situation) -> bool:

@@ -13,6 +13,22 @@ OVER = Localised(
     en="That question is over; nothing was changed.",
 )
 
+UNASKED: dict[str, Localised] = {
+    "confirm": Localised(
+        zh="现在没有要确认的事，没有任何改变。",
+        en="There is nothing to confirm right now; nothing was changed.",
+    ),
+    "form": Localised(
+        zh="现在没有要填的表，没有任何改变。",
+        en="There is nothing to fill in right now; nothing was changed.",
+    ),
+    "choose": Localised(
+        zh="现在没有要选的，没有任何改变。",
+        en="There is nothing to choose from right now; nothing was changed.",
+    ),
+}
+"""What is said to an answer where nothing was asked, by the action's type."""
+
 
 def _say(locale: Locale, zh: str, en: str) -> str:
     return Localised(zh=zh, en=en).within(locale)
@@ -70,6 +86,12 @@ def outdated(kind: RouteKind, locale: Locale) -> Route:
         locale, "回答的是已经过去的问题", "A button or form answered a question that is over"
     )
     return Route(kind=kind, by="action", reason=reason)
+
+
+def unasked(locale: Locale) -> Route:
+    """A button or form answered where nothing asks for that."""
+    reason = _say(locale, "没有在等这样的回答", "Nothing waits for such an answer")
+    return Route(kind="reply", by="action", reason=reason)
 
 
 def filled(view: FlowView, slots: Iterable[str], locale: Locale) -> Route:

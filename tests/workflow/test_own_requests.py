@@ -12,6 +12,7 @@ from activities.tool_run import run_tool
 from router.assembly import Parts
 from router.contracts.activities import ToolCall
 from router.domain.errors import ArgumentsToolError, Forbidden, PermanentToolError
+from router.domain.messages import Message, StartAction
 from router.domain.principals import Principal
 from tests.workflow.conftest import person
 from tests.workflow.desk import Approver, Talk
@@ -26,13 +27,13 @@ class Tools:
     async def call(self, tool: str, confirmed: bool = True, **more: Any) -> Any:
         about = {"key": uuid4().hex, "now": datetime.now(UTC), **more.pop("about", {})}
         call = ToolCall(tool=tool, arguments=more, caller=self.caller, **about)
-        with self.parts.dependencies.override(provided.temporal, self._client):
+        with self.parts.dependencies.override(provided.temporal, self.connected):
             dependencies, ledger = self.parts.dependencies, self.parts.store.ledger
             return await run_tool(
                 self.parts.offered.registry, ledger, dependencies, call, confirmed
             )
 
-    async def _client(self) -> Client:
+    async def connected(self) -> Client:
         return self.client
 
 
@@ -166,3 +167,66 @@ async def test_what_names_no_request_is_refused(tools: Tools, talk: Talk, reques
         with pytest.raises(ArgumentsToolError, match="request"):
             await tools.call(tool, request=request_)
     assert (await tools.call("withdraw_request", request=run))["outcome"] == "withdrawn"
+
+
+async def test_what_is_only_half_asked_for_is_taken_back_but_never_hurried(
+    client: Client, parts: Parts
+) -> None:
+    gina = await person(parts, "gina")
+    talk, tools = await Talk(client, parts, gina).open(), Tools(parts, client, gina)
+    run = await talk.waiting_leave("我要请事假，12月9日到10日，搬家")
+    begun = await (await Talk(client, parts, gina).open()).say("我要请假")
+    assert begun.flow is not None
+
+    reminded = await tools.call("nudge_approver", request="请假")
+    with pytest.raises(ArgumentsToolError) as refused:
+        await tools.call("withdraw_request", request="请假")
+
+    assert reminded["request"] == run
+    assert begun.flow.id in str(refused.value)
+    for each in (run, begun.flow.id):
+        await tools.call("withdraw_request", request=each)
+
+
+async def test_a_word_to_a_request_is_no_request_itself(client: Client, parts: Parts) -> None:
+    erin = await person(parts, "erin")
+    talk, tools = await Talk(client, parts, erin).open(), Tools(parts, client, erin)
+    start = StartAction(type="start", flow="nudge_approver", slots={})
+    asking = await talk.send(Message(action=start))
+    assert asking.flow is not None
+
+    with pytest.raises(ArgumentsToolError, match="nor is there any other"):
+        await tools.call("withdraw_request", request="Remind the approver")
+
+
+async def test_the_name_that_is_asked_for_can_be_given_as_it_is_asked_for(
+    client: Client, parts: Parts
+) -> None:
+    dave = await person(parts, "dave")
+    talk = await Talk(client, parts, dave, locale="en").open()
+    run = await talk.waiting_leave("I need annual leave from 7 December to 8 December, family")
+    await talk.send(Message(action=StartAction(type="start", flow="nudge_approver", slots={})))
+
+    named = await talk.say("leave request")
+
+    assert named.flow is not None
+    assert (named.flow.name, named.flow.status) == ("nudge_approver", "confirming")
+    await talk.say("no")
+    await Tools(parts, client, dave).call("withdraw_request", request=run)
+
+
+async def test_tools_speak_the_language_of_the_conversation(client: Client, parts: Parts) -> None:
+    erin = await person(parts, "erin")
+    tools = Tools(parts, client, erin)
+    talk = await Talk(client, parts, erin, locale="en").open()
+    run = await talk.waiting_leave("I need annual leave from 14 December to 15 December, family")
+    nudge = StartAction(type="start", flow="nudge_approver", slots={"request": run})
+    await talk.send(Message(action=nudge))
+
+    with parts.dependencies.override(provided.temporal, tools.connected):
+        reminded = await talk.say("yes")
+
+    said = " ".join(getattr(reply, "text", "") for reply in reminded.replies)
+    assert "The approvers were reminded." in said
+    assert "Leave request" in said
+    await tools.call("withdraw_request", request=run)

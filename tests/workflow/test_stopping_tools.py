@@ -68,6 +68,7 @@ class World:
 
     asked: asyncio.Event = field(default_factory=asyncio.Event)
     let_go: asyncio.Event = field(default_factory=asyncio.Event)
+    left: asyncio.Event = field(default_factory=asyncio.Event)
     left_at: float = 0.0
     error: Exception | None = None
 
@@ -77,6 +78,7 @@ class World:
             await self.let_go.wait()
         except asyncio.CancelledError:
             self.left_at = time.monotonic()
+            self.left.set()
             raise
         if self.error is not None:
             raise self.error
@@ -285,3 +287,93 @@ async def test_who_takes_back_a_form_in_the_middle_of_its_call_hears_what_became
         assert (await run_of(parts, run)).status == "cancelled"
     assert told in "\n".join(said)
     assert not [line for line in said if line.startswith("好的，已取消")]
+
+
+async def looked(talk: Talk, world: World) -> str:
+    """Into the middle of the form's call; the run's id."""
+    asking = asyncio.create_task(chosen(talk, "look"))
+    async with asyncio.timeout(20):
+        await world.asked.wait()
+        turn = await asking
+    assert turn.flow is not None
+    assert turn.flow.status == "running"
+    return turn.flow.id
+
+
+async def let_alone(world: World) -> None:
+    """Return once the tool was left alone."""
+    async with asyncio.timeout(HEARD_WITHIN):
+        await world.left.wait()
+
+
+async def test_who_takes_back_a_form_that_only_looks_stops_its_call_at_once(
+    real_client: Client, parts: Parts, world: World
+) -> None:
+    async with talking(real_client, parts, world.tools()) as talk:
+        run = await looked(talk, world)
+        handle: Any = real_client.get_workflow_handle(workflow_id("look", DEFAULT_TENANT, run))
+
+        withdrawn = await handle.execute_update(
+            flow.TELL,
+            Tell(event=Cancelled(by="alice"), locale="zh", aside=True),
+            result_type=FlowAnswer,
+        )
+
+        assert withdrawn.view.status == "cancelled"
+        await let_alone(world)
+
+
+@pytest.mark.parametrize("word", ["取消", "cancel", "算了"])
+async def test_a_word_cancels_the_run_that_was_said_to_be_at_work(
+    real_client: Client, parts: Parts, world: World, word: str
+) -> None:
+    async with talking(real_client, parts, world.tools()) as talk:
+        run = await looked(talk, world)
+        at_work = (await talk.status()).active_flow
+        assert at_work is not None
+        assert (at_work.id, at_work.status) == (run, "running")
+
+        turn = await talk.say(word)
+
+        assert (turn.route.kind, turn.route.by, turn.route.target) == ("cancel", "slot", "look")
+        assert turn.flow is not None
+        assert (turn.flow.id, turn.flow.status) == (run, "cancelled")
+        assert [reply.text for reply in turn.replies] == ["好的，已取消。"]
+        assert [call.status for call in turn.tool_calls] == ["skipped"]
+        assert (await talk.status()).active_flow is None
+        await let_alone(world)
+
+
+async def test_a_write_that_is_cancelled_by_a_word_says_that_it_runs_on(
+    real_client: Client, parts: Parts, world: World
+) -> None:
+    async with talking(real_client, parts, world.tools()) as talk:
+        run = await confirming(talk)
+        await confirm(talk)
+
+        turn = await talk.say("取消")
+        world.let_go.set()
+        said = await ended(talk, run)
+
+        assert [reply.text for reply in turn.replies] == [
+            "好的，正在取消。有一步已经在办了，一有结果就告诉你。"
+        ]
+        assert (await run_of(parts, run)).status == "cancelled"
+    assert world.left_at == 0
+    assert "取消晚了一步：send 已经办成" in "\n".join(said)
+
+
+async def test_a_word_that_comes_after_the_work_is_done_cancels_nothing(
+    real_client: Client, parts: Parts, world: World
+) -> None:
+    async with talking(real_client, parts, world.tools()) as talk:
+        run = await looked(talk, world)
+        world.let_go.set()
+        handle: Any = real_client.get_workflow_handle(workflow_id("look", DEFAULT_TENANT, run))
+        await handle.result()
+
+        turn = await talk.say("取消")
+
+        assert (await run_of(parts, run)).status == "completed"
+        assert (await talk.status()).active_flow is None
+    assert turn.flow is None

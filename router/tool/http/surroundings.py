@@ -10,7 +10,7 @@ CONTEXT: Mapping[str, Callable[[ToolContext], JsonValue]] = {
     "user_id": lambda context: context.caller.id,
     "user_name": lambda context: context.caller.name,
     "tenant": lambda context: context.caller.tenant,
-    "locale": lambda context: context.caller.locale,
+    "locale": lambda context: context.locale,
     "timezone": lambda context: context.caller.timezone,
     "department": lambda context: context.caller.department,
     "manager": lambda context: context.caller.manager,

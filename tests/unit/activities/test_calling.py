@@ -252,6 +252,14 @@ class TestCache:
         assert house.asked == ["x", "y", "x"]
         assert ("look", "admitted", "cached") in await house.audited()
 
+    async def test_what_was_found_in_one_language_is_not_given_in_another(
+        self, house: House
+    ) -> None:
+        caller = house.made(cache="1m")
+        for locale in ("zh", "en", None, "en"):
+            await caller.call(call("x", locale=locale))
+        assert house.asked == ["x", "x"]
+
     async def test_nothing_is_remembered_unless_the_tool_says_so(self, house: House) -> None:
         caller = house.made()
         assert await caller.call(call("x")) != await caller.call(call("x"))

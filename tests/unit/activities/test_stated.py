@@ -6,9 +6,11 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from activities.stated import changed, stated
+from router.deciding.tool_form import form_of
 from router.flow.loader import load_flow
 from router.flow.showing import view
 from router.flow.view import FlowView
+from router.tool.tool import tool
 from tests.unit.flow.world import World
 
 FLOWS = Path(__file__).parents[3] / "flows"
@@ -148,3 +150,48 @@ def test_a_correction_is_as_the_model_understood_it_where_rules_read_none(
     text: str, given: dict[str, Any]
 ) -> None:
     assert changed(confirming(), given, text, NOW) == given
+
+
+@tool(permission="write")
+async def pay(what: str, amount: int, urgent: bool) -> str:
+    """Pay."""
+    return f"{what} {amount} {urgent}"
+
+
+def paying() -> FlowView:
+    definition = form_of(pay)
+    assert definition is not None
+    shown = view(definition, World(definition).begin(what="rent", amount=7000, urgent=False).run)
+    assert shown.status == "confirming"
+    return shown
+
+
+@pytest.mark.parametrize(
+    ("text", "given", "taken"),
+    [
+        ("please make the amount 7778 instead", {"amount": 7778}, {"amount": 7778}),
+        ("please make the amount 7778 instead", {"amount": "7778"}, {"amount": 7778}),
+        ("please make the amount 7,778 instead", {"amount": 7778}, {"amount": 7778}),
+        ("还是付七千五吧", {"amount": 7500}, {"amount": 7500}),
+        ("oh, and it is urgent", {"urgent": True}, {"urgent": True}),
+        ("7778, please", {"amount": 7778, "what": "food"}, {"amount": 7778}),
+    ],
+)
+def test_numbers_and_yes_or_no_are_corrected_where_the_message_says_them(
+    text: str, given: dict[str, Any], taken: dict[str, Any]
+) -> None:
+    assert changed(paying(), given, text, NOW) == taken
+
+
+@pytest.mark.parametrize(
+    ("text", "given"),
+    [
+        ("please change the amount", {"amount": 7778}),
+        ("please make the amount 7778 instead", {"urgent": True}),
+        ("it is for 2026-11-24", {"amount": 24}),
+    ],
+)
+def test_a_number_or_yes_or_no_that_nobody_said_is_not_taken(
+    text: str, given: dict[str, Any]
+) -> None:
+    assert changed(paying(), given, text, NOW) == {}

@@ -62,9 +62,16 @@ def test_names_that_are_taken_or_that_no_expression_carries_are_changed() -> Non
     inquiry = asked({"seat": field, "a-b": field, "in": field}, {"seat": field}, taken=("seat",))
     assert inquiry is not None
     assert inquiry.fields == {
-        "k0": {"seat": "seat_2", "a-b": "f_a_b", "in": "f_in"},
+        "k0": {"seat": "seat_2", "a-b": "a_b", "in": "in_"},
         "k1": {"seat": "seat_3"},
     }
+
+
+@pytest.mark.parametrize("word", ["change", "more"])
+def test_a_field_is_not_called_like_the_questions_about_slots(word: str) -> None:
+    inquiry = asked({word: {"type": "string"}})
+    assert inquiry is not None
+    assert inquiry.fields == {"k0": {word: f"{word}_"}}
 
 
 def test_what_may_be_left_out_is_asked_only_where_nothing_must_be_given() -> None:

@@ -125,10 +125,21 @@ def test_a_write_that_takes_nothing_is_confirmed_too() -> None:
         """Ring the bell."""
 
     driver = Driver(form(ring)).begin()
-    before = driver.run.status, list(driver.world.calls)
+    before = driver.run.status, list(driver.world.calls), list(driver.said)
     driver.take(Confirmed(by="alice", value=True))
-    assert before == ("confirming", [])
+    assert before == ("confirming", [], [])
     assert [name for name, *_ in driver.world.calls] == ["ring"]
+
+
+def test_values_for_a_form_that_takes_none_leave_its_confirmation_as_it_is() -> None:
+    @tool(permission="write")
+    async def ring() -> None:
+        """Ring the bell."""
+
+    driver = Driver(form(ring)).begin(loud=True)
+    assert driver.run.status == "confirming"
+    driver.take(Answered(by="alice", slots={"loud": True}))
+    assert (driver.run.status, driver.world.calls) == ("confirming", [])
 
 
 def test_declining_does_nothing() -> None:

@@ -129,10 +129,53 @@ def test_a_flow_that_was_offered_begins_with_what_the_first_words_named(
     assert begun.slots == {"leave_type": "annual", "start": "2026-11-23", "end": "2026-11-25"}
 
 
-def test_a_button_that_nobody_offered_does_nothing() -> None:
-    assert command(ChooseAction(type="choose", value="reimbursement")) is None
-    assert command(ConfirmAction(type="confirm", value=True)) is None
-    assert command(FormAction(type="form", values={"start": "明天"})) is None
+UNASKED = [
+    ChooseAction(type="choose", value="reimbursement"),
+    ConfirmAction(type="confirm", value=True),
+    FormAction(type="form", values={"start": "明天"}),
+]
+
+
+@pytest.mark.parametrize(
+    ("action", "said"),
+    list(zip(UNASKED, ["没有要选的", "没有要确认的", "没有要填的"], strict=True)),
+)
+@pytest.mark.parametrize("skill", ["", "policy-advisor"])
+def test_an_answer_where_nothing_was_asked_is_told_so(action: Any, said: str, skill: str) -> None:
+    reading = read(action, skill=skill)
+    (reply,) = reading.commands
+    assert isinstance(reply, ReplyText)
+    assert said in reply.text
+    assert reading.route is not None
+    assert (reading.route.kind, reading.route.by) == ("reply", "action")
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        {"type": "confirm", "value": True},
+        {"type": "form", "values": {}},
+        {"type": "choose", "value": "x"},
+        {"type": "choose", "value": 7},
+        {"type": "choose", "value": None},
+        {"type": "choose", "value": []},
+    ],
+)
+def test_an_answer_that_fits_no_offer_shows_what_is_offered(action: dict[str, Any]) -> None:
+    said = Message.model_validate({"action": action}).action
+    asked = command(said, offered=OFFERED)
+    assert isinstance(asked, Clarify)
+    assert asked.options == OFFERED
+
+
+def test_an_option_that_is_no_flow_is_left_to_the_deciding() -> None:
+    option = Option(label="看看政策", value="policy-advisor")
+    assert command(ChooseAction(type="choose", value="policy-advisor"), offered=[option]) is None
+
+
+def test_a_choice_where_yes_or_no_is_asked_shows_the_question_again() -> None:
+    choice = ChooseAction(type="choose", value="annual")
+    assert command(choice, CONFIRMING) == FillSlots(slots={}, question="outdated")
     assert command(ToolResultAction(type="tool_result", tool_call_id="1", result=1)) is None
 
 
@@ -286,3 +329,35 @@ def test_a_flow_is_started_by_name_with_values_read_like_a_forms() -> None:
 def test_what_is_not_there_is_not_started(flow: str, roles: frozenset[str]) -> None:
     start = StartAction(type="start", flow=flow)
     assert command(start, roles=roles) == ReplyText(text="这件事现在办不了。")
+
+
+ASKED_FOR_TEXT = asking(EXPENSE, "reason", {"items": [TRANSPORT]})
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "leave request",
+        "Leave request.",
+        "leave",
+        "my leave request",
+        "leave_request",
+        "请假申请",
+        "请假",
+        "“请假申请”",
+        "我的请假申请",
+        "请 假",
+    ],
+)
+def test_where_a_text_is_asked_for_the_mere_name_of_a_flow_is_that_text(name: str) -> None:
+    assert command(name, ASKED_FOR_TEXT) == FillSlots(slots={"reason": name})
+
+
+@pytest.mark.parametrize("request_", ["我要请假", "申请请假", "请假两天", "request leave please"])
+def test_a_flow_that_is_asked_for_begins_also_where_a_text_is_asked_for(request_: str) -> None:
+    assert isinstance(command(request_, ASKED_FOR_TEXT), StartFlow)
+
+
+def test_a_mere_name_is_a_request_where_no_text_is_asked_for() -> None:
+    assert isinstance(command("请假申请", asking(EXPENSE, "items.0.amount")), StartFlow)
+    assert isinstance(command("请假申请"), StartFlow)

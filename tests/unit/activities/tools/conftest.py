@@ -13,6 +13,7 @@ from activities.tool_run import run_tool
 from router.contracts.activities import ToolCall
 from router.directory.file import FileDirectory
 from router.domain.principals import Principal
+from router.domain.texts import Locale
 from router.store.database import Database
 from router.store.store import Store
 from router.tool.dependencies import Dependencies
@@ -43,9 +44,15 @@ class Desk:
         assert found is not None
         return found
 
-    async def ask(self, tool: str, caller: Principal = ALICE, **arguments: Any) -> Any:
+    async def ask(
+        self,
+        tool: str,
+        caller: Principal = ALICE,
+        spoken: Locale | None = None,
+        **arguments: Any,
+    ) -> Any:
         """The result of a tool that only reads, and needs no ledger, as JSON."""
-        call = ToolCall(tool=tool, arguments=arguments, caller=caller, now=NOW)
+        call = ToolCall(tool=tool, arguments=arguments, caller=caller, locale=spoken, now=NOW)
         return await run_tool(self.registry, None, self.dependencies, call)  # type: ignore[arg-type]
 
     async def write(self, tool: str, caller: Principal, key: str = "k", **arguments: Any) -> Any:

@@ -8,6 +8,7 @@ import pytest
 from activities import provided
 from router.domain.errors import ArgumentsToolError
 from router.domain.records import ApprovalRecord, HistoryLine, RunRecord
+from router.domain.texts import Locale
 from router.store.database import Database
 from router.store.store import Store
 from tests.unit.activities.tools.conftest import ALICE, FRANK, NOW, Desk
@@ -147,3 +148,16 @@ async def test_what_only_looked_something_up_is_no_request(desk: Desk, store: St
     await publish(store, waiting("clock", flow="get_current_time"))
 
     assert [one["id"] for one in (await desk.ask("get_my_requests"))["items"]] == ["leave"]
+
+
+@pytest.mark.parametrize(
+    ("spoken", "title"), [(None, "请假申请"), ("zh", "请假申请"), ("en", "Leave request")]
+)
+async def test_titles_are_in_the_language_that_is_spoken(
+    desk: Desk, store: Store, spoken: Locale | None, title: str
+) -> None:
+    await publish(store, waiting("leave"))
+
+    (one,) = (await desk.ask("get_my_requests", spoken=spoken))["items"]
+
+    assert one["title"] == title

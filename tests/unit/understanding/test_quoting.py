@@ -1,0 +1,103 @@
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from router.domain.texts import Localised
+from router.flow.model import Slot
+from router.understanding.quoting import says
+from router.understanding.utterance import Utterance
+
+NOW = datetime(2026, 11, 18, 10, tzinfo=ZoneInfo("Asia/Shanghai"))
+AMOUNT = Slot(type="integer", ask=Localised(zh="多少？", en="How much?"))
+URGENT = Slot(
+    type="boolean",
+    label=Localised(zh="加急", en="urgent"),
+    ask=Localised(zh="加急吗？", en="Urgent?"),
+)
+TAGS = Slot(type="list", of=Slot(type="integer"), ask=Localised(zh="哪些？", en="Which?"))
+
+
+def stated(text: str, name: str, slot: Slot, value: Any) -> bool:
+    return says(Utterance.of(text, NOW), name, slot, value)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("please make the amount 7778 instead", 7778),
+        ("please make the amount 7778 instead", 7778.0),
+        ("please make the amount 7778 instead", "7778"),
+        ("make it 7,778", 7778),
+        ("make it 7,778", "7778"),
+        ("改成七千", 7000),
+        ("金额应该是７７７８", 7778),
+        ("金额改成7778元", 7778),
+        ("seven thousand please", 7000),
+        ("make it 7.5k", 7500),
+        ("it was -5 degrees", -5),
+        ("make it one", 1),
+        ("改成一", 1),
+        ("take 12.50", 12.5),
+        ("3 days, I meant", 3),
+    ],
+)
+def test_a_number_is_said_however_it_is_written(text: str, value: Any) -> None:
+    assert stated(text, "amount", AMOUNT, value)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("please change the amount", 7778),
+        ("make the amount 7778", 778),
+        ("make the amount 7778", 77780),
+        ("make the amount 7778", -7778),
+        ("room A7778", 7778),
+        ("改一下原因", 1),
+        ("this one is wrong", 1),
+        ("下周二，11月24日", 24),
+        ("at 14:30", 14),
+        ("", 0),
+        ("nan", float("nan")),
+        ("inf", float("inf")),
+        ("1" * 8000, 1),
+        ("万" * 8000, 10_000),
+        ("7778", None),
+        ("7778", {}),
+        ("7778", {"amount": 7778}),
+        ("7778", []),
+        ("7778", "  "),
+    ],
+)
+def test_what_the_message_does_not_say_is_not_said(text: str, value: Any) -> None:
+    assert not stated(text, "amount", AMOUNT, value)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("and make it urgent please", True),
+        ("要加急", True),
+        ("it is not urgent", False),
+        ("不加急了", False),
+        ("urgent = no", False),
+        ("set it to yes", True),
+        ("改成否", False),
+    ],
+)
+def test_yes_and_no_are_said_of_what_is_named(text: str, value: bool) -> None:
+    assert stated(text, "is_urgent", URGENT, value)
+    assert not stated(text, "is_urgent", URGENT, not value)
+
+
+@pytest.mark.parametrize("text", ["no, make the amount 7778", "金额是7778", "嗯，改成7778", "ok"])
+def test_a_yes_or_no_to_something_else_says_nothing_of_it(text: str) -> None:
+    assert not stated(text, "is_urgent", URGENT, True)
+    assert not stated(text, "is_urgent", URGENT, False)
+
+
+def test_a_list_is_said_where_each_of_it_is() -> None:
+    assert stated("use 12 and 30", "tags", TAGS, [12, 30])
+    assert not stated("use 12 and 30", "tags", TAGS, [12, 31])
