@@ -163,4 +163,5 @@ def _limits_of(tool: Tool) -> CallLimits:
         return_direct=tool.options.return_direct,
         client=tool.options.client,
         writes=tool.writes,
+        title=tool.title,
     )

@@ -35,7 +35,7 @@ class Planner:
             with giving_up():
                 answer = await asking(plan_request(prompt, given.task, means, given.memory))
         except BudgetSpent as spent:
-            return Planned(text=BUDGET_SPENT[spent.scope].within(given.locale))
+            return Planned(spent=BUDGET_SPENT[spent.scope].within(given.locale))
         planned = read_plan(answer, given.memory.plan)
         return planned.model_copy(update={"usage": asking.usage})
 
@@ -52,7 +52,7 @@ class Planner:
             with giving_up():
                 answer = await asking(question)
         except BudgetSpent as spent:
-            return Reflected(text=BUDGET_SPENT[spent.scope].within(given.locale))
+            return Reflected(spent=BUDGET_SPENT[spent.scope].within(given.locale))
         reflected = read_verdict(answer, plan, last=last)
         return reflected.model_copy(update={"usage": asking.usage})
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from pydantic import JsonValue
 from temporalio import activity
 
 from activities.asking import Asking, Models, SkillStep, giving_up
@@ -15,6 +16,8 @@ from router.deciding.prompts import Job, Prompts
 from router.deciding.thinking import Means, Task, Thought
 from router.domain.commands import StartFlow
 from router.domain.principals import Principal
+from router.flow.model import Slot
+from router.flow.values import Unfit, fitted
 from router.llm.errors import BudgetSpent
 from router.llm.ladders import Ladders
 from router.selection.index import CapabilityIndex
@@ -47,16 +50,19 @@ class Thinker:
         step = SkillStep(skill.name, given.step)
         asking = models.asking(self.ladders.for_skill(skill.model), account, step)
         means = await self.means(given.task, account.caller, asking)
-        question = thinking.request(prompt, given.task, means, given.memory, last=given.last)
+        foreseen = not given.last and not await asking.affords(2)
+        last = given.last or foreseen
+        question = thinking.request(prompt, given.task, means, given.memory, last=last)
         try:
             with giving_up():
                 answer = await asking(question)
         except BudgetSpent as spent:
-            return Thought(text=BUDGET_SPENT[spent.scope].within(given.locale))
-        thought = thinking.read(answer, Means() if given.last else means)
+            return Thought(spent=BUDGET_SPENT[spent.scope].within(given.locale))
+        thought = thinking.read(answer, Means() if last else means)
         flow = self._shaped(thought.flow, given.task) if thought.flow else None
         measure = context.measured(question, given.memory, answer.usage)
-        return thought.model_copy(update={"usage": asking.usage, "flow": flow, "measure": measure})
+        about = {"usage": asking.usage, "flow": flow, "measure": measure, "last": foreseen}
+        return thought.model_copy(update=about)
 
     async def means(self, task: Task, person: Principal, asking: Asking) -> Means:
         """What may be called: all of it, or what is nearest to the request where that is too much.
@@ -79,5 +85,16 @@ class Thinker:
 
     def _shaped(self, flow: StartFlow, task: Task) -> StartFlow:
         """The flow with the model's values in the shapes that its slots have."""
-        slots = stated(self.capabilities.slots(flow.flow), flow.slots, "", task.now)
-        return flow.model_copy(update={"slots": slots})
+        known = self.capabilities.slots(flow.flow)
+        slots = stated(known, flow.slots, "", task.now)
+        taken = {name: value for name, value in slots.items() if _fits(known[name], value)}
+        return flow.model_copy(update={"slots": taken})
+
+
+def _fits(slot: Slot, value: JsonValue) -> bool:
+    """Whether the slot takes it: the employee isn't asked to mend what a model made up."""
+    try:
+        fitted(slot, value)
+    except Unfit:
+        return False
+    return True

@@ -90,20 +90,21 @@ class CommandRunner:
         rest = [c for c in decided.commands if not isinstance(c, CallTool | RunSkill)]
         looks_up = len(rest) < len(decided.commands)
         aside = looks_up or any(isinstance(command, ReplyText) for command in rest)
-        runs_skill = any(isinstance(command, RunSkill) for command in decided.commands)
+        ran = {command.skill for command in decided.commands if isinstance(command, RunSkill)}
         if looks_up:
             found = await self.finder.find(decided)
             self._take_in(found, outcome)
             rest = [*found.forms, *rest]
-            if runs_skill:
-                await self._heard_from_skill(found, outcome)
+            if ran:
+                await self._heard_from_skill(found, outcome, ran)
         while rest and not outcome.void and not self.stopped:
             await self._run(rest.pop(0), outcome)
         outcome.stopped = self.stopped and (outcome.void or bool(rest))
         if aside and outcome.flow is None and outcome.state.active is not None:
             await self._ask_again(outcome)
         if not outcome.void and not self.stopped:
-            await self._back_in_skill(outcome, asked_again=runs_skill)
+            waits_on = self.state.skill is not None and outcome.state.skill is self.state.skill
+            await self._back_in_skill(outcome, asked_again=bool(ran) and not waits_on)
         return outcome
 
     async def hear(self, action: ToolResultAction) -> tuple[Route, Outcome]:
@@ -145,12 +146,15 @@ class CommandRunner:
             self.state.skill,
         )
 
-    async def _heard_from_skill(self, found: Found, outcome: Outcome) -> None:
+    async def _heard_from_skill(self, found: Found, outcome: Outcome, ran: set[str]) -> None:
         """Keep what a sub-agent goes on with, and start the form that it left for, if any.
 
-        What it hands back is decided anew, without it; it is asked again afterwards.
+        What it hands back is decided anew, without it; it is asked again afterwards. One that
+        waits keeps waiting while others, of those that `ran`, come to their ends.
         """
         skill, before = found.skill, self.state.skill
+        if skill is None and before is not None and before.name not in ran:
+            return
         if skill is not None and found.handed_back and before is not None:
             skill = skill.model_copy(update={"question": before.question})
             outcome.void = True
@@ -175,7 +179,7 @@ class CommandRunner:
             told = became(skill.flow, outcome.flow)
             found = await self.finder.go_on(skill, told, outcome.usage)
             self._take_in(found, outcome)
-            await self._heard_from_skill(found, outcome)
+            await self._heard_from_skill(found, outcome, {skill.name})
             asked_again = True
         skill, state = outcome.state.skill, outcome.state
         if asked_again or skill is None or not skill.question or state.active or state.offered:

@@ -41,6 +41,7 @@ with workflow.unsafe.imports_passed_through():
         TENANT,
     )
     from router.contracts.skill import Steer
+    from router.domain.commands import Clarify, StartFlow
     from router.domain.errors import Conflict, DuplicateKey, RouterError, TooManyRequests
     from router.domain.messages import Route, TextReply, ToolResultAction, Turn, Usage
     from router.domain.records import LogEntry
@@ -100,9 +101,8 @@ class ConversationWorkflow:
         self._open[submission.message_id] = submission.message.digest
         seen = self._asked if self._recalled else None
         try:
-            if submission.on_busy == "steer" and submission.message.text:
-                said = Steer(message_id=submission.message_id, text=submission.message.text)
-                await self._skills.steer(said)
+            if submission.on_busy == "steer":
+                await self._steer(submission)
             async with self._my_turn():
                 first = await self._first_answer(submission)
                 return first or await self._answer(
@@ -113,6 +113,22 @@ class ConversationWorkflow:
         finally:
             self._open.pop(submission.message_id, None)
             self._last_word = workflow.now()
+
+    async def _steer(self, submission: Submission) -> None:
+        """Tell it to whoever is at work, unless a rule takes it: a request for a flow waits."""
+        text = submission.message.text
+        if not text or not self._skills.are_at_work:
+            return
+        runner = self._runner(submission, self._state, "")
+        reading = await perform(
+            activities.UNDERSTAND,
+            activities.Understand(
+                message=submission.message, situation=self._situation(submission, runner)
+            ),
+        )
+        if not any(isinstance(command, StartFlow | Clarify) for command in reading.commands):
+            said = Steer(message_id=submission.message_id, text=text)
+            await self._skills.steer(said)
 
     @submit.validator
     def _may_submit(self, submission: Submission) -> None:

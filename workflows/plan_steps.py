@@ -11,7 +11,7 @@ from temporalio.exceptions import is_cancelled_exception
 from router.contracts.skill import Ending, SkillStart
 from router.deciding.memory import Memory
 from router.domain.messages import ToolCallView, Usage
-from router.skill.loop import LAST_SECONDS, Progress, so_far
+from router.skill.loop import LAST_SECONDS, Progress
 from router.skill.plan import Fate, Part, Result
 from router.skill.sharing import Share
 from workflows.sub_agent import SubAgent
@@ -124,5 +124,5 @@ class StepRuns:
     async def _worked(self, agent: SubAgent) -> Result:
         while (ended := await agent.step()) is None:
             if self._interrupted():
-                return Result(fate="stopped", text="\n".join([INTERRUPTED, *so_far(agent.calls)]))
+                return Result(fate="stopped", text="\n".join([INTERRUPTED, *agent.found]))
         return Result(fate=_FATES.get(ended.ending, "stopped"), text=ended.text)

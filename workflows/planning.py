@@ -18,14 +18,14 @@ from router.deciding.memory import Memory
 from router.deciding.plan_reading import Planned, Reflected
 from router.deciding.planning import complained
 from router.domain.messages import ToolCallView, Usage
-from router.skill.loop import LAST_SECONDS, Stop, stopped, why_last, why_stop
+from router.skill.loop import LAST_SECONDS, STOPPED, Stop, stopped, why_last, why_stop
 from router.skill.plan import Accept, Ask, Plan, Replan, Retry, Verdict
 from router.skill.reached import reached
 from router.skill.sharing import Share, left, share, why_no_room
 from workflows.activity import perform
 from workflows.plan_steps import StepRun, StepRuns
 from workflows.sub_agent import Ended
-from workflows.tool_calls import bounded
+from workflows.tool_calls import bounded, worded
 
 AT_ONCE = 3
 """Steps that are under way at the same time."""
@@ -120,6 +120,8 @@ class PlanAgent:
         planned = await self._asked(activities.PLAN, self._question(activities.Draw))
         if planned is None or self._steered:
             return None
+        if planned.spent:
+            return self._stopped("budget", planned.spent)
         if planned.complaint is not None:
             if self._corrected is not None:
                 self._go_without(planned.complaint)
@@ -185,6 +187,8 @@ class PlanAgent:
         reflected = await self._asked(activities.REFLECT, question)
         if reflected is None or self._steered:
             return None  # it judged what has changed meanwhile
+        if reflected.spent:
+            return self._stopped("budget", reflected.spent)
         if reflected.complaint is not None:
             memory = self._corrected or self.memory
             self._corrected = complained(memory, reflected.said, reflected.complaint)
@@ -240,6 +244,9 @@ class PlanAgent:
         self.progress = self.progress.after(answer.usage, fruitless=fruitless)
         return answer
 
-    def _stopped(self, why: Stop) -> Ended:
+    def _stopped(self, why: Stop, said: str = "") -> Ended:
         plan, locale = self.memory.plan, self._start.locale
-        return Ended(reached(why, plan, locale) if plan else stopped(why, self.calls, locale), why)
+        said = said or STOPPED[why].within(locale)
+        if plan is not None:
+            return Ended(reached(said, plan, locale), why)
+        return Ended(stopped(said, worded(self.calls, self._start.tools, locale), locale), why)

@@ -57,6 +57,11 @@ class SkillRuns:
             self.stopped.append((start, outcome))
         return outcome
 
+    @property
+    def are_at_work(self) -> bool:
+        """True where anybody is."""
+        return bool(self._at_work)
+
     async def gone(self) -> None:
         """Return once nobody is at work any more, of those that were told to stop."""
         if self._at_work:

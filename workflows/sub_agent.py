@@ -23,15 +23,15 @@ from router.domain.commands import StartFlow
 from router.domain.messages import ToolCallView, Usage
 from router.flow.wording import readable
 from router.llm.chat import FunctionCall, ToolMessage
-from router.skill.loop import stopped, why_last, why_stop
+from router.skill.loop import MOST_REPEATS, STOPPED, Stop, stopped, why_last, why_stop
 from workflows.activity import perform
 from workflows.remembering import fit
-from workflows.tool_calls import Caller, bounded, call_tool, shown, told
+from workflows.tool_calls import Caller, bounded, call_tool, shown, told, worded
 
 AT_ONCE = 4
 """Calls of one answer that are under way at the same time."""
 SKIPPED = "skipped: the employee said something meanwhile"
-STOPPED = "stopped by the employee before it ended"
+CUT_OFF = "stopped by the employee before it ended"
 
 
 @dataclass(frozen=True)
@@ -70,13 +70,24 @@ class SubAgent:
         self._hear()
         skill, locale = self._start.task.skill, self._start.locale
         stop = why_stop(skill, self.progress, self._seconds_left)
-        last = why_last(skill, self.progress, self._seconds_left)
         if stop is None:
-            thought = await self._think(last=last is not None)
+            stop = why_last(skill, self.progress, self._seconds_left)
+            thought = await self._think(last=stop is not None)
             ended = await self._heeded(thought) if thought is not None else None
-            if ended is not None or last is None:
+            if thought is not None and thought.last:
+                stop = stop or "budget"
+            if ended is not None or stop is None:
                 return ended
-        return Ended(stopped(stop or last or "turns", self.calls, locale), stop or last or "turns")
+        return self._stopped(stop, STOPPED[stop].within(locale))
+
+    def _stopped(self, why: Stop, said: str) -> Ended:
+        """The end without an answer: why, and what was found all the same."""
+        return Ended(stopped(said, self.found, self._start.locale), why)
+
+    @property
+    def found(self) -> list[str]:
+        """What its calls came to so far, a line each, for people."""
+        return worded(self.calls, self._start.tools, self._start.locale)
 
     @property
     def _seconds_left(self) -> float:
@@ -116,7 +127,8 @@ class SubAgent:
                 self.memory = context.refused(self.memory)
             self.progress = self.progress.after(Usage(), fruitless=True)
             return None
-        self.progress = self.progress.after(thought.usage, fruitless=thought.complaint is not None)
+        fruitless = None if thought.said.calls else thought.complaint is not None
+        self.progress = self.progress.after(thought.usage, fruitless=fruitless)
         if thought.measure is not None:
             self.memory = self.memory.measured(thought.measure)
         return thought
@@ -131,20 +143,30 @@ class SubAgent:
     async def _heeded(self, thought: Thought) -> Ended | None:
         """What the thought comes to: an end, or calls."""
         self.memory = self.memory.noting(thought.notes)
+        if thought.spent:
+            return self._stopped("budget", thought.spent)
         if thought.complaint is not None:
             self.memory = self.memory.hearing(thought.complaint)
-            self.progress = self.progress.having_done(_digest(thought.complaint))
             return None
         if thought.text is None and thought.flow is None and not thought.hands_back:
             return await self._act(thought)
         self.memory = self.memory.saying(thought.said, *thought.refused)
         if self._steered:
             return None  # it answered what has changed meanwhile
+        return self._ended(thought)
+
+    def _ended(self, thought: Thought) -> Ended:
         if thought.hands_back:
             return Ended("", "handed_back")
         if thought.flow is not None:
             return Ended("", "left", thought.flow)
-        return Ended(thought.text or "", "asked" if thought.asks else "answered")
+        text = thought.text or ""
+        if not thought.asks:
+            return Ended(text, "answered")
+        self.memory = self.memory.asking(text)
+        if self.memory.times_asked >= MOST_REPEATS:
+            return self._stopped("repetition", STOPPED["repetition"].within(self._start.locale))
+        return Ended(text, "asked")
 
     async def _act(self, thought: Thought) -> Ended | None:
         """Make the calls, and put what they came to into the dialogue in their order.
@@ -163,7 +185,12 @@ class SubAgent:
                 for call, task in zip(thought.calls, tasks, strict=True)
             ]
             self.memory = self.memory.saying(thought.said, *thought.refused, *results)
+            if thought.aside:
+                self.memory = self.memory.hearing(thought.aside)
+            self._note_refused(thought)
             self.calls = bounded(self.calls)
+        came_to_something = bool(thought.notes) or any(f and f.error is None for f in found)
+        self.progress = self.progress.judged(fruitless=not came_to_something)
         self.progress = self.progress.having_done(_digest(*_done(thought, results)))
         return next(filter(None, map(self._direct, found)), None)
 
@@ -185,6 +212,14 @@ class SubAgent:
             )
             return await call_tool(caller, self._id_of(call), call.name, call.arguments)
 
+    def _note_refused(self, thought: Thought) -> None:
+        """Have the turn show the calls that weren't made, since they couldn't be."""
+        refused = {r.call_id: r.text for r in thought.refused if r.text.startswith("error: ")}
+        for call in thought.said.calls:
+            if call.id in refused:
+                about = (self._id_of(call), call.name, call.arguments)
+                self.calls.append(ToolCallView.failed(*about, refused[call.id], unknown=False))
+
     def _taken_in(self, call: FunctionCall, task: "asyncio.Task[Finding | None]") -> str:
         """What a call came to, as the model is told; it is noted for the turn to show."""
         id_, arguments = self._id_of(call), call.arguments
@@ -192,7 +227,7 @@ class SubAgent:
         found = task.result() if ended else None
         if found is None:
             self.calls.append(ToolCallView.skipped(id_, call.name, arguments))
-            return SKIPPED if ended else STOPPED
+            return SKIPPED if ended else CUT_OFF
         self.calls.append(shown(id_, call.name, arguments, found))
         self.progress = self.progress.with_cost(found.usage)
         return told(found)

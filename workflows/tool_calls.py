@@ -17,6 +17,7 @@ from router.domain.messages import ToolCallView, Usage
 from router.domain.principals import Principal
 from router.domain.skill_files import SkillFile
 from router.domain.texts import Locale, Localised
+from router.flow.wording import readable
 from router.skill.skill import OF_FOLDER
 
 CALLS_SHOWN = 100
@@ -121,3 +122,20 @@ def bounded(calls: Sequence[ToolCallView]) -> list[ToolCallView]:
         bare = {"arguments": {}, "result_preview": ""}
         kept.append(call if left >= 0 else call.model_copy(update=bare))
     return kept[::-1]
+
+
+def worded(
+    calls: Sequence[ToolCallView], tools: Mapping[str, CallLimits], locale: Locale
+) -> list[str]:
+    """What those calls found that came to something, a line each, for people."""
+    return [_worded(call, tools, locale) for call in calls if call.status == "done"]
+
+
+def _worded(call: ToolCallView, tools: Mapping[str, CallLimits], locale: Locale) -> str:
+    limits = tools.get(call.name)
+    title = limits.title.within(locale) if limits and limits.title else call.name
+    try:
+        found = readable(json.loads(call.result_preview), locale)
+    except ValueError:  # a preview is cut where it is long
+        found = call.result_preview
+    return f"{title}{'：' if locale == 'zh' else ': '}{found}"

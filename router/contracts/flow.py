@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from router.domain.messages import FlowStatus, Reply, ToolCallView
 from router.domain.principals import Principal
-from router.domain.texts import Locale
+from router.domain.texts import Locale, Localised
 from router.flow.model import FlowDefinition
 from router.flow.run import Answered, Began, Cancelled, Confirmed, Decided, Nudged, Run, Unclear
 from router.flow.view import FlowView
@@ -46,6 +46,8 @@ class CallLimits(Payload):
     """True where the front end makes the call."""
     writes: bool = True
     """True where the call changes something, or may."""
+    title: Localised | None = None
+    """What people call it."""
 
 
 class FlowStart(Payload):

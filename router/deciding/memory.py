@@ -46,7 +46,7 @@ class Memory(BaseModel):
     server counts for each that is estimated, and `fixed` the estimate of what every question
     has beside the memory: 0 before the first was measured. `most` are the tokens of a question
     that the server takes, where it has refused a longer one; 0 is not known. `plan` is there
-    where it works by one.
+    where it works by one. The employee was asked `question` last, `times_asked` in a row.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -59,6 +59,8 @@ class Memory(BaseModel):
     fixed: int = 0
     most: int = 0
     plan: Plan | None = None
+    question: str = ""
+    times_asked: int = 0
 
     def saying(self, said: AssistantMessage, *results: ToolMessage) -> "Memory":
         """With one more answer of the model, and what its calls came to in their order."""
@@ -76,6 +78,11 @@ class Memory(BaseModel):
         if self.waiting is not None:
             message = ToolMessage(call_id=self.waiting.id, name=self.waiting.name, text=text)
         return self.model_copy(update={"dialogue": (*self.dialogue, message), "waiting": None})
+
+    def asking(self, question: str) -> "Memory":
+        """With one more question to the employee; the same one is counted."""
+        times = self.times_asked + 1 if question == self.question else 1
+        return self.model_copy(update={"question": question, "times_asked": times})
 
     def noting(self, notes: dict[str, str]) -> "Memory":
         """With these notes; an empty one goes, and the oldest go where there are too many."""

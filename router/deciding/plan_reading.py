@@ -23,7 +23,8 @@ class Planned(BaseModel):
     """What the answer to a plan's question comes to.
 
     Either `steps`, or a `complaint` for the model about what it `said`. `text` ends the run
-    with those words; one that `hands_back` gives the message to the desk.
+    with those words; one that `hands_back` gives the message to the desk. `spent` says to the
+    employee that no budget paid for an answer.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -33,13 +34,15 @@ class Planned(BaseModel):
     complaint: str | None = None
     text: str | None = None
     hands_back: bool = False
+    spent: str = ""
     usage: Usage = Usage()
 
 
 class Reflected(BaseModel):
     """What the answer to a reflection comes to: a verdict, or a `complaint` about what it `said`.
 
-    `text` ends the run with those words.
+    `text` ends the run with those words. `spent` says to the employee that no budget paid for an
+    answer.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -48,6 +51,7 @@ class Reflected(BaseModel):
     said: AssistantMessage = AssistantMessage()
     complaint: str | None = None
     text: str | None = None
+    spent: str = ""
     usage: Usage = Usage()
 
 

@@ -100,7 +100,9 @@ class Thought(BaseModel):
     aren't made; `calls` are those that are. Where `text` is set the sub-agent has ended: with
     its answer, or with a question where `asks`; with `flow` it leaves for a form, and where it
     `hands_back` the message was none for it. `complaint` is for the model, where its answer
-    was of no use at all. `measure` is how large the question was.
+    was of no use at all, and `aside` where part of it was. `measure` is how large the question
+    was. `spent` says to the employee that no
+    budget paid for an answer; `last` that none pays for another one.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -114,6 +116,9 @@ class Thought(BaseModel):
     flow: StartFlow | None = None
     hands_back: bool = False
     complaint: str | None = None
+    aside: str = ""
+    spent: str = ""
+    last: bool = False
     usage: Usage = Usage()
     measure: Measure | None = None
 
@@ -234,8 +239,15 @@ def read(answer: ChatAnswer, means: Means) -> Thought:
             ),
             *(_told(call, "noted") for call in noted),
         ),
+        aside=_left_out(answer),
         notes={str(call.arguments["key"]): str(call.arguments["value"]) for call in noted},
     )
+
+
+def _left_out(answer: ChatAnswer) -> str:
+    """What of the answer was dropped before anybody could look at it: calls beyond the most."""
+    dropped = [each for each in answer.problems if not each.startswith("there is no function")]
+    return f"Of your answer was left out: {'; '.join(dropped)}." if dropped else ""
 
 
 def _ending_of(answer: ChatAnswer) -> Thought | None:
@@ -289,7 +301,7 @@ def _problem(call: FunctionCall, means: Means) -> str | None:
     if call.name == NOTE:
         texts = (call.arguments.get("key"), call.arguments.get("value"))
         return None if all(isinstance(t, str) for t in texts) else "key and value have to be text"
-    if call.name == FLOW:
+    if call.name == FLOW and means.flows:
         return f"flow_name has to be one of: {', '.join(sorted(means.flows))}"
     tool = means.tools.get(call.name)
     if tool is None:

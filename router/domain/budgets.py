@@ -32,11 +32,11 @@ class Budget(Value):
 class Budgets(Value):
     """What each scope may spend.
 
-    A turn has limits unless told otherwise: a sub-agent that goes round and round is stopped
-    before anyone has to notice.
+    A turn has limits unless told otherwise, beyond those of any one skill: whatever goes round
+    and round is stopped before anyone has to notice.
     """
 
-    turn: Budget = Budget(calls=30, tokens=300_000)
+    turn: Budget = Budget(calls=100, tokens=2_500_000)
     user: Budget = Budget()
     day: Budget = Budget()
 

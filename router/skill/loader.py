@@ -133,9 +133,10 @@ def load_all(places: Iterable[Path]) -> Loaded:
             fault = Fault(f"there is a skill {one.skill.name} in {other} already", "rename one")
             problems.append(_problem(one.file, 1, fault))
         found.append(one)
+    loaded = Loaded(found)
     if problems:
-        raise DefinitionError(problems)
-    return Loaded(found)
+        raise DefinitionError([*problems, *loaded.flaws])
+    return loaded
 
 
 def folders_in(place: Path) -> list[Path]:

@@ -9,11 +9,11 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from router.domain.messages import ToolCallView, Usage
+from router.domain.messages import Usage
 from router.domain.texts import Locale, Localised
 from router.skill.skill import Skill
 
-Stop = Literal["turns", "tokens", "seconds", "errors", "repetition"]
+Stop = Literal["turns", "tokens", "seconds", "errors", "repetition", "budget"]
 
 MOST_ERRORS = 3
 """Steps in a row that came to nothing."""
@@ -40,15 +40,20 @@ class Progress(BaseModel):
     errors: int = 0
     recent: tuple[str, ...] = ()
 
-    def after(self, usage: Usage, *, fruitless: bool) -> "Progress":
-        """The progress after one more step."""
+    def after(self, usage: Usage, *, fruitless: bool | None) -> "Progress":
+        """The progress after one more step; None where its calls are still to be `judged`."""
         return self.model_copy(
             update={
                 "steps": self.steps + 1,
                 "usage": self.usage + usage,
-                "errors": self.errors + 1 if fruitless else 0,
             }
-        )
+        ).judged(fruitless=fruitless)
+
+    def judged(self, *, fruitless: bool | None) -> "Progress":
+        """The progress once it is known whether any call of the step came to something."""
+        if fruitless is None:
+            return self
+        return self.model_copy(update={"errors": self.errors + 1 if fruitless else 0})
 
     def beside(self, steps: int, usage: Usage) -> "Progress":
         """The progress with what a step of its plan took, whatever that came to."""
@@ -116,6 +121,10 @@ STOPPED: dict[Stop, Localised] = {
     "errors": Localised(
         zh="连续几步都没有进展，先停下了。", en="Several steps in a row led nowhere, so I stopped."
     ),
+    "budget": Localised(
+        zh="这句话能用的模型额度用完了，还没有得出结论。",
+        en="This message has used up what it may spend on the model before I had an answer.",
+    ),
     "repetition": Localised(
         zh="一直在重复同样的步骤，先停下了。",
         en="I kept doing the same thing over again, so I stopped.",
@@ -124,18 +133,24 @@ STOPPED: dict[Stop, Localised] = {
 """What the employee is told."""
 
 _SO_FAR = Localised(zh="到目前为止查到：", en="What I have so far:")
-_SHOWN, _PREVIEW = 3, 160
+SHOWN = 3
+"""Of what was found, the last few."""
+_LONGEST = 160
 
 
-def stopped(why: Stop, calls: Sequence[ToolCallView], locale: Locale) -> str:
-    """Why there is no answer, and what the last calls found all the same."""
-    lines = so_far(calls)
-    if not lines:
-        return STOPPED[why].within(locale)
-    return "\n".join([STOPPED[why].within(locale), _SO_FAR.within(locale), *lines])
+def stopped(why: str, found: Sequence[str], locale: Locale) -> str:
+    """Why there is no answer, and what the last calls found all the same.
+
+    >>> print(stopped("I ran out of steps.", ["Working days: 3"], "en"))
+    I ran out of steps.
+    What I have so far:
+    - Working days: 3
+    """
+    if not found:
+        return why
+    lines = [f"- {_short(' '.join(line.split()))}" for line in found[-SHOWN:]]
+    return "\n".join([why, _SO_FAR.within(locale), *lines])
 
 
-def so_far(calls: Sequence[ToolCallView]) -> list[str]:
-    """What the last calls found, a line each."""
-    found = [call for call in calls if call.status == "done"][-_SHOWN:]
-    return [f"- {call.name}: {call.result_preview[:_PREVIEW]}" for call in found]
+def _short(line: str) -> str:
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"

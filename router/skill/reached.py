@@ -1,7 +1,6 @@
 """What a plan had reached when its run came to a limit, for the employee."""
 
 from router.domain.texts import Locale, Localised
-from router.skill.loop import STOPPED, Stop
 from router.skill.plan import Plan
 
 _DONE = Localised(zh="已经查清：", en="Done so far:")
@@ -10,14 +9,14 @@ _SHOWN = 160
 """Characters of a result, and of a task."""
 
 
-def reached(why: Stop, plan: Plan, locale: Locale) -> str:
+def reached(why: str, plan: Plan, locale: Locale) -> str:
     """Why there is no answer, what the finished steps found, and which steps are still open."""
     done = plan.done
     found = [f"- {_short(s.task)}: {_short(done[s.id])}" for s in plan.steps if s.id in done]
     open_ = [f"- {_short(step.task)}" for step in plan.steps if step.id not in done]
     return "\n".join(
         [
-            STOPPED[why].within(locale),
+            why,
             *([_DONE.within(locale), *found] if found else []),
             *([_OPEN.within(locale), *open_] if open_ else []),
         ]

@@ -28,6 +28,7 @@ HELPER = Skill(
     allowed_tools=frozenset({"find_train", "wait_long", "book_seat"}),
     max_turns=6,
 )
+COOK = HELPER.model_copy(update={"name": "cook", "title": Localised(zh="大厨", en="Cook")})
 CHOOSE = calls(("dispatch_to_skill", {"skill_name": "trip-helper", "request": "计划去上海"}))
 BOOK = ("dispatch_to_flow", {"flow_name": "book_seat", "slots": {"train": "G1"}})
 
@@ -67,7 +68,7 @@ async def talk(real_client: Client, parts: Parts, model: ModelServer) -> AsyncIt
     tools = (find_train, wait_long, book_seat)
     flows = [parts.offered.catalog.get("leave_request")]
     known = [flow for flow in flows if flow is not None]
-    async with talking(real_client, parts, tools, model, [HELPER], known) as talk:
+    async with talking(real_client, parts, tools, model, [HELPER, COOK], known) as talk:
         yield talk
 
 
@@ -106,6 +107,17 @@ async def happened(talk: Talk, kinds: list["EventType.ValueType"]) -> None:
             if event.event_type == left[0]:
                 left.pop(0)
             if not left:
+                return
+
+
+async def taken_in(talk: Talk, messages: int) -> None:
+    """Return once so many messages of this conversation were taken in."""
+    kind = EventType.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED
+    seen = 0
+    async with asyncio.timeout(20):
+        async for event in talk.handle.fetch_history_events(wait_new_event=True):
+            seen += event.event_type == kind
+            if seen == messages:
                 return
 
 
@@ -161,6 +173,33 @@ async def test_what_is_not_for_the_skill_is_decided_anew_and_then_asked_again(
     assert (turn.route.kind, turn.usage.llm_calls) == ("reply", 2)
     await talk.say("早上八点")
     assert [m["content"] for m in told(model) if m["role"] == "tool"] == ["中午吃什么", "早上八点"]
+
+
+async def test_one_that_waits_keeps_waiting_while_another_comes_to_its_end(
+    talk: Talk, model: ModelServer
+) -> None:
+    other = calls(("dispatch_to_skill", {"skill_name": "cook", "request": "推荐个菜"}))
+    model.then(
+        CHOOSE, asks("几点走？"), calls(("hand_back", {})), other, says("吃面。"), says("好。")
+    )
+    await talk.say("帮我安排去上海")
+    turn = await talk.say("中午吃什么")
+    assert texts(turn) == ["吃面。", "我们回到行程助手。几点走？"]
+    await talk.say("早上八点")
+    assert [m["content"] for m in told(model) if m["role"] == "tool"] == ["中午吃什么", "早上八点"]
+
+
+async def test_a_request_for_a_flow_is_not_heeded_by_a_skill_at_work_but_begun_after_it(
+    talk: Talk, model: ModelServer
+) -> None:
+    model.then(CHOOSE, calls(("wait_long", {"number": 1})), says("好了。"))
+    working = asyncio.create_task(talk.say("帮我安排去上海"))
+    await entered.wait()
+    steering = asyncio.create_task(talk.say("我要请年假", on_busy="steer"))
+    await taken_in(talk, 2)
+    leave.set()
+    assert texts(await working) == ["好了。"]
+    assert (await steering).route.target == "leave_request"
 
 
 async def test_it_leaves_for_a_form_that_is_confirmed_and_comes_back_with_what_became_of_it(

@@ -83,7 +83,11 @@ async def test_a_skill_may_call_only_what_it_allows_and_its_caller_may(
     )
     turn = await talk.say(REQUEST)
     assert texts(turn) == ["查过了。"]
-    assert [call.name for call in turn.tool_calls] == ["search_policies"]
+    assert [(call.name, call.status) for call in turn.tool_calls] == [
+        ("search_policies", "done"),
+        ("find_colleague", "failed"),
+        ("record_leave", "failed"),
+    ]
     offered = {function["function"]["name"] for function in model.chats[-1]["tools"]}
     assert {"find_colleague", "record_leave"}.isdisjoint(offered)
     refused = [m["content"] for m in model.chats[-1]["messages"] if m["role"] == "tool"]
@@ -97,8 +101,9 @@ async def test_a_skill_that_never_ends_is_stopped_and_says_what_it_has(
     model.then(CHOOSE, *steps)
     turn = await talk.say(REQUEST)
     (said,) = texts(turn)
-    assert said.startswith("步数用完了，还没有得出结论。\n到目前为止查到：\n- calculate: ")
-    assert len(turn.tool_calls) == 5
+    assert said.startswith("步数用完了，还没有得出结论。\n到目前为止查到：\n- 计算")
+    assert "{" not in said
+    assert [call.status for call in turn.tool_calls] == ["done"] * 5 + ["failed"]
     assert turn.usage.llm_calls == 7
     assert "This is your last step" in model.chats[-1]["messages"][-1]["content"]
 
@@ -109,7 +114,49 @@ async def test_a_skill_that_goes_round_in_circles_is_stopped(
     model.then(CHOOSE, *[calls(("calculate", {"expression": "1+1"}))] * 3)
     turn = await talk.say(REQUEST)
     assert texts(turn)[0].startswith("一直在重复同样的步骤，先停下了。")
-    assert len(turn.tool_calls) == 2
+    assert [call.status for call in turn.tool_calls] == ["done", "done", "failed"]
+
+
+async def test_steps_whose_calls_all_fail_lead_nowhere(talk: Talk, model: ModelServer) -> None:
+    model.then(CHOOSE, *[calls((f"nope{n}", {})) for n in range(3)])
+    turn = await talk.say(REQUEST)
+    assert texts(turn) == ["连续几步都没有进展，先停下了。"]
+    assert [call.status for call in turn.tool_calls] == ["failed"] * 3
+
+
+async def test_the_same_question_for_the_third_time_ends_it(talk: Talk, model: ModelServer) -> None:
+    model.then(CHOOSE, *[calls(("ask_user", {"text": "哪个城市？"}))] * 3)
+    await talk.say(REQUEST)
+    assert texts(await talk.say("上海")) == ["哪个城市？"]
+    assert texts(await talk.say("上海市")) == ["一直在重复同样的步骤，先停下了。"]
+
+
+async def test_calls_beyond_the_most_are_told_to_the_model_as_left_out(
+    talk: Talk, model: ModelServer
+) -> None:
+    many = [("calculate", {"expression": f"{n}+1"}) for n in range(9)]
+    model.then(CHOOSE, calls(*many), says("好了。"))
+    turn = await talk.say(REQUEST)
+    assert len(turn.tool_calls) == 6
+    assert model.chats[-1]["messages"][-1]["content"].startswith("Of your answer was left out: ")
+
+
+async def test_where_the_budget_of_a_turn_ends_a_skill_says_what_it_has(
+    skilled: Client, parts: Parts, model: ModelServer
+) -> None:
+    budgets = Budgets(turn=Budget(calls=3))
+    settings = parts.settings.model_copy(update={"llm_budgets": budgets})
+    chat = ChatModel(model.url, "small")
+    poor = replace(parts, ladders=Ladders([chat]), settings=settings)
+    model.then(CHOOSE, *[calls(("calculate", {"expression": f"{n}+1"})) for n in range(2)])
+    async with build_worker(skilled, poor, "frugal"):
+        talk = await Talk(skilled, poor, await person(parts, "alice"), queue="frugal").open()
+        turn = await talk.say(REQUEST)
+    await chat.aclose()
+    assert texts(turn)[0].startswith(
+        "这句话能用的模型额度用完了，还没有得出结论。\n到目前为止查到："
+    )
+    assert "This is your last step" in model.chats[-1]["messages"][-1]["content"]
 
 
 async def test_a_skill_whose_model_fails_says_so_and_the_conversation_goes_on(

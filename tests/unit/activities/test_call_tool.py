@@ -56,7 +56,7 @@ Behaviour = Callable[[ToolContext], Awaitable[JsonValue]]
 
 
 class World:
-    """A system that tools write to: does as it is told, and remembers every call."""
+    """A system that tools put to: does as it is told, and remembers every call."""
 
     def __init__(self) -> None:
         self.calls: list[ToolContext] = []
@@ -86,7 +86,7 @@ def tools_of(world: World) -> Registry:
         """Look."""
         return await world.call(ctx)
 
-    async def write(ctx: ToolContext, text: str = "") -> JsonValue:
+    async def put(ctx: ToolContext, text: str = "") -> JsonValue:
         """Write, honouring the key."""
         del text
         return await world.call(ctx)
@@ -97,7 +97,7 @@ def tools_of(world: World) -> Registry:
 
     made: list[Tool] = [
         tool(permission="read", timeout="200ms", retries=2)(look),
-        tool(permission="write", timeout="200ms", retries=2)(write),
+        tool(permission="write", timeout="200ms", retries=2)(put),
         tool(permission="write", timeout="200ms", idempotent=False)(shoot),
     ]
     registry = Registry()
@@ -194,7 +194,7 @@ class TestReads:
 
 class TestWrites:
     async def test_a_write_happens_once_for_its_key(self, bench: Bench) -> None:
-        results = [await bench.run("write") for _ in range(3)]
+        results = [await bench.run("put") for _ in range(3)]
 
         assert results == [{"by": "alice"}] * 3
         assert [ctx.key for ctx in bench.world.calls] == ["k"]
@@ -208,9 +208,9 @@ class TestWrites:
         with monkeypatch.context() as patch:
             patch.setattr(bench.ledger, "finish", crash)
             with pytest.raises(SystemExit):
-                await bench.run("write")
-        await bench.run("write")
-        await bench.run("write")
+                await bench.run("put")
+        await bench.run("put")
+        await bench.run("put")
 
         assert [ctx.key for ctx in bench.world.calls] == ["k", "k"]
 
@@ -251,13 +251,13 @@ class TestWrites:
     async def test_a_write_that_honours_its_key_is_tried_again(self, bench: Bench) -> None:
         bench.world.fail(KeyError("bug"), Unavailable("down"))
 
-        with pytest.raises(TransientToolError, match="write failed unexpectedly"):
-            await bench.run("write")
+        with pytest.raises(TransientToolError, match="put failed unexpectedly"):
+            await bench.run("put")
         with pytest.raises(Unavailable):
-            await bench.run("write")
-        assert await bench.run("write") == {"by": "alice"}
+            await bench.run("put")
+        assert await bench.run("put") == {"by": "alice"}
 
-    @pytest.mark.parametrize("name", ["write", "shoot"])
+    @pytest.mark.parametrize("name", ["put", "shoot"])
     @pytest.mark.parametrize("kind", [ArgumentsToolError, PermanentToolError])
     async def test_a_refusal_stands_and_is_not_asked_for_again(
         self, bench: Bench, name: str, kind: type[Exception]
@@ -274,28 +274,28 @@ class TestWrites:
 
         for _ in range(2):
             with pytest.raises(PermanentToolError, match="no claim"):
-                await bench.run("write")
+                await bench.run("put")
 
     async def test_an_unknown_outcome_that_a_tool_reports_passes(self, bench: Bench) -> None:
         bench.world.fail(UnknownOutcome("the bank hung up"))
 
         with pytest.raises(UnknownOutcome, match="the bank hung up"):
-            await bench.run("write")
+            await bench.run("put")
 
     @pytest.mark.parametrize(
         "other", [{"arguments": {"text": "other"}}, {"caller": BOB}, {"undoes": "j"}]
     )
     async def test_a_key_is_for_one_call(self, bench: Bench, other: dict[str, Any]) -> None:
-        await bench.run("write")
+        await bench.run("put")
 
         with pytest.raises(DuplicateKey, match="'k'"):
-            await bench.run("write", **other)
+            await bench.run("put", **other)
 
     async def test_two_people_may_use_the_same_key(self, bench: Bench) -> None:
         for person in (ALICE, BOB):
-            result = await bench.run("write", caller=person, flow_run=None, confirmed=True)
+            result = await bench.run("put", caller=person, flow_run=None, confirmed=True)
             assert result == {"by": person.id}
-        await bench.run("write", flow_run=None, confirmed=True, key="k2", undoes="k")
+        await bench.run("put", flow_run=None, confirmed=True, key="k2", undoes="k")
 
         assert [ctx.key for ctx in bench.world.calls][:2] == ["default/alice/k", "default/bob/k"]
         assert bench.world.calls[2].undoes == "default/alice/k"
@@ -307,16 +307,16 @@ class TestWrites:
         bench.world.behaviour = much
 
         for _ in range(2):
-            result = await bench.run("write")
-            assert result["note"].startswith("已经办成了，只是结果给不出来：“Write”给出的结果有")
+            result = await bench.run("put")
+            assert result["note"].startswith("已经办成了，只是结果给不出来：“Put”给出的结果有")
         assert len(bench.world.calls) == 1
 
     async def test_an_unconfirmed_write_of_a_person_leaves_no_trace(self, bench: Bench) -> None:
         with pytest.raises(Forbidden, match="confirmed"):
-            await bench.run("write", flow_run=None)
+            await bench.run("put", flow_run=None)
 
         assert bench.world.calls == []
-        assert await bench.ledger.begin("default/alice/k", "write", "d") is None
+        assert await bench.ledger.begin("default/alice/k", "put", "d") is None
 
 
 def test_a_worker_with_something_missing_does_not_start(database_url: str) -> None:
@@ -391,24 +391,24 @@ class TestActivity:
         return cause.cause
 
     async def test_a_tool_is_called_by_its_name(self, temporal: Client, bench: Bench) -> None:
-        answer = await self.execute(temporal, bench, "write")
+        answer = await self.execute(temporal, bench, "put")
 
         assert answer == Answer(value={"by": "alice"})
 
     async def test_what_may_pass_is_tried_again(self, temporal: Client, bench: Bench) -> None:
         bench.world.fail(KeyError("bug"), Unavailable("down"))
 
-        assert await self.execute(temporal, bench, "write") == Answer(value={"by": "alice"})
+        assert await self.execute(temporal, bench, "put") == Answer(value={"by": "alice"})
         assert len(bench.world.calls) == 3
 
     async def test_what_is_refused_is_not(self, temporal: Client, bench: Bench) -> None:
         bench.world.fail(PermanentToolError("no"))
 
-        assert (await self.failure(temporal, bench, "write")).type == "PermanentToolError"
+        assert (await self.failure(temporal, bench, "put")).type == "PermanentToolError"
         assert len(bench.world.calls) == 1
 
     @pytest.mark.parametrize(
-        ("name", "kind"), [("look", "PermanentToolError"), ("write", "UnknownOutcome")]
+        ("name", "kind"), [("look", "PermanentToolError"), ("put", "UnknownOutcome")]
     )
     async def test_a_tool_that_keeps_failing_is_given_up_after_its_retries(
         self, temporal: Client, bench: Bench, name: str, kind: str
@@ -425,11 +425,11 @@ class TestActivity:
         self, temporal: Client, bench: Bench
     ) -> None:
         unknown = await self.failure(temporal, bench, "nothing")
-        mixed_up = await self.failure(temporal, bench, "write", "look")
+        mixed_up = await self.failure(temporal, bench, "put", "look")
 
         assert "'nothing'" in unknown.message
         assert unknown.type == "NotFound"
-        assert "the activity look was sent a call of the tool write" in mixed_up.message
+        assert "the activity look was sent a call of the tool put" in mixed_up.message
 
 
 class TestWatched:
@@ -445,20 +445,20 @@ class TestWatched:
         return bench.audience.told
 
     async def test_a_call_starts_and_ends(self, temporal: Client, bench: Bench) -> None:
-        began, ended = await self.watched(temporal, bench, "write")
+        began, ended = await self.watched(temporal, bench, "put")
 
-        assert (began.type, began.data) == ("tool_started", {"id": "call_0", "name": "write"})
+        assert (began.type, began.data) == ("tool_started", {"id": "call_0", "name": "put"})
         assert (began.tenant, began.conversation, began.message_id) == ("default", "c1", "m1")
         milliseconds = ended.data["milliseconds"]
         assert isinstance(milliseconds, int)
         assert 0 <= milliseconds < 10_000
-        about = {"id": "call_0", "name": "write", "status": "done", "milliseconds": milliseconds}
+        about = {"id": "call_0", "name": "put", "status": "done", "milliseconds": milliseconds}
         assert (ended.type, ended.data) == ("tool_finished", about)
 
     async def test_tries_in_between_are_not_shown(self, temporal: Client, bench: Bench) -> None:
         bench.world.fail(KeyError("bug"), Unavailable("down"))
 
-        told = await self.watched(temporal, bench, "write")
+        told = await self.watched(temporal, bench, "put")
 
         assert [one.type for one in told] == ["tool_started", "tool_finished"]
         assert told[-1].data["status"] == "done"
@@ -468,9 +468,9 @@ class TestWatched:
         [
             ("look", PermanentToolError("no"), "failed"),
             ("look", ArgumentsToolError("no"), "failed"),
-            ("write", UnknownOutcome("perhaps"), "unknown"),
+            ("put", UnknownOutcome("perhaps"), "unknown"),
             ("look", Unavailable("down"), "failed"),
-            ("write", Unavailable("down"), "unknown"),
+            ("put", Unavailable("down"), "unknown"),
         ],
     )
     async def test_how_it_failed_is_told(
@@ -486,7 +486,7 @@ class TestWatched:
     async def test_a_call_that_the_gate_refuses_ends_too(
         self, temporal: Client, bench: Bench
     ) -> None:
-        told = await self.watched(temporal, bench, "write", arguments={"colour": "red"})
+        told = await self.watched(temporal, bench, "put", arguments={"colour": "red"})
 
         assert [one.type for one in told] == ["tool_started", "tool_finished"]
         assert told[-1].data["status"] == "failed"
@@ -494,11 +494,11 @@ class TestWatched:
     async def test_a_flow_that_goes_on_by_itself_is_watched_without_a_message(
         self, temporal: Client, bench: Bench
     ) -> None:
-        told = await self.watched(temporal, bench, "write", message_id="")
+        told = await self.watched(temporal, bench, "put", message_id="")
 
         assert [one.message_id for one in told] == ["", ""]
 
     async def test_outside_of_conversations_nobody_watches(
         self, temporal: Client, bench: Bench
     ) -> None:
-        assert await self.watched(temporal, bench, "write", conversation=None) == []
+        assert await self.watched(temporal, bench, "put", conversation=None) == []

