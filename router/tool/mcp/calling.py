@@ -16,6 +16,7 @@ from router.domain.errors import (
     RouterError,
     TransientToolError,
     UnknownOutcome,
+    UnusableResult,
 )
 from router.domain.texts import Localised
 from router.tool.context import ToolContext
@@ -135,7 +136,7 @@ class ServerTool:
         if error.code == types.INVALID_PARAMS:
             return ArgumentsToolError(_in_its_words(self.about, words))
         if error.code == TOO_LONG and self.repeatable:
-            return PermanentToolError(
+            return UnusableResult(
                 Localised(
                     zh=f"{self.about} 的结果太长，请一次少要一些（原话：«{words}»）",
                     en=f"{self.about}: {words}; ask it for less at a time",
@@ -151,7 +152,9 @@ class ServerTool:
         words = visible(str(error), LONGEST_ERROR)
         if not self.repeatable:
             return self._unknown(f"its answer can't be read ({words})")
-        return PermanentToolError(
+        # What isn't as the protocol has it is an answer all the same; anything else is none.
+        kind = UnusableResult if isinstance(error, ValidationError) else PermanentToolError
+        return kind(
             Localised(
                 zh=f"{self.about} 的回答读不了（{words}）",
                 en=f"{self.about} gave an answer that can't be read: {words}",
