@@ -16,7 +16,8 @@ from tests.e2e.planning_worker import Place, live
 from tests.fakes.behaviours import calls, reaches, says
 from tests.fakes.model_server import ModelServer
 from tests.fakes.planning_model import PlanningModel, drawn
-from tests.workflow.conftest import SLOW_START, person
+from tests.patience import SLOW_START
+from tests.workflow.conftest import person
 from tests.workflow.desk import Talk, register_attributes
 from tests.workflow.skill_histories import finished, replays
 

@@ -32,6 +32,7 @@ from tests.fakes.bank import Bank
 from tests.fakes.behaviours import calls, says
 from tests.fakes.http_exchange import Received, Reply
 from tests.fakes.model_server import ModelServer
+from tests.patience import SLOW_START
 
 ALICE = Principal(id="alice", name="Alice")
 NAME = Localised(zh="查单助手", en="Clerk")
@@ -118,7 +119,9 @@ async def test_however_often_its_worker_dies_a_skill_ends_with_its_answer(
     async with (
         asyncio.timeout(60 + 12 * len(deaths)),
         await WorkflowEnvironment.start_local(
-            data_converter=pydantic_data_converter, dev_server_existing_path=server
+            data_converter=pydantic_data_converter,
+            dev_server_existing_path=server,
+            dev_server_startup_timeout=SLOW_START,
         ) as temporal,
         Bank() as bank,
         ModelServer(script) as model,

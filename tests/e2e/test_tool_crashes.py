@@ -25,6 +25,7 @@ from router.settings import Settings
 from tests.e2e.mortal import Mortal
 from tests.e2e.mortal_worker import Plan
 from tests.fakes.bank import Bank
+from tests.patience import SLOW_START
 from tests.workflow.conftest import person
 from tests.workflow.desk import Talk, register_attributes, run_of
 
@@ -145,7 +146,9 @@ async def house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[House
     server = str(Path(sys.executable).with_name("temporal"))
     async with (
         await WorkflowEnvironment.start_local(
-            data_converter=pydantic_data_converter, dev_server_existing_path=server
+            data_converter=pydantic_data_converter,
+            dev_server_existing_path=server,
+            dev_server_startup_timeout=SLOW_START,
         ) as temporal,
         Bank() as bank,
         assembled(Settings.load(data=data)) as parts,

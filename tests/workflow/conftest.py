@@ -1,6 +1,5 @@
 import sys
 from collections.abc import AsyncIterator
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -13,10 +12,8 @@ from router.domain.principals import DEFAULT_TENANT, Principal
 from router.settings import Settings
 from router.upkeep import at_work
 from router.worker import build_worker
+from tests.patience import SLOW_START
 from tests.workflow.desk import QUEUE, Approver, Talk, register_attributes
-
-SLOW_START = timedelta(seconds=30)
-"""For machines that are busy with something else; what is tested begins after it."""
 
 
 @pytest.fixture(scope="session")

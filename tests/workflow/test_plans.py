@@ -21,7 +21,7 @@ from router.tool.tool import tool
 from tests.fakes.behaviours import Behaviour, calls, fails, hangs, reaches, says, waits
 from tests.fakes.model_server import ModelServer
 from tests.fakes.planning_model import PlanningModel, drawn
-from tests.workflow.conftest import SLOW_START
+from tests.patience import SLOW_START
 from tests.workflow.desk import Talk, register_attributes
 from tests.workflow.skill_histories import (
     activities,

@@ -44,6 +44,7 @@ from router.tool.dependencies import Dependencies, Depends, Provider
 from router.tool.registry import Registry
 from router.tool.tool import Tool, tool
 from tests.fakes.audience import Audience
+from tests.patience import SLOW_START
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
@@ -352,7 +353,9 @@ class CallsTools:
 async def temporal() -> AsyncIterator[Client]:
     server = str(Path(sys.executable).with_name("temporal-test-server"))
     async with await WorkflowEnvironment.start_time_skipping(
-        data_converter=pydantic_data_converter, test_server_existing_path=server
+        data_converter=pydantic_data_converter,
+        test_server_existing_path=server,
+        test_server_startup_timeout=SLOW_START,
     ) as environment:
         yield environment.client
 

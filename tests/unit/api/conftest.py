@@ -31,6 +31,7 @@ from router.store.database import Database
 from router.store.store import Store
 from router.understanding.reading import PatternHit, Reading
 from tests.fakes.encoder import HashingEncoder
+from tests.patience import SLOW_START
 from tests.unit.api.workflows import EchoConversation, OneApprovalFlow
 from tests.unit.understanding.flows import LEAVE
 
@@ -93,7 +94,9 @@ def capability(kind: str, name: str, *roles: str, client: bool = False) -> Capab
 async def temporal() -> AsyncIterator[Client]:
     """A real server with a worker that runs the test workflows."""
     environment = await WorkflowEnvironment.start_local(
-        dev_server_existing_path=str(TEMPORAL), data_converter=pydantic_data_converter
+        dev_server_existing_path=str(TEMPORAL),
+        data_converter=pydantic_data_converter,
+        dev_server_startup_timeout=SLOW_START,
     )
     async with (
         environment,
