@@ -1,6 +1,7 @@
 """The whole house as a user starts it, and people who use it over HTTP."""
 
 import os
+import secrets
 import signal
 import socket
 import subprocess
@@ -17,16 +18,27 @@ STOPPED_WITHIN = 15.0
 COMMAND = [sys.executable, "-m", "router"]
 
 
+BELOW_PASSING = range(15_000, 32_000)
+"""Ports that no connection is given for itself: one that passes by would take a server's place."""
+
+
 def free_ports(count: int) -> list[int]:
     """Ports that nobody listens on right now."""
-    sockets = [socket.socket() for _ in range(count)]
-    try:
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [one.getsockname()[1] for one in sockets]
-    finally:
-        for one in sockets:
-            one.close()
+    free: list[int] = []
+    while len(free) < count:
+        port = secrets.choice(BELOW_PASSING)  # two processes never draw alike
+        if port not in free and _is_free(port):
+            free.append(port)
+    return free
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as one:
+        try:
+            one.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
 
 
 @dataclass

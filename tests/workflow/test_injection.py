@@ -110,7 +110,9 @@ async def test_a_sub_agent_that_obeys_a_page_calls_nothing_that_it_was_not_offer
         assert await audited(talk) == {("read_page", "done")}
     assert world.done == []
     assert turn.flow is None
-    assert [(call.name, call.status) for call in turn.tool_calls] == [("read_page", "done")]
+    (read, tried) = turn.tool_calls
+    assert (read.name, read.status) == ("read_page", "done")
+    assert (tried.name, tried.status) == (obeyed[0], "failed")
 
 
 async def test_a_sub_agent_that_may_send_people_to_a_form_still_pays_nothing_unconfirmed(

@@ -229,7 +229,7 @@ class TestWeeklyReport:
         self, desk: Client, parts: Parts, model: ModelServer
     ) -> None:
         gina = await Talk(desk, parts, await person(parts, "gina"), queue=QUEUE).open()
-        await gina.waiting_leave()
+        run = await gina.waiting_leave()
         model.then(
             chooses("weekly-report", "写周报"),
             calls(
@@ -243,7 +243,7 @@ class TestWeeklyReport:
         asked = await gina.say("替我把这一周的周报写了吧")
         assert [call.status for call in asked.tool_calls] == ["done"] * 4
         requests, leave, days, template = found(model)
-        (waiting,) = requests["items"]
+        (waiting,) = [item for item in requests["items"] if item["id"] == run]
         assert (waiting["flow"], waiting["status"]) == ("leave_request", "waiting_approval")
         assert len(waiting["waits_for"]) == 1
         assert (leave, days["workdays"]) == ([], 5)

@@ -128,6 +128,6 @@ async def test_a_skill_without_files_is_offered_neither_tool(
     talk.parts.offered.skills = SkillCatalog([without])
     model.then(CHOOSE, calls(LIMITS), says("好。"))
     turn = await talk.say("出差去上海怎么安排比较好")
-    assert shown(turn) == []
+    assert [call.status for call in turn.tool_calls] == ["failed"]
     assert results(model)[0].startswith("error: there is no tool 'read_skill_file'")
     assert "Files that belong" not in model.chats[-1]["messages"][0]["content"]

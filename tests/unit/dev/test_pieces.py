@@ -15,16 +15,13 @@ from router.dev import tasks, temporal_server
 from router.dev.data_folder import claimed
 from router.dev.ports import Ports, opened
 from router.domain.errors import MisconfiguredError, Unavailable
+from tests.e2e import house
 
 LOOPBACK = "127.0.0.1"
 
 
 def free_ports() -> Ports:
-    held = [socket.create_server((LOOPBACK, 0)) for _ in range(3)]
-    api, temporal, ui = (one.getsockname()[1] for one in held)
-    for one in held:
-        one.close()
-    return Ports(api, temporal, ui)
+    return Ports(*house.free_ports(3))
 
 
 class TestDataFolder:
