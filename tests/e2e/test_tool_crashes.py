@@ -50,11 +50,13 @@ class House:
 
     async def order(self, tool: str) -> "Order":
         """One more order of alice's, up to the question whether to go ahead."""
+        await self.workers[tool].lives()
         alice = await person(self.parts, "alice")
         queue = self.workers[tool].plan.queue
         talk = await Talk(self.client, self.parts, alice, queue=queue).open()
         order = Order(self, talk, tool, f"O{uuid4().hex[:8]}")
-        await order.ask()
+        async with asyncio.timeout(ENDS_WITHIN):
+            await order.ask()
         return order
 
     def read(self, query: str, of: str) -> list[str]:
@@ -136,7 +138,8 @@ class Order:
 
     async def told(self) -> str:
         """The last that alice was told of it. A message more is answered after all news."""
-        await self.talk.say("你好")
+        async with asyncio.timeout(ENDS_WITHIN):
+            await self.talk.say("你好")
         return (await self.talk.texts())[-3]
 
 
