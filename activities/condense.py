@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
-from activities.asking import Models, SkillStep, again_soon, given_up
+from activities.asking import Models, SkillStep, given_up, giving_up
 from router.contracts import activities
 from router.deciding import condensing
 from router.deciding.prompts import Prompts
 from router.deciding.said import shown
-from router.llm.errors import BudgetSpent, ModelRefused, ModelUnavailable
+from router.llm.errors import BudgetSpent
 from router.llm.ladder import Ladder
 
 
@@ -33,11 +33,9 @@ class Condenser:
         step = SkillStep(given.skill, given.step)
         asking = self.models.unheard.asking(self.ladder, given.account, step)
         try:
-            answer = await asking(condensing.request(prompt, given.earlier, given.gone))
-        except ModelUnavailable as error:
-            again_soon(error)
-            raise given_up(error) from error
-        except (ModelRefused, BudgetSpent) as error:
+            with giving_up():
+                answer = await asking(condensing.request(prompt, given.earlier, given.gone))
+        except BudgetSpent as error:
             raise given_up(error) from error
         text = shown(answer.text)
         if not text:

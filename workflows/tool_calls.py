@@ -20,6 +20,8 @@ from router.domain.texts import Locale, Localised
 from router.flow.wording import readable
 from router.skill.skill import OF_FOLDER
 
+FOUND_SHOWN = 3
+"""Of what was found, where a run is cut short: the last few."""
 CALLS_SHOWN = 100
 """Of a run: those of a longer one that came first are only in the Temporal UI."""
 CALLS_BYTES = 60_000
@@ -127,8 +129,9 @@ def bounded(calls: Sequence[ToolCallView]) -> list[ToolCallView]:
 def worded(
     calls: Sequence[ToolCallView], tools: Mapping[str, CallLimits], locale: Locale
 ) -> list[str]:
-    """What those calls found that came to something, a line each, for people."""
-    return [_worded(call, tools, locale) for call in calls if call.status == "done"]
+    """What the last calls found that came to something, a line each, for people."""
+    done = [call for call in calls if call.status == "done"]
+    return [_worded(call, tools, locale) for call in done[-FOUND_SHOWN:]]
 
 
 def _worded(call: ToolCallView, tools: Mapping[str, CallLimits], locale: Locale) -> str:

@@ -133,13 +133,11 @@ STOPPED: dict[Stop, Localised] = {
 """What the employee is told."""
 
 _SO_FAR = Localised(zh="到目前为止查到：", en="What I have so far:")
-SHOWN = 3
-"""Of what was found, the last few."""
 _LONGEST = 160
 
 
 def stopped(why: str, found: Sequence[str], locale: Locale) -> str:
-    """Why there is no answer, and what the last calls found all the same.
+    """Why there is no answer, and what was found all the same.
 
     >>> print(stopped("I ran out of steps.", ["Working days: 3"], "en"))
     I ran out of steps.
@@ -148,7 +146,7 @@ def stopped(why: str, found: Sequence[str], locale: Locale) -> str:
     """
     if not found:
         return why
-    lines = [f"- {_short(' '.join(line.split()))}" for line in found[-SHOWN:]]
+    lines = [f"- {_short(' '.join(line.split()))}" for line in found]
     return "\n".join([why, _SO_FAR.within(locale), *lines])
 
 
