@@ -6,6 +6,7 @@ from temporalio import activity
 
 from activities.asking import Asking, SkillStep, giving_up
 from activities.think import Thinker
+from activities.writing import within_means
 from router.contracts import activities
 from router.deciding.notices import BUDGET_SPENT
 from router.deciding.plan_reading import Planned, Reflected, read_plan, read_verdict
@@ -30,7 +31,8 @@ class Planner:
         thinker, account = self.thinker, given.account
         prompt = thinker.prompts.of("plan", account.conversation, given.locale)
         asking = self._asking(given)
-        means = await thinker.means(given.task, account.caller, asking)
+        offered = await within_means(thinker.capabilities, asking)
+        means = await thinker.means(given.task, account.caller, offered)
         try:
             with giving_up():
                 answer = await asking(plan_request(prompt, given.task, means, given.memory))

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 from temporalio import activity
 
-from activities.asking import Asking, Models, SkillStep, giving_up
+from activities.asking import Models, SkillStep, giving_up
 from activities.capabilities import Capabilities
 from activities.stated import stated
-from activities.writing import within_means
 from router.contracts import activities
 from router.deciding import context, thinking
 from router.deciding.notices import BUDGET_SPENT
@@ -49,28 +48,29 @@ class Thinker:
         models = self.models.unheard if given.task.part else self.models
         step = SkillStep(skill.name, given.step)
         asking = models.asking(self.ladders.for_skill(skill.model), account, step)
-        means = await self.means(given.task, account.caller, asking)
         foreseen = not given.last and not await asking.affords(2)
         last = given.last or foreseen
+        means = Means()
+        if not last:
+            means = await self.means(given.task, account.caller, self.capabilities)
         question = thinking.request(prompt, given.task, means, given.memory, last=last)
         try:
             with giving_up():
                 answer = await asking(question)
         except BudgetSpent as spent:
             return Thought(spent=BUDGET_SPENT[spent.scope].within(given.locale))
-        thought = thinking.read(answer, Means() if last else means)
+        thought = thinking.read(answer, means)
         flow = self._shaped(thought.flow, given.task) if thought.flow else None
         measure = context.measured(question, given.memory, answer.usage)
         about = {"usage": asking.usage, "flow": flow, "measure": measure, "last": foreseen}
         return thought.model_copy(update=about)
 
-    async def means(self, task: Task, person: Principal, asking: Asking) -> Means:
-        """What may be called: all of it, or what is nearest to the request where that is too much.
+    async def means(self, task: Task, person: Principal, offered: Capabilities) -> Means:
+        """What of this may be called: all, or where that is too much what is near the request.
 
-        The same at every step of a run that can be paid for, so that servers can keep the prompt
+        The same at every step of a run, so that servers can keep the prompt
         in their cache. From one step of a plan nobody is sent to a form.
         """
-        offered = await within_means(self.capabilities, asking)
         tools = offered.tools_of(task.skill, person)
         flows = {} if task.part else offered.flows_of(task.skill, person)
         if len(tools) + len(flows) <= MOST_MEANS:

@@ -213,18 +213,12 @@ class PlanAgent:
         return None
 
     def _question(self, kind: type[Question]) -> Question:
-        account = self._start.account.model_copy(
-            update={
-                "seconds": self._seconds_left,
-                "spent": self._start.account.spent + self.progress.usage,
-            }
-        )
         return kind(
             task=self._start.task,
             memory=self._corrected or self.memory,
             step=self.progress.steps + 1,
             locale=self._start.locale,
-            account=account,
+            account=self._start.account_after(self.progress, self._seconds_left),
         )
 
     async def _asked(

@@ -135,10 +135,7 @@ class SubAgent:
 
     @property
     def _account(self) -> activities.Account:
-        """On whose account models are asked now, with what is left of time."""
-        spent = self._start.account.spent + self.progress.usage
-        left = {"seconds": self._seconds_left, "spent": spent}
-        return self._start.account.model_copy(update=left)
+        return self._start.account_after(self.progress, self._seconds_left)
 
     async def _heeded(self, thought: Thought) -> Ended | None:
         """What the thought comes to: an end, or calls."""

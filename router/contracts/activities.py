@@ -113,18 +113,23 @@ class Phrased(Payload):
     usage: Usage = Usage()
 
 
-class Think(Payload):
-    """One step of a skill: what it is for, and what was said and found in it so far.
+class SkillQuestion(Payload):
+    """What a skill's model is asked: for which task, with what in its memory.
 
-    The `last` one has no tools: it is for saying what was found. `step` counts from 1.
+    `step` counts from 1.
     """
 
     task: Task
     memory: Memory
-    last: bool = False
     step: int = 1
     locale: Locale
     account: Account
+
+
+class Think(SkillQuestion):
+    """One step of a skill. The `last` one has no tools: it is for saying what was found."""
+
+    last: bool = False
 
 
 class Condense(Payload):
@@ -145,25 +150,14 @@ class Condensed(Payload):
     usage: Usage = Usage()
 
 
-class Draw(Payload):
-    """A plan that is to be made, or made anew: what it is for, and what is known so far."""
-
-    task: Task
-    memory: Memory
-    step: int = 1
-    locale: Locale
-    account: Account
+class Draw(SkillQuestion):
+    """A plan that is to be made, or made anew."""
 
 
-class Reflect(Payload):
+class Reflect(SkillQuestion):
     """A memory whose plan's steps came to something. The `last` one is for an answer alone."""
 
-    task: Task
-    memory: Memory
     last: bool = False
-    step: int = 1
-    locale: Locale
-    account: Account
 
 
 class TellFlow(Payload):

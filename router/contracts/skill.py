@@ -56,6 +56,11 @@ class SkillStart(Payload):
     heard: list[str] = []
     ends: datetime | None = None
 
+    def account_after(self, progress: Progress, seconds: float) -> Account:
+        """On whose account models are asked once the run is so far, with so much time left."""
+        spent = self.account.spent + progress.usage
+        return self.account.model_copy(update={"seconds": seconds, "spent": spent})
+
 
 class SkillOutcome(Payload):
     """What to tell the employee, how the run ended, what it called and what it cost.
