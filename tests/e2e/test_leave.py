@@ -2,7 +2,11 @@
 
 import json
 
+import pytest
+
 from tests.e2e.house import Chat, House, Person
+
+pytestmark = pytest.mark.xdist_group("dev")
 
 
 def balance(house: House, user: str, kind: str = "annual") -> float:

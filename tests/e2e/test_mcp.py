@@ -17,6 +17,8 @@ from router.cli.mcp_face.server import server_of
 from router.cli.mcp_face.tools import Session
 from tests.e2e.house import COMMAND, House, Person, free_ports
 
+pytestmark = pytest.mark.xdist_group("dev")
+
 DESK = {"list_capabilities", "say", "choose", "fill", "confirm", "turn", "flow_runs", "approvals"}
 REQUEST = "我要请年假，下周一到周三，家里有事"
 

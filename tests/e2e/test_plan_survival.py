@@ -6,6 +6,7 @@ import sys
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
+import pytest
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.testing import WorkflowEnvironment
 
@@ -20,6 +21,8 @@ from tests.patience import SLOW_START
 from tests.workflow.conftest import person
 from tests.workflow.desk import Talk, register_attributes
 from tests.workflow.skill_histories import finished, replays
+
+pytestmark = pytest.mark.xdist_group("dev")
 
 FORKS = multiprocessing.get_context("forkserver")
 FORKS.set_forkserver_preload([planning_worker.__name__])

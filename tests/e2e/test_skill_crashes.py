@@ -34,6 +34,8 @@ from tests.fakes.http_exchange import Received, Reply
 from tests.fakes.model_server import ModelServer
 from tests.patience import SLOW_START
 
+pytestmark = pytest.mark.xdist_group("dev")
+
 ALICE = Principal(id="alice", name="Alice")
 NAME = Localised(zh="查单助手", en="Clerk")
 CLERK = Skill(

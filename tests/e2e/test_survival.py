@@ -2,8 +2,12 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.house import House, Person
 from tests.e2e.test_leave import balance
+
+pytestmark = pytest.mark.xdist_group("dev")
 
 STEPS = ("我要请假", "年假", "2026-12-07", "2026-12-08", "家里有事", "确认")
 
