@@ -209,7 +209,7 @@ class Remembered:
 
 def _place(call: ToolCall) -> _Place:
     # A flow gets a long result whole or not at all, and a person its first page.
-    return digest(call), _is_read_by_a_person(call), call.locale or call.caller.locale
+    return digest(call), _is_read_by_a_person(call), call.spoken
 
 
 def _is_read_by_a_person(call: ToolCall) -> bool:

@@ -105,12 +105,12 @@ async def run_admitted(
         with _foreseen(tool, context):
             async with asyncio.timeout(tool.timeout.total_seconds()):
                 answering = tool.call(admitted.arguments, context, dependencies)
-                return await kept(tool, answering, own.locale or own.caller.locale)
+                return await kept(tool, answering, own.spoken)
 
     if tool.check is not None and not await _is_known(ledger, tool, own):
         await check_rules(admitted, call, dependencies)
     result = await (once(ledger, tool, own, send) if tool.writes else send())
-    return await carried(tool, result, page, own.locale or own.caller.locale)
+    return await carried(tool, result, page, own.spoken)
 
 
 async def _is_known(ledger: EffectsLedger, tool: Tool, call: ToolCall) -> bool:

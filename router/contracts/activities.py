@@ -263,6 +263,11 @@ class ToolCall(Payload):
     skill_files: tuple[SkillFile, ...] = ()
     now: datetime
 
+    @property
+    def spoken(self) -> Locale:
+        """The language that what becomes of it is told in."""
+        return self.locale or self.caller.locale
+
 
 class Publish(Payload):
     """A run as it stands, its approvals, and news for people's own streams."""

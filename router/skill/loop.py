@@ -146,9 +146,11 @@ def stopped(why: str, found: Sequence[str], locale: Locale) -> str:
     """
     if not found:
         return why
-    lines = [f"- {_short(' '.join(line.split()))}" for line in found]
+    lines = [f"- {one_line(line)}" for line in found]
     return "\n".join([why, _SO_FAR.within(locale), *lines])
 
 
-def _short(line: str) -> str:
+def one_line(text: str) -> str:
+    """The text as one line of a list, cut where it is long."""
+    line = " ".join(text.split())
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"

@@ -76,43 +76,41 @@ class Signature:
         return given
 
 
-class _Reader:
-    """Goes through a function once and collects what it finds, and what is wrong with it."""
+class ParameterReader:
+    """Goes through a function's parameters: those of the call, and those that are provided.
+
+    What is wrong is collected, and raised all at once.
+    """
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
         self.context: str | None = None
         self.injected: dict[str, Provider[Any]] = {}
-        self.fields: dict[str, Any] = {}
         self._problems: list[Problem] = []
 
     def wrong(self, what: str, remedy: str) -> None:
-        self._problems.append(problem_of(self.function, what, remedy))
+        """Note a problem with the function."""
+        self._problems.append(self.problem(what, remedy))
+
+    def problem(self, what: str, remedy: str) -> Problem:
+        """A problem as it is told, with the place that it is at."""
+        return problem_of(self.function, what, remedy)
 
     def raise_if_wrong(self) -> None:
+        """Raise `DefinitionError` with all that was noted, if anything was."""
         if self._problems:
             raise DefinitionError(self._problems)
 
-    def read(self) -> Signature:
-        self._check_function()
+    def read_parameters(self) -> dict[str, Any]:
+        """Take in every parameter; the annotations, that of the result under `return`."""
         hints = self._hints()
         for parameter in inspect.signature(self.function).parameters.values():
             self._take(parameter, hints.get(parameter.name))
-        if "return" not in hints:
-            self.wrong(
-                "doesn't say what it gives", "annotate its result, with None if there is none"
-            )
-        self.raise_if_wrong()
-        return self._signature(hints["return"])
+        return hints
 
-    def _check_function(self) -> None:
-        if not inspect.iscoroutinefunction(self.function):
-            self.wrong(
-                "isn't asynchronous and would hold up every other call",
-                "write `async def`, with asyncio.to_thread around what blocks",
-            )
-        if not inspect.getdoc(self.function):
-            self.wrong("has no docstring", "say in one what it does: people and models read it")
+    def take_own(self, parameter: inspect.Parameter, hint: Any) -> None:
+        """Take in a parameter of the call."""
+        raise NotImplementedError
 
     def _hints(self) -> dict[str, Any]:
         try:
@@ -137,17 +135,39 @@ class _Reader:
             self._take_context(parameter.name)
         elif (provider := provider_of(hint)) is not None:
             self.injected[parameter.name] = provider
-        elif mentions_context(hint):
-            self.wrong(*partly_context(parameter.name))
+        elif _mentions_context(hint):
+            self.wrong(
+                f"has a parameter {parameter.name!r} that is made of ToolContext and isn't one",
+                f"write `{parameter.name}: ToolContext`: there always is one",
+            )
         else:
-            self._take_field(parameter, hint)
+            self.take_own(parameter, hint)
 
     def _take_context(self, name: str) -> None:
         if self.context is not None:
             self.wrong("asks for its context twice", f"leave out the parameter {name!r}")
         self.context = name
 
-    def _take_field(self, parameter: inspect.Parameter, hint: Any) -> None:
+
+class _Reader(ParameterReader):
+    """Reads the signature of a tool function."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        self.fields: dict[str, Any] = {}
+
+    def read(self) -> Signature:
+        self._check_function()
+        hints = self.read_parameters()
+        if "return" not in hints:
+            self.wrong(
+                "doesn't say what it gives", "annotate its result, with None if there is none"
+            )
+        self.raise_if_wrong()
+        return self._signature(hints["return"])
+
+    def take_own(self, parameter: inspect.Parameter, hint: Any) -> None:
+        """Take in a field of the model that validates arguments."""
         if parameter.name.startswith("_") or hasattr(BaseModel, parameter.name):
             self.wrong(
                 f"has a parameter named {parameter.name!r}, a name that pydantic keeps for itself",
@@ -155,6 +175,15 @@ class _Reader:
             )
         default = ... if parameter.default is inspect.Parameter.empty else parameter.default
         self.fields[parameter.name] = (hint, default)
+
+    def _check_function(self) -> None:
+        if not inspect.iscoroutinefunction(self.function):
+            self.wrong(
+                "isn't asynchronous and would hold up every other call",
+                "write `async def`, with asyncio.to_thread around what blocks",
+            )
+        if not inspect.getdoc(self.function):
+            self.wrong("has no docstring", "say in one what it does: people and models read it")
 
     def _signature(self, returned: Any) -> Signature:
         try:
@@ -212,15 +241,9 @@ def problem_of(function: Callable[..., Any], what: str, remedy: str) -> Problem:
     return Problem(*source_of(function), f"the tool {function.__name__} {what}", remedy)
 
 
-def mentions_context(hint: Any) -> bool:
+def _mentions_context(hint: Any) -> bool:
     """True for `ToolContext`, and for what is made of it: optional, annotated, a list of it."""
-    return hint is ToolContext or any(map(mentions_context, get_args(hint)))
-
-
-def partly_context(name: str) -> tuple[str, str]:
-    """What is wrong with a parameter that mentions the context and isn't it, and what is right."""
-    what = f"has a parameter {name!r} that is made of ToolContext and isn't one"
-    return what, f"write `{name}: ToolContext`: there always is one"
+    return hint is ToolContext or any(map(_mentions_context, get_args(hint)))
 
 
 def provider_of(hint: Any) -> Provider[Any] | None:

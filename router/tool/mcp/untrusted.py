@@ -10,12 +10,11 @@ from typing import Any
 
 from pydantic import JsonValue
 
+from router.tool.keepable import DEEPEST
+
 LONGEST_DESCRIPTION = 1000
 LONGEST_TITLE = 80
 LONGEST_ERROR = 500
-DEEPEST = 60
-"""Levels of a value: deeper ones are cut off, for whoever walks over it walks by recursion."""
-
 _HIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # controls, but for tab and newline
     "\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff"  # zero width; other direction
