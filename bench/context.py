@@ -16,8 +16,6 @@ from itertools import accumulate
 from pathlib import Path
 
 import numpy as np
-from temporalio.contrib.pydantic import pydantic_data_converter
-from temporalio.testing import WorkflowEnvironment
 
 from router.assembly import assembled
 from router.llm.chat import (
@@ -32,6 +30,7 @@ from router.llm.chat import (
 from router.llm.model import ChatModel
 from router.settings import Settings
 from tests.fakes.model_server import ModelServer
+from tests.temporal import dev_server
 from tests.workflow.desk import register_attributes
 from tests.workflow.long_runs import archive, estimate, file, is_condensing, read_file, reads
 
@@ -43,13 +42,10 @@ AT_ONCE, SIZE = 2, 2_000
 
 async def ours(steps: int) -> list[int]:
     """Tokens of each step, condensing included in the step that it is done for."""
-    server = str(Path(sys.executable).with_name("temporal"))
     with tempfile.TemporaryDirectory() as data:
         async with (
             assembled(Settings.load(data=Path(data))) as parts,
-            await WorkflowEnvironment.start_local(
-                data_converter=pydantic_data_converter, dev_server_existing_path=server
-            ) as temporal,
+            await dev_server() as temporal,
             ModelServer(reads(steps, AT_ONCE, SIZE)) as model,
         ):
             await register_attributes(temporal.client)

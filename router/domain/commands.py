@@ -71,13 +71,12 @@ class CallTool(Value):
 class RunSkill(Value):
     """Have a skill's sub-agent work on a request, put in words that need no context.
 
-    It `goes_on` where the words are the answer to what it asked.
+    One that isn't done goes on with it.
     """
 
     type: Literal["run_skill"] = "run_skill"
     skill: str
     request: str
-    goes_on: bool = False
 
 
 class LeaveSkill(Value):

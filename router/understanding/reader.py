@@ -191,7 +191,7 @@ def _to_skill(heard: _Heard) -> Outcome | None:
     if calls_off(heard.utterance.text):
         return wording.skill_left(skill, locale), LeaveSkill()
     words = heard.utterance.normalised.as_typed(0, len(heard.utterance.text))
-    command = RunSkill(skill=skill, request=words, goes_on=True)
+    command = RunSkill(skill=skill, request=words)
     return wording.skill_answered(skill, locale), command
 
 

@@ -2,13 +2,10 @@
 
 import asyncio
 import multiprocessing
-import sys
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
 import pytest
-from temporalio.contrib.pydantic import pydantic_data_converter
-from temporalio.testing import WorkflowEnvironment
 
 from router.assembly import assembled
 from router.settings import Settings
@@ -17,7 +14,7 @@ from tests.e2e.planning_worker import Place, live
 from tests.fakes.behaviours import calls, reaches, says
 from tests.fakes.model_server import ModelServer
 from tests.fakes.planning_model import PlanningModel, drawn
-from tests.patience import SLOW_START
+from tests.temporal import dev_server
 from tests.workflow.conftest import person
 from tests.workflow.desk import Talk, register_attributes
 from tests.workflow.skill_histories import finished, replays
@@ -67,11 +64,7 @@ async def test_no_finished_question_or_call_of_a_plan_is_made_again(tmp_path: Pa
     data.mkdir()
     noted.mkdir()
     async with (
-        await WorkflowEnvironment.start_local(
-            data_converter=pydantic_data_converter,
-            dev_server_existing_path=str(Path(sys.executable).with_name("temporal")),
-            dev_server_startup_timeout=SLOW_START,
-        ) as temporal,
+        await dev_server() as temporal,
         ModelServer(model) as server,
         assembled(Settings.load(data=data)) as parts,
     ):

@@ -5,7 +5,6 @@ unless the worker died before anybody had heard of the answer; each tool has its
 """
 
 import asyncio
-import sys
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,8 +13,6 @@ from uuid import uuid4
 
 import pytest
 from temporalio.client import Client, WorkflowHistory
-from temporalio.contrib.pydantic import pydantic_data_converter
-from temporalio.testing import WorkflowEnvironment
 
 from router.contracts import skill as contract
 from router.contracts.activities import Account
@@ -32,7 +29,7 @@ from tests.fakes.bank import Bank
 from tests.fakes.behaviours import calls, says
 from tests.fakes.http_exchange import Received, Reply
 from tests.fakes.model_server import ModelServer
-from tests.patience import SLOW_START
+from tests.temporal import dev_server
 
 pytestmark = pytest.mark.xdist_group("dev")
 
@@ -117,14 +114,9 @@ async def test_however_often_its_worker_dies_a_skill_ends_with_its_answer(
 ) -> None:
     script = Script(deaths, tmp_path / "deaths")
     script.folder.mkdir()
-    server = str(Path(sys.executable).with_name("temporal"))
     async with (
         asyncio.timeout(60 + 12 * len(deaths)),
-        await WorkflowEnvironment.start_local(
-            data_converter=pydantic_data_converter,
-            dev_server_existing_path=server,
-            dev_server_startup_timeout=SLOW_START,
-        ) as temporal,
+        await dev_server() as temporal,
         Bank() as bank,
         ModelServer(script) as model,
     ):

@@ -6,16 +6,12 @@ nobody can know whether it had, that is what is said: nothing is tried a second 
 
 import asyncio
 import sqlite3
-import sys
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from uuid import uuid4
 
 import pytest
 from temporalio.client import Client
-from temporalio.contrib.pydantic import pydantic_data_converter
-from temporalio.testing import WorkflowEnvironment
 
 from router.assembly import Parts, assembled
 from router.contracts.flow import workflow_id
@@ -25,7 +21,7 @@ from router.settings import Settings
 from tests.e2e.mortal import Mortal
 from tests.e2e.mortal_worker import Plan
 from tests.fakes.bank import Bank
-from tests.patience import SLOW_START
+from tests.temporal import dev_server
 from tests.workflow.conftest import person
 from tests.workflow.desk import Talk, register_attributes, run_of
 
@@ -148,13 +144,8 @@ class Order:
 @pytest.fixture(scope="module")
 async def house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[House]:
     data = tmp_path_factory.mktemp("data")
-    server = str(Path(sys.executable).with_name("temporal"))
     async with (
-        await WorkflowEnvironment.start_local(
-            data_converter=pydantic_data_converter,
-            dev_server_existing_path=server,
-            dev_server_startup_timeout=SLOW_START,
-        ) as temporal,
+        await dev_server() as temporal,
         Bank() as bank,
         assembled(Settings.load(data=data)) as parts,
     ):

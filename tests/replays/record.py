@@ -11,8 +11,6 @@ import tempfile
 from pathlib import Path
 
 from temporalio.client import Client, WorkflowHistory
-from temporalio.contrib.pydantic import pydantic_data_converter
-from temporalio.testing import WorkflowEnvironment
 
 from router.assembly import Parts
 from router.domain.principals import DEFAULT_TENANT, Principal
@@ -20,6 +18,7 @@ from router.settings import Settings
 from router.upkeep import at_work
 from router.worker import build_worker
 from tests.replays.skills import skill_stories
+from tests.temporal import dev_server
 from tests.workflow.desk import QUEUE, Approver, Talk, register_attributes, run_of
 
 FOLDER = Path(__file__).parent
@@ -27,13 +26,10 @@ FOLDER = Path(__file__).parent
 
 async def record(version: str) -> None:
     """Live through the stories on a real server and keep what Temporal wrote down."""
-    server = str(Path(sys.executable).with_name("temporal"))
     with tempfile.TemporaryDirectory() as data:
         async with (
             at_work(Settings.load(data=Path(data))) as parts,
-            await WorkflowEnvironment.start_local(
-                data_converter=pydantic_data_converter, dev_server_existing_path=server
-            ) as environment,
+            await dev_server() as environment,
         ):
             await register_attributes(environment.client)
             async with build_worker(environment.client, parts, QUEUE):

@@ -1,10 +1,7 @@
-import sys
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 from temporalio.client import Client
-from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.testing import WorkflowEnvironment
 
 from router.assembly import Parts
@@ -12,7 +9,7 @@ from router.domain.principals import DEFAULT_TENANT, Principal
 from router.settings import Settings
 from router.upkeep import at_work
 from router.worker import build_worker
-from tests.patience import SLOW_START
+from tests.temporal import dev_server, skipping_server
 from tests.workflow.desk import QUEUE, Approver, Talk, register_attributes
 
 
@@ -26,12 +23,7 @@ async def parts(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Parts
 @pytest.fixture(scope="session")
 async def environment(parts: Parts) -> AsyncIterator[WorkflowEnvironment]:
     """A server whose clock is moved by `environment.sleep`, with the project's worker on it."""
-    server = str(Path(sys.executable).with_name("temporal-test-server"))
-    async with await WorkflowEnvironment.start_time_skipping(
-        data_converter=pydantic_data_converter,
-        test_server_existing_path=server,
-        test_server_startup_timeout=SLOW_START,
-    ) as environment:
+    async with await skipping_server() as environment:
         await register_attributes(environment.client)
         async with build_worker(environment.client, parts, QUEUE):
             yield environment
@@ -40,12 +32,7 @@ async def environment(parts: Parts) -> AsyncIterator[WorkflowEnvironment]:
 @pytest.fixture(scope="session")
 async def real_client(parts: Parts) -> AsyncIterator[Client]:
     """A client of a server whose clock nobody moves: the one that `dev` runs."""
-    server = str(Path(sys.executable).with_name("temporal"))
-    async with await WorkflowEnvironment.start_local(
-        data_converter=pydantic_data_converter,
-        dev_server_existing_path=server,
-        dev_server_startup_timeout=SLOW_START,
-    ) as environment:
+    async with await dev_server() as environment:
         await register_attributes(environment.client)
         async with build_worker(environment.client, parts, QUEUE):
             yield environment.client

@@ -1,16 +1,12 @@
 """Skills that work by a plan, on a real Temporal server with a scripted model."""
 
 import asyncio
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
 from temporalio.client import Client
-from temporalio.contrib.pydantic import pydantic_data_converter
-from temporalio.testing import WorkflowEnvironment
 
 from router.assembly import Parts
 from router.contracts import conversation
@@ -21,7 +17,7 @@ from router.tool.tool import tool
 from tests.fakes.behaviours import Behaviour, calls, fails, hangs, reaches, says, waits
 from tests.fakes.model_server import ModelServer
 from tests.fakes.planning_model import PlanningModel, drawn
-from tests.patience import SLOW_START
+from tests.temporal import dev_server
 from tests.workflow.desk import Talk, register_attributes
 from tests.workflow.skill_histories import (
     activities,
@@ -32,6 +28,7 @@ from tests.workflow.skill_histories import (
     signalled,
 )
 from tests.workflow.tooled import talking
+from tests.workflow.trip import book_seat, entered, leave, wait_long
 
 NAME = Localised(zh="行程助手", en="Trip helper")
 PLANNER = Skill(
@@ -48,7 +45,6 @@ CHOOSE = calls(("dispatch_to_skill", {"skill_name": "trip-planner", "request": "
 TRAIN, HOTEL, SUM = "Find a train", "Find a hotel", "Add up"
 STEPS = (("train", TRAIN), ("hotel", HOTEL), ("sum", SUM, "train", "hotel"))
 
-entered, leave = asyncio.Event(), asyncio.Event()
 made: list[str] = []
 
 
@@ -64,20 +60,6 @@ async def find_hotel(city: str) -> str:
     """A hotel in a city."""
     made.append("find_hotel")
     return f"Peace Hotel, {city}"
-
-
-@tool(permission="read", timeout="30s", title={"zh": "等", "en": "Wait"})
-async def wait_long(number: int) -> int:
-    """Waits until it is let go."""
-    entered.set()
-    await leave.wait()
-    return number
-
-
-@tool(permission="write", title={"zh": "订座", "en": "Book a seat"})
-async def book_seat(train: str) -> str:
-    """Books a seat."""
-    return f"seat 12A on {train}"
 
 
 TOOLS = (find_train, find_hotel, wait_long, book_seat)
@@ -128,15 +110,8 @@ def told(body: dict[str, Any]) -> str:
 @asynccontextmanager
 async def brief_histories() -> AsyncIterator[Client]:
     """A server that suggests a new run after forty events instead of thousands."""
-    async with await WorkflowEnvironment.start_local(
-        data_converter=pydantic_data_converter,
-        dev_server_existing_path=str(Path(sys.executable).with_name("temporal")),
-        dev_server_startup_timeout=SLOW_START,
-        dev_server_extra_args=[
-            "--dynamic-config-value",
-            "limit.historyCount.suggestContinueAsNew=40",
-        ],
-    ) as environment:
+    forty = ["--dynamic-config-value", "limit.historyCount.suggestContinueAsNew=40"]
+    async with await dev_server(dev_server_extra_args=forty) as environment:
         await register_attributes(environment.client)
         yield environment.client
 

@@ -18,6 +18,7 @@ from tests.fakes.behaviours import Behaviour, calls, hangs, reaches, says
 from tests.fakes.model_server import ModelServer
 from tests.workflow.desk import Talk
 from tests.workflow.tooled import talking
+from tests.workflow.trip import book_seat, entered, leave, wait_long
 
 NAME = Localised(zh="行程助手", en="Trip helper")
 HELPER = Skill(
@@ -32,27 +33,11 @@ COOK = HELPER.model_copy(update={"name": "cook", "title": Localised(zh="大厨",
 CHOOSE = calls(("dispatch_to_skill", {"skill_name": "trip-helper", "request": "计划去上海"}))
 BOOK = ("dispatch_to_flow", {"flow_name": "book_seat", "slots": {"train": "G1"}})
 
-entered, leave = asyncio.Event(), asyncio.Event()
-
 
 @tool(permission="read", title={"zh": "车次", "en": "Trains"})
 async def find_train(to: str) -> str:
     """A train to a city."""
     return f"G1 to {to}"
-
-
-@tool(permission="read", timeout="30s", title={"zh": "等", "en": "Wait"})
-async def wait_long(number: int) -> int:
-    """Waits until it is let go."""
-    entered.set()
-    await leave.wait()
-    return number
-
-
-@tool(permission="write", title={"zh": "订座", "en": "Book a seat"})
-async def book_seat(train: str) -> str:
-    """Books a seat."""
-    return f"seat 12A on {train}"
 
 
 @pytest.fixture

@@ -1,9 +1,7 @@
 import asyncio
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Annotated, Any, ClassVar
 from uuid import uuid4
 
@@ -12,9 +10,7 @@ from pydantic import JsonValue
 from temporalio import workflow
 from temporalio.client import Client, WorkflowFailureError
 from temporalio.common import RetryPolicy
-from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.exceptions import ActivityError, ApplicationError
-from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
 from activities.call_tool import CallTool
@@ -44,7 +40,7 @@ from router.tool.dependencies import Dependencies, Depends, Provider
 from router.tool.registry import Registry
 from router.tool.tool import Tool, tool
 from tests.fakes.audience import Audience
-from tests.patience import SLOW_START
+from tests.temporal import skipping_server
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
@@ -351,12 +347,7 @@ class CallsTools:
 
 @pytest.fixture(scope="module")
 async def temporal() -> AsyncIterator[Client]:
-    server = str(Path(sys.executable).with_name("temporal-test-server"))
-    async with await WorkflowEnvironment.start_time_skipping(
-        data_converter=pydantic_data_converter,
-        test_server_existing_path=server,
-        test_server_startup_timeout=SLOW_START,
-    ) as environment:
+    async with await skipping_server() as environment:
         yield environment.client
 
 

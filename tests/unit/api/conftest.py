@@ -1,9 +1,7 @@
 """The API over a real Temporal server, a real SQLite file and the sample directory."""
 
 import asyncio
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from pathlib import Path
 from uuid import uuid4
 
 import httpx
@@ -11,8 +9,6 @@ import pytest
 from fastapi import FastAPI
 from pydantic import JsonValue
 from temporalio.client import Client
-from temporalio.contrib.pydantic import pydantic_data_converter
-from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Worker
 
 from router.api.deps import Services
@@ -31,11 +27,10 @@ from router.store.database import Database
 from router.store.store import Store
 from router.understanding.reading import PatternHit, Reading
 from tests.fakes.encoder import HashingEncoder
-from tests.patience import SLOW_START
+from tests.temporal import dev_server
 from tests.unit.api.workflows import EchoConversation, OneApprovalFlow
 from tests.unit.understanding.flows import LEAVE
 
-TEMPORAL = Path(sys.executable).with_name("temporal")
 QUEUE = "api-tests"
 
 
@@ -93,11 +88,7 @@ def capability(kind: str, name: str, *roles: str, client: bool = False) -> Capab
 @pytest.fixture(scope="session")
 async def temporal() -> AsyncIterator[Client]:
     """A real server with a worker that runs the test workflows."""
-    environment = await WorkflowEnvironment.start_local(
-        dev_server_existing_path=str(TEMPORAL),
-        data_converter=pydantic_data_converter,
-        dev_server_startup_timeout=SLOW_START,
-    )
+    environment = await dev_server()
     async with (
         environment,
         Worker(environment.client, task_queue=QUEUE, workflows=[EchoConversation, OneApprovalFlow]),
