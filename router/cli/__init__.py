@@ -43,20 +43,22 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 
 def _status(words: list[str]) -> int:
-    from router.domain.errors import RouterError
-
     try:
         return app(words, prog_name="intent-router", standalone_mode=False) or 0
     except typer.TyperException as error:
         return _usage(error)
-    except RouterError as error:
-        typer.echo(f"error: {error}", err=True)
-        return 1
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
     except BrokenPipeError:
         # The reader has seen enough (`… | head`). Nothing may be flushed to it at exit.
         sys.stdout = None
+        return 1
+    except Exception as error:
+        from router.domain.errors import RouterError  # pydantic, which `--help` does without
+
+        if not isinstance(error, RouterError):
+            raise
+        typer.echo(f"error: {error}", err=True)
         return 1
 
 
