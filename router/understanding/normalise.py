@@ -11,6 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from router.understanding.emphasis import held_down
+from router.understanding.simplified import simplified
+
 # A base character with its combining marks: the smallest piece that NFKC may be applied to on
 # its own. The number of marks is bounded since sorting a long run of them is quadratic.
 _CLUSTER = re.compile(
@@ -22,21 +25,15 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 # One ligature unfolds into eighteen characters; none that matters here into more than these.
 _LONGEST_UNFOLDING = 6
 
-# Traditional and simplified, in pairs: the characters of requests, dates, money and amounts.
-_PAIRS = (
-    "請请報报銷销發发後后兩两點点週周號号個个幫帮這这萬万億亿塊块錢钱費费車车門门飯饭機机醫医時时"
-    "間间從从開开結结產产喪丧調调補补審审準准買买張张單单據据項项類类種种"
-    "條条歲岁紅红綠绿東东風风電电話话腦脑員员辦办業业務务經经領领導导長长師师國国際际會会議议館馆"
-    "樓楼線线實实總总統统計计劃划額额資资訊讯證证轉转賬账帳账戶户與与說说"
-    "讓让給给對对錯错確确認认還还沒没無无題题謝谢麼么嗎吗誰谁幾几樣样為为問问處处進进來来過过達达"
-    "離离遠远邊边頭头裡里裏里內内關关於于談谈論论讀读寫写聽听見见覺觉學学"
-    "習习試试驗验檢检視视藥药體体熱热燒烧傷伤腫肿養养婦妇嬰婴兒儿親亲爺爷媽妈孫孙慶庆節节賀贺歡欢"
-    "樂乐遊游覽览遞递擔担負负責责權权幣币圓圆銀银紙纸筆笔書书圖图畫画園园"
-    "場场廠厂應应該该須须預预訂订購购貨货運运輸输載载飛飞鐵铁輪轮騎骑駕驾駛驶禮礼貳贰參参陸陆範范"
-    "詢询變变譯译規规標标閱阅狀状態态舊旧將将現现當当僅仅約约屬属護护勞劳"
-    "動动隻只雙双鐘钟剛刚纔才裝装備备辭辞職职廳厅壽寿聖圣誕诞撥拨複复雜杂償偿憑凭併并餘余"
-)
-_TO_SIMPLIFIED = str.maketrans(_PAIRS[::2], _PAIRS[1::2])
+_VARIANTS = "\u034f\u115f\u1160\u180b-\u180d\u180f\u20e3\ufe00-\ufe0f\U000e0100-\U000e01ef"
+_UNSEEN = re.compile(f"[{_VARIANTS}]")
+"""What has no shape of its own though Unicode calls it a letter or a mark: selectors, fillers."""
+
+_MARKS = frozenset(",;:!?、。()")
+_OF_A_DATE = frozenset("年月日号")
+
+_PICTURES = re.compile("[\u2600-\u27bf\u2b50\u2b55\U0001f000-\U0001faff]")
+_WORDS = re.compile(r"\w")
 
 
 @dataclass(frozen=True)
@@ -67,21 +64,30 @@ class Normalised:
 
 
 def normalise(typed: str) -> Normalised:
-    """Compatibility forms, case, white space, invisible and traditional characters evened out.
+    """Everything that people do to the same words, undone.
 
-    White space runs become one space, and none between Chinese characters; control and
-    zero-width characters go. Lone surrogates become U+FFFD, so that the result is always
+    Compatibility forms, case, white space, invisible and traditional characters are evened out,
+    and keys held down (`pleeease`, `!!!`) count once. White space runs become one space, and
+    none within Chinese; control and zero-width characters go. An emoji is read only
+    where there are no words. Lone surrogates become U+FFFD, so that the result is always
     encodable.
     """
+    return _typed_once(_in_words(typed))
+
+
+def _in_words(typed: str) -> Normalised:
+    """The text in simplified characters, each piece of white space and emoji a gap."""
     characters: list[str] = []
     starts: list[int] = []
     ends: list[int] = []
     gap: tuple[int, int] | None = None
-    for character, start, end in _unfolded(typed):
-        if character == " ":
+    pieces = list(_unfolded(typed))
+    wordy = any(_WORDS.match(character) for character, _, _ in pieces)
+    for character, start, end in pieces:
+        if character == " " or (wordy and _PICTURES.match(character)):
             gap = (gap[0] if gap else start, end)
             continue
-        if gap and characters and not (_is_han(characters[-1]) and _is_han(character)):
+        if gap and characters and not _joins(characters[-1], character):
             characters.append(" ")
             starts.append(gap[0])
             ends.append(gap[1])
@@ -89,7 +95,26 @@ def normalise(typed: str) -> Normalised:
         characters.append(character)
         starts.append(start)
         ends.append(end)
-    return Normalised(typed, "".join(characters), tuple(starts), tuple(ends))
+    return Normalised(typed, simplified("".join(characters)), tuple(starts), tuple(ends))
+
+
+def _typed_once(found: Normalised) -> Normalised:
+    """The text with each run of a key that was held down as what it stands for."""
+    text: list[str] = []
+    starts: list[int] = []
+    ends: list[int] = []
+    reached = 0
+    for (first, last), meant in held_down(found.text):
+        text += [found.text[reached:first], meant]
+        starts += [*found.starts[reached:first], *([found.starts[first]] * len(meant))]
+        ends += [*found.ends[reached:first], *([found.ends[last - 1]] * len(meant))]
+        reached = last
+    if not reached:
+        return found
+    text.append(found.text[reached:])
+    starts += found.starts[reached:]
+    ends += found.ends[reached:]
+    return Normalised(found.typed, "".join(text), tuple(starts), tuple(ends))
 
 
 def _unfolded(typed: str) -> Iterator[tuple[str, int, int]]:
@@ -106,12 +131,19 @@ def _fold(cluster: str) -> str:
     unfolded = unicodedata.normalize("NFKC", encodable)
     if len(unfolded) > _LONGEST_UNFOLDING:
         return encodable
-    folded = unicodedata.normalize("NFKC", unfolded.casefold()).translate(_TO_SIMPLIFIED)
+    folded = unicodedata.normalize("NFKC", unfolded.casefold())
     return "".join(" " if c.isspace() else c for c in folded if c.isspace() or _is_visible(c))
 
 
 def _is_visible(character: str) -> bool:
-    return unicodedata.category(character) not in {"Cc", "Cf"}
+    return unicodedata.category(character) not in {"Cc", "Cf"} and not _UNSEEN.match(character)
+
+
+def _joins(left: str, right: str) -> bool:
+    """True where a space between the two says nothing: `请 假 ， 12 月`."""
+    if _is_han(right):
+        return _is_han(left) or left in _MARKS or (left.isdecimal() and right in _OF_A_DATE)
+    return _is_han(left) and right in _MARKS
 
 
 def _is_han(character: str) -> bool:
