@@ -32,6 +32,25 @@ SlotType = Literal[
 ]
 StateKind = Literal["collect", "check", "call", "confirm", "approve", "wait", "say"]
 STATE_KINDS: tuple[StateKind, ...] = get_args(StateKind)
+GuardName = Literal[
+    "how-or-what",
+    "question",
+    "whether",
+    "rules",
+    "procedure",
+    "status",
+    "change",
+    "negation",
+    "past",
+    "translation",
+    "text",
+    "others",
+    "named-person",
+    "reference",
+    "topic",
+    "quotation",
+]
+"""What keeps any flow from starting although its words are there: `router.understanding.guards`."""
 RangePart = Literal["start", "end", "start_half", "end_half"]
 
 
@@ -181,12 +200,16 @@ class State(Definition):
 class Triggers(Definition):
     """What starts a flow. Patterns are RE2, searched in the normalised message.
 
+    `without` names guards that don't hold for this flow: one that is there for questions is
+    started by them.
+
     A file may name pieces of its patterns in `words`. The loader writes them out, so a
     definition that was loaded has none, and none travel.
     """
 
     patterns: tuple[str, ...] = ()
     unless: tuple[str, ...] = ()
+    without: tuple[GuardName, ...] = ()
     examples: tuple[str, ...] = ()
     roles: frozenset[str] = frozenset()
     words: dict[str, str] = Field({}, exclude=True)

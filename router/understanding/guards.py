@@ -4,12 +4,16 @@ Someone who asks how leave works, what became of a claim, or wants it called off
 words as someone who wants to begin. These guards hold for every flow; what is peculiar to one
 flow stands in its file under `unless`. A guard may have an excuse: `能帮我请个假吗` is a
 question in form only.
+
+A flow file may switch one off by its name: `triggers: {without: [question]}`.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from router.flow.model import GuardName
 from router.understanding.grammar import compiled
 
 
@@ -17,23 +21,24 @@ from router.understanding.grammar import compiled
 class Guard:
     """One reason not to start a flow, as expressions for what gives it.
 
-    `zh` is searched as it is, `en` between word boundaries; `excuse` finds what makes the
-    guard not count.
+    `name` is what flow files call it, `reason` says what the message does. `zh` is searched as
+    it is, `en` between word boundaries; `excuse` finds what makes the guard not count.
     """
 
-    name: str
+    name: GuardName
+    reason: str
     zh: str
     en: str = ""
     excuse: str = ""
 
     def stops(self, text: str) -> bool:
         """True where the normalised text gives this reason, and no excuse."""
-        if self._reason.search(text) is None:
+        if self._sign.search(text) is None:
             return False
         return not self.excuse or self._excuse.search(text) is None
 
     @cached_property
-    def _reason(self) -> Any:
+    def _sign(self) -> Any:
         return compiled(rf"{self.zh}|\b(?:{self.en})\b" if self.en else self.zh)
 
     @cached_property
@@ -50,6 +55,7 @@ _POLITE = (
 )
 
 _ASKS_HOW_OR_WHAT = Guard(
+    "how-or-what",
     "asks how or what",
     zh="怎么|怎样|如何|咋|为什么|为啥|为何|什么|啥|哪|谁|多少|多久|多长|何时|几时|是否|有没有"
     "|是不是|会不会|要不要|需不需要|该不该"
@@ -61,12 +67,14 @@ _ASKS_HOW_OR_WHAT = Guard(
 )
 
 _ASKS = Guard(
+    "question",
     "asks a question",
     zh=r"[?]|(?:吗|么|呢|嘛|没|没有|与否)[?!.~ ]*$",
     excuse=_POLITE,
 )
 
 _ASKS_YES_OR_NO = Guard(
+    "whether",
     "asks whether",
     zh="(?:能不能|可不可以|能否|可否)(?:[^帮替给麻]|$)"
     "|(?:试用期|实习|合同工|外包|新员工|新人|兼职)[^,]{0,6}(?:能|可以|有)"
@@ -77,6 +85,7 @@ _ASKS_YES_OR_NO = Guard(
 )
 
 _ASKS_FOR_RULES = Guard(
+    "rules",
     "asks about the rules",
     zh="制度|规定|规章|政策|标准|规则|条件|资格|要求|须知|说明|指南|手册|攻略|注意事项|上限|限额|额度"
     "|比例|期限|时限|类型|种类|区别|差别|权利|待遇|法律|劳动法|规范",
@@ -87,6 +96,7 @@ _ASKS_FOR_RULES = Guard(
 )
 
 _ASKS_FOR_PROCEDURE = Guard(
+    "procedure",
     "asks about the procedure",
     zh="流程|步骤|手续|材料|入口|渠道|方式|方法|教程",
     excuse="(?:发起|启动|走|开始|开个?|提交?|办理?|来|新建|创建)[^,]{0,8}(?:流程|手续)"
@@ -94,6 +104,7 @@ _ASKS_FOR_PROCEDURE = Guard(
 )
 
 _ASKS_HOW_IT_STANDS = Guard(
+    "status",
     "asks how it stands",
     zh="批了|批没|批下|没批|被批|批准了|通过了|审批|审核|进度|进展|状态|状况|情况|结果|到哪一?步|到账"
     "|打款|还没(?:到|批|通过|收到|下来|给)|剩余|剩下?|余额|余下|还有(?:几|多少)|记录|历史|明细|查询"
@@ -106,6 +117,7 @@ _ASKS_HOW_IT_STANDS = Guard(
 )
 
 _CHANGES = Guard(
+    "change",
     "takes it back or changes it",
     zh="取消|撤销|撤回|撤掉|撤了|作废|收回|销假|续假|算了|放弃|修改|更改|变更|更正|更新|编辑|调整"
     "|改一下|改下|改到|改成|改期|延长|推迟|删除|删掉|删了|终止|停止|补充",
@@ -122,6 +134,7 @@ _WANTED = (
 )
 
 _SAYS_NO = Guard(
+    "negation",
     "says no to it",
     zh="(?:不|别|没|没有|无需|无须|不必|甭|莫|勿|未|从不|从没|从来不)"
     "(?:想|要|打算|准备|需要|能|用|必|再|会|该|应该|敢|愿意?|给我|帮我){0,3}"
@@ -135,6 +148,7 @@ _SAYS_NO = Guard(
 )
 
 _HAS_HAPPENED = Guard(
+    "past",
     "tells what has happened",
     zh="已经?(?:请|休|报|提交|申请|交|批)|(?:请|休|报|报销|提交|申请|填|交)过"
     "|(?:请|休|报销|提交|申请|填)了(?:[^一]|$)|请完|休完|报完"
@@ -147,6 +161,7 @@ _HAS_HAPPENED = Guard(
 )
 
 _TRANSLATES = Guard(
+    "translation",
     "asks for a translation or a meaning",
     zh="翻译|译成|译为|英文|英语|日语|法语|德语|拼音|意思|定义|含义|造句|[同反近]义词|读音|发音",
     en="translat[a-z]+|in (?:english|chinese|french|german|japanese|spanish)|mean(?:s|ing)?"
@@ -155,6 +170,7 @@ _TRANSLATES = Guard(
 )
 
 _WANTS_A_TEXT = Guard(
+    "text",
     "asks for a text",
     zh="模板|模版|范文|范本|范例|样本|样例|样板|例文|例子|示例|格式|邮件|短信|文案|文章|作文|海报"
     "|公告"
@@ -181,6 +197,7 @@ _COLLEAGUE = (
     "|assistant)s?"
 )
 _SPEAKS_OF_OTHERS = Guard(
+    "others",
     "speaks of someone else",
     zh=f"{_SOMEONE}{_DOES}{{0,4}}(?:请|休|报|申请|提交)"
     f"|[帮替给为代](?:{_SOMEONE}|我(?:老婆|老公|妈|爸|朋友|同事|领导|老板|下属|儿子|女儿))"
@@ -198,6 +215,7 @@ _SPEAKS_OF_OTHERS = Guard(
 )
 
 _NAMES_SOMEONE = Guard(
+    "named-person",
     "names someone else",
     zh="^[a-z]+ (?:wants|needs|asked|plans|has|is going|would like) to "
     r"(?:apply|take|request|submit|book|claim|file)\b"
@@ -207,6 +225,7 @@ _NAMES_SOMEONE = Guard(
 )
 
 _REFERS = Guard(
+    "reference",
     "refers to a request that is there",
     zh="我的(?:请假|休假|报销|病假|年假|事假|申请|假条|单子|报销单)(?:单|申请)?"
     "(?:[^,。!. 一二三0-9]|$)"
@@ -215,6 +234,7 @@ _REFERS = Guard(
 )
 
 _TALKS_ABOUT = Guard(
+    "topic",
     "talks about it",
     zh="知道|了解|关于|聊聊|聊一聊|介绍|解释|告诉我|讲讲|讲解|讨论|咨询|请问|想问|问一下|问下|来问"
     "|打听|问问"
@@ -250,13 +270,18 @@ GUARDS = (
 
 _QUOTED = compiled('[“"「『《][^”"」』》]{0,60}[”"」』》]')
 
-QUOTATION = "quotes the words"
-"""What blocks a pattern that stands within quotation marks."""
+QUOTATION = Guard("quotation", "quotes the words", zh="")
+"""What blocks a pattern that stands within quotation marks; nothing to search a message for."""
 
 
-def guard_against(text: str) -> str | None:
-    """The name of the first guard that keeps flows from starting; None where none does."""
-    return next((guard.name for guard in GUARDS if guard.stops(text)), None)
+def guards_against(text: str) -> list[Guard]:
+    """Every guard that a normalised text runs into, the first to be told first."""
+    return [guard for guard in GUARDS if guard.stops(text)]
+
+
+def holding(guards: Collection[Guard], without: Collection[GuardName]) -> str | None:
+    """The reason of the first guard that holds for a flow `without` some; None where none does."""
+    return next((guard.reason for guard in guards if guard.name not in without), None)
 
 
 def quotations(text: str) -> list[tuple[int, int]]:

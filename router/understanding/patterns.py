@@ -13,9 +13,9 @@ from typing import Any, Literal
 import re2
 
 from router.domain.texts import Localised
-from router.flow.model import FlowDefinition
+from router.flow.model import FlowDefinition, GuardName
 from router.understanding.grammar import group_span
-from router.understanding.guards import QUOTATION, guard_against, quotations
+from router.understanding.guards import QUOTATION, Guard, guards_against, holding, quotations
 from router.understanding.leftover import without_cause
 from router.understanding.normalise import Normalised
 from router.understanding.reading import PatternHit
@@ -37,6 +37,7 @@ class _Entry:
     source: str
     kind: Literal["pattern", "unless"]
     roles: frozenset[str]
+    without: tuple[GuardName, ...]
 
 
 class PatternIndex:
@@ -73,7 +74,7 @@ class PatternIndex:
         return sorted(self._matches(text, found), key=lambda m: (m.start, -m.end))
 
     def _matches(self, text: Normalised, found: list[tuple[int, _Entry]]) -> Iterator[Match]:
-        shared = guard_against(without_cause(text.text))
+        shared = guards_against(without_cause(text.text))
         quoted = quotations(text.text)
         for _, group in groupby(found, key=lambda pair: pair[1].flow):
             entries = list(group)
@@ -81,15 +82,16 @@ class PatternIndex:
             for index, entry in entries:
                 if entry.kind == "pattern":
                     match = self._filter.re(index).search(text.text)
-                    yield _match(text, entry, match, shared or own or _quoting(match, quoted))
+                    against = [*shared, *_quoting(match, quoted)]
+                    yield _match(text, entry, match, holding(against, entry.without) or own)
 
 
 def _entries(flow: FlowDefinition) -> Iterator[_Entry]:
     triggers = flow.triggers
     for source in triggers.patterns:
-        yield _Entry(flow.flow, source, "pattern", triggers.roles)
+        yield _Entry(flow.flow, source, "pattern", triggers.roles, triggers.without)
     for source in triggers.unless:
-        yield _Entry(flow.flow, source, "unless", triggers.roles)
+        yield _Entry(flow.flow, source, "unless", triggers.roles, triggers.without)
 
 
 def _may(entry: _Entry, roles: frozenset[str]) -> bool:
@@ -103,10 +105,10 @@ def _options() -> Any:
     return options
 
 
-def _quoting(match: Any, quoted: list[tuple[int, int]]) -> str | None:
+def _quoting(match: Any, quoted: list[tuple[int, int]]) -> list[Guard]:
     start, end = match.span()
     inside = any(first < start and end < last for first, last in quoted)
-    return QUOTATION if inside else None
+    return [QUOTATION] if inside else []
 
 
 def _match(text: Normalised, entry: _Entry, match: Any, blocked_by: str | None) -> Match:

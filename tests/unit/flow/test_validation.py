@@ -226,6 +226,19 @@ WORDS = [
     (" {WAY} '", " {WAY} (?P<who>x)'", "has a group who", "make it (?:…)"),
     ("ON: ' {WAY} '", "ON: ' {WAY} ', On: x", "'On' can't be a word's name", "use capitals"),
     ("ON: ' {WAY} '", "ON: 5", "triggers.words.ON should be text", "put it in quotes"),
+    (
+        "  unless:",
+        "  without: [status, qestion]\n  unless:",
+        "triggers.without.1: there is no 'qestion'",
+        "did you mean question?",
+    ),
+    (
+        "  unless:",
+        "  without: [xyz]\n  unless:",
+        "triggers.without.0: there is no 'xyz'",
+        "it may be how-or-what, question, whether, rules",
+    ),
+    ("  unless:", "  without: question\n  unless:", "should be a list", "write [a, b]"),
     ("words: {", "wrods: {", "triggers.wrods: there is no such key", "did you mean words?"),
 ]
 

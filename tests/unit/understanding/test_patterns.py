@@ -2,15 +2,18 @@ import json
 import time
 from collections import Counter
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
-from router.flow.model import FlowDefinition
+from router.flow.model import FlowDefinition, GuardName
+from router.understanding.guards import GUARDS, QUOTATION, Guard
 from router.understanding.normalise import normalise
 from router.understanding.patterns import PatternIndex
 from tests.unit.understanding.flows import EMPLOYEE, EXPENSE, FLOWS, LEAVE
 
 DATA = Path(__file__).parent / "data"
+DOCS = Path(__file__).parents[3] / "docs"
 INDEX = PatternIndex([LEAVE, EXPENSE])
 
 
@@ -65,6 +68,71 @@ def test_a_flows_own_guard_is_named_by_its_expression() -> None:
     index = PatternIndex([flow("tea", patterns=["tea"], unless=["green tea"])])
     hits = [m.hit.blocked_by for m in index.find(normalise("some green tea"), EMPLOYEE)]
     assert hits == ["green tea"]
+
+
+@pytest.mark.parametrize(
+    ("text", "guards"),
+    [
+        ("请问产假有多少天？", ["how-or-what", "question", "topic"]),
+        ("Is maternity leave paid?", ["whether", "question"]),
+        ("产假的规定", ["rules"]),
+        ("产假材料", ["procedure"]),
+        ("status of my maternity leave", ["status"]),
+        ("取消产假", ["change"]),
+        ("我不要请产假", ["negation"]),
+        ("i already took maternity leave", ["past"]),
+        ("翻译产假", ["translation"]),
+        ("产假邮件", ["text"]),
+        ("my colleague took maternity leave", ["others"]),
+        ("ask tom to take maternity leave", ["named-person"]),
+        ("那张请假单的产假", ["reference"]),
+        ("“我的产假呀”", ["quotation"]),
+    ],
+)
+def test_a_flow_may_do_without_guards_by_name(text: str, guards: list[str]) -> None:
+    patterns = ["产假", "maternity leave"]
+    held, free = flow("held", patterns=patterns), flow("free", patterns=patterns, without=guards)
+    matches = PatternIndex([held, free]).find(normalise(text), EMPLOYEE)
+    assert {m.hit.flow for m in matches} == {"held", "free"}
+    assert {m.hit.flow for m in matches if m.hit.blocked_by is None} == {"free"}
+
+
+def test_a_guard_that_a_flow_does_without_leaves_the_others() -> None:
+    index = PatternIndex([flow("hr", patterns=["产假"], without=["question", "how-or-what"])])
+    (hit,) = [m.hit for m in index.find(normalise("怎么取消产假？"), EMPLOYEE)]
+    assert hit.blocked_by == "takes it back or changes it"
+
+
+def test_every_guard_has_a_name_of_its_own() -> None:
+    names = [guard.name for guard in (*GUARDS, QUOTATION)]
+    assert sorted(names) == sorted(get_args(GuardName))
+
+
+def test_every_guard_is_in_the_documentation_with_an_example_that_it_blocks() -> None:
+    table = (DOCS / "flows.md").read_text().partition("| guard |")[2].partition("\n\n")[0]
+    rows = [[cell.strip() for cell in row.split("|")[1:-1]] for row in table.splitlines()[2:]]
+    assert [name.strip("`") for name, *_ in rows] == list(get_args(GuardName))
+    for name, reason, examples in rows:
+        others = [other for other in get_args(GuardName) if f"`{other}`" != name]
+        index = PatternIndex([flow("leave", patterns=["请假", "leave"], without=others)])
+        for example in examples.split(" / "):
+            hits = [match.hit for match in index.find(normalise(example), EMPLOYEE)]
+            assert {hit.blocked_by for hit in hits} == {reason}, (name, example)
+
+
+def test_the_guards_are_asked_once_however_many_flows_a_message_could_start(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[str] = []
+
+    def stops(guard: Guard, _: str) -> bool:
+        asked.append(guard.name)
+        return False
+
+    monkeypatch.setattr(Guard, "stops", stops)
+    index = PatternIndex(flow(f"f{n}", patterns=["tea"]) for n in range(50))
+    assert len(index.find(normalise("a cup of tea"), EMPLOYEE)) == 50
+    assert asked == [guard.name for guard in GUARDS]
 
 
 def test_quoted_words_start_nothing() -> None:
