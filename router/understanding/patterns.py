@@ -1,16 +1,9 @@
-"""Which flows a message starts: all patterns of all flows at once, in time linear in the text.
-
-google-re2's `Filter` knows of every pattern which literals it can't match without, finds those
-literals in one pass, and tries only the few patterns that are left; a pattern without literals
-is always tried.
-"""
+"""Which flows a message starts: all patterns of all flows at once, in time linear in the text."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, Literal
-
-import re2
 
 from router.domain.texts import Localised
 from router.flow.model import FlowDefinition, GuardName
@@ -18,6 +11,7 @@ from router.understanding.grammar import group_span
 from router.understanding.guards import QUOTATION, Guard, guards_against, holding, quotations
 from router.understanding.leftover import without_cause
 from router.understanding.normalise import Normalised
+from router.understanding.pattern_filter import PatternFilter
 from router.understanding.reading import PatternHit
 
 
@@ -49,15 +43,12 @@ class PatternIndex:
     """
 
     def __init__(self, flows: Iterable[FlowDefinition]) -> None:
-        self._filter = re2.Filter()
-        self._entries: list[_Entry] = []
         self.titles: dict[str, Localised] = {}
+        self._entries: list[_Entry] = []
         for flow in flows:
             self.titles[flow.flow] = flow.title
-            for entry in _entries(flow):
-                self._filter.Add(entry.source, _options())
-                self._entries.append(entry)
-        self._filter.Compile()
+            self._entries += _entries(flow)
+        self._filter = PatternFilter(entry.source for entry in self._entries)
 
     def find(self, text: Normalised, roles: frozenset[str]) -> list[Match]:
         """Every pattern found of the flows that these roles may start, in order of the text.
@@ -66,7 +57,7 @@ class PatternIndex:
         """
         found = [
             (index, entry)
-            for index in self._filter.Match(text.text) or []
+            for index in self._filter.found(text.text)
             if _may(entry := self._entries[index], roles)
         ]
         if not any(entry.kind == "pattern" for _, entry in found):
@@ -81,7 +72,7 @@ class PatternIndex:
             own = next((entry.source for _, entry in entries if entry.kind == "unless"), None)
             for index, entry in entries:
                 if entry.kind == "pattern":
-                    match = self._filter.re(index).search(text.text)
+                    match = self._filter.expression(index).search(text.text)
                     against = [*shared, *_quoting(match, quoted)]
                     yield _match(text, entry, match, holding(against, entry.without) or own)
 
@@ -96,13 +87,6 @@ def _entries(flow: FlowDefinition) -> Iterator[_Entry]:
 
 def _may(entry: _Entry, roles: frozenset[str]) -> bool:
     return not entry.roles or bool(entry.roles & roles)
-
-
-def _options() -> Any:
-    options = re2.Options()
-    options.log_errors = False
-    options.case_sensitive = False
-    return options
 
 
 def _quoting(match: Any, quoted: list[tuple[int, int]]) -> list[Guard]:
