@@ -14,8 +14,8 @@ from typing import Any
 
 import re2
 
-MOST_PATTERNS = 250
-MOST_BYTES = 16 * 1024
+MOST_PATTERNS = 500
+MOST_BYTES = 32 * 1024
 """Of patterns in one filter, and of their sources together."""
 
 

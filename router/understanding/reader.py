@@ -72,12 +72,13 @@ class Reader:
     """
 
     def __init__(self, flows: Iterable[FlowDefinition]) -> None:
+        self._index = PatternIndex(())
         self.replace(flows)
 
     def replace(self, flows: Iterable[FlowDefinition]) -> None:
         """Read against these from the next message on."""
         known = {flow.flow: flow for flow in flows}
-        self._flows, self._index = known, PatternIndex(known.values())
+        self._flows, self._index = known, self._index.following(known.values())
 
     def read(self, message: Message, situation: Situation) -> Reading:
         """What the message means; no route and no commands where rules can't tell."""

@@ -173,6 +173,18 @@ def test_no_flows_match_nothing() -> None:
     assert PatternIndex([]).find(normalise("我要请假"), EMPLOYEE) == []
 
 
+def test_an_index_is_built_anew_only_where_patterns_changed() -> None:
+    tea, form = flow("tea", patterns=["tea"]), flow("form")
+    index = PatternIndex([tea])
+    assert index.following([tea, form]) is index
+    stricter = flow("tea", patterns=["tea"], unless=["green"])
+    (match,) = index.following([stricter]).find(normalise("green tea"), EMPLOYEE)
+    assert match.hit.blocked_by == "green"
+    freer = flow("tea", patterns=["tea"], without=["question"])
+    (match,) = index.following([freer]).find(normalise("tea?"), EMPLOYEE)
+    assert match.hit.blocked_by is None
+
+
 def test_thousands_of_patterns_are_matched_in_well_under_a_millisecond_each() -> None:
     index = PatternIndex(flow(f"f{n}", patterns=[f"word{n} of many"]) for n in range(3000))
     text = normalise("this is word1234 of many")
