@@ -23,6 +23,7 @@ _FIGURES = compiled(
     r"^(?P<year>20\d\d)[-./]?(?P<month>0[1-9]|1[0-2])[-./]?(?P<day>0[1-9]|[12]\d|3[01])$"
     r"|^(?P<m>0?[1-9]|1[0-2])[-. ](?P<d>0?[1-9]|[12]\d|3[01])[日号]?$"
 )
+_NEGATIVE = compiled("^(?:[-−]|(?:负|minus ) ?)(?P<n>[^-−].*)$")
 
 Values = Mapping[str, JsonValue]
 
@@ -123,8 +124,10 @@ def read_money(_: Slot, utterance: Utterance) -> JsonValue:
 
 
 def read_number(_: Slot, utterance: Utterance) -> JsonValue:
-    """The one number that is named."""
+    """The one number that is named; below zero where it is all that is said: `-3`, `负三`."""
     number = _only_number(utterance)
+    if number is None:
+        number = _below_zero(utterance.text)
     if number is None:
         return None
     return int(number) if number == number.to_integral_value() else float(number)
@@ -161,6 +164,12 @@ def _written_moment(utterance: Utterance) -> str | None:
         return None
     aware = moment if moment.tzinfo else moment.replace(tzinfo=utterance.now.tzinfo)
     return aware.isoformat()
+
+
+def _below_zero(text: str) -> Decimal | None:
+    found = _NEGATIVE.search(text)
+    size = found and parse_number(found.group("n"))
+    return None if size is None else -size
 
 
 def _only_number(utterance: Utterance) -> Decimal | None:

@@ -25,6 +25,9 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 # One ligature unfolds into eighteen characters; none that matters here into more than these.
 _LONGEST_UNFOLDING = 6
 
+# ½ would unfold into 1⁄2, which reads as two numbers: 请½天 as two days.
+_FRACTION = "\N{FRACTION SLASH}"
+
 _VARIANTS = "\u034f\u115f\u1160\u180b-\u180d\u180f\u20e3\ufe00-\ufe0f\U000e0100-\U000e01ef"
 _UNSEEN = re.compile(f"[{_VARIANTS}]")
 """What has no shape of its own though Unicode calls it a letter or a mark: selectors, fillers."""
@@ -129,7 +132,7 @@ def _fold(cluster: str) -> str:
     """The cluster in the one spelling; empty where nobody could see it."""
     encodable = _SURROGATES.sub("\N{REPLACEMENT CHARACTER}", cluster)
     unfolded = unicodedata.normalize("NFKC", encodable)
-    if len(unfolded) > _LONGEST_UNFOLDING:
+    if len(unfolded) > _LONGEST_UNFOLDING or _FRACTION in unfolded:
         return encodable
     folded = unicodedata.normalize("NFKC", unfolded.casefold())
     return "".join(" " if c.isspace() else c for c in folded if c.isspace() or _is_visible(c))

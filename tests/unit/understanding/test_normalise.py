@@ -20,6 +20,7 @@ from router.understanding.normalise import normalise
         ("Straße", "strasse"),
         ("", ""),
         (" \u3000 ", ""),
+        ("请½天", "请½天"),
         ("请 3 天 假", "请 3 天假"),
         ("下周 一 到 周 三", "下周一到周三"),
         ("2026 年 12 月 24 日", "2026年 12月 24日"),

@@ -3,6 +3,7 @@
 import time
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -12,6 +13,7 @@ from router.domain.messages import Message
 from router.flow.situation import Situation
 from router.understanding.dates import find_dates
 from router.understanding.days import Calendar
+from router.understanding.entities import find_entities
 from router.understanding.money import Money, find_money
 from router.understanding.normalise import normalise
 from router.understanding.reader import Reader
@@ -111,6 +113,59 @@ def test_any_text_is_read_with_valid_spans_and_ordered_intervals(
     assert starts == sorted(starts)
 
 
+LONGEST = 8000
+ANY_CHARACTER = st.characters(exclude_categories=())
+STRANGE = st.sampled_from(
+    [
+        "\ud800",
+        "\udfff\ud83d",
+        "\U0003ffff",
+        "\u0378",
+        "\ufffe",
+        "a\u0301\u0323\u0489",
+        "\u0f73\u0f71",
+        "שלום ",
+        "\u202eمرحبا\u2066",
+        "각\u1100\u1161",
+        "ﷺ",
+        "㍿㌀",
+        "👩🏽‍🚀",
+        "1\ufe0f\u20e3",
+        "\U000e0041",
+        "İı",
+        "¼½",
+        "ǅﬃ",
+        "\x00\x1b[31m",
+        "乾乾",
+        "aaab",
+        "!!!?",
+    ]
+)
+LONG = st.builds(
+    lambda pieces, times: ("".join(pieces) * times)[:LONGEST],
+    st.lists(st.text(ANY_CHARACTER, max_size=8) | STRANGE | st.sampled_from(WORDS), max_size=6),
+    st.integers(1, LONGEST),
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(LONG, st.sampled_from(VIEWS))
+def test_no_text_up_to_the_limit_is_too_strange(typed: str, active: object) -> None:
+    """Lone surrogates too: JSON can carry them where nobody looks for them."""
+    found = normalise(typed)
+    found.text.encode()
+    assert len(found.text) == len(found.starts) == len(found.ends)
+    assert all(0 <= s < e <= len(typed) for s, e in zip(found.starts, found.ends, strict=True))
+    spans = [entity.span for entity in find_entities(found, NOW)]
+    assert all(end <= start for (_, end), (start, _) in pairwise(spans))
+    situation = Situation.model_validate(
+        {"now": NOW, "locale": "en", "roles": EMPLOYEE, "active": active}
+    )
+    told = typed.encode("utf-8", "replace").decode()
+    reading = READER.read(Message(text=told), situation)
+    assert all(told[slice(*e.span)] == e.text for e in reading.entities)
+
+
 @settings(max_examples=100, deadline=None)
 @given(st.text(max_size=300))
 def test_alignment_covers_every_character_in_order(typed: str) -> None:
@@ -118,6 +173,20 @@ def test_alignment_covers_every_character_in_order(typed: str) -> None:
     assert len(found.text) == len(found.starts) == len(found.ends)
     assert list(found.starts) == sorted(found.starts)
     assert all(0 <= s < e <= len(typed) for s, e in zip(found.starts, found.ends, strict=True))
+
+
+KEYS = st.sampled_from(
+    [*"请假乾坤瞭解甚麼帳ablne !！…。.,1年7😀🙏", "\ufe0f", "\u200b", "１", "Ａ"]
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(KEYS | st.sampled_from(WORDS), max_size=30).map("".join))
+def test_keys_held_down_and_traditional_words_are_read_the_same_twice(typed: str) -> None:
+    once = normalise(typed)
+    assert normalise(once.text).text == once.text
+    assert list(once.starts) == sorted(once.starts)
+    assert all(0 <= s < e <= len(typed) for s, e in zip(once.starts, once.ends, strict=True))
 
 
 @settings(max_examples=100, deadline=None)
@@ -176,6 +245,18 @@ HOSTILE = (
     "apply for ",
     '"',
     "😀",
+    "aaab ",
+    "aaab",
+    "乾",
+    "请 ",
+    "!!!a",
+    "a😀",
+    "\u202e",
+    "\u0301",
+    "\ufe0f",
+    "我要请",
+    "i want to apply ",
+    "报销 36 元 ",
 )
 
 
@@ -190,3 +271,22 @@ def test_a_hostile_text_costs_time_in_proportion(piece: str, active: object) -> 
     began = time.perf_counter()
     READER.read(Message(text=typed), situation)
     assert time.perf_counter() - began < 1
+
+
+@pytest.mark.parametrize("piece", HOSTILE)
+def test_a_text_four_times_as_long_costs_no_more_than_a_few_times_as_much(piece: str) -> None:
+    """What is quadratic costs sixteen times as much; ten leaves room for a busy machine."""
+    situation = Situation.model_validate({"now": NOW, "locale": "zh", "roles": EMPLOYEE})
+    short, long = (Message(text=(piece * size)[:size]) for size in (LONGEST // 4, LONGEST))
+    READER.read(long, situation)
+    assert _cheapest(long, situation) < 10 * _cheapest(short, situation) + 0.005
+
+
+def _cheapest(message: Message, situation: Situation) -> float:
+    """Seconds of this thread's own time, the best of five."""
+    took = []
+    for _ in range(5):
+        began = time.thread_time()
+        READER.read(message, situation)
+        took.append(time.thread_time() - began)
+    return min(took)
