@@ -2,13 +2,16 @@
 
 import re
 from dataclasses import dataclass
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import ROUND_HALF_UP, Context, Decimal
 
 from router.understanding.grammar import Found, Groups, Rule, longest
 from router.understanding.numbers import DIGITS, EN_NUMBER, HAN_DIGIT, ZH_NUMBER, parse_number
 
 DEFAULT_CURRENCY = "CNY"
 _CENT = Decimal("0.01")
+
+# Room for every number that is read: the default context refuses cents beyond 28 digits.
+_EXACT = Context(prec=1000, rounding=ROUND_HALF_UP)
 
 _SYMBOLS = {
     "CNY": "¥",
@@ -65,7 +68,7 @@ class Money:
 
     def value(self) -> dict[str, str]:
         """The shape that entities and slots have: `{"amount": "58.00", "currency": "CNY"}`."""
-        exact = self.amount.quantize(_CENT, rounding=ROUND_HALF_UP)
+        exact = self.amount.quantize(_CENT, context=_EXACT)
         return {"amount": str(exact), "currency": self.currency}
 
 

@@ -224,6 +224,17 @@ def test_an_amount_that_is_written_out_is_read_back(amount: Decimal) -> None:
         assert found.value == Money(amount)
 
 
+@pytest.mark.parametrize("typed", ["1" + "0" * 26, "9" * 80, "九" + "亿" * 79, "9" * 30 + "元"])
+def test_a_number_beyond_all_amounts_is_read_as_it_stands(typed: str) -> None:
+    """A card's number in the wrong field: the flow says that it is too much."""
+    view = asking(EXPENSE, "items.0.amount", {"items": [{"category": "transport"}]})
+    situation = Situation.model_validate(
+        {"now": NOW, "locale": "zh", "roles": EMPLOYEE, "active": view}
+    )
+    reading = READER.read(Message(text=typed), situation)
+    assert [command.type for command in reading.commands] in ([], ["fill_slots"])
+
+
 HOSTILE = (
     "1",
     "一",
