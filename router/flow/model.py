@@ -200,6 +200,9 @@ class State(Definition):
 class Triggers(Definition):
     """What starts a flow. Patterns are RE2, searched in the normalised message.
 
+    `topics` are what the flow is about: a message that names one starts it where the rest of
+    the message plainly asks for something, in whatever words (`router.understanding.asking`).
+
     `without` names guards that don't hold for this flow: one that is there for questions is
     started by them.
 
@@ -208,6 +211,7 @@ class Triggers(Definition):
     """
 
     patterns: tuple[str, ...] = ()
+    topics: tuple[str, ...] = ()
     unless: tuple[str, ...] = ()
     without: tuple[GuardName, ...] = ()
     examples: tuple[str, ...] = ()

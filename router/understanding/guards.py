@@ -50,9 +50,11 @@ class Guard:
 _POLITE = (
     "(?:能|可以|可否|能否|能不能|可不可以|方便)(?:请|麻烦)?[你您]?(?:[帮替给][我忙]?|批我)"
     "|^[你您]?好?,?(?:可以|能)?(?:帮我|麻烦|请帮)"
-    "|能?让我请|[帮替给]我(?:们)?(?:请|申请|报|提|送|办|走|开|填|弄)|(?:可以|行|好|成|ok)[吗么不][?!. ]*$|(?:批准|批)(?:一下)?[吗吧]?[?]?$"
+    "|能?让我请|[帮替给]我(?:们)?(?:请|申请|报|提|送|办|走|开|填|弄)|(?:可以|行|好|成"
+    "|ok)[吗么不][?!. ]*$|(?:批准|批)(?:一下)?[吗吧]?[?]?$"
     r"|\b(?:(?:can|could|would|will) (?:you|u)|(?:can|could|may|might) i|please|pls|plz|would like"
-    r"|would it be (?:ok|okay|alright|fine|possible)|any chance|(?:do you|would you) mind|(?:reimburse|refund) me|(?:it|them|this|in) for me"
+    "|would it be (?:ok|okay|alright|fine|possible)|any chance|(?:do you|would you) mind"
+    "|(?:reimburse|refund) me|(?:it|them|this|in) for me"
     r"|can we get my)\b"
 )
 
@@ -91,11 +93,13 @@ _ASKS_YES_OR_NO = Guard(
 _ASKS_FOR_RULES = Guard(
     "rules",
     "asks about the rules",
-    zh="制度|规定|规章|政策|标准|规则|条件|资格|要求|须知|说明|指南|手册|攻略|注意事项|上限|限额|额度"
+    zh="制度|规定|规章|政策|标准|规则|条件|资格|要求|须知|说明|指南|手册|攻略|注意事项|上限|限额"
+    "|额度"
     "|比例|期限|时限|类型|种类|区别|差别|权利|待遇|法律|劳动法|规范",
     en="polic(?:y|ies)|rules?|procedures?|guidelines?|guide|requirements?|eligib[a-z]*"
     "|entitle[a-z]*|allowed|allowance|difference|explain|information|info|faq|handbook|limits?"
-    "|rates?|deadline|documentation|manual|regulations?|my rights|rights|labou?r laws?|by law|the law|(?:types?|kinds?) of",
+    "|rates?|deadline|documentation|manual|regulations?|my rights|rights|labou?r laws?|by law"
+    "|the law|(?:types?|kinds?) of",
     excuse="(?:按|根据|符合|按照)[^,]{0,6}(?:制度|规定|政策|标准|要求)"
     r"|\b(?:from|use|using|off) (?:my |the )?(?:[a-z]+ ){0,2}(?:allowance|entitlement)\b",
 )
@@ -111,7 +115,8 @@ _ASKS_FOR_PROCEDURE = Guard(
 _ASKS_HOW_IT_STANDS = Guard(
     "status",
     "asks how it stands",
-    zh="批了|批没|批下|没批|被批|批准了|通过了|审批|审核|进度|进展|状态|状况|情况|结果|到哪一?步|到账"
+    zh="批了|批没|批下|没批|被批|批准了|通过了|审批|审核|进度|进展|状态|状况|情况|结果|到哪一?步"
+    "|到账"
     "|打款|还没(?:到|批|通过|收到|下来|给)|剩余|剩下?|余额|余下|还有(?:几|多少)|记录|历史|明细|查询"
     "|查(?:一下|下|看|查|我)|看看|看一下|看下|统计|汇总|催|驳回|拒绝|退回|待我?[审批]|[要需]我?审",
     en="status|progress|approv[a-z]+|reject[a-z]*|declin[a-z]+|denied|pending|balance|remaining"
@@ -121,17 +126,20 @@ _ASKS_HOW_IT_STANDS = Guard(
     "|(?:gone|went|go|come|came) through|how many|left"
     "|accrued?|summary|overview|list (?:of|all|my|the)|show (?:me|my|all|the)|view|see my|look up"
     "|outstanding|submitted",
-    excuse="[用休请][掉完]?剩下?的|\\bapproved by\\b|\\bfor (?:your |my |his |her |the |manager'?s? )?approval\\b"
+    excuse="[用休请][掉完]?剩下?的|\\bapproved by\\b|\\bfor (?:your |my |his |her |the "
+    "|manager'?s? )?approval\\b"
     r"|\b(?:like|want|wanna|need|can i|could i)(?: to)? (?:be|get) paid back\b",
 )
 
 _CHANGES = Guard(
     "change",
     "takes it back or changes it",
-    zh="取消|撤销|撤回|撤掉|(?:帮我|给我|申请|单子?|假)撤了|作废|收回|销假|续假|算了|放弃|修改|更改|变更|更正|更新|编辑|调整"
+    zh="取消|撤销|撤回|撤掉|(?:帮我|给我|申请|单子?|假)撤了|作废|收回|销假|续假|算了|放弃|修改"
+    "|更改|变更|更正|更新|编辑|调整"
     "|改一下|改下|改到|改成|改期|延长|推迟|删除|删掉|删了|终止|停止|补充",
     en="cancel[a-z]*|withdraw[a-z]*|revok[a-z]*|delet[a-z]*|undo|retract[a-z]*|take back"
-    "|(?:chang(?:e|es|ed|ing)|mov(?:e|ing)) (?:my|the|it|that|this|start|end|from|leave|a|dates?)|modif[a-z]+|edit[a-z]*|amend[a-z]*|updat[a-z]+|extend[a-z]*|reschedul[a-z]*"
+    "|(?:chang(?:e|es|ed|ing)|mov(?:e|ing)) (?:my|the|it|that|this|start|end|from|leave|a|dates?)"
+    "|modif[a-z]+|edit[a-z]*|amend[a-z]*|updat[a-z]+|extend[a-z]*|reschedul[a-z]*"
     "|postpon[a-z]*|resubmit[a-z]*|never ?mind|forg[eo]t[a-z]*|remove|shorten|call off|scrap"
     "|correct",
 )
@@ -165,9 +173,12 @@ _HAS_HAPPENED = Guard(
     "|提交?(?:了)?[一两三四五六七八九十几\\d]+天了"
     "|(?:刚才?|之前|上次|以前|曾经?|去年)[^,]{0,4}(?:请|休|报|提交|申请)",
     en="already|(?:i|we)(?:'ve| have) (?:just |been |recently )*(?:taken|submitted|applied"
-    "|requested|booked|filed|claimed|used|sent|put)|i (?:was|did|took|applied|submitted|filed|requested|claimed)"
-    f"|i (?:used|got|had) (?:[a-z]+ ){{0,3}}{_WANTED}|last time|previously|(?:back|returned) from (?:my |a |the )?(?:[a-z]+ )?(?:leave|vacation|holiday|pto)"
-    "|(?:after|during) my (?:leave|vacation|holiday)|on (?:my )?(?:leave|vacation|pto|holiday|sick leave)",
+    "|requested|booked|filed|claimed|used|sent|put)|i (?:was|did|took|applied|submitted|filed"
+    "|requested|claimed)"
+    f"|i (?:used|got|had) (?:[a-z]+ ){{0,3}}{_WANTED}|last time|previously|(?:back"
+    "|returned) from (?:my |a |the )?(?:[a-z]+ )?(?:leave|vacation|holiday|pto)"
+    "|(?:after|during) my (?:leave|vacation|holiday)|on (?:my )?(?:leave|vacation|pto|holiday"
+    "|sick leave)",
     excuse="to (?:go|be) on |把[^,]{0,20}报销了|请了吧|垫付?了|付了|花了"
     "|(?:想|要|打算|准备|[帮替给]我|麻烦|把)[^,.]{0,14}[请休报]了",
 )
@@ -175,8 +186,10 @@ _HAS_HAPPENED = Guard(
 _TRANSLATES = Guard(
     "translation",
     "asks for a translation or a meaning",
-    zh="翻译(?:[^服费]|$)|译成|译为|英文|英语|日语|法语|德语|拼音|意思|定义|含义|造句|[同反近]义词|读音|发音",
-    en="translate|translat[a-z]+ (?:of|for|into|to|this|the)|in (?:english|chinese|french|german|japanese|spanish)|mean(?:s|ing)?"
+    zh="翻译(?:[^服费]|$)|译成|译为|英文|英语|日语|法语|德语|拼音|意思|定义|含义|造句|[同反近]义词"
+    "|读音|发音",
+    en="translate|translat[a-z]+ (?:of|for|into|to|this|the)|in (?:english|chinese|french|german"
+    "|japanese|spanish)|mean(?:s|ing)?"
     "|defin(?:e|ition)[a-z]*|spell[a-z]*|pronounc[a-z]*|synonyms?|the (?:word|phrase|term)"
     "|stands? for|abbreviation",
 )
@@ -186,11 +199,14 @@ _WANTS_A_TEXT = Guard(
     "asks for a text",
     zh="模板|模版|范文|范本|范例|样本|样例|样板|例文|例子|示例|格式|邮件|短信|文案|文章|作文|海报"
     "|公告"
-    "|通知|新闻|报道|小说|诗|笑话|故事|代码|程序|开发|设计|链接|网址|下载|打印(?:[^费纸机墨耗店 \\d]|$)|导出|假条"
+    "|通知|新闻|报道|小说|诗|笑话|故事|代码|程序|开发|设计|链接|网址|下载"
+    "|打印(?:[^费纸机墨耗店 \\d]|$)|导出|假条"
     "|写[一个封份篇张段好]|[想编找]一?个[^,]{0,4}(?:理由|借口)",
-    en="templates?|samples? (?:of|for|letter|form|request|text|[a-z]+ (?:letter|form|request))|(?:a|some) samples?|examples?|draft|write|writing|wrote|letters?|e-?mails?|wording"
+    en="templates?|samples? (?:of|for|letter|form|request|text|[a-z]+ (?:letter|form|request))"
+    "|(?:a|some) samples?|examples?|draft|write|writing|wrote|letters?|e-?mails?|wording"
     "|essays?|stor(?:y|ies)|poems?|jokes?|articles?|announcements?|downloads?|print|links?|url"
-    "|charts?|proofread|screenshots?|scripts?|code|songs?|movies?|books? about|presentations?|slides?|excuse",
+    "|charts?|proofread|screenshots?|scripts?|code|songs?|movies?|books? about|presentations?"
+    "|slides?|excuse",
 )
 
 _SURNAME = "王李张刘陈杨赵黄周吴"
@@ -201,7 +217,8 @@ _SOMEONE = (
     "|[王李张刘陈杨赵黄吴][三四五])"
 )
 _DOES = (
-    "(?:也|又|都|还|天天|每天|老是|动不动|刚才?|已经?|要|想|正在|经常|总是?|常常?|老|说|可以|能|会|是|在|的"
+    "(?:也|又|都|还|天天|每天|老是|动不动|刚才?|已经?|要|想|正在|经常|总是?|常常?|老|说|可以|能|会"
+    "|是|在|的"
     "|[今明昨后前]天|[上下这本]周.?)"
 )
 _COLLEAGUE = (
@@ -212,8 +229,10 @@ _SPEAKS_OF_OTHERS = Guard(
     "others",
     "speaks of someone else",
     zh=f"{_SOMEONE}{_DOES}{{0,4}}(?:请|休|报|申请|提交)"
-    f"|[帮替给为代](?:{_SOMEONE}[^,.]{{0,6}}[请休报申提办走]|我(?:老婆|老公|妈|爸|朋友|同事|领导|老板|下属|儿子|女儿))"
-    f"|{_SOMEONE}[^,]{{0,4}}没来|[两三几]个?人请假|我(?:爸|妈|老婆|老公|媳妇|女朋友|男朋友|儿子|女儿|室友)[^,.]{{0,6}}[请休]"
+    f"|[帮替给为代](?:{_SOMEONE}[^,.]{{0,6}}[请休报申提办走]|我(?:老婆|老公|妈|爸|朋友|同事|领导"
+    "|老板|下属|儿子|女儿))"
+    f"|{_SOMEONE}[^,]{{0,4}}没来|[两三几]个?人请假|我(?:爸|妈|老婆|老公|媳妇|女朋友|男朋友|儿子"
+    f"|女儿|室友)[^,.]{{0,6}}[请休]"
     f".?假|[^我这那次天周月日号后前年半时长的]的(?:请假|休假|调休|年假|病假|事假|报销)申请"
     f"|{_SOMEONE}的(?:请假|报销|休假|年假|病假|假|申请)",
     en="(?:he|she|they|someone|somebody|anyone|anybody|everyone|everybody|people|employees?"
@@ -225,7 +244,8 @@ _SPEAKS_OF_OTHERS = Guard(
     "(?: *$|[.!?,]| (?:to|from|on|next|this|tomorrow|today))"
     "|(?:his|their|her|[a-z]+'s) (?:(?:annual|sick) )?(?:leave|vacation|pto|expenses?|claims?"
     "|reimbursements?|time off|days? off|expense (?:report|claim))",
-    excuse=r"\b(?:day|week|hour|month|year|today|tomorrow|friday|monday|tuesday|wednesday|thursday)'s"
+    excuse=r"\b(?:day|week|hour|month|year|today|tomorrow|friday|monday|tuesday|wednesday"
+    "|thursday)'s"
     f"|[跟向和找同请]{_SOMEONE}(?:说|申请|请|报备|批)|^(?:i|we) ",
 )
 
@@ -259,19 +279,24 @@ _TALKS_ABOUT = Guard(
     zh="知道|了解|关于|聊聊|聊一聊|介绍|解释|告诉我|讲讲|讲解|讨论|咨询|请问|想问|问一下|问下|来问"
     "|打听|问问"
     "|建议|觉得|认为|听说|据说|假装|提醒|假设|如果|要是|万一|假如|讨厌|喜欢|羡慕"
-    f"|(?:请假|休假|假期|报销|考勤)(?:的|单)?{_SOFTWARE}|{_SOFTWARE}[^,.]{{0,8}}(?:不|没|登|崩|卡|显示)"
+    f"|(?:请假|休假|假期|报销|考勤)(?:的|单)?{_SOFTWARE}|{_SOFTWARE}[^,.]{{0,8}}(?:不|没|登|崩|卡"
+    "|显示)"
     "|每次[^,.]{0,4}(?:请假|报销)|(?:请假|报销)(?:真|特|太|好|很|都)(?:麻烦|难|慢|烦|得)"
     "|打不开|登不上|进不去|转圈|报错|登录",
     en="(?:like|want|need|love) to (?:know|learn|see|find out|understand)|tell me|number of"
-    "|about (?:the|my|our|your|a|an|it|that|this|how|what|when|where|why|who|which|if|taking|claiming"
-    "|[a-z]* ?(?:leave|vacation|pto|time off|expenses?|reimbursements?|claims?))|discuss|regarding|thoughts?|opinion|advice|recommend|suggest[a-z]*|think|believe"
+    "|about (?:the|my|our|your|a|an|it|that|this|how|what|when|where|why|who|which|if|taking"
+    "|claiming"
+    "|[a-z]* ?(?:leave|vacation|pto|time off|expenses?|reimbursements?|claims?))|discuss|regarding"
+    "|thoughts?|opinion|advice|recommend|suggest[a-z]*|think|believe"
     "|hear[d]?|remind[a-z]*|pretend[a-z]*|supposed|hypothetical[a-z]*|suppose|what if|if|imagine"
     f"|(?:leave|vacation|pto|time off|expenses?|claims?|reimbursements?) {_EN_SOFTWARE}"
-    f"|{_EN_SOFTWARE} (?:is|isn'?t|does|doesn'?t|won'?t|has|keeps?|says?|throws?|shows?|crash[a-z]*)"
+    f"|{_EN_SOFTWARE} (?:is|isn'?t|does|doesn'?t|won'?t|has|keeps?|says?|throws?|shows?"
+    "|crash[a-z]*)"
     "|(?:can'?t|cannot|unable to) (?:open|find|see|access|log)|(?:does|do) not (?:load|open|work)"
     "|doesn'?t (?:load|open|work)|not working|error|bug|broken|login|statistics|report on"
     "|existing|attachments? to|hate|annoying|tired of",
-    excuse="请问(?:可以|能|可否|能否|能不能)[帮替给]|if i (?:was|were|took|take|could)\\b|if (?:possible|that'?s (?:ok|okay|fine|alright))",
+    excuse="请问(?:可以|能|可否|能否|能不能)[帮替给]|if i (?:was|were|took|take|could)\\b"
+    "|if (?:possible|that'?s (?:ok|okay|fine|alright))",
 )
 
 GUARDS = (

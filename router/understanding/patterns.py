@@ -7,9 +7,8 @@ from typing import Any, Literal
 
 from router.flow.model import FlowDefinition, GuardName
 from router.understanding.grammar import group_span
-from router.understanding.guards import QUOTATION, Guard, guards_against, holding, quotations
-from router.understanding.leftover import without_cause
 from router.understanding.normalise import Normalised
+from router.understanding.objections import Objections
 from router.understanding.pattern_filter import PatternFilter
 from router.understanding.reading import PatternHit
 
@@ -24,11 +23,14 @@ class Match:
     groups: dict[str, tuple[int, int]] = field(default_factory=dict)
 
 
+Kind = Literal["pattern", "topic", "unless"]
+
+
 @dataclass(frozen=True)
 class _Entry:
     flow: str
     source: str
-    kind: Literal["pattern", "unless"]
+    kind: Kind
     roles: frozenset[str]
     without: tuple[GuardName, ...]
 
@@ -65,39 +67,45 @@ class PatternIndex:
             for index in self._filter.found(text.text)
             if _may(entry := self._entries[index], roles)
         ]
-        if not any(entry.kind == "pattern" for _, entry in found):
+        if all(entry.kind == "unless" for _, entry in found):
             return []
         return sorted(self._matches(text, found), key=lambda m: (m.start, -m.end))
 
     def _matches(self, text: Normalised, found: list[tuple[int, _Entry]]) -> Iterator[Match]:
-        shared = guards_against(without_cause(text.text))
-        quoted = quotations(text.text)
+        objections = Objections(text.text)
         for _, group in groupby(found, key=lambda pair: pair[1].flow):
             entries = list(group)
             own = next((entry.source for _, entry in entries if entry.kind == "unless"), None)
-            for index, entry in entries:
-                if entry.kind == "pattern":
-                    match = self._filter.expression(index).search(text.text)
-                    against = [*shared, *_quoting(match, quoted)]
-                    yield _match(text, entry, match, holding(against, entry.without) or own)
+            starting = [
+                (entry, self._filter.expression(index))
+                for index, entry in entries
+                if entry.kind != "unless"
+            ]
+            asking = objections.asking([e for entry, e in starting if entry.kind == "topic"])
+            for entry, expression in starting:
+                match = expression.search(text.text)
+                objection = (
+                    objections.to_pattern(match.span(), entry.without, asking)
+                    if entry.kind == "pattern"
+                    else objections.to_topic(match.span(), entry.without, asking)
+                )
+                yield _match(text, entry, match, own or objection)
 
 
 def _entries(flow: FlowDefinition) -> Iterator[_Entry]:
     triggers = flow.triggers
-    for source in triggers.patterns:
-        yield _Entry(flow.flow, source, "pattern", triggers.roles, triggers.without)
-    for source in triggers.unless:
-        yield _Entry(flow.flow, source, "unless", triggers.roles, triggers.without)
+    kinds: dict[Kind, tuple[str, ...]] = {
+        "pattern": triggers.patterns,
+        "topic": triggers.topics,
+        "unless": triggers.unless,
+    }
+    for kind, sources in kinds.items():
+        for source in sources:
+            yield _Entry(flow.flow, source, kind, triggers.roles, triggers.without)
 
 
 def _may(entry: _Entry, roles: frozenset[str]) -> bool:
     return not entry.roles or bool(entry.roles & roles)
-
-
-def _quoting(match: Any, quoted: list[tuple[int, int]]) -> list[Guard]:
-    start, end = match.span()
-    inside = any(first < start and end < last for first, last in quoted)
-    return [QUOTATION] if inside else []
 
 
 def _match(text: Normalised, entry: _Entry, match: Any, blocked_by: str | None) -> Match:

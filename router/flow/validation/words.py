@@ -53,6 +53,7 @@ def without_words(definition: FlowDefinition) -> FlowDefinition:
     plain = {
         "words": {},
         "patterns": tuple(written_out(source, words) for source in triggers.patterns),
+        "topics": tuple(written_out(source, words) for source in triggers.topics),
         "unless": tuple(written_out(source, words) for source in triggers.unless),
     }
     return definition.model_copy(update={"triggers": triggers.model_copy(update=plain)})
@@ -83,7 +84,8 @@ def _size(source: str, sizes: Mapping[str, int]) -> int:
 
 def patterns_of(triggers: Triggers) -> Iterator[tuple[Place, str]]:
     """Every pattern as it is written, with its place."""
-    for key, sources in (("patterns", triggers.patterns), ("unless", triggers.unless)):
+    written = {"patterns": triggers.patterns, "topics": triggers.topics, "unless": triggers.unless}
+    for key, sources in written.items():
         for number, source in enumerate(sources):
             yield ("triggers", key, number), source
 

@@ -39,6 +39,7 @@ requesting PTO for Dec 24-26
 could I get Thursday off?
 Request a personal day on Friday
 request leave from Monday to Wednesday
+年底想把年假休了
 """
 CLAIM = """
 我要报销
@@ -53,6 +54,8 @@ reimburse my hotel bill
 claim back 58 yuan for a taxi
 I'd like to be reimbursed for a hotel
 I want to expense a dinner with a client
+报差旅费
+I paid 200 yuan for supplies and want to claim it
 """
 NEITHER = """
 请假制度在哪里可以看到
@@ -91,6 +94,7 @@ I want to know my PTO balance
 我要开发票
 what's the expense policy
 the hotel was expensive
+部门今天几个人请假
 cancel my expense claim
 """
 
@@ -112,20 +116,6 @@ def test_a_wish_for_money_back_starts_an_expense_claim(text: str) -> None:
 @pytest.mark.parametrize("text", lines(NEITHER))
 def test_what_is_only_about_leave_or_claims_starts_nothing(text: str) -> None:
     assert starts(text) == []
-
-
-@pytest.mark.xfail(reason="the patterns don't know this way of saying it", strict=True)
-@pytest.mark.parametrize(
-    ("text", "flows"),
-    [
-        ("年底想把年假休了", ["leave_request"]),
-        ("报差旅费", ["reimbursement"]),
-        ("I paid 200 yuan for supplies and want to claim it", ["reimbursement"]),
-        ("部门今天几个人请假", []),
-    ],
-)
-def test_what_should_be_understood_one_day(text: str, flows: list[str]) -> None:
-    assert starts(text) == flows
 
 
 @pytest.mark.parametrize("flow", list(CATALOG), ids=lambda flow: flow.flow)
