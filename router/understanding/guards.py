@@ -186,9 +186,11 @@ _HAS_HAPPENED = Guard(
 _TRANSLATES = Guard(
     "translation",
     "asks for a translation or a meaning",
-    zh="翻译(?:[^服费]|$)|译成|译为|英文|英语|日语|法语|德语|拼音|意思|定义|含义|造句|[同反近]义词"
+    zh="翻译(?:[^服费]|$)|润色|校对|改写|译成|译为|英文|英语|日语|法语|德语|拼音|意思|定义|含义"
+    "|造句|[同反近]义词"
     "|读音|发音",
-    en="translate|translat[a-z]+ (?:of|for|into|to|this|the)|in (?:english|chinese|french|german"
+    en="translate|proofread|rephrase|translat[a-z]+ (?:of|for|into|to|this|the)|in (?:english"
+    "|chinese|french|german"
     "|japanese|spanish)|mean(?:s|ing)?"
     "|defin(?:e|ition)[a-z]*|spell[a-z]*|pronounc[a-z]*|synonyms?|the (?:word|phrase|term)"
     "|stands? for|abbreviation",
@@ -205,7 +207,7 @@ _WANTS_A_TEXT = Guard(
     en="templates?|samples? (?:of|for|letter|form|request|text|[a-z]+ (?:letter|form|request))"
     "|(?:a|some) samples?|examples?|draft|write|writing|wrote|letters?|e-?mails?|wording"
     "|essays?|stor(?:y|ies)|poems?|jokes?|articles?|announcements?|downloads?|print|links?|url"
-    "|charts?|proofread|screenshots?|scripts?|code|songs?|movies?|books? about|presentations?"
+    "|charts?|screenshots?|scripts?|code|songs?|movies?|books? about|presentations?"
     "|slides?|excuse",
 )
 

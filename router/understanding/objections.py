@@ -22,7 +22,7 @@ LIKELY = 0.8
 SURE = 0.9
 """The same where a guard speaks against it: what the guard saw may be why it is asked for."""
 
-UNLIKELY = 0.3
+UNLIKELY = 0.2
 """A message that asks for a topic less likely than this starts nothing, whatever its patterns.
 
 All three are measured on sentences that neither patterns nor weights have seen, by
