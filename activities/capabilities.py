@@ -24,6 +24,7 @@ from router.tool.dependencies import Provider
 from router.tool.implementation import FunctionImplementation
 from router.tool.registry import Registry, allows
 from router.tool.tool import Tool
+from router.understanding.phrases import ToolPhrases
 
 MARGIN = timedelta(seconds=15)
 """Beyond a tool's own timeout, which its worker keeps: for the gate, the ledger, a free slot."""
@@ -60,6 +61,19 @@ class Capabilities:
     def look_ups(self) -> frozenset[str]:
         """The flows that only look something up: the forms of tools that read."""
         return frozenset(t.name for t in self.registry if not t.writes) - self.catalog.flows.keys()
+
+    def phrases(self) -> list[ToolPhrases]:
+        """The sentences that ask for a tool by themselves, of those that anybody is offered."""
+        return [_phrases_of(tool) for tool in self._offered() if tool.phrases]
+
+    def listed(self) -> list[Capability]:
+        """What is named to whoever asks what can be done here; to whom, is decided then."""
+        tools = (tool.capability for tool in self._offered() if tool.options.listed)
+        flows = (flow.capability for flow in self.catalog)
+        return [*flows, *(skill.capability for skill in self.skills), *tools]
+
+    def _offered(self) -> list[Tool]:
+        return [t for t in self.registry.offered() if t.roles != {FLOW_ROLE}]
 
     def flows(self) -> list[FlowDefinition]:
         """All that a message may start or choose: the flows, and the tools as flows."""
@@ -141,6 +155,12 @@ class Capabilities:
         if name not in self.registry:
             return CallLimits(timeout=timedelta(seconds=10), attempts=1)
         return _limits_of(self.registry[name])
+
+
+def _phrases_of(tool: Tool) -> ToolPhrases:
+    """One that reads and needs no argument can be called as soon as it is asked for."""
+    at_once = not tool.asks_first and not tool.parameters.get("required")
+    return ToolPhrases(tool.name, tool.title, tool.phrases, tool.roles, at_once)
 
 
 def _suits(skill: Skill, tool: Tool) -> bool:

@@ -2,18 +2,24 @@
 
 from temporalio import activity
 
+from activities.capabilities import Capabilities
 from router.contracts import activities
+from router.domain.commands import CallTool
 from router.understanding.reader import Reader
-from router.understanding.reading import Reading
 
 
 class Understander:
-    """Reads messages with the patterns of the flows that are loaded."""
+    """Reads messages with the patterns of the flows and tools that are loaded."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: Reader, capabilities: Capabilities) -> None:
         self._reader = reader
+        self._capabilities = capabilities
 
     @activity.defn(name=activities.UNDERSTAND.name)
-    async def understand(self, given: activities.Understand) -> Reading:
+    async def understand(self, given: activities.Understand) -> activities.Understood:
         """What the message means as far as rules can tell."""
-        return self._reader.read(given.message, given.situation)
+        reading = self._reader.read(given.message, given.situation)
+        called = [command.tool for command in reading.commands if isinstance(command, CallTool)]
+        return activities.Understood(
+            **dict(reading), tools={name: self._capabilities.limits(name) for name in called}
+        )

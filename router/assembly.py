@@ -197,7 +197,7 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
                 offered=offered,
                 declared=declared,
                 folders=folders,
-                reader=Reader(offered.flows()),
+                reader=Reader(offered.flows(), offered.phrases(), offered.listed()),
                 store=store,
                 calendar=calendar,
                 people=people,

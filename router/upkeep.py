@@ -123,5 +123,6 @@ async def _skill_files_tidied(parts: Parts) -> None:
 
 async def _relearnt(parts: Parts) -> None:
     """Have reader and index know what there is by now."""
-    parts.reader.replace(parts.offered.flows())
+    offered = parts.offered
+    parts.reader.replace(offered.flows(), offered.phrases(), offered.listed())
     await parts.index.update(parts.offered.everything())

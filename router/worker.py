@@ -79,7 +79,7 @@ def build_worker(client: Client, parts: Parts, task_queue: str) -> Worker:
         task_queue=task_queue,
         workflows=[ConversationWorkflow, FlowWorkflow, SkillWorkflow],
         activities=[
-            Understander(parts.reader).understand,
+            Understander(parts.reader, parts.offered).understand,
             decider.decide,
             decider.phrase,
             thinker.think,

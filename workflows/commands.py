@@ -14,13 +14,18 @@ from router.domain.commands import (
     Clarify,
     Command,
     Confirm,
+    Explain,
     FillSlots,
     HandOff,
     LeaveSkill,
     Misunderstood,
+    Repeat,
     ReplyText,
     RunSkill,
+    Skip,
     StartFlow,
+    StartOver,
+    Withdraw,
 )
 from router.domain.messages import (
     ChoicesReply,
@@ -34,7 +39,16 @@ from router.domain.messages import (
     offer_question,
 )
 from router.domain.texts import Locale, Localised
-from router.flow.run import Answered, Began, Cancelled, Confirmed, Unclear
+from router.flow.run import (
+    Answered,
+    Began,
+    Cancelled,
+    Confirmed,
+    Puzzled,
+    Skipped,
+    StartedOver,
+    Unclear,
+)
 from router.flow.view import FlowView
 from workflows import memory, notices
 from workflows.activity import perform
@@ -220,7 +234,11 @@ class CommandRunner:
                     update={"offered": options, "offered_for": words}
                 )
             case CancelFlow() if outcome.state.active is None:
-                await self._call_off(outcome)
+                await self._call_off(outcome.state.at_work, outcome)
+            case Withdraw():
+                await self._call_off(outcome.state.at_work or outcome.state.handed_in, outcome)
+            case Repeat() if outcome.state.active is None:
+                self._say_again(outcome)
             case _:
                 await self._tell_active(command, outcome)
 
@@ -271,15 +289,23 @@ class CommandRunner:
             return
         await self._heard(answer, outcome)
 
-    async def _call_off(self, outcome: Outcome) -> None:
-        """Cancel the run that was said to be at work; it may be done by now."""
-        at_work = outcome.state.at_work
+    def _say_again(self, outcome: Outcome) -> None:
+        """The last turn's replies again; options that were offered can still be chosen."""
+        turns = (held.turn for held in reversed(self.state.taken) if held.turn is not None)
+        last = next(turns, None)
+        outcome.replies += last.replies if last else [self._says(notices.NOTHING_SAID)]
+        kept = {"offered": self.state.offered, "offered_for": self.state.offered_for}
+        outcome.state = outcome.state.model_copy(update=kept)
+
+    async def _call_off(self, run: FlowView | None, outcome: Outcome) -> None:
+        """Cancel a run that asks nothing; it may be done by now."""
         answer = None
-        if at_work is not None:
+        if run is not None:
             event = Cancelled(by=self._caller)
-            answer = await self._tell(self._id_of(at_work), at_work.flow, event, first=False)
+            answer = await self._tell(self._id_of(run), run.flow, event, first=False)
         if answer is None:
-            outcome.state = outcome.state.model_copy(update={"at_work": None})
+            gone = {"at_work": None} if run is outcome.state.at_work else {"handed_in": None}
+            outcome.state = outcome.state.model_copy(update=gone)
             outcome.replies.append(self._says(notices.NOTHING_ACTIVE))
             return
         await self._heard(answer, outcome, cancelling=True)
@@ -292,6 +318,7 @@ class CommandRunner:
         outcome.replies += answer.replies
         outcome.tool_calls += answer.calls
         outcome.flow = view.summary
+        outcome.state = memory.handing_in(outcome.state, view)
         if view.status == "running":
             outcome.state = outcome.state.model_copy(update={"at_work": view})
             # What is being cancelled has said itself that it is at it still.
@@ -367,8 +394,16 @@ def _event(command: Command, active: FlowView, by: str, seen: str) -> Told:
             return Answered(by=by, slots=slots, question=answered or active.question)
         case Confirm(value=value, slots=slots, question=answered):
             return Confirmed(by=by, value=value, slots=slots, question=answered or seen)
-        case CancelFlow():
-            return Cancelled(by=by)
-        case Misunderstood():
-            return Unclear(by=by)
+        case StartOver():
+            return StartedOver(by=by, question=active.question)
+        case Skip():
+            return Skipped(by=by, question=seen)
+    plain: dict[type, Told] = {
+        CancelFlow: Cancelled(by=by),
+        Explain: Puzzled(by=by),
+        Repeat: Unclear(by=by, count=False),
+        Misunderstood: Unclear(by=by),
+    }
+    if type(command) in plain:
+        return plain[type(command)]
     raise TypeError(f"{command.type} isn't told to a flow")

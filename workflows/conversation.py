@@ -408,6 +408,7 @@ class ConversationWorkflow:
             active=state.active,
             paused=[view.flow for view in state.paused],
             at_work=state.at_work,
+            handed_in=state.handed_in,
             skill=state.skill.name if state.skill and state.skill.asking else "",
             offered=state.offered,
             offered_for=state.offered_for,
@@ -421,7 +422,9 @@ class ConversationWorkflow:
             activities.Understand(message=submission.message, situation=situation),
         )
         if reading.route is not None:
-            return activities.Decided(route=reading.route, commands=reading.commands)
+            return activities.Decided(
+                route=reading.route, commands=reading.commands, tools=reading.tools
+            )
         return await perform(
             activities.DECIDE,
             activities.Decide(

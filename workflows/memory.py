@@ -160,7 +160,19 @@ def with_news(state: ConversationState, view: FlowView) -> ConversationState:
     if active is None and paused:
         *paused, active = paused
     state = state.model_copy(update={"news": news, "active": active, "paused": paused})
+    state = handing_in(state, view)
     return state if view.status == "running" else no_longer_at_work(state, view.id)
+
+
+def handing_in(state: ConversationState, view: FlowView) -> ConversationState:
+    """The state with this run handed in where it waits for approval, and without it else."""
+    if view.status == "waiting_approval":
+        # Its slots and texts are known by the run itself: it is only called by its name here.
+        named = view.model_copy(update={"slots": {}, "fillable": {}, "replies": []})
+        return state.model_copy(update={"handed_in": named})
+    if state.handed_in is None or state.handed_in.id != view.id:
+        return state
+    return state.model_copy(update={"handed_in": None})
 
 
 def no_longer_at_work(state: ConversationState, run: str) -> ConversationState:

@@ -2,6 +2,10 @@
 
 from router.domain.texts import Localised
 
+NOTHING_SAID = Localised(
+    zh="我还什么都没说。想办什么，直接说就行。",
+    en="I haven't said anything yet. Just say what you need.",
+)
 DONE = Localised(zh="好的。", en="All right.")
 STOPPED = Localised(zh="好的，停下了。", en="All right, stopped.")
 FAILED = Localised(

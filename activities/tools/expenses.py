@@ -6,6 +6,7 @@ from pydantic import BaseModel, Field
 
 from activities.people.people import People, human_resources
 from activities.people.records import Claim, ClaimItem, ClaimStatus, Money, Owner
+from activities.saying import whole
 from router.domain.errors import ArgumentsToolError
 from router.domain.principals import FLOW_ROLE
 from router.domain.texts import Localised
@@ -42,6 +43,12 @@ class Ended(BaseModel):
         "看看我的报销记录",
         "show my expense claims",
         "which of my invoices were paid",
+    ],
+    phrases=[
+        # 我报销过哪些费用、看看我的报销记录
+        whole("我?(?:今年|去年|最近)?(?:都)?报销(?:过|了)(?:哪些|什么|几次)(?:费用|东西)?"),
+        whole("我?(?:的)?(?:今年|去年|最近)?(?:的)?报销(?:单)?(?:的)?(?:记录|历史)|我的报销单"),
+        whole("(?:list |all )?my (?:past |expense |latest |recent )*claims|my claims? history"),
     ],
 )
 async def get_my_claims(ctx: ToolContext, hr: HumanResources) -> list[Claim]:

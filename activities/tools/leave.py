@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field
 
 from activities.people.people import People, human_resources
 from activities.people.records import Balance, Days, Half, Leave, LeaveRecord, LeaveType, Owner
+from activities.saying import whole
 from router.domain.errors import ArgumentsToolError
 from router.domain.principals import FLOW_ROLE
 from router.domain.texts import Localised
@@ -28,6 +29,15 @@ class Recorded(BaseModel):
     days: Days
 
 
+_MINE = "我?(?:的|今年|现在|目前|还|一共)*"
+_KIND = "(?:年休假|年假|病假|事假|婚假|产假|陪产假|丧假|调休|假期|假)?"
+_LEFT = "(?:还|能|可以|剩|有|余)(?:能|可以|剩|有|余|请|休|下|可)*(?:多少天?|几天)"
+_KIND_EN = (
+    "(?:(?:annual|sick|personal|paid|compensatory|comp|marriage|maternity|paternity) )*"
+    "(?:leave|vacation|pto|time off|holiday)"
+)
+
+
 @tool(
     permission="read",
     title={"zh": "查假期余额", "en": "Leave balance"},
@@ -37,6 +47,20 @@ class Recorded(BaseModel):
         "年假还剩多少",
         "how much leave do I have",
         "how many vacation days are left",
+    ],
+    phrases=[
+        # 年假还剩几天、我还有几天年假、我今年还能休几天
+        whole(f"{_MINE}{_KIND}(?:今年|现在|一共)*{_LEFT}"),
+        whole(f"{_MINE}{_LEFT}(?:的)?{_KIND}(?:可以|能)?(?:请|休|用)?"),
+        # 年假余额
+        whole(f"{_MINE}{_KIND}余额(?:有|是|还有|还剩)*(?:多少|几天)?"),
+        # how much leave do I have, how many vacation days are left
+        whole(
+            f"how (?:much|many days(?: of)?|many) {_KIND_EN}(?: days?| leave)*"
+            " (?:do i (?:still )?have|have i got|are|is|remains?|i have|i've got)"
+            "(?: (?:left|remaining|available|this year))*"
+        ),
+        whole(f"(?:what(?:'s| is) )?my {_KIND_EN}(?: leave)? balance|leave balance"),
     ],
 )
 async def get_leave_balance(
@@ -66,6 +90,14 @@ async def get_leave_balance(
         "看看我的请假记录",
         "when was I on leave this year",
         "show the leave I took",
+    ],
+    phrases=[
+        # 我今年请过哪些假、我的请假记录
+        whole("我?(?:今年|去年|最近)?(?:都)?(?:请|休)(?:过|了)(?:哪些|什么|几次|多少次?)假"),
+        whole("我?(?:的)?(?:今年|去年|最近)?(?:的)?(?:请假|休假)(?:的)?(?:记录|历史)"),
+        whole("when was i on leave(?: this year)?"),
+        whole("(?:the |all )?(?:my )?leave (?:i took|i have taken|i've taken)"),
+        whole("my (?:past )?leave (?:records?|history)"),
     ],
 )
 async def get_my_leave(ctx: ToolContext, hr: HumanResources) -> list[LeaveRecord]:

@@ -6,6 +6,7 @@ from pydantic import BaseModel, Field
 
 from activities import provided
 from activities.own_runs import meant
+from activities.saying import OWN, whole
 from router.contracts.runs import RunStanding, tell
 from router.domain.errors import Conflict, PermanentToolError
 from router.domain.messages import ENDED, FlowStatus
@@ -44,6 +45,21 @@ _SAID: dict[Outcome, Localised] = {
     "nobody_awaited": WHY_NOT["nobody_awaited"],
     "already_over": WHY_NOT["already_over"],
 }
+
+
+_TAKE_BACK = "(?:撤回|撤销|撤掉|取消|收回)"
+_NAMED = "(?P<request>请假|报销|出差|加班|采购)(?:申请|单|流程)?"
+_MY = "(?:my|the|that|this) (?:(?:last|latest|pending|yesterday's|annual|sick) )*"
+_NAMED_EN = (
+    "(?P<request>expense claim|expense|claim|leave|reimbursement)"
+    "(?: (?:request|application|claim))?"
+)
+_SUBMITTED = "(?: (?:that )?i (?:just )?(?:submitted|sent|filed|made))?"
+_APPROVER = "(?:我的?)?(?:直属)?(?:经理|领导|老板|审批人|主管|上级|财务|人事|他们|他|她)"
+_APPROVER_EN = (
+    "(?:(?:my |the )?(?:approvers?|manager|boss|supervisor|director)|him|her|them"
+    "|whoever has (?:it|my request))"
+)
 
 
 class Told(BaseModel):
@@ -90,6 +106,16 @@ async def _may_be_hurried(
         "withdraw my leave request",
         "take back the expense claim I submitted",
     ],
+    phrases=[
+        # 撤回我的请假、我要撤销昨天的报销申请
+        whole(f"{_TAKE_BACK}{OWN}{_NAMED}"),
+        # 把我的请假撤了、我的报销不报了，撤回来
+        whole(f"把?{OWN}{_NAMED}(?:不(?:请|报|要)了)?,?(?:帮我)?(?:{_TAKE_BACK}|撤)(?:来|掉)?"),
+        # 取消已经提交的申请
+        whole(f"{_TAKE_BACK}(?:我|已经|已|刚才?|刚刚)*(?:的|提交|交)*(?:的)?申请"),
+        # withdraw my leave request, take back the expense claim I submitted
+        whole(f"(?:withdraw|cancel|take back|retract|revoke|recall) {_MY}{_NAMED_EN}{_SUBMITTED}"),
+    ],
 )
 async def withdraw_request(
     request: Which,
@@ -129,6 +155,26 @@ async def withdraw_request(
         "我的申请一直没人批，提醒一下",
         "remind my manager to approve my leave",
         "nudge whoever has my expense claim",
+    ],
+    phrases=[
+        # 催一下、帮我催催经理、催一下我的请假审批
+        whole(
+            f"(?:催|催催|催办|催促|催一催)(?:一?下)?(?:{_APPROVER})?(?:尽快|快点|赶紧)?(?:审?批(?:一下)?)?(?:{OWN}{_NAMED})?(?:的)?(?:审批)?"
+        ),
+        # 提醒一下审批人、提醒经理审批
+        whole(
+            f"提醒(?:一?下)?(?:{_APPROVER})(?:尽快|快点|赶紧)?(?:审?批(?:一下)?)?(?:{OWN}{_NAMED})?"
+        ),
+        # nudge my approver, remind my manager to approve my leave
+        whole(
+            f"(?:nudge|remind|chase(?: up)?|ping|poke|hurry(?: up)?) {_APPROVER_EN}"
+            f"(?: again)?(?: (?:about|to (?:approve|decide on|look at)) (?:it|{_MY}{_NAMED_EN}))?"
+        ),
+        # send a reminder to my manager
+        whole(
+            f"send (?:{_APPROVER_EN} )?(?:a |another )reminder(?: to {_APPROVER_EN})?"
+            f"(?: about {_MY}{_NAMED_EN})?"
+        ),
     ],
 )
 async def nudge_approver(

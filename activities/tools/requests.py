@@ -8,6 +8,7 @@ from typing import Annotated
 from pydantic import BaseModel, Field
 
 from activities import provided
+from activities.saying import OWN, REQUEST, REQUEST_EN, whole
 from router.domain.messages import ENDED, FlowStatus
 from router.domain.ports import Runs
 from router.domain.principals import Directory, Principal
@@ -66,6 +67,41 @@ class Requests(BaseModel):
         "谁在审批我的报销",
         "what is the status of my request",
         "has my leave been approved",
+    ],
+    phrases=[
+        # 我的请假批了吗、报销审批下来了没
+        whole(
+            f"{OWN}{REQUEST}(?:被|有没有|现在)?(?:审?批|审核|同意|通过|批准)+(?:完|好|过|下来)?(?:了|没|没有|吗|不)+"
+        ),
+        # 报销到哪一步了、我的申请走到哪了
+        whole(
+            f"{OWN}{REQUEST}(?:现在|审批|流程|批|走|处理|办)*到(?:了)?哪(?:一?步|里|儿|个环节|一级)?"
+        ),
+        # 审批进度、我的报销进度怎么样
+        whole(
+            f"{OWN}(?:{REQUEST}|审批)(?:的)?(?:审批|处理|办理)?(?:进度|进展|状态)(?:怎么样|如何|是什么|到哪)?"
+        ),
+        # 谁在审批我的报销、我的请假在等谁
+        whole(
+            f"(?:谁|哪位)(?:在|还没)?(?:审批|审|批)(?:我的){REQUEST}|{OWN}{REQUEST}(?:现在)?在等谁(?:审?批)?"
+        ),
+        # 我的申请、我有哪些申请
+        whole("我(?:的|有|提交|都|过|了|所有|全部|哪些|什么)+申请(?:记录|列表)?|有哪些申请在审批"),
+        whole(
+            f"(?:has|have|is|was|were|are) (?:my|the) {REQUEST_EN}(?: (?:been|already|now))*"
+            " (?:approved|rejected|decided|reviewed|processed|through|granted)(?: yet| already)?"
+        ),
+        whole(
+            "(?:(?:what(?:'s| is)|how is) )?(?:the )?(?:approval )?(?:status|progress|state) of my "
+            f"{REQUEST_EN}|(?:what(?:'s| is) )?my {REQUEST_EN} (?:approval )?(?:status|progress)"
+        ),
+        whole(f"(?:where|how far) is my {REQUEST_EN}(?: at| along)?"),
+        whole(f"who (?:is approving|approves|has) my {REQUEST_EN}"),
+        whole(f"(?:has|did) my (?:manager|boss) approved? my {REQUEST_EN}(?: yet)?"),
+        whole(
+            "(?:list |what are )?(?:all )?(?:of )?my (?:own |open |pending |current )*"
+            "(?:requests|applications)"
+        ),
     ],
 )
 async def get_my_requests(

@@ -120,7 +120,7 @@ async def rehearsing(
         index_of(settings, words_only=words_only) as index,
     ):
         yield Rehearsal(
-            reader=Reader(offered.flows()),
+            reader=Reader(offered.flows(), offered.phrases(), offered.listed()),
             offered=offered,
             index=index,
             ladder=ladders.usual if with_model else None,

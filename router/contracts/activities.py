@@ -38,6 +38,12 @@ class Understand(Payload):
     situation: Situation
 
 
+class Understood(Reading):
+    """What a message means by rules; `tools` says how those that it calls may be called."""
+
+    tools: dict[str, CallLimits] = {}
+
+
 class Account(Payload):
     """On whose account a model is asked, and in which turn.
 
@@ -290,7 +296,7 @@ TRIES = 5
 """Tries of an activity that a turn waits for, before the turn says that it failed."""
 
 UNDERSTAND = ActivityStub(
-    "understand", Understand, Reading, timedelta(seconds=5), local=True, attempts=TRIES
+    "understand", Understand, Understood, timedelta(seconds=5), local=True, attempts=TRIES
 )
 HEARTBEAT = timedelta(seconds=10)
 """Of those that ask a model: a cancelled turn stops paying."""

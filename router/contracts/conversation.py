@@ -91,6 +91,8 @@ class ConversationState(Payload):
     paused: list[FlowView] = []
     at_work: FlowView | None = None
     """The run that was last said to be still at work, as long as it is."""
+    handed_in: FlowView | None = None
+    """The run that last came to wait for approval, as long as it does."""
     offered: list[Option] = []
     offered_for: str = ""
     """The words of the message that the options were offered for."""

@@ -9,7 +9,19 @@ from router.domain.messages import FlowStatus, Reply, ToolCallView
 from router.domain.principals import Principal
 from router.domain.texts import Locale, Localised
 from router.flow.model import FlowDefinition
-from router.flow.run import Answered, Began, Cancelled, Confirmed, Decided, Nudged, Run, Unclear
+from router.flow.run import (
+    Answered,
+    Began,
+    Cancelled,
+    Confirmed,
+    Decided,
+    Nudged,
+    Puzzled,
+    Run,
+    Skipped,
+    StartedOver,
+    Unclear,
+)
 from router.flow.view import FlowView
 
 WORKFLOW = "Flow"
@@ -18,7 +30,8 @@ DECIDE = "decide"
 VIEW = "view"
 
 Told = Annotated[
-    Began | Answered | Confirmed | Unclear | Cancelled | Nudged, Field(discriminator="type")
+    Began | Answered | Confirmed | Unclear | Skipped | Puzzled | StartedOver | Cancelled | Nudged,
+    Field(discriminator="type"),
 ]
 """What a requester may tell a run."""
 

@@ -45,6 +45,36 @@ class CancelFlow(Value):
     type: Literal["cancel_flow"] = "cancel_flow"
 
 
+class Skip(Value):
+    """Leave empty what the active flow asks."""
+
+    type: Literal["skip"] = "skip"
+
+
+class Explain(Value):
+    """Say what can be said to what the active flow asks, and ask it again."""
+
+    type: Literal["explain"] = "explain"
+
+
+class Repeat(Value):
+    """Ask again what the active flow asks; where none does, say the last reply again."""
+
+    type: Literal["repeat"] = "repeat"
+
+
+class StartOver(Value):
+    """Forget everything that the active flow was told, and begin it anew."""
+
+    type: Literal["start_over"] = "start_over"
+
+
+class Withdraw(Value):
+    """Take back the run that is at work, or the one handed in last that waits for approval."""
+
+    type: Literal["withdraw"] = "withdraw"
+
+
 class Misunderstood(Value):
     """The active flow asked and this doesn't answer it; it asks again, with a hint."""
 
@@ -104,6 +134,11 @@ Command = Annotated[
     | FillSlots
     | Confirm
     | CancelFlow
+    | Skip
+    | Explain
+    | Repeat
+    | StartOver
+    | Withdraw
     | Misunderstood
     | Clarify
     | CallTool

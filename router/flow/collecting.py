@@ -48,7 +48,7 @@ def next_question(walk: Walk) -> str | None:
     for name in walk.state.collect or ():
         slot = walk.definition.slots[name]
         value = run.slots.get(name)
-        if value is None and not slot.required:
+        if value is None and not slot.required and not (slot.skippable and name not in run.skipped):
             continue
         gap = missing(slot, value, name)
         if gap:

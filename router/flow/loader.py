@@ -12,7 +12,7 @@ from router.documents.text_file import read_text
 from router.documents.yaml_document import Document, Unreadable, read_document
 from router.domain.errors import DefinitionError, Problem
 from router.flow.catalog import Catalog
-from router.flow.model import FlowDefinition
+from router.flow.model import FlowDefinition, Slot
 from router.flow.validation import Complaint, Draft, complaints_about, read_shape
 from router.flow.validation.words import without_words
 
@@ -38,7 +38,21 @@ def load_flow(path: Path, tools: Tools | None = None) -> FlowDefinition:
     if found or definition is None:
         ordered = sorted(dict.fromkeys(found), key=lambda each: each[0])
         raise DefinitionError([_problem(path, line, fault) for line, fault in ordered])
-    return without_words(definition)
+    return _with_skippable(without_words(definition))
+
+
+def _with_skippable(definition: FlowDefinition) -> FlowDefinition:
+    """The definition with those slots marked that are asked for and may be left empty."""
+    collected = {name for state in definition.states.values() for name in state.collect or ()}
+    slots = {
+        name: slot.model_copy(update={"skippable": name in collected and _is_offered(slot)})
+        for name, slot in definition.slots.items()
+    }
+    return definition.model_copy(update={"slots": slots})
+
+
+def _is_offered(slot: Slot) -> bool:
+    return not slot.required and slot.ask is not None and slot.lookup is None
 
 
 def load_flows(folder: Path, tools: Tools | None = None) -> Catalog:

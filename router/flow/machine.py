@@ -20,7 +20,7 @@ from pydantic import JsonValue
 
 from router.domain.errors import RouterError
 from router.domain.texts import Localised
-from router.flow import approving, collecting, inquiring, showing, undoing
+from router.flow import approving, collecting, explaining, inquiring, showing, skipping, undoing
 from router.flow.expressions import ExpressionError, LookupNeeded
 from router.flow.model import FlowDefinition
 from router.flow.run import (
@@ -39,8 +39,11 @@ from router.flow.run import (
     Fired,
     LookedUp,
     Nudged,
+    Puzzled,
     Run,
     Say,
+    Skipped,
+    StartedOver,
     Unclear,
 )
 from router.flow.texts import TextError
@@ -285,6 +288,21 @@ def _unclear(walk: Walk, event: Unclear) -> None:
         walk.say(showing.hint(walk.definition, walk.run))
 
 
+def _skipped(walk: Walk, event: Skipped) -> None:
+    if not _is_stale(walk, event.question):
+        skipping.skip(walk)
+
+
+def _puzzled(walk: Walk, _: Puzzled) -> None:
+    if walk.run.status in ("collecting", "confirming") and not walk.run.errands:
+        walk.say(explaining.explanation(walk))
+
+
+def _started_over(walk: Walk, event: StartedOver) -> None:
+    if not _is_stale(walk, event.question):
+        undoing.start_over(walk, event.by)
+
+
 def _cancelled(walk: Walk, event: Cancelled) -> None:
     """End, once a call under way has come back: what it did can only be taken back then."""
     run = walk.run
@@ -416,6 +434,9 @@ _TAKERS: dict[type, Callable[[Walk, Any], None]] = {
     Answered: _answered,
     Confirmed: _confirmed,
     Unclear: _unclear,
+    Skipped: _skipped,
+    Puzzled: _puzzled,
+    StartedOver: _started_over,
     Cancelled: _cancelled,
     LookedUp: _looked_up,
     Called: _called,

@@ -51,6 +51,8 @@ GuardName = Literal[
     "quotation",
 ]
 """What keeps any flow from starting although its words are there: `router.understanding.guards`."""
+SKIPPABLE = "=skippable"
+"""A key that no file has: what is under it comes of the rest."""
 RangePart = Literal["start", "end", "start_half", "end_half"]
 
 
@@ -89,6 +91,9 @@ class Slot(Definition):
     label: Localised | None = None
     ask: Localised | None = None
     required: bool = True
+    skippable: bool = Field(False, alias=SKIPPABLE)
+    """True where it is asked for although it isn't `required`: worked out by the loader. Not so
+    in a tool's form, nor in a run that began before such slots were asked for."""
     choices: dict[str, Choice] = {}
     check: tuple[Check, ...] = ()
     lookup: str | None = None

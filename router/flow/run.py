@@ -179,6 +179,8 @@ class Run(BaseModel):
     """Whose doing that is."""
     closed: list[str] = []
     """Lists that the requester has no more items for."""
+    skipped: list[str] = []
+    """Slots that the requester left empty: they aren't asked for again."""
     changing: bool = False
     """True where the requester declined, and is asked what to change."""
     known: dict[str, JsonValue] = {}
@@ -247,6 +249,26 @@ class Unclear(Event):
 
     type: Literal["unclear"] = "unclear"
     count: bool = True
+
+
+class Skipped(Event):
+    """The requester leaves empty what is asked; `question` is the one last shown to them."""
+
+    type: Literal["skipped"] = "skipped"
+    question: str | None = None
+
+
+class Puzzled(Event):
+    """The requester wants to know what can be said here."""
+
+    type: Literal["puzzled"] = "puzzled"
+
+
+class StartedOver(Event):
+    """The requester takes back everything they said, and begins anew."""
+
+    type: Literal["started_over"] = "started_over"
+    question: str | None = None
 
 
 class Cancelled(Event):
@@ -323,6 +345,9 @@ AnyEvent = Annotated[
     | Answered
     | Confirmed
     | Unclear
+    | Skipped
+    | Puzzled
+    | StartedOver
     | Cancelled
     | LookedUp
     | Called

@@ -29,6 +29,7 @@ WHAT_TO_CHANGE = Localised(
 ANY_MORE = Localised(zh="还有别的吗？", en="Is there another one?")
 ANOTHER = Localised(zh="再加一项", en="Add another")
 NO_MORE = Localised(zh="没有了", en="That's all")
+MAY_SKIP = Localised(zh="（可以跳过）", en=" (You can skip this.)")
 YES = Localised(zh="是", en="Yes")
 NO = Localised(zh="否", en="No")
 UNCLEAR = Localised(zh="没看明白。", en="Sorry, I didn't get that.")
@@ -146,7 +147,9 @@ def _asking(definition: FlowDefinition, run: Run, path: str) -> Reply | None:
         return _choices(text, slot, locale)
     if slot.type in TYPED:
         label = label_of(path.rsplit(".", maxsplit=1)[-1], slot).within(locale)
-        return FormReply(text=text, fields=[FormField(name=path, type=slot.type, label=label)])
+        needed = not can_skip(definition, run)
+        field = FormField(name=path, type=slot.type, label=label, required=needed)
+        return FormReply(text=text, fields=[field])
     return TextReply(text=text)
 
 
@@ -166,10 +169,19 @@ def _prompt(definition: FlowDefinition, run: Run, path: str, slot: Slot) -> str:
         return rendered(definition, run, slot.more or ANY_MORE, locale)
     ask = slot.ask or _default_ask(path, slot)
     text = rendered(definition, run, ask, locale)
+    if can_skip(definition, run):
+        text += MAY_SKIP.within(locale)
     item = next((int(part) for part in path.split(".") if part.isdigit()), 0)
     if item == 0:
         return text
     return f"第 {item + 1} 项：{text}" if locale == "zh" else f"Item {item + 1}: {text}"
+
+
+def can_skip(definition: FlowDefinition, run: Run) -> bool:
+    """True where what is asked may be left empty: an optional slot of which nothing is known."""
+    name = (run.asked or "").split(".")[0]
+    slot = definition.slots.get(name)
+    return slot is not None and slot.skippable and not run.slots.get(name)
 
 
 def _default_ask(path: str, slot: Slot) -> Localised:
@@ -178,21 +190,31 @@ def _default_ask(path: str, slot: Slot) -> Localised:
 
 
 def hint(definition: FlowDefinition, run: Run) -> Localised:
-    """What would be an answer to the question that is asked."""
-    if run.status == "confirming":
-        say = Localised(
-            zh="请回答“确认”或“不”，也可以直接说要改什么。",
-            en="Please answer yes or no, or say what to change.",
-        )
-    else:
-        slot = definition.slot_at(run.asked or "") or Slot(type="text")
-        if run.asked == CHANGE:
-            slot = _changeable(definition, run)
-        say = _what_fits(Slot(type="boolean") if slot.type == "list" else slot)
+    """What would be an answer to the question that is asked, for someone who gave none."""
+    say = what_fits(definition, run)
     return Localised(zh=UNCLEAR.zh + say.zh, en=f"{UNCLEAR.en} {say.en}")
 
 
-def _what_fits(slot: Slot) -> Localised:
+def what_fits(definition: FlowDefinition, run: Run) -> Localised:
+    """What would be an answer to the question that is asked."""
+    if run.status == "confirming":
+        return Localised(
+            zh="请回答“确认”或“不”，也可以直接说要改什么。",
+            en="Please answer yes or no, or say what to change.",
+        )
+    slot = asked_slot(definition, run)
+    return fitting(Slot(type="boolean") if slot.type == "list" else slot)
+
+
+def asked_slot(definition: FlowDefinition, run: Run) -> Slot:
+    """What is asked for; what to change is a choice among the slots."""
+    if run.asked == CHANGE:
+        return _changeable(definition, run)
+    return definition.slot_at(run.asked or "") or Slot(type="text")
+
+
+def fitting(slot: Slot) -> Localised:
+    """What may stand in the slot, as a request."""
     try:
         fitted(slot, None)
     except Unfit as unfit:

@@ -16,8 +16,8 @@ class Situation(BaseModel):
     the router itself asked last (which flow is meant?), about a message whose words are
     `offered_for`; `active` is the run being talked about, if any, and `paused` names the
     flows that wait for it to end, the next one last. `at_work` is the run that was last said to
-    be still at work. `skill` names the sub-agent that asked something, and is empty where none
-    did.
+    be still at work, `handed_in` the one that last came to wait for approval. `skill` names the
+    sub-agent that asked something, and is empty where none did.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -28,6 +28,7 @@ class Situation(BaseModel):
     active: FlowView | None = None
     paused: list[str] = []
     at_work: FlowView | None = None
+    handed_in: FlowView | None = None
     skill: str = ""
     offered: list[Option] = []
     offered_for: str = ""

@@ -6,7 +6,7 @@ taken back is said and noted, and the others are still taken back.
 """
 
 from router.domain.texts import Localised
-from router.flow.run import Done, Errand
+from router.flow.run import Done, Errand, Visit
 from router.flow.walk import Walk
 
 CANCELLED = Localised(zh="好的，已取消。", en="All right, that's cancelled.")
@@ -14,6 +14,21 @@ CANCELLING = Localised(
     zh="好的，正在取消。有一步已经在办了，一有结果就告诉你。",
     en="All right, cancelling. One step is under way already; you'll hear what became of it.",
 )
+
+ANEW = Localised(zh="好的，从头来。", en="All right, from the beginning.")
+STARTED_OVER = "started_over"
+
+
+def start_over(walk: Walk, by: str | None) -> None:
+    """Forget every answer, and go back to the start once what was done is taken back."""
+    run = walk.run
+    walk.say(ANEW)
+    run.slots, run.results, run.offered = {}, {}, {}
+    run.derived, run.closed, run.skipped, run.inquiries = [], [], [], []
+    run.changing, run.leaving, run.leaving_by = False, STARTED_OVER, by
+    # As if the start had been entered before anything was done: then all of it is after that.
+    run.trail = [Visit(state=walk.definition.start, visit=0)]
+    run.back_to = walk.definition.start
 
 
 def unwind(walk: Walk) -> bool:

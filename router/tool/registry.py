@@ -145,13 +145,16 @@ class Registry:
         narrowed.withhold(provider)
         return narrowed
 
+    def offered(self) -> list[Tool]:
+        """The tools that somebody may be offered, by name: all but those withheld."""
+        return [tool for tool in self if not tool.providers & self._withheld]
+
     def visible_to(self, person: Principal) -> list[Tool]:
         """The tools that this person may call, by name; those of flows alone aren't.
 
         Nor are those that need what was withheld.
         """
-        withheld = self._withheld
-        return [t for t in self if allows(t, person) and not t.providers & withheld]
+        return [tool for tool in self.offered() if allows(tool, person)]
 
     def capabilities(self, person: Principal) -> list[Capability]:
         """Those of them that people are offered, as they are listed and found."""

@@ -20,7 +20,7 @@ from router.tool.implementation import Arguments, FunctionImplementation, Implem
 from router.tool.labels import label_in
 from router.tool.naming import ANOTHER, RESERVED, TAKEN
 from router.tool.signature import Source, ToolFunction, problem_of, read_signature, source_of
-from router.tool.wording import titled, word_problems
+from router.tool.wording import phrase_problems, titled, word_problems
 
 Permission = Literal["read", "write", "admin"]
 
@@ -77,6 +77,8 @@ class Tool:
     """What people who are addressed in Chinese read; the description where there is none."""
     check: Check | None = None
     """Its own rules, which are asked before anybody is asked to confirm."""
+    phrases: tuple[str, ...] = ()
+    """RE2: whole messages that ask for it by themselves, whatever is retrieved."""
 
     @property
     def writes(self) -> bool:
@@ -167,6 +169,7 @@ def tool(  # noqa: PLR0913 - each is an option of its own that a tool's author m
     title: Mapping[Literal["zh", "en"], str] | None = None,
     description_zh: str = "",
     examples: Sequence[str] = (),
+    phrases: Sequence[str] = (),
 ) -> Callable[[ToolFunction], Tool]:
     """Make a tool of an asynchronous function, under the function's name.
 
@@ -202,6 +205,10 @@ def tool(  # noqa: PLR0913 - each is an option of its own that a tool's author m
         title: Its name for people; made from the function's name where it is left out.
         description_zh: The docstring's gist in Chinese, for those who are addressed so.
         examples: Sentences of people who mean it, zh and en: it is found by them.
+        phrases: RE2, searched in the normalised message like flows' patterns. What has one of
+            them asks for this tool, where it starts no flow: a read without required arguments
+            is called at once, any other starts its form. Named groups prefill arguments. They
+            are overruled by nothing, so write them for the whole message: "^…$".
 
     Raises:
         DefinitionError: The function can't be a tool; says why, and what would be right.
@@ -225,6 +232,7 @@ def tool(  # noqa: PLR0913 - each is an option of its own that a tool's author m
             client,
         )
         problems += word_problems(function, title, {"roles": roles, "examples": examples})
+        problems += phrase_problems(function, phrases)
         try:
             signature = read_signature(function)
             rules = None if check is None else read_check(check, function, signature)
@@ -259,6 +267,7 @@ def tool(  # noqa: PLR0913 - each is an option of its own that a tool's author m
             ),
             description_zh=description_zh,
             check=rules,
+            phrases=tuple(phrases),
         )
 
     return decorate

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, get_args
 
+from router.documents.re2_syntax import refused
 from router.domain.errors import Problem
 from router.domain.texts import Locale, Localised
 from router.tool.signature import ToolFunction, problem_of
@@ -25,6 +26,21 @@ def word_problems(
         elif not all(isinstance(each, str) and each.strip() for each in words):
             remedy = "write a list of texts"
             yield problem_of(function, f"has the {name} {words!r:.80}", remedy)
+
+
+def phrase_problems(function: ToolFunction, phrases: Sequence[str]) -> Iterator[Problem]:
+    """What is wrong with a tool's phrases: each is RE2, and no part of a message has it."""
+    problems = list(word_problems(function, None, {"phrases": phrases}))
+    yield from problems
+    for source in () if problems else phrases:
+        fault = refused(source)
+        if fault is not None:
+            yield problem_of(
+                function, f"has the phrase {source!r:.80}, which {fault.what}", fault.remedy
+            )
+        elif not (source.startswith("^") and source.endswith("$")):
+            remedy = 'write it for the whole message: "^(?:…)$"'
+            yield problem_of(function, f"has the phrase {source!r:.80} for any part of one", remedy)
 
 
 def titled(name: str, given: Mapping[Locale, str] | None) -> Localised:

@@ -28,7 +28,18 @@ _CALLED_OFF = compiled(
     rf"|(?:(?:{_EN_AROUND})\b[,.! ]*)*(?:{_EN})\b(?:[,.! ]*(?:{_EN_AROUND}|{_EN})\b)*[,.! ]*)$"
 )
 
+_CALLS_EN = compiled(rf"\b(?:{_EN})\b")
+
 _LONGEST = 60
+
+
+def kinds_in(text: str) -> str:
+    """What a text that calls something off says besides: what kind of thing that is, if any.
+
+    >>> kinds_in("leave it, cancel my expense claim").split()
+    ['my', 'expense', 'claim']
+    """
+    return str(_CALLS_EN.sub(" ", text)).replace(",", " ")
 
 
 def calls_off(text: str) -> bool:

@@ -3,7 +3,8 @@
 Rules are tried in the order in which they are certain: a button; a word that calls off; the
 answer to a confirmation; a request for another flow; the answer to what is asked; and, where
 no flow asks anything, an offered option, a request, the answer to what a skill asked, or a
-word that calls off what is still at work.
+word that calls off what is still at work. Acts about the dialogue itself come before answers,
+and sentences that ask for a tool after requests.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,15 +13,23 @@ from functools import cached_property
 
 from pydantic import JsonValue
 
+from router.domain.capabilities import Capability
 from router.domain.commands import (
+    CallTool,
     CancelFlow,
     Clarify,
     Command,
     Confirm,
+    Explain,
     FillSlots,
     LeaveSkill,
+    Repeat,
+    ReplyText,
     RunSkill,
+    Skip,
     StartFlow,
+    StartOver,
+    Withdraw,
 )
 from router.domain.messages import Message, Option, Route
 from router.flow.model import FlowDefinition
@@ -28,21 +37,33 @@ from router.flow.situation import Situation
 from router.flow.view import FlowView
 from router.understanding import wording
 from router.understanding.actions import read_action
+from router.understanding.acts import Act, act_of, asks_again, asks_what_is_here, withdraws
 from router.understanding.answers import answer
 from router.understanding.booleans import opening_answer, yes_or_no
-from router.understanding.calling_off import calls_off
+from router.understanding.calling_off import calls_off, kinds_in
 from router.understanding.choices import chosen_option
 from router.understanding.corrections import correction
 from router.understanding.entities import entities_of
-from router.understanding.forms import slot_at
+from router.understanding.forms import read_as, slot_at
 from router.understanding.leftover import says_nothing
-from router.understanding.naming import is_only_name
+from router.understanding.naming import is_named_in, is_only_name
+from router.understanding.overview import overview
 from router.understanding.patterns import Match, PatternIndex
+from router.understanding.phrases import PhraseIndex, ToolPhrases
 from router.understanding.prefill import prefill, prefill_offered
 from router.understanding.reading import Reading
 from router.understanding.utterance import Utterance
 
 Outcome = tuple[Route, Command]
+
+_ACTS: dict[Act, Command] = {
+    "skip": Skip(),
+    "help": Explain(),
+    "repeat": Repeat(),
+    "start_over": StartOver(),
+}
+_CALL = "asked_for"
+"""The id of a call that a message plainly asks for: it asks for one."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +73,8 @@ class _Heard:
     utterance: Utterance
     situation: Situation
     matches: Sequence[Match]
+    wanted: Sequence[Match] = ()
+    """Sentences that ask for a tool."""
 
     @cached_property
     def starting(self) -> dict[str, list[Match]]:
@@ -64,21 +87,34 @@ class _Heard:
 
 
 class Reader:
-    """Reads messages against a set of flows.
+    """Reads messages against a set of flows, and of tools that are asked for in plain sentences.
+
+    `offered` are named to whoever asks what can be done here.
 
     >>> reader = Reader(flows)  # doctest: +SKIP
     >>> reader.read(Message(text="我要请假"), situation).commands  # doctest: +SKIP
     [StartFlow(type='start_flow', flow='leave_request', slots={})]
     """
 
-    def __init__(self, flows: Iterable[FlowDefinition]) -> None:
+    def __init__(
+        self,
+        flows: Iterable[FlowDefinition],
+        phrases: Iterable[ToolPhrases] = (),
+        offered: Iterable[Capability] = (),
+    ) -> None:
         self._index = PatternIndex(())
-        self.replace(flows)
+        self.replace(flows, phrases, offered)
 
-    def replace(self, flows: Iterable[FlowDefinition]) -> None:
+    def replace(
+        self,
+        flows: Iterable[FlowDefinition],
+        phrases: Iterable[ToolPhrases] = (),
+        offered: Iterable[Capability] = (),
+    ) -> None:
         """Read against these from the next message on."""
         known = {flow.flow: flow for flow in flows}
         self._flows, self._index = known, self._index.following(known.values())
+        self._phrases, self._capabilities = PhraseIndex(phrases), tuple(offered)
 
     def read(self, message: Message, situation: Situation) -> Reading:
         """What the message means; no route and no commands where rules can't tell."""
@@ -86,10 +122,11 @@ class Reader:
             return _reading("", read_action(message.action, situation, self._flows))
         utterance = Utterance.of(message.text or "", situation.now)
         matches = self._index.find(utterance.normalised, situation.roles)
-        outcome = self._outcome(_Heard(utterance, situation, matches))
+        wanted = self._phrases.find(utterance.normalised, situation.roles)
+        outcome = self._outcome(_Heard(utterance, situation, matches, wanted))
         return _reading(utterance.text, outcome).model_copy(
             update={
-                "patterns": [match.hit for match in matches],
+                "patterns": [match.hit for match in (*matches, *wanted)],
                 "entities": entities_of(utterance.normalised, utterance.things),
             }
         )
@@ -101,16 +138,40 @@ class Reader:
         return (
             self._offered(heard)
             or self._requested(heard)
+            or self._called_off_at_work(heard)
+            or self._wanted(heard)
             or _to_skill(heard)
-            or _called_off_at_work(heard)
+            or self._about_dialogue(heard)
         )
 
     def _in_flow(self, heard: _Heard, view: FlowView) -> Outcome | None:
-        if calls_off(heard.utterance.text):
+        act = _act(heard.utterance, view)
+        if act is not None:
+            return wording.acted(act, view, heard.situation.locale), _ACTS[act]
+        if self._calls_off(heard, view):
             return wording.cancelled(view, heard.situation.locale), CancelFlow()
         if view.status == "confirming":
-            return self._confirmation(heard, view) or self._another_flow(heard, view)
-        return self._another_flow(heard, view) or self._answered(heard, view)
+            return self._confirmation(heard, view) or self._something_else(heard, view)
+        return self._something_else(heard, view) or self._answered(heard, view)
+
+    def _calls_off(self, heard: _Heard, view: FlowView) -> bool:
+        """True where the message gives up this run, and not one of a kind that it names."""
+        text = heard.utterance.text
+        if not calls_off(text):
+            return withdraws(text)
+        flow, kinds = self._flows.get(view.flow), kinds_in(text)
+        if flow is None or is_named_in(kinds, flow):
+            return True
+        others = (other for other in self._flows.values() if other.triggers.patterns)
+        return not any(is_named_in(kinds, other) for other in others)
+
+    def _something_else(self, heard: _Heard, view: FlowView) -> Outcome | None:
+        """A request for another flow, or a sentence that asks for a tool."""
+        another = self._another_flow(heard, view)
+        asks_itself = view.flow in heard.starting or any(
+            match.hit.flow == view.flow for match in heard.wanted
+        )
+        return another or (None if asks_itself else self._wanted(heard))
 
     def _confirmation(self, heard: _Heard, view: FlowView) -> Outcome | None:
         locale = heard.situation.locale
@@ -177,11 +238,64 @@ class Reader:
             route, text = wording.several(flows, locale)
             return route, Clarify(text=text, options=options)
         for name, matches in heard.starting.items():
-            flow = self._flows[name]
-            slots = prefill(flow.slots, heard.utterance, matches)
-            words = heard.utterance.normalised.as_typed(matches[0].start, matches[0].end)
-            return wording.matched(flow, words, locale), StartFlow(flow=name, slots=slots)
+            return self._begun(heard, name, matches)
         return None
+
+    def _begun(self, heard: _Heard, name: str, matches: Sequence[Match]) -> Outcome:
+        flow = self._flows[name]
+        slots = prefill(flow.slots, heard.utterance, matches)
+        words = heard.utterance.normalised.as_typed(matches[0].start, matches[0].end)
+        return wording.matched(flow, words, heard.situation.locale), StartFlow(
+            flow=name, slots=slots
+        )
+
+    def _wanted(self, heard: _Heard) -> Outcome | None:
+        """A tool that the message asks for in one of its sentences; the first of several."""
+        for match in heard.wanted:
+            tool, locale = self._phrases.tools[match.hit.flow], heard.situation.locale
+            if not tool.at_once and tool.tool in self._flows:
+                return self._begun(heard, tool.tool, [match])
+            if tool.at_once:
+                words = heard.utterance.normalised.as_typed(match.start, match.end)
+                route = wording.asked_for_tool(tool.tool, tool.title, words, locale)
+                return route, CallTool(id=_CALL, tool=tool.tool)
+        return None
+
+    def _called_off_at_work(self, heard: _Heard) -> Outcome | None:
+        """A run that asks nothing can be called off while it is at work.
+
+        One that was handed in can be withdrawn, too, as long as it waits for approval.
+        """
+        at_work, handed_in = heard.situation.at_work, heard.situation.handed_in
+        locale = heard.situation.locale
+        if at_work is not None and self._calls_off(heard, at_work):
+            return wording.cancelled(at_work, locale), CancelFlow()
+        if handed_in is not None and withdraws(heard.utterance.text):
+            return wording.cancelled(handed_in, locale), Withdraw()
+        return None
+
+    def _about_dialogue(self, heard: _Heard) -> Outcome | None:
+        """What can be done here, or the last reply again, where no flow asks anything."""
+        text, situation = heard.utterance.text, heard.situation
+        if asks_what_is_here(text):
+            said = overview(self._capabilities, situation.roles, situation.locale)
+            return wording.asked_what_is_here(situation.locale), ReplyText(text=said)
+        if asks_again(text):
+            return wording.asked_again(situation.locale), Repeat()
+        return None
+
+
+def _act(utterance: Utterance, view: FlowView) -> Act | None:
+    """What the message is about the dialogue; None where it is one of the choices asked for."""
+    path = view.awaiting[0] if view.awaiting else ""
+    slot = slot_at(view.fillable, path) if path else None
+    if slot is not None and slot.type == "choice" and read_as(slot, utterance) is not None:
+        return None
+    root = view.fillable.get(path.split(".")[0])
+    empty = root is not None and root.skippable and not view.slots.get(path.split(".")[0])
+    yes_or_no = slot is not None and slot.type == "boolean"
+    listed = slot is not None and slot.type == "list"
+    return act_of(utterance.text, optional=empty and not yes_or_no, listed=listed)
 
 
 def _to_skill(heard: _Heard) -> Outcome | None:
@@ -194,14 +308,6 @@ def _to_skill(heard: _Heard) -> Outcome | None:
     words = heard.utterance.normalised.as_typed(0, len(heard.utterance.text))
     command = RunSkill(skill=skill, request=words)
     return wording.skill_answered(skill, locale), command
-
-
-def _called_off_at_work(heard: _Heard) -> Outcome | None:
-    """A run that asks nothing, and was said to be still at work, can be called off."""
-    at_work = heard.situation.at_work
-    if at_work is None or not calls_off(heard.utterance.text):
-        return None
-    return wording.cancelled(at_work, heard.situation.locale), CancelFlow()
 
 
 def _may(flow: FlowDefinition, situation: Situation) -> bool:

@@ -108,6 +108,41 @@ def filled(view: FlowView, slots: Iterable[str], locale: Locale) -> Route:
     return Route(kind="flow", target=view.flow, by="slot", reason=reason)
 
 
+_ACTS: dict[str, Localised] = {
+    "skip": Localised(zh="跳过这一项", en="leaves what is asked empty"),
+    "help": Localised(zh="问该怎么回答", en="asks what can be said"),
+    "repeat": Localised(zh="请再问一遍", en="asks to hear the question again"),
+    "start_over": Localised(zh="从头来", en="begins anew"),
+}
+
+
+def acted(act: str, view: FlowView, locale: Locale) -> Route:
+    """The message is about the dialogue with the active flow itself."""
+    what = _ACTS[act]
+    reason = _say(locale, f"在“{view.title.zh}”里{what.zh}", f"In “{view.title.en}”: {what.en}")
+    return Route(kind="flow", target=view.flow, by="slot", reason=reason)
+
+
+def asked_what_is_here(locale: Locale) -> Route:
+    """The message asks what can be done here."""
+    reason = _say(locale, "问这里能办什么", "It asks what can be done here")
+    return Route(kind="reply", by="pattern", reason=reason)
+
+
+def asked_again(locale: Locale) -> Route:
+    """The message asks to have the last reply again."""
+    reason = _say(locale, "请再说一遍", "It asks to have the last reply again")
+    return Route(kind="reply", by="pattern", reason=reason)
+
+
+def asked_for_tool(tool: str, title: Localised, words: str, locale: Locale) -> Route:
+    """These words of the message plainly ask for a tool, which is called as it is."""
+    reason = _say(
+        locale, f"“{words}”就是要“{title.zh}”", f"“{words}” plainly asks for “{title.en}”"
+    )
+    return Route(kind="tool", target=tool, by="pattern", reason=reason)
+
+
 def confirmed(view: FlowView, locale: Locale) -> Route:
     """The message answered a confirmation."""
     reason = _say(

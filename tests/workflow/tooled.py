@@ -51,7 +51,7 @@ async def furnished(
         parts,
         offered=offered,
         index=index,
-        reader=Reader(offered.flows()),
+        reader=Reader(offered.flows(), offered.phrases(), offered.listed()),
         caller=ToolCaller(registry, parts.dependencies, store.ledger, store.audit, store.results),
         ladders=ladders,
     )

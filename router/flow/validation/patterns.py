@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from router.documents.faults import nearest
+from router.documents.re2_syntax import compiled, refused
 from router.documents.yaml_document import Place
 from router.flow.validation import words
 from router.flow.validation.draft import Complaint, Draft, complaint
-from router.flow.validation.re2_syntax import compiled, refused
 
 
 def complaints(draft: Draft) -> Iterator[Complaint]:

@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator, Mapping
 
 from router.documents.faults import nearest
+from router.documents.re2_syntax import refused
 from router.documents.yaml_document import Place
 from router.flow.model import FlowDefinition, Triggers
 from router.flow.validation.draft import Complaint, Draft, complaint
-from router.flow.validation.re2_syntax import refused
 
 NAME = re.compile(r"[A-Z][A-Z0-9_]*\Z")
 REFERENCE = re.compile(r"\\(?:[pPx]\{[^}]*\}|.)|\{(?P<word>[A-Z][A-Z0-9_]*)\}", re.DOTALL)

@@ -1,0 +1,49 @@
+"""Leaving empty what is asked: what is optional isn't asked again, what is needed is."""
+
+from pydantic import JsonValue
+
+from router.domain.texts import Localised
+from router.flow import showing
+from router.flow.collecting import CHANGE, put
+from router.flow.model import Slot
+from router.flow.walk import Walk
+
+
+def skip(walk: Walk) -> None:
+    """Leave empty what is asked, or say that it can't be; neither is a miss.
+
+    At "any more?" it means that there is no more, and so it does at an item that was announced
+    and of which nothing is known.
+    """
+    run = walk.run
+    if run.status == "confirming" or run.asked is None:
+        walk.say(showing.what_fits(walk.definition, run))
+    elif run.asked == CHANGE:
+        run.changing = False
+    elif showing.can_skip(walk.definition, run):
+        run.skipped = sorted({*run.skipped, run.asked.split(".")[0]})
+    elif not _end_list(walk, run.asked):
+        walk.say(_needed(walk, run.asked))
+
+
+def _end_list(walk: Walk, asked: str) -> bool:
+    """Have the list be whole as it is; False where what is asked isn't how a list goes on."""
+    name, *rest = asked.split(".")
+    slot, items = walk.definition.slots.get(name), walk.run.slots.get(name)
+    if slot is None or slot.type != "list" or not isinstance(items, list):
+        return False
+    whole: list[JsonValue] = [item for item in items if item not in ({}, None)]
+    if len(whole) < slot.min or (rest and len(whole) == len(items)):
+        return False
+    put(walk, {**walk.run.slots, name: whole})
+    walk.run.closed = sorted({*walk.run.closed, name})
+    return True
+
+
+def _needed(walk: Walk, asked: str) -> Localised:
+    slot = walk.definition.slot_at(asked) or Slot(type="text")
+    label = showing.label_of(asked.rsplit(".", maxsplit=1)[-1], slot)
+    return Localised(
+        zh=f"“{label.zh}”是必填的，没有它办不下去。",
+        en=f"“{label.en}” is needed: it can't go on without that.",
+    )

@@ -1,0 +1,176 @@
+"""What people say about the dialogue itself: `跳过`, `怎么填`, `再说一遍`, `从头来`, `撤回吧`.
+
+An act is the whole message, but for what is said around it out of politeness: `帮助搬家` is a
+reason for leave and `repeat order` a thing to be bought, not calls for help or for a repetition.
+"""
+
+from typing import Any, Literal
+
+from router.understanding.grammar import compiled
+
+Act = Literal["skip", "help", "repeat", "start_over"]
+
+_BEFORE = (
+    "(?:嗯|呃|额|哦|噢|啊|哎|那就?|就|请问?|麻烦(?:你|您)?|劳驾|帮我|给我|我(?:想|要|想要)?|能(?:不能)?"
+    "|可不可以|可以|你(?:可以|能)?|您|咱们?|还是|不好意思|抱歉|好的|先"
+    "|please|pls|sorry|u+m+|u+h+|ok(?:ay)?|well|so|hey|hi|hello|actually|wait"
+    "|can (?:you|we|i)|could (?:you|we|i)|would you|i(?:'d like| want| need) to|let'?s|let me|just"
+    "|then|now|[,.!~ ])*"
+)
+_AFTER = (
+    "(?:吧|了|啊|呀|呢|嘛|吗|哈|啦|一下|下|谢谢(?:你|您)?|多谢|好吗|行吗|可以吗|好不好|行不行"
+    "|please|pls|thanks|thank you|thx|for now|then|now|here|[,.!?~ ])*"
+)
+
+_SKIP = (
+    "(?:直接)?(?:跳过|略过|忽略)(?:这|本)?(?:一)?(?:个|项|题|步|条)?(?:问题)?"
+    "|(?:这|本)(?:一)?(?:个|项|题|条)?(?:问题)?(?:就|先)?(?:跳过|略过|不填|空着|留空)"
+    "|先?不(?:想|用|需要)?(?:填|写|回答)(?:这个|这项|这一项)?|先?空着|留空|不填写"
+    "|skip(?: (?:it|this|that|this one|that one))?(?: (?:question|field|part|step))?|pass"
+    "|leave (?:it|this|that|this one) (?:blank|empty|out)|leave (?:blank|empty)"
+    "|n/?a|not applicable|(?:i'd |i would )?rather not say|(?:i )?prefer not to (?:say|answer)"
+)
+_NEXT = (
+    "(?:到|看|问|换)?下(?:一)?(?:个|项|题|步)(?:问题)?|next(?: (?:one|question|field|step|please))?"
+)
+_NOTHING = (
+    "(?:暂时|目前|这个)?(?:都)?(?:没有?|无)(?:什么)?|暂无|不用|不需要|不必|没啥(?:说的|可填的)?"
+    "|没什么(?:说的|可填的|要填的|要说的)?|不填了|没有这个|空"
+    "|none|nothing(?: (?:to (?:add|say)|here|really))?|no|nope|not (?:really|needed|necessary)"
+    "|no need|blank|empty|i don'?t have (?:one|any|it)|i have none|don'?t have (?:one|any|it)"
+)
+
+_ABLE = (
+    "(?:使用)?帮助|(?:使用|操作)说明|菜单|功能(?:列表|菜单)?"
+    "|(?:都)?(?:会|(?:能|会|可以)(?:帮(?:我|忙)?)?(?:做|干|办|处理))(?:些|点|到|哪)?(?:什么|啥|哪些|嘛)"
+    "(?:事|事情|东西|业务|工作)?"
+    "|你?(?:都)?有(?:些)?(?:什么|哪些|啥)(?:功能|用|本事|能力)"
+    "|(?:这里|这儿)(?:都)?(?:能|可以)(?:做|干|办)(?:些)?(?:什么|啥|哪些)(?:事|事情|业务)?"
+    "|你?是(?:干|做)(?:什么|啥|嘛)(?:用)?的"
+    "|help(?: me)?|i need (?:some |a little )?help|commands|menu"
+    "|what (?:can|do|else can) you do(?: for me)?|what can (?:you|this bot|it|this) (?:help me with"
+    "|help with|do)(?: for me)?|what are you (?:able to do|capable of|for|good for)"
+    "|how can you help(?: me)?|what (?:can|could|else can) i (?:do|ask|ask you|ask you for)"
+    "|what can i say|(?:show me )?what you can do|(?:show|list|what are) (?:me )?(?:your|the|all) "
+    "(?:commands|capabilities|features|functions)|[?]+"
+)
+_HELP = (
+    "(?:这个|这项|这里|这|该|应该|要)*(?:怎么|如何|咋)(?:填写?|写|回答|答|说|选|弄|用)"
+    "|(?:这个|这项|这里|我)*(?:该|应该|要|能|可以|需要)(?:填|写|回答|说|选|输入)(?:些)?(?:什么|啥|哪些)"
+    "|(?:这里|这个|这项|这)?(?:填|写|回答|输入)(?:些)?(?:什么|啥)"
+    "|(?:这个|这里|这)?(?:我)?(?:看|听|弄|搞)?(?:也|还)?(?:不|没)(?:太|大|是很)?(?:懂|明白|会填)(?:怎么填"
+    "|填什么|你的意思|什么意思|这个)?"
+    "|(?:看|听|弄|搞)不(?:懂|明白)|不知道(?:怎么|该怎么|如何)(?:填|写|回答|答|说|选)"
+    "|不知道(?:该)?(?:填|写|回答|说|选)(?:什么|啥|哪个)"
+    "|(?:都)?有(?:些)?(?:哪些|什么|啥)(?:可)?(?:选项|选择|选|可以选|能选|可选)(?:的)?|(?:可)?选项"
+    "(?:有哪些|有什么|是什么)|(?:都)?有哪几(?:种|个|类|项)(?:可选|选项)?"
+    "|(?:这|这个|这里)?(?:是)?(?:什么|啥)意思|这(?:个|里)?(?:是)?(?:干|做)(?:什么|啥|嘛)(?:用)?的"
+    "|(?:这|这个)是(?:什么|啥)|怎么办"
+    "|what (?:can|should|do|must|could) i (?:say|answer|enter|type|write|put|fill in|choose|pick"
+    "|select|reply)|what (?:are|were) (?:my|the) (?:options|choices)"
+    "|(?:what|which) (?:options|choices) (?:are there|do i have|can i choose)"
+    "|options|(?:show|list|give) (?:me )?(?:the |my |all )?(?:options|choices)"
+    "|i (?:don'?t|do not) (?:understand|get|follow)(?: (?:it|this|that|the question))?"
+    "|i (?:don'?t|do not) know (?:what|how) to (?:say|enter|put|write|answer|choose|do"
+    "|fill (?:this|it) in|answer (?:this|that))"
+    "|how (?:do|should|can) i (?:answer|fill (?:this|it)(?: in| out)?|fill in this|fill out this)"
+    "(?: this| that| it| question| form)*"
+    "|what (?:does|do) (?:that|this|it|you) mean(?: by (?:that|this))?"
+    "|what(?: is|'s) (?:this|that|it)(?: for)?|(?:i'm |i am )?(?:stuck|confused|lost)"
+)
+
+_REPEAT = (
+    "(?:再|重新)(?:说|问|讲|发|念|重复)(?:一?遍|一?次|一下)(?:刚才的|上一个|这个)?(?:问题)?"
+    "|(?:再)?重复(?:一?遍|一?次|一?下)?(?:刚才的|上一个|这个)?(?:问题)?"
+    "|(?:刚才|刚刚|上一句|上个问题|上一个问题|之前|问题)(?:你|您)?(?:的|是|问|说|讲)*(?:问题)?(?:是)?(?:什么|啥|哪个)"
+    "(?:问题|来着)*"
+    "|(?:问|说)(?:的|了)?(?:是)?(?:什么|啥)(?:来着)?|什么|啥"
+    "|没(?:听|看)(?:清楚?|见|到)|忘了(?:你|您)?(?:问|说)(?:的)?(?:什么|啥|到哪)?"
+    "|repeat(?: (?:it|that|this|the (?:last )?question|the last (?:message|one|reply|answer)"
+    "|yourself|your (?:last )?(?:question|message|answer|reply)|what you (?:just )?said))?"
+    "|say (?:that|it|this) (?:again|one more time|once more)|come again|what again"
+    "|ask (?:me )?(?:(?:that|it|this|the question) )?again"
+    "|(?:i )?beg your pardon|pardon(?: me)?"
+    "|what(?: did you (?:just )?(?:say|ask)(?: me)?| was that| was the (?:last )?question"
+    "|'s the question| is the question| were you asking)?"
+    "|huh|(?:i )?(?:didn'?t|did not) (?:catch|hear|get) (?:that|you|it)|(?:i )?missed that"
+    "|which question|one more time"
+)
+_START_OVER = (
+    "(?:再|全部|整个)?(?:从头|重头|从零)(?:再)?(?:来|开始|填写?|弄|走|做|说)(?:过|一?遍|一?次)?"
+    "|(?:全部|都|整个)?重新(?:再)?(?:来|填写?|开始|弄|录入?|走|做|搞)(?:过|一?遍|一?次|一?个)?"
+    "|(?:全部|都|整个)?重(?:来|填|开|做|写)(?:过|一?遍|一?次)?|推倒重来|清空重(?:来|填)|再来一遍"
+    "|(?:把)?(?:前面|之前|刚才)(?:的|填的|说的)*(?:全部?|都)?(?:不算|作废|清空|删掉|删了)"
+    "|(?:全部?|都)?清空"
+    "|start(?:ing)? (?:it |this |all )?(?:over|again|afresh|anew|from (?:scratch|the (?:beginning"
+    "|start|top)|zero))|begin (?:again|anew|from (?:the (?:beginning|start)|scratch))"
+    "|do (?:it|this) (?:all )?over|re-?start(?: (?:it|this|the (?:form|flow|request|process|whole "
+    "thing)|everything))?|(?:all )?from (?:scratch|the (?:beginning|start|top))|reset(?: (?:it|this"
+    "|everything|the form|all))?|clear (?:everything|all|it all|the form)"
+    "|redo (?:it|this|everything|all of it|the (?:form|whole thing))"
+    "|(?:go )?back to (?:the (?:beginning|start)|square one)|(?:all )?over again"
+)
+
+_REQUEST = (
+    "(?:我|这|那|刚才|刚刚|提交|上|一|的|个|条|份|次)*(?:申请|请求|单子?|流程)"
+    "|它|这个|那个|刚才那个"
+)
+_WITHDRAW = (
+    f"(?:把)?(?:{_REQUEST})?(?:撤回|撤销|撤掉|收回|撤)(?:来|去|掉)?(?:{_REQUEST})?"
+    "|take (?:it|that|this) back|withdraw(?: (?:it|that|this|(?:my|the|that|this) (?:request"
+    "|application)))?|retract(?: (?:it|that|this))?|pull (?:it|that|this)(?: back)?"
+    "|(?:revoke|recall) (?:it|that|this)"
+)
+
+
+def _whole(*sources: str) -> Any:
+    return compiled(f"^{_BEFORE}(?:{'|'.join(sources)}){_AFTER}$")
+
+
+_SKIPS, _SKIPS_TO_NEXT, _HAS_NONE = _whole(_SKIP), _whole(_NEXT), _whole(_NOTHING)
+_ASKS_WHAT_IS_HERE, _ASKS_FOR_HELP = _whole(_ABLE), _whole(_ABLE, _HELP)
+_ASKS_AGAIN, _BEGINS_AGAIN, _WITHDRAWS = _whole(_REPEAT), _whole(_START_OVER), _whole(_WITHDRAW)
+
+_LONGEST = 60
+
+
+def act_of(text: str, *, optional: bool = False, listed: bool = False) -> Act | None:
+    """The act that a normalised text is, where a flow has asked something; None for any other.
+
+    `optional` says that what is asked may be left empty: then `没有` leaves it so. `listed`
+    says that another item was asked for: then `下一个` is a yes to that.
+
+    >>> act_of("先跳过吧"), act_of("帮助搬家"), act_of("none"), act_of("none", optional=True)
+    ('skip', None, None, 'skip')
+    """
+    if not text or len(text) > _LONGEST:
+        return None
+    if _SKIPS.search(text) or (not listed and _SKIPS_TO_NEXT.search(text)):
+        return "skip"
+    if optional and _HAS_NONE.search(text):
+        return "skip"
+    acts: tuple[tuple[Any, Act], ...] = (
+        (_BEGINS_AGAIN, "start_over"),
+        (_ASKS_AGAIN, "repeat"),
+        (_ASKS_FOR_HELP, "help"),
+    )
+    return next((act for pattern, act in acts if pattern.search(text)), None)
+
+
+def asks_what_is_here(text: str) -> bool:
+    """True where a normalised text asks what can be done here: `help`, `你能做什么`."""
+    return len(text) <= _LONGEST and _ASKS_WHAT_IS_HERE.search(text) is not None
+
+
+def asks_again(text: str) -> bool:
+    """True where a normalised text asks to have the last words said again."""
+    return len(text) <= _LONGEST and _ASKS_AGAIN.search(text) is not None
+
+
+def withdraws(text: str) -> bool:
+    """True where a normalised text takes back what was handed in, and doesn't say which.
+
+    >>> withdraws("撤回吧"), withdraws("撤回我的请假")
+    (True, False)
+    """
+    return len(text) <= _LONGEST and _WITHDRAWS.search(text) is not None
