@@ -145,9 +145,7 @@ def act_of(text: str, *, optional: bool = False, listed: bool = False) -> Act | 
     """
     if not text or len(text) > _LONGEST:
         return None
-    if _SKIPS.search(text) or (not listed and _SKIPS_TO_NEXT.search(text)):
-        return "skip"
-    if optional and _HAS_NONE.search(text):
+    if _skips(text, optional, listed):
         return "skip"
     acts: tuple[tuple[Any, Act], ...] = (
         (_BEGINS_AGAIN, "start_over"),
@@ -155,6 +153,15 @@ def act_of(text: str, *, optional: bool = False, listed: bool = False) -> Act | 
         (_ASKS_FOR_HELP, "help"),
     )
     return next((act for pattern, act in acts if pattern.search(text)), None)
+
+
+def _skips(text: str, optional: bool, listed: bool) -> bool:
+    if optional and _HAS_NONE.search(text):
+        return True
+    if not listed and _SKIPS_TO_NEXT.search(text):
+        return True
+    # 不填了 is said of the whole, where what is asked is needed.
+    return _SKIPS.search(text) is not None and (optional or not text.endswith("填了"))
 
 
 def asks_what_is_here(text: str) -> bool:

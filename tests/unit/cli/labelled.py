@@ -15,7 +15,7 @@ LEAVE = {"text": "我要请假", "label": "leave_request"}
 CLAIM = {"text": "报销打车费58元", "label": "reimbursement"}
 HELLO = {"text": "hello there", "label": "reply"}
 UNUSUAL = (
-    {"text": "年假余额", "label": "get_leave_balance"},
+    {"text": "年假剩多少来着", "label": "get_leave_balance"},
     {"text": "同事的邮箱", "label": "find_colleague"},
     {"text": "1 + 1 等于几", "label": "calculate"},
     {"text": "唱首歌吧", "label": "none"},

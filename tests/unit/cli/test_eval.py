@@ -63,11 +63,9 @@ def test_each_line_is_said_by_whom_and_when_it_says(run: Run) -> None:
 
 
 def test_what_is_asked_back_is_wrong_but_counted_where_it_was_offered(run: Run) -> None:
-    outcome = run("eval", written({"text": "我还有几天年假呢", "label": "get_leave_balance"}))
-    assert (
-        "line 1: get_leave_balance, came to clarify, and offered it: 我还有几天年假呢"
-        in outcome.out
-    )
+    text = "我还有几天年假来着"
+    outcome = run("eval", written({"text": text, "label": "get_leave_balance"}))
+    assert f"line 1: get_leave_balance, came to clarify, and offered it: {text}" in outcome.out
     assert "accuracy    0.0 % (0 of 1; 1 more offered)" in outcome.out
     assert "selection   100.0 % nearest, 100.0 % among the candidates, of 1" in outcome.out
 
@@ -181,7 +179,7 @@ class TestWithAModel:
     ) -> None:
         model.then(calls(("get_leave_balance", {"leave_type": "sick"})))
         wanted = {"leave_type": "annual"}
-        line = {"text": "年假还剩多少", "label": "get_leave_balance", "slots": wanted}
+        line = {"text": "年假剩多少来着", "label": "get_leave_balance", "slots": wanted}
         outcome = run("eval", written(line))
         assert "accuracy    100.0 %" in outcome.out
         assert "slot        0.0 % (0 of 1) get_leave_balance.leave_type" in outcome.out
@@ -229,7 +227,7 @@ class TestFitting:
         Path("mine.json").write_text('{"known": 0, "needs_tool": 0, "margin": 0}')
         always = json.loads(run("route", "唱首歌吧", "--json").out)["decision"]
         Path("mine.json").write_text('{"known": 1, "needs_tool": 1, "margin": 0}')
-        never = json.loads(run("route", "年假余额", "--json").out)["decision"]
+        never = json.loads(run("route", "年假剩多少来着", "--json").out)["decision"]
 
         assert (always["by"], never["by"]) == ("retrieval", "fallback")
 

@@ -1,0 +1,227 @@
+"""What the reader makes of words about the dialogue, and of sentences that ask for a tool."""
+
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from router.domain.capabilities import Capability
+from router.domain.commands import (
+    CallTool,
+    CancelFlow,
+    Command,
+    Explain,
+    FillSlots,
+    Repeat,
+    ReplyText,
+    RunSkill,
+    Skip,
+    StartFlow,
+    StartOver,
+    Withdraw,
+)
+from router.domain.messages import Message
+from router.domain.texts import Localised
+from router.flow.model import FlowDefinition
+from router.flow.situation import Situation
+from router.flow.view import FlowView
+from router.understanding.phrases import ToolPhrases
+from router.understanding.reader import Reader
+from router.understanding.reading import Reading
+from tests.unit.understanding.flows import EMPLOYEE, EXPENSE, FLOWS, LEAVE
+from tests.unit.understanding.test_answers import TRANSPORT, asking
+
+NOW = datetime.fromisoformat("2026-11-18T10:00+08:00")
+TAKE_BACK = FlowDefinition.model_validate(
+    {
+        "flow": "take_back",
+        "title": {"zh": "撤回申请", "en": "Withdraw a request"},
+        "description": {"zh": "撤回", "en": "Withdraw"},
+        "slots": {"request": {"type": "text", "ask": {"zh": "哪个？", "en": "Which?"}}},
+        "start": "details",
+        "states": {
+            "details": {"collect": ["request"], "next": "done"},
+            "done": {"end": "completed"},
+        },
+    }
+)
+STANDING = Localised(zh="我的申请", en="My requests")
+PHRASES = [
+    ToolPhrases("standing", STANDING, ("^我的请假批了吗[?]?$", "^my requests$"), at_once=True),
+    ToolPhrases("take_back", TAKE_BACK.title, ("^取消我的(?P<request>请假|报销)$",)),
+]
+OFFERED = [
+    *(flow.capability for flow in FLOWS),
+    Capability(kind="tool", name="standing", title=STANDING, description=STANDING),
+]
+READER = Reader([*FLOWS, TAKE_BACK], PHRASES, OFFERED)
+KNOWN = {"leave_type": "annual", "start": "2026-11-23", "end": "2026-11-25"}
+CONFIRMING = asking(LEAVE, None, {**KNOWN, "reason": "搬家"}, "confirming")
+
+
+def read(said: str, active: FlowView | None = None, **more: Any) -> Reading:
+    given = {"now": NOW, "locale": "zh", "roles": EMPLOYEE, "active": active} | more
+    return READER.read(Message(text=said), Situation.model_validate(given))
+
+
+def command(said: str, active: FlowView | None = None, **more: Any) -> Command | None:
+    commands = read(said, active, **more).commands
+    return commands[0] if commands else None
+
+
+@pytest.mark.parametrize(
+    "view", [asking(LEAVE, "start"), asking(LEAVE, "reason", KNOWN), CONFIRMING]
+)
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("跳过", Skip()),
+        ("先不填", Skip()),
+        ("怎么填", Explain()),
+        ("?", Explain()),
+        ("什么？", Repeat()),
+        ("come again?", Repeat()),
+        ("从头来", StartOver()),
+        ("start over", StartOver()),
+    ],
+)
+def test_an_act_goes_to_the_flow_that_asks(view: FlowView, said: str, meant: Command) -> None:
+    reading = read(said, view)
+    assert reading.commands == [meant]
+    assert reading.route is not None
+    assert (reading.route.kind, reading.route.target, reading.route.by) == (
+        "flow",
+        "leave_request",
+        "slot",
+    )
+    assert "请假申请" in reading.route.reason
+
+
+@pytest.mark.parametrize("said", ["帮助搬家", "重新装修", "没有", "跳过年会回老家"])
+def test_a_reason_is_a_reason(said: str) -> None:
+    view = asking(LEAVE, "reason", KNOWN)
+    assert command(said, view) == FillSlots(slots={"reason": said})
+
+
+def test_what_is_asked_for_as_a_choice_is_no_act() -> None:
+    slot = {"type": "choice", "choices": {"help": {"label": {"zh": "帮助", "en": "help"}}}}
+    desk = TAKE_BACK.model_copy(
+        update={"slots": {"topic": TAKE_BACK.slots["request"].model_validate(slot)}}
+    )
+    assert command("help", asking(desk, "topic")) == FillSlots(slots={"topic": "help"})
+
+
+def test_none_skips_only_what_may_be_left_empty() -> None:
+    slot = TAKE_BACK.slots["request"].model_copy(update={"required": False, "skippable": True})
+    optional = TAKE_BACK.model_copy(update={"slots": {"request": slot}})
+    assert command("没有", asking(optional, "request")) == Skip()
+    assert command("没有", asking(TAKE_BACK, "request")) == FillSlots(slots={"request": "没有"})
+
+
+def test_another_item_is_no_skip() -> None:
+    view = asking(EXPENSE, "items", {"items": [TRANSPORT]})
+    assert command("next", view) == FillSlots(slots={"items.more": True})
+    assert command("跳过", view) == Skip()
+
+
+@pytest.mark.parametrize("locale", ["zh", "en"])
+def test_outside_of_flows_help_names_what_the_caller_may_use(locale: str) -> None:
+    reading = read("你能做什么", locale=locale)
+    assert reading.route is not None
+    assert (reading.route.kind, reading.route.by) == ("reply", "pattern")
+    (reply,) = reading.commands
+    assert isinstance(reply, ReplyText)
+    for title in (LEAVE.title, EXPENSE.title, STANDING):
+        assert title.within(locale) in reply.text  # type: ignore[arg-type]
+    assert "加班" not in reply.text
+    assert "Overtime" not in reply.text
+
+
+def test_whom_nothing_is_open_to_hears_that() -> None:
+    reader = Reader([], offered=[FLOWS[2].capability])
+    situation = Situation(now=NOW, locale="en", roles=EMPLOYEE)
+    (reply,) = reader.read(Message(text="help"), situation).commands
+    assert isinstance(reply, ReplyText)
+    assert "Nothing is open" in reply.text
+
+
+def test_outside_of_flows_the_last_reply_is_asked_for_again() -> None:
+    reading = read("再说一遍")
+    assert reading.commands == [Repeat()]
+    assert reading.route is not None
+    assert (reading.route.kind, reading.route.by) == ("reply", "pattern")
+
+
+@pytest.mark.parametrize("said", ["跳过", "从头来", "怎么填"])
+def test_other_acts_are_none_where_nothing_is_asked(said: str) -> None:
+    assert command(said) is None
+
+
+def test_a_skill_that_asked_is_told_what_it_may_understand_better() -> None:
+    assert isinstance(command("help", skill="trip-planner"), RunSkill)
+
+
+@pytest.mark.parametrize("view", [None, asking(LEAVE, "reason", KNOWN), CONFIRMING])
+def test_a_tool_that_reads_is_called_at_once(view: FlowView | None) -> None:
+    reading = read("我的请假批了吗？", view)
+    (call,) = reading.commands
+    assert isinstance(call, CallTool)
+    assert (call.tool, call.arguments) == ("standing", {})
+    assert reading.route is not None
+    assert (reading.route.kind, reading.route.target, reading.route.by) == (
+        "tool",
+        "standing",
+        "pattern",
+    )
+    assert [hit.flow for hit in reading.patterns][-1] == "standing"
+
+
+def test_any_other_tool_starts_its_form_with_what_the_sentence_names() -> None:
+    reading = read("取消我的请假")
+    assert reading.commands == [StartFlow(flow="take_back", slots={"request": "请假"})]
+    assert reading.route is not None
+    assert (reading.route.kind, reading.route.by) == ("flow", "pattern")
+
+
+def test_a_flow_that_takes_the_message_comes_before_a_tool() -> None:
+    greedy = [ToolPhrases("standing", STANDING, ("^我要请假$",), at_once=True)]
+    situation = Situation(now=NOW, locale="zh", roles=EMPLOYEE)
+    (begun,) = Reader(FLOWS, greedy).read(Message(text="我要请假"), situation).commands
+    assert begun == StartFlow(flow="leave_request")
+
+
+@pytest.mark.parametrize("said", ["撤回", "撤回吧", "take it back", "withdraw it"])
+def test_what_was_handed_in_is_taken_back(said: str) -> None:
+    waiting = asking(LEAVE, None, status="waiting_approval")
+    assert command(said, handed_in=waiting) == Withdraw()
+    assert command(said, at_work=asking(LEAVE, None, status="running")) == CancelFlow()
+    assert command(said, asking(LEAVE, "start")) == CancelFlow()
+    assert command(said) is None
+
+
+def test_giving_up_alone_takes_nothing_back_that_waits_for_approval() -> None:
+    waiting = asking(LEAVE, None, status="waiting_approval")
+    assert command("算了", handed_in=waiting) is None
+
+
+def test_calling_off_another_kind_is_no_cancellation_of_this_one() -> None:
+    expense = asking(EXPENSE, "reason", {"items": [TRANSPORT]})
+    taken_back = StartFlow(flow="take_back", slots={"request": "请假"})
+    assert command("取消我的请假", expense) == taken_back
+    assert command("取消我的请假", asking(LEAVE, "start")) == CancelFlow()
+    assert command("取消我的报销", expense) == CancelFlow()
+    at_work = asking(EXPENSE, None, status="running")
+    assert command("取消我的请假", at_work=at_work) == taken_back
+    assert command("取消我的报销", at_work=at_work) == CancelFlow()
+
+
+@pytest.mark.parametrize("said", ["leave it", "forget about it", "取消申请", "算了", "不办了"])
+def test_words_that_name_no_kind_call_off_any_run(said: str) -> None:
+    assert command(said, asking(EXPENSE, "reason", {"items": [TRANSPORT]})) == CancelFlow()
+
+
+@pytest.mark.parametrize("said", ["cancel my leave request", "cancel the leave"])
+def test_in_english_a_kind_is_told_by_its_words(said: str) -> None:
+    expense = asking(EXPENSE, "items.0.amount")
+    assert command(said, expense) != CancelFlow()
+    assert command(said, asking(LEAVE, "start")) == CancelFlow()
