@@ -29,9 +29,10 @@ class Recorded(BaseModel):
     days: Days
 
 
-_MINE = "我?(?:的|今年|现在|目前|还|一共)*"
-_KIND = "(?:年休假|年假|病假|事假|婚假|产假|陪产假|丧假|调休|假期|假)?"
-_LEFT = "(?:还|能|可以|剩|有|余)(?:能|可以|剩|有|余|请|休|下|可)*(?:多少天?|几天)"
+_MINE = "我?(?:的|今年|现在|目前|一共)*"
+_KIND = "(?:年休假|年假|病假|事假|婚假|产假|陪产假|丧假|调休|假期|假)"
+_DAYS = "(?:多少天?|几天)"
+_LEFT = f"(?:还|剩|余)(?:能|可以|剩|有|余|请|休|下)*{_DAYS}"
 _KIND_EN = (
     "(?:(?:annual|sick|personal|paid|compensatory|comp|marriage|maternity|paternity) )*"
     "(?:leave|vacation|pto|time off|holiday)"
@@ -49,9 +50,13 @@ _KIND_EN = (
         "how many vacation days are left",
     ],
     phrases=[
-        # 年假还剩几天、我还有几天年假、我今年还能休几天
-        whole(f"{_MINE}{_KIND}(?:今年|现在|一共)*{_LEFT}"),
-        whole(f"{_MINE}{_LEFT}(?:的)?{_KIND}(?:可以|能)?(?:请|休|用)?"),
+        # 年假还剩几天、我今年的病假剩多少; 婚假有几天 asks for the rule, not for one's own
+        whole(f"{_MINE}{_KIND}(?:今年|现在|一共)*(?:{_LEFT}|{_DAYS}没(?:休|请|用))"),
+        whole(f"{_MINE}{_LEFT}(?:的)?{_KIND}(?:可以|能|没)?(?:请|休|用)?"),
+        # 我有几天年假、我的年假有几天
+        whole(
+            f"我(?:的|今年|现在|目前|一共)*(?:有{_DAYS}(?:的)?{_KIND}|{_KIND}(?:一共|还)*有{_DAYS})"
+        ),
         # 年假余额
         whole(f"{_MINE}{_KIND}余额(?:有|是|还有|还剩)*(?:多少|几天)?"),
         # how much leave do I have, how many vacation days are left

@@ -276,7 +276,7 @@ async def test_without_a_model_a_tool_is_offered_and_runs_as_a_form(
     client: Client, parts: Parts
 ) -> None:
     talk = await Talk(client, parts, await person(parts, "frank"), locale="en").open()
-    turn = await talk.say("how much leave do I have")
+    turn = await talk.say("leave balance of mine")
     offered = [o.value for r in turn.replies if r.type == "choices" for o in r.options]
     assert "get_leave_balance" in offered
     turn = await talk.send(Message(action=ChooseAction(type="choose", value="get_leave_balance")))

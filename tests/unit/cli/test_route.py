@@ -78,7 +78,7 @@ def test_what_no_rule_takes_gets_a_choice(run: Run) -> None:
 
 
 def test_what_was_considered_is_listed_best_first(run: Run, elsewhere: Path) -> None:
-    explanation = json.loads(run("route", "年假余额", "--json").out)
+    explanation = json.loads(run("route", "年假余额情况", "--json").out)
     scores = [candidate["score"] for candidate in explanation["candidates"]]
     assert explanation["candidates"][0]["name"] == "get_leave_balance"
     assert explanation["candidates"][0]["kind"] == "tool"
@@ -89,11 +89,11 @@ def test_what_was_considered_is_listed_best_first(run: Run, elsewhere: Path) -> 
 def test_vectors_of_an_earlier_command_are_searched_too(
     run: Run, model: ModelServer, stdin: Stdin, elsewhere: Path
 ) -> None:
-    stdin("年假余额\n".encode())
+    stdin("年假余额情况\n".encode())
     hybrid = json.loads(run("route", "-").out)["candidates"]
     asked = len(model.requests)
 
-    again = json.loads(run("route", "年假余额", "--json").out)["candidates"]
+    again = json.loads(run("route", "年假余额情况", "--json").out)["candidates"]
 
     assert (elsewhere / ".data" / "vectors.db").exists()
     assert again == hybrid
@@ -102,7 +102,7 @@ def test_vectors_of_an_earlier_command_are_searched_too(
 
 def test_a_model_decides_what_rules_cannot(run: Run, model: ModelServer) -> None:
     model.then(calls(("get_leave_balance", {"leave_type": "annual"})))
-    outcome = run("route", "我的假还剩几天", "--json", "--llm", *NOW)
+    outcome = run("route", "我的假还剩几天来着", "--json", "--llm", *NOW)
     assert (outcome.status, outcome.err) == (0, "")
     explanation = json.loads(outcome.out)
     reason = explanation["decision"].pop("reason")

@@ -77,7 +77,7 @@ NUDGES = [
 BALANCES = [
     *("年假还剩几天", "我还有几天年假", "年假余额", "我的年假还有多少天", "调休还有几天"),
     *("how much leave do I have", "how many vacation days are left", "what's my leave balance"),
-    *("how many days of annual leave do I have",),
+    *("how many days of annual leave do I have", "我有几天年假", "我的假还剩几天"),
 ]
 RECORDS = [
     ("我的请假记录", "get_my_leave"),
@@ -88,6 +88,7 @@ RECORDS = [
     ("show my expense claims", "get_my_claims"),
 ]
 NOTHING = [
+    *("婚假有多少天", "年假有几天", "余额", "查余额", "还有几天", "能请几天婚假"),
     *(
         "撤回",
         "请假怎么审批",
