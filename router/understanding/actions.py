@@ -4,7 +4,15 @@ from collections.abc import Mapping
 
 from pydantic import JsonValue
 
-from router.domain.commands import Clarify, Command, Confirm, FillSlots, ReplyText, StartFlow
+from router.domain.commands import (
+    Clarify,
+    Command,
+    Confirm,
+    FillSlots,
+    ReplyText,
+    Skip,
+    StartFlow,
+)
 from router.domain.messages import (
     Action,
     Answering,
@@ -59,8 +67,18 @@ def _answered(
         # Who names the question has seen it, whatever else they said before the answer came.
         seen = view.question if action.question else None
         return wording.by_action(view, situation.locale), Confirm(value=action.value, question=seen)
+    if _is_left_empty(action, view):
+        return wording.by_action(view, situation.locale), Skip()
     slots = form_values(view.fillable, action.values, situation.now)
     return wording.by_action(view, situation.locale), FillSlots(slots=slots)
+
+
+def _is_left_empty(action: FormAction, view: FlowView) -> bool:
+    """True for a form without an answer to what need not be answered."""
+    path = view.awaiting[0] if view.awaiting else ""
+    slot = view.fillable.get(path.split(".")[0])
+    given = any(value not in (None, "") for value in action.values.values())
+    return slot is not None and slot.skippable and not given
 
 
 def _started(

@@ -1,13 +1,17 @@
 """Words about the dialogue, in a conversation on a real server: no model is there."""
 
+from pathlib import Path
+
 import pytest
 from temporalio.client import Client
 
 from router.assembly import Parts
-from router.domain.messages import ChoicesReply, ConfirmReply, TextReply, Turn
+from router.domain.messages import ChoicesReply, ConfirmReply, FormReply, TextReply, Turn
 from router.domain.texts import Locale
+from router.flow.loader import load_flow
 from tests.workflow.conftest import person
 from tests.workflow.desk import Talk, run_of
+from tests.workflow.tooled import talking
 
 
 def words(turn: Turn) -> str:
@@ -103,6 +107,7 @@ async def test_how_a_request_stands_is_looked_up_in_the_middle_of_another(
     assert turn.flow == asked.flow
     await talk.say("取消")
     assert (await run_of(parts, run)).status == "waiting_approval"
+    await talk.say("撤回")
 
 
 async def test_a_balance_is_told_for_the_kind_that_is_named(talk: Talk) -> None:
@@ -114,6 +119,49 @@ async def test_a_balance_is_told_for_the_kind_that_is_named(talk: Talk) -> None:
     )
     assert turn.flow is not None
     assert (turn.flow.status, turn.flow.slots["leave_type"]) == ("completed", "annual")
+
+
+BADGE = """
+flow: badge
+title: {zh: "工牌", en: "Badge"}
+description: {zh: "补办工牌。", en: "A new badge."}
+triggers: {patterns: ['补办工牌']}
+slots:
+  why: {type: text, label: {zh: "原因", en: "Why"}, ask: {zh: "怎么丢的？", en: "How was it lost?"}}
+  seen:
+    type: date
+    required: false
+    label: {zh: "日期", en: "Day"}
+    ask: {zh: "最后哪天见过？", en: "When was it seen last?"}
+start: details
+states:
+  details: {collect: [why, seen], next: review}
+  review: {confirm: {zh: "对吗？", en: "Right?"}, confirmed: done, declined: details}
+  done: {say: {zh: "好了。", en: "Done."}, end: completed}
+"""
+
+
+async def test_what_is_optional_is_asked_once_skipped_and_given_later(
+    client: Client, parts: Parts, tmp_path: Path
+) -> None:
+    file = tmp_path / "badge.yaml"
+    file.write_text(BADGE)
+    async with talking(client, parts, [], flows=[load_flow(file)]) as talk:
+        await talk.say("补办工牌")
+        turn = await talk.say("掉河里了")
+        (form,) = turn.replies
+        assert isinstance(form, FormReply)
+        assert (form.text, form.fields[0].required) == ("最后哪天见过？（可以跳过）", False)
+        assert turn.flow is not None
+        assert turn.flow.awaiting == ["seen"]
+
+        turn = await talk.say("没有")
+        assert isinstance(turn.replies[-1], ConfirmReply)
+        turn = await talk.say("日期改成11月20日")
+        assert turn.flow is not None
+        assert turn.flow.slots.get("seen") is not None
+        turn = await talk.say("确认")
+        assert words(turn) == "好了。"
 
 
 @pytest.mark.parametrize("said", ["撤回吧", "take it back"])
@@ -144,3 +192,6 @@ async def test_another_kind_that_is_named_is_asked_about_first(
     assert "我们回到费用报销" in words(turn)
     assert (await talk.status()).active_flow is not None
     assert (await run_of(parts, leave)).status == "waiting_approval"
+    await talk.say("取消")
+    assert (await talk.say("撤回")).route.kind == "cancel"
+    assert (await run_of(parts, leave)).status == "cancelled"

@@ -57,7 +57,7 @@ async def test_a_question_is_answered_by_a_tool_and_said_by_the_model(
     talk: Talk, model: ModelServer
 ) -> None:
     model.then(calls(("get_leave_balance", {"leave_type": "annual"})), says("你还有 15 天年假。"))
-    turn = await talk.say("我的年假还有多少")
+    turn = await talk.say("我的年假还有多少来着")
     assert (turn.route.kind, turn.route.target, turn.route.by) == (
         "tool",
         "get_leave_balance",

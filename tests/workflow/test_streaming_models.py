@@ -18,7 +18,7 @@ from tests.fakes.model_server import ModelServer
 from tests.workflow.test_streaming import Stream, served
 
 MODELLED = "streamed"
-ASKED = "我的年假还有多少"
+ASKED = "我的年假还有多少来着"
 BALANCE = calls(("get_leave_balance", {"leave_type": "annual"}))
 SAID = "你还有 15 天年假，用不完的可以留到明年三月。"
 

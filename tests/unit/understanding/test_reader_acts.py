@@ -20,7 +20,7 @@ from router.domain.commands import (
     StartOver,
     Withdraw,
 )
-from router.domain.messages import Message
+from router.domain.messages import FormAction, Message
 from router.domain.texts import Localised
 from router.flow.model import FlowDefinition
 from router.flow.situation import Situation
@@ -116,6 +116,17 @@ def test_none_skips_only_what_may_be_left_empty() -> None:
     optional = TAKE_BACK.model_copy(update={"slots": {"request": slot}})
     assert command("没有", asking(optional, "request")) == Skip()
     assert command("没有", asking(TAKE_BACK, "request")) == FillSlots(slots={"request": "没有"})
+
+
+@pytest.mark.parametrize("values", [{}, {"request": ""}, {"request": None}])
+def test_a_form_that_is_left_empty_skips_what_may_be(values: dict[str, Any]) -> None:
+    slot = TAKE_BACK.slots["request"].model_copy(update={"required": False, "skippable": True})
+    optional = TAKE_BACK.model_copy(update={"slots": {"request": slot}})
+    form = Message(action=FormAction(type="form", values=values))
+    for flow, meant in ((optional, Skip()), (TAKE_BACK, FillSlots(slots=values))):
+        active = asking(flow, "request")
+        situation = Situation(now=NOW, locale="zh", roles=EMPLOYEE, active=active)
+        assert READER.read(form, situation).commands == [meant]
 
 
 def test_another_item_is_no_skip() -> None:
