@@ -126,7 +126,7 @@ class Reader:
         outcome = self._outcome(_Heard(utterance, situation, matches, wanted))
         return _reading(utterance.text, outcome).model_copy(
             update={
-                "patterns": [match.hit for match in (*matches, *wanted)],
+                "patterns": [match.hit for match in matches],
                 "entities": entities_of(utterance.normalised, utterance.things),
             }
         )
