@@ -15,7 +15,7 @@ from router.tool.context import ToolContext
 from router.tool.dependencies import Depends
 from router.tool.labels import Labelled
 from router.tool.tool import tool
-from router.understanding.money import currency_of
+from router.understanding.currencies import currency_of
 
 LARGEST = 10**15
 

@@ -2,22 +2,31 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import date, timedelta
 from typing import Any
 
-from router.understanding import dates_en, dates_zh
+from router.understanding import calendar_en, dates_en, dates_zh, figures, holidays, month_ends
 from router.understanding.days import (
     Calendar,
     Day,
     FixedDay,
     Half,
     MonthDay,
-    Shift,
-    Stretch,
     Weekday,
     YearDay,
+    monday,
 )
 from router.understanding.grammar import Found, compiled, cuts_a_word, group_span, longest
+from router.understanding.mentions import (
+    HALF_NAME,
+    LOOK,
+    Mention,
+    counted_from,
+    half_end,
+    half_of,
+    mentioned,
+)
+from router.understanding.stretches import Stretch
 
 
 @dataclass(frozen=True)
@@ -32,49 +41,42 @@ class Days:
     """True where one whole day was named, not a range that happens to be one day long."""
 
 
-@dataclass(frozen=True)
-class _Mention:
-    """A day as it stands in the text, with the half of it that is meant."""
-
-    start: int
-    end: int
-    day: Day
-    half: Half | None = None
-
-
-_MORNING = "上午|早上|早晨|清晨|清早|一早|早|晨|morning|am"
-_HALF = compiled(
-    rf"^ ?的?(?:in the )?(?:(?P<am>{_MORNING})|(?P<pm>下午|午后|傍晚|afternoon|pm))(?:[^a-z]|$)"
+_A_CLOCK = (
+    r"(?: ?(?:上午|下午|早上|晚上?|中午)?(?:\d{1,2}:\d\d|[\d一二两三四五六七八九十]{1,3}点半?))?"
 )
-_HALF_BEFORE = compiled(r"(?:the )?(?:(?P<am>morning)|(?P<pm>afternoon)) of (?:the )?$")
-_CLOCK = compiled(r"^ ?(?:\d{1,2} ?(?:[:点时]|am|pm)|[一二两三四五六七八九十]{1,2}点)")
+_AN_HOUR = r"(?:,? (?:at )?(?:\d{1,2}:\d\d ?(?:am|pm)?|\d{1,2} ?(?:am|pm)|noon))?"
 _JOINER = (
-    "^(?: ?(?:开始|起)?,? ?(?:一直|直)?(?:到|至|~|--?|–|—+|―)|,? (?:up )?(?:to|until|till|til"
-    "|through|thru)"
-    r"|to) ?"
+    rf"^(?:{_A_CLOCK} ?(?:开始|起)?,? ?(?:一直|直|连)?"
+    r"(?:请假?|休假?|休息|住|待|呆|忙|持续|出差|放假?|玩)?(?:到|至|~|--?|–|—+|―|-?>|→|\.{2,6})"
+    rf"|{_AN_HOUR},? (?:up )?(?:to|until|till|til|through to|through|thru)|to) ?"
 )
 _JOINED = compiled(rf"{_JOINER}$")
 # 下周三和周五: what follows in a list is in the week and the month of what stands before.
 _LISTED = compiled("^ ?(?:和|跟|与|及|以及|还有|、|,|,? ?and|&) ?(?:on |the )?$")
-_BETWEEN = compiled("(?:between |介于|在)$")
-_AND = compiled("^(?: and |和|与)$")
-_TAIL = compiled(
-    rf"{_JOINER}(?:the )?(?P<day>{dates_zh.DAY_OF_MONTH}|{dates_en.DAY_FIGURE})"
-    r"(?:[日号]|(?:, ?| )(?P<year>20\d\d)\b)?"
-)
+_BETWEEN = compiled("(?:between (?:the )?|介于|在)$")
+_AND = compiled("^(?: and (?:the )?|和|与)$")
+_A_DAY = f"(?P<day>{calendar_en.DAY_FIGURE}|{calendar_en.ORDINAL}|{dates_zh.DAY_OF_MONTH})"
+_THEN = rf"(?:the )?{_A_DAY}(?: ?[日号]|(?:, ?| )(?P<year>20\d\d)\b)?"
+_TAIL = compiled(f"{_JOINER}{_THEN}")
+_AND_TAIL = compiled(f"^ and {_THEN}")
 _WEEKDAY_TAIL = compiled(rf"^ ?[到至-] ?(?P<day>{dates_zh.WEEKDAY_FIGURE})")
-_HALF_TAIL = compiled(
-    rf"{_JOINER}(?:(?P<am>{_MORNING})|(?P<pm>下午|午后|傍晚|afternoon|pm))(?:[^a-z]|$)"
-)
+_HALF_TAIL = compiled(rf"{_JOINER}{HALF_NAME}")
+# A bare figure before `to` counts something else unless it opens what is said: move item 3 to
+# 26 November.
 _HEAD = compiled(
-    rf"(?P<day>{dates_zh.DAY_OF_MONTH}|{dates_en.DAY_FIGURE}) ?[日号]?"
-    r" ?(?:到|至|~|-|–|—|to|until|till|through) ?(?:the )?$"
+    rf"(?:{_A_DAY} ?[日号]? ?(?:到|至|~|-|–|—+) ?(?:the )?"
+    rf"|(?:(?:^|from |for |off |on |[,:(] )(?P<open>{calendar_en.DAY_FIGURE})"
+    rf"|(?P<nth>{calendar_en.ORDINAL_FIGURE}|{calendar_en.ORDINAL}))"
+    r" ?(?:to|until|till|through) ?(?:the )?"
+    rf"|between (?:the )?(?P<one>{calendar_en.DAY_FIGURE}) and (?:the )?)$"
 )
+_WEEK_OF = compiled("(?:the )?week (?:of|commencing|beginning|starting)(?: on)? $")
+_THAT_WEEK = compiled("^(?:那|这|所在的?)一?(?:周|个?星期|个?礼拜)")
 # A figure before one of these counts something else: 12月1日到5点, 周一到三楼.
-_COUNTS = compiled(r"^ ?(?:[月点:/.%个天人次元块楼号层周小时分年]|\d|[ap]m\b|people)")
+_COUNTS = compiled(r"^ ?(?:[月点:/.%个天人次元块楼号层周小时分年]|-?\d|[ap]m\b|people)")
 
-# How far what belongs to a day may stand from it.
-_LOOK = 12
+_DAYS = (*dates_zh.DAYS, *dates_en.DAYS, *figures.DAYS, *month_ends.DAYS, *holidays.DAYS)
+_STRETCHES = (*dates_zh.STRETCHES, *dates_en.STRETCHES, *figures.STRETCHES)
 
 
 def find_dates(text: str, calendar: Calendar) -> list[Found[Days]]:
@@ -88,7 +90,7 @@ def find_dates(text: str, calendar: Calendar) -> list[Found[Days]]:
         following = terms[position + 1] if position + 1 < len(terms) else None
         listed = found and _LISTED.search(text[reached : term.start])
         known = calendar.starting(found[-1].value.last) if listed else calendar
-        read = _read(text, term, following, known)
+        read = _read(text, _in_its_week(text, term, following), following, known)
         if read is not None and read.start >= reached:
             found.append(read)
             reached = read.end
@@ -96,10 +98,26 @@ def find_dates(text: str, calendar: Calendar) -> list[Found[Days]]:
 
 
 def _terms(text: str) -> Iterator[Found[Day | Stretch]]:
-    for day in (*dates_zh.DAYS, *dates_en.DAYS):
+    for day in _DAYS:
         yield from day.find(text)
-    for stretch in (*dates_zh.STRETCHES, *dates_en.STRETCHES):
+    for stretch in _STRETCHES:
         yield from stretch.find(text)
+
+
+def _in_its_week(
+    text: str, term: Found[Day | Stretch], following: Found[Day | Stretch] | None
+) -> Found[Day | Stretch]:
+    """`Monday to Wednesday of next week`: the week stands at the end and is meant for both."""
+    day, end = term.value, following.value if following else None
+    if not (isinstance(day, Weekday) and isinstance(end, Weekday) and following):
+        return term
+    trailing = day.weeks is None and text[: following.end].endswith(("week", "week after next"))
+    if not trailing or end.weeks is None or day.weekday > end.weekday:
+        return term
+    between = text[term.end : following.start]
+    if not (_JOINED.search(between) or _LISTED.search(between)):
+        return term
+    return replace(term, value=replace(day, weeks=end.weeks))
 
 
 def _read(
@@ -112,37 +130,30 @@ def _read(
     if isinstance(term.value, Stretch):
         span = term.value.across(calendar)
         return span and Found(term.start, term.end, Days(*span))
-    mention = _mention(text, term.start, term.end, term.value)
+    mention = counted_from(text, mentioned(text, term.start, term.end, term.value))
     return (
-        _from_head(text, mention, calendar)
+        _week_of(text, mention, calendar)
+        or _from_head(text, mention, calendar)
         or _to_following(text, mention, following, calendar)
         or _to_tail(text, mention, calendar)
         or _alone(mention, calendar)
     )
 
 
-def _mention(text: str, start: int, end: int, day: Day) -> _Mention:
-    """The day with `上午` after it, or `the morning of` before it."""
-    after = _HALF.search(text[end : end + _LOOK])
-    if after:
-        until = end + _side_end(after)
-        if not _CLOCK.search(text[until : until + _LOOK]):
-            return _Mention(start, until, day, _side(after))
-    before = _HALF_BEFORE.search(text[max(0, start - _LOOK) : start])
-    if before:
-        return _Mention(start - len(before.group()), end, day, _side(before))
-    return _Mention(start, end, day)
+def _week_of(text: str, mention: Mention, calendar: Calendar) -> Found[Days] | None:
+    """`the week of December 7`, `12月7号那周`: Monday to Sunday."""
+    before = _WEEK_OF.search(text[: mention.start][-2 * LOOK :])
+    after = _THAT_WEEK.search(text[mention.end : mention.end + LOOK])
+    day = mention.day.on(calendar) if before or after else None
+    if day is None:
+        return None
+    start = mention.start - (len(before.group()) if before else 0)
+    end = mention.end + (len(after.group()) if after else 0)
+    first = monday(day, 0)
+    return Found(start, end, Days(first, first + timedelta(days=6)))
 
 
-def _side(match: Any) -> Half:
-    return "am" if match.group("am") else "pm"
-
-
-def _side_end(match: Any) -> int:
-    return group_span(match, _side(match))[1]
-
-
-def _alone(mention: _Mention, calendar: Calendar) -> Found[Days] | None:
+def _alone(mention: Mention, calendar: Calendar) -> Found[Days] | None:
     day = mention.day.on(calendar)
     if day is None:
         return None
@@ -150,7 +161,7 @@ def _alone(mention: _Mention, calendar: Calendar) -> Found[Days] | None:
     return Found(mention.start, mention.end, days)
 
 
-def _range(start: _Mention, end: _Mention, calendar: Calendar) -> Found[Days] | None:
+def _range(start: Mention, end: Mention, calendar: Calendar) -> Found[Days] | None:
     """From one day to the other, read as a day after the first; None if that can't be."""
     first = start.day.on(calendar)
     if first is None:
@@ -165,33 +176,43 @@ def _range(start: _Mention, end: _Mention, calendar: Calendar) -> Found[Days] | 
 
 
 def _to_following(
-    text: str, mention: _Mention, following: Found[Day | Stretch] | None, calendar: Calendar
+    text: str, mention: Mention, following: Found[Day | Stretch] | None, calendar: Calendar
 ) -> Found[Days] | None:
     """`下周一到周三`, `between Monday and Wednesday`."""
     if following is None or isinstance(following.value, Stretch):
         return None
-    end = _mention(text, following.start, following.end, following.value)
+    end = mentioned(text, following.start, following.end, following.value)
     between = text[mention.end : end.start]
     joined = _JOINED.search(between) or (
-        _AND.search(between) and _BETWEEN.search(text[: mention.start][-_LOOK:])
+        _AND.search(between) and _BETWEEN.search(text[: mention.start][-LOOK:])
     )
     return _range(mention, end, calendar) if joined else None
 
 
-def _to_tail(text: str, mention: _Mention, calendar: Calendar) -> Found[Days] | None:
+def _to_tail(text: str, mention: Mention, calendar: Calendar) -> Found[Days] | None:
     """An end that leaves out what the start said: `12月1日到5日`, `周一至五`, `上午到下午`."""
-    rest = text[mention.end :][: 2 * _LOOK]
+    rest = text[mention.end :][: 2 * LOOK]
     half = _HALF_TAIL.search(rest) if mention.half else None
     if half:
-        until = mention.end + _side_end(half)
-        return _range(mention, replace(mention, end=until, half=_side(half)), calendar)
-    tail = (_WEEKDAY_TAIL if isinstance(mention.day, Weekday) else _TAIL).search(rest)
-    if tail is None or isinstance(mention.day, Shift) or _counts(rest, tail.end()):
+        until = mention.end + half_end(half)
+        return _range(mention, replace(mention, end=until, half=half_of(half)), calendar)
+    tail = _tail(text, mention, rest)
+    if tail is None or _counts(rest, tail.end()):
         return None
     figures = tail.groupdict()
     start = replace(mention, day=_in_year(mention.day, figures.get("year")))
-    end = _mention(text, start.start, start.end + tail.end(), _ended_by(start.day, figures["day"]))
+    end = mentioned(text, start.start, start.end + tail.end(), _ended_by(start.day, figures["day"]))
     return _range(start, end, calendar)
+
+
+def _tail(text: str, mention: Mention, rest: str) -> Any:
+    """The match of an end that can go with such a start; None where there is none."""
+    if isinstance(mention.day, Weekday):
+        return _WEEKDAY_TAIL.search(rest)
+    if not isinstance(mention.day, FixedDay | YearDay | MonthDay):
+        return None
+    between = _BETWEEN.search(text[: mention.start][-LOOK:])
+    return _TAIL.search(rest) or (between and _AND_TAIL.search(rest))
 
 
 def _in_year(day: Day, year: str | None) -> Day:
@@ -205,22 +226,25 @@ def _ended_by(start: Day, figure: str) -> Day:
     return MonthDay(_figure(figure))
 
 
-def _from_head(text: str, mention: _Mention, calendar: Calendar) -> Found[Days] | None:
+def _from_head(text: str, mention: Mention, calendar: Calendar) -> Found[Days] | None:
     """A start that leaves out what the end says: `1-5号`, `24th to 26th of December`."""
     day = mention.day
-    if isinstance(day, Weekday | Shift):
+    if not isinstance(day, FixedDay | YearDay | MonthDay):
         return None
-    before = text[: mention.start][-2 * _LOOK :]
+    before = text[: mention.start][-2 * LOOK :]
     head = _HEAD.search(before)
-    if head is None or cuts_a_word(text, mention.start - len(before) + head.start()):
+    if head is None:
         return None
-    start = mention.start - len(before) + head.start()
-    first = replace(day, day=_figure(head.group("day")))
-    return _range(_Mention(start, start, first), mention, calendar)
+    name = next(n for n in ("day", "open", "nth", "one") if head.group(n))
+    start = mention.start - len(before) + group_span(head, name)[0]
+    if cuts_a_word(text, start):
+        return None
+    first = replace(day, day=_figure(head.group(name)))
+    return _range(Mention(start, start, first), mention, calendar)
 
 
 def _figure(text: str) -> int:
-    return dates_en.day_number(text) if text[0].isdigit() else dates_zh.small_number(text)
+    return calendar_en.day_number(text) if text[0].isascii() else dates_zh.small_number(text)
 
 
 def _counts(rest: str, at: int) -> bool:

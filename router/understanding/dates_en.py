@@ -1,89 +1,30 @@
-"""How days are written in English, and as figures with a slash."""
+"""How days are written in English words."""
 
-from router.understanding.dates_zh import day_of_year
-from router.understanding.days import (
-    Day,
-    Month,
-    MonthDay,
-    Shift,
-    Stretch,
-    Week,
-    Weekday,
+from router.understanding.calendar_en import (
+    DAY,
+    MONTH_NAME,
+    ORDINAL,
+    ORDINAL_FIGURE,
+    SHORT_WEEKDAY,
+    SURE_WEEKDAY,
+    WEEKDAY_NAME,
+    WEEKDAYS,
+    WHICH,
+    day_number,
+    month_number,
 )
+from router.understanding.dates_zh import day_of_year
+from router.understanding.days import Day, MonthDay, Shift, Weekday
 from router.understanding.grammar import Groups, Rule
 from router.understanding.numbers import EN_NUMBER, parse_number
+from router.understanding.stretches import Month, NamedMonth, Stretch, Week
 
-_MONTHS = (
-    "january jan|february feb|march mar|april apr|may|june jun|july jul|august aug"
-    "|september sept sep|october oct|november nov|december dec"
-)
-_MONTH_NUMBERS = {
-    name: number for number, names in enumerate(_MONTHS.split("|"), 1) for name in names.split()
-}
-_MONTH = "(?:" + "|".join(_MONTH_NUMBERS) + r")\b\.?"
-
-_WEEKDAY_NAMES = (
-    "monday mon|tuesday tues tue|wednesday wed|thursday thurs thur thu|friday fri"
-    "|saturday sat|sunday sun"
-)
-_WEEKDAYS = {
-    name: number for number, names in enumerate(_WEEKDAY_NAMES.split("|")) for name in names.split()
-}
-WEEKDAY_NAME = "(?:" + "|".join(_WEEKDAYS) + r")\b"
-_DOUBTFUL = {"mon", "wed", "sat", "sun"}
 # Friday, December 4th is one day, and the figure counts.
-_WITH_WEEKDAY = rf"(?:{WEEKDAY_NAME}\.?,? (?:the )?)?"
-# Sat, sun, wed and mon are words or names too, and count only where a day is expected.
-_SURE_WEEKDAY = "(?:" + "|".join(n for n in _WEEKDAYS if n not in _DOUBTFUL) + ")"
-_SHORT_WEEKDAY = "(?:" + "|".join(sorted(_DOUBTFUL)) + ")"
+_WITH_WEEKDAY = rf"(?:{WEEKDAY_NAME}(?:\.?,? (?:the )?| ?\())?"
+_THEN_WEEKDAY = rf"(?: ?\({WEEKDAY_NAME}\.?\))?"
 _EXPECTING = "(?:on|from|to|until|till|through|thru|by|and|starting|before|after|since|or)"
+_THEN_YEAR = r"(?:(?:, ?| |-)(?P<year>20\d\d))?"
 
-_ORDINALS = {
-    word: number
-    for number, word in enumerate(
-        [
-            "first",
-            "second",
-            "third",
-            "fourth",
-            "fifth",
-            "sixth",
-            "seventh",
-            "eighth",
-            "ninth",
-            "tenth",
-            "eleventh",
-            "twelfth",
-            "thirteenth",
-            "fourteenth",
-            "fifteenth",
-            "sixteenth",
-            "seventeenth",
-            "eighteenth",
-            "nineteenth",
-            "twentieth",
-            "twenty-first",
-            "twenty-second",
-            "twenty-third",
-            "twenty-fourth",
-            "twenty-fifth",
-            "twenty-sixth",
-            "twenty-seventh",
-            "twenty-eighth",
-            "twenty-ninth",
-            "thirtieth",
-            "thirty-first",
-        ],
-        1,
-    )
-}
-_ORDINAL = "(?:" + "|".join(sorted(_ORDINALS, key=len, reverse=True)) + ")"
-DAY_FIGURE = r"(?:3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th)?"
-_DAY = rf"(?:{DAY_FIGURE}|{_ORDINAL})\b"
-
-_THEN_YEAR = r"(?:(?:, ?| )(?P<year>20\d\d))?"
-
-_WEEKS = {"last": -1, "this": 0, "next": 1}
 _WORDS = {
     "day after tomorrow": 2,
     "day before yesterday": -2,
@@ -91,136 +32,214 @@ _WORDS = {
     "tmrw": 1,
     "tmr": 1,
     "today": 0,
+    "tonight": 0,
     "yesterday": -1,
 }
 
-# What may follow `the 24th` without making it the 24th of something else.
+# What may follow `the 24th` and makes it the 24th of something else.
 _THING = (
-    "[ -](?:floor|time|item|one|option|street|avenue|century|place|grade|year|quarter|party"
-    "|person|generation|edition|version|draft|birthday|anniversary|attempt|meeting|row|line|page"
-    "|week|half|day|month|hour)"
+    "(?:,? (?:and|or|to) [a-z0-9-]{3,9})?[ -](?:floor|time|item|one|option|street|avenue|century"
+    "|place|grade|year|quarter|party|person|generation|gen|edition|version|draft|birthday"
+    "|anniversary|attempt|meeting|row|line|page|week|half|day|month|hour|minute|round|phase|batch"
+    "|interview|child|kid|candidate|monitor|screen|laptop|badge|invoice|receipt|email|mail|message"
+    "|question|reminder|request|ticket|door|building|house|team|member|seat|desk|chair|slot|section"
+    "|paragraph|chapter|slide|column|level|class|step|stage|shift|call|copy|set|pair|payment"
+    "|installment|instalment|largest|best|most|worst|biggest|highest|degree|world|amendment|leg"
+    "|stop|train|flight|room|key|card|gear|bullet|point|part|name|rule|try|rate|coffee|cup)"
 )
 _MEASURE = (
-    r" (?:miles|km|kilometers|people|times|days|weeks|hours|minutes|yuan|dollars|percent|more|or)\b"
+    r" (?:miles|km|kilometers|people|persons|colleagues|times|days|weeks|hours|minutes|yuan|dollars"
+    r"|percent|more|or|of (?:us|them|you|my|our|the))\b"
 )
-# `1/2` is a fraction more often than a day.
-_FRACTIONS = {(1, 2), (1, 3), (2, 3), (1, 4), (3, 4), (24, 7)}
+# Three may join: May is a verb between a number and another verb, or after a pronoun.
+_A_VERB_FOLLOWS = r" (?:be|join|not|have|enter|also|want|need|come|go|take|leave|attend|still)\b"
+_WHO_MAY = r"\b(?:i|you|we|they|he|she|it|that|which|who|one|this|employees|staff|managers?) "
 
+# Black Friday, Good Friday, TGI Friday: names, and days of every week.
+_NO_ONE_DAY = (
+    "(?:this|every|each|first|second|third|fourth|1st|2nd|3rd|4th|black|good|casual|happy|next|last|cyber|giving|ash|maundy|easter|palm|ruby|tgi"
+    "|most|any|other|alternate)(?: other| single)? "
+)
+_A_NAME_FOLLOWS = r" (?:times|roast|addams|night football)\b|\.com|s\b"
 
-def day_number(text: str) -> int:
-    """The day of the month of `24`, `24th` or `first`."""
-    return _ORDINALS.get(text) or int(text.rstrip("stndrh"))
-
-
-def _month_number(text: str) -> int:
-    return _MONTH_NUMBERS[text.rstrip(".")]
+# The early, late or remaining part of a week or month is none that two people would agree on.
+_A_PART_OF = (
+    r"(?:(?:start|beginning|end|middle|half|part|rest|remainder|days?|week|some ?time|weeks) (?:of"
+    r"|in) (?:the )?|\b(?:early|late|later|mid|mid-|middle|sometime) ?)"
+)
 
 
 def _in_year(groups: Groups) -> Day | None:
-    month, day = _month_number(groups["month"]), day_number(groups["day"])
+    month, day = month_number(groups["month"]), day_number(groups["day"])
     return day_of_year(month, day, groups.get("year"))
 
 
-def _slashed(groups: Groups) -> Day | None:
-    """Month and day; the other way round where only that can be."""
-    month, day, year = int(groups["a"]), int(groups["b"]), groups.get("year")
-    if (month, day) in _FRACTIONS and year is None:
-        return None
-    return day_of_year(month, day, year) or day_of_year(day, month, year)
+def _unless_verb(groups: Groups) -> Day | None:
+    """`May first`, of which `you may first ask` must not become a day."""
+    words = groups["month"] == "may" and groups["day"].isalpha() and "the" not in groups
+    return None if words else _in_year(groups)
 
 
 def _in_a_month(groups: Groups) -> Day:
-    day = day_number(groups["day"])
-    return MonthDay(day, _WEEKS[groups["which"]]) if "which" in groups else MonthDay(day)
+    which = groups.get("which")
+    return MonthDay(day_number(groups["day"]), WHICH[which] if which else None)
 
 
 def _weekday(groups: Groups) -> Day:
-    weekday = _WEEKDAYS[groups["day"]]
+    """A weekday of the week said; `this Monday`, like `这周一`, is that of the calendar week.
+
+    So said on a Wednesday it is past; only `this coming Monday` is surely the next one.
+    """
+    weekday = WEEKDAYS[groups["day"]]
     which = groups.get("week") or groups.get("which")
-    # "This Monday", said on a Wednesday, is the coming one; "next" and "last" count weeks.
-    return Weekday(weekday) if which in {None, "this"} else Weekday(weekday, _WEEKS[str(which)])
-
-
-def _after_next(groups: Groups) -> Day:
-    return Weekday(_WEEKDAYS[groups["day"]], 2)
+    if which is None or "coming" in groups:
+        return Weekday(weekday)
+    return Weekday(weekday, 2 if which == "week after next" else WHICH[which])
 
 
 def _counted(groups: Groups) -> Day | None:
     number = parse_number(groups["n"].removeprefix("a ") if groups["n"] != "a" else "1")
     if number is None or number != int(number) or number > 1000:  # noqa: PLR2004 - not a plan
         return None
-    count = -int(number) if groups.get("way") in {"ago", "earlier"} else int(number)
-    if groups["unit"].startswith("month"):
+    count = -int(number) if groups.get("way", "").startswith(("ago", "earlier")) else int(number)
+    unit = groups["unit"]
+    if unit.startswith("month"):
         return Shift(months=count)
-    return Shift(days=7 * count if groups["unit"].startswith("week") else count)
+    return Shift(days=count * (14 if unit[0] == "f" else 7 if unit[0] == "w" else 1))
 
 
 def _stretch(groups: Groups) -> Stretch:
-    distance = _WEEKS.get(groups["which"], 0 if groups["unit"] == "weekend" else 1)
+    distance = WHICH.get(groups["which"], 0 if groups["unit"] == "weekend" else 1)
     if groups["unit"] == "month":
         return Month(distance)
     return Week(distance, weekend=groups["unit"] == "weekend")
 
 
+def _whole_month(groups: Groups) -> Stretch:
+    year = groups.get("year")
+    return NamedMonth(month_number(groups["month"]), int(year) if year else None)
+
+
+def _listed_day(between: str) -> Rule[Day]:
+    """A day that further days of the same month follow."""
+    return Rule(
+        rf"{MONTH_NAME}\.? {DAY}{between}, ?(?P<it>(?P<day>{DAY}))",
+        _in_a_month,
+        only_before=rf",? ?(?:and|&|or) {DAY}|, ?{DAY},? ?(?:and|&|or) {DAY}",
+    )
+
+
 DAYS: tuple[Rule[Day], ...] = (
     Rule(
-        f"{_WITH_WEEKDAY}(?P<month>{_MONTH}) (?:the )?(?P<day>{_DAY}){_THEN_YEAR}",
-        _in_year,
+        rf"{_WITH_WEEKDAY}(?P<month>{MONTH_NAME})(?:\.? ?|-)(?P<the>the )?(?P<day>{DAY})"
+        rf"{_THEN_YEAR}{_THEN_WEEKDAY}",
+        _unless_verb,
+        unless_after=_WHO_MAY,
         unless_before=_MEASURE,
     ),
     Rule(
-        rf"{_WITH_WEEKDAY}(?P<day>{_DAY}) (?:of )?(?P<month>{_MONTH}){_THEN_YEAR}",
+        rf"(?:on|from|to|until|till|through|by|before|after|since) (?P<it>(?P<month>may)"
+        rf" (?P<day>{ORDINAL})\b)",
         _in_year,
     ),
     Rule(
-        rf"(?P<it>{_WITH_WEEKDAY}(?:the )(?P<day>{DAY_FIGURE})\b(?: of (?P<which>this|next"
-        "|last) month)?)",
-        lambda g: _in_a_month(g) if g["day"][-1].isalpha() else None,
+        rf"{_WITH_WEEKDAY}(?P<day>{DAY})[ -]?(?:of )?(?P<month>{MONTH_NAME})\b\.?{_THEN_YEAR}"
+        f"{_THEN_WEEKDAY}",
+        _in_year,
+        unless_before=_A_VERB_FOLLOWS,
+    ),
+    # Dec 23, 24 and 28: further days of the month.
+    Rule(
+        rf"{MONTH_NAME}\.? {DAY}(?:, ?{DAY}){{0,3}},? ?(?:and|&|or) (?P<it>(?P<day>{DAY}))",
+        _in_a_month,
+        unless_before=rf" ?(?:{MONTH_NAME}|[ap]m\b|[:/%])|[a-z-]|{_MEASURE}",
+    ),
+    _listed_day(""),
+    _listed_day(f", ?{DAY}"),
+    Rule(
+        rf"(?:{WEEKDAY_NAME}\.?,? (?:the )?|the )(?P<day>{ORDINAL_FIGURE})\b"
+        "(?: (?:of |in )?(?P<which>this|next|last|the|current) month)?",
+        _in_a_month,
+        unless_before=f"{_THING}| of {MONTH_NAME}\\b",
+    ),
+    Rule(
+        rf"(?:{WEEKDAY_NAME}\.?,?|\bon|by|from|to|until|till|through|and|or|,|&) "
+        rf"(?P<it>(?P<day>{ORDINAL_FIGURE}))\b",
+        _in_a_month,
         unless_before=_THING,
     ),
     Rule(
-        rf"(?:on|by|from|to|until|till|through) (?P<it>(?P<day>{DAY_FIGURE}))\b",
-        lambda g: _in_a_month(g) if g["day"][-1].isalpha() else None,
+        rf"(?P<which>this|next|last) month,? (?:on )?the (?P<day>{ORDINAL_FIGURE}|{ORDINAL})\b",
+        _in_a_month,
         unless_before=_THING,
     ),
     Rule(
-        rf"(?:the |this )?(?:coming )?(?P<day>{_SURE_WEEKDAY})\b(?: (?P<week>next|this"
-        "|last) week)?",
+        rf"the (?P<day>{ORDINAL}) (?:of )?(?P<which>this|next|last) month\b",
+        _in_a_month,
+    ),
+    # A bare `the fifth` is a day only in a sentence that leaves nothing else for it to count.
+    Rule(
+        rf"(?:on|by|from|to|until|till|through|before|after|since|starting) "
+        rf"(?P<it>the (?P<day>{ORDINAL}))\b",
+        _in_a_month,
+        only_before=r"$|[.,;!?)]| (?:to|until|through|till|and|or|please|at|if|because|so|but|as"
+        r"|when|instead|i|we|he|she)\b",
+        unless_before=_THING,
+    ),
+    Rule(
+        rf"(?:(?:the |this )?coming |the following |the )?(?P<day>{SURE_WEEKDAY})\b"
+        r"(?:,? (?:of )?(?:the )?(?P<week>next|this|last|week after next)(?: week)?\b)?",
         _weekday,
-        unless_after=r"(?:every|each|black|good|casual|happy|next|last)(?: other)? ",
+        unless_after=_NO_ONE_DAY,
+        unless_before=_A_NAME_FOLLOWS,
     ),
-    Rule(rf"(?:{_EXPECTING} |- ?)(?P<it>(?P<day>{_SHORT_WEEKDAY}))\b\.?", _weekday),
     Rule(
-        rf"(?P<it>(?P<day>{_SHORT_WEEKDAY}))\b\.?"
-        rf"(?: ?(?:-|to|through|thru|until|till) ?(?:next )?{WEEKDAY_NAME}"
-        r"| (?:morning|afternoon)\b|[,. ]*$)",
+        rf"(?:{_EXPECTING} |- ?)(?P<it>(?P<day>{SHORT_WEEKDAY}))\b\.?",
+        _weekday,
+    ),
+    Rule(
+        rf"(?P<it>(?P<day>{SHORT_WEEKDAY}))\b\.?"
+        rf"(?: ?(?:-|to|through|thru|until|till|&|and|or) ?(?:next )?{WEEKDAY_NAME}"
+        r"| (?:morning|afternoon|am|pm)\b|[,. ]*$)",
         _weekday,
         unless_after="[a-z] ",
     ),
-    Rule(rf"(?:the )?(?P<which>next|last|this) (?:coming )?(?P<day>{WEEKDAY_NAME})", _weekday),
-    Rule(rf"(?P<which>next|last|this) week(?:'s| on)? (?P<day>{WEEKDAY_NAME})", _weekday),
-    Rule(rf"(?P<day>{WEEKDAY_NAME}) after next", _after_next),
     Rule(
-        "(?:the )?(?P<word>" + "|".join(_WORDS) + r")\b",
+        rf"(?:the )?(?P<which>next|last|this) (?P<coming>coming )?(?P<day>{WEEKDAY_NAME})",
+        _weekday,
+        unless_before=_A_NAME_FOLLOWS,
+    ),
+    Rule(
+        rf"(?P<day>{SHORT_WEEKDAY})\.?,? (?:of )?(?P<week>next|this|last) week\b",
+        _weekday,
+    ),
+    Rule(rf"(?P<which>next|last|this) week(?:'s| on|,)? (?P<day>{WEEKDAY_NAME})", _weekday),
+    Rule(
+        rf"(?:the )?(?P<day>{WEEKDAY_NAME}) after next\b",
+        lambda g: Weekday(WEEKDAYS[g["day"]], 2),
+    ),
+    Rule(
+        r"(?:the )?(?P<word>" + "|".join(_WORDS) + r")\b",
         lambda g: Shift(days=_WORDS[g["word"]]),
         unless_before="'s (?:world|generation)",
     ),
     Rule(r"(?P<it>this) (?:morning|afternoon)\b", lambda _: Shift()),
+    Rule(r"this evening\b", lambda _: Shift()),
+    Rule(r"last night\b", lambda _: Shift(days=-1), unless_before="'s"),
     Rule(
-        rf"in (?P<n>a|{EN_NUMBER}) (?P<unit>days?|weeks?|months?)(?:' time|'s time)?\b",
+        rf"in (?P<n>an?|{EN_NUMBER}) (?P<unit>days?|weeks?|fortnight|months?)"
+        rf"(?:'? time|'s time)?\b",
         _counted,
-        unless_before=" (?:a row|advance|total)",
+        unless_before=" (?:a row|advance|total|of|or)",
     ),
     Rule(
-        rf"(?P<n>a|{EN_NUMBER}) (?P<unit>days?|weeks?|months?) "
-        r"(?P<way>ago|earlier|from now|from today|later)\b",
+        rf"(?P<n>an?|{EN_NUMBER}) (?P<unit>weeks?|fortnight) today\b",
         _counted,
     ),
     Rule(
-        r"(?P<a>\d{1,2})/(?P<b>\d{1,2})(?:/(?P<year>20\d\d|\d\d))?",
-        _slashed,
-        unless_after=r"[/.]|(?:^|[^/\d])\d+-",
-        unless_before=r"[/.]\d|-\d+(?:[^\d/]|$)|[天个%]",
+        rf"(?P<n>an?|{EN_NUMBER}) (?P<unit>days?|weeks?|fortnight|months?) "
+        r"(?P<way>ago(?: today)?|earlier|from (?:now|today)|later)\b",
+        _counted,
     ),
 )
 
@@ -228,7 +247,14 @@ STRETCHES: tuple[Rule[Stretch], ...] = (
     Rule(
         r"(?:the )?(?P<which>this|next|last|coming) (?P<unit>week|weekend|month)\b",
         _stretch,
-        unless_before=rf"(?:'s)?(?: on)? {WEEKDAY_NAME}| day",
+        unless_after=_A_PART_OF,
+        unless_before=rf"(?:'s)?(?: on)? {WEEKDAY_NAME}| day|-end| end\b",
     ),
-    Rule(r"the week after next\b", lambda _: Week(2)),
+    Rule(r"the week after next\b", lambda _: Week(2), unless_after=_A_PART_OF),
+    Rule(
+        rf"(?:all of|all|the whole of|the entire|entire|throughout|the whole month of"
+        rf"|the (?:entire )?month of) (?P<month>{MONTH_NAME})\b\.?(?:,? (?P<year>20\d\d))?",
+        _whole_month,
+        unless_before=r" (?:\d|the \d)",
+    ),
 )

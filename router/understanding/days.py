@@ -11,7 +11,6 @@ from datetime import date, timedelta
 from typing import Literal
 
 Half = Literal["am", "pm"]
-Span = tuple[date, date]
 
 
 @dataclass(frozen=True)
@@ -79,9 +78,9 @@ class MonthDay:
     def on(self, calendar: Calendar) -> date | None:
         """The date in the month said, else the nearest on the side that the calendar prefers."""
         if self.months is not None:
-            return _in_month(calendar.today, self.months, self.day)
+            return in_month(calendar.today, self.months, self.day)
         distances = range(0, -4, -1) if calendar.past else range(4)
-        dates = (_in_month(calendar.origin, n, self.day) for n in distances)
+        dates = (in_month(calendar.origin, n, self.day) for n in distances)
         return next((d for d in dates if d and _suits(d, calendar)), None)
 
 
@@ -111,7 +110,7 @@ class Shift:
         """The date; the last of the month where the month is too short."""
         today = calendar.today
         if self.months:
-            first = _in_month(today, self.months, 1)
+            first = in_month(today, self.months, 1)
             return first and first.replace(
                 day=min(today.day, monthrange(first.year, first.month)[1])
             )
@@ -119,50 +118,79 @@ class Shift:
 
 
 @dataclass(frozen=True)
-class Week:
-    """`下周`, Monday to Sunday; `weekend` alone is its last two days."""
+class MonthEnd:
+    """`月底`, `the end of December`: the last day of a month.
 
-    weeks: int
-    weekend: bool = False
+    `month` is one by name, else it is the month that is `months` away, else the current one;
+    `year` or `years` away where that was said.
+    """
 
-    def across(self, calendar: Calendar) -> Span:
-        """Its first and last day."""
-        first = monday(calendar.today, self.weeks)
-        return first + timedelta(days=5 if self.weekend else 0), first + timedelta(days=6)
+    month: int | None = None
+    months: int | None = None
+    year: int | None = None
+    years: int | None = None
+
+    def on(self, calendar: Calendar) -> date | None:
+        """The date; of a month without a year the next such, today included."""
+        if self.month is None:
+            day = calendar.today if self.months is not None else calendar.origin
+            return last_of(in_month(day, self.months or 0, 1))
+        first = month_start(calendar, self.month, self.year, self.years)
+        return last_of(first)
 
 
 @dataclass(frozen=True)
-class Month:
-    """`下个月`."""
+class NthWeekday:
+    """`下个月第一个周五`, `the last Friday of December`: `nth` from 1, or -1 for the last."""
 
-    months: int
+    nth: int
+    weekday: int
+    month: int | None = None
+    months: int = 0
 
-    def across(self, calendar: Calendar) -> Span | None:
-        """Its first and last day."""
-        first = _in_month(calendar.today, self.months, 1)
+    def on(self, calendar: Calendar) -> date | None:
+        """The date, if the month has so many; of a month by name the next such."""
+        if self.month is None:
+            first = in_month(calendar.today, self.months, 1)
+        else:
+            first = month_start(calendar, self.month)
         if first is None:
             return None
-        return first, first.replace(day=monthrange(first.year, first.month)[1])
+        days = monthrange(first.year, first.month)[1]
+        such = [d for d in range(1, days + 1) if first.replace(day=d).weekday() == self.weekday]
+        if self.nth > len(such):
+            return None
+        return first.replace(day=such[self.nth - 1 if self.nth > 0 else self.nth])
 
 
 @dataclass(frozen=True)
-class DaysAhead:
-    """`明后天`."""
+class Later:
+    """`a week from Monday`, `two days after Christmas`: so many days from another day."""
 
-    first: int
-    last: int
+    day: "FixedDay | YearDay | MonthDay | Weekday | Shift | MonthEnd | NthWeekday"
+    days: int
 
-    def across(self, calendar: Calendar) -> Span:
-        """The first and the last day."""
-        today = calendar.today
-        return today + timedelta(days=self.first), today + timedelta(days=self.last)
+    def on(self, calendar: Calendar) -> date | None:
+        """The date, if there is the day that it is counted from."""
+        first = self.day.on(calendar)
+        return first and first + timedelta(days=self.days)
 
 
-Day = FixedDay | YearDay | MonthDay | Weekday | Shift
+Day = FixedDay | YearDay | MonthDay | Weekday | Shift | MonthEnd | NthWeekday | Later
 """A term for one day."""
 
-Stretch = Week | Month | DaysAhead
-"""A term for several days in a row."""
+
+def month_start(
+    calendar: Calendar, month: int, year: int | None = None, years: int | None = None
+) -> date | None:
+    """The first of a month by name: in the year said, else of the next that isn't over."""
+    if year is None and years is not None:
+        year = calendar.today.year + years
+    elif year is None:
+        origin = calendar.origin
+        away = -(month > origin.month) if calendar.past else month < origin.month
+        year = origin.year + away
+    return _date(year, month, 1)
 
 
 def monday(today: date, weeks: int) -> date:
@@ -174,7 +202,13 @@ def _suits(day: date, calendar: Calendar) -> bool:
     return day <= calendar.origin if calendar.past else day >= calendar.origin
 
 
-def _in_month(day: date, months: int, of_month: int) -> date | None:
+def last_of(first: date | None) -> date | None:
+    """The last day of a month, by its first."""
+    return first and first.replace(day=monthrange(first.year, first.month)[1])
+
+
+def in_month(day: date, months: int, of_month: int) -> date | None:
+    """The day of a month that is `months` away from that of `day`, if it is that long."""
     years, month = divmod(day.month - 1 + months, 12)
     return _date(day.year + years, month + 1, of_month)
 

@@ -5,7 +5,7 @@ from decimal import Decimal
 from typing import Literal
 
 from router.understanding.grammar import Found, Groups, Rule, longest
-from router.understanding.numbers import EN_NUMBER, ZH_COUNT, parse_number
+from router.understanding.numbers import EN_NUMBER, HAN_DIGIT, ZH_COUNT, parse_number
 
 Unit = Literal["days", "hours", "weeks"]
 
@@ -25,17 +25,26 @@ _EN_UNITS: dict[str, Unit] = {"d": "days", "w": "weeks", "h": "hours", "f": "wee
 # 第三天 is a day, 这两天 is vague, 每两周 is a rhythm, 三天前 is a date.
 _NOT_HOW_LONG = (
     r"[第每前后近这那哪某同另头隔过]|有一|(?:^|[^周期拜])[一二两三四五六七八九]|\d ?[-~到至] ?|v"
+    r"|⁄|[一每]个?(?:周|星期|礼拜|天|月)|[元块钱]"
 )
+# 等了半天 is a long while.
+_A_LONG_WHILE = "[等卡弄搞找说想修问看磨劝催聊跑转忙](?:了|我|他|你)?|折腾了?|研究了?|[好老]"
 _NOT_AFTER = (
-    "[之以]?[前后内](?:[^半]|$)|两头|到晚|打鱼|打渔|[一二两三四五六\\d]次|[岁刊报边围]"
+    "零?[\\d一二三四五六七八九十]{1,3} ?分"
+    "|[之以]?[前后内](?:[^半]|$)|之|两头|到晚|打鱼|打渔|[一二两三四五六\\d]次|[岁刊报边围]"
     "|年(?:[^假休]|$)|天|工作制|制"
-    "|比一天|营业|服务|客服|便利|连锁|酒店|无理由"
+    "|比一天|营业|服务|客服|便利|连锁|酒店|无理由|热线|自助|在线|监控|待命|药店"
 )
 _EN_NOT_AFTER = (
     r" i(?:'ll| will)\b|"
-    r" (?:ago|from now|from today|later|earlier|before|after|notice|old|in advance|trial)\b"
+    r"[ -](?:ago|from now|from today|later|earlier|before|after|notice|old|in advance|trial|support"
+    r"|(?:work ?)?week|service|hotline|clock|format|forecast|guarantee|warranty"
+    r"|(?:a|per|each|every) (?:day|week|month|year))\b|'? notice|,? (?:and )?\d{1,2} ?min"
 )
 _EN_RHYTHM = r"\b(?:in|within|every|each|last|past|next|first|final|these|those|per|other|some|a) "
+# 3 to 5 days, two or three weeks: nobody said how long.
+_EN_NOT_SURE = r"\d ?(?:-|to|or|–|~) ?|[⁄/]|(?:one|two|three|four|five|six|seven) (?:to|or) "
+_EN_NOT = f"{_EN_RHYTHM}|{_EN_NOT_SURE}"
 
 
 @dataclass(frozen=True)
@@ -88,21 +97,35 @@ def _minutes(groups: Groups) -> Duration | None:
     return Duration(number / 60, "hours")
 
 
+def _hours_and_minutes(groups: Groups) -> Duration | None:
+    """`2 hours 30 minutes` in hours, where the quarter of an hour allows it."""
+    hours = parse_number("1" if groups["n"] == "an" else groups["n"])
+    minutes = parse_number(groups["minutes"])
+    if hours is None or not minutes or minutes % 15:
+        return None
+    return Duration(hours + minutes / 60, "hours")
+
+
 _EN_UNIT = r"(?P<unit>days?|weeks?|wks?|hours?|hrs?|fortnights?)\b"
 _EN_KIND = "(?:(?:full|whole|working|business|calendar|consecutive|work|more|extra) )?"
 
 _RULES: tuple[Rule[Duration], ...] = (
     Rule(
-        f"(?P<n>{ZH_COUNT}) ?(?:个(?P<plus>半)?)?整?{_ZH_UNIT}(?P<tail>半)?",
+        f"(?P<n>{ZH_COUNT}|[俩仨]) ?(?:个(?P<plus>半)?)?整?{_ZH_UNIT}(?P<tail>半)?",
         _zh,
         unless_after=_NOT_HOW_LONG,
+        unless_before=_NOT_AFTER,
+    ),
+    Rule(
+        rf"(?P<n>[零一二三四五六七八九十]点{HAN_DIGIT})个?(?P<unit>天|小时|周)",
+        _zh,
         unless_before=_NOT_AFTER,
     ),
     Rule(f"(?P<n>{ZH_COUNT}) ?个半天", _half_days, unless_after=_NOT_HOW_LONG),
     Rule(
         f"半个?{_ZH_UNIT}",
         lambda g: Duration(_HALF, _ZH_UNITS[g["unit"]]),
-        unless_after="[前后大老小一二两三四五六七八九十\\d]|每个?|个",
+        unless_after=f"[前后大小一二两三四五六七八九十\\d]|每个?|个|{_A_LONG_WHILE}",
         unless_before="[之以]?[后内]|[边吊票]",
     ),
     Rule(
@@ -112,14 +135,49 @@ _RULES: tuple[Rule[Duration], ...] = (
         unless_before="[之以]?[前后内]",
     ),
     Rule(
-        f"(?P<n>{EN_NUMBER})(?P<half> and a half)?[ -]{_EN_KIND}{_EN_UNIT}",
+        f"(?P<n>{EN_NUMBER})(?P<half>[ -]and[ -]a[ -]half)?[ -]{_EN_KIND}{_EN_UNIT}",
         _en,
-        unless_after=_EN_RHYTHM,
+        unless_after=_EN_NOT,
+        unless_before=_EN_NOT_AFTER,
+    ),
+    # Would last six weeks: the word that lasts, not the six weeks before now.
+    Rule(
+        rf"\b(?:will|would|'ll|'d|to|can|could|might|may|should|must|n't|not|does|did) last"
+        rf" (?:for |about |around |at least |some )?(?P<it>(?P<n>{EN_NUMBER})(?P<half> and a half)?"
+        f" {_EN_KIND}{_EN_UNIT})",
+        _en,
+    ),
+    Rule(
+        r"(?P<n>\d{1,3}(?:\.\d)?)(?P<unit>days?|d|weeks?|wks?|hours?|hrs?|h)\b",
+        _en,
+        unless_after=_EN_NOT,
+        unless_before=_EN_NOT_AFTER,
+    ),
+    # In Chinese 2w is twenty thousand.
+    Rule(
+        r"(?P<n>\d{1,2})(?P<unit>w)\b",
+        _en,
+        unless_after=rf"{_EN_NOT}|[^\x00-\x7f] ?|[$€£]|^",
+        unless_before=rf"{_EN_NOT_AFTER}| ?[^\x00-\x7f]",
+    ),
+    Rule(
+        rf"(?P<n>an|{EN_NUMBER}) ?(?P<unit>hours?|hrs?|h)(?:,? and|,)? ?"
+        r"(?P<minutes>\d{1,2}) ?(?:minutes?|mins?|m)?\b",
+        _hours_and_minutes,
+        unless_after=_EN_NOT,
         unless_before=_EN_NOT_AFTER,
     ),
     Rule(
-        r"(?P<n>\d{1,3}(?:\.\d)?)(?P<unit>d|h|w|hrs?|days?|weeks?|hours?|wks?)",
-        _en,
+        f"(?P<n>{ZH_COUNT}|[俩仨]) ?个?(?:小时|钟头)零?(?P<minutes>{ZH_COUNT}) ?分钟?",
+        _hours_and_minutes,
+        unless_after=_NOT_HOW_LONG,
+        unless_before="[之以]?[前后内]",
+    ),
+    # Compatibility forms are unfolded before anything is read: 2½ is 21⁄2 here.
+    Rule(
+        rf"(?:(?P<n>\d)? ?1/2|(?P<n2>\d)?1⁄2)[ -]?(?:an? )?{_EN_UNIT}",
+        lambda g: Duration(Decimal(g.get("n", g.get("n2", 0))) + _HALF, _EN_UNITS[g["unit"][0]]),
+        unless_after=_EN_NOT,
         unless_before=_EN_NOT_AFTER,
     ),
     Rule(
@@ -134,7 +192,7 @@ _RULES: tuple[Rule[Duration], ...] = (
     Rule(f"an? {_EN_KIND}{_EN_UNIT} (?P<half>and a half)\\b", _en_one),
     Rule(
         "(?:for|take|taking|need|want|off|book|request|requesting|have|having|get|spend|about"
-        "|apply for|lasts?) "
+        "|apply for|lasts?|lasted|worth of|all) "
         rf"(?P<it>an? {_EN_KIND}(?P<unit>day|week|hour|fortnight))\b",
         _en_one,
         unless_before=_EN_NOT_AFTER,

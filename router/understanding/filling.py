@@ -111,7 +111,9 @@ def parts_of(days: Days, *, open_end: bool) -> dict[RangePart, str]:
     parts: dict[RangePart, str] = {"start": days.first.isoformat()}
     if days.first_half:
         parts["start_half"] = days.first_half
-    if days.single or (open_end and days.first == days.last):
+    # One day as a range without a half was given both ends: from the 28th to the 28th.
+    alone = days.first == days.last and days.first_half == days.last_half is not None
+    if days.single or (open_end and alone):
         return parts
     parts["end"] = days.last.isoformat()
     if days.last_half:

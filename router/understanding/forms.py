@@ -10,12 +10,13 @@ from router.domain.files import is_file_id
 from router.flow.model import Slot
 from router.understanding.booleans import yes_or_no
 from router.understanding.choices import answered_choice
+from router.understanding.currencies import DEFAULT_CURRENCY
 from router.understanding.dates import Days
 from router.understanding.days import Calendar, FixedDay, YearDay
 from router.understanding.durations import Duration
 from router.understanding.grammar import compiled
 from router.understanding.listing import is_listed, pieces
-from router.understanding.money import DEFAULT_CURRENCY, Money
+from router.understanding.money import Money
 from router.understanding.numbers import parse_number
 from router.understanding.utterance import Utterance
 

@@ -56,24 +56,30 @@ class Rule(Generic[T_co]):
     """One way to write something. `build` may answer None: then it wasn't one after all.
 
     `unless_after` and `unless_before` are expressions for what, directly before or after the
-    match, shows that something else is meant: `三天` after `第`, or before `两头`. A group named
-    `it` is the thing itself where the expression also spans what must stand around it.
+    match, shows that something else is meant: `三天` after `第`, or before `两头`. `only_after`
+    and `only_before` are for what is doubtful by itself: one of those given must be there. A
+    group named `it` is the thing itself where the expression also spans what must stand around it.
     """
 
     source: str
     build: Callable[[Groups], T_co | None]
     unless_after: str = ""
     unless_before: str = ""
+    only_after: str = ""
+    only_before: str = ""
     _pattern: Any = field(init=False, repr=False)
-    _before: Any = field(init=False, repr=False)
-    _after: Any = field(init=False, repr=False)
+    _context: dict[str, Any] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        before = compiled(f"(?:{self.unless_after})$") if self.unless_after else None
-        after = compiled(f"^(?:{self.unless_before})") if self.unless_before else None
+        context = {
+            "unless_after": self.unless_after and f"(?:{self.unless_after})$",
+            "unless_before": self.unless_before and f"^(?:{self.unless_before})",
+            "only_after": self.only_after and f"(?:{self.only_after})$",
+            "only_before": self.only_before and f"^(?:{self.only_before})",
+        }
+        compiled_context = {name: compiled(source) for name, source in context.items() if source}
         object.__setattr__(self, "_pattern", compiled(self.source))
-        object.__setattr__(self, "_before", before)
-        object.__setattr__(self, "_after", after)
+        object.__setattr__(self, "_context", compiled_context)
 
     def find(self, text: str) -> Iterator[Found[T_co]]:
         """Everything in `text` that is written this way, from left to right."""
@@ -90,10 +96,14 @@ class Rule(Generic[T_co]):
         if cuts_a_word(text, start) or cuts_a_word(text, end):
             return True
         before, after = text[max(0, start - _CONTEXT) : start], text[end : end + _CONTEXT]
-        return bool(
-            (self._before and self._before.search(before))
-            or (self._after and self._after.search(after))
-        )
+        seen = {
+            name: bool(pattern.search(before if name.endswith("after") else after))
+            for name, pattern in self._context.items()
+        }
+        if seen.get("unless_after") or seen.get("unless_before"):
+            return True
+        wanted = [seen[name] for name in ("only_after", "only_before") if name in seen]
+        return bool(wanted) and not any(wanted)
 
 
 def cuts_a_word(text: str, at: int) -> bool:

@@ -9,8 +9,17 @@ DIGITS = r"(?:\d{1,3}(?:,\d{3}){1,4}|\d{1,12})(?:\.\d{1,6})?"
 HAN_DIGIT = "[零〇一二两三四五六七八九壹贰叁肆伍陆柒捌玖]"
 _HAN = "[零〇一二两三四五六七八九十百千万亿壹贰叁肆伍陆柒捌玖拾佰仟]"
 
-ZH_NUMBER = rf"(?:{DIGITS} ?[百千万亿]{{1,2}}\d?|{DIGITS}|{_HAN}{{1,12}}(?:点{HAN_DIGIT}{{1,6}})?)"
+ZH_NUMBER = (
+    rf"(?:{DIGITS} ?[百千万亿]{{1,2}}(?:\d[百千]){{0,2}}\d?|{DIGITS}[kw]|{DIGITS}"
+    rf"|{_HAN}{{1,12}}(?:点{HAN_DIGIT}{{1,6}})?)"
+)
 """A number in a Chinese sentence, in digits, characters or both."""
+
+HAN_NUMBER = (
+    "[一二两三四五六七八九][十百千万零一二两三四五六七八九]{0,8}[百千万]"
+    "(?:零?[一二三四五六七八九])?"
+)
+"""A number in characters that has a unit: `两千五`, `三百`, never `五一`."""
 
 _ONE_TO_NINE = "[一二两三四五六七八九]"
 ZH_COUNT = (
@@ -22,7 +31,7 @@ ZH_COUNT = (
 _VALUES = {
     character: value
     for value, characters in enumerate(
-        ("零〇", "一壹", "二两贰", "三叁", "四肆", "五伍", "六陆", "七柒", "八捌", "九玖")
+        ("零〇", "一壹", "二两贰俩", "三叁仨", "四肆", "五伍", "六陆", "七柒", "八捌", "九玖")
     )
     for character in characters
 }
@@ -57,10 +66,16 @@ _EN_VALUES = {word: n for n, word in enumerate(_SMALL)} | {
     word: 10 * n for n, word in enumerate(_TENS, start=2)
 }
 _EN_SCALES = {"hundred": 100, "thousand": 1000, "million": 1_000_000}
+_EN_SCALE = "(?:" + "|".join(_EN_SCALES) + ")"
 _EN_WORD = "(?:" + "|".join([*reversed(_SMALL), *_TENS, *_EN_SCALES]) + ")"
 
-EN_NUMBER = rf"(?:{DIGITS} ?k\b|{DIGITS}|(?:an? )?{_EN_WORD}(?:(?:-| and | ){_EN_WORD}){{0,7}})"
+EN_NUMBER = (
+    rf"(?:{DIGITS} ?(?:k\b|{_EN_SCALE}\b)|{DIGITS}"
+    rf"|(?:\ban? )?{_EN_WORD}(?:(?:-| and | ){_EN_WORD}){{0,7}})"
+)
 """A number in an English sentence, in digits or words."""
+
+_SCALES = _EN_SCALES | {"k": 1000, "w": 10_000, "m": 1_000_000}
 
 # A longer one is no amount of anything, and beyond exact arithmetic.
 _LONGEST = 80
@@ -78,8 +93,10 @@ def parse_number(text: str) -> Decimal | None:
         return None
     if bare[0].isascii() and bare[0].isalpha():
         return _from_words(bare)
-    if bare.endswith("k") and _is_plain(bare[:-1].strip()):
-        return Decimal(bare[:-1].strip()) * 1000
+    digits = bare.rstrip("abcdefghijklmnopqrstuvwxyz").rstrip()
+    if digits != bare:
+        scale = _SCALES.get(bare[len(digits) :].strip())
+        return Decimal(digits) * scale if scale and _is_plain(digits) else None
     return Decimal(bare) if _is_plain(bare) else _from_characters(bare.replace(" ", ""))
 
 
