@@ -16,7 +16,7 @@ from router.understanding.days import (
     YearDay,
     monday,
 )
-from router.understanding.grammar import Found, compiled, cuts_a_word, group_span, longest
+from router.understanding.grammar import Found, Rule, compiled, cuts_a_word, group_span, longest
 from router.understanding.mentions import (
     HALF_NAME,
     LOOK,
@@ -47,10 +47,11 @@ _A_CLOCK = (
 _AN_HOUR = r"(?:,? (?:at )?(?:\d{1,2}:\d\d ?(?:am|pm)?|\d{1,2} ?(?:am|pm)|noon))?"
 _JOINER = (
     rf"^(?:{_A_CLOCK} ?(?:开始|起)?,? ?(?:一直|直|连)?"
-    r"(?:请假?|休假?|休息|住|待|呆|忙|持续|出差|放假?|玩)?(?:到|至|~|--?|–|—+|―|-?>|→|\.{2,6})"
+    r"(?:请假?|休假?|休息|住|待|呆|忙|持续|出差|放假?|玩)?(?:到|至|~|--?|–|—+|―|-?>|→)"
     rf"|{_AN_HOUR},? (?:up )?(?:to|until|till|til|through to|through|thru)|to) ?"
 )
-_JOINED = compiled(rf"{_JOINER}$")
+# An ellipsis is one full stop in the one spelling.
+_JOINED = compiled(rf"{_JOINER}$|^\.$")
 # 下周三和周五: what follows in a list is in the week and the month of what stands before.
 _LISTED = compiled("^ ?(?:和|跟|与|及|以及|还有|、|,|,? ?and|&) ?(?:on |the )?$")
 _BETWEEN = compiled("(?:between (?:the )?|介于|在)$")
@@ -75,8 +76,20 @@ _THAT_WEEK = compiled("^(?:那|这|所在的?)一?(?:周|个?星期|个?礼拜)"
 # A figure before one of these counts something else: 12月1日到5点, 周一到三楼.
 _COUNTS = compiled(r"^ ?(?:[月点:/.%个天人次元块楼号层周小时分年]|-?\d|[ap]m\b|people)")
 
-_DAYS = (*dates_zh.DAYS, *dates_en.DAYS, *figures.DAYS, *month_ends.DAYS, *holidays.DAYS)
-_STRETCHES = (*dates_zh.STRETCHES, *dates_en.STRETCHES, *figures.STRETCHES)
+_LATIN = compiled("[a-z]")
+_IN_FIGURES = (*figures.DAYS, *figures.STRETCHES)
+_IN_CHINESE = (
+    *dates_zh.DAYS,
+    *dates_zh.STRETCHES,
+    *month_ends.ZH_DAYS,
+    *holidays.ZH_DAYS,
+)
+_IN_ENGLISH = (
+    *dates_en.DAYS,
+    *dates_en.STRETCHES,
+    *month_ends.EN_DAYS,
+    *holidays.EN_DAYS,
+)
 
 
 def find_dates(text: str, calendar: Calendar) -> list[Found[Days]]:
@@ -98,10 +111,17 @@ def find_dates(text: str, calendar: Calendar) -> list[Found[Days]]:
 
 
 def _terms(text: str) -> Iterator[Found[Day | Stretch]]:
-    for day in _DAYS:
-        yield from day.find(text)
-    for stretch in _STRETCHES:
-        yield from stretch.find(text)
+    for rule in _rules_for(text):
+        yield from rule.find(text)
+
+
+def _rules_for(text: str) -> Iterator[Rule[Any]]:
+    """Those of the languages whose characters the text has: most texts have one."""
+    yield from _IN_FIGURES
+    if not text.isascii():
+        yield from _IN_CHINESE
+    if _LATIN.search(text):
+        yield from _IN_ENGLISH
 
 
 def _in_its_week(

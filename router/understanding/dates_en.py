@@ -129,7 +129,24 @@ def _listed_day(between: str) -> Rule[Day]:
     )
 
 
+def _heading_day(between: str) -> Rule[Day]:
+    """A day whose month stands after a further one: the 24 of `24 and 25 November`."""
+    return Rule(
+        rf"(?P<it>(?:the )?(?P<day>{DAY})){between},? ?(?:and|&|or) ?(?:the )?{DAY}"
+        rf" (?:of )?(?P<month>{MONTH_NAME})\b",
+        _in_year,
+        unless_after=r"between (?:the )?",
+    )
+
+
 DAYS: tuple[Rule[Day], ...] = (
+    _heading_day(""),
+    _heading_day(f", ?{DAY}"),
+    Rule(
+        rf"(?P<day>{DAY})-(?P<month>{MONTH_NAME})-(?P<year>\d\d)",
+        _in_year,
+        unless_before="-",
+    ),
     Rule(
         rf"{_WITH_WEEKDAY}(?P<month>{MONTH_NAME})(?:\.? ?|-)(?P<the>the )?(?P<day>{DAY})"
         rf"{_THEN_YEAR}{_THEN_WEEKDAY}",

@@ -25,7 +25,7 @@ _EN_UNITS: dict[str, Unit] = {"d": "days", "w": "weeks", "h": "hours", "f": "wee
 # 第三天 is a day, 这两天 is vague, 每两周 is a rhythm, 三天前 is a date.
 _NOT_HOW_LONG = (
     r"[第每前后近这那哪某同另头隔过]|有一|(?:^|[^周期拜])[一二两三四五六七八九]|\d ?[-~到至] ?|v"
-    r"|⁄|[一每]个?(?:周|星期|礼拜|天|月)|[元块钱]"
+    r"|[½¼¾⅓]|[一每]个?(?:周|星期|礼拜|天|月)|[元块钱]"
 )
 # 等了半天 is a long while.
 _A_LONG_WHILE = "[等卡弄搞找说想修问看磨劝催聊跑转忙](?:了|我|他|你)?|折腾了?|研究了?|[好老]"
@@ -41,9 +41,9 @@ _EN_NOT_AFTER = (
     r"|(?:work ?)?week|service|hotline|clock|format|forecast|guarantee|warranty"
     r"|(?:a|per|each|every) (?:day|week|month|year))\b|'? notice|,? (?:and )?\d{1,2} ?min"
 )
-_EN_RHYTHM = r"\b(?:in|within|every|each|last|past|next|first|final|these|those|per|other|some|a) "
+_EN_RHYTHM = r"\b(?:in|within|every|each|last|past|next|first|final|these|those|per|other|some) "
 # 3 to 5 days, two or three weeks: nobody said how long.
-_EN_NOT_SURE = r"\d ?(?:-|to|or|–|~) ?|[⁄/]|(?:one|two|three|four|five|six|seven) (?:to|or) "
+_EN_NOT_SURE = r"\d ?(?:-|to|or|–|~) ?|[½¼¾⅓/]|(?:one|two|three|four|five|six|seven) (?:to|or) "
 _EN_NOT = f"{_EN_RHYTHM}|{_EN_NOT_SURE}"
 
 
@@ -173,9 +173,8 @@ _RULES: tuple[Rule[Duration], ...] = (
         unless_after=_NOT_HOW_LONG,
         unless_before="[之以]?[前后内]",
     ),
-    # Compatibility forms are unfolded before anything is read: 2½ is 21⁄2 here.
     Rule(
-        rf"(?:(?P<n>\d)? ?1/2|(?P<n2>\d)?1⁄2)[ -]?(?:an? )?{_EN_UNIT}",
+        rf"(?:(?P<n>\d)? ?1/2|(?P<n2>\d)?½)[ -]?(?:an? )?{_EN_UNIT}",
         lambda g: Duration(Decimal(g.get("n", g.get("n2", 0))) + _HALF, _EN_UNITS[g["unit"][0]]),
         unless_after=_EN_NOT,
         unless_before=_EN_NOT_AFTER,
@@ -188,7 +187,10 @@ _RULES: tuple[Rule[Duration], ...] = (
     ),
     Rule(rf"^(?P<it>an? {_EN_KIND}{_EN_UNIT})[.!]?$", _en_one),
     Rule(rf"(?P<it>an? {_EN_UNIT})'s? (?:leave|vacation|holiday)", _en_one),
-    Rule("half-day\\b", lambda _: Duration(_HALF, "days")),
+    Rule(
+        r"half-(?P<unit>day|hour|week)\b",
+        lambda g: Duration(_HALF, _EN_UNITS[g["unit"][0]]),
+    ),
     Rule(f"an? {_EN_KIND}{_EN_UNIT} (?P<half>and a half)\\b", _en_one),
     Rule(
         "(?:for|take|taking|need|want|off|book|request|requesting|have|having|get|spend|about"

@@ -40,7 +40,9 @@ _ZH_DOING = (
     "|订|预[约订])"
 )
 # What stands before a number that is no day: a price, a mark, a version.
-_ZH_MEASURED = r"[-/.~a-z+¥$€£]|[a-z¥$€£] |版本|[级新]到|价|分|约|共|了|[是为] ?|率|[^\x00-\x7f] "
+_ZH_MEASURED = (
+    r"\d ?[-~]|[/.a-z+¥$€£]|[a-z¥$€£] |版本|[级新]到|价|分|约|共|了|[是为] ?|率|[^\x00-\x7f] "
+)
 # Python 3.10-3.12, 评分4.5-4.8: what stands before says that figures aren't days.
 _NO_DAY_FOLLOWS = "[/.a-z-]|[a-z] |版本?|价|分|率|比例|区间|[码值数] ?"
 _EN_EXPECTING = (

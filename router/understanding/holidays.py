@@ -91,7 +91,7 @@ def _english(groups: Groups) -> Day:
     return YearDay(*_EN[name])
 
 
-DAYS: tuple[Rule[Day], ...] = (
+ZH_DAYS: tuple[Rule[Day], ...] = (
     Rule(
         rf"(?:(?P<year>{YEAR})年|(?P<rel>今|明|去|后|本)年的?)?"
         rf"(?P<name>{'|'.join(sorted(_ZH, key=len, reverse=True))})(?:当[天日]|那一?天|这一?天)?",
@@ -110,6 +110,9 @@ DAYS: tuple[Rule[Day], ...] = (
         unless_after="[零一二三四五六七八九十百千万第双点比]",
         only_before="[我你谁咱]|值班|加班|上班|要|得|之?前[要得给把交]",
     ),
+)
+
+EN_DAYS: tuple[Rule[Day], ...] = (
     Rule(
         "(?:the )?(?P<name>" + "|".join(_pattern(name) for name in _EN) + r")\b",
         _english,

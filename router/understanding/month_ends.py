@@ -91,7 +91,7 @@ def _zh_nth_weekday(groups: Groups) -> Day:
     return NthWeekday(nth, weekday, months=weeks(groups["which"].replace("当", "本")))
 
 
-DAYS: tuple[Rule[Day], ...] = (
+ZH_DAYS: tuple[Rule[Day], ...] = (
     Rule(
         rf"{_ZH_MONTH}(?:的?最后一天|[底末])",
         _zh_month_end,
@@ -104,6 +104,15 @@ DAYS: tuple[Rule[Day], ...] = (
         unless_after=r"[每历往周半\d零一二三四五六七八九十]",
         unless_before=_ZH_KIND,
     ),
+    Rule(
+        rf"(?:(?P<which>(?:下下|上上|下|上|这|本|当)(?:一)?个?)月|(?P<month>{MONTH})月份?)的?"
+        rf"(?P<nth>第[一二三四1-4]|最后一)个?{WEEK}(?P<day>{WEEKDAY_FIGURE})",
+        _zh_nth_weekday,
+        unless_after=r"[每第\d零一二三四五六七八九十]",
+    ),
+)
+
+EN_DAYS: tuple[Rule[Day], ...] = (
     Rule(
         rf"(?:the )?(?:(?:very )?end|last day) of {_OF_MONTH}",
         _month_end,
@@ -131,11 +140,5 @@ DAYS: tuple[Rule[Day], ...] = (
     Rule(
         rf"(?:the )?(?P<nth>{'|'.join(_NTH)}) (?P<day>{WEEKDAY_NAME}) (?:of|in) {_OF_MONTH}",
         _nth_weekday,
-    ),
-    Rule(
-        rf"(?:(?P<which>(?:下下|上上|下|上|这|本|当)(?:一)?个?)月|(?P<month>{MONTH})月份?)的?"
-        rf"(?P<nth>第[一二三四1-4]|最后一)个?{WEEK}(?P<day>{WEEKDAY_FIGURE})",
-        _zh_nth_weekday,
-        unless_after=r"[每第\d零一二三四五六七八九十]",
     ),
 )

@@ -73,6 +73,9 @@ def read(typed: str, after: date | None = None, *, past: bool = False) -> str:
         ("Monday", "11-23"),
         ("on Friday", "11-20"),
         ("last Friday", "11-13"),
+        ("this Monday", "11-16"),
+        ("这周一", "11-16"),
+        ("the coming Monday", "11-23"),
         ("Monday next week", "11-23"),
         ("the Monday after next", "11-30"),
         ("Dec 24", "12-24"),
@@ -87,6 +90,214 @@ def read(typed: str, after: date | None = None, *, past: bool = False) -> str:
     ],
 )
 def test_a_day(typed: str, expected: str) -> None:
+    assert read(typed) == expected
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("把会挪到12.3", "12-03"),
+        ("12.3请年假", "12-03"),
+        ("12.8上午", "12-08am..12-08am"),
+        ("截至12.15", "12-15"),
+        ("12.24那天", "12-24"),
+        ("24.12.2026", "12-24"),
+        ("1/4报到", "01-04"),
+        ("by 9/10", "09-10"),
+        ("12/3(周四)", "12-03"),
+        ("2026-12-24T10:00", "12-24"),
+        ("12.1-12.3去成都", "12-01..12-03"),
+        ("12.30-1.2请假", "12-30..01-02"),
+        ("12.3到12.15", "12-03..12-15"),
+        ("2026.12.3-2026.12.5", "12-03..12-05"),
+        ("2026.12.3-5日", "12-03..12-05"),
+        ("2026/12/3~12/5", "12-03..12-05"),
+        ("2026-12-03~12-05", "12-03..12-05"),
+        ("9/8-9/10", "09-08..09-10"),
+        ("12/23-1/2", "12-23..01-02"),
+        ("12/24-26", "12-24..12-26"),
+    ],
+)
+def test_days_in_figures_alone(typed: str, expected: str) -> None:
+    assert read(typed) == expected
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "10.28",
+        "系统升级到11.3",
+        "更新到12.5版本",
+        "python3.10",
+        "iOS 12.3更新了",
+        "9.9折",
+        "3.5天",
+        "10.5公里",
+        "价格10.28元",
+        "评分4.8",
+        "从3.5涨到4.5",
+        "3.5-4.5天",
+        "得分4.5-4.8",
+        "1.2-1.5万",
+        "a 9/10 from me",
+        "page 3/7",
+        "room 12/5",
+        "1/4的人",
+        "3/4 done",
+        "订单2026-11-18-001",
+    ],
+)
+def test_figures_that_are_no_day(typed: str) -> None:
+    assert read(typed) == ""
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("月底", "11-30"),
+        ("下个月底前", "12-31"),
+        ("2月底", "02-28"),
+        ("本月最后一天", "11-30"),
+        ("年底前", "12-31"),
+        ("从今天到月底", "11-18..11-30"),
+        ("12月25号到月底", "12-25..12-31"),
+        ("by the end of next month", "12-31"),
+        ("end of February", "02-28"),
+        ("the last day of the month", "11-30"),
+        ("by month end", "11-30"),
+        ("before the end of the year", "12-31"),
+        ("the first day of next month", "12-01"),
+        ("下个月第一个周一", "12-07"),
+        ("本月最后一个周五", "11-27"),
+        ("the second Tuesday of December", "12-08"),
+        ("the last Friday of the month", "11-27"),
+        ("元旦我值班", "01-01"),
+        ("圣诞节那天", "12-25"),
+        ("五一当天", "05-01"),
+        ("平安夜到元旦", "12-24..01-01"),
+        ("New Year's Eve", "12-31"),
+        ("on Christmas Day", "12-25"),
+        ("Boxing Day", "12-26"),
+        ("整个八月", "08-01..08-31"),
+        ("all of August", "08-01..08-31"),
+        ("throughout February 2028", "02-01..02-29"),
+        ("12月7号那周", "12-07..12-13"),
+        ("the week of December 9", "12-07..12-13"),
+    ],
+)
+def test_days_by_their_place_and_their_name(typed: str, expected: str) -> None:
+    assert read(typed) == expected
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "月初",
+        "下月初",
+        "月中",
+        "每月底",
+        "年底奖金",
+        "early next month",
+        "beginning of next week",
+        "the end of this week",
+        "end of month report",
+        "end-of-year party",
+        "元旦晚会",
+        "元旦放假安排",
+        "国庆期间",
+        "五一放假",
+        "圣诞节礼物",
+        "元旦前一天",
+        "每年元旦",
+        "Christmas party",
+        "New Year's Eve dinner",
+        "农历八月十五",
+        "八月十五",
+        "in August",
+        "下个月第一周",
+    ],
+)
+def test_what_two_people_would_read_differently_is_none(typed: str) -> None:
+    assert read(typed) == ""
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("a week from Monday", "11-30"),
+        ("two weeks from tomorrow", "12-03"),
+        ("Monday week", "11-30"),
+        ("two weeks today", "12-02"),
+        ("the day after Christmas", "12-26"),
+        ("two days before New Year's Day", "12-30"),
+        ("I need two weeks from Monday", "11-23"),
+        ("Thursday 3rd December", "12-03"),
+        ("Friday (Dec 4)", "12-04"),
+        ("07-Dec-2026", "12-07"),
+        ("Dec-7", "12-07"),
+        ("December28th", "12-28"),
+        ("by the twentieth", "11-20"),
+        ("the third of next month", "12-03"),
+        ("Dec 23, 24 and 28", "12-23 12-24 12-28"),
+        ("24, 25 and 27 December", "12-24 12-25 12-27"),
+        ("7-Dec-26", "12-07"),
+        ("tonight", "11-18"),
+        ("明晚八点", "11-19"),
+        ("5号机票", "12-05"),
+        ("3月2日机房停机", "03-02"),
+    ],
+)
+def test_further_ways_to_name_a_day(typed: str, expected: str) -> None:
+    assert read(typed) == expected
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "周一鸣的工号",
+        "老周三个孩子",
+        "周一三五健身",
+        "星期天饭店",
+        "隔周周五",
+        "you may first ask Bob",
+        "only 3 may join",
+        "on the fifth floor",
+        "the 2nd monitor",
+        "the 5th and 6th floors",
+        "the 30th of February",
+        "Sunday Times",
+        "Ruby Tuesday",
+        "the second Monday shift",
+    ],
+)
+def test_further_words_that_are_no_day(typed: str) -> None:
+    assert read(typed) == ""
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("12月3日～12月5日", "12-03..12-05"),
+        ("12月3日——5日", "12-03..12-05"),
+        ("12月3日…12月5日", "12-03..12-05"),
+        ("后天下午开始请到下周一上午", "11-20pm..11-23am"),
+        ("从周三休到周五", "11-18..11-20"),
+        ("12月1、2、3号", "12-01..12-03"),
+        ("25、26号", "11-25..11-26"),
+        ("下周一二", "11-23..11-24"),
+        ("即日起到月底", "11-18..11-30"),
+        ("12月1号上午9点到12月3号下午6点", "12-01..12-03"),
+        ("Dec 4th-6th", "12-04..12-06"),
+        ("between 5 and 9 December", "12-05..12-09"),
+        ("Wednesday to Friday of next week", "11-25..11-27"),
+        ("Mon-Wed next week", "11-23..11-25"),
+        ("Monday 9am to Wednesday 5pm", "11-23..11-25"),
+        ("move item 3 to 26 November", "11-26"),
+        ("the afternoon of the 4th", "12-04pm..12-04pm"),
+        ("Wed PM to Fri AM", "11-18pm..11-20am"),
+    ],
+)
+def test_further_ways_to_name_a_range(typed: str, expected: str) -> None:
     assert read(typed) == expected
 
 

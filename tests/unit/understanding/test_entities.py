@@ -1,4 +1,5 @@
 import json
+import re
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from router.understanding.normalise import normalise
 DATA = Path(__file__).parent / "data"
 NOW = datetime.fromisoformat("2026-11-18T10:00+08:00")
 LABELLED = {"date", "date_range", "duration", "money"}
+HAN = re.compile("[\u4e00-\u9fff]")
 
 
 def lines(name: str) -> list[dict[str, Any]]:
@@ -22,10 +24,31 @@ def read(typed: str, now: datetime = NOW) -> list[dict[str, Any]]:
     return [{"type": e.type, "value": e.value} for e in found]
 
 
+def labelled(line: dict[str, Any]) -> list[dict[str, Any]]:
+    found = read(line["text"], datetime.fromisoformat(line["now"]))
+    return [e for e in found if e["type"] in LABELLED]
+
+
+def in_any_order(entities: list[dict[str, Any]]) -> list[str]:
+    return sorted(json.dumps(entity, sort_keys=True) for entity in entities)
+
+
 @pytest.mark.parametrize("line", lines("entities_dev.jsonl"), ids=lambda line: line["text"])
 def test_the_development_set_is_read_exactly(line: dict[str, Any]) -> None:
-    found = read(line["text"], datetime.fromisoformat(line["now"]))
-    assert [e for e in found if e["type"] in LABELLED] == line["entities"]
+    assert labelled(line) == line["entities"]
+
+
+@pytest.mark.parametrize(("language", "chinese"), [("zh", True), ("en", False)])
+def test_sentences_of_strangers_are_read_exactly(language: str, chinese: bool) -> None:
+    of_language = [
+        line for line in lines("entities_2.jsonl") if bool(HAN.search(line["text"])) == chinese
+    ]
+    missed = [
+        line["text"]
+        for line in of_language
+        if in_any_order(labelled(line)) != in_any_order(line["entities"])
+    ]
+    assert len(missed) <= 0.01 * len(of_language), f"{language}: {missed}"
 
 
 def test_spans_and_texts_are_those_of_the_message_as_typed() -> None:

@@ -34,6 +34,10 @@ from router.understanding.numbers import find_numbers, parse_number
         ("twelve hundred", "1200"),
         ("two thousand five hundred", "2500"),
         ("1.2k", "1200"),
+        ("2.5 thousand", "2500"),
+        ("1万2千5", "12500"),
+        ("2w", "20000"),
+        ("俩", "2"),
     ],
 )
 def test_a_number_has_its_value(text: str, value: str) -> None:

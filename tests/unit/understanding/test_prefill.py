@@ -108,6 +108,15 @@ def yuan(amount: str) -> dict[str, str]:
             "annual leave tomorrow because my parents visit",
             {"leave_type": "annual", "start": "2026-11-19", "reason": "my parents visit"},
         ),
+        # One day that is given as both ends is a whole range; nothing is left to ask.
+        (
+            "annual leave from 2026-12-28 to 2026-12-28",
+            {"leave_type": "annual", "start": "2026-12-28", "end": "2026-12-28"},
+        ),
+        (
+            "从12月28号到12月28号请年假",
+            {"leave_type": "annual", "start": "2026-12-28", "end": "2026-12-28"},
+        ),
         ("想请假，时间是下周五，原因是搬家", {"start": "2026-11-27", "reason": "搬家"}),
     ],
 )

@@ -13,9 +13,9 @@ from router.flow.model import FlowDefinition, Slot
 from router.flow.view import FlowView
 from router.flow.wording import shown
 from router.understanding.answers import answer
+from router.understanding.currencies import currency_of
 from router.understanding.dates import Days, find_dates
 from router.understanding.days import Calendar, Half
-from router.understanding.money import currency_of
 from router.understanding.normalise import normalise
 from router.understanding.utterance import Utterance
 from tests.unit.understanding.flows import LEAVE
