@@ -39,16 +39,20 @@ def test_the_development_set_is_read_exactly(line: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(("language", "chinese"), [("zh", True), ("en", False)])
-def test_sentences_of_strangers_are_read_exactly(language: str, chinese: bool) -> None:
+@pytest.mark.parametrize(("name", "most"), [("entities_2", 0.01), ("entities_unseen", 0.025)])
+def test_sentences_of_strangers_are_read_exactly(
+    name: str, most: float, language: str, chinese: bool
+) -> None:
+    """Nothing was fitted to the unseen ones: where they fail, don't look at their file."""
     of_language = [
-        line for line in lines("entities_2.jsonl") if bool(HAN.search(line["text"])) == chinese
+        line for line in lines(f"{name}.jsonl") if bool(HAN.search(line["text"])) == chinese
     ]
     missed = [
         line["text"]
         for line in of_language
         if in_any_order(labelled(line)) != in_any_order(line["entities"])
     ]
-    assert len(missed) <= 0.01 * len(of_language), f"{language}: {missed}"
+    assert len(missed) <= most * len(of_language), f"{len(missed)} of {len(of_language)}"
 
 
 def test_spans_and_texts_are_those_of_the_message_as_typed() -> None:
