@@ -215,11 +215,12 @@ class Reader:
         return wording.filled(view, slots, heard.situation.locale), FillSlots(slots=slots)
 
     def _slots_given(self, heard: _Heard, view: FlowView) -> dict[str, JsonValue] | None:
+        corrected = correction(view, heard.utterance)
         again = heard.starting.get(view.flow)
-        if again:
-            empty = {n: s for n, s in view.fillable.items() if view.slots.get(n) is None}
-            return prefill(empty, heard.utterance, again) or answer(view, heard.utterance) or {}
-        return correction(view, heard.utterance) or answer(view, heard.utterance)
+        if corrected or not again:
+            return corrected or answer(view, heard.utterance)
+        empty = {n: s for n, s in view.fillable.items() if view.slots.get(n) is None}
+        return prefill(empty, heard.utterance, again) or answer(view, heard.utterance) or {}
 
     def _offered(self, heard: _Heard) -> Outcome | None:
         option = chosen_option(heard.situation.offered, heard.utterance.text)

@@ -246,6 +246,11 @@ def test_asking_for_the_same_flow_again_goes_on_with_it() -> None:
     assert command("我要请病假", view) == FillSlots(slots={"leave_type": "sick"})
 
 
+def test_a_correction_that_asks_for_the_same_flow_again_is_one() -> None:
+    view = asking(LEAVE, "end", {"leave_type": "annual", "start": "2026-11-23"})
+    assert command("不对，我要请病假", view) == FillSlots(slots={"leave_type": "sick"})
+
+
 def test_a_correction_is_heard_while_something_else_is_asked() -> None:
     view = asking(LEAVE, "end", {"leave_type": "annual", "start": "2026-11-23"})
     assert command("不对，是下周二", view) == FillSlots(slots={"start": "2026-11-24"})
