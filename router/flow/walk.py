@@ -83,7 +83,7 @@ class Walk:
     def enter(self, target: str, event: str, by: str | None = None) -> None:
         """Stand in another state, or in this one anew. Anything before it in the trail is kept."""
         run = self.run
-        comment = run.history[-1].comment if event in ("returned", "rejected") else None
+        comment = self._why() if event in ("returned", "rejected") else None
         run.state, run.visit = target, run.visit + 1
         run.known, run.approval, run.timers = {}, None, {}
         run.asked, run.misses, run.leaving, run.leaving_by = None, 0, None, None
@@ -91,6 +91,11 @@ class Walk:
         been = next((n for n, v in enumerate(run.trail) if v.state == target), len(run.trail))
         run.trail = [*run.trail[:been], Visit(state=target, visit=run.visit)]
         self.note(event, by, comment)
+
+    def _why(self) -> str | None:
+        """What the last approver who was against it said; what was taken back since isn't that."""
+        against = (h for h in reversed(self.run.history) if h.event in ("return", "reject"))
+        return next((happened.comment for happened in against), None)
 
     def end(self, status: FlowStatus) -> None:
         """End the run here and now."""
