@@ -101,6 +101,7 @@ class FlowTeller:
             tenant=given.caller.tenant,
             tools=self._limits(definition),
             form=self._capabilities.is_form(definition.flow),
+            goes_back=True,
         )
 
     def _limits(self, definition: FlowDefinition) -> dict[str, CallLimits]:

@@ -84,6 +84,7 @@ class FlowWorkflow:
             requester=start.requester,
             conversation=start.conversation,
             locale=start.locale,
+            goes_back=start.goes_back,
         )
         self._under_way: dict[str, asyncio.Task[None]] = {}
         self._said: list[str] = []

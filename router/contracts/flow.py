@@ -66,7 +66,8 @@ class CallLimits(Payload):
 class FlowStart(Payload):
     """The workflow's input: the definition whole, and the run where it continues as new.
 
-    `form` says that the definition stands for a tool, and is no flow file.
+    `form` says that the definition stands for a tool, and is no flow file. `goes_back` is for
+    the run of that name; a start from before there was such a thing has none.
     """
 
     definition: FlowDefinition
@@ -75,6 +76,7 @@ class FlowStart(Payload):
     locale: Locale
     tools: dict[str, CallLimits] = {}
     form: bool = False
+    goes_back: bool = False
     run: Run | None = None
     created_at: datetime | None = None
 

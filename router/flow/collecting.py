@@ -11,8 +11,9 @@ from pydantic import JsonValue
 
 from router.domain.texts import Localised
 from router.flow import expressions
-from router.flow.expressions import LookupNeeded
+from router.flow.expressions import ExpressionError, LookupNeeded
 from router.flow.model import Check, Slot, SlotValues
+from router.flow.run import Errand
 from router.flow.values import Unfit, files_in, fitted, missing
 from router.flow.walk import Walk, rendered
 
@@ -263,10 +264,20 @@ def look_up_one(walk: Walk) -> bool:
             return True
         if value is None:
             continue
-        run.slots[name] = fitted(slot, value)
+        run.slots[name] = _fitted_answer(name, slot, value)
         run.derived = sorted({*run.derived, name})
         return True
     return False
+
+
+def _fitted_answer(name: str, slot: Slot, value: JsonValue) -> JsonValue:
+    """What a lookup gave, as the slot keeps it; `ExpressionError` where no answer could fit."""
+    try:
+        return fitted(slot, value)
+    except Unfit as unfit:
+        raise ExpressionError(
+            f"the lookup {slot.lookup!r} gives {value!r}, which {name} can't hold: {unfit.say.en}"
+        ) from None
 
 
 def without_stale(
@@ -321,8 +332,50 @@ def forget(walk: Walk, names: Iterable[str]) -> None:
     put(walk, {name: v for name, v in walk.run.slots.items() if name not in gone})
 
 
-def blame(walk: Walk, slot: str, error: str) -> None:
-    """A lookup for a slot failed for good: say so, and ask anew for what it came from."""
-    lookup = walk.definition.slots[slot].lookup or ""
+def blame(walk: Walk, errand: Errand, error: str) -> None:
+    """A slot's lookup failed for good: say so, and ask anew for what it came from.
+
+    Where it came of nothing that could be asked anew, it isn't looked up again in this visit:
+    it is asked for, or stays empty.
+    """
+    name = errand.slot
     walk.say(Localised(zh=f"按这些信息查不下去：{error}", en=f"That can't be looked up: {error}"))
-    forget(walk, [slot, *sorted(expressions.slots_read(lookup))])
+    forget(walk, [name, *sorted(_given_for(walk, name))])
+    slot = walk.definition.slots[name]
+    if _ready(walk.run.slots, slot) and _next_lookup(walk, slot) == errand.key:
+        walk.run.known[errand.key] = None
+
+
+def _given_for(walk: Walk, name: str) -> set[str]:
+    """The slots that the slot's lookup reads, and those that these were looked up from."""
+    slots = walk.definition.slots
+    found = set(_sources(slots[name]))
+    while more := {s for d in found & set(walk.run.derived) for s in _sources(slots[d])} - found:
+        found |= more
+    return found
+
+
+def _next_lookup(walk: Walk, slot: Slot) -> str | None:
+    """The key of what has to be looked up next for the slot; None where nothing has."""
+    try:
+        walk.evaluate(slot.lookup or "null")
+    except LookupNeeded as need:
+        return need.key
+    except ExpressionError:
+        return None
+    return None
+
+
+def lacking(walk: Walk, names: Collection[str]) -> set[str]:
+    """Those of the slots that are empty now, and that somebody is asked for."""
+    definitions = walk.definition.slots
+    return {n for n in names if walk.run.slots.get(n) is None and is_fillable(definitions[n])}
+
+
+def corrected(walk: Walk) -> set[str]:
+    """The slots that what is offered would change, of those that have a value."""
+    run = walk.run
+    changed = _differing(walk, fit_offered(walk)[0])
+    more = {path.split(".")[0] for path, v in run.offered.items() if path.endswith(".more") and v}
+    again = {name for name in [run.offered.get(CHANGE)] if isinstance(name, str)}
+    return {name for name in changed | more | again if run.slots.get(name) is not None}

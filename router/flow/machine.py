@@ -176,24 +176,44 @@ def _refused(walk: Walk) -> Localised:
     return Localised(zh=f"这样办不了：{message}", en=f"That can't be done: {message}")
 
 
-def _confirm(walk: Walk) -> bool:
+def _collect(walk: Walk) -> bool:
+    """A move where slots are asked for, or back to where one was that is to be put right."""
     run = walk.run
-    collecting_state = _collecting_state(walk) if run.offered else None
-    if collecting_state is None:
-        run.status, run.offered = "confirming", {}
+    if run.goes_back and run.offered and _go_back(walk, collecting.corrected(walk)):
+        return True
+    known = set(run.slots)
+    moved = collecting.collect(walk)
+    return (run.goes_back and _go_back(walk, collecting.lacking(walk, known))) or moved
+
+
+def _go_back(walk: Walk, names: set[str]) -> bool:
+    """Ask anew where one of these slots was asked for before; False where none was."""
+    earlier = _collecting_state(walk, names) if names else None
+    if earlier is None or earlier == walk.run.state:
         return False
-    walk.leave("changed", run.requester.id)
-    _go(walk, collecting_state, "changed")
+    walk.leave("changed", walk.run.requester.id)
+    _go(walk, earlier, "changed")
     return True
 
 
-def _collecting_state(walk: Walk) -> str | None:
-    """The earliest state on the way here that collects one of the slots being corrected.
+def _confirm(walk: Walk) -> bool:
+    run = walk.run
+    if run.offered and _go_back(walk, _offered(walk)):
+        return True
+    run.status, run.offered = "confirming", {}
+    return False
+
+
+def _offered(walk: Walk) -> set[str]:
+    return {path.split(".")[0] for path in walk.run.offered}
+
+
+def _collecting_state(walk: Walk, names: set[str]) -> str | None:
+    """The earliest state on the way here that collects one of these slots.
 
     A slot that no state asks for (half days, say) goes to the last state that collected; None
     where none did, and nothing would take it.
     """
-    names = {path.split(".")[0] for path in walk.run.offered}
     passed = [v.state for v in walk.run.trail if walk.definition.states[v.state].collect]
     affected = (s for s in passed if names & set(walk.definition.states[s].collect or ()))
     return next(affected, passed[-1] if passed else None)
@@ -243,7 +263,7 @@ def _say(walk: Walk) -> bool:
 
 
 _MOVES: dict[str, Callable[[Walk], bool]] = {
-    "collect": collecting.collect,
+    "collect": _collect,
     "check": _check,
     "call": _call,
     "confirm": _confirm,
@@ -395,8 +415,11 @@ def _asked_back(walk: Walk, event: AskedBack) -> None:
 def _lookup_failed(walk: Walk, errand: Errand, event: Failed) -> None:
     """What can't be looked up is asked for anew where someone is there to ask, else it ends."""
     if errand.slot:
-        collecting.blame(walk, errand.slot, event.error)
-    elif walk.run.offered:
+        known = set(walk.run.slots)
+        collecting.blame(walk, errand, event.error)
+        if walk.run.goes_back:
+            _go_back(walk, collecting.lacking(walk, known))
+    elif walk.run.offered and walk.state.kind == "collect":
         walk.run.offered = {}
         walk.say(Localised(zh=event.error, en=event.error))
     else:

@@ -181,6 +181,9 @@ class Run(BaseModel):
     """Lists that the requester has no more items for."""
     skipped: list[str] = []
     """Slots that the requester left empty: they aren't asked for again."""
+    goes_back: bool = False
+    """True where a correction goes back to the state that asked for it from a later `collect`
+    too. A run that began before this was so goes on as its history has it."""
     changing: bool = False
     """True where the requester declined, and is asked what to change."""
     known: dict[str, JsonValue] = {}

@@ -65,7 +65,7 @@ class World:
     def __post_init__(self) -> None:
         manager = MANAGERS.get(self.user)
         person = Principal(id=self.user, name=self.user.title(), manager=manager)
-        self.run = Run(id="r1", requester=person)
+        self.run = Run(id="r1", requester=person, goes_back=True)
 
     def begin(self, **slots: Any) -> "World":
         return self.take(Began(slots=slots))

@@ -1,0 +1,124 @@
+"""A run that stands further on goes back to where what is put right was asked for."""
+
+from typing import Any
+
+from router.flow.run import Answered, Began, Confirmed, Failed, LookedUp
+from tests.unit.flow.definitions import LEAVE, Driver, flow, text
+
+TRIP: dict[str, Any] = {
+    "flow": "trip",
+    "title": text("Trip"),
+    "description": text("Go somewhere"),
+    "start": "where",
+    "slots": {
+        "town": {"type": "text", "label": text("Town"), "ask": text("Where to?")},
+        "nights": {
+            "type": "number",
+            "label": text("Nights"),
+            "ask": text("How many?"),
+            "check": [{"that": "slots.nights < slots.most", "say": text("Too long.")}],
+        },
+        "most": {"type": "number", "label": text("Most"), "ask": text("At most?")},
+    },
+    "states": {
+        "where": {"collect": ["town", "nights"], "next": "hold"},
+        "hold": {"call": "hold", "with": {"town": "slots.town"}, "undo": "let_go", "next": "most"},
+        "most": {"collect": ["most"], "next": "review"},
+        "review": {"confirm": text("Go?"), "confirmed": "done", "declined": "most"},
+        "done": {"end": "completed"},
+    },
+}
+
+
+def trip(**slots: Any) -> Driver:
+    return Driver(flow(TRIP)).begin(**{"town": "Wuhan", "nights": 3.0, **slots})
+
+
+def answered(driver: Driver, **slots: Any) -> Driver:
+    return driver.take(Answered(by="alice", slots=slots))
+
+
+def looked_up(lookup: str, **more: Any) -> Driver:
+    """A trip whose town is looked up, standing before that."""
+    town = {**TRIP["slots"]["town"], "lookup": lookup, **more}
+    driver = Driver(flow(TRIP, slots={**TRIP["slots"], "town": town}))
+    return driver.take(Began(by="alice", slots={"nights": 3.0}), answer=False)
+
+
+def test_what_was_done_with_a_value_is_taken_back_and_done_anew_with_the_right_one() -> None:
+    driver = trip()
+    assert driver.run.asked == "most"
+    answered(driver, town="Xi'an")
+    done = [(tool, arguments["town"]) for tool, arguments, _ in driver.world.calls]
+    assert done == [("hold", "Wuhan"), ("let_go", "Wuhan"), ("hold", "Xi'an")]
+    assert (driver.run.state, driver.run.asked) == ("most", "most")
+
+
+def test_a_value_said_once_more_takes_nothing_back() -> None:
+    driver = answered(trip(), town="Wuhan", most=7.0)
+    assert [tool for tool, _, _ in driver.world.calls] == ["hold"]
+    assert driver.run.state == "review"
+
+
+def test_what_to_change_is_asked_where_it_was_asked_before() -> None:
+    driver = trip(most=7.0).take(Confirmed(by="alice", value=False))
+    assert driver.run.asked == "change"
+    answered(driver, change="town")
+    assert (driver.run.state, driver.run.asked) == ("where", "town")
+
+
+def test_a_value_that_no_longer_passes_its_check_is_asked_for_again() -> None:
+    driver = answered(trip(), most=2.0)
+    assert driver.said[-1] == "Too long."
+    assert (driver.run.state, driver.run.asked) == ("where", "nights")
+
+
+def test_a_lookup_that_failed_and_came_of_nothing_anyone_said_is_not_made_again() -> None:
+    driver = looked_up("manager(requester)")
+    (errand,) = driver.run.errands.values()
+    driver.take(Failed(errand=errand.id, error="no directory"), answer=False)
+    assert driver.run.errands == {}
+    assert driver.run.asked == "town"
+
+
+def test_a_failed_lookup_asks_anew_for_what_its_sources_were_looked_up_from() -> None:
+    days = {"type": "number", "lookup": "workdays(slots.start, slots.end)", "label": text("Days")}
+    end = {k: v for k, v in LEAVE["slots"]["end"].items() if k != "ask"}
+    duration = {"type": "duration", "label": text("For"), "ask": text("How long?")}
+    slots = {**LEAVE["slots"], "end": end, "days": days, "duration": duration}
+    states = {
+        **LEAVE["states"],
+        "details": {"collect": ["kind", "start", "duration", "reason"], "next": "balance"},
+    }
+    driver = Driver(flow(LEAVE, slots=slots, states=states))
+    driver.world.failing["workdays"] = "no calendar"
+    driver.begin(kind="annual", start="2026-11-23", duration={"days": 2}, reason="family")
+    assert driver.run.asked == "start"
+    assert "duration" not in driver.run.slots
+
+
+def test_an_answer_that_its_slot_cannot_hold_ends_the_run() -> None:
+    driver = looked_up("manager(requester)", type="number")
+    (errand,) = driver.run.errands.values()
+    driver.take(LookedUp(errand=errand.id, value="bob"))
+    assert driver.run.status == "failed"
+    assert "town can't hold" in str(driver.run.history[-2].comment)
+
+
+def test_what_was_given_at_the_opening_is_not_blamed_for_a_failed_lookup() -> None:
+    driver = Driver(flow(LEAVE, start="manager"))
+    driver.world.failing["manager"] = "no directory"
+    driver.begin(reason="family")
+    assert driver.run.status == "failed"
+    assert driver.said == [
+        "This flow ran into an error and can't go on; the administrators were told."
+    ]
+
+
+def test_a_run_that_began_before_it_went_back_goes_on_as_it_did() -> None:
+    driver = Driver(flow(TRIP))
+    driver.run = driver.run.model_copy(update={"goes_back": False})
+    driver.begin(town="Wuhan", nights=3.0)
+    answered(driver, town="Xi'an")
+    assert [tool for tool, _, _ in driver.world.calls] == ["hold"]
+    assert (driver.run.state, driver.run.slots["town"]) == ("most", "Xi'an")
