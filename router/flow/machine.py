@@ -83,6 +83,7 @@ def advance(walk: Walk) -> None:
     for _ in range(MOST_MOVES):
         try:
             if not _move(walk):
+                _word_question(walk)
                 return
         except LookupNeeded as need:
             walk.ask_world(need)
@@ -95,6 +96,12 @@ def advance(walk: Walk) -> None:
     walk.run.done = []
     walk.note("failed", comment=f"more than {MOST_MOVES} moves without waiting")
     walk.end("failed")
+
+
+def _word_question(walk: Walk) -> None:
+    """Find now that the question can't be worded, not when somebody wants to read it."""
+    if not walk.run.errands:
+        showing.question(walk.definition, walk.run)
 
 
 def _move(walk: Walk) -> bool:

@@ -19,7 +19,7 @@ from router.flow.run import (
     Unclear,
 )
 from router.flow.showing import view
-from tests.unit.flow.definitions import CLAIM, LEAVE, NOW, Driver, flow
+from tests.unit.flow.definitions import CLAIM, LEAVE, NOW, Driver, flow, text
 
 WHOLE = {"kind": "annual", "start": "2026-11-23", "end": "2026-11-25", "reason": "family"}
 
@@ -415,6 +415,21 @@ def test_an_item_that_fails_its_check_keeps_what_was_fine_in_it() -> None:
     driver.take(Answered(by="alice", slots={"items.0.invoice": "A1"}))
     assert driver.said == ["Claimed before."]
     assert driver.run.asked == "items.0.invoice"
+
+
+@pytest.mark.parametrize("broken", ["details", "review"])
+def test_a_question_that_cannot_be_worded_ends_the_run_instead_of_standing_in_its_way(
+    broken: str,
+) -> None:
+    words = text("{{ 60 / slots.reason }}")
+    review = {**LEAVE["states"]["review"], "confirm": words if broken == "review" else text("Ok?")}
+    end = {**LEAVE["slots"]["end"], "ask": words if broken == "details" else text("Until when?")}
+    source = {"slots": {**LEAVE["slots"], "end": end}}
+    driver = Driver(flow(LEAVE, **source, states={**LEAVE["states"], "review": review}))
+    given = WHOLE if broken == "review" else {"kind": "sick", "start": "2026-11-23", "reason": "x"}
+    driver.begin(**given)
+    assert driver.run.status == "failed"
+    assert view(driver.definition, driver.run).replies == []
 
 
 def test_a_step_changes_neither_the_run_nor_the_definition_it_was_given() -> None:
