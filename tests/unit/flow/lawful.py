@@ -1,0 +1,216 @@
+"""What holds of every run of every flow, whatever happens to it.
+
+`Life` is a run with its past. It takes events and says, as failed assertions, what shouldn't
+have become of it.
+"""
+
+from collections.abc import Callable, Iterator
+from datetime import datetime
+
+from router.domain.messages import ENDED
+from router.flow import showing
+from router.flow.collecting import CHANGE
+from router.flow.expressions import slots_read
+from router.flow.inquiring import extended
+from router.flow.machine import MOST_MOVES, step
+from router.flow.model import FlowDefinition, Slot
+from router.flow.run import (
+    Answered,
+    AnyEvent,
+    AskedBack,
+    Began,
+    Called,
+    Confirmed,
+    Decided,
+    Effect,
+    Errand,
+    Failed,
+    Fired,
+    LookedUp,
+    Run,
+    Skipped,
+    StartedOver,
+)
+
+MOST_ERRANDS = 100
+"""Errands in a row after which a flow whose every errand is answered has to come to rest."""
+OF_THE_WORLD = LookedUp | Called | Failed | AskedBack
+
+
+class Life:
+    """A run of a flow, everything that happened to it, and what it did."""
+
+    def __init__(self, definition: FlowDefinition, first: Run, now: datetime) -> None:
+        self.definition = definition
+        self.first = self.run = first
+        self.now = now
+        self.past: list[tuple[AnyEvent, datetime]] = []
+        self.effects: list[Effect] = []
+        self._settling: list[AnyEvent] = []
+        self._errands: dict[str, Errand] = {}
+        self._settled: set[str] = set()
+
+    def take(self, event: AnyEvent) -> None:
+        """Let it happen; everything that holds of a step is looked at."""
+        before, untouched = self.run, self.run.model_copy(deep=True)
+        self.run, effects = step(self.definition, before, event, self.now)
+        self.past.append((event, self.now))
+        self.effects += effects
+        assert before == untouched, "the step changed the run that it was given"
+        assert before.status not in ENDED or (self.run, effects) == (before, [])
+        assert self.run.history[: len(before.history)] == before.history, "history was rewritten"
+        self._loses_nothing(before, event)
+        self._owes_each_effect_once(before, event)
+        self._is_shown()
+        if _settles(before, event):
+            self._settling.append(event)
+
+    @property
+    def gone(self) -> list[AnyEvent]:
+        """Events about what is over by now, the last one first."""
+        return [event for event in reversed(self._settling) if not _settles(self.run, event)]
+
+    def take_in_vain(self, event: AnyEvent) -> None:
+        """Let something happen that is no longer, or was never, of any concern."""
+        before = self.run
+        self.take(event)
+        moved = {"events": self.run.events}
+        assert self.run == before.model_copy(update=moved), f"{event!r} should have changed nothing"
+
+    def take_all(self, answer: Callable[[Errand], AnyEvent]) -> None:
+        """Have every errand answered, and those that follow, until nothing is owed."""
+        for _ in range(MOST_ERRANDS):
+            if not self.run.errands:
+                return
+            self.take(answer(next(iter(self.run.errands.values()))))
+        raise AssertionError(f"never comes to rest: {list(self.run.errands)}")
+
+    def is_carried(self) -> None:
+        """Go on from what JSON has kept, as in a new workflow run."""
+        kept = Run.model_validate_json(self.run.model_dump_json())
+        assert kept == self.run
+        definition = FlowDefinition.model_validate_json(self.definition.model_dump_json())
+        assert definition == self.definition
+        self.run, self.definition = kept, definition
+
+    def replays(self) -> None:
+        """The same events give the same run and say the same, wherever it was carried."""
+        run, effects = self.first, []
+        for event, now in self.past:
+            run, said = step(self.definition, run, event, now)
+            effects += said
+        assert (run, effects) == (self.run, self.effects)
+
+    def waits_for_something(self) -> None:
+        """An answer, an errand, an approval or a timer; or it has ended and owes nothing."""
+        run = self.run
+        if run.status in ENDED:
+            assert not run.errands, "an ended run owes something"
+            assert not run.timers, "an ended run has timers"
+            assert run.approval is None, "an ended run waits for approval"
+            return
+        assert run.errands or any(self._awaited()), f"{run.status} in {run.state}, for nothing"
+
+    def _awaited(self) -> Iterator[object]:
+        run = self.run
+        asked = showing.view(self.definition, run)
+        yield run.status == "collecting" and asked.replies and asked.awaiting
+        yield run.status == "confirming" and asked.replies
+        yield run.status == "waiting_approval" and run.approval and run.approval.waiting_for()
+        yield run.status == "waiting" and "wait" in run.timers
+
+    def passed_nothing_over(self) -> None:
+        """What a `collect` on the way here needs is known, but for what the file has forgotten."""
+        run, definition = self.run, whole(self.definition, self.run)
+        if run.status in ENDED or run.ending or run.back_to or run.leaving:
+            return
+        passed = [v.state for v in run.trail if v.state != run.state]
+        needed = {n for s in passed for n in definition.states[s].collect or ()}
+        needed = {n for n in needed if definition.slots[n].required}
+        forgotten = {n for s in definition.states.values() for n in s.forget}
+        empty = needed - set(run.slots) - depending(definition, forgotten)
+        offered = bool(run.offered)
+        assert offered or not empty, f"went on to {run.state} without {sorted(empty)}"
+
+    def _loses_nothing(self, before: Run, event: AnyEvent) -> None:
+        definition, after = whole(self.definition, self.run), self.run
+        if isinstance(event, Began | StartedOver):
+            return
+        may = depending(definition, set(_given_up(definition, before, after, event)))
+        for name, value in before.slots.items():
+            kept = after.slots.get(name)
+            assert name in may or kept == value, f"{event!r} made {name} {kept!r}, not {value!r}"
+
+    def _owes_each_effect_once(self, before: Run, event: AnyEvent) -> None:
+        if isinstance(event, OF_THE_WORLD) and event.errand in before.errands:
+            done = before.errands[event.errand]
+            self._settled |= {done.key} if done.may_change_something else set()
+            again = isinstance(event, Failed) and event.errand in self.run.errands
+            assert not again, f"asks at once for what failed for good: {event.errand}"
+        for id_, errand in self.run.errands.items():
+            assert id_ == errand.id
+            if errand.may_change_something:
+                assert errand.key not in self._settled, f"{errand.key} is made a second time"
+                assert self._errands.setdefault(errand.key, errand) == errand, errand.key
+
+    def _is_shown(self) -> None:
+        showing.view(self.definition, self.run)
+        too_many = f"more than {MOST_MOVES} moves without waiting"
+        assert all(happened.comment != too_many for happened in self.run.history[-2:]), too_many
+
+
+def whole(definition: FlowDefinition, run: Run) -> FlowDefinition:
+    """The definition with what tools have asked back."""
+    return extended(definition, run)
+
+
+def _settles(before: Run, event: AnyEvent) -> bool:
+    """True where the event was about something that is over by it."""
+    if isinstance(event, OF_THE_WORLD):
+        return event.errand in before.errands
+    if isinstance(event, Fired):
+        return any(timer.id == event.timer for timer in before.timers.values())
+    return isinstance(event, Decided) and event.verdict in ("reject", "return", "delegate")
+
+
+def _given_up(
+    definition: FlowDefinition, before: Run, after: Run, event: AnyEvent
+) -> Iterator[str]:
+    """The slots that this event may empty or change, but for those that depend on them."""
+    offered = dict(before.offered)
+    if isinstance(event, Answered | Confirmed):
+        offered |= event.slots
+    yield from (path.split(".")[0] for path in offered)
+    yield str(offered.get(CHANGE))
+    entered = (h.state for h in after.history[len(before.history) :])
+    yield from (name for state in entered for name in definition.states[state].forget)
+    if isinstance(event, Skipped) and before.asked:
+        yield before.asked.split(".")[0]
+    if isinstance(event, Failed) and event.errand in before.errands:
+        slot = before.errands[event.errand].slot
+        yield slot
+        yield from sources(definition.slots[slot]) if slot else ()
+
+
+def sources(slot: Slot) -> frozenset[str]:
+    """The slots that the slot's lookup reads."""
+    return slots_read(slot.lookup) if slot.lookup else frozenset()
+
+
+def depending(definition: FlowDefinition, names: set[str]) -> set[str]:
+    """These slots with all that is looked up from them, checked by them, or only served them."""
+    found = names & set(definition.slots)
+    while more := set(_next_to(definition, found)) - found:
+        found |= more
+    return found
+
+
+def _next_to(definition: FlowDefinition, names: set[str]) -> Iterator[str]:
+    slots = definition.slots
+    for name, slot in slots.items():
+        checked = (slots_read(check.that) for check in slot.check)
+        if sources(slot) & names or any(read & names for read in checked):
+            yield name
+        if name in names:
+            means = (source for source in sources(slot) if source in slots)
+            yield from (s for s in means if slots[s].ask is None and slots[s].lookup is None)

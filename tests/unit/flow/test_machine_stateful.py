@@ -1,0 +1,348 @@
+"""Any flow, whatever happens to it: Hypothesis draws a flow, then events, and shrinks what breaks.
+
+What must hold of every step stands in `lawful.py`; here is what can happen. A rule that finds
+nothing to do (no errand, nobody to decide) isn't drawn.
+"""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from router.domain.messages import ENDED
+from router.domain.principals import Principal
+from router.flow.model import STATE_KINDS, FlowDefinition
+from router.flow.run import (
+    Answered,
+    AnyEvent,
+    AskedBack,
+    Began,
+    Called,
+    Cancelled,
+    Confirmed,
+    Decided,
+    Errand,
+    Failed,
+    Fired,
+    LookedUp,
+    Nudged,
+    Puzzled,
+    Run,
+    Skipped,
+    StartedOver,
+    Unclear,
+)
+from router.flow.showing import asked_slot
+from tests.unit.flow.definitions import NOW, text
+from tests.unit.flow.lawful import Life, whole
+from tests.unit.flow.random_flows import KINDS, flows
+
+FILE = "0123456789abcdef0123456789abcdef"
+MONEY = {"amount": "58.00", "currency": "CNY"}
+FITTING: dict[str, list[Any]] = {
+    "choice": ["a", "b"],
+    "text": ["why not", "another"],
+    "number": [2.5, 0, 5000.0],
+    "integer": [3, -1],
+    "money": [MONEY, {"amount": "1", "currency": "USD"}],
+    "date": ["2026-11-20", "2026-11-19", "2026-12-01", "9999-12-31"],
+    "duration": [{"days": 2}],
+    "boolean": [True, False],
+    "file": [FILE],
+    "object": [{"town": "Wuhan", "room": 3}],
+    "list": [[], ["A1", "A2"], [{"amount": MONEY, "invoice": "A1"}]],
+}
+"""Values that a slot of the type may be given; not all of them pass its checks."""
+PATHS = [
+    *("kind", "start", "end", "duration", "days", "sum", "note", "agreed", "paper", "items"),
+    *("items.0.amount", "items.1.invoice", "items.more", "tags", "tags.more", "tags.1"),
+    *("place", "place.room", "boss", "rank", "change", "nothing", "ask1", "ask2"),
+]
+ANY = st.sampled_from([*(v for values in FITTING.values() for v in values), None, "", "sum", "-"])
+SLOTS = st.dictionaries(st.sampled_from(PATHS), ANY, max_size=3)
+WHICH = st.integers(0, 5)
+FAILURES = st.sampled_from(["arguments", "permanent", "unknown"])
+ANSWERS: dict[str, list[Any]] = {
+    "manager": ["bob", "a", "carol", "alice", None],
+    "names": [["Bob"], None],
+    "role": [["dave"], ["dave", "erin"], ["alice"], []],
+    "workdays": [2.0, 0.5],
+    "last_workday": ["2026-11-24", "2026-11-01", None],
+    "claimed": [False, True],
+    "file_name": ["a.pdf", None],
+}
+RESULTS: list[Any] = [{"days": 10.0}, None, "done"]
+WORDS: list[Callable[[Run, dict[str, Any]], AnyEvent]] = [
+    lambda _, slots: Answered(by="alice", slots=slots),
+    lambda _, slots: Confirmed(by="alice", value=not slots, slots=slots),
+    lambda _, __: Unclear(by="alice"),
+    lambda _, __: Puzzled(by="alice"),
+    lambda run, __: Skipped(by="alice", question=run.question),
+    lambda run, __: StartedOver(by="alice", question=run.question),
+]
+"""What the requester may say, by itself or at the wrong moment."""
+
+
+def of(things: list[Any], which: int) -> Any:
+    return things[which % len(things)]
+
+
+class FlowRuns(RuleBasedStateMachine):
+    """One flow, and one run of it after another."""
+
+    life: Life
+
+    @initialize(
+        definition=flows(),
+        opening=SLOTS,
+        manager=st.sampled_from(["bob", None]),
+        locale=st.sampled_from(["en", "zh"]),
+    )
+    def begin(
+        self, definition: FlowDefinition, opening: dict[str, Any], manager: str | None, locale: Any
+    ) -> None:
+        alice = Principal(id="alice", name="Alice", manager=manager, locale=locale)
+        first = Run(id="r1", requester=alice, locale=locale, goes_back=True)
+        self.life = Life(definition, first, NOW)
+        self.life.take(Began(by="alice", slots=opening))
+        self.inquiries = 0
+
+    @property
+    def run(self) -> Run:
+        return self.life.run
+
+    def is_open(self) -> bool:
+        return self.run.status not in ENDED
+
+    def listens(self) -> bool:
+        return self.run.status in ("collecting", "confirming") and not self.run.errands
+
+    def owes(self) -> bool:
+        return bool(self.run.errands)
+
+    def calls(self) -> bool:
+        return any(errand.kind == "call" for errand in self.run.errands.values())
+
+    def has_timers(self) -> bool:
+        return bool(self.run.timers)
+
+    def is_decided_on(self) -> bool:
+        return self.run.approval is not None
+
+    # What the requester says.
+
+    @precondition(lambda self: self.listens() and self.run.status == "collecting")
+    @rule(which=WHICH)
+    def answers_what_is_asked(self, which: int) -> None:
+        asked = self.run.asked or ""
+        slot = asked_slot(whole(self.life.definition, self.run), self.run)
+        values = [*slot.choices] if slot.type == "choice" else FITTING[slot.type]
+        path = f"{asked}.more" if slot.type == "list" else asked
+        value = of([False, True], which) if slot.type == "list" else of(values, which)
+        self.life.take(Answered(by="alice", slots={path: value}, question=self.run.question))
+
+    @precondition(lambda self: self.listens() and self.run.status == "confirming")
+    @rule(value=st.booleans(), slots=st.just({}) | SLOTS)
+    def confirms_or_declines(self, value: bool, slots: dict[str, Any]) -> None:
+        self.life.take(Confirmed(by="alice", value=value, slots=slots, question=self.run.question))
+
+    @precondition(lambda self: self.listens())
+    @rule(slots=SLOTS)
+    def gives_anything(self, slots: dict[str, Any]) -> None:
+        self.life.take(Answered(by="alice", slots=slots))
+
+    @precondition(lambda self: self.is_open())
+    @rule(word=st.sampled_from(WORDS), slots=SLOTS)
+    def says_anything_at_any_time(self, word: Callable[..., AnyEvent], slots: Any) -> None:
+        self.life.take(word(self.run, slots))
+
+    @precondition(lambda self: self.is_open())
+    @rule(certain=WHICH)
+    def cancels(self, certain: int) -> None:
+        if certain == 1:
+            self.life.take(Cancelled(by="alice"))
+        if certain == 2:
+            self.life.take(Cancelled(by="alice", leaving=tuple(self.reads())))
+
+    def reads(self) -> list[str]:
+        return [errand.id for errand in self.run.errands.values() if errand.kind == "call"]
+
+    # Everything going as it should, for a while: what lies far on is reached.
+
+    @precondition(lambda self: self.is_open())
+    @rule(steps=st.integers(1, 12), which=WHICH)
+    def goes_well(self, steps: int, which: int) -> None:
+        for _ in range(steps):
+            if not self.is_open():
+                return
+            self.goes_on(which)
+
+    def goes_on(self, which: int) -> None:
+        run = self.run
+        if run.errands:
+            self.the_world_answers(which, 0)
+        elif run.status == "collecting":
+            self.answers_what_is_asked(0 if "." not in (run.asked or "") else which)
+        elif run.status == "confirming":
+            self.confirms_or_declines(True, {})
+        elif run.approval is not None:
+            one = of(run.approval.waiting_for(), which)
+            self.life.take(Decided(by=one.person, approval=one.id, verdict="approve"))
+        else:
+            self.a_timer_fires(which)
+
+    # What the world says.
+
+    @precondition(lambda self: self.owes())
+    @rule(which=WHICH, answer=WHICH)
+    def the_world_answers(self, which: int, answer: int) -> None:
+        self.life.take(self.answer(of(list(self.run.errands.values()), which), answer))
+
+    @precondition(lambda self: self.owes())
+    @rule(answer=WHICH)
+    def the_world_answers_everything(self, answer: int) -> None:
+        self.life.take_all(lambda errand: self.answer(errand, answer))
+
+    @precondition(lambda self: self.owes())
+    @rule(kind=FAILURES)
+    def the_world_fails_in_everything(self, kind: Any) -> None:
+        self.life.take_all(lambda errand: Failed(errand=errand.id, error="no", kind=kind))
+
+    @precondition(lambda self: self.owes())
+    @rule(which=WHICH, kind=FAILURES)
+    def the_world_fails(self, which: int, kind: Any) -> None:
+        errand = of(list(self.run.errands.values()), which)
+        self.life.take(Failed(errand=errand.id, error="out of order", kind=kind))
+
+    @precondition(lambda self: self.calls())
+    @rule(plain=st.booleans())
+    def a_tool_asks_back(self, plain: bool) -> None:
+        errand = next(e for e in self.run.errands.values() if e.kind == "call")
+        self.inquiries += 1
+        name = f"ask{self.inquiries}"
+        slots: dict[str, Any] = {
+            name: {"type": "boolean", "ask": text("Sure?"), "label": text("Sure")}
+        }
+        if plain:
+            slots = {name: {"type": "text"}, f"{name}b": {"type": "boolean", "required": False}}
+        fields = {"q": {"f": name, "g": f"{name}b"} if plain else {"": name}}
+        inquiry = {"state": self.run.state, "say": text("More?"), "slots": slots, "fields": fields}
+        self.life.take(AskedBack.model_validate({"errand": errand.id, "inquiry": inquiry}))
+
+    def answer(self, errand: Errand, which: int) -> AnyEvent:
+        if errand.kind == "lookup":
+            return LookedUp(errand=errand.id, value=of(ANSWERS[errand.name], which))
+        return Called(errand=errand.id, value=of(RESULTS, which), lasts=which > 2)
+
+    # What others say, and what the clock does.
+
+    @precondition(lambda self: self.is_decided_on())
+    @rule(
+        which=WHICH,
+        verdict=st.sampled_from(["approve", "approve", "reject", "return", "delegate", "add"]),
+        to=st.sampled_from(["carol", "dave", "frank", "alice", None]),
+    )
+    def an_approver_decides(self, which: int, verdict: Any, to: str | None) -> None:
+        approval = self.run.approval
+        assert approval is not None
+        one = of(approval.assignees, which)
+        digest = of([approval.digest, None], which)
+        decided = {"by": one.person, "approval": one.id, "verdict": verdict, "to": to}
+        self.life.take(Decided.model_validate({**decided, "digest": digest, "comment": verdict}))
+
+    @precondition(lambda self: self.is_decided_on())
+    @rule()
+    def is_nudged(self) -> None:
+        self.life.take(Nudged(by="alice"))
+
+    @precondition(lambda self: self.has_timers())
+    @rule(which=WHICH)
+    def a_timer_fires(self, which: int) -> None:
+        timer = of(list(self.run.timers.values()), which)
+        self.life.now = max(self.life.now, timer.due)
+        self.life.take(Fired(timer=timer.id))
+
+    @rule(hours=st.integers(1, 100))
+    def time_passes(self, hours: int) -> None:
+        self.life.now += timedelta(hours=hours)
+
+    # What comes too late, twice, or from elsewhere.
+
+    @rule(which=WHICH)
+    def something_comes_twice_or_late(self, which: int) -> None:
+        if gone := self.life.gone:
+            self.life.take_in_vain(of(gone, which))
+
+    @rule(which=WHICH)
+    def something_foreign_comes(self, which: int) -> None:
+        foreign: list[AnyEvent] = [
+            LookedUp(errand="elsewhere:1:x()", value=1),
+            Called(errand="elsewhere:1", value=1),
+            Failed(errand="undo:elsewhere:1", error="no"),
+            Fired(timer="wait:99:2026-11-18T02:00:00+00:00"),
+            Decided(by="mallory", approval="nobodys", verdict="approve"),
+            Answered(by="alice", slots={"note": "x"}, question="elsewhere:1:note"),
+        ]
+        self.life.take_in_vain(of(foreign, which))
+
+    @precondition(lambda self: self.is_decided_on())
+    @rule(which=WHICH)
+    def somebody_elses_approval_is_decided(self, which: int) -> None:
+        approval = self.run.approval
+        assert approval is not None
+        one = of(approval.assignees, which)
+        for by, digest in (("mallory", None), (one.person, "of-something-else")):
+            self.life.take_in_vain(
+                Decided(by=by, approval=one.id, verdict="approve", digest=digest)
+            )
+
+    @rule()
+    def is_carried_elsewhere(self) -> None:
+        self.life.is_carried()
+
+    @precondition(lambda self: not self.is_open())
+    @rule(opening=SLOTS)
+    def another_run_begins(self, opening: dict[str, Any]) -> None:
+        self.life.replays()
+        self.life = Life(self.life.definition, self.life.first, NOW)
+        self.life.take(Began(by="alice", slots=opening))
+
+    @invariant()
+    def waits_for_something_named_or_has_ended(self) -> None:
+        self.life.waits_for_something()
+
+    @invariant()
+    def nothing_needed_was_passed_over(self) -> None:
+        self.life.passed_nothing_over()
+
+    def teardown(self) -> None:
+        if hasattr(self, "life"):
+            self.life.replays()
+
+
+def test_every_kind_of_state_is_drawn() -> None:
+    assert set(KINDS) == set(STATE_KINDS), "add the new kind to the table in random_flows.py"
+
+
+def test_whatever_happens_to_any_flow_its_run_stays_lawful() -> None:
+    run_state_machine_as_test(
+        FlowRuns, settings=settings(max_examples=60, stateful_step_count=40, deadline=None)
+    )
+
+
+@pytest.mark.slow
+def test_whatever_happens_for_long_to_very_many_flows_their_runs_stay_lawful() -> None:
+    run_state_machine_as_test(
+        FlowRuns, settings=settings(max_examples=1500, stateful_step_count=80, deadline=None)
+    )
