@@ -344,5 +344,5 @@ def test_whatever_happens_to_any_flow_its_run_stays_lawful() -> None:
 @pytest.mark.slow
 def test_whatever_happens_for_long_to_very_many_flows_their_runs_stay_lawful() -> None:
     run_state_machine_as_test(
-        FlowRuns, settings=settings(max_examples=1500, stateful_step_count=80, deadline=None)
+        FlowRuns, settings=settings(max_examples=400, stateful_step_count=80, deadline=None)
     )
