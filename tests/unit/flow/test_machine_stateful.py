@@ -56,7 +56,7 @@ FITTING: dict[str, list[Any]] = {
     "number": [2.5, 0, 5000.0],
     "integer": [3, -1],
     "money": [MONEY, {"amount": "1", "currency": "USD"}],
-    "date": ["2026-11-20", "2026-11-19", "2026-12-01", "9999-12-31"],
+    "date": ["2026-11-20", "2026-11-19", "2026-12-01", "2027-02-28"],
     "duration": [{"days": 2}],
     "boolean": [True, False],
     "file": [FILE],
