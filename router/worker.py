@@ -7,7 +7,7 @@ the workflow task that asked for them, which halves the latency of a turn.
 from datetime import timedelta
 
 from temporalio.client import Client
-from temporalio.worker import Worker
+from temporalio.worker import Worker, WorkflowRunner
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 
 from activities.asking import Models
@@ -61,8 +61,13 @@ def sandbox() -> SandboxedWorkflowRunner:
     return SandboxedWorkflowRunner(restrictions=restrictions)
 
 
-def build_worker(client: Client, parts: Parts, task_queue: str) -> Worker:
-    """A worker that runs all of this project; `await worker.run()` until it is shut down."""
+def build_worker(
+    client: Client, parts: Parts, task_queue: str, runner: WorkflowRunner | None = None
+) -> Worker:
+    """A worker that runs all of this project; `await worker.run()` until it is shut down.
+
+    Workflows run in `runner`: the sandbox, unless there is another.
+    """
     telling = Telling(parts.store.live, Recording(parts.store.log))
     models = Models(parts.settings.llm_budgets, parts.store.spending, telling)
     decider = Decider(parts.offered, parts.index, parts.ladders.usual, parts.prompts, models)
@@ -95,7 +100,7 @@ def build_worker(client: Client, parts: Parts, task_queue: str) -> Worker:
             look_ups.look_up,
             call_tool.call_tool,
         ],
-        workflow_runner=sandbox(),
+        workflow_runner=runner or sandbox(),
         max_cached_workflows=CACHED_WORKFLOWS,
         sticky_queue_schedule_to_start_timeout=MISSED_AFTER,
         max_heartbeat_throttle_interval=HEARD_WITHIN,

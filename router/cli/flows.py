@@ -1,4 +1,4 @@
-"""`intent-router flows validate`."""
+"""`intent-router flows`: `validate` and `test`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -8,11 +8,6 @@ import typer
 from router.cli.paths import paths_argument
 
 app = typer.Typer(help="Look after flow files.")
-
-
-@app.callback()
-def _flows() -> None:
-    """Keep `validate` a command of its own while it is the only one."""
 
 
 @app.command()
@@ -32,3 +27,49 @@ def validate(
     catalog = load_all(paths, known) if paths else load_catalog(settings, registry)
     for flow in catalog:
         typer.echo(f"ok  {flow.flow} version {flow.version}: {len(flow.states)} states")
+
+
+@app.command("test")
+def run_stories(
+    paths: Annotated[
+        list[Path] | None,
+        paths_argument("Files of stories, or folders of them.", "`tests` beside the flows in use"),
+    ] = None,
+    pick: Annotated[
+        str, typer.Option("-k", metavar="TEXT", help="Only stories with this in their name.")
+    ] = "",
+    least_coverage: Annotated[
+        float,
+        typer.Option(min=0, max=100, metavar="PERCENT", help="Fail where less of a flow is taken."),
+    ] = 0.0,
+) -> None:
+    """Run the stories beside the flows, with time skipping; say what no story took.
+
+    Without paths and -k every flow in use is looked at, otherwise those that a story came to.
+    """
+    import asyncio
+
+    from router.settings import Settings
+    from router.stage import server
+    from router.stage.running import chosen, run
+    from router.story import coverage, telling
+
+    settings = Settings.load()
+    server.binary()
+    stories = chosen(settings, paths or [], pick)
+
+    def tell(outcome: telling.Outcome) -> None:
+        for line in telling.told(outcome):
+            typer.echo(line)
+
+    report, catalog = asyncio.run(run(settings, stories, tell))
+    found = report.coverage(catalog, whole=not paths and not pick)
+    for line in coverage.told(found):
+        typer.echo(line)
+    failed, low = len(report.failed), [c for c in found if c.share < least_coverage]
+    typer.echo(f"{len(stories)} stories, {failed} failed")
+    for each in low:
+        name, share = each.definition.flow, each.share
+        typer.echo(f"error: {name}: {share:.1f} % is less than {least_coverage:g} %", err=True)
+    if failed or low:
+        raise typer.Exit(1)

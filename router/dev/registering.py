@@ -1,5 +1,7 @@
 """Asking a Temporal namespace for its search attributes, and registering those it lacks."""
 
+from collections.abc import Iterable
+
 from temporalio.api.enums.v1 import IndexedValueType
 from temporalio.api.operatorservice.v1 import (
     AddSearchAttributesRequest,
@@ -34,7 +36,16 @@ async def register(client: Client) -> None:
     """
     missing = await missing_from(client)
     if missing:
-        wanted = {name: _TYPES[SEARCH_ATTRIBUTES[name]] for name in missing}
-        await client.operator_service.add_search_attributes(
-            AddSearchAttributesRequest(namespace=client.namespace, search_attributes=wanted)
-        )
+        await add(client, missing)
+
+
+async def add(client: Client, names: Iterable[str] = SEARCH_ATTRIBUTES) -> None:
+    """Add these, all by default, to a namespace that has none of them.
+
+    Raises:
+        RPCError: the server doesn't let us.
+    """
+    wanted = {name: _TYPES[SEARCH_ATTRIBUTES[name]] for name in names}
+    await client.operator_service.add_search_attributes(
+        AddSearchAttributesRequest(namespace=client.namespace, search_attributes=wanted)
+    )

@@ -1,0 +1,160 @@
+"""Doing what a story's acts say, by the same ways that the API goes."""
+
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from typing import Any
+from uuid import uuid4
+
+from temporalio.client import WithStartWorkflowOperation
+from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
+from temporalio.service import RPCError, RPCStatusCode
+
+from router.contracts import conversation, runs
+from router.contracts.conversation import ConversationStart, Submission
+from router.domain.errors import Conflict, NotFound, PermanentToolError
+from router.domain.messages import ENDED, Message, Turn
+from router.domain.principals import Principal
+from router.domain.records import ApprovalRecord, ConversationRecord, RunRecord
+from router.domain.texts import Locale
+from router.flow.run import Cancelled, Decided, Nudged
+from router.stage.house import QUEUE, House
+from router.story.steps import (
+    Act,
+    ApproverDecides,
+    EventHappens,
+    TimePasses,
+    ToolsFail,
+    UserActs,
+    UserNudges,
+    UserWithdraws,
+)
+
+MOST_RUNS = 200
+NEXT = "write the step for what can happen here"
+
+
+class Actor:
+    """Acts in one story: its user, its approvers, its time, its tools.
+
+    Every act raises `RouterError` where it is refused.
+    """
+
+    def __init__(self, house: House, user: Principal, locale: Locale) -> None:
+        self.house = house
+        self.user = user
+        self.locale = locale
+        self.conversation = uuid4().hex[:12]
+        self._acts: dict[type, Callable[[Any], Awaitable[None]]] = {
+            UserActs: self._say,
+            ApproverDecides: self._decide,
+            TimePasses: self._pass,
+            ToolsFail: self._fail,
+            UserWithdraws: self._withdraw,
+            UserNudges: self._nudge,
+            EventHappens: self._happen,
+        }
+
+    async def open(self) -> None:
+        """Begin the conversation."""
+        await self.house.parts.store.conversations.create(
+            ConversationRecord(
+                id=self.conversation,
+                tenant=self.user.tenant,
+                owner=self.user.id,
+                locale=self.locale,
+                created_at=datetime.now(UTC),
+            )
+        )
+
+    async def act(self, step: Act) -> None:
+        """Do it; returns when it was taken, not when all that follows from it is done."""
+        await self._acts[type(step)](step)
+
+    async def close(self) -> None:
+        """End what is left, lest its timers ring in the next story."""
+        for id_ in await self.workflows():
+            try:
+                await self.house.client.get_workflow_handle(id_).terminate("the story is over")
+            except RPCError as error:
+                if error.status != RPCStatusCode.NOT_FOUND:
+                    raise
+
+    async def workflows(self) -> list[str]:
+        """The ids of all that belong to the story, the conversation's last."""
+        own = conversation.workflow_id(self.user.tenant, self.conversation)
+        return [*(run.workflow_id for run in await self.runs()), own]
+
+    async def runs(self) -> list[RunRecord]:
+        """All runs of the story, newest first."""
+        found, _ = await self.house.parts.store.runs.listed(
+            self.user.tenant, None, None, None, None, MOST_RUNS
+        )
+        return found
+
+    async def waiting(self) -> list[ApprovalRecord]:
+        """All decisions that are awaited, the longest awaited first."""
+        ids = [run.id for run in await self.runs()]
+        return await self.house.parts.store.runs.awaited(self.user.tenant, ids)
+
+    async def _say(self, step: UserActs) -> None:
+        await self._send(step.message)
+
+    async def _send(self, message: Message) -> None:
+        name, tenant = uuid4().hex, self.user.tenant
+        await self.house.client.execute_update_with_start_workflow(
+            conversation.SUBMIT,
+            Submission(message_id=name, message=message, caller=self.user),
+            start_workflow_operation=WithStartWorkflowOperation(
+                conversation.WORKFLOW,
+                ConversationStart(
+                    tenant=tenant,
+                    conversation=self.conversation,
+                    owner=self.user.id,
+                    locale=self.locale,
+                ),
+                id=conversation.workflow_id(tenant, self.conversation),
+                task_queue=QUEUE,
+                id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
+                id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,
+            ),
+            id=conversation.update_id(name, message.digest),
+            result_type=Turn,
+        )
+
+    async def _decide(self, step: ApproverDecides) -> None:
+        waiting = await self.waiting()
+        theirs = [approval for approval in waiting if approval.person == step.approver]
+        if not theirs:
+            others = ", ".join(f"{one.person} ({one.flow})" for one in waiting) or "nobody"
+            raise NotFound(f"nothing waits for {step.approver}; waited for is {others}")
+        event = Decided(
+            by=step.approver,
+            approval=theirs[0].id,
+            verdict=step.verdict,
+            comment=step.comment,
+            to=step.to,
+            digest=theirs[0].digest,
+        )
+        await runs.decide(self.house.client, theirs[0], event, uuid4().hex)
+
+    async def _pass(self, step: TimePasses) -> None:
+        await self.house.environment.sleep(step.duration)
+
+    async def _fail(self, step: ToolsFail) -> None:
+        self.house.books[self.user.tenant].failing.update(step.failing)
+
+    async def _withdraw(self, step: UserWithdraws) -> None:
+        await self._tell(Cancelled(by=self.user.id, comment=step.comment))
+
+    async def _nudge(self, _: UserNudges) -> None:
+        await self._tell(Nudged(by=self.user.id))
+
+    async def _tell(self, event: Cancelled | Nudged) -> None:
+        going = [run for run in await self.runs() if run.status not in ENDED]
+        if not going:
+            raise Conflict("no flow is going on")
+        await runs.tell(self.house.client, going[0], self.user, event, uuid4().hex)
+
+    async def _happen(self, step: EventHappens) -> None:
+        # Here goes the update by which a run is told of events, once flows can wait for some.
+        raise PermanentToolError(f"no flow can wait for the event {step.name} yet; {NEXT}")

@@ -1,0 +1,87 @@
+"""Running stories: which ones, one after the other, and what all of them came through."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import flows
+from router.definitions import load_catalog, load_registry
+from router.directory.file import FileDirectory
+from router.domain.errors import NotFound
+from router.flow.catalog import Catalog
+from router.settings import Settings
+from router.stage.house import House, opened
+from router.stage.playing import play
+from router.story.coverage import Coverage, Taken, coverages
+from router.story.known import Known
+from router.story.loader import load_stories
+from router.story.steps import Story
+from router.story.telling import Outcome
+
+Tell = Callable[[Outcome], None]
+
+
+@dataclass
+class Report:
+    """What all stories came to."""
+
+    outcomes: list[Outcome] = field(default_factory=list)
+    taken: dict[str, Taken] = field(default_factory=dict)
+
+    @property
+    def failed(self) -> list[Outcome]:
+        """Those that went another way."""
+        return [outcome for outcome in self.outcomes if not outcome.ok]
+
+    def coverage(self, catalog: Catalog, *, whole: bool) -> list[Coverage]:
+        """Of the flows that stories took, or of the `whole` catalog."""
+        return coverages((flow for flow in catalog if whole or flow.flow in self.taken), self.taken)
+
+
+def folder_of(settings: Settings) -> Path:
+    """Where stories stand that nobody names: `tests` beside the flows."""
+    return (settings.flows or Path(next(iter(flows.__path__)))) / "tests"
+
+
+def chosen(settings: Settings, paths: Sequence[Path], text: str) -> list[Story]:
+    """The stories of the paths, or of the flows' own folder, whose name or file has the text.
+
+    Raises:
+        DefinitionError: with every problem of every file of flows, or of stories.
+        NotFound: no story has the text.
+    """
+    stories = load_stories(paths or [folder_of(settings)], known_of(settings))
+    wanted = [s for s in stories if text.lower() in f"{Path(s.file).stem} {s.name}".lower()]
+    if not wanted:
+        raise NotFound(f"no story has {text!r} in its name or its file's: there are {len(stories)}")
+    return wanted
+
+
+def known_of(settings: Settings) -> Known:
+    """What stories may name here."""
+    registry = load_registry(settings)
+    people = FileDirectory.load(settings.directory).everyone()
+    catalog = load_catalog(settings, registry)
+    return Known([one.id for one in people], registry.names, catalog.flows)
+
+
+async def run(settings: Settings, stories: Iterable[Story], tell: Tell) -> tuple[Report, Catalog]:
+    """Run them on a server of their own; each outcome is told as soon as it is there.
+
+    Raises what `router.stage.house.opened` raises.
+    """
+    async with opened(settings) as house:
+        return await run_in(house, stories, tell), house.catalog
+
+
+async def run_in(house: House, stories: Iterable[Story], tell: Tell) -> Report:
+    """The same in a house that is there already."""
+    report = Report()
+    for story in stories:
+        # A name that no story had before, in a house that may have seen some.
+        played = await play(house, story, f"story-{len(house.shifts)}")
+        report.outcomes.append(played.outcome)
+        for flow, taken in played.taken.items():
+            report.taken[flow] = report.taken.get(flow, Taken()) | taken
+        tell(played.outcome)
+    return report
