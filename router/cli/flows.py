@@ -50,12 +50,10 @@ def run_stories(
     import asyncio
 
     from router.settings import Settings
-    from router.stage import server
     from router.stage.running import chosen, run
     from router.story import coverage, telling
 
     settings = Settings.load()
-    server.binary()
     stories = chosen(settings, paths or [], pick)
 
     def tell(outcome: telling.Outcome) -> None:

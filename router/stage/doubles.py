@@ -43,6 +43,11 @@ class Book:
         """In the order in which they were made; one that was tried again is there once."""
         return list(self._calls.values())
 
+    @property
+    def hopeless(self) -> list[str]:
+        """Tools that are tried again and again, as long as they fail."""
+        return [tool for tool, how in self.failing.items() if how == "transient"]
+
     def note(self, tool: str, arguments: Arguments, key: str) -> None:
         """Note a try of a call. Those of a write share its key; reads have none."""
         known = key or f"{len(self._calls)}"

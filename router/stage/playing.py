@@ -74,12 +74,15 @@ class _Player:
     async def _take(self, step: AnyStep) -> Mismatch | None:
         if isinstance(step, BotSays | RunStands | ToolCalled):
             return judge(step, self._seen)
-        if not isinstance(step, ToolsFail):
-            # What was said before it is over; that a tool fails from now on is no event.
-            self._seen = Seen(standings=self._seen.standings)
+        if isinstance(step, ToolsFail):
+            # It is no event: what was said before it can still be expected.
+            await self.actor.act(step)
+            return None
+        self._seen = Seen(standings=self._seen.standings)
         try:
             await self.actor.act(step)
-            await settled(self.house.client, self.actor.workflows)
+            book = self.house.books[self.actor.user.tenant]
+            await settled(self.house.client, self.actor.workflows, book.hopeless)
         except RouterError as error:
             await self._look()
             return Mismatch([str(step)], [f"it was refused: {error}"])

@@ -11,6 +11,7 @@ from router.domain.errors import NotFound
 from router.flow.catalog import Catalog
 from router.settings import Settings
 from router.stage.house import House, opened
+from router.stage.noise import kept_down
 from router.stage.playing import play
 from router.story.coverage import Coverage, Taken, coverages
 from router.story.known import Known
@@ -40,7 +41,8 @@ class Report:
 
 def folder_of(settings: Settings) -> Path:
     """Where stories stand that nobody names: `tests` beside the flows."""
-    return (settings.flows or Path(next(iter(flows.__path__)))) / "tests"
+    folder, here = (settings.flows or Path(next(iter(flows.__path__)))) / "tests", Path.cwd()
+    return folder.relative_to(here) if folder.is_relative_to(here) else folder
 
 
 def chosen(settings: Settings, paths: Sequence[Path], text: str) -> list[Story]:
@@ -70,8 +72,9 @@ async def run(settings: Settings, stories: Iterable[Story], tell: Tell) -> tuple
 
     Raises what `router.stage.house.opened` raises.
     """
-    async with opened(settings) as house:
-        return await run_in(house, stories, tell), house.catalog
+    with kept_down():
+        async with opened(settings) as house:
+            return await run_in(house, stories, tell), house.catalog
 
 
 async def run_in(house: House, stories: Iterable[Story], tell: Tell) -> Report:

@@ -7,6 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.runtime import LoggingConfig, Runtime, TelemetryConfig, TelemetryFilter
 from temporalio.testing import WorkflowEnvironment
 
 from router.domain.errors import MisconfiguredError, Unavailable
@@ -40,11 +41,15 @@ async def skipping() -> WorkflowEnvironment:
         Unavailable: it doesn't start.
     """
     program = binary()
+    # The test server lacks things that the SDK warns of, among the lines that a person reads.
+    quietly = LoggingConfig(filter=TelemetryFilter(core_level="ERROR", other_level="ERROR"))
+    runtime = Runtime(telemetry=TelemetryConfig(logging=quietly))
     try:
         return await WorkflowEnvironment.start_time_skipping(
             data_converter=pydantic_data_converter,
             test_server_existing_path=str(program),
             test_server_startup_timeout=SLOW_START,
+            runtime=runtime,
         )
     except RuntimeError as error:
         raise Unavailable(f"{program} doesn't start ({error}): try again") from error

@@ -1,0 +1,239 @@
+"""The form of stories: what is plain is understood, the rest is refused with line and remedy."""
+
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from router.documents.yaml_document import read_document
+from router.domain.errors import DefinitionError
+from router.domain.messages import ChooseAction, ConfirmAction, FormAction, Message, StartAction
+from router.story.loader import LARGEST, load_stories
+from router.story.reading import read_stories
+from router.story.steps import (
+    BEGINS,
+    AnyStep,
+    ApproverDecides,
+    BotSays,
+    EventHappens,
+    RunStands,
+    TimePasses,
+    ToolCalled,
+    ToolsFail,
+    UserActs,
+    UserNudges,
+    UserWithdraws,
+)
+from tests.unit.story.samples import KNOWN, read
+
+WHOLE = """
+- story: a badge
+  user: bob
+  locale: en
+  now: 2026-12-01T09:00+08:00
+  tool_fails: {make_badge: transient}
+  steps:
+    - user: a badge, please
+"""
+
+
+def test_a_story_says_who_talks_in_which_language_and_when_it_begins() -> None:
+    (story,), faults = read(WHOLE)
+    assert faults == []
+    assert (story.name, story.user, story.locale, story.line) == ("a badge", "bob", "en", 2)
+    assert story.now == datetime.fromisoformat("2026-12-01T09:00+08:00")
+    assert story.failing == {"make_badge": "transient"}
+
+
+def test_what_a_story_leaves_out_is_alice_on_a_wednesday_in_her_language() -> None:
+    (story,), _ = read("- story: a\n  steps: [{user: hello}]")
+    assert (story.user, story.locale, story.now, story.failing) == ("alice", None, BEGINS, {})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- story: a badge\n  steps:\n    - user: hello",
+        "- a badge:\n    - user: hello",
+        "a badge:\n  - user: hello",
+    ],
+)
+def test_a_bare_list_of_steps_under_its_name_is_a_story(text: str) -> None:
+    (story,), faults = read(text)
+    assert (story.name, [str(step) for step in story.steps], faults) == (
+        "a badge",
+        ["user: hello"],
+        [],
+    )
+
+
+def action(**given: object) -> Message:
+    return Message.model_validate({"action": given})
+
+
+@pytest.mark.parametrize(
+    ("step", "meant"),
+    [
+        ("user: hello", UserActs(3, "", Message(text="hello"))),
+        (
+            "user: {confirm: true}",
+            UserActs(3, "", Message(action=ConfirmAction(type="confirm", value=True))),
+        ),
+        (
+            "user: {choose: annual}",
+            UserActs(3, "", Message(action=ChooseAction(type="choose", value="annual"))),
+        ),
+        (
+            "user: {form: {days: 3}}",
+            UserActs(3, "", Message(action=FormAction(type="form", values={"days": 3}))),
+        ),
+        (
+            "user: {start: badge}",
+            UserActs(3, "", Message(action=StartAction(type="start", flow="badge"))),
+        ),
+        (
+            "user: {type: start, flow: badge, slots: {name: bob}}",
+            UserActs(3, "", action(type="start", flow="badge", slots={"name": "bob"})),
+        ),
+        ("bot: 请确认", BotSays(3, "", ("请确认",))),
+        ("bot: [one, /t(w)o/]", BotSays(3, "", ("one", "/t(w)o/"))),
+        ("expect: {status: completed}", RunStands(3, "", {"status": "completed"})),
+        ("{approver: bob, decides: approve}", ApproverDecides(3, "", "bob", "approve")),
+        ("approver: {bob: approve}", ApproverDecides(3, "", "bob", "approve")),
+        (
+            "{approver: {bob: delegate}, to: alice, comment: yours}",
+            ApproverDecides(3, "", "bob", "delegate", "yours", "alice"),
+        ),
+        ("after: PT24H", TimePasses(3, "", timedelta(days=1))),
+        ("tool: make_badge", ToolCalled(3, "", "make_badge", {})),
+        (
+            "{tool: make_badge, with: {name: bob}, times: 2}",
+            ToolCalled(3, "", "make_badge", {"name": "bob"}, 2),
+        ),
+        ("tool_fails: {make_badge: no}", ToolsFail(3, "", {"make_badge": "no"})),
+        ("tool_fails: {make_badge: false}", ToolsFail(3, "", {"make_badge": "no"})),
+        ("{withdraw: true, comment: never mind}", UserWithdraws(3, "", "never mind")),
+        ("nudge: true", UserNudges(3, "")),
+        ("event: {name: paid, amount: 3}", EventHappens(3, "", "paid", {"amount": 3})),
+    ],
+)
+def test_every_sort_of_step_is_read(step: str, meant: AnyStep) -> None:
+    (story,), faults = read(f"- story: a\n  steps:\n    - {step}")
+    assert (faults, story.steps) == ([], (meant,))
+
+
+STEP = "- story: a\n  steps:\n    - "
+
+HOSTILE = [
+    ("", "1: a file of stories is a list of them, and this is empty"),
+    ("just words", "1: a file of stories is a list of them, and this is a text"),
+    ("[]", "1: a file of stories is a list of them, and this is empty"),
+    ("- hello", "1: 'hello' is no story; write - story: a name"),
+    ("steps: []", "1: the story 'steps' has no steps"),
+    ("story: a", "1: story stands outside a story"),
+    ("- story: a", "1: the story 'a' has no steps; write some"),
+    ("- steps: [{user: x}]", "1: the story's name is empty; write a text"),
+    ("- story: a\n  steps: {}", "2: the story 'a' has no steps"),
+    ("- story: a\n  usr: bob\n  steps: [{user: x}]", "2: there is no key usr here; did you mean"),
+    ("- story: a\n  user: bbo\n  steps: [{user: x}]", "2: 'bbo' is no user of the directory; did"),
+    ("- story: a\n  locale: fr\n  steps: [{user: x}]", "2: 'fr' is no language; there are en, zh"),
+    ("- story: a\n  now: soon\n  steps: [{user: x}]", "2: 'soon' is no date and time"),
+    ("- story: a\n  now: 0001-01-01\n  steps: [{user: x}]", "2: '0001-01-01' is no date and time"),
+    ("- story: a\n  tool_fails: make_badge\n  steps: [{user: x}]", "2: 'make_badge' are no keys"),
+    ("- a: [{user: x}]\n- a: [{user: x}]", "2: there is a story 'a' on line 1 already; rename"),
+    ("- story: a\n  story: b\n  steps: [{user: x}]", "2: story comes twice"),
+    (STEP + "hello", "3: 'hello' is no step"),
+    (STEP + "{}", "3: {} is no step"),
+    (STEP + "{use: hello}", "3: no step has use; did you mean user?"),
+    (STEP + "{user: a, bot: b}", "3: this is user and bot at once"),
+    (STEP + "{user: a, comment: b}", "3: there is no key comment here; there are user"),
+    (STEP + "user: 3", "3: what the user says is 3; write a text, in quotes"),
+    (STEP + "user: ' '", "3: what the user says is ' '"),
+    (STEP + f"user: {'a' * 8001}", "3: what the user says is over 8,000 characters; shorten it"),
+    (STEP + "user: {press: yes}", "3: 'press: yes' is nothing to press; write {confirm: true}"),
+    (STEP + "user: {confirm: perhaps}", "3: 'confirm: perhaps' is nothing to press"),
+    (STEP + "bot: []", "3: what the bot says is []"),
+    (STEP + "bot: ''", "3: what the bot says is ''"),
+    (STEP + "bot: 58", "3: what the bot says is 58"),
+    (STEP + "bot: /a(b/", "3: /a(b/ is no RE2 expression: missing )"),
+    (STEP + "bot: ['a', '/(?=b)/']", "3: /(?=b)/ is no RE2 expression"),
+    (STEP + "expect: {}", "3: nothing is expected; say flow, status"),
+    (STEP + "expect: completed", "3: 'completed' are no keys and values"),
+    (STEP + "expect: {stat: x}", "3: there is no key stat here; did you mean stat"),
+    (STEP + "expect: {status: done}", "3: 'done' is no status"),
+    (STEP + "expect: {flow: badge, state: revew}", "3: 'revew' is no state of badge; did you mean"),
+    (STEP + "expect: {flow: badge, slots: {nam: x}}", "3: 'nam' is no slot of badge; did you mean"),
+    (STEP + "expect: {slots: 3}", "3: 3 are no keys and values; write {days: 3}"),
+    (STEP + "expect: {approvers: [zoe]}", "3: 'zoe' is no user of the directory"),
+    (STEP + "approver: bob", "3: empty is no decision; there are add, approve"),
+    (STEP + "approver: {bob: aprove}", "3: 'aprove' is no decision; did you mean approve?"),
+    (STEP + "approver: {zoe: approve}", "3: 'zoe' is no user of the directory; there are"),
+    (STEP + "approver: {bob: delegate}", "3: who delegates names nobody in to; add to: <user>"),
+    (STEP + "{approver: {bob: approve}, to: alice}", "3: who approves names someone in to"),
+    (STEP + "{approver: {bob: approve}, comment: 3}", "3: the comment is 3"),
+    (STEP + "after: 24h", "3: '24h' is no time that can pass; write it like PT24H"),
+    (STEP + "after: 24", "3: 24 is no time that can pass"),
+    (STEP + "after: -PT1H", "3: '-PT1H' is no time that can pass"),
+    (STEP + "after: PT0S", "3: 'PT0S' is no time that can pass"),
+    (STEP + "after: P99999999Y", "3: 'P99999999Y' is no time that can pass"),
+    (STEP + "tool: make_bage", "3: 'make_bage' is no tool; did you mean make_badge?"),
+    (STEP + "{tool: make_badge, times: -1}", "3: -1 is no number of times"),
+    (STEP + "{tool: make_badge, times: true}", "3: True is no number of times"),
+    (STEP + "{tool: make_badge, with: bob}", "3: 'bob' are no keys and values"),
+    (STEP + "tool_fails: {make_badge: badly}", "3: 'badly' is no way to fail; there are argument"),
+    (STEP + "tool_fails: {make_bage: permanent}", "3: 'make_bage' is no tool; did you mean"),
+    (STEP + "withdraw: false", "3: it is False; write true, or leave the step out"),
+    (STEP + "nudge: please", "3: it is 'please'; write true"),
+    (STEP + "event: paid", "3: 'paid' are no keys and values; write {name: paid"),
+    (STEP + "event: {amount: 3}", "3: the event's name is empty"),
+    (STEP + "!!python/object:os.system {user: x}", "3: the tag"),
+]
+
+
+@pytest.mark.parametrize(("text", "fault"), HOSTILE)
+def test_a_bad_file_is_refused_with_line_and_remedy(text: str, fault: str) -> None:
+    _, faults = read(text)
+    assert any(found.startswith(fault) for found in faults), faults
+    assert all("; " in found for found in faults)
+
+
+def test_everything_wrong_is_said_at_once_in_the_order_of_lines() -> None:
+    _, faults = read("- story: a\n  usr: b\n  steps:\n    - bott: x\n    - after: soon\n")
+    assert [found.partition(":")[0] for found in faults] == ["2", "4", "5"]
+
+
+def test_a_file_of_stories_is_read_from_disk(tmp_path: Path) -> None:
+    (tmp_path / "badge.yaml").write_text(WHOLE)
+    (story,) = load_stories([tmp_path], KNOWN)
+    assert story.file == str(tmp_path / "badge.yaml")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "fault"),
+    [
+        ("a.yaml", b"\xff\xfe", "a.yaml:1: this isn't UTF-8"),
+        ("a.yaml", b"- {", "a.yaml:1: this isn't YAML"),
+        ("a.yaml", b"a: " + b"[" * 300, "a.yaml:1: things are nested"),
+        ("a.yaml", b"#" * (LARGEST + 1), "a.yaml:1: it is over 256 KiB; split it"),
+        ("a.yaml", b"&a [*a]", "a.yaml:1: an alias contains itself"),
+        ("a.yml", b"", "a.yml:1: it isn't read; call it .yaml"),
+        ("a.txt", b"", ":1: there is no story; write one"),
+    ],
+)
+def test_a_folder_with_what_is_no_file_of_stories_is_refused(
+    tmp_path: Path, name: str, content: bytes, fault: str
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(DefinitionError) as refused:
+        load_stories([tmp_path], KNOWN)
+    assert fault in str(refused.value)
+
+
+def test_a_path_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DefinitionError, match="there is no such file; check the path"):
+        load_stories([tmp_path / "nowhere.yaml"], KNOWN)
+
+
+def test_the_document_is_left_as_it_was() -> None:
+    document = read_document("- story: a\n  steps: [{user: hello}]")
+    assert read_stories(document, "a", KNOWN) == read_stories(document, "a", KNOWN)
