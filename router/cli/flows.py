@@ -65,9 +65,10 @@ def run_stories(
     for line in coverage.told(found):
         typer.echo(line)
     failed, low = len(report.failed), [c for c in found if c.share < least_coverage]
-    typer.echo(f"{len(stories)} stories, {failed} failed")
+    typer.echo(f"{len(stories)} {'story' if len(stories) == 1 else 'stories'}, {failed} failed")
     for each in low:
-        name, share = each.definition.flow, each.share
-        typer.echo(f"error: {name}: {share:.1f} % is less than {least_coverage:g} %", err=True)
+        taken = int(each.share * 10) / 10  # rounded down: it mustn't read like enough
+        said = f"{each.definition.flow}: {taken} % is less than {least_coverage:g} %"
+        typer.echo(f"error: {said}", err=True)
     if failed or low:
         raise typer.Exit(1)

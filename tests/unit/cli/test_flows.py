@@ -1,7 +1,9 @@
-"""`intent-router flows validate`, and the example in docs/flows.md."""
+"""`intent-router flows validate` and `flows test`, and the example in docs/flows.md."""
 
 import re
 from pathlib import Path
+
+import pytest
 
 from tests.unit.cli.conftest import Run
 
@@ -35,3 +37,88 @@ def test_a_path_that_is_not_there_is_refused(run: Run) -> None:
     outcome = run("flows", "validate", "nowhere.yaml")
     assert outcome.status == 1
     assert outcome.first_line == "error: nowhere.yaml:1: there is no such file; check the path"
+
+
+BAD_STORIES = "- story: a\n  steps:\n    - bott: hello\n    - after: soon\n"
+
+
+def test_bad_stories_are_refused_with_every_problem(run: Run, elsewhere: Path) -> None:
+    (elsewhere / "bad.yaml").write_text(BAD_STORIES)
+    outcome = run("flows", "test", "bad.yaml")
+    assert (outcome.status, outcome.out) == (1, "")
+    first, second = outcome.err.splitlines()
+    assert first == "error: bad.yaml:3: no step has bott; did you mean bot?"
+    assert second.startswith("bad.yaml:4: 'soon' is no time that can pass; write it like PT24H")
+
+
+def test_a_text_that_no_story_has_is_refused(run: Run) -> None:
+    outcome = run("flows", "test", "-k", "no such story")
+    assert outcome.status == 1
+    assert outcome.first_line.startswith("error: no story has 'no such story' in its name")
+
+
+@pytest.mark.parametrize("words", [("--least-coverage", "200"), ("--least-coverage", "all")])
+def test_what_is_no_percentage_is_a_usage_error(run: Run, words: tuple[str, ...]) -> None:
+    assert run("flows", "test", *words).status == 2
+
+
+def test_a_missing_test_server_is_one_line(
+    run: Run, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.executable", str(elsewhere / "python"))
+    monkeypatch.setenv("PATH", str(elsewhere))
+    outcome = run("flows", "test")
+    assert outcome.status == 1
+    assert "install it with `pip install 'intent-router[test]'`" in outcome.err
+    assert len(outcome.err.splitlines()) == 1
+
+
+STORIES = """
+- story: goes as written
+  steps:
+    - user: 我要请假
+    - bot: 想请什么假
+- story: goes another way
+  steps:
+    - user: 我要请假
+    - bot: 想报销什么
+"""
+
+
+def test_stories_are_run_one_line_each_with_the_difference_and_the_coverage(
+    run: Run, elsewhere: Path
+) -> None:
+    (elsewhere / "two.yaml").write_text(STORIES)
+    outcome = run("flows", "test", "two.yaml")
+    assert (outcome.status, outcome.err) == (1, "")
+    ok, failed, *rest = outcome.out.splitlines()
+    assert re.fullmatch(r"ok      +\d+\.\d\d s  goes as written", ok)
+    assert re.fullmatch(r"failed  +\d+\.\d\d s  goes another way  two\.yaml:6", failed)
+    assert rest[0] == "    at two.yaml:9: bot: 想报销什么"
+    assert any(re.fullmatch(r" +\d %  leave_request", line) for line in rest)
+    assert "       no story takes details.next ▸ balance" in rest
+    assert rest[-1] == "2 stories, 1 failed"
+    assert "reimbursement" not in outcome.out
+
+
+def test_too_little_coverage_is_a_failure(run: Run, elsewhere: Path) -> None:
+    (elsewhere / "two.yaml").write_text(STORIES)
+    outcome = run("flows", "test", "two.yaml", "-k", "AS WRITTEN", "--least-coverage", "100")
+    assert outcome.status == 1
+    assert re.fullmatch(r"error: leave_request: \d\.\d % is less than 100 %\n", outcome.err)
+    assert outcome.out.splitlines()[-1] == "1 story, 0 failed"
+
+
+def test_the_stories_of_the_docs_go_as_written(
+    run: Run, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    documented = re.findall(r"```yaml\n(.*?)```", (DOCS / "flows.md").read_text(), re.DOTALL)
+    flow = next(each for each in documented if each.startswith("flow: new_badge"))
+    stories = next(each for each in documented if each.startswith("- story:"))
+    (elsewhere / "tests").mkdir()
+    (elsewhere / "new_badge.yaml").write_text(flow)
+    (elsewhere / "tests" / "new_badge.yaml").write_text(stories)
+    monkeypatch.setenv("ROUTER_FLOWS", str(elsewhere))
+    outcome = run("flows", "test")
+    assert outcome.status == 0, outcome.out
+    assert outcome.out.splitlines()[-1] == "2 stories, 0 failed"

@@ -1,0 +1,173 @@
+"""The stories that ship, and what runs them: real workflows and tools, on skipping time."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from router.settings import Settings
+from router.stage.house import House, opened
+from router.stage.running import Report, chosen, run_in
+from router.story.steps import AnyStep, BotSays, RunStands, Story, ToolCalled
+from router.story.telling import Outcome
+
+pytestmark = pytest.mark.xdist_group("stories")
+
+SHIPPED = chosen(Settings.load(), [], "")
+
+
+@pytest.fixture(scope="module")
+async def house() -> AsyncIterator[House]:
+    async with opened(Settings.load()) as house:
+        yield house
+
+
+@pytest.fixture(scope="module")
+async def report(house: House) -> Report:
+    """All that ship, one after the other."""
+    return await run_in(house, SHIPPED, lambda _: None)
+
+
+async def played(house: House, tmp_path: Path, text: str) -> Outcome:
+    """What becomes of the first story in the text."""
+    file = tmp_path / "story.yaml"
+    file.write_text(dedent(text))
+    (story,) = chosen(Settings.load(), [file], "")
+    (outcome,) = (await run_in(house, [story], lambda _: None)).outcomes
+    return outcome
+
+
+@pytest.mark.parametrize("name", [story.name for story in SHIPPED])
+async def test_a_shipped_story_goes_as_it_is_written(report: Report, name: str) -> None:
+    outcome = next(each for each in report.outcomes if each.story.name == name)
+    assert outcome.divergence is None
+
+
+async def test_stories_take_every_way_of_the_sample_flows(house: House, report: Report) -> None:
+    missing = {
+        each.definition.flow: [*each.states, *map(str, each.transitions)]
+        for each in report.coverage(house.catalog, whole=True)
+    }
+    assert missing == {"leave_request": [], "reimbursement": []}
+
+
+def spoilt(story: Story, place: int) -> Story:
+    """The story with the expectation at this place made wrong."""
+    step: AnyStep = story.steps[place]
+    if isinstance(step, BotSays):
+        step = replace(step, patterns=("nobody ever says this",))
+    elif isinstance(step, RunStands):
+        step = replace(step, wanted={"status": "waiting"})
+    elif isinstance(step, ToolCalled):
+        step = replace(step, times=99)
+    return replace(story, steps=(*story.steps[:place], step, *story.steps[place + 1 :]))
+
+
+def expectations(story: Story) -> list[int]:
+    sorts = (BotSays, RunStands, ToolCalled)
+    return [place for place, step in enumerate(story.steps) if isinstance(step, sorts)]
+
+
+@pytest.mark.parametrize("place", expectations(SHIPPED[0]))
+async def test_a_wrong_expectation_fails_at_its_step(house: House, place: int) -> None:
+    story = spoilt(SHIPPED[0], place)
+    (outcome,) = (await run_in(house, [story], lambda _: None)).outcomes
+    assert outcome.divergence is not None
+    assert outcome.divergence.step == story.steps[place]
+    assert outcome.divergence.steps == story.steps[: place + 1]
+
+
+async def test_stories_see_nothing_of_each_other(house: House, tmp_path: Path) -> None:
+    """Twenty days of fifteen would be too many, were they the same person's."""
+    text = """
+    - story: all of it
+      steps:
+        - user: "我要请年假，11月23日到12月4日，家里有事"
+        - user: {confirm: true}
+        - approver: {bob: approve}
+        - approver: {carol: approve}
+        - bot: 共 10 天，已经登记
+        - expect: {status: completed, approvers: []}
+    """
+    for _ in range(2):
+        assert (await played(house, tmp_path, text)).ok
+
+
+async def test_a_story_begins_when_it_says_and_dates_mean_that_day(
+    house: House, tmp_path: Path
+) -> None:
+    text = """
+    - story: another year
+      now: 2031-03-03T09:00
+      steps:
+        - user: "明天请一天年假，家里有事"
+        - expect: {slots: {start: "2031-03-04"}}
+        - user: {confirm: true}
+        - after: P10D
+        - user: "明天请一天事假，搬家"
+        - expect: {state: review, slots: {start: "2031-03-14"}}
+    """
+    outcome = await played(house, tmp_path, text)
+    assert outcome.divergence is None
+
+
+async def test_an_act_that_is_refused_says_why(house: House, tmp_path: Path) -> None:
+    text = """
+    - story: too soon
+      steps:
+        - user: 我要请假
+        - approver: {bob: approve}
+    """
+    outcome = await played(house, tmp_path, text)
+    assert outcome.divergence is not None
+    assert outcome.divergence.mismatch.found == [
+        "it was refused: nothing waits for bob; waited for is nobody"
+    ]
+    assert outcome.divergence.standing is not None
+    assert outcome.divergence.standing.status == "collecting"
+
+
+@pytest.mark.parametrize(
+    ("step", "why"),
+    [
+        ("withdraw: true", "no flow is going on"),
+        ("nudge: true", "no flow is going on"),
+        ("event: {name: paid}", "no flow can wait for the event paid yet"),
+    ],
+)
+async def test_what_nothing_can_take_is_refused(
+    house: House, tmp_path: Path, step: str, why: str
+) -> None:
+    outcome = await played(house, tmp_path, f"- story: {step[:5]}\n  steps:\n    - {step}\n")
+    assert outcome.divergence is not None
+    assert why in outcome.divergence.mismatch.found[0]
+
+
+async def test_a_story_of_ten_steps_takes_less_than_two_seconds(
+    house: House, report: Report
+) -> None:
+    """The quickest of three: how long it takes on a machine that has something else to do."""
+    story = next(s for s in SHIPPED if len(s.steps) >= 10)
+    seconds = []
+    for _ in range(3):
+        (outcome,) = (await run_in(house, [story], lambda _: None)).outcomes
+        seconds.append(outcome.seconds)
+    assert min(seconds) < 2.0
+
+
+async def test_nothing_of_a_story_is_left_at_work(house: House, tmp_path: Path) -> None:
+    text = """
+    - story: left open
+      steps:
+        - user: "我要请年假，11月23日到24日，家里有事"
+        - user: {confirm: true}
+    """
+    assert (await played(house, tmp_path, text)).ok
+    tenant = f"story-{len(house.shifts) - 1}"
+    runs, _ = await house.parts.store.runs.listed(tenant, None, None, None, None, 10)
+    handles = [house.client.get_workflow_handle(run.workflow_id) for run in runs]
+    described = await asyncio.gather(*(handle.describe() for handle in handles))
+    assert [each.status.name for each in described if each.status] == ["TERMINATED"]
