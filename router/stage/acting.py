@@ -18,6 +18,7 @@ from router.domain.records import ApprovalRecord, ConversationRecord, RunRecord
 from router.domain.texts import Locale
 from router.flow.run import Cancelled, Decided, Nudged
 from router.stage.house import QUEUE, House
+from router.stage.skipping import skip
 from router.story.steps import (
     Act,
     ApproverDecides,
@@ -138,7 +139,7 @@ class Actor:
         await runs.decide(self.house.client, theirs[0], event, uuid4().hex)
 
     async def _pass(self, step: TimePasses) -> None:
-        await self.house.environment.sleep(step.duration)
+        await skip(self.house.environment, step.duration)
 
     async def _fail(self, step: ToolsFail) -> None:
         self.house.books[self.user.tenant].failing.update(step.failing)
