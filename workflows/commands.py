@@ -383,6 +383,7 @@ class CommandRunner:
             answer = await self._tell(self._id_of(last), last.flow, event, first=False)
             if answer is not None and answer.view.asking:
                 outcome.replies += [self._says(notices.back_to(last.title)), *answer.replies]
+                outcome.flow = outcome.flow or answer.view.summary
                 outcome.state = outcome.state.model_copy(update={"active": answer.view})
 
     async def _tell(self, id_: str, flow: str, event: Told, *, first: bool) -> FlowAnswer | None:

@@ -78,6 +78,8 @@ def take_offered(walk: Walk) -> None:
     change = run.offered.pop(CHANGE, None)
     before, paths, run.offered = run.slots, list(run.offered), {}
     put(walk, after, offered)
+    taken = [name for name, value in offered.items() if run.slots.get(name) == value]
+    run.latest = taken or run.latest
     if isinstance(change, str) and change in walk.definition.slots:
         forget(walk, [change, *_only_means(walk, change)])
     run.changing = run.changing and not offered and change is None

@@ -169,6 +169,8 @@ class Run(BaseModel):
     slots: SlotValues = {}
     derived: list[str] = []
     """Slots that a lookup filled: they are looked up anew when what they come from changes."""
+    latest: list[str] = []
+    """The slots that the requester gave last, all with one word."""
     results: dict[str, JsonValue] = {}
     files: dict[str, str] = {}
     """What the requester's files in the slots are called, by id: people are shown names."""

@@ -66,6 +66,7 @@ def view(definition: FlowDefinition, run: Run) -> FlowView:
         question=run.question,
         awaiting=[run.asked] if run.status == "collecting" and run.asked else [],
         slots=run.slots,
+        latest=run.latest,
         fillable=fillable(definition, run),
         replies=_asked(definition, run),
         events=run.events,

@@ -25,6 +25,8 @@ class FlowView(BaseModel):
     question: str
     awaiting: list[str] = []
     slots: dict[str, JsonValue] = {}
+    latest: list[str] = []
+    """The slots that the requester gave last, all with one word."""
     fillable: dict[str, Slot] = {}
     replies: list[Reply] = []
     events: int = 0

@@ -17,7 +17,12 @@ from tests.unit.flow.definitions import CLAIM, LEAVE, Driver, flow
 
 IDLE = timedelta(hours=72)
 PATIENT = flow(LEAVE, idle="PT72H")
-WHOLE = {"kind": "annual", "start": "2026-11-23", "end": "2026-11-25", "reason": "family"}
+WHOLE: dict[str, Any] = {
+    "kind": "annual",
+    "start": "2026-11-23",
+    "end": "2026-11-25",
+    "reason": "family",
+}
 
 
 def leave(locale: Locale = "en", definition: FlowDefinition = PATIENT, **slots: Any) -> Driver:
