@@ -57,7 +57,7 @@ def as_told(state: ConversationState, news: News, locale: Locale) -> News:
     """
     view, replies = news.view, list(news.replies)
     if state.active is not None and view.replies and memory.is_paused(state, view):
-        replies = replies[: -len(view.replies)]
+        replies = replies[: -len(view.replies)] or replies
     if lapsed_of(view) is not None:
         label = notices.go_on(view.title).within(locale)
         button = Option(label=label, value=put_aside.value(view.id))

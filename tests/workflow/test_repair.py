@@ -8,8 +8,11 @@ from temporalio.client import Client
 from temporalio.testing import WorkflowEnvironment
 
 from router.assembly import Parts
+from router.contracts import flow
+from router.contracts.flow import FlowAnswer, Tell
 from router.domain.messages import ChoicesReply, ChooseAction, ConfirmReply, Message, Turn
 from router.domain.texts import Locale
+from router.flow.run import Cancelled
 from tests.workflow.conftest import person
 from tests.workflow.desk import Talk, run_of
 from tests.workflow.test_conversation import closed, heard
@@ -25,8 +28,8 @@ async def speaking(client: Client, parts: Parts, who: str, locale: Locale) -> Ta
 
 
 async def active(talk: Talk) -> str | None:
-    flow = (await talk.status()).active_flow
-    return flow.name if flow else None
+    active_flow = (await talk.status()).active_flow
+    return active_flow.name if active_flow else None
 
 
 async def three_deep(talk: Talk) -> tuple[str, str]:
@@ -137,6 +140,21 @@ async def test_what_ended_behind_its_back_is_not_taken_up(
     await talk.say("取消")
     turn = await talk.say("请假申请")
     assert "已经结束了" in words(turn)
+    assert turn.flow is not None
+    assert turn.flow.id == claim
+
+
+async def test_it_is_asked_which_too_where_the_one_talked_about_ends_by_itself(
+    client: Client, parts: Parts, talk: Talk
+) -> None:
+    _, claim = await three_deep(talk)
+    current = (await talk.status()).active_flow
+    assert current is not None
+    handle = client.get_workflow_handle((await run_of(parts, current.id)).workflow_id)
+    withdrawn = Tell(event=Cancelled(by="alice"), locale="zh", aside=True)
+    await handle.execute_update(flow.TELL, withdrawn, result_type=FlowAnswer)
+    await heard(talk, "还有几件没办完")
+    turn = await talk.say("费用报销")
     assert turn.flow is not None
     assert turn.flow.id == claim
 
