@@ -13,7 +13,7 @@ Way = Literal["help", "skip", "start_over", "cancel", "person"]
 
 OTHERWISE = Localised(zh="也可以：", en="Or:")
 _PREFIX = "act:"
-"""No value of a slot's choice can have it: the loader has names there, and names have no colon."""
+"""Tells them from the values of choices, which files and tools name."""
 _LABELS: dict[Way, Localised] = {
     "help": Localised(zh="怎么填？", en="What can I say?"),
     "skip": Localised(zh="跳过", en="Skip it"),
