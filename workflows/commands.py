@@ -5,6 +5,8 @@ from collections.abc import Awaitable
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from temporalio import workflow
+
 from router.contracts import activities
 from router.contracts.conversation import ConversationState, Submission
 from router.contracts.flow import FlowAnswer, Told, workflow_id
@@ -17,6 +19,7 @@ from router.domain.commands import (
     Explain,
     FillSlots,
     HandOff,
+    LeaveAside,
     LeaveSkill,
     Misunderstood,
     Repeat,
@@ -25,6 +28,7 @@ from router.domain.commands import (
     Skip,
     StartFlow,
     StartOver,
+    TakeUp,
     Withdraw,
 )
 from router.domain.messages import (
@@ -50,11 +54,15 @@ from router.flow.run import (
     Unclear,
 )
 from router.flow.view import FlowView
-from workflows import memory, notices
+from router.understanding.wording import which_to_take_up
+from workflows import memory, notices, taking_up
 from workflows.activity import perform
 from workflows.finding import Finder, Found
 from workflows.identifiers import fresh_id
 from workflows.skill_runs import NOWHERE, SkillRuns, became, is_open
+
+ASKS_WHICH = "asks which flow to take up"
+"""Conversations in whose history the last of several was taken up are replayed as they were."""
 
 MOST_FORMS = 3
 """Forms that a sub-agent may send the employee to in one turn, one after the other."""
@@ -72,6 +80,8 @@ class Outcome:
     flow: FlowSummary | None = None
     tool_calls: list[ToolCallView] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
+    routes: list[Route] = field(default_factory=list)
+    """What came of it besides what was decided."""
     void: bool = False
     stopped: bool = False
 
@@ -214,18 +224,16 @@ class CommandRunner:
             await self._heard(answer, outcome)
 
     async def _run(self, command: Command, outcome: Outcome) -> None:
+        said = _only_words(command)
+        if said is not None:
+            outcome.replies.append(self._says(said))
+            return
         match command:
             case StartFlow(flow=flow, slots=slots):
                 await self._start(flow, Began(by=self._caller, slots=slots), outcome)
-            case ReplyText(text=text):
-                outcome.replies.append(TextReply(text=text))
             case LeaveSkill():
                 outcome.replies.append(self._says(notices.LEFT_ALONE))
                 outcome.state = outcome.state.model_copy(update={"skill": None})
-            case HandOff(reason=reason):
-                outcome.replies.append(self._says(notices.handed_off(reason)))
-            case Clarify(text=text, options=[]):
-                outcome.replies.append(TextReply(text=text))
             case Clarify(text=text, options=options):
                 offer = ChoicesReply(text=text, options=options, question=offer_question(options))
                 outcome.replies.append(offer)
@@ -239,6 +247,8 @@ class CommandRunner:
                 await self._call_off(outcome.state.at_work or outcome.state.handed_in, outcome)
             case Repeat() if outcome.state.active is None:
                 self._say_again(outcome)
+            case TakeUp(run=run):
+                await self._take_up(run, outcome)
             case _:
                 await self._tell_active(command, outcome)
 
@@ -331,15 +341,49 @@ class CommandRunner:
         if active is None:
             await self._resume(outcome)
 
+    async def _take_up(self, run: str, outcome: Outcome) -> None:
+        """Go on with a run that is put aside, or begin one with what a lapsed one was told."""
+        state = outcome.state
+        lapsed = next((one for one in state.lapsed if one.run == run), None)
+        if lapsed is not None:
+            outcome.state = taking_up.without_lapsed(state, run)
+            outcome.replies.append(self._says(notices.back_to(lapsed.title)))
+            await self._start(lapsed.flow, Began(by=self._caller, slots=lapsed.slots), outcome)
+            return
+        view = next((one for one in state.paused if one.id == run), None)
+        if view is None:
+            outcome.replies.append(self._says(notices.OVER_ALREADY))
+            return
+        others = [one for one in state.paused if one.id != run]
+        paused = [*others, state.active] if state.active else others
+        outcome.state = state.model_copy(update={"paused": paused, "active": None})
+        event = Unclear(by=self._caller, count=False)
+        answer = await self._tell(self._id_of(view), view.flow, event, first=False)
+        if answer is None:
+            outcome.replies.append(self._says(notices.OVER_ALREADY))
+            await self._resume(outcome)
+            return
+        outcome.replies.append(self._says(notices.back_to(view.title)))
+        await self._heard(answer, outcome)
+
     async def _resume(self, outcome: Outcome) -> None:
-        """Take up the flow that was put aside last, with the question it stood at."""
+        """Take up the flow that was put aside last, with the question it stood at.
+
+        Where several wait, it is asked which.
+        """
         while outcome.state.active is None and outcome.state.paused:
+            if len(outcome.state.paused) > 1 and workflow.patched(ASKS_WHICH):
+                outcome.state, which = taking_up.asking_which(outcome.state, self.locale)
+                outcome.replies.append(which)
+                outcome.routes.append(which_to_take_up(self.locale))
+                return
             *rest, last = outcome.state.paused
             outcome.state = outcome.state.model_copy(update={"paused": rest})
             event = Unclear(by=self._caller, count=False)
             answer = await self._tell(self._id_of(last), last.flow, event, first=False)
             if answer is not None and answer.view.asking:
                 outcome.replies += [self._says(notices.back_to(last.title)), *answer.replies]
+                outcome.flow = outcome.flow or answer.view.summary
                 outcome.state = outcome.state.model_copy(update={"active": answer.view})
 
     async def _tell(self, id_: str, flow: str, event: Told, *, first: bool) -> FlowAnswer | None:
@@ -381,6 +425,18 @@ class CommandRunner:
 
     def _says(self, text: Localised) -> TextReply:
         return TextReply(text=text.within(self.locale))
+
+
+def _only_words(command: Command) -> Localised | None:
+    """What is said to a command that does nothing else; None for any other."""
+    match command:
+        case ReplyText(text=text) | Clarify(text=text, options=[]):
+            return Localised(zh=text, en=text)
+        case HandOff(reason=reason):
+            return notices.handed_off(reason)
+        case LeaveAside():
+            return notices.LEFT_ASIDE
+    return None
 
 
 def _event(command: Command, active: FlowView, by: str, seen: str) -> Told:

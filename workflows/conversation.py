@@ -41,15 +41,15 @@ with workflow.unsafe.imports_passed_through():
         TENANT,
     )
     from router.contracts.skill import Steer
-    from router.domain.commands import Clarify, StartFlow
+    from router.domain.commands import Clarify, StartFlow, TakeUp
     from router.domain.errors import Conflict, DuplicateKey, RouterError, TooManyRequests
     from router.domain.messages import Route, TextReply, ToolResultAction, Turn, Usage
     from router.domain.records import LogEntry
     from router.domain.texts import Localised
     from router.flow.situation import Situation
-    from workflows import memory, notices, transcript
+    from workflows import memory, notices, reminding, taking_up, transcript
     from workflows.activity import drained, perform
-    from workflows.commands import CommandRunner, Outcome
+    from workflows.commands import ASKS_WHICH, CommandRunner, Outcome
     from workflows.skill_runs import SkillRuns
     from workflows.transcript import text_of
 
@@ -126,7 +126,8 @@ class ConversationWorkflow:
                 message=submission.message, situation=self._situation(submission, runner)
             ),
         )
-        if not any(isinstance(command, StartFlow | Clarify) for command in reading.commands):
+        for_router = StartFlow | Clarify | TakeUp
+        if not any(isinstance(command, for_router) for command in reading.commands):
             said = Steer(message_id=submission.message_id, text=text)
             await self._skills.steer(said)
 
@@ -169,9 +170,26 @@ class ConversationWorkflow:
                     return
                 await self._recall()
                 first = self._unheard[0]
-                await self._write(transcript.of_news(self._start.conversation, first))
-                self._state = memory.with_news(self._state, first.view)
+                told, after = self._with_news(first)
+                await self._write(transcript.of_news(self._start.conversation, told))
+                self._state = after
                 self._unheard.remove(first)
+
+    def _with_news(self, news: News) -> tuple[News, ConversationState]:
+        """What to say of the news, and the state after it."""
+        state, locale = self._state, self._start.locale
+        told, view = taking_up.as_told(state, news, locale), news.view
+        asks_which = memory.leaves_several(state, view) and workflow.patched(ASKS_WHICH)
+        after = memory.with_news(state, view, take_up=not asks_which)
+        after = taking_up.with_lapsed(after, view)
+        if after.active is view and (
+            state.active is None or state.active.question != view.question
+        ):
+            after = memory.heard(after, workflow.now())
+        if asks_which:
+            after, which = taking_up.asking_which(after, locale)
+            told = told.model_copy(update={"replies": [*told.replies, which]})
+        return told, after
 
     @asynccontextmanager
     async def _my_turn(self) -> AsyncIterator[None]:
@@ -320,7 +338,7 @@ class ConversationWorkflow:
             transcript.Times(asked=asked_at, answered=workflow.now()),
         )
         await self._write(said)
-        self._state = memory.with_turn(self._state, held)
+        self._state = memory.heard(memory.with_turn(self._state, held), workflow.now())
         self._state = memory.remembering(
             self._state,
             transcript.as_text(submission.message, before),
@@ -335,12 +353,15 @@ class ConversationWorkflow:
         landed = self._skills.heard.pop(submission.message_id, None)
         if landed is not None:
             return self._landed(submission, landed)
+        forgotten = reminding.forgotten(self._state, workflow.now())
         runner = self._runner(submission, self._state, seen)
         if isinstance(submission.message.action, ToolResultAction):
             route, outcome = await runner.hear(submission.message.action)
             self._state = outcome.state
             return self._turn(submission, activities.Decided(route=route, commands=[]), outcome)
         decided = await self._decide(submission, runner)
+        if forgotten is not None:
+            decided = reminding.without_miss(decided)
         outcome = await runner.carry_out(decided)
         if outcome.void and not outcome.stopped:
             # What this was meant for has ended, or won't have it: what does it mean without that?
@@ -349,6 +370,10 @@ class ConversationWorkflow:
             decided = await self._decide(submission, runner)
             outcome = await runner.carry_out(decided)
             outcome.usage, outcome.tool_calls = spent + outcome.usage, calls + outcome.tool_calls
+        elif forgotten is not None:
+            active, locale = outcome.state.active, self._start.locale
+            said = reminding.reminder(forgotten, decided, active, outcome.replies, locale)
+            outcome.replies.insert(0, self._says(said))
         self._state = outcome.state
         return self._turn(submission, decided, outcome)
 
@@ -365,12 +390,13 @@ class ConversationWorkflow:
 
     def _turn(self, submission: Submission, decided: activities.Decided, outcome: Outcome) -> Turn:
         stopped = [self._says(notices.STOPPED)] if outcome.stopped else []
+        routes = [decided.route, *decided.others, *outcome.routes]
         return Turn(
             message_id=submission.message_id,
             turn=self._state.turns + 1,
             status="cancelled" if outcome.stopped else "done",
             route=decided.route,
-            routes=[decided.route, *decided.others] if decided.others else None,
+            routes=routes if len(routes) > 1 else None,
             replies=[*outcome.replies, *stopped] or [self._says(notices.DONE)],
             flow=outcome.flow,
             tool_calls=outcome.tool_calls,
@@ -407,6 +433,7 @@ class ConversationWorkflow:
             roles=caller.roles,
             active=state.active,
             paused=[view.flow for view in state.paused],
+            put_aside=taking_up.to_take_up(state, self._start.locale),
             at_work=state.at_work,
             handed_in=state.handed_in,
             skill=state.skill.name if state.skill and state.skill.asking else "",

@@ -338,7 +338,8 @@ class FlowWorkflow:
         replies: list[Reply] = [TextReply(text=text) for text in self._said]
         calls, self._said, self._calls = self._calls, [], []
         self._told, self._told_of = self._run.events, (self._run.status, self._run.state)
-        return FlowAnswer(view=view, replies=[*replies, *view.replies], calls=calls)
+        asked = [] if self._run.quiet else view.replies
+        return FlowAnswer(view=view, replies=[*replies, *asked], calls=calls)
 
     def _aside(self) -> FlowAnswer:
         """The run as it stands; what was said stays to be told to the conversation."""

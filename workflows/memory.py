@@ -6,6 +6,7 @@ The ids and digests of the last `IDS` messages are kept, and the answers of the 
 
 import json
 from collections.abc import Sequence
+from datetime import datetime
 
 from router.contracts.conversation import (
     ActiveSkill,
@@ -143,25 +144,50 @@ def bounded(state: ConversationState) -> ConversationState:
     return state.model_copy(update={"taken": taken[::-1]})
 
 
-def with_news(state: ConversationState, view: FlowView) -> ConversationState:
-    """The state after news of a run: it may want to ask something, or be over."""
+def leaves_several(state: ConversationState, view: FlowView) -> bool:
+    """True where with this news nothing is asked any more and several flows are put aside."""
+    if state.active is None or state.active.id != view.id or view.asking:
+        return False
+    return len([paused for paused in state.paused if paused.id != view.id]) > 1
+
+
+def with_news(
+    state: ConversationState, view: FlowView, *, take_up: bool = True
+) -> ConversationState:
+    """The state after news of a run: it may want to ask something, or be over.
+
+    Where nothing is asked then, the flow that was put aside last is, if it is to `take_up` that.
+    """
     if state.news.get(view.id, -1) >= view.events:
         return state
     news = {**{k: v for k, v in state.news.items() if k != view.id}, view.id: view.events}
     news = dict(list(news.items())[-NEWS_OF:])
     paused = [p for p in state.paused if p.id != view.id]
     active = state.active
+    if view.asking and active is not None and is_paused(state, view):
+        at_its_place = [view if p.id == view.id else p for p in state.paused]
+        return state.model_copy(update={"news": news, "paused": at_its_place})
     if active is not None and active.id == view.id:
         active = view if view.asking else None
     elif view.asking and active is None:
         active = view
     elif view.asking:
         paused = [*paused, view]
-    if active is None and paused:
+    if active is None and paused and take_up:
         *paused, active = paused
     state = state.model_copy(update={"news": news, "active": active, "paused": paused})
     state = handing_in(state, view)
     return state if view.status == "running" else no_longer_at_work(state, view.id)
+
+
+def is_paused(state: ConversationState, view: FlowView) -> bool:
+    """True where the run waits for another to end."""
+    return any(paused.id == view.id for paused in state.paused)
+
+
+def heard(state: ConversationState, at: datetime) -> ConversationState:
+    """The state of a conversation in which something was said just now."""
+    return state.model_copy(update={"heard_at": at})
 
 
 def handing_in(state: ConversationState, view: FlowView) -> ConversationState:

@@ -19,6 +19,14 @@ NOTHING_ACTIVE = Localised(
     en="Nothing is under way right now. Just say what you need.",
 )
 LEFT_ALONE = Localised(zh="好的，先到这里。", en="All right, let's leave it there.")
+LEFT_ASIDE = Localised(
+    zh="好的，都先放着。想接着办哪件，说“回到”加上它的名字就行。",
+    en="All right, they are left. Say “back to” and a name to go on with one.",
+)
+OVER_ALREADY = Localised(
+    zh="那件事已经结束了，没有什么要接着办的。",
+    en="That is over already; there is nothing to go on with.",
+)
 FLOW_GONE = Localised(zh="这个流程现在办不了。", en="That can't be started right now.")
 SKILL_GONE = Localised(zh="这项技能现在用不了。", en="That skill isn't here right now.")
 AT_FRONT_END = Localised(
@@ -48,6 +56,26 @@ def back_to(title: Localised, question: str = "") -> Localised:
     return Localised(
         zh=f"我们回到{title.zh}。{question}", en=f"Back to: {title.en}. {question}".rstrip()
     )
+
+
+def go_on(title: Localised) -> Localised:
+    """A button that takes up what was put away."""
+    return Localised(zh=f"接着办{title.zh}", en=f"Go on: {title.en}")
+
+
+def on_with(title: Localised) -> Localised:
+    """After days an answer came that needs no reminder: what it is to."""
+    return Localised(zh=f"接着办{title.zh}。", en=f"On with: {title.en}.")
+
+
+def where_we_were(title: Localised, known: str, question: str) -> Localised:
+    """After days: which flow waits, what it knows, and its question where that isn't asked next."""
+    zh, en = f"我们上次办到{title.zh}", f"Last time we were at: {title.en}"
+    if known:
+        zh, en = f"{zh}（{known}）", f"{en} ({known})"
+    if question:
+        return Localised(zh=f"{zh}，等你回答：{question}", en=f"{en}. It waits for: {question}")
+    return Localised(zh=f"{zh}。", en=f"{en}.")
 
 
 def later(title: Localised) -> Localised:

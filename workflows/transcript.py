@@ -18,6 +18,7 @@ from router.domain.messages import (
     Turn,
 )
 from router.domain.records import LogEntry
+from router.flow.put_aside import run_meant
 
 
 @dataclass(frozen=True)
@@ -134,4 +135,12 @@ def _label(value: JsonValue, before: ConversationState) -> str:
     shown = [*before.offered]
     for reply in before.active.replies if before.active else []:
         shown += getattr(reply, "options", [])
-    return next((option.label for option in shown if option.value == value), str(value))
+    named = next((option.label for option in shown if option.value == value), None)
+    return named or _taken_up(value, before) or str(value)
+
+
+def _taken_up(value: JsonValue, before: ConversationState) -> str | None:
+    """What a button of a day ago goes on with, as one that starts a flow is shown."""
+    run = run_meant(value)
+    flows = {one.run: one.flow for one in before.lapsed} | {v.id: v.flow for v in before.paused}
+    return f"▶ {flows[run]}" if run in flows else None

@@ -77,6 +77,15 @@ class OpenSkill(Payload):
         return self.task.skill.name
 
 
+class LapsedFlow(Payload):
+    """What a run was told that expired without a word: another one can go on from there."""
+
+    run: str
+    flow: str
+    title: Localised
+    slots: dict[str, JsonValue]
+
+
 class ConversationState(Payload):
     """What a conversation carries across continue-as-new and, as a snapshot, across being closed.
 
@@ -89,6 +98,10 @@ class ConversationState(Payload):
     older: bool = False
     active: FlowView | None = None
     paused: list[FlowView] = []
+    lapsed: list[LapsedFlow] = []
+    """The last few runs that expired without a word, the latest last."""
+    heard_at: datetime | None = None
+    """When the last message was answered, or a flow last came to ask something by itself."""
     at_work: FlowView | None = None
     """The run that was last said to be still at work, as long as it is."""
     handed_in: FlowView | None = None

@@ -8,7 +8,7 @@ from typing import Any
 
 from router.deciding.schema_slot import Askable, askable, plain
 from router.domain.texts import Localised
-from router.flow.model import FlowDefinition, RangePart, Slot, State, Triggers
+from router.flow.model import DEFAULT_IDLE, FlowDefinition, RangePart, Slot, State, Triggers
 from router.tool.tool import Tool
 
 UNKNOWN = 'results.error.kind == "unknown"'
@@ -33,6 +33,7 @@ def form_of(tool: Tool) -> FlowDefinition | None:
         title=tool.title,
         description=tool.about,
         triggers=Triggers(roles=tool.roles),
+        idle=DEFAULT_IDLE,
         slots=slots,
         start=next(name for name in _FIRST if name in states),
         states=states,

@@ -8,6 +8,7 @@ from router.domain.capabilities import Capability
 from router.domain.commands import Clarify, Command, HandOff, Misunderstood, ReplyText
 from router.domain.messages import Message, Option, Route
 from router.domain.texts import Localised
+from router.flow.run import HANDED_OFF
 from router.flow.situation import Situation
 
 Verdict = Literal["clear", "several", "none"]
@@ -68,8 +69,10 @@ def decide(
     is; flows are always among it. What is chosen then starts, a tool as its form.
     """
     if situation.active is not None and situation.active.asking:
+        # The flow hands off itself, by what it says to one miss too many.
+        lost = situation.active.misses + 1 == HANDED_OFF
         route = Route(
-            kind="flow",
+            kind="handoff" if lost else "flow",
             target=situation.active.flow,
             by="slot",
             confidence=0.0,

@@ -75,6 +75,19 @@ class Withdraw(Value):
     type: Literal["withdraw"] = "withdraw"
 
 
+class TakeUp(Value):
+    """Go on with a flow that was put aside, or with what one was told that is put away."""
+
+    type: Literal["take_up"] = "take_up"
+    run: str
+
+
+class LeaveAside(Value):
+    """Take up none of the flows that were put aside, for now."""
+
+    type: Literal["leave_aside"] = "leave_aside"
+
+
 class Misunderstood(Value):
     """The active flow asked and this doesn't answer it; it asks again, with a hint."""
 
@@ -139,6 +152,8 @@ Command = Annotated[
     | Repeat
     | StartOver
     | Withdraw
+    | TakeUp
+    | LeaveAside
     | Misunderstood
     | Clarify
     | CallTool

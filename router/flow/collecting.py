@@ -11,9 +11,10 @@ from pydantic import JsonValue
 
 from router.domain.texts import Localised
 from router.flow import expressions
+from router.flow.amending import amended, at
 from router.flow.expressions import ExpressionError, LookupNeeded
 from router.flow.model import Check, Slot, SlotValues
-from router.flow.run import Errand
+from router.flow.run import Errand, Run
 from router.flow.values import Unfit, files_in, fitted, missing
 from router.flow.walk import Walk, rendered
 
@@ -72,21 +73,45 @@ def take_offered(walk: Walk) -> None:
     run = walk.run
     offered, refused = fit_offered(walk)
     after = without_stale(walk, {**run.slots, **offered}, _differing(walk, offered), offered)
-    for name, say in failing(walk, after, _differing(walk, offered)):
-        refused.append(say)
-        after.pop(name, None)
-        if name in offered and name in run.slots:
-            after[name] = run.slots[name]
+    _leave_out_failing(walk, after, offered, refused)
     close_lists(walk, after)
     change = run.offered.pop(CHANGE, None)
-    run.offered = {}
+    before, paths, run.offered = run.slots, list(run.offered), {}
     put(walk, after, offered)
+    taken = [name for name, value in offered.items() if run.slots.get(name) == value]
+    run.latest = taken or run.latest
     if isinstance(change, str) and change in walk.definition.slots:
         forget(walk, [change, *_only_means(walk, change)])
     run.changing = run.changing and not offered and change is None
-    for say in refused:
-        walk.say(say)
-    run.misses = run.misses + 1 if refused else 0
+    for say in [amended(walk.definition, run, before, paths), *refused.values()]:
+        if say is not None:
+            walk.say(say)
+    walk.refused += [path for path in paths if path.split(".")[0] in refused and at(before, path)]
+    _count_miss(run, refused)
+
+
+def _count_miss(run: Run, refused: Collection[str]) -> None:
+    """What is asked was missed where it was refused itself; answered where nothing was."""
+    if (run.asked or "").split(".")[0] in refused:
+        run.miss()
+    elif not refused:
+        run.misses = 0
+
+
+def _leave_out_failing(
+    walk: Walk, after: SlotValues, offered: SlotValues, refused: dict[str, Localised]
+) -> None:
+    """Have the slots whose checks fail keep what they had; nothing, where that fails now too."""
+    had = walk.run.slots
+    for name, say in failing(walk, after, _differing(walk, offered)):
+        refused.setdefault(name, say)
+        after.pop(name, None)
+        if name in offered and name in had:
+            after[name] = had[name]
+    restored = {name for name in refused if name in after and name in offered}
+    for name, say in failing(walk, after, restored):
+        refused.setdefault(name, say)
+        after.pop(name, None)
 
 
 def _differing(walk: Walk, slots: SlotValues) -> set[str]:
@@ -103,17 +128,17 @@ def put(walk: Walk, slots: SlotValues, given: Collection[str] = ()) -> None:
     run.closed = [name for name in run.closed if name in run.slots]
 
 
-def fit_offered(walk: Walk) -> tuple[SlotValues, list[Localised]]:
+def fit_offered(walk: Walk) -> tuple[SlotValues, dict[str, Localised]]:
     """The offered values by slot, in the shape that slots keep; and why the others don't fit."""
     taken: SlotValues = {}
-    refused: list[Localised] = []
+    refused: dict[str, Localised] = {}
     for path, value in walk.run.offered.items():
         name = path.split(".")[0]
         slot = walk.definition.slots.get(name)
         if slot is None or path.endswith(".more"):
             continue
         if not is_fillable(slot):
-            refused.append(_worked_out(name, slot))
+            refused[name] = _worked_out(name, slot)
             continue
         try:
             whole = placed(taken.get(name, walk.run.slots.get(name)), path.split(".")[1:], value)
@@ -121,7 +146,7 @@ def fit_offered(walk: Walk) -> tuple[SlotValues, list[Localised]]:
             check_files(walk, slot, value_of_slot)
             taken[name] = value_of_slot
         except Unfit as unfit:
-            refused.append(unfit.say)
+            refused[name] = unfit.say
     return taken, refused
 
 

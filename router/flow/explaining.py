@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 from pydantic import JsonValue
 
 from router.domain.texts import Localised
-from router.flow import showing
+from router.flow import amending, showing
 from router.flow.collecting import CHANGE, failing, placed
 from router.flow.expressions import ExpressionError, LookupNeeded
 from router.flow.model import Slot
@@ -38,7 +38,7 @@ MOST_EXAMPLES = 2
 
 def explanation(walk: Walk) -> Localised:
     """What the flow is for, how what is asked can be answered, and what else can be said."""
-    about, answer = walk.definition, _answer(walk)
+    about, answer = walk.definition, how_to_answer(walk)
     skip = SKIP if showing.can_skip(about, walk.run) else Localised(zh="", en="")
     return Localised(
         zh=f"这是“{about.title.zh}”：{about.description.zh}\n{answer.zh}\n"
@@ -49,7 +49,7 @@ def explanation(walk: Walk) -> Localised:
     )
 
 
-def _answer(walk: Walk) -> Localised:
+def how_to_answer(walk: Walk) -> Localised:
     """How the question that is asked can be answered, with examples that would be taken."""
     run = walk.run
     if run.status == "confirming":
@@ -57,7 +57,7 @@ def _answer(walk: Walk) -> Localised:
     slot = showing.asked_slot(walk.definition, run)
     if slot.type in _BY_TYPE:
         return _BY_TYPE[slot.type]
-    shown = _examples(walk, slot)
+    shown = _examples(walk, run.asked or "", slot)
     if shown:
         zh, en = "、".join(e.zh for e in shown), ", ".join(e.en for e in shown)
         return Localised(zh=f"比如可以说：{zh}。", en=f"You could say, for example: {en}.")
@@ -67,17 +67,31 @@ def _answer(walk: Walk) -> Localised:
 _BY_TYPE: dict[str, Localised] = {"list": ANY_MORE, "boolean": YES_OR_NO, "text": IN_WORDS}
 
 
-def _examples(walk: Walk, slot: Slot) -> list[Localised]:
+def say_what_stays(walk: Walk) -> None:
+    """Of what was to be put right and couldn't be: what it still is, and what would be right."""
+    for path in walk.refused:
+        slot = walk.definition.slot_at(path)
+        if walk.ended or slot is None or slot.of or slot.fields:
+            continue
+        if amending.at(walk.run.slots, path) is not None:
+            right = _examples(walk, path, slot)
+            walk.say(amending.unchanged(walk.definition, walk.run, path, right))
+
+
+def _examples(walk: Walk, path: str, slot: Slot) -> list[Localised]:
     propose = _PROPOSED.get(slot.type)
-    if propose is None or walk.run.asked in (None, CHANGE):
+    if propose is None or path in ("", CHANGE):
         return []
-    right = (say for value, say in propose(walk) if _would_be_taken(walk, value))
+    had = amending.at(walk.run.slots, path)
+    right = (
+        say for value, say in propose(walk) if value != had and _would_be_taken(walk, path, value)
+    )
     return list(islice(right, MOST_EXAMPLES))
 
 
-def _would_be_taken(walk: Walk, value: JsonValue) -> bool:
+def _would_be_taken(walk: Walk, at: str, value: JsonValue) -> bool:
     """False where a check refuses it; what only a lookup could tell is let pass."""
-    name, *path = (walk.run.asked or "").split(".")
+    name, *path = at.split(".")
     slots = {**walk.run.slots, name: placed(walk.run.slots.get(name), path, value)}
     try:
         return not failing(walk, slots, {name})

@@ -12,7 +12,7 @@ from router.documents.text_file import read_text
 from router.documents.yaml_document import Document, Unreadable, read_document
 from router.domain.errors import DefinitionError, Problem
 from router.flow.catalog import Catalog
-from router.flow.model import FlowDefinition, Slot
+from router.flow.model import DEFAULT_IDLE, FlowDefinition, Slot
 from router.flow.validation import Complaint, Draft, complaints_about, read_shape
 from router.flow.validation.words import without_words
 
@@ -38,7 +38,8 @@ def load_flow(path: Path, tools: Tools | None = None) -> FlowDefinition:
     if found or definition is None:
         ordered = sorted(dict.fromkeys(found), key=lambda each: each[0])
         raise DefinitionError([_problem(path, line, fault) for line, fault in ordered])
-    return _with_skippable(without_words(definition))
+    whole = without_words(definition)
+    return _with_skippable(whole.model_copy(update={"idle": whole.idle or DEFAULT_IDLE}))
 
 
 def _with_skippable(definition: FlowDefinition) -> FlowDefinition:

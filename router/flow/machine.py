@@ -20,7 +20,17 @@ from pydantic import JsonValue
 
 from router.domain.errors import RouterError
 from router.domain.texts import Localised
-from router.flow import approving, collecting, explaining, inquiring, showing, skipping, undoing
+from router.flow import (
+    approving,
+    collecting,
+    explaining,
+    idling,
+    inquiring,
+    misses,
+    showing,
+    skipping,
+    undoing,
+)
 from router.flow.expressions import ExpressionError, LookupNeeded
 from router.flow.model import FlowDefinition
 from router.flow.run import (
@@ -73,8 +83,12 @@ def step(
     if walk.ended:
         return walk.run, []
     walk.run.events += 1
+    walk.run.quiet = False
     _TAKERS[type(event)](walk, event)
     advance(walk)
+    explaining.say_what_stays(walk)
+    misses.help_with(run, walk, refused=not isinstance(event, Unclear))
+    idling.keep_time(walk, event)
     return walk.run, walk.effects
 
 
@@ -311,8 +325,7 @@ def _confirmed(walk: Walk, event: Confirmed) -> None:
 
 def _unclear(walk: Walk, event: Unclear) -> None:
     if event.count and walk.run.status in ("collecting", "confirming"):
-        walk.run.misses += 1
-        walk.say(showing.hint(walk.definition, walk.run))
+        walk.run.miss()
 
 
 def _skipped(walk: Walk, event: Skipped) -> None:
@@ -455,6 +468,8 @@ def _fired(walk: Walk, event: Fired) -> None:
         approving.remind(walk, "reminded")
     elif timer.name == "escalate":
         run.escalating = True
+    elif timer.name in idling.NAMES:
+        idling.fired(walk, timer)
     else:
         approving.expire(walk)
 

@@ -53,6 +53,8 @@ GuardName = Literal[
 """What keeps any flow from starting although its words are there: `router.understanding.guards`."""
 SKIPPABLE = "=skippable"
 """A key that no file has: what is under it comes of the rest."""
+DEFAULT_IDLE = timedelta(days=3)
+"""After so long without a word a run that asks says that it is still open."""
 RangePart = Literal["start", "end", "start_half", "end_half"]
 
 
@@ -232,6 +234,9 @@ class FlowDefinition(Definition):
     title: Localised
     description: Localised
     triggers: Triggers = Triggers()
+    idle: timedelta | None = Field(None, gt=timedelta())
+    """How long a question waits for a word before that is said: the loader sets `DEFAULT_IDLE`
+    where the file is silent. None waits for ever, as runs did that began before there was this."""
     slots: dict[str, Slot] = {}
     start: str
     states: dict[str, State]

@@ -16,7 +16,9 @@ from router.domain.principals import Principal
 from router.domain.texts import Locale, Localised
 from router.flow.model import Slot, SlotValues
 
-TimerName = Literal["remind", "escalate", "expire", "wait"]
+TimerName = Literal["remind", "escalate", "expire", "wait", "idle", "lapse"]
+HANDED_OFF = 4
+"""Misses of a question after which a person is named; with the next it begins anew."""
 Verdict = Literal["approve", "reject", "return", "delegate", "add"]
 
 
@@ -167,6 +169,8 @@ class Run(BaseModel):
     slots: SlotValues = {}
     derived: list[str] = []
     """Slots that a lookup filled: they are looked up anew when what they come from changes."""
+    latest: list[str] = []
+    """The slots that the requester gave last, all with one word."""
     results: dict[str, JsonValue] = {}
     files: dict[str, str] = {}
     """What the requester's files in the slots are called, by id: people are shown names."""
@@ -197,6 +201,10 @@ class Run(BaseModel):
     """The slot path being asked for."""
     misses: int = 0
     """Answers in a row that didn't answer it."""
+    quiet: bool = False
+    """True where the last event left the question to be asked another time."""
+    lapsed: bool = False
+    """True where it ends since its requester said nothing more."""
     trail: list[Visit] = []
     inquiries: list[Inquiry] = []
     """All that tools asked back. Their slots are as good as the file's from then on."""
@@ -208,6 +216,10 @@ class Run(BaseModel):
     history: list[Happening] = []
     events: int = 0
     """How many events were taken in: orders the views of a run."""
+
+    def miss(self) -> None:
+        """Count one more answer that didn't answer what is asked."""
+        self.misses = self.misses % HANDED_OFF + 1
 
     @property
     def question(self) -> str:

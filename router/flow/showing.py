@@ -13,7 +13,7 @@ from router.domain.messages import (
     digest_of,
 )
 from router.domain.texts import Locale, Localised
-from router.flow import texts
+from router.flow import idling, texts, ways_out
 from router.flow.collecting import CHANGE, is_fillable
 from router.flow.inquiring import extended
 from router.flow.model import Choice, FlowDefinition, Slot
@@ -21,6 +21,7 @@ from router.flow.run import Run
 from router.flow.values import Unfit, fitted
 from router.flow.view import FlowView
 from router.flow.walk import rendered
+from router.flow.wording import label_of
 
 WHAT_TO_CHANGE = Localised(
     zh="要改哪一项？选一项，或者直接说，比如“结束日期改成周五”。",
@@ -37,6 +38,8 @@ YES_OR_NO: dict[str, list[tuple[Localised, JsonValue]]] = {
     "boolean": [(YES, True), (NO, False)],
     "list": [(ANOTHER, True), (NO_MORE, False)],
 }
+WAYS_OUT_AFTER = 3
+"""Misses after which a question comes with the ways on from it."""
 NOTHING = "-"
 """The choice to change nothing after all; no slot can be called this."""
 LEAVE_AS_IT_IS = Choice(
@@ -52,8 +55,7 @@ TYPED = {"date", "datetime", "file"}
 
 def view(definition: FlowDefinition, run: Run) -> FlowView:
     """The run as it stands, with the question it asks, if it asks one."""
-    definition = extended(definition, run)
-    asked = question(definition, run)
+    kept, definition = idling.kept(definition, run), extended(definition, run)
     return FlowView(
         id=run.id,
         flow=definition.flow,
@@ -64,9 +66,12 @@ def view(definition: FlowDefinition, run: Run) -> FlowView:
         question=run.question,
         awaiting=[run.asked] if run.status == "collecting" and run.asked else [],
         slots=run.slots,
+        latest=run.latest,
         fillable=fillable(definition, run),
-        replies=[asked] if asked else [],
+        replies=_asked(definition, run),
         events=run.events,
+        misses=run.misses,
+        kept=kept,
     )
 
 
@@ -91,11 +96,6 @@ def _changeable(definition: FlowDefinition, run: Run) -> Slot:
     return Slot(type="choice", choices={**changeable, NOTHING: LEAVE_AS_IT_IS})
 
 
-def label_of(name: str, slot: Slot) -> Localised:
-    """What people call the slot."""
-    return slot.label or Localised(zh=name, en=name)
-
-
 def question(definition: FlowDefinition, run: Run) -> Reply | None:
     """What the run asks its requester now; None where it asks nothing."""
     if run.status == "confirming":
@@ -103,6 +103,21 @@ def question(definition: FlowDefinition, run: Run) -> Reply | None:
     if run.status == "collecting" and run.asked:
         return _named(run, _asking(definition, run, run.asked))
     return None
+
+
+def _asked(definition: FlowDefinition, run: Run) -> list[Reply]:
+    """The question; where it was missed often and is no choice itself, the ways on from it too."""
+    asked = question(definition, run)
+    if asked is None:
+        return []
+    if run.misses != WAYS_OUT_AFTER or isinstance(asked, ChoicesReply):
+        return [asked]
+    may_skip = run.status == "collecting" and can_skip(definition, run)
+    options = ways_out.ways_out(run.locale, may_skip=may_skip)
+    others = ChoicesReply(text=ways_out.OTHERWISE.within(run.locale), options=options)
+    named = getattr(asked, "question", None)
+    ways = others.model_copy(update={"question": named}) if named else _named(run, others)
+    return [asked, *([ways] if ways else [])]
 
 
 def _named(run: Run, reply: Reply | None) -> Reply | None:

@@ -7,6 +7,7 @@ from router.flow import showing
 from router.flow.collecting import CHANGE, put
 from router.flow.model import Slot
 from router.flow.walk import Walk
+from router.flow.wording import label_of
 
 
 def skip(walk: Walk) -> None:
@@ -42,7 +43,7 @@ def _end_list(walk: Walk, asked: str) -> bool:
 
 def _needed(walk: Walk, asked: str) -> Localised:
     slot = walk.definition.slot_at(asked) or Slot(type="text")
-    label = showing.label_of(asked.rsplit(".", maxsplit=1)[-1], slot)
+    label = label_of(asked.rsplit(".", maxsplit=1)[-1], slot)
     return Localised(
         zh=f"“{label.zh}”是必填的，没有它办不下去。",
         en=f"“{label.en}” is needed: it can't go on without that.",

@@ -25,9 +25,15 @@ class FlowView(BaseModel):
     question: str
     awaiting: list[str] = []
     slots: dict[str, JsonValue] = {}
+    latest: list[str] = []
+    """The slots that the requester gave last, all with one word."""
     fillable: dict[str, Slot] = {}
     replies: list[Reply] = []
     events: int = 0
+    misses: int = 0
+    """Answers in a row that didn't answer what is asked."""
+    kept: dict[str, JsonValue] | None = None
+    """What a run that expired without a word was told; another one can go on from there."""
 
     @property
     def ended(self) -> bool:

@@ -29,6 +29,8 @@ class Walk:
     run: Run
     now: datetime
     effects: list[Effect] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+    """Paths that were to be put right in this step, and what was said of them doesn't fit."""
 
     @property
     def state(self) -> State:

@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from router.domain.files import Mention, mentioned
 from router.domain.pages import READ_ON, Page, page_in
-from router.domain.texts import Locale
+from router.domain.texts import Locale, Localised
 from router.flow.field_words import FIELDS, VALUES
 from router.flow.model import Slot
 
@@ -55,6 +55,11 @@ def shown(slot: Slot, value: JsonValue, locale: Locale, files: Mapping[str, str]
         value = _with_names(slot, value, files)
     word = _WORDED.get(slot.type)
     return word(slot, value, locale) if word else plain(value)
+
+
+def label_of(name: str, slot: Slot) -> Localised:
+    """What people call the slot."""
+    return slot.label or Localised(zh=name, en=name)
 
 
 def _with_names(slot: Slot, value: JsonValue, files: Mapping[str, str]) -> JsonValue:

@@ -5,13 +5,20 @@ from collections.abc import Mapping
 from pydantic import JsonValue
 
 from router.domain.commands import (
+    CancelFlow,
     Clarify,
     Command,
     Confirm,
+    Explain,
     FillSlots,
+    HandOff,
+    LeaveAside,
+    Repeat,
     ReplyText,
     Skip,
     StartFlow,
+    StartOver,
+    TakeUp,
 )
 from router.domain.messages import (
     Action,
@@ -20,14 +27,19 @@ from router.domain.messages import (
     ConfirmAction,
     FormAction,
     Route,
+    RouteBy,
     StartAction,
     offer_question,
 )
+from router.domain.texts import Locale
 from router.flow.machine import STALE
 from router.flow.model import FlowDefinition
+from router.flow.put_aside import ALL, run_meant
 from router.flow.situation import Situation
 from router.flow.view import FlowView
+from router.flow.ways_out import way_of
 from router.understanding import wording
+from router.understanding.acts import Act
 from router.understanding.forms import coerced, form_values, slot_at
 from router.understanding.prefill import prefill_offered
 
@@ -47,16 +59,65 @@ def read_action(
     """
     if isinstance(action, StartAction):
         return _started(action, situation, flows)
+    if isinstance(action, ChooseAction) and (run := run_meant(action.value)) is not None:
+        return take_up(run, situation, "action")
     if isinstance(action, Answering) and action.question not in (None, *_open(situation)):
         return _outdated(situation)
     if isinstance(action, ChooseAction):
-        if _is_offered(action, situation):
-            return _offered(action, situation, flows)
-        return _chosen(action, situation) or _unasked(action, situation)
+        return _pressed(action, situation, flows)
     if isinstance(action, ConfirmAction | FormAction):
         view = _asking(situation)
         return _answered(action, view, situation) if view else _unasked(action, situation)
     return None
+
+
+def _pressed(
+    action: ChooseAction, situation: Situation, flows: Mapping[str, FlowDefinition]
+) -> tuple[Route, Command] | None:
+    """A button of a question that is open: a way on from it, something offered, or an answer."""
+    if _is_offered(action, situation):
+        return _offered(action, situation, flows)
+    way = _way_out(action, situation)
+    return way or _chosen(action, situation) or _unasked(action, situation)
+
+
+_ACTS: dict[Act, Command] = {
+    "skip": Skip(),
+    "help": Explain(),
+    "repeat": Repeat(),
+    "start_over": StartOver(),
+}
+"""All but the call for a person, who is said to be wanted in the caller's language."""
+
+
+def outcome_of(act: Act, view: FlowView, locale: Locale) -> tuple[Route, Command]:
+    """What a word about the dialogue with a flow comes to."""
+    if act == "person":
+        route = wording.person_wanted(view, locale)
+        return route, HandOff(reason=route.reason)
+    return wording.acted(act, view, locale), _ACTS[act]
+
+
+def take_up(run: str, situation: Situation, by: RouteBy) -> tuple[Route, Command]:
+    """Going on with a run that was put aside, or with none; a button may name one that is gone."""
+    locale = situation.locale
+    if run == ALL:
+        return wording.left_aside(locale, by), LeaveAside()
+    one = next((one for one in situation.put_aside if one.run == run), None)
+    if one is None:
+        return wording.outdated("reply", locale), ReplyText(text=wording.OVER.within(locale))
+    return wording.taken_up(one.flow, one.title, locale, by), TakeUp(run=run)
+
+
+def _way_out(action: ChooseAction, situation: Situation) -> tuple[Route, Command] | None:
+    """One of the ways on that are shown with a question which was missed; None for an answer."""
+    view, way = _asking(situation), way_of(action.value)
+    if view is None or way is None:
+        return None
+    if way == "cancel":
+        return wording.cancelled(view, situation.locale), CancelFlow()
+    route, command = outcome_of(way, view, situation.locale)
+    return route.model_copy(update={"by": "action"}), command
 
 
 def _answered(

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from router.understanding.grammar import compiled
 
-Act = Literal["skip", "help", "repeat", "start_over"]
+Act = Literal["skip", "help", "repeat", "start_over", "person"]
 
 _BEFORE = (
     "(?:嗯|呃|额|哦|噢|啊|哎|那就?|就|请问?|麻烦(?:你|您)?|劳驾|帮我|给我|我(?:想|要|想要)?|能(?:不能)?"
@@ -111,6 +111,14 @@ _START_OVER = (
     "|(?:go )?back to (?:the (?:beginning|start)|square one)|(?:all )?over again"
 )
 
+_PERSON = (
+    "(?:转|找|叫|要|换|接)?(?:到|个|一个)?(?:人工|真人|客服)(?:服务|客服|来)?"
+    "|(?:找|换|跟|和)(?:个|一个)人(?:说|聊|谈|来)?"
+    "|(?:talk|speak|chat)(?: to| with)? (?:a |an |some )?(?:real |live )?(?:human|person|agent"
+    "|someone)|(?:a )?(?:real |live )(?:human|person|agent)|human(?: agent)?|(?:an )?agent"
+    "|operator"
+)
+
 _REQUEST = (
     "(?:我|这|那|刚才|刚刚|提交|上|一|的|个|条|份|次)*(?:申请|请求|单子?|流程)"
     "|它|这个|那个|刚才那个"
@@ -129,6 +137,7 @@ def _whole(*sources: str) -> Any:
 
 _SKIPS, _SKIPS_TO_NEXT, _HAS_NONE = _whole(_SKIP), _whole(_NEXT), _whole(_NOTHING)
 _ASKS_WHAT_IS_HERE, _ASKS_FOR_HELP = _whole(_ABLE), _whole(_ABLE, _HELP)
+_ASKS_FOR_A_PERSON = _whole(_PERSON)
 _ASKS_AGAIN, _BEGINS_AGAIN, _WITHDRAWS = _whole(_REPEAT), _whole(_START_OVER), _whole(_WITHDRAW)
 
 _LONGEST = 60
@@ -151,6 +160,7 @@ def act_of(text: str, *, optional: bool = False, listed: bool = False) -> Act | 
         (_BEGINS_AGAIN, "start_over"),
         (_ASKS_AGAIN, "repeat"),
         (_ASKS_FOR_HELP, "help"),
+        (_ASKS_FOR_A_PERSON, "person"),
     )
     return next((act for pattern, act in acts if pattern.search(text)), None)
 

@@ -1,7 +1,7 @@
 """Putting right what a flow already knows: `不对,是下周二`, `change the end date to Friday`."""
 
 from collections.abc import Iterator
-from datetime import date
+from datetime import date, timedelta
 
 from pydantic import JsonValue
 
@@ -38,6 +38,7 @@ _ITEM = compiled(
     "第 ?(?P<zh>[一二三四五六七八九十\\d]{1,2}) ?[个项笔张条]|(?P<last>最后(?:一)?[个项笔张条])"
     r"|\b(?:item|number|no\.?) ?(?P<en>\d{1,2})\b"
 )
+_HALF_A_YEAR = timedelta(days=183)
 _PARTS = {"start": "开始 起始 start from beginning", "end": "结束 截止 end until return"}
 _COMMON = {
     "reason": "原因 理由 事由 reason",
@@ -145,11 +146,22 @@ def _date(view: FlowView, path: str, slot: Slot, tail: Utterance) -> JsonValue:
     parts = range_slots(view.fillable)
     start = view.slots.get(parts.get("start", ""))
     if slot.part_of_range == "end" and isinstance(start, str):
-        things = tail.read(after=date.fromisoformat(start))
-    else:
-        things = tail.spent if "." in path else tail.things
+        return _end(tail, date.fromisoformat(start))
+    things = tail.spent if "." in path else tail.things
     days = [f.value for f in things if isinstance(f.value, Days)]
     return days[-1].last.isoformat() if days else None
+
+
+def _end(tail: Utterance, start: date) -> JsonValue:
+    """The last day, after the start; but a day just before it isn't meant a year later."""
+    found = [
+        [f.value.last for f in things if isinstance(f.value, Days)]
+        for things in (tail.read(after=start), tail.things)
+    ]
+    after, plain = (days[-1] if days else None for days in found)
+    if after is not None and plain is not None and after - start > _HALF_A_YEAR:
+        after = plain
+    return after.isoformat() if after else None
 
 
 def _unnamed(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
@@ -187,7 +199,7 @@ def _filled(view: FlowView) -> Iterator[tuple[str, Slot]]:
 
 
 def _ranged(view: FlowView, tail: Utterance) -> dict[str, JsonValue] | None:
-    """Days for the slots of a range: one day moves both ends of a single day, else the last."""
+    """Days for the slots of a range; one day moves what was given last, or both of a single day."""
     parts = range_slots(view.fillable)
     values = fill_days(view.fillable, tail.things, tail.text).values
     start, end = parts.get("start", ""), parts.get("end", "")
@@ -195,6 +207,8 @@ def _ranged(view: FlowView, tail: Utterance) -> dict[str, JsonValue] | None:
         return values or None
     if end in values or end not in view.slots:
         return values
+    if end in view.latest and start not in view.latest:
+        return {end: values[start]}
     if view.slots.get(end) == view.slots.get(start):
         return {**values, end: values[start]}
     return {end: values[start]} if _UNTIL.search(tail.text) else values

@@ -25,7 +25,8 @@ _FILLER = (
     "|可以吗|行吗|好吗|可以么|好不好|行不行|ok吗|批准一下|请批准|望批准|帮个忙|帮我(?:一下|办一下"
     "|处理一下|弄一下|提一下)?|is that (?:ok|okay|alright|possible)|if (?:possible|that'?s (?:ok"
     "|okay|fine|alright))|ok|okay|好的|嗯+|那个|就是|请问|呃|额"
-    "|不对|不是|说错了|错了|哦不|no wait|wait|oops|actually|一个人|我想|我要|我|want|i want|i need|i'd like|i would like|to|and|的|了|吧|哦|啊|呀|一下"
+    "|不对|不是|说错了|错了|哦不|no wait|wait|oops|actually|一个人|我想|我要|我|want|i want|i need"
+    "|i'd like|i would like|to|and|的|了|吧|哦|啊|呀|一下"
     "|共|一共|总共|合计|total|大概|左右|as soon as possible|asap|尽快|急"
 )
 _NOTHING = compiled(f"^(?:(?:{_FILLER})[ !.~]*)*$|^(?:一共|总共|合计|共计?|总计|in total|total)")

@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Iterator
+from typing import Protocol
 
+from router.domain.texts import Localised
 from router.flow.model import FlowDefinition
 from router.understanding.grammar import compiled
 from router.understanding.normalise import normalise
@@ -18,7 +20,19 @@ _SHORTEST_WORD = 4
 """Letters of a Latin name's beginning that say which is meant; of a Chinese one, two characters."""
 
 
-def is_only_name(text: str, flow: FlowDefinition) -> bool:
+class Named(Protocol):
+    """What has a name for files and one for people: a flow, or a run that is put aside."""
+
+    @property
+    def flow(self) -> str:
+        """The flow's name in files."""
+
+    @property
+    def title(self) -> Localised:
+        """What people call it."""
+
+
+def is_only_name(text: str, flow: Named) -> bool:
     """True where a normalised text is nothing but what the flow is called, or how that begins.
 
     >>> is_only_name("my leave request", leave), is_only_name("我要请假", leave)  # doctest: +SKIP
@@ -57,7 +71,7 @@ def _has_word(word: str, text: str) -> bool:
     return f" {word} " in f" {' '.join(_KIND.findall(text))} "
 
 
-def _names_of(flow: FlowDefinition) -> Iterator[str]:
+def _names_of(flow: Named) -> Iterator[str]:
     for name in (flow.flow, flow.flow.replace("_", " "), flow.title.zh, flow.title.en):
         yield normalise(name).text
 

@@ -20,23 +20,21 @@ from router.domain.commands import (
     Clarify,
     Command,
     Confirm,
-    Explain,
     FillSlots,
     LeaveSkill,
     Repeat,
     ReplyText,
     RunSkill,
-    Skip,
     StartFlow,
-    StartOver,
     Withdraw,
 )
 from router.domain.messages import Message, Option, Route
 from router.flow.model import FlowDefinition
+from router.flow.put_aside import run_meant
 from router.flow.situation import Situation
 from router.flow.view import FlowView
 from router.understanding import wording
-from router.understanding.actions import read_action
+from router.understanding.actions import outcome_of, read_action, take_up
 from router.understanding.acts import Act, act_of, asks_again, asks_what_is_here, withdraws
 from router.understanding.answers import answer
 from router.understanding.booleans import opening_answer, yes_or_no
@@ -52,16 +50,11 @@ from router.understanding.patterns import Match, PatternIndex
 from router.understanding.phrases import PhraseIndex, ToolPhrases
 from router.understanding.prefill import prefill, prefill_offered
 from router.understanding.reading import Reading
+from router.understanding.taking_up import goes_on_with, meant
 from router.understanding.utterance import Utterance
 
 Outcome = tuple[Route, Command]
 
-_ACTS: dict[Act, Command] = {
-    "skip": Skip(),
-    "help": Explain(),
-    "repeat": Repeat(),
-    "start_over": StartOver(),
-}
 _CALL = "asked_for"
 """The id of a call that a message plainly asks for: it asks for one."""
 
@@ -133,6 +126,9 @@ class Reader:
 
     def _outcome(self, heard: _Heard) -> Outcome | None:
         active = heard.situation.active
+        taken_up = _taken_up(heard)
+        if taken_up is not None:
+            return taken_up
         if active is not None and active.asking:
             return self._in_flow(heard, active)
         return (
@@ -147,12 +143,15 @@ class Reader:
     def _in_flow(self, heard: _Heard, view: FlowView) -> Outcome | None:
         act = _act(heard.utterance, view)
         if act is not None:
-            return wording.acted(act, view, heard.situation.locale), _ACTS[act]
+            return outcome_of(act, view, heard.situation.locale)
         if self._calls_off(heard, view):
             return wording.cancelled(view, heard.situation.locale), CancelFlow()
+        again = None
+        if goes_on_with(heard.utterance.text, view):
+            again = outcome_of("repeat", view, heard.situation.locale)
         if view.status == "confirming":
-            return self._confirmation(heard, view) or self._something_else(heard, view)
-        return self._something_else(heard, view) or self._answered(heard, view)
+            return self._confirmation(heard, view) or again or self._something_else(heard, view)
+        return again or self._something_else(heard, view) or self._answered(heard, view)
 
     def _calls_off(self, heard: _Heard, view: FlowView) -> bool:
         """True where the message gives up this run, and not one of a kind that it names."""
@@ -224,6 +223,8 @@ class Reader:
 
     def _offered(self, heard: _Heard) -> Outcome | None:
         option = chosen_option(heard.situation.offered, heard.utterance.text)
+        if option is not None and (run := run_meant(option.value)) is not None:
+            return take_up(run, heard.situation, "slot")
         flow = self._flows.get(str(option.value)) if option else None
         if flow is None or not _may(flow, heard.situation):
             return None
@@ -297,6 +298,18 @@ def _act(utterance: Utterance, view: FlowView) -> Act | None:
     yes_or_no = slot is not None and slot.type == "boolean"
     listed = slot is not None and slot.type == "list"
     return act_of(utterance.text, optional=empty and not yes_or_no, listed=listed)
+
+
+def _taken_up(heard: _Heard) -> Outcome | None:
+    """A flow that was put aside is named, or it is said that none of them is wanted."""
+    situation, text = heard.situation, heard.utterance.text
+    active = situation.active if situation.active and situation.active.asking else None
+    asked = any(run_meant(option.value) is not None for option in situation.offered)
+    if active is not None and goes_on_with(text, active):
+        return None
+    busy = active is not None or bool(situation.skill)
+    run = meant(text, situation.put_aside, asked=asked and not busy, busy=busy)
+    return None if run is None else take_up(run, situation, "slot")
 
 
 def _to_skill(heard: _Heard) -> Outcome | None:

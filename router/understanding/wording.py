@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from router.domain.messages import Route, RouteKind
+from router.domain.messages import Route, RouteBy, RouteKind
 from router.domain.texts import Locale, Localised
 from router.flow.model import FlowDefinition
 from router.flow.view import FlowView
@@ -12,6 +12,8 @@ OVER = Localised(
     zh="刚才的问题已经结束了，没有任何改变。",
     en="That question is over; nothing was changed.",
 )
+
+FOR_A_PERSON = Localised(zh="想找人工", en="asks for a person")
 
 UNASKED: dict[str, Localised] = {
     "confirm": Localised(
@@ -121,6 +123,30 @@ def acted(act: str, view: FlowView, locale: Locale) -> Route:
     what = _ACTS[act]
     reason = _say(locale, f"在“{view.title.zh}”里{what.zh}", f"In “{view.title.en}”: {what.en}")
     return Route(kind="flow", target=view.flow, by="slot", reason=reason)
+
+
+def taken_up(flow: str, title: Localised, locale: Locale, by: RouteBy) -> Route:
+    """What was put aside is gone on with."""
+    reason = _say(locale, f"回到“{title.zh}”", f"It goes back to “{title.en}”")
+    return Route(kind="flow", target=flow, by=by, reason=reason)
+
+
+def left_aside(locale: Locale, by: RouteBy) -> Route:
+    """What was put aside stays so."""
+    reason = _say(locale, "先放着的都不接着办", "None of what was put aside is gone on with")
+    return Route(kind="reply", by=by, reason=reason)
+
+
+def which_to_take_up(locale: Locale) -> Route:
+    """Several flows wait, and the person is asked which."""
+    reason = _say(locale, "放着几件没办完的", "Several flows are put aside")
+    return Route(kind="clarify", by="slot", reason=reason)
+
+
+def person_wanted(view: FlowView, locale: Locale) -> Route:
+    """In the middle of a flow, a person is asked for."""
+    reason = FOR_A_PERSON.within(locale)
+    return Route(kind="handoff", target=view.flow, by="slot", reason=reason)
 
 
 def asked_what_is_here(locale: Locale) -> Route:

@@ -197,6 +197,7 @@ _SAID: dict[str, Callable[[str, Place, ErrorDetails], Fault]] = {
     "bool_type": _want("true or false", "write true or false"),
     "time_delta_parsing": _want("a duration", "write PT24H for hours or P14D for days"),
     "time_delta_type": _want("a duration", "write PT24H for hours or P14D for days"),
+    "greater_than": _want("more than nothing", "write PT24H for hours or P14D for days"),
 }
 
 

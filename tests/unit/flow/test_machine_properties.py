@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from router.domain.messages import ENDED
+from router.domain.messages import ASKING, ENDED
 from router.domain.texts import Localised
 from router.flow.loader import load_flow
 from router.flow.machine import step
@@ -170,8 +170,15 @@ def test_a_run_never_fails_and_always_waits_for_something_named_or_has_ended(
             continue
         before, (run, _) = run, take(definition, run, event)
         assert waits_for_something(definition, run)
+        assert has_a_clock_exactly_while_it_asks(definition, run)
         assert loses_nothing_to_an_act(before, run, event)
         assert Run.model_validate_json(run.model_dump_json()) == run
+
+
+def has_a_clock_exactly_while_it_asks(definition: FlowDefinition, run: Run) -> bool:
+    """One of the two timers, with which silence ends; runs from before have none."""
+    asks = run.status in ASKING and not run.errands and definition.idle is not None
+    return len({"idle", "lapse"} & set(run.timers)) == asks
 
 
 def loses_nothing_to_an_act(before: Run, after: Run, event: AnyEvent) -> bool:

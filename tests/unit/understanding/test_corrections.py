@@ -28,6 +28,8 @@ CLAIMING = asking(EXPENSE, None, {"items": [TRANSPORT, TRANSPORT]}, "confirming"
         ("改成病假", {"leave_type": "sick"}),
         ("不是年假，是病假", {"leave_type": "sick"}),
         ("改成下周二", {"start": "2026-11-24"}),
+        ("结束日期改成11月20日", {"end": "2026-11-20"}),
+        ("结束日期改成1月4日", {"end": "2027-01-04"}),
         ("改成到周五", {"end": "2026-11-20"}),
         ("改成下周二到周四", {"start": "2026-11-24", "end": "2026-11-26"}),
         ("actually, make it sick leave", {"leave_type": "sick"}),
@@ -35,6 +37,15 @@ CLAIMING = asking(EXPENSE, None, {"items": [TRANSPORT, TRANSPORT]}, "confirming"
 )
 def test_a_leave_is_put_right(typed: str, slots: dict[str, Any]) -> None:
     assert correction(LEAVING, Utterance.of(typed, NOW)) == slots
+
+
+@pytest.mark.parametrize("typed", ["不对，是下周二", "no, next Tuesday", "改成下周二"])
+@pytest.mark.parametrize(("latest", "moves"), [(["end"], "end"), (["start"], "start")])
+def test_a_day_alone_puts_right_what_was_given_last(
+    typed: str, latest: list[str], moves: str
+) -> None:
+    view = LEAVING.model_copy(update={"latest": latest})
+    assert correction(view, Utterance.of(typed, NOW)) == {moves: "2026-11-24"}
 
 
 def test_both_ends_of_a_single_day_move() -> None:

@@ -1,0 +1,157 @@
+"""Going on with what was put aside, in words and with buttons."""
+
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from router.domain.commands import (
+    CancelFlow,
+    Command,
+    Explain,
+    FillSlots,
+    HandOff,
+    LeaveAside,
+    Repeat,
+    ReplyText,
+    Skip,
+    StartFlow,
+    StartOver,
+    TakeUp,
+)
+from router.domain.messages import ChooseAction, Message
+from router.flow.put_aside import PutAside, options_of, value, which
+from router.flow.situation import Situation
+from router.flow.view import FlowView
+from router.understanding.reader import Reader
+from router.understanding.reading import Reading
+from tests.unit.understanding.flows import EMPLOYEE, EXPENSE, FLOWS, LEAVE
+from tests.unit.understanding.test_answers import asking
+
+NOW = datetime.fromisoformat("2026-11-18T10:00+08:00")
+READER = Reader(FLOWS)
+A_LEAVE = PutAside(run="l1", flow=LEAVE.flow, title=LEAVE.title, known="假别 年假")
+A_CLAIM = PutAside(run="c1", flow=EXPENSE.flow, title=EXPENSE.title)
+BOTH = [A_LEAVE, A_CLAIM]
+WHICH = which(BOTH, "zh")
+
+
+def read(said: str | ChooseAction, active: FlowView | None = None, **more: Any) -> Reading:
+    given = {"now": NOW, "locale": "zh", "roles": EMPLOYEE, "active": active} | more
+    message = Message(text=said) if isinstance(said, str) else Message(action=said)
+    return READER.read(message, Situation.model_validate(given))
+
+
+def command(said: str | ChooseAction, active: FlowView | None = None, **more: Any) -> Command:
+    (command,) = read(said, active, **more).commands
+    return command
+
+
+@pytest.mark.parametrize(
+    ("said", "run"),
+    [
+        *(("回到请假", "l1"), ("接着刚才的请假", "l1"), ("继续请假申请吧", "l1")),
+        *(("那就回到刚才那个请假申请", "l1"), ("continue my leave request", "l1")),
+        *(("resume leave", "l1"), ("Let's go back to my leave request, please", "l1")),
+        *(("回到报销", "c1"), ("接着办报销吧", "c1"), ("back to the expense claim", "c1")),
+        *(("继续刚才的", "c1"), ("continue where we left off", "c1"), ("接着办", "c1")),
+    ],
+)
+def test_what_was_put_aside_is_taken_up_by_name_or_as_the_latest(said: str, run: str) -> None:
+    reading = read(said, put_aside=BOTH)
+    assert reading.commands == [TakeUp(run=run)]
+    assert reading.route is not None
+    assert (reading.route.kind, reading.route.by) == ("flow", "slot")
+
+
+@pytest.mark.parametrize("slot", ["reason", "items.0.amount", None])
+def test_it_is_taken_up_in_the_middle_of_another(slot: str | None) -> None:
+    active = asking(EXPENSE, slot, {}, "collecting" if slot else "confirming")
+    assert command("接着刚才的请假", active, put_aside=[A_LEAVE]) == TakeUp(run="l1")
+
+
+@pytest.mark.parametrize("said", ["继续报销", "continue with my expense claim", "继续刚才的"])
+def test_what_is_talked_about_already_is_asked_again(said: str) -> None:
+    active = asking(EXPENSE, "reason")
+    assert command(said, active, put_aside=[A_LEAVE]) == Repeat()
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["回到公司办请假手续", "继续教育的培训费", "接着请假的人太多", "再来一次", "finish the report"],
+)
+def test_words_that_only_begin_so_are_a_reason(said: str) -> None:
+    active = asking(EXPENSE, "reason")
+    assert command(said, active, put_aside=BOTH) == FillSlots(slots={"reason": said})
+
+
+def test_with_nothing_put_aside_a_request_is_a_request() -> None:
+    assert isinstance(command("继续，我要请假"), StartFlow)
+
+
+def test_a_skill_that_asks_is_what_is_gone_on_with() -> None:
+    assert not isinstance(command("继续", put_aside=BOTH, skill="travel"), TakeUp)
+    assert command("回到报销", put_aside=BOTH, skill="travel") == TakeUp(run="c1")
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        *(("报销", TakeUp(run="c1")), ("第一个", TakeUp(run="l1")), ("2", TakeUp(run="c1"))),
+        *(("请假申请", TakeUp(run="l1")), ("leave request", TakeUp(run="l1"))),
+        *((said, LeaveAside()) for said in ("都先放着", "先不用", "none of these", "leave them")),
+        ("3", LeaveAside()),
+    ],
+)
+def test_the_question_which_is_answered_by_title_number_or_none(said: str, meant: Command) -> None:
+    assert command(said, put_aside=BOTH, offered=WHICH.options) == meant
+
+
+def test_something_else_is_still_understood_when_it_is_asked_which() -> None:
+    asked = command("我要请三天年假", put_aside=BOTH, offered=WHICH.options)
+    assert isinstance(asked, StartFlow)
+
+
+@pytest.mark.parametrize("active", [None, asking(EXPENSE, "reason")])
+def test_a_button_takes_it_up_however_long_ago_it_was_shown(active: FlowView | None) -> None:
+    pressed = ChooseAction(type="choose", value=value("l1"), question="offer:of long ago")
+    assert command(pressed, active, put_aside=BOTH) == TakeUp(run="l1")
+    assert isinstance(command(pressed, active), ReplyText)
+
+
+@pytest.mark.parametrize("hostile", ["take_up:", "take_up:l1:x", "take_up:" + "x" * 9000])
+def test_a_button_that_names_no_run_does_nothing(hostile: str) -> None:
+    pressed = ChooseAction(type="choose", value=hostile)
+    assert isinstance(command(pressed, put_aside=BOTH), ReplyText)
+
+
+def test_two_of_one_kind_are_told_apart_by_what_is_known() -> None:
+    twice = [A_LEAVE, A_LEAVE.model_copy(update={"run": "l2", "known": "假别 病假"})]
+    labels = [option.label for option in options_of(twice, "zh")]
+    assert labels == ["请假申请（假别 年假）", "请假申请（假别 病假）"]
+
+
+@pytest.mark.parametrize(
+    ("way", "meant"),
+    [
+        *(("help", Explain()), ("skip", Skip()), ("start_over", StartOver())),
+        ("cancel", CancelFlow()),
+    ],
+)
+@pytest.mark.parametrize("active", [asking(LEAVE, "start"), asking(LEAVE, None, {}, "confirming")])
+def test_a_way_on_is_what_it_says(way: str, meant: Command, active: FlowView) -> None:
+    assert command(ChooseAction(type="choose", value=f"act:{way}"), active) == meant
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        *("找人工", "转人工", "人工客服", "talk to a person", "Can I speak to someone?"),
+        ChooseAction(type="choose", value="act:person"),
+    ],
+)
+def test_a_person_is_wanted_in_the_middle_of_a_flow(said: str | ChooseAction) -> None:
+    reading = read(said, asking(LEAVE, "reason"))
+    assert isinstance(reading.commands[0], HandOff)
+    assert reading.route is not None
+    assert (reading.route.kind, reading.route.target) == ("handoff", "leave_request")

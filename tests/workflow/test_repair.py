@@ -1,0 +1,302 @@
+"""Dialogues that go wrong and are put right, on a real server: no model is there."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from temporalio.client import Client
+from temporalio.testing import WorkflowEnvironment
+
+from router.assembly import Parts
+from router.contracts import flow
+from router.contracts.flow import FlowAnswer, Tell
+from router.domain.messages import ChoicesReply, ChooseAction, ConfirmReply, Message, Turn
+from router.domain.texts import Locale
+from router.flow.run import Cancelled
+from tests.workflow.conftest import person
+from tests.workflow.desk import Talk, run_of
+from tests.workflow.test_conversation import closed, heard
+from tests.workflow.test_flow import becomes
+
+
+def words(turn: Turn) -> str:
+    return "\n".join(reply.text for reply in turn.replies)
+
+
+async def speaking(client: Client, parts: Parts, who: str, locale: Locale) -> Talk:
+    return await Talk(client, parts, await person(parts, who), locale=locale).open()
+
+
+async def active(talk: Talk) -> str | None:
+    active_flow = (await talk.status()).active_flow
+    return active_flow.name if active_flow else None
+
+
+async def three_deep(talk: Talk) -> tuple[str, str]:
+    """A leave and a claim put aside, and another leave being talked about; the first two's ids."""
+    leave = await talk.say("我要请假")
+    claim = await talk.say("我要报销")
+    await talk.say("我要请病假")
+    assert leave.flow is not None
+    assert claim.flow is not None
+    return leave.flow.id, claim.flow.id
+
+
+@pytest.mark.parametrize(
+    ("locale", "opening", "correction", "said"),
+    [
+        ("zh", "我要请年假，12月7日到8日，家里有事", "不对，是到12月9日", "结束改为2026年12月9日"),
+        (
+            *("en", "I need annual leave from 7 December to 8 December, family"),
+            *("change the end to 9 December", "Until is Wed 9 Dec 2026 now."),
+        ),
+    ],
+)
+async def test_a_correction_at_the_confirmation_is_said_back_before_it_is_confirmed_anew(
+    client: Client, parts: Parts, locale: Locale, opening: str, correction: str, said: str
+) -> None:
+    talk = await speaking(client, parts, "frank", locale)
+    await talk.say(opening)
+    turn = await talk.say(correction)
+    assert turn.replies[0].text.startswith(said[:6]), words(turn)
+    assert isinstance(turn.replies[-1], ConfirmReply)
+    assert len(turn.replies) == 2
+    await talk.say("取消")
+
+
+async def test_a_day_alone_puts_right_the_end_that_was_just_given(talk: Talk) -> None:
+    for said in ("我要请年假", "12月7日开始", "到12月8日"):
+        await talk.say(said)
+    turn = await talk.say("不对，是12月9日")
+    assert turn.replies[0].text == "结束改为2026年12月9日（周三）。"
+    assert turn.flow is not None
+    assert turn.flow.awaiting == ["reason"]
+    await talk.say("取消")
+
+
+async def test_a_correction_that_does_not_fit_keeps_what_was_and_says_what_would(
+    talk: Talk,
+) -> None:
+    before = await talk.say("我要请年假，12月7日到8日，家里有事")
+    turn = await talk.say("结束日期改成12月4日")
+    assert turn.flow is not None
+    assert before.flow is not None
+    assert turn.flow.slots == before.flow.slots
+    assert "结束日期不能早于开始日期" in words(turn)
+    assert "结束还是" in words(turn)
+    assert "比如" in words(turn)
+    await talk.say("取消")
+
+
+async def test_it_is_asked_which_of_several_to_take_up(talk: Talk) -> None:
+    leave, claim = await three_deep(talk)
+    turn = await talk.say("取消")
+    which = turn.replies[-1]
+    assert isinstance(which, ChoicesReply)
+    assert [option.label for option in which.options] == ["请假申请", "费用报销", "都先放着"]
+    assert turn.routes is not None
+    assert [route.kind for route in turn.routes] == ["cancel", "clarify"]
+    status = await talk.status()
+    assert (status.active_flow, [p.id for p in status.paused_flows]) == (None, [leave, claim])
+
+    turn = await talk.say("请假申请")
+    assert turn.flow is not None
+    assert (turn.flow.id, turn.replies[0].text) == (leave, "我们回到请假申请。")
+    turn = await talk.say("取消")
+    assert "我们回到费用报销" in words(turn)
+
+
+async def test_none_of_several_is_an_answer_and_each_can_still_be_taken_up(talk: Talk) -> None:
+    leave, claim = await three_deep(talk)
+    await talk.say("取消")
+    turn = await talk.say("都先放着")
+    assert "都先放着" in words(turn)
+    assert await active(talk) is None
+    turn = await talk.say("回到报销")
+    assert turn.flow is not None
+    assert (turn.flow.id, turn.route.kind, turn.route.target) == (claim, "flow", "reimbursement")
+    turn = await talk.say("接着刚才的请假")
+    assert turn.flow is not None
+    assert turn.flow.id == leave
+    assert [p.id for p in (await talk.status()).paused_flows] == [claim]
+
+
+async def test_a_button_takes_up_what_it_names(talk: Talk) -> None:
+    _, claim = await three_deep(talk)
+    which = (await talk.say("取消")).replies[-1]
+    assert isinstance(which, ChoicesReply)
+    press = ChooseAction(type="choose", value=which.options[1].value, question=which.question)
+    turn = await talk.send(Message(action=press))
+    assert turn.flow is not None
+    assert (turn.flow.id, turn.route.by) == (claim, "action")
+
+
+async def test_what_ended_behind_its_back_is_not_taken_up(
+    client: Client, parts: Parts, talk: Talk
+) -> None:
+    leave, claim = await three_deep(talk)
+    where = (await run_of(parts, leave)).workflow_id
+    await client.get_workflow_handle(where).terminate("by an operator")
+    await talk.say("取消")
+    turn = await talk.say("请假申请")
+    assert "已经结束了" in words(turn)
+    assert turn.flow is not None
+    assert turn.flow.id == claim
+
+
+async def test_it_is_asked_which_too_where_the_one_talked_about_ends_by_itself(
+    client: Client, parts: Parts, talk: Talk
+) -> None:
+    _, claim = await three_deep(talk)
+    current = (await talk.status()).active_flow
+    assert current is not None
+    handle = client.get_workflow_handle((await run_of(parts, current.id)).workflow_id)
+    withdrawn = Tell(event=Cancelled(by="alice"), locale="zh", aside=True)
+    await handle.execute_update(flow.TELL, withdrawn, result_type=FlowAnswer)
+    await heard(talk, "还有几件没办完")
+    turn = await talk.say("费用报销")
+    assert turn.flow is not None
+    assert turn.flow.id == claim
+
+
+async def test_the_fourth_miss_names_a_person_and_leaves_the_question_for_later(
+    talk: Talk,
+) -> None:
+    await talk.say("我要请年假")
+    turns = [await talk.say("呜啦啦呜啦啦") for _ in range(5)]
+    assert "没看明白" in words(turns[0])
+    assert "比如可以说" in words(turns[1])
+    ways = turns[2].replies[-1]
+    assert isinstance(ways, ChoicesReply)
+    assert [o.label for o in ways.options] == ["怎么填？", "从头来", "取消", "找人工"]
+    assert [turn.route.kind for turn in turns] == ["flow", "flow", "flow", "handoff", "flow"]
+    assert "请找人事、财务或管理员" in words(turns[3])
+    assert "从哪天开始" not in words(turns[3])
+    assert "从哪天开始" in words(turns[4])
+
+    pressed = ChooseAction(type="choose", value=ways.options[1].value)
+    turn = await talk.send(Message(action=pressed))
+    assert turn.flow is not None
+    assert turn.flow.slots == {}
+    turn = await talk.say("找人工")
+    assert (turn.route.kind, await active(talk)) == ("handoff", "leave_request")
+
+
+async def test_after_a_day_a_message_hears_first_where_we_were(
+    environment: WorkflowEnvironment, talk: Talk
+) -> None:
+    await talk.say("我要请年假")
+    asked = await talk.say("12月7日开始")
+    await environment.sleep(timedelta(hours=25))
+    await closed(talk)
+    turn = await talk.say("你好")
+    assert turn.replies[0].text.startswith("我们上次办到请假申请（假别 年假，开始 ")
+    assert turn.replies[1:] == asked.replies[-1:], words(turn)
+    again = await talk.say("你好")
+    assert "上次" not in words(again)
+
+
+async def test_an_answer_after_a_day_needs_a_line_alone(
+    environment: WorkflowEnvironment, client: Client, parts: Parts
+) -> None:
+    talk = await speaking(client, parts, "frank", "en")
+    await talk.say("I want annual leave")
+    await environment.sleep(timedelta(hours=25))
+    turn = await talk.say("7 December")
+    assert turn.replies[0].text == "On with: Leave request."
+    assert turn.flow is not None
+    assert turn.flow.awaiting == ["end"]
+
+
+async def test_a_word_within_the_day_hears_no_reminder(
+    environment: WorkflowEnvironment, talk: Talk
+) -> None:
+    await talk.say("我要请年假")
+    await environment.sleep(timedelta(hours=20))
+    assert "上次" not in words(await talk.say("你好"))
+
+
+async def silent(environment: WorkflowEnvironment, parts: Parts, talk: Talk, run: str) -> None:
+    """Have the run hear nothing until it expires."""
+    await environment.sleep(timedelta(hours=73))
+    await heard(talk, "还没办完，还在等你回答")
+    assert (await run_of(parts, run)).status == "collecting"
+    await environment.sleep(timedelta(hours=25))
+    await becomes(parts, run, lambda record: record.status == "expired")
+    await heard(talk, "先收起来了")
+
+
+async def begun(talk: Talk) -> str:
+    await talk.say("我要请年假")
+    turn = await talk.say("12月7日开始")
+    assert turn.flow is not None
+    return turn.flow.id
+
+
+@pytest.mark.parametrize("said", ["继续刚才的请假", "接着办", "continue my leave request"])
+async def test_what_fell_silent_expires_and_is_taken_up_with_all_it_was_told(
+    environment: WorkflowEnvironment, parts: Parts, talk: Talk, said: str
+) -> None:
+    run = await begun(talk)
+    await silent(environment, parts, talk, run)
+    assert await active(talk) is None
+
+    turn = await talk.say(said)
+
+    assert turn.flow is not None
+    assert turn.flow.id != run
+    assert turn.flow.slots.keys() == {"leave_type", "start"}
+    assert (turn.flow.awaiting, turn.replies[0].text) == (["end"], "我们回到请假申请。")
+    await talk.say("取消")
+    assert (await talk.say("继续刚才的请假")).route.by != "slot"
+
+
+async def test_its_notice_has_a_button_that_works_in_the_middle_of_another(
+    environment: WorkflowEnvironment, parts: Parts, talk: Talk
+) -> None:
+    run = await begun(talk)
+    await silent(environment, parts, talk, run)
+    (notice,) = [
+        line for line in await talk.transcript() if "一直没等到回答" in str(line.data["text"])
+    ]
+    told: Any = notice.data["replies"]
+    (button,) = told[-1]["options"]
+    assert button["label"] == "接着办请假申请"
+    await talk.say("我要报销")
+    pressed = ChooseAction(type="choose", value=button["value"])
+
+    turn = await talk.send(Message(action=pressed))
+
+    assert turn.flow is not None
+    assert (turn.flow.name, set(turn.flow.slots)) == ("leave_request", {"leave_type", "start"})
+    turn = await talk.say("取消")
+    assert "我们回到费用报销" in words(turn)
+
+
+async def test_of_a_paused_flow_the_silence_is_said_without_its_question(
+    environment: WorkflowEnvironment, talk: Talk
+) -> None:
+    await begun(talk)
+    await environment.sleep(timedelta(hours=48))
+    await talk.say("我要报销")
+    await environment.sleep(timedelta(hours=25))
+    await heard(talk, "还没办完")
+    (notice,) = [text for text in await talk.texts() if "还没办完" in text]
+    assert "到哪天为止" not in notice
+    assert await active(talk) == "reimbursement"
+
+
+async def test_three_deep_every_question_comes_back(client: Client, parts: Parts) -> None:
+    talk = await speaking(client, parts, "gina", "zh")
+    handed_in = await talk.waiting_leave("我要请年假，12月14日到15日，家里有事")
+    first = await talk.say("我要请病假")
+    second = await talk.say("我要报销")
+
+    turn = await talk.say("我的请假批了吗")
+    assert turn.route.target == "get_my_requests"
+    assert turn.replies[-1] == second.replies[-1]
+    turn = await talk.say("取消")
+    assert turn.replies[-1] == first.replies[-1]
+    await talk.say("取消")
+    assert (await run_of(parts, handed_in)).status == "waiting_approval"
+    await talk.say("撤回")
