@@ -20,7 +20,17 @@ from pydantic import JsonValue
 
 from router.domain.errors import RouterError
 from router.domain.texts import Localised
-from router.flow import approving, collecting, explaining, inquiring, showing, skipping, undoing
+from router.flow import (
+    approving,
+    collecting,
+    deadlines,
+    explaining,
+    inquiring,
+    showing,
+    skipping,
+    undoing,
+    verdicts,
+)
 from router.flow.expressions import ExpressionError, LookupNeeded
 from router.flow.model import FlowDefinition
 from router.flow.run import (
@@ -108,6 +118,8 @@ def _move(walk: Walk) -> bool:
         return _leave(walk)
     if run.escalating:
         return approving.escalate(walk)
+    if run.rescheduling is not None:
+        return deadlines.reschedule(walk)
     return _MOVES[walk.state.kind](walk)
 
 
@@ -316,6 +328,7 @@ def _cancelled(walk: Walk, event: Cancelled) -> None:
     walk.say(undoing.CANCELLING if under_way else undoing.CANCELLED)
     run.ending, run.leaving, run.back_to = "cancelled", None, None
     run.timers, run.approval, run.offered, run.escalating = {}, None, {}, False
+    run.rescheduling = None
     run.status = "running"
 
 
@@ -347,6 +360,7 @@ def _called(walk: Walk, event: Called) -> None:
                 tool=errand.name,
                 arguments=errand.arguments,
                 key=errand.key,
+                undo=state.undo,
             )
         )
     if run.ending is None:
@@ -404,8 +418,8 @@ def _lookup_failed(walk: Walk, errand: Errand, event: Failed) -> None:
 
 
 def _decided(walk: Walk, event: Decided) -> None:
-    if approving.refusal(walk, event) is None:
-        approving.decide(walk, event)
+    if verdicts.refusal(walk, event) is None:
+        verdicts.decide(walk, event)
 
 
 def _nudged(walk: Walk, event: Nudged) -> None:
@@ -452,4 +466,4 @@ def refusal_of(
     definition: FlowDefinition, run: Run, event: Decided, now: datetime
 ) -> RouterError | None:
     """Why this decision can't be taken; None where it can."""
-    return approving.refusal(Walk(definition, run, now), event)
+    return verdicts.refusal(Walk(definition, run, now), event)
