@@ -42,7 +42,8 @@ def present(walk: Walk, people: list[str]) -> list[Asked]:
     if not people or walk.definition.rules < STAND_INS_AND_SKIPS:
         return [Asked(person) for person in people]
     requester = walk.run.requester.id
-    answer = walk.look_up("stand_ins", list(people), requester)
+    at = (walk.run.opening or walk.now).isoformat()
+    answer = walk.look_up("stand_ins", list(people), requester, at)
     instead = answer if isinstance(answer, list) and len(answer) == len(people) else people
     asked: dict[str, Asked] = {}
     for person, other in zip(people, instead, strict=True):

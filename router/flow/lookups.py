@@ -57,9 +57,9 @@ LOOKUPS: dict[str, Lookup] = {
         ),
         Lookup(
             name="stand_ins",
-            takes=("people", "requester"),
-            answers="who is asked in place of each of these people today, in their order: the "
-            "person, or whoever stands in for one who is away, and never the requester",
+            takes=("people", "requester", "at"),
+            answers="who is asked in place of each of these people at that moment, in their "
+            "order: the person, or whoever stands in for one who is away, and never the requester",
         ),
         Lookup(
             name="working_time",

@@ -249,6 +249,8 @@ def _say(walk: Walk) -> bool:
         walk.leave("next")
     elif state.end in UNDONE_AT_END:
         run.ending = state.end
+    elif run.withdraws is not None and state.end == "completed":
+        run.done, run.ending = [*run.withdraws.done, *run.done], state.end
     else:
         walk.end(state.end)
     return True
@@ -266,6 +268,8 @@ _MOVES: dict[str, Callable[[Walk], bool]] = {
 
 
 def _began(walk: Walk, event: Began) -> None:
+    if walk.run.withdraws is not None and walk.run.visit:
+        return  # asked for once more, by whoever was a moment too late
     walk.enter(walk.definition.start, "began", walk.run.requester.id)
     walk.run.offered = dict(event.slots)
 
@@ -438,7 +442,7 @@ def _fired(walk: Walk, event: Fired) -> None:
     elif timer.name == "remind":
         approving.remind(walk, "reminded")
     elif timer.name == "escalate":
-        run.escalating = True
+        run.escalating, run.opening = True, walk.now
     else:
         approving.expire(walk)
 

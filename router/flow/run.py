@@ -236,7 +236,7 @@ class Run(BaseModel):
     approval: Approval | None = None
     escalating: bool = False
     opening: datetime | None = None
-    """Since when an approval is being opened: what its timers count from."""
+    """Since when an approval is being opened, or passed up: what lookups for it go by."""
     rescheduling: Rescheduling | None = None
     agreements: list[Agreement] = []
     copied: list[str] = []

@@ -163,7 +163,7 @@ class World:
             "manager": lambda p: MANAGERS.get(p["id"] if isinstance(p, dict) else p),
             "names": lambda people: [str(person).capitalize() for person in people],
             "role": lambda _: ["dave"],
-            "stand_ins": lambda people, _: [self.away.get(person, person) for person in people],
+            "stand_ins": lambda people, *_: [self.away.get(person, person) for person in people],
             "working_time": self._working_time,
             "workdays": lambda start, end, *_: float(int(end[-2:]) - int(start[-2:]) + 1),
             "last_workday": lambda start, d: f"{start[:-2]}{int(start[-2:]) + d['days'] - 1:02d}",

@@ -278,7 +278,7 @@ class TestRuns:
         waiting, _ = await store.runs.waiting_for("default", "bob", None, 10)
 
         assert [a.id for a in waiting] == ["b1"]
-        assert await store.runs.approvers("default", "r1") == {"bob", "carol"}
+        assert await store.runs.concerned("default", "r1") == {"bob", "carol"}
 
     async def test_what_runs_wait_for_is_found_for_many_of_them_at_once(self, store: Store) -> None:
         later = NOW + timedelta(hours=1)
