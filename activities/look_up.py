@@ -1,21 +1,25 @@
 """Answers to the lookups of flow files: what an expression needs to know of the world."""
 
 from collections.abc import Awaitable, Callable
+from datetime import datetime
 
 from pydantic import JsonValue
 from temporalio import activity
 
 from activities.calendar import counting
 from activities.calendar.work_calendar import WorkCalendar
+from activities.calendar.working_time import after_working
 from activities.failing import temporal_failures
 from activities.people.people import People
 from activities.people.records import one_spelling
 from router.contracts.activities import Answer, LookUp
 from router.domain.errors import ArgumentsToolError
 from router.domain.ports import Files
-from router.domain.principals import Directory
+from router.domain.principals import Directory, Principal
 from router.flow.lookups import LOOKUPS
 
+MOST_STAND_INS = 2
+"""Steps from somebody who is away: a stand-in who is away too, or asks, is stood in for once."""
 _HALVES = frozenset({"", "am", "pm"})
 
 
@@ -68,6 +72,37 @@ class LookUps:
         holders = await self._directory.holding(tenant, _text(role, "role"))
         return [holder.id for holder in holders]
 
+    async def stand_ins(
+        self, tenant: str, people: JsonValue, requester: JsonValue, at: JsonValue
+    ) -> JsonValue:
+        """Who is asked in place of each; whoever has no stand-in that may decide stays asked."""
+        if not isinstance(people, list):
+            raise ArgumentsToolError(f"people: {str(people)[:40]} is no list of user ids")
+        moment, asking = _moment(at, "at"), _user(requester)
+        return [await self._stand_in(tenant, _user(one), asking, moment) for one in people]
+
+    async def _stand_in(self, tenant: str, person: str, requester: str, now: datetime) -> str:
+        current, passed = await self._directory.find(tenant, person), {person, requester}
+        if current is None or not current.away_at(now):
+            return person
+        for _ in range(MOST_STAND_INS):
+            if current is None or current.delegate is None:
+                break
+            current = await self._directory.find(tenant, current.delegate)
+            if current is not None and current.id not in passed and not current.away_at(now):
+                return current.id
+        return person
+
+    async def working_time(
+        self, tenant: str, person: JsonValue, start: JsonValue, duration: JsonValue
+    ) -> JsonValue:
+        """The moment at which so much of the person's working time has passed."""
+        id_ = _user(person)
+        # Whoever left meanwhile is taken to work as most do: a deadline has to be some time.
+        found = await self._directory.find(tenant, id_) or Principal(id=id_, name=id_)
+        since = _moment(start, "start")
+        return after_working(self._calendar, found, since, duration).isoformat()
+
     async def workdays(
         self,
         tenant: str,
@@ -108,6 +143,18 @@ class LookUps:
 def _user(person: JsonValue) -> str:
     """A person is a user id, or something that has one, as `requester` does."""
     return _text(person.get("id") if isinstance(person, dict) else person, "person")
+
+
+def _moment(value: JsonValue, name: str) -> datetime:
+    try:
+        moment = datetime.fromisoformat(_text(value, name))
+    except ValueError:
+        moment = None
+    if moment is None or moment.tzinfo is None:
+        raise ArgumentsToolError(
+            f"{name}: {str(value)[:40]!r} isn't a moment such as 2026-11-18T09:30:00+08:00"
+        )
+    return moment
 
 
 def _half(value: JsonValue, name: str) -> str:

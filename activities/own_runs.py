@@ -23,13 +23,15 @@ async def meant(
     aside: Callable[[], frozenset[str]],
     *,
     submitted: bool = False,
+    completed: bool = False,
 ) -> RunRecord:
     """The caller's run with this id, or the only one under way that is called so.
 
     Never the run that asks, nor by name a word to another request or one of the flows `aside`,
-    nor where `submitted` one whose own questions aren't answered yet. Raises `ArgumentsToolError`
-    where it is none or several, with those that are under way: a guess might take back the
-    wrong one.
+    nor where `submitted` one whose own questions aren't answered yet. With `completed`, where
+    none under way fits, one that is over and can be taken back; and never by name a run that
+    does so. Raises `ArgumentsToolError` where it is none or several, with those that are under
+    way: a guess might take back the wrong one.
     """
     caller = ctx.caller
     known = await runs.find(caller.tenant, name.strip())
@@ -42,10 +44,21 @@ async def meant(
     under_way = [
         run for run in found if run.workflow_id != ctx.flow_run and run.status not in passed_over
     ]
+    if completed:
+        under_way = [run for run in under_way if run.withdraws is None]
     fitting = [run for run in under_way if _is_called(run, name)]
+    if not fitting and completed:
+        done = [run for run in found if can_be_taken_back(run)]
+        fitting = [run for run in done if _is_called(run, name)]
+        under_way += done
     if len(fitting) == 1:
         return fitting[0]
     raise ArgumentsToolError(_why(name, fitting, under_way, ctx))
+
+
+def can_be_taken_back(run: RunRecord) -> bool:
+    """True for a completed run that its flow knows how to take back."""
+    return run.status == "completed" and run.remedy is not None
 
 
 def _is_called(run: RunRecord, name: str) -> bool:

@@ -48,5 +48,8 @@ class Connect(Protocol):
 temporal: Provider[Connect] = Provider("temporal")
 """For those who have something to say to a run."""
 
+task_queue: Provider[str] = Provider("task_queue")
+"""Where runs are worked on that a tool starts."""
+
 work_calendar: Provider[WorkCalendar] = Provider("work_calendar")
 """Which days are worked."""

@@ -51,5 +51,9 @@ class Records:
         In this order, so that whoever hears of an approval also finds it.
         """
         with temporal_failures():
+            if news.run.remedy is not None and news.definition is not None:
+                await self._store.runs.keep_definition(news.run.remedy.definition, news.definition)
             await self._store.runs.publish(news.run, news.approvals)
+            if news.amends is not None:
+                await self._store.runs.amend(news.amends)
             await self._store.log.append(news.run.tenant, news.entries)

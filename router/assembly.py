@@ -185,6 +185,7 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
         dependencies.provide(provided.skill_files, store.skill_files)
         dependencies.provide(sandbox, await sandbox_of(settings, registry))
         dependencies.provide(provided.temporal, Connection(settings))
+        dependencies.provide(provided.task_queue, settings.task_queue)
         dependencies.provide(provided.work_calendar, calendar)
         async with ladders_of(settings) as ladders, index_of(settings) as index:
             policies = PolicyBook.load(settings.policies, index.messages)

@@ -363,6 +363,7 @@ class FlowWorkflow:
                 publication.Whereabouts(info.workflow_id, info.run_id, self._created_at),
                 workflow.now(),
                 reminders,
+                self._tools,
             )
             await perform(
                 activities.PUBLISH,

@@ -5,9 +5,10 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field
 
 from activities import provided
-from activities.own_runs import meant
+from activities.own_runs import can_be_taken_back, meant
 from activities.saying import OWN, whole
 from router.contracts.runs import RunStanding, tell
+from router.contracts.withdrawals import Withdrawing
 from router.domain.errors import Conflict, PermanentToolError
 from router.domain.messages import ENDED, FlowStatus
 from router.domain.nudging import WHY_NOT, NotNow, why_not_now
@@ -32,13 +33,18 @@ Which = Annotated[
 ]
 Temporal = Annotated[provided.Connect, Depends(provided.temporal)]
 AllRuns = Annotated[Runs, Depends(provided.runs)]
-Outcome = Literal["withdrawn", "under_way", "reminded"] | NotNow
+Queue = Annotated[str, Depends(provided.task_queue)]
+Outcome = Literal["withdrawn", "under_way", "asked", "reminded"] | NotNow
 
 _SAID: dict[Outcome, Localised] = {
     "withdrawn": Localised(zh="已经撤回。", en="It is taken back."),
     "under_way": Localised(
         zh="正在撤回，已经办了的事还在取消。",
         en="It is being taken back; what it did is being undone.",
+    ),
+    "asked": Localised(
+        zh="这项已经办完了，撤回要先经过审批，有结果会告诉你。",
+        en="It was completed, so taking it back has to be approved first; you'll hear.",
     ),
     "reminded": Localised(zh="已经提醒审批人。", en="The approvers were reminded."),
     "reminded_lately": WHY_NOT["reminded_lately"],
@@ -78,9 +84,9 @@ class Told(BaseModel):
 async def _is_under_way(
     request: Which, ctx: ToolContext, runs: AllRuns, aside: provided.Aside
 ) -> None:
-    """One of the caller's own, and not over yet."""
-    run = await meant(request, ctx, runs, aside)
-    if run.status in ENDED:
+    """One of the caller's own, and not over yet, or such that it can be taken back after all."""
+    run = await meant(request, ctx, runs, aside, completed=True)
+    if run.status in ENDED and not can_be_taken_back(run):
         raise PermanentToolError(_SAID["already_over"])
 
 
@@ -98,11 +104,12 @@ async def _may_be_hurried(
     check=_is_under_way,
     timeout="15s",
     title={"zh": "撤回申请", "en": "Withdraw a request"},
-    description_zh="撤回你自己正在办理的申请，已经办了的会取消。",
+    description_zh="撤回你自己的申请，已经办了的会取消；已经办完的先经过审批。",
     examples=[
         "撤回我的请假申请",
         "我的报销不报了，撤回来",
         "取消已经提交的申请",
+        "撤回我上周的请假",
         "withdraw my leave request",
         "take back the expense claim I submitted",
     ],
@@ -123,15 +130,18 @@ async def withdraw_request(
     runs: AllRuns,
     aside: provided.Aside,
     connect: Temporal,
+    queue: Queue,
     comment: Annotated[
         str | None, Field(description="Why, if you like", max_length=1000), Labelled("原因")
     ] = None,
 ) -> Told:
-    """Take back a request of your own that is under way; what it did already is undone.
+    """Take back a request of your own; what it did already is undone.
 
-    What is over can't be taken back this way.
+    One that was completed is taken back after its approvers have agreed to that.
     """
-    run = await meant(request, ctx, runs, aside)
+    run = await meant(request, ctx, runs, aside, completed=True)
+    if can_be_taken_back(run):
+        return await _ask_back(ctx, run, Withdrawing(await connect(), queue, runs), comment)
     if run.status in ENDED:
         return _told(ctx, run, "already_over", run.status)
     word = Cancelled(by=ctx.caller.id, comment=comment)
@@ -198,6 +208,17 @@ async def nudge_approver(
     found = [await people.find(one.tenant, one.person) for one in asked]
     names = [one.name for one in found if one is not None]
     return _told(ctx, run, "reminded", standing.status, names)
+
+
+async def _ask_back(
+    ctx: ToolContext, run: RunRecord, withdrawing: Withdrawing, comment: str | None
+) -> Told:
+    """Have it approved that a completed request is taken back; twice is no more than once."""
+    begun = await withdrawing.under_way(run)
+    if begun is None or begun.status in ENDED:
+        word = f"withdraw:{ctx.key}"
+        begun = await withdrawing.begin(run, ctx.caller, ctx.locale, comment, word)
+    return _told(ctx, run, "asked", begun.status)
 
 
 async def _tell(

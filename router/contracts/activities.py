@@ -16,7 +16,7 @@ from router.deciding.thinking import Task, Thought
 from router.domain.commands import Command
 from router.domain.messages import Line, Message, Route, Usage
 from router.domain.principals import Principal
-from router.domain.records import ApprovalRecord, LogEntry, RecordedTurn, RunRecord
+from router.domain.records import Amendment, ApprovalRecord, LogEntry, RecordedTurn, RunRecord
 from router.domain.skill_files import SkillFile
 from router.domain.texts import Locale
 from router.flow.situation import Situation
@@ -281,6 +281,10 @@ class Publish(Payload):
     run: RunRecord
     approvals: list[ApprovalRecord]
     entries: list[LogEntry]
+    amends: Amendment | None = None
+    """What this says of another run: the one that it takes back."""
+    definition: str | None = None
+    """With a run that can be taken back: the definition that its remedy names, as JSON."""
 
 
 class Notify(Payload):

@@ -7,17 +7,26 @@ middle of an approval would be worse than one that refuses to start.
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from importlib import resources
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from router.domain.errors import DefinitionError, MisconfiguredError, Problem
-from router.domain.principals import DEFAULT_TENANT, EVERYONE, FLOW_ROLE, Principal
+from router.domain.principals import (
+    DEFAULT_TENANT,
+    EVERYONE,
+    FLOW_ROLE,
+    OFFICE_HOURS,
+    Absence,
+    Principal,
+    Shift,
+)
 from router.domain.texts import Locale
 
 SAMPLE = Path(str(resources.files("router.directory") / "sample.yaml"))
@@ -31,6 +40,19 @@ def _timezone(value: str) -> str:
         return ZoneInfo(value).key
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
         raise ValueError("write an IANA time zone, such as Asia/Shanghai") from error
+
+
+def _shift(value: object) -> object:
+    return Shift.read(value) if isinstance(value, str) else value
+
+
+def _in_order(hours: list[Shift]) -> list[Shift]:
+    if any(later.begins < earlier.ends for earlier, later in pairwise(hours)):
+        raise ValueError("write the hours of a day in order, none twice")
+    return hours
+
+
+Hours = Annotated[Shift, BeforeValidator(_shift)]
 
 
 class _Entry(BaseModel):
@@ -47,6 +69,10 @@ class _Entry(BaseModel):
     department: str | None = None
     delegate: UserId | None = None
     timezone: Annotated[str, AfterValidator(_timezone)] = "Asia/Shanghai"
+    away: Annotated[list[Absence], Field(max_length=100, strict=False)] = []
+    hours: Annotated[list[Hours], Field(min_length=1, max_length=6), AfterValidator(_in_order)] = (
+        list(OFFICE_HOURS)
+    )
 
     @property
     def principal(self) -> Principal:
@@ -172,6 +198,8 @@ def _faults(entry: _Entry, known: set[tuple[str, str]]) -> Iterator[tuple[str, s
             yield f"{entry.id}'s {relation} is {entry.id}", "leave it out or name someone else"
         elif other is not None and (entry.tenant, other) not in known:
             yield f"{entry.id}'s {relation}={other} isn't listed", "add them or correct the id"
+    if entry.away and entry.delegate is None:
+        yield f"{entry.id} is away and nobody stands in", "name a delegate"
     if FLOW_ROLE in entry.roles:
         yield f"{entry.id} has the role {FLOW_ROLE}", "take it out: only running flows hold it"
 

@@ -14,6 +14,7 @@ from pydantic import JsonValue
 from router.domain.messages import FlowStatus, Usage
 from router.domain.progress import Progress
 from router.domain.records import (
+    Amendment,
     ApprovalRecord,
     AuditRecord,
     ConversationRecord,
@@ -104,8 +105,20 @@ class Runs(Protocol):
         Those of the flows `besides` are left out.
         """
 
-    async def approvers(self, tenant: str, run: str) -> set[str]:
-        """Everyone who was ever asked to decide in this run."""
+    async def amend(self, amendment: Amendment) -> None:
+        """Note with a completed run what becomes of it; noting it again changes nothing."""
+
+    async def keep_definition(self, fingerprint: str, definition: str) -> None:
+        """Keep what a completed run may be taken back with, in JSON, under its fingerprint."""
+
+    async def definition(self, fingerprint: str) -> str | None:
+        """The definition with this fingerprint, in JSON."""
+
+    async def concerned(self, tenant: str, run: str) -> set[str]:
+        """Everyone who was ever asked to decide in this run, or told of that."""
+
+    async def showing(self, tenant: str, file: str) -> list[str]:
+        """The runs, by public id, that have shown this file to whom they asked to decide."""
 
     async def waiting_for(
         self, tenant: str, person: str, before: str | None, limit: int

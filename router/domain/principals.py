@@ -1,8 +1,10 @@
 """Who is acting: people of the directory, and what they may do."""
 
-from typing import Protocol
+from datetime import date, datetime, time
+from typing import Protocol, Self
+from zoneinfo import ZoneInfo
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from router.domain.texts import Locale
 
@@ -18,8 +20,54 @@ A tool with `roles=["flow"]` can be reached through a flow and its approvals alo
 """
 
 
+class Absence(BaseModel):
+    """Days on which somebody is away, both ends included, in their own time zone."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+    first: date = Field(alias="from")
+    last: date = Field(alias="to")
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.last < self.first:
+            raise ValueError("write from before to: the last day is one of absence too")
+        return self
+
+
+class Shift(BaseModel):
+    """A part of the working day, such as 09:00-12:00; it ends on the day that it begins on."""
+
+    model_config = ConfigDict(frozen=True)
+
+    begins: time
+    ends: time
+
+    @classmethod
+    def read(cls, written: str) -> Self:
+        """The shift that is written `09:00-12:00`; ValueError where it is none.
+
+        >>> Shift.read("09:00-12:00").ends
+        datetime.time(12, 0)
+        """
+        try:
+            begins, ends = map(time.fromisoformat, written.split("-"))
+        except ValueError:
+            raise ValueError("write hours as 09:00-12:00") from None
+        if not begins < ends:
+            raise ValueError("write hours that end after they begin, as 09:00-12:00")
+        return cls(begins=begins, ends=ends)
+
+
+OFFICE_HOURS = (Shift.read("09:00-12:00"), Shift.read("13:00-18:00"))
+"""Who has no other hours works eight a day."""
+
+
 class Principal(BaseModel):
-    """A person as the directory knows them. `manager` and `delegate` are user ids."""
+    """A person as the directory knows them. `manager` and `delegate` are user ids.
+
+    `away` is when `delegate` stands in; `hours` are the shifts of a working day, in order.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -32,6 +80,13 @@ class Principal(BaseModel):
     department: str | None = None
     delegate: str | None = None
     timezone: str = "Asia/Shanghai"
+    away: tuple[Absence, ...] = ()
+    hours: tuple[Shift, ...] = OFFICE_HOURS
+
+    def away_at(self, now: datetime) -> bool:
+        """True where the person is away at this moment; `now` is aware."""
+        today = now.astimezone(ZoneInfo(self.timezone)).date()
+        return any(absence.first <= today <= absence.last for absence in self.away)
 
     def may(self, roles: frozenset[str] | list[str]) -> bool:
         """True where one of `roles` is held, or none is asked for."""

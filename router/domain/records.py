@@ -72,6 +72,18 @@ class HistoryLine(Record):
     comment: str | None = None
 
 
+class Remedy(Record):
+    """What a completed run is taken back with: its definition by fingerprint, and what it did.
+
+    `done`, `tools` and `results` are the flow's own business.
+    """
+
+    definition: str
+    done: list[dict[str, JsonValue]]
+    tools: dict[str, dict[str, JsonValue]] = {}
+    results: dict[str, JsonValue] = {}
+
+
 class RunRecord(Record):
     """A flow run as it was last published. `events` orders publications: the highest wins."""
 
@@ -92,6 +104,29 @@ class RunRecord(Record):
     events: int
     created_at: datetime
     updated_at: datetime
+    readers: list[str] = []
+    """Who may look at it besides requester and approvers: those who were told of approvals."""
+    files: dict[str, str] = {}
+    """What the files in its slots are called, by id."""
+    withdraws: str | None = None
+    """The completed run, by public id, that this one is there to take back."""
+    withdrawn_by: str | None = None
+    """The run that takes this one back, or tried to."""
+    remedy: Remedy | None = None
+    """How it is taken back; of a completed run that can be."""
+
+
+class Amendment(Record):
+    """What a run that takes back a completed one has to say of it.
+
+    `status` is there once the other is taken back; `line` is added to its history, once.
+    """
+
+    tenant: str
+    run: str
+    withdrawn_by: str
+    status: FlowStatus | None = None
+    line: HistoryLine
 
 
 class ApprovalRecord(Record):

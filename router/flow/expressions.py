@@ -55,13 +55,17 @@ def lookup_key(name: str, arguments: list[JsonValue]) -> str:
     return f"{name}({written[1:-1]})"
 
 
+PRIVATE = {"away", "hours"}
+"""What the directory knows of a person and no expression reads."""
+
+
 def person(principal: Principal) -> dict[str, JsonValue]:
     """A principal as the map that expressions and texts read.
 
     Roles are ordered: a set's order differs between processes, and would make the key of
-    `manager(requester)` differ on replay.
+    `manager(requester)` differ on replay. When somebody is at work is for lookups to know.
     """
-    return {**principal.model_dump(mode="json"), "roles": sorted(principal.roles)}
+    return {**principal.model_dump(mode="json", exclude=PRIVATE), "roles": sorted(principal.roles)}
 
 
 def evaluate(

@@ -143,6 +143,7 @@ VALUES: Mapping[str, Mapping[str, str]] = {
     "outcome": {
         "withdrawn": "已撤回",
         "under_way": "正在撤回",
+        "asked": "等审批后撤回",
         "reminded": "已提醒",
         "reminded_lately": "刚刚提醒过",
         "nobody_awaited": "没有在等审批",

@@ -12,7 +12,7 @@ from router.documents.text_file import read_text
 from router.documents.yaml_document import Document, Unreadable, read_document
 from router.domain.errors import DefinitionError, Problem
 from router.flow.catalog import Catalog
-from router.flow.model import DEFAULT_IDLE, FlowDefinition, Slot
+from router.flow.model import DEFAULT_IDLE, NEWEST_RULES, FlowDefinition, Slot
 from router.flow.validation import Complaint, Draft, complaints_about, read_shape
 from router.flow.validation.words import without_words
 
@@ -43,13 +43,13 @@ def load_flow(path: Path, tools: Tools | None = None) -> FlowDefinition:
 
 
 def _with_skippable(definition: FlowDefinition) -> FlowDefinition:
-    """The definition with those slots marked that are asked for and may be left empty."""
+    """The definition under the newest rules, and slots marked that may be left empty when asked."""
     collected = {name for state in definition.states.values() for name in state.collect or ()}
     slots = {
         name: slot.model_copy(update={"skippable": name in collected and _is_offered(slot)})
         for name, slot in definition.slots.items()
     }
-    return definition.model_copy(update={"slots": slots})
+    return definition.model_copy(update={"slots": slots, "rules": NEWEST_RULES})
 
 
 def _is_offered(slot: Slot) -> bool:

@@ -56,6 +56,18 @@ LOOKUPS: dict[str, Lookup] = {
             answers="the user ids of everyone who holds the role, ordered",
         ),
         Lookup(
+            name="stand_ins",
+            takes=("people", "requester", "at"),
+            answers="who is asked in place of each of these people at that moment, in their "
+            "order: the person, or whoever stands in for one who is away, and never the requester",
+        ),
+        Lookup(
+            name="working_time",
+            takes=("person", "start", "duration"),
+            answers="the moment at which so much of the person's working time has passed since "
+            "start; duration as {'days': 1, 'hours': 4}",
+        ),
+        Lookup(
             name="workdays",
             takes=("start", "end", "start_half", "end_half"),
             answers="working days from start to end, both included, in halves; '' for whole days",

@@ -23,6 +23,7 @@ from router.domain.texts import Localised
 from router.flow import (
     approving,
     collecting,
+    deadlines,
     explaining,
     idling,
     inquiring,
@@ -30,6 +31,7 @@ from router.flow import (
     showing,
     skipping,
     undoing,
+    verdicts,
 )
 from router.flow.expressions import ExpressionError, LookupNeeded
 from router.flow.model import FlowDefinition
@@ -129,6 +131,8 @@ def _move(walk: Walk) -> bool:
         return _leave(walk)
     if run.escalating:
         return approving.escalate(walk)
+    if run.rescheduling is not None:
+        return deadlines.reschedule(walk)
     return _MOVES[walk.state.kind](walk)
 
 
@@ -278,6 +282,8 @@ def _say(walk: Walk) -> bool:
         walk.leave("next")
     elif state.end in UNDONE_AT_END:
         run.ending = state.end
+    elif run.withdraws is not None and state.end == "completed":
+        run.done, run.ending = [*run.withdraws.done, *run.done], state.end
     else:
         walk.end(state.end)
     return True
@@ -295,6 +301,8 @@ _MOVES: dict[str, Callable[[Walk], bool]] = {
 
 
 def _began(walk: Walk, event: Began) -> None:
+    if walk.run.withdraws is not None and walk.run.visit:
+        return  # asked for once more, by whoever was a moment too late
     walk.enter(walk.definition.start, "began", walk.run.requester.id)
     walk.run.offered = dict(event.slots)
 
@@ -356,6 +364,7 @@ def _cancelled(walk: Walk, event: Cancelled) -> None:
     walk.say(undoing.CANCELLING if under_way else undoing.CANCELLED)
     run.ending, run.leaving, run.back_to = "cancelled", None, None
     run.timers, run.approval, run.offered, run.escalating = {}, None, {}, False
+    run.rescheduling = None
     run.status = "running"
 
 
@@ -387,6 +396,7 @@ def _called(walk: Walk, event: Called) -> None:
                 tool=errand.name,
                 arguments=errand.arguments,
                 key=errand.key,
+                undo=state.undo,
             )
         )
     if run.ending is None:
@@ -447,8 +457,8 @@ def _lookup_failed(walk: Walk, errand: Errand, event: Failed) -> None:
 
 
 def _decided(walk: Walk, event: Decided) -> None:
-    if approving.refusal(walk, event) is None:
-        approving.decide(walk, event)
+    if verdicts.refusal(walk, event) is None:
+        verdicts.decide(walk, event)
 
 
 def _nudged(walk: Walk, event: Nudged) -> None:
@@ -467,7 +477,7 @@ def _fired(walk: Walk, event: Fired) -> None:
     elif timer.name == "remind":
         approving.remind(walk, "reminded")
     elif timer.name == "escalate":
-        run.escalating = True
+        run.escalating, run.opening = True, walk.now
     elif timer.name in idling.NAMES:
         idling.fired(walk, timer)
     else:
@@ -497,4 +507,4 @@ def refusal_of(
     definition: FlowDefinition, run: Run, event: Decided, now: datetime
 ) -> RouterError | None:
     """Why this decision can't be taken; None where it can."""
-    return approving.refusal(Walk(definition, run, now), event)
+    return verdicts.refusal(Walk(definition, run, now), event)

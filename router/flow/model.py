@@ -55,6 +55,11 @@ SKIPPABLE = "=skippable"
 """A key that no file has: what is under it comes of the rest."""
 DEFAULT_IDLE = timedelta(days=3)
 """After so long without a word a run that asks says that it is still open."""
+RULES = "=rules"
+"""Another such key: which rules of the machine a run of the definition lives by."""
+STAND_INS_AND_SKIPS = 2
+"""Since these rules those who are away are stood in for, and nobody is asked for the same twice."""
+NEWEST_RULES = STAND_INS_AND_SKIPS
 RangePart = Literal["start", "end", "start_half", "end_half"]
 
 
@@ -136,6 +141,11 @@ class Approve(Definition):
     `by` is one or several expressions, each of which gives a user id, a list of them, or
     nobody. Where they come to nobody, or to the requester alone, `otherwise` is asked;
     a run never approves itself.
+
+    `cc` are told when it is asked and when it is decided, and may look at the run. With
+    `hours: working` the spans count in the working time of whoever is asked: each whole day is
+    a working day. `skip_same` doesn't ask those again who have agreed to the same contents in
+    this run.
     """
 
     by: Annotated[tuple[str, ...], BeforeValidator(_several)]
@@ -146,6 +156,15 @@ class Approve(Definition):
     escalate_after: timedelta | None = None
     escalate_to: str | None = None
     expire_after: timedelta | None = None
+    hours: Literal["calendar", "working"] = "calendar"
+    cc: Annotated[tuple[str, ...], BeforeValidator(_several)] = ()
+    skip_same: bool = True
+
+
+class Withdrawal(Definition):
+    """How a run that was completed is taken back: who has to agree before it is undone."""
+
+    approve: Approve
 
 
 class Wait(Definition):
@@ -240,6 +259,9 @@ class FlowDefinition(Definition):
     slots: dict[str, Slot] = {}
     start: str
     states: dict[str, State]
+    withdrawal: Withdrawal | None = None
+    rules: int = Field(1, alias=RULES)
+    """Runs that began before there were newer rules keep theirs: the loader gives the newest."""
 
     @cached_property
     def fingerprint(self) -> str:

@@ -20,6 +20,7 @@ TimerName = Literal["remind", "escalate", "expire", "wait", "idle", "lapse"]
 HANDED_OFF = 4
 """Misses of a question after which a person is named; with the next it begins anew."""
 Verdict = Literal["approve", "reject", "return", "delegate", "add"]
+Position = Literal["before", "after"]
 
 
 class Errand(BaseModel):
@@ -83,7 +84,13 @@ class Assignee(BaseModel):
     verdict: Verdict | Literal["escalated"] | None = None
     comment: str | None = None
     at: datetime | None = None
-    via: Literal["asked", "delegated", "added", "escalated"] = "asked"
+    via: Literal["asked", "stands_in", "carried", "delegated", "added", "escalated"] = "asked"
+    stands_in: str | None = None
+    """Who is away, and in whose place this person was asked."""
+    behind: str | None = None
+    """The assignee who has to agree before it is this person's turn."""
+    implied: bool = False
+    """True where they agreed by adding someone after themselves; they may still say so."""
 
     @property
     def open(self) -> bool:
@@ -103,6 +110,9 @@ class Approval(BaseModel):
     digest: str
     assignees: list[Assignee]
     due: datetime | None = None
+    cc: list[str] = []
+    contents: str = ""
+    """Stands for what the requester said and what came of it, whichever state shows it."""
 
     @property
     def asked(self) -> list[Assignee]:
@@ -117,12 +127,39 @@ class Approval(BaseModel):
         return enough and all(a.verdict == "approve" for a in self.assignees if a.via == "added")
 
     def waiting_for(self) -> list[Assignee]:
-        """Those whose decision is awaited now: in sequence the first, else everyone still open."""
+        """Those whose decision is awaited now: in sequence the first, else everyone still open.
+
+        Whoever comes behind somebody isn't asked before that one has agreed.
+        """
         added = [a for a in self.assignees if a.open and a.via == "added"]
         still = [a for a in self.asked if a.open]
         if self.mode == "any" and any(a.verdict == "approve" for a in self.asked):
             still = []
-        return (still[:1] if self.mode == "sequential" else still) + added
+        turns = (still[:1] if self.mode == "sequential" else still) + added
+        agreed = {a.id for a in self.assignees if a.verdict == "approve"}
+        return [a for a in turns if a.behind is None or a.behind in agreed]
+
+    def pass_on(self, before: Assignee, after: Assignee) -> None:
+        """Have those who come behind one person come behind another."""
+        for one in self.assignees:
+            if one.behind == before.id and one is not after:
+                one.behind = after.id
+
+
+class Agreement(BaseModel):
+    """That somebody agreed, to which contents."""
+
+    person: str
+    contents: str
+    counted: list[str]
+    """The states in which it has counted; it counts once in each, until the next return."""
+
+
+class Rescheduling(BaseModel):
+    """Timers to be set anew, counted from `since`."""
+
+    timers: list[TimerName]
+    since: datetime
 
 
 class Visit(BaseModel):
@@ -140,6 +177,15 @@ class Done(BaseModel):
     tool: str
     arguments: dict[str, JsonValue]
     key: str
+    undo: str = ""
+    """The tool that takes it back; of runs before this was kept the definition says it."""
+
+
+class Withdraws(BaseModel):
+    """The completed run that this one takes back, once that is agreed to."""
+
+    run: str
+    done: list[Done]
 
 
 class Happening(BaseModel):
@@ -196,6 +242,15 @@ class Run(BaseModel):
     timers: dict[str, Timer] = {}
     approval: Approval | None = None
     escalating: bool = False
+    opening: datetime | None = None
+    """Since when an approval is being opened, or passed up: what lookups for it go by."""
+    rescheduling: Rescheduling | None = None
+    agreements: list[Agreement] = []
+    copied: list[str] = []
+    """Everyone who was ever told of an approval as `cc`."""
+    before: SlotValues | None = None
+    """The slots as they were when the run was last sent back for changes."""
+    withdraws: Withdraws | None = None
 
     asked: str | None = None
     """The slot path being asked for."""
@@ -339,6 +394,8 @@ class Decided(Event):
     verdict: Verdict
     comment: str | None = None
     to: str | None = None
+    position: Position | None = None
+    """For `add`: whether whoever is added decides before or after; None at the same time."""
     digest: str | None = None
 
 
@@ -387,7 +444,9 @@ class Remind(BaseModel):
 
     type: Literal["remind"] = "remind"
     people: list[str]
-    reason: Literal["asked", "reminded", "nudged", "escalated", "delegated", "added"]
+    reason: Literal[
+        "asked", "reminded", "nudged", "escalated", "delegated", "added", "copied", "decided"
+    ]
 
 
 Effect = Annotated[Say | Remind, Field(discriminator="type")]

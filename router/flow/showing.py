@@ -33,6 +33,8 @@ NO_MORE = Localised(zh="没有了", en="That's all")
 MAY_SKIP = Localised(zh="（可以跳过）", en=" (You can skip this.)")
 YES = Localised(zh="是", en="Yes")
 NO = Localised(zh="否", en="No")
+CHANGED = Localised(zh="退回后的改动：", en="Changed since it was sent back:")
+NONE = "-"
 UNCLEAR = Localised(zh="没看明白。", en="Sorry, I didn't get that.")
 YES_OR_NO: dict[str, list[tuple[Localised, JsonValue]]] = {
     "boolean": [(YES, True), (NO, False)],
@@ -134,9 +136,24 @@ def _confirmation(definition: FlowDefinition, run: Run) -> Reply | None:
     if text is None:
         return None
     return ConfirmReply(
-        text=rendered(definition, run, text, run.locale),
+        text=rendered(definition, run, text, run.locale) + _changes(definition, run),
         summary=summary(definition, run, run.locale),
     )
+
+
+def _changes(definition: FlowDefinition, run: Run) -> str:
+    """What is different from what an approver sent back, a line each; nothing where nothing is."""
+    if run.before is None:
+        return ""
+    locale = run.locale
+    before = summary(definition, run.model_copy(update={"slots": run.before}), locale)
+    after = summary(definition, run, locale)
+    lines = [
+        f"{label}: {before.get(label, NONE)} → {after.get(label, NONE)}"
+        for label in {**before, **after}
+        if before.get(label) != after.get(label)
+    ]
+    return "\n".join(["\n\n" + CHANGED.within(locale), *lines]) if lines else ""
 
 
 def summary(definition: FlowDefinition, run: Run, locale: Locale) -> dict[str, str]:

@@ -62,12 +62,12 @@ def reached(walk: Walk, state: str | None) -> int:
 
 
 def _take_back(walk: Walk, done: Done) -> None:
-    state = walk.definition.states[done.state]
+    undo = done.undo or walk.definition.states[done.state].undo or ""
     id_ = f"undo:{done.state}:{done.visit}"
     walk.run.errands[id_] = Errand(
         id=id_,
         kind="undo",
-        name=state.undo or "",
+        name=undo,
         arguments=done.arguments,
         key=f"{done.key}:undo",
         undoes=done.key,

@@ -89,7 +89,7 @@ class Walk:
         run.state, run.visit = target, run.visit + 1
         run.known, run.approval, run.timers = {}, None, {}
         run.asked, run.misses, run.leaving, run.leaving_by = None, 0, None, None
-        run.escalating = False
+        run.escalating, run.opening, run.rescheduling = False, None, None
         been = next((n for n, v in enumerate(run.trail) if v.state == target), len(run.trail))
         run.trail = [*run.trail[:been], Visit(state=target, visit=run.visit)]
         self.note(event, by, comment)

@@ -6,13 +6,15 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, select, update
 
 from router.domain.messages import FlowStatus
-from router.domain.records import ApprovalRecord, RunRecord
+from router.domain.records import Amendment, ApprovalRecord, RunRecord
 from router.store import tables
 from router.store.database import Database
 from router.store.rows import from_row, newest_first, page, to_row, upsert
 
 _runs = tables.runs
 _approvals = tables.approvals
+_files = tables.run_files
+_definitions = tables.flow_definitions
 _AWAITED = (_approvals.c.active, _approvals.c.verdict.is_(None))
 
 
@@ -24,6 +26,8 @@ class DatabaseRuns:
         run = database.insert(_runs)
         self._keep_run = upsert(run, _runs, where=_runs.c.events <= run.excluded.events)
         self._keep_approvals = upsert(database.insert(_approvals), _approvals)
+        self._keep_files = database.insert(_files).on_conflict_do_nothing()
+        self._keep_definition = database.insert(_definitions).on_conflict_do_nothing()
         self._close_others = (
             update(_approvals)
             .where(
@@ -45,12 +49,18 @@ class DatabaseRuns:
         rows = [to_row(approval) for approval in approvals]
         still = {"of_tenant": run.tenant, "of_run": run.id, "but": [a.id for a in approvals]}
 
+        # Nobody sees a file before they are asked to decide.
+        shown = run.files if approvals else {}
+        files = [{"tenant": run.tenant, "file": file, "run": run.id} for file in shown]
+
         def publish(connection: Connection) -> None:
             # Writing the run locks it, so that two publications can't mix their approvals.
             if not connection.execute(self._keep_run, row).rowcount:
                 return
             if rows:
                 connection.execute(self._keep_approvals, rows)
+            if files:
+                connection.execute(self._keep_files, files)
             connection.execute(self._close_others, still)
 
         await self._database.write(publish)
@@ -83,12 +93,48 @@ class DatabaseRuns:
         rows = await self._database.read(lambda c: c.execute(query).all())
         return page(RunRecord, rows, "created_at", limit)
 
-    async def approvers(self, tenant: str, run: str) -> set[str]:
-        """Everyone who was ever asked to decide in this run."""
+    async def amend(self, amendment: Amendment) -> None:
+        """Note with a completed run what becomes of it; noting it again changes nothing."""
+        here = (_runs.c.tenant == amendment.tenant, _runs.c.id == amendment.run)
+        lock = f"run/{amendment.tenant}/{amendment.run}"
+
+        def amend(connection: Connection) -> None:
+            self._database.serialise(connection, lock)
+            row = connection.execute(select(_runs).where(*here)).first()
+            if row is None:
+                return
+            after = amended(from_row(RunRecord, row), amendment)
+            connection.execute(update(_runs).where(*here).values(**to_row(after)))
+
+        await self._database.write(amend)
+
+    async def keep_definition(self, fingerprint: str, definition: str) -> None:
+        """Keep what a completed run may be taken back with, in JSON, under its fingerprint."""
+        row = {"fingerprint": fingerprint, "definition": definition}
+        await self._database.write(lambda c: c.execute(self._keep_definition, row))
+
+    async def definition(self, fingerprint: str) -> str | None:
+        """The definition with this fingerprint, in JSON."""
+        query = select(_definitions.c.definition).where(_definitions.c.fingerprint == fingerprint)
+        return await self._database.read(lambda c: c.execute(query).scalar())
+
+    async def concerned(self, tenant: str, run: str) -> set[str]:
+        """Everyone who was ever asked to decide in this run, or told of that."""
         query = select(_approvals.c.person).where(
             _approvals.c.tenant == tenant, _approvals.c.run == run
         )
-        return set(await self._database.read(lambda c: c.execute(query).scalars().all()))
+        readers = select(_runs.c.readers).where(_runs.c.tenant == tenant, _runs.c.id == run)
+
+        def concerned(connection: Connection) -> set[str]:
+            asked = connection.execute(query).scalars().all()
+            return {*asked, *(connection.execute(readers).scalar() or ())}
+
+        return await self._database.read(concerned)
+
+    async def showing(self, tenant: str, file: str) -> list[str]:
+        """The runs, by public id, that have shown this file to whom they asked to decide."""
+        query = select(_files.c.run).where(_files.c.tenant == tenant, _files.c.file == file)
+        return list(await self._database.read(lambda c: c.execute(query).scalars().all()))
 
     async def waiting_for(
         self, tenant: str, person: str, before: str | None, limit: int
@@ -116,3 +162,16 @@ class DatabaseRuns:
         query = select(_approvals).where(_approvals.c.tenant == tenant, _approvals.c.id == approval)
         row = await self._database.read(lambda c: c.execute(query).first())
         return from_row(ApprovalRecord, row) if row else None
+
+
+def amended(run: RunRecord, amendment: Amendment) -> RunRecord:
+    """The run with what is noted; as it was where that is noted already."""
+    noted = amendment.line in run.history
+    return run.model_copy(
+        update={
+            "withdrawn_by": amendment.withdrawn_by,
+            "status": amendment.status or run.status,
+            "history": run.history if noted else [*run.history, amendment.line],
+            "updated_at": run.updated_at if noted else amendment.line.at,
+        }
+    )

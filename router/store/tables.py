@@ -145,6 +145,11 @@ runs = Table(
     required("events", Integer),
     required("created_at", Moment),
     required("updated_at", Moment),
+    Column("readers", JSON, nullable=False, server_default="[]"),
+    Column("files", JSON, nullable=False, server_default="{}"),
+    optional("withdraws"),
+    optional("withdrawn_by"),
+    optional("remedy", JSON),
     PrimaryKeyConstraint("tenant", "id"),
 )
 Index("flow_runs_newest", runs.c.tenant, runs.c.created_at, runs.c.id)
@@ -181,6 +186,26 @@ Index(
     approvals.c.id,
     sqlite_where=text("active = 1 AND verdict IS NULL"),
     postgresql_where=text("active AND verdict IS NULL"),
+)
+
+# Which runs show a file to those whom they ask to decide.
+run_files = Table(
+    "run_files",
+    metadata,
+    required("tenant"),
+    required("file"),
+    required("run"),
+    PrimaryKeyConstraint("tenant", "file", "run"),
+    ForeignKeyConstraint(["tenant", "run"], ["flow_runs.tenant", "flow_runs.id"]),
+)
+
+# Without a tenant column: a definition is what its fingerprint says, whoever runs it.
+flow_definitions = Table(
+    "flow_definitions",
+    metadata,
+    required("fingerprint"),
+    required("definition"),
+    PrimaryKeyConstraint("fingerprint"),
 )
 
 keys = Table(

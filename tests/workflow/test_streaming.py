@@ -28,8 +28,10 @@ async def served(parts: Parts, temporal: Client, queue: str) -> AsyncIterator[ht
         async with httpx.AsyncClient(
             base_url=address, headers={"Authorization": "Bearer alice"}, timeout=30
         ) as client:
-            yield client
-        server.stop()
+            try:
+                yield client
+            finally:
+                server.stop()
         await serving
 
 

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Annotated, Self
 
 from fastapi import APIRouter, Depends
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from router.api.body import StrictRoute
 from router.api.deps import Caller, Given, Paged, Services, known
@@ -18,7 +18,7 @@ from router.domain.errors import FieldProblem, InvalidInput, NotFound
 from router.domain.principals import Principal
 from router.domain.records import ApprovalRecord
 from router.domain.texts import Locale
-from router.flow.run import Decided, Verdict
+from router.flow.run import Decided, Position, Verdict
 
 router = APIRouter(prefix="/v1/approvals", tags=["approvals"], route_class=StrictRoute)
 
@@ -69,14 +69,25 @@ class ApprovalPage(BaseModel):
 
 
 class DecisionBody(BaseModel):
-    """A decision; `to` is whom to ask instead (`delegate`) or as well (`add`)."""
+    """A decision; `to` is whom to ask instead (`delegate`) or as well (`add`).
+
+    Whoever is added decides `before` the caller, who is then asked again, or `after`: then
+    the caller agrees by adding them.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
     decision: Verdict
     comment: Comment | None = None
     to: Annotated[str, Field(max_length=64)] | None = None
+    position: Position | None = None
     digest: Key | None = None
+
+    @property
+    def as_claimed(self) -> JsonValue:
+        """What an Idempotency-Key is bound to: as it was before there were positions."""
+        without = {"position"} if self.position is None else None
+        return self.model_dump(mode="json", exclude=without)
 
     @model_validator(mode="after")
     def _someone_where_one_is_needed(self) -> Self:
@@ -84,6 +95,8 @@ class DecisionBody(BaseModel):
             raise ValueError(f"decision {self.decision!r} needs `to`: whom it is passed to")
         if self.decision not in _NAMES_SOMEONE and self.to is not None:
             raise ValueError(f"decision {self.decision!r} takes no `to`")
+        if self.decision != "add" and self.position is not None:
+            raise ValueError(f"decision {self.decision!r} takes no `position`")
         return self
 
 
@@ -125,13 +138,14 @@ async def decide(
 ) -> DecisionAnswer:
     """Decide, once. The same Idempotency-Key gets the first answer again."""
     await _check_person(services, caller, body.to)
-    await claim(services, caller, key, f"decide {record.id}", body.model_dump(mode="json"))
+    await claim(services, caller, key, f"decide {record.id}", body.as_claimed)
     event = Decided(
         by=caller.id,
         approval=record.id,
         verdict=body.decision,
         comment=body.comment,
         to=body.to,
+        position=(body.position or "after") if body.decision == "add" else None,
         digest=body.digest or record.digest,
     )
     word = word_of("decide", caller, key)

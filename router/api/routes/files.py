@@ -8,7 +8,7 @@ from urllib.parse import quote
 from fastapi import APIRouter, Depends, Request, Response
 from pydantic import BaseModel
 
-from router.api.deps import OPERATOR, Caller, Given, known
+from router.api.deps import OPERATOR, Caller, Given, Services, known
 from router.api.idempotency import IdempotencyKey, claim
 from router.api.identifiers import derived_id, fresh_id
 from router.api.problems import problems
@@ -91,17 +91,23 @@ def _record(caller: Principal, upload: Upload, key: str | None) -> FileRecord:
 
 async def _visible_file(file: str, services: Given, caller: Caller) -> FileRecord:
     record = await services.store.files.find(caller.tenant, known(file, "file"))
-    if record is None or not await _concerns(record, caller):
+    if record is None or not await _concerns(services, record, caller):
         raise NotFound("There is no such file.")
     return record
 
 
-async def _concerns(record: FileRecord, reader: Principal) -> bool:
-    """True for its owner and an operator: the one place where it is decided who may read a file.
+async def _concerns(services: Services, record: FileRecord, reader: Principal) -> bool:
+    """True for its owner, an operator, and whoever was asked to decide in a run that shows it.
 
-    Whoever has to decide in a run that shows the file may not yet; a run doesn't know its files.
+    The one place where it is decided who may read a file.
     """
-    return record.owner == reader.id or OPERATOR in reader.roles
+    if record.owner == reader.id or OPERATOR in reader.roles:
+        return True
+    runs = services.store.runs
+    for run in await runs.showing(record.tenant, record.id):
+        if reader.id in await runs.concerned(record.tenant, run):
+            return True
+    return False
 
 
 @router.get("/{file}", response_class=Response, responses={**problems(404), **_CONTENT})

@@ -15,6 +15,7 @@ from router.api.runs import word_of
 from router.api.temporal import history_url
 from router.contracts import runs
 from router.contracts.runs import RunStanding
+from router.contracts.withdrawals import Withdrawing
 from router.domain.errors import Conflict, Forbidden, NotFound
 from router.domain.messages import ENDED, FlowStatus
 from router.domain.nudging import WHY_NOT, why_not_now
@@ -49,6 +50,12 @@ class FlowRun(BaseModel):
     slots: dict[str, JsonValue]
     requester: str
     history: list[HistoryLine]
+    files: dict[str, str] = {}
+    """What the files in the slots are called, by id."""
+    withdraws: str | None = None
+    """The completed run that this one takes back."""
+    withdrawn_by: str | None = None
+    """The run that takes this one back, or was refused to."""
     temporal: TemporalRun
     created_at: datetime
     updated_at: datetime
@@ -86,10 +93,10 @@ async def _visible_run(run: str, services: Given, caller: Caller) -> RunRecord:
 
 
 async def _concerns(services: Services, record: RunRecord, reader: Principal) -> bool:
-    """True for the requester, an operator, and whoever was asked to decide."""
+    """True for the requester, an operator, and whoever was asked to decide or told of it."""
     if record.requester == reader.id or OPERATOR in reader.roles:
         return True
-    return reader.id in await services.store.runs.approvers(record.tenant, record.id)
+    return reader.id in await services.store.runs.concerned(record.tenant, record.id)
 
 
 VisibleRun = Annotated[RunRecord, Depends(_visible_run)]
@@ -129,7 +136,7 @@ async def index(
 
 @router.get("/{run}", responses=problems(404))
 async def show(services: Given, caller: Caller, record: VisibleRun) -> FlowRun:
-    """Show a run to those whom it concerns: its requester, its approvers, operators."""
+    """Show a run to its requester, its approvers, those who were told of it, and operators."""
     record = await runs.as_it_stands(services.temporal, record)
     return FlowRun.of(record, services.settings, caller)
 
@@ -142,8 +149,14 @@ async def withdraw(
     key: IdempotencyKey,
     body: Remark | None = None,
 ) -> RunStanding:
-    """Take a run back; what it did already is undone."""
+    """Take a run back; what it did already is undone.
+
+    A completed one is taken back by a run of its own, which asks for approval first: the answer
+    is how that stands.
+    """
     comment = body.comment if body else None
+    if record.withdrawn_by is not None or record.remedy is not None:
+        return await _withdraw_completed(services, caller, record, key, comment)
     await claim(services, caller, key, f"withdraw {record.id}", comment)
     event = Cancelled(by=caller.id, comment=comment)
     word = word_of("withdraw", caller, key)
@@ -151,6 +164,20 @@ async def withdraw(
     if standing.status in _ENDED_OTHERWISE:
         raise Conflict(f"The run had ended before it could be taken back: it is {standing.status}.")
     return standing
+
+
+async def _withdraw_completed(
+    services: Services, caller: Principal, record: RunRecord, key: str | None, comment: str | None
+) -> RunStanding:
+    kept = services.store.runs
+    withdrawing = Withdrawing(services.temporal, services.settings.task_queue, kept)
+    repeated = await claimed(services, caller, key)
+    await claim(services, caller, key, f"withdraw {record.id}", comment)
+    begun = await withdrawing.under_way(record) if repeated else None
+    if begun is not None:
+        return begun
+    word = word_of("withdraw", caller, key)
+    return await withdrawing.begin(record, caller, caller.locale, comment, word)
 
 
 @router.post("/{run}/nudge", responses=problems(403, 404, 409))

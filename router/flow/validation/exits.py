@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from router.documents.yaml_document import Place
 from router.domain.messages import ENDED
-from router.flow.model import State
+from router.flow.model import Approve, State
 from router.flow.validation.draft import Complaint, Draft, complaint
 
 
@@ -42,9 +42,12 @@ def complaints(draft: Draft) -> Iterator[Complaint]:
         yield from _branches(place, state)
         yield from _belonging(place, state)
         yield from _collect(place, state)
-        yield from _approval(place, state)
+        if state.approve is not None:
+            yield from _approval((*place, "approve"), state.approve)
+            yield from _expiring(place, state, state.approve)
         yield from _waiting(place, state)
         yield from _ending(place, state)
+    yield from _withdrawal(draft)
 
 
 def _exits(place: Place, state: State) -> Iterator[Complaint]:
@@ -97,11 +100,19 @@ def _collect(place: Place, state: State) -> Iterator[Complaint]:
         yield complaint((*place, "collect"), "nothing is collected", "name the slots to ask for")
 
 
-def _approval(place: Place, state: State) -> Iterator[Complaint]:
-    ask = state.approve
-    if ask is None:
+def _withdrawal(draft: Draft) -> Iterator[Complaint]:
+    """What is wrong with how a completed run is taken back."""
+    withdrawal = draft.definition.withdrawal
+    if withdrawal is None:
         return
-    here = (*place, "approve")
+    yield from _approval(("withdrawal", "approve"), withdrawal.approve)
+    if not any(state.undo for state in draft.definition.states.values()):
+        yield complaint(
+            ("withdrawal",), "no call has an undo: nothing is taken back", "add undo: to a call"
+        )
+
+
+def _approval(here: Place, ask: Approve) -> Iterator[Complaint]:
     if not ask.by:
         yield complaint((*here, "by"), "nobody is asked", 'write by: "manager(requester)"')
     if (ask.escalate_after is None) != (ask.escalate_to is None):
@@ -110,14 +121,21 @@ def _approval(place: Place, state: State) -> Iterator[Complaint]:
             "escalate_after and escalate_to mean nothing without each other",
             "write both, or neither",
         )
+    spans = {key: getattr(ask, key) for key in ("remind_every", "escalate_after", "expire_after")}
+    for key, span in spans.items():
+        if span is not None and span.total_seconds() < 1:
+            yield complaint((*here, key), f"{key} is too short", "a second is the least")
+    if ask.hours == "working" and not any(spans.values()):
+        yield complaint(
+            (*here, "hours"), "nothing is counted in hours here", "add remind_every: P1D, say"
+        )
+
+
+def _expiring(place: Place, state: State, ask: Approve) -> Iterator[Complaint]:
     if state.expired and ask.expire_after is None:
         yield complaint(
             (*place, "expired"), "this approval never expires", "add expire_after: P14D to approve"
         )
-    for key in ("remind_every", "escalate_after", "expire_after"):
-        span = getattr(ask, key)
-        if span is not None and span.total_seconds() < 1:
-            yield complaint((*here, key), f"{key} is too short", "a second is the least")
 
 
 def _waiting(place: Place, state: State) -> Iterator[Complaint]:

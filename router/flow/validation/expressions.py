@@ -48,6 +48,8 @@ def written_in(draft: Draft) -> Iterator[Written]:
         yield from _checks(("slots", name), slot, None)
     for place, state in draft.each_state():
         yield from _of_state(place, state)
+    if draft.definition.withdrawal is not None:
+        yield from _of_approval(("withdrawal", "approve"), draft.definition.withdrawal.approve)
 
 
 def _checks(place: Place, slot: Slot, item: Slot | None) -> Iterator[Written]:
@@ -79,6 +81,8 @@ def _of_approval(place: Place, ask: Approve) -> Iterator[Written]:
         yield Written((*place, "by", number), source, certain=True)
     if ask.otherwise is not None:
         yield Written((*place, "otherwise"), ask.otherwise, certain=True)
+    for number, source in enumerate(ask.cc):
+        yield Written((*place, "cc", number), source, True, frozenset({"approver"}))
     if ask.escalate_to is not None:
         yield Written((*place, "escalate_to"), ask.escalate_to, True, frozenset({"approver"}))
 
@@ -87,7 +91,7 @@ def _unknown_members(draft: Draft, written: Written) -> Iterator[Complaint]:
     known: dict[str, Collection[str]] = {
         "slots": draft.slots,
         "results": draft.results,
-        "requester": Principal.model_fields,
+        "requester": Principal.model_fields.keys() - expressions.PRIVATE,
         "item": written.fields or members_read(written.source, "item"),
     }
     for variable, members in known.items():

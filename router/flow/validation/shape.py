@@ -15,7 +15,7 @@ from pydantic_core import ErrorDetails
 
 from router.documents.faults import Fault, nearest
 from router.documents.yaml_document import Place
-from router.flow.model import SKIPPABLE, FlowDefinition
+from router.flow.model import RULES, SKIPPABLE, FlowDefinition
 from router.flow.validation.draft import UNSAID, Complaint
 
 ROUNDS = 8
@@ -216,7 +216,7 @@ def keys_at(place: Place) -> Iterator[str]:
             model, within_container = _field_at(model, str(part))
     if model is not None and not within_container:
         keys = (f.alias or name for name, f in model.model_fields.items())
-        yield from (key for key in keys if key != SKIPPABLE)
+        yield from (key for key in keys if key not in (SKIPPABLE, RULES))
 
 
 def _field_at(model: type[BaseModel], key: str) -> tuple[type[BaseModel] | None, bool]:

@@ -27,6 +27,8 @@ def templates(draft: Draft) -> Iterator[tuple[Place, Localised]]:
         yield from _of_slot(place, slot)
     for place, state in draft.each_state():
         yield from _of_state(place, state)
+    if draft.definition.withdrawal is not None:
+        yield ("withdrawal", "approve", "title"), draft.definition.withdrawal.approve.title
 
 
 def _of_slot(place: Place, slot: Slot) -> Iterator[tuple[Place, Localised]]:

@@ -11,7 +11,7 @@ from activities.look_up import LookUps
 from activities.people.people import People
 from activities.people.records import ClaimItem, Money, Owner
 from router.contracts.activities import LookUp
-from router.domain.principals import Principal
+from router.domain.principals import Absence, Principal
 from router.domain.records import FileRecord
 from router.flow.lookups import LOOKUPS
 from router.store.database import Database
@@ -27,7 +27,7 @@ BOB = Principal(id="bob", name="Bob", manager="carol", roles=frozenset({"employe
 class Company:
     """A directory of three."""
 
-    people = (ALICE, BOB, CAROL)
+    people: tuple[Principal, ...] = (ALICE, BOB, CAROL)
 
     async def find(self, tenant: str, user: str) -> Principal | None:
         found = [p for p in self.people if (p.tenant, p.id) == (tenant, user)]
@@ -80,6 +80,61 @@ async def test_a_manager_is_looked_up_by_id_or_person(
 async def test_a_role_gives_everyone_who_holds_it(look_ups: LookUps) -> None:
     assert await ask(look_ups, "role", "director") == ["bob", "carol"]
     assert await ask(look_ups, "role", "pilot") == []
+
+
+def _away(id_: str, delegate: str | None) -> Principal:
+    absence = Absence(first=date(2026, 11, 16), last=date(2026, 11, 20))
+    return Principal(id=id_, name=id_, delegate=delegate, away=(absence,))
+
+
+@pytest.mark.parametrize(
+    ("away", "asked"),
+    [
+        ({}, "bob"),
+        ({"bob": "carol"}, "carol"),
+        ({"bob": "carol", "carol": "dave"}, "dave"),
+        # The requester stands in for nobody: whoever stands in for them does.
+        ({"bob": "alice"}, "bob"),
+        ({"bob": "alice", "alice": "dave"}, "dave"),
+        # Nobody is left, or too far away: bob is asked in spite of being away.
+        ({"bob": "carol", "carol": "bob"}, "bob"),
+        ({"bob": "carol", "carol": "dave", "dave": "erin"}, "bob"),
+        ({"bob": None}, "bob"),
+        ({"bob": "gone"}, "bob"),
+    ],
+)
+async def test_whoever_is_away_is_stood_in_for(
+    people: People, files: DatabaseFiles, away: dict[str, str | None], asked: str
+) -> None:
+    company = Company()
+    there = [Principal(id=id_, name=id_) for id_ in ("alice", "bob", "carol", "dave", "erin")]
+    company.people = tuple(_away(one.id, away[one.id]) if one.id in away else one for one in there)
+    look_ups = LookUps(company, WorkCalendar.load(), people, files)
+
+    async def at(moment: str) -> Any:
+        return await ask(look_ups, "stand_ins", ["bob", "erin"], "alice", moment)
+
+    assert await at("2026-11-18T10:00:00+08:00") == [asked, "erin"]
+    assert await at("2026-11-15T23:59:00+08:00") == ["bob", "erin"]
+    assert await at("2026-11-20T15:59:59+00:00") == [asked, "erin"]
+    assert await at("2026-11-20T16:00:00+00:00") == ["bob", "erin"]
+
+
+@pytest.mark.parametrize("moment", ["", "today", "2026-11-18", "2026-11-18T10:00:00", 5, None])
+async def test_what_is_no_moment_is_refused(look_ups: LookUps, moment: Any) -> None:
+    for name, given in (
+        ("stand_ins", (["bob"], "alice", moment)),
+        ("working_time", ("bob", moment, {"days": 1})),
+    ):
+        with pytest.raises(ApplicationError):
+            await ask(look_ups, name, *given)
+
+
+async def test_working_time_is_a_moment(look_ups: LookUps) -> None:
+    start, duration = "2026-11-20T17:00:00+08:00", {"hours": 2}
+    for person in ("bob", "whoever left"):
+        due = await ask(look_ups, "working_time", person, start, duration)
+        assert due == "2026-11-23T02:00:00+00:00"
 
 
 async def test_another_tenants_people_are_unknown(look_ups: LookUps) -> None:

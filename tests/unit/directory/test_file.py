@@ -73,6 +73,11 @@ users:
   - {name: Nameless}
   - 5
   - {id: "../x", name: X, roles: hr}
+  - {id: f, name: F, away: [{from: 2026-07-06, to: 2026-07-08}]}
+  - {id: g, name: G, delegate: a, away: [{from: 2026-07-06, to: 2026-07-05}]}
+  - {id: h, name: H, hours: ["09:00-12:00", "11:00-18:00"]}
+  - {id: i, name: I, hours: ["all day"]}
+  - {id: j, name: J, delegate: a, away: [{from: soon, to: 2026-07-05}]}
 """
 
 EXPECTED = [
@@ -90,6 +95,14 @@ EXPECTED = [
     (13, "user can't be used"),
     (14, "id='../x' can't be used"),
     (14, "roles='hr' can't be used"),
+    (15, "f is away and nobody stands in"),
+    (
+        16,
+        "away.0={'from': datetime.date(2026, 7, 6), 'to': datetime.date(2026, 7, 5)} can't be used",
+    ),
+    (17, "hours=['09:00-12:00', '11:00-18:00'] can't be used"),
+    (18, "hours.0='all day' can't be used"),
+    (19, "away.0.from='soon' can't be used"),
 ]
 
 

@@ -156,14 +156,24 @@ class World:
         self.refusing: dict[str, Failed] = {}
         self.checks: list[tuple[str, dict[str, JsonValue]]] = []
         self.claimed: set[str] = set()
+        self.away: dict[str, str] = {}
+        """Who stands in for whom."""
+        self.spans: list[tuple[str, str, JsonValue]] = []
         self.lookups: dict[str, Callable[..., JsonValue]] = {
             "manager": lambda p: MANAGERS.get(p["id"] if isinstance(p, dict) else p),
             "names": lambda people: [str(person).capitalize() for person in people],
             "role": lambda _: ["dave"],
+            "stand_ins": lambda people, *_: [self.away.get(person, person) for person in people],
+            "working_time": self._working_time,
             "workdays": lambda start, end, *_: float(int(end[-2:]) - int(start[-2:]) + 1),
             "last_workday": lambda start, d: f"{start[:-2]}{int(start[-2:]) + d['days'] - 1:02d}",
             "claimed": lambda invoice: invoice in self.claimed,
         }
+
+    def _working_time(self, who: str, start: str, duration: dict[str, float]) -> str:
+        """Ten times as long as on the clock."""
+        self.spans.append((who, start, dict(duration)))
+        return (datetime.fromisoformat(start) + 10 * timedelta(**duration)).isoformat()
 
     def answer(self, run: Run) -> AnyEvent:
         errand = next(iter(run.errands.values()))

@@ -11,7 +11,7 @@ from router.domain.messages import ASKING, ENDED
 from router.domain.texts import Localised
 from router.flow.loader import load_flow
 from router.flow.machine import step
-from router.flow.model import FlowDefinition, Slot
+from router.flow.model import NEWEST_RULES, FlowDefinition, Slot
 from router.flow.run import (
     Answered,
     AnyEvent,
@@ -39,11 +39,24 @@ from tests.unit.flow.definitions import ALICE, CLAIM, LEAVE, NOW, flow
 
 FLOWS = Path(__file__).parents[3] / "flows"
 OPTIONAL = flow(LEAVE).slots["reason"].model_copy(update={"required": False, "skippable": True})
+STRICT = {
+    **LEAVE["states"]["manager"],
+    "approve": {
+        **LEAVE["states"]["manager"]["approve"],
+        "by": ["'bob'", "'carol'", "'erin'"],
+        "mode": "sequential",
+        "cc": "'gina'",
+        "hours": "working",
+    },
+}
 DEFINITIONS = [
     flow(LEAVE),
     flow(CLAIM),
     flow(LEAVE).model_copy(
         update={"flow": "lenient", "slots": {**flow(LEAVE).slots, "reason": OPTIONAL}}
+    ),
+    flow(LEAVE, states=LEAVE["states"] | {"manager": STRICT}).model_copy(
+        update={"flow": "strict", "rules": NEWEST_RULES}
     ),
     *(load_flow(FLOWS / f"{name}.yaml") for name in ("leave_request", "reimbursement")),
 ]
@@ -93,7 +106,7 @@ def moves(draw: st.DrawFn) -> tuple[str, Any]:
             ]
         )
     )
-    return kind, (draw(SLOTS), draw(st.booleans()), draw(st.integers(0, 3)), draw(VALUES))
+    return kind, (draw(SLOTS), draw(st.booleans()), draw(st.integers(0, 4)), draw(VALUES))
 
 
 def event_of(run: Run, move: tuple[str, Any]) -> AnyEvent | None:
@@ -102,7 +115,7 @@ def event_of(run: Run, move: tuple[str, Any]) -> AnyEvent | None:
     errand = errands[which % len(errands)] if errands else None
     timers = list(run.timers.values())
     people = run.approval.assignees if run.approval else []
-    verdicts = ("approve", "reject", "return", "add")
+    verdicts = ("approve", "reject", "return", "add", "delegate")
     simple: dict[str, AnyEvent] = {
         "answered": Answered(by="alice", slots=slots),
         "confirmed": Confirmed(by="alice", value=flag, slots=slots if flag else {}),
@@ -118,7 +131,10 @@ def event_of(run: Run, move: tuple[str, Any]) -> AnyEvent | None:
         return Cancelled(by="alice")
     if kind == "decided" and people:
         one = people[which % len(people)]
-        return Decided(by=one.person, approval=one.id, verdict=verdicts[which], to="dave")
+        event = Decided(by=one.person, approval=one.id, verdict=verdicts[which], to="dave")
+        position = {True: "before", False: "after"}[flag] if verdicts[which] == "add" else None
+        to = event.to if which else f"p{len(people)}"
+        return event.model_copy(update={"position": position, "to": to})
     if kind == "fired" and timers:
         return Fired(timer=timers[which % len(timers)].id)
     return world(run, errand, kind, value) if errand else None

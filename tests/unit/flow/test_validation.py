@@ -136,7 +136,24 @@ SLOTS = [
         "something that is asked for",
     ),
 ]
+ASKED = "title: {zh: a, en: a}"
 EXITS = [
+    ("expire_after: P14D}", "expire_after: P14D, hours: work}", "there is no 'work'", "working"),
+    (", expire_after: P14D}", ", hours: working}", "nothing is counted in hours", "remind_every"),
+    ("expire_after: P14D}", "expire_after: P14D, cc: now +}", "can't be read as CEL", "cel.dev"),
+    ("start: details", "withdrawal: {}\nstart: details", "withdrawal.approve", "add"),
+    (
+        "start: details",
+        f"withdrawal: {{approve: {{by: slots.sity, {ASKED}}}}}\nstart: details",
+        "reads slots.sity",
+        "mean city?",
+    ),
+    (
+        "start: details",
+        f"withdrawal: {{approve: {{by: [], {ASKED}}}}}\nstart: details",
+        "nobody is asked",
+        "write by",
+    ),
     (", next: quote}", "}", "details can't be left: it has no next", "add next"),
     (", declined: details", "", "review can't be left: it has no declined", "add declined"),
     (", rejected: bad", "", "boss can't be left: it has no rejected", "add rejected"),

@@ -117,6 +117,7 @@ class World:
         return {
             "manager": self._manager,
             "names": lambda people: people,
+            "stand_ins": lambda people, *_: people,
             "role": lambda role: ROLES.get(role, []),
             "workdays": workdays,
             "last_workday": last_workday,

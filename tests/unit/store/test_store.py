@@ -7,6 +7,7 @@ import pytest
 from router.domain.errors import DuplicateKey, InvalidInput
 from router.domain.messages import Route, Turn, Usage
 from router.domain.records import (
+    Amendment,
     ApprovalRecord,
     AuditRecord,
     ConversationRecord,
@@ -278,7 +279,42 @@ class TestRuns:
         waiting, _ = await store.runs.waiting_for("default", "bob", None, 10)
 
         assert [a.id for a in waiting] == ["b1"]
-        assert await store.runs.approvers("default", "r1") == {"bob", "carol"}
+        assert await store.runs.concerned("default", "r1") == {"bob", "carol"}
+
+    async def test_a_file_is_shown_by_the_runs_that_have_asked_somebody(self, store: Store) -> None:
+        await store.runs.publish(run(files={"f1": "a.pdf"}), [])
+        assert await store.runs.showing("default", "f1") == []
+        asked = run(events=2, files={"f1": "a.pdf"}, readers=["gina"])
+        await store.runs.publish(asked, [approval("a1")])
+        await store.runs.publish(run(events=3, readers=["gina"]), [])
+
+        assert await store.runs.showing("default", "f1") == ["r1"]
+        assert await store.runs.showing("other", "f1") == []
+        assert await store.runs.concerned("default", "r1") == {"bob", "gina"}
+
+    async def test_what_becomes_of_a_completed_run_is_noted_with_it_once(
+        self, store: Store
+    ) -> None:
+        await store.runs.publish(run(status="completed"), [])
+        line = HistoryLine(at=NOW, state="", event="withdrawn", by="alice")
+        noted = Amendment(
+            tenant="default", run="r1", withdrawn_by="r2", status="cancelled", line=line
+        )
+
+        for _ in range(2):
+            await store.runs.amend(noted)
+        await store.runs.amend(noted.model_copy(update={"run": "nothing"}))
+
+        found = await store.runs.find("default", "r1")
+        assert found is not None
+        assert (found.status, found.withdrawn_by) == ("cancelled", "r2")
+        assert found.history.count(line) == 1
+
+    async def test_a_definition_is_kept_once_under_its_fingerprint(self, store: Store) -> None:
+        for _ in range(2):
+            await store.runs.keep_definition("0" * 16, "{}")
+        assert await store.runs.definition("0" * 16) == "{}"
+        assert await store.runs.definition("1" * 16) is None
 
     async def test_what_runs_wait_for_is_found_for_many_of_them_at_once(self, store: Store) -> None:
         later = NOW + timedelta(hours=1)

@@ -1,0 +1,183 @@
+"""Approvals with everything real: orders, copies, stand-ins, working time and files, over HTTP."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime, timedelta
+from typing import Any
+from uuid import uuid4
+
+import httpx
+from temporalio.client import Client
+
+from activities.calendar.working_time import after_working
+from router.assembly import Parts
+from router.directory.file import FileDirectory
+from router.domain.messages import ConfirmAction, FormAction, Message
+from router.domain.principals import Absence
+from router.flow.model import NEWEST_RULES, FlowDefinition
+from router.worker import build_worker
+from tests.workflow.conftest import person
+from tests.workflow.desk import Talk, run_of
+from tests.workflow.test_files import HAND_IN, hand_in
+from tests.workflow.test_streaming import served
+from tests.workflow.tooled import furnished
+
+ASK: dict[str, Any] = {
+    "by": "'bob'",
+    "title": {"zh": "看 {{ shown.receipt }}", "en": "See {{ shown.receipt }}"},
+    "cc": "'gina'",
+    "hours": "working",
+    "remind_every": "P1D",
+    "escalate_after": "P1DT4H",
+    "escalate_to": "'carol'",
+    "expire_after": "P9D",
+}
+
+
+def handing_in(**ask: Any) -> FlowDefinition:
+    """A receipt that is approved."""
+    whole = HAND_IN.model_dump()
+    states: dict[str, Any] = {
+        "details": whole["states"]["details"],
+        "review": {**whole["states"]["review"], "confirmed": "looking"},
+        "looking": {"approve": ASK | ask, "approved": "yes", "rejected": "no"},
+        "yes": {"end": "completed"},
+        "no": {"end": "rejected"},
+    }
+    return FlowDefinition.model_validate({**whole, "states": states, "=rules": NEWEST_RULES})
+
+
+@dataclass
+class Desk:
+    """Alice's conversation, and everybody's connection to the API."""
+
+    talk: Talk
+    http: httpx.AsyncClient
+    file: str = field(default_factory=lambda: uuid4().hex[:24])
+    run: str = ""
+
+    async def ask(self) -> None:
+        await hand_in(self.talk.parts, self.file, "alice")
+        await self.talk.say("我要交收据")
+        await self.talk.send(Message(action=FormAction(type="form", values={"receipt": self.file})))
+        turn = await self.talk.send(Message(action=ConfirmAction(type="confirm", value=True)))
+        assert turn.flow is not None
+        assert turn.flow.status == "waiting_approval", turn
+        self.run = turn.flow.id
+
+    async def get(self, path: str, user: str) -> httpx.Response:
+        return await self.http.get(path, headers={"Authorization": f"Bearer {user}"})
+
+    async def waiting(self, user: str) -> list[dict[str, Any]]:
+        items = (await self.get("/v1/approvals?limit=200", user)).json()["items"]
+        return [item for item in items if item["flow_run"] == self.run]
+
+    async def decide(self, user: str, decision: str, id_: str = "", **more: str) -> httpx.Response:
+        approval = id_ or (await self.waiting(user))[0]["id"]
+        return await self.http.post(
+            f"/v1/approvals/{approval}/decision",
+            json={"decision": decision, **more},
+            headers={"Authorization": f"Bearer {user}"},
+        )
+
+
+@asynccontextmanager
+async def desk(client: Client, parts: Parts, *, away: str = "", **ask: Any) -> AsyncIterator[Desk]:
+    """The desk of a house where `away` is, with dave in their place."""
+    queue = uuid4().hex
+    flows = [handing_in(**ask)]
+    async with (
+        furnished(_with_someone_away(parts, away), [], flows=flows) as house,
+        build_worker(client, house, queue),
+        served(house, client, queue) as http,
+    ):
+        talk = Talk(client, house, await person(house, "alice"), queue=queue)
+        desk = Desk(await talk.open(), http)
+        await desk.ask()
+        yield desk
+
+
+def _with_someone_away(parts: Parts, away: str) -> Parts:
+    today = date.today()  # noqa: DTZ011 - a day more on either side covers every zone
+    absence = Absence(first=today - timedelta(days=2), last=today + timedelta(days=2))
+    people = [
+        one.model_copy(update={"delegate": "dave", "away": (absence,)}) if one.id == away else one
+        for one in parts.directory.everyone()
+    ]
+    return replace(parts, directory=FileDirectory(people))
+
+
+async def test_the_one_added_before_decides_first_then_the_one_who_added_them(
+    real_client: Client, parts: Parts
+) -> None:
+    async with desk(real_client, parts) as d:
+        mine = (await d.waiting("bob"))[0]["id"]
+        added = await d.decide("bob", "add", to="erin", position="before")
+        assert added.status_code == 200, added.text
+        assert await d.waiting("bob") == []
+        early = await d.decide("bob", "approve", mine)
+        assert (early.status_code, "erin" in early.json()["detail"]) == (409, True)
+        assert (await d.decide("erin", "approve")).json()["flow_run"]["state"] == "looking"
+        assert (await d.decide("bob", "approve")).json()["flow_run"]["status"] == "completed"
+
+
+async def test_after_is_what_is_meant_where_no_position_is_said(
+    real_client: Client, parts: Parts
+) -> None:
+    async with desk(real_client, parts) as d:
+        await d.decide("bob", "add", to="erin")
+        assert await d.waiting("bob") == []
+        done = await d.decide("erin", "approve")
+        assert done.json()["flow_run"]["status"] == "completed"
+
+
+async def test_a_position_belongs_to_adding_alone(real_client: Client, parts: Parts) -> None:
+    async with desk(real_client, parts) as d:
+        for bad in (
+            {"decision": "approve", "position": "before"},
+            {"decision": "delegate", "to": "erin", "position": "after"},
+            {"decision": "add", "to": "erin", "position": "beside"},
+        ):
+            assert (await d.decide("bob", **bad)).status_code == 422
+        assert len(await d.waiting("bob")) == 1
+
+
+async def test_those_with_a_copy_may_look_but_not_decide(real_client: Client, parts: Parts) -> None:
+    async with desk(real_client, parts) as d:
+        run, file = f"/v1/flow-runs/{d.run}", f"/v1/files/{d.file}"
+        (item,) = await d.waiting("bob")
+        assert item["summary"] == {"收据": "alice.pdf"}
+        assert item["title"] == "看 alice.pdf"
+        for user, seen in (("bob", 200), ("gina", 200), ("frank", 404), ("erin", 404)):
+            assert (await d.get(run, user)).status_code == seen
+            assert (await d.get(file, user)).status_code == seen
+        assert await d.waiting("gina") == []
+        assert (await d.decide("gina", "approve", item["id"])).status_code == 404
+        await d.decide("bob", "approve")
+        assert (await d.get(file, "bob")).content == b"%PDF-1 of alice"
+        assert (await d.get(file, "gina")).status_code == 200
+        assert (await d.get(run, "alice")).json()["files"] == {d.file: "alice.pdf"}
+
+
+async def test_whoever_stands_in_is_asked_and_both_are_in_the_history(
+    real_client: Client, parts: Parts
+) -> None:
+    async with desk(real_client, parts, away="bob") as d:
+        assert await d.waiting("bob") == []
+        assert (await d.decide("dave", "approve")).json()["flow_run"]["status"] == "completed"
+        record = await run_of(d.talk.parts, d.run)
+        line = next(line for line in record.history if line.event == "stands in")
+        assert (line.by, line.comment) == ("dave", "for bob, who is away")
+
+
+async def test_it_is_due_when_it_goes_up_in_the_working_time_of_whoever_is_asked(
+    real_client: Client, parts: Parts
+) -> None:
+    async with desk(real_client, parts) as d:
+        (item,) = await d.waiting("bob")
+        bob = await person(parts, "bob")
+        since = datetime.fromisoformat(item["since"])
+        due = after_working(parts.calendar, bob, since, {"days": 1, "hours": 4})
+        off = abs(datetime.fromisoformat(item["due"]) - due)
+        assert off < timedelta(seconds=5)

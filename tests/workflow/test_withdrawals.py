@@ -1,0 +1,174 @@
+"""Taking back what was completed: over HTTP and in chat, with the worker and Temporal real."""
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from typing import Any
+from uuid import uuid4
+
+import httpx
+import pytest
+from temporalio.client import Client
+
+from activities import provided
+from activities.people.records import Owner
+from activities.tool_run import run_tool
+from router.assembly import Parts
+from router.contracts.activities import ToolCall
+from router.domain.errors import ArgumentsToolError
+from router.domain.principals import DEFAULT_TENANT
+from tests.workflow.conftest import person
+from tests.workflow.desk import QUEUE, Approver, Talk, run_of
+from tests.workflow.test_conversation import heard
+from tests.workflow.test_flow import becomes
+from tests.workflow.test_streaming import served
+
+
+@pytest.fixture
+async def api(parts: Parts, real_client: Client) -> AsyncIterator[httpx.AsyncClient]:
+    async with served(parts, real_client, QUEUE) as client:
+        yield client
+
+
+@pytest.fixture
+async def frank(parts: Parts, real_client: Client) -> Talk:
+    return await Talk(real_client, parts, await person(parts, "frank"), locale="en").open()
+
+
+def by(user: str, key: str = "") -> dict[str, str]:
+    keyed = {"Idempotency-Key": key} if key else {}
+    return {"Authorization": f"Bearer {user}", **keyed}
+
+
+async def days_left(parts: Parts, person_: str) -> float:
+    owner = Owner(tenant=DEFAULT_TENANT, person=person_)
+    left = await parts.people.leave.balance(owner, "annual", 2026)
+    return float(left.days or 0)
+
+
+async def completed(frank: Talk) -> str:
+    run = await frank.waiting_leave(
+        "I need annual leave from 7 December 2026 to 8 December 2026, family"
+    )
+    bob = Approver(frank.client, frank.parts, "bob")
+    await bob.decide(await bob.waiting(run), "approve")
+    await becomes(frank.parts, run, lambda r: r.status == "completed" and r.remedy is not None)
+    return run
+
+
+async def withdraw(api: httpx.AsyncClient, run: str, key: str = "") -> httpx.Response:
+    return await api.post(
+        f"/v1/flow-runs/{run}/withdraw", json={"comment": "back early"}, headers=by("frank", key)
+    )
+
+
+async def decide(frank: Talk, run: str, verdict: str) -> None:
+    bob = Approver(frank.client, frank.parts, "bob")
+    await bob.decide(await bob.waiting(run), verdict)
+
+
+async def test_completed_leave_is_taken_back_once_its_approver_agrees(
+    api: httpx.AsyncClient, frank: Talk, parts: Parts
+) -> None:
+    before = await days_left(parts, "frank")
+    run = await completed(frank)
+    assert await days_left(parts, "frank") == before - 2
+    key = uuid4().hex
+
+    begun = await withdraw(api, run, key)
+
+    assert begun.status_code == 200, begun.text
+    other = begun.json()["id"]
+    assert (begun.json()["status"], other != run) == ("waiting_approval", True)
+    assert (await withdraw(api, run, key)).json() == begun.json()
+    again = await withdraw(api, run)
+    assert (again.status_code, other in again.json()["detail"]) == (409, True)
+    assert (await days_left(parts, "frank")) == before - 2
+    (item,) = [
+        item
+        for item in (await api.get("/v1/approvals?limit=200", headers=by("bob"))).json()["items"]
+        if item["flow_run"] == other
+    ]
+    assert "Frank Novak申请撤回年假 2 天" in item["title"]
+
+    await decide(frank, other, "approve")
+
+    await becomes(parts, other, lambda r: r.status == "completed")
+    first = (await api.get(f"/v1/flow-runs/{run}", headers=by("frank"))).json()
+    second = (await api.get(f"/v1/flow-runs/{other}", headers=by("frank"))).json()
+    assert (first["status"], first["withdrawn_by"]) == ("cancelled", other)
+    assert (second["withdraws"], second["flow"]) == (run, "leave_request")
+    events = [line["event"] for line in first["history"]]
+    assert events[-2:] == ["withdrawal asked", "withdrawn"]
+    assert "revert_leave" in [line["event"] for line in second["history"]]
+    assert await days_left(parts, "frank") == before
+    done = await withdraw(api, run)
+    assert (done.status_code, "already" in done.json()["detail"]) == (409, True)
+    await heard(frank, "The withdrawal was agreed to")
+
+
+async def test_what_is_refused_stands_and_may_be_asked_for_anew(
+    api: httpx.AsyncClient, frank: Talk, parts: Parts
+) -> None:
+    run = await completed(frank)
+    left = await days_left(parts, "frank")
+    other = (await withdraw(api, run)).json()["id"]
+
+    await decide(frank, other, "reject")
+
+    await becomes(parts, other, lambda r: r.status == "rejected")
+    assert (await run_of(parts, run)).status == "completed"
+    assert await days_left(parts, "frank") == left
+    third = (await withdraw(api, run)).json()["id"]
+    assert third not in (run, other)
+    gone = await withdraw(api, third)
+    assert gone.json()["status"] == "cancelled"
+    assert await days_left(parts, "frank") == left
+    assert (await run_of(parts, run)).status == "completed"
+
+
+async def test_nobody_but_its_requester_takes_it_back(api: httpx.AsyncClient, frank: Talk) -> None:
+    run = await completed(frank)
+    for user, status in (("bob", 403), ("gina", 404), ("olga", 403)):
+        answer = await api.post(f"/v1/flow-runs/{run}/withdraw", headers=by(user))
+        assert answer.status_code == status
+    bad = await api.post(
+        f"/v1/flow-runs/{run}/withdraw", json={"comment": "\x1b"}, headers=by("frank")
+    )
+    assert bad.status_code == 422
+
+
+async def test_in_chat_a_completed_request_is_found_where_none_is_under_way(
+    real_client: Client, parts: Parts
+) -> None:
+    erin = await person(parts, "erin")
+    talk = await Talk(real_client, parts, erin).open()
+    run = await talk.waiting_leave("我要请病假，11月16日到17日，家里有事")
+    carol = Approver(real_client, parts, "carol")
+    await carol.decide(await carol.waiting(run), "approve")
+    await becomes(parts, run, lambda r: r.remedy is not None)
+
+    async def call(key: str) -> Any:
+        async def connected() -> Client:
+            return real_client
+
+        about: dict[str, Any] = {"key": key, "now": datetime.now(UTC), "caller": erin}
+        asked = ToolCall(tool="withdraw_request", arguments={"request": "请假"}, **about)
+        with (
+            parts.dependencies.override(provided.temporal, connected),
+            parts.dependencies.override(provided.task_queue, QUEUE),
+        ):
+            return await run_tool(
+                parts.offered.registry, parts.store.ledger, parts.dependencies, asked, True
+            )
+
+    told = await call(uuid4().hex)
+    again = await call(uuid4().hex)
+
+    assert (told["outcome"], told["request"], told["status"]) == ("asked", run, "waiting_approval")
+    assert again == told
+    other = (await run_of(parts, run)).withdrawn_by
+    assert other is not None
+    await carol.decide(await carol.waiting(other), "approve")
+    await becomes(parts, run, lambda r: r.status == "cancelled")
+    with pytest.raises(ArgumentsToolError, match="no request under way"):
+        await call(uuid4().hex)
