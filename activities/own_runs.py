@@ -40,7 +40,9 @@ async def meant(
     )
     passed_over = {*ENDED, *(ASKING if submitted else ())}
     under_way = [
-        run for run in found if run.workflow_id != ctx.flow_run and run.status not in passed_over
+        run
+        for run in found
+        if run.workflow_id != ctx.flow_run and run.status not in passed_over and not run.is_branch
     ]
     fitting = [run for run in under_way if _is_called(run, name)]
     if len(fitting) == 1:

@@ -135,7 +135,8 @@ async def get_my_requests(
     awaited: dict[str, list[ApprovalRecord]] = {run.id: [] for run in found}
     for approval in await runs.awaited(caller.tenant, list(awaited)):
         awaited[approval.run].append(approval)
-    items = [await _request(ctx, run, awaited[run.id], people) for run in found]
+    whole = [run for run in found if not run.is_branch]
+    items = [await _request(ctx, run, awaited[run.id], people) for run in whole]
     return Requests(items=items, more=older is not None)
 
 

@@ -88,10 +88,17 @@ class RunRecord(Record):
     slots: dict[str, JsonValue]
     requester: str
     conversation: str | None
+    parent: str | None = None
+    """The workflow id of the run that started this one, where it waits for it."""
     history: list[HistoryLine]
     events: int
     created_at: datetime
     updated_at: datetime
+
+    @property
+    def is_branch(self) -> bool:
+        """True for a part of another run of the same flow: people know the two as one request."""
+        return self.parent is not None and self.parent.startswith(f"{self.flow}/")
 
 
 class ApprovalRecord(Record):

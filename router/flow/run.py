@@ -25,11 +25,11 @@ class Errand(BaseModel):
 
     `lookup` reads and `check` asks a tool whether it would refuse a call: both may be made
     again; `call` is a tool call whose `key` makes it happen once; `undo` takes back a call that
-    succeeded.
+    succeeded; `flow` is a run of another flow, or of a `branch` of this one, whose id is `key`.
     """
 
     id: str
-    kind: Literal["lookup", "check", "call", "undo"]
+    kind: Literal["lookup", "check", "call", "undo", "flow"]
     name: str
     arguments: dict[str, JsonValue] = {}
     positional: list[JsonValue] = []
@@ -39,11 +39,19 @@ class Errand(BaseModel):
     """The slot that a lookup is for, where it is for one."""
     answers: dict[str, JsonValue] = {}
     """For `call`: what the requester said to what the tool asked back, by question."""
+    part: int | None = None
+    """Which part of the run's `batch` it is, where it is of one."""
+    branch: str = ""
+    """For `flow`: the state of this very flow that it begins at; empty for another flow."""
+    detached: bool = False
+    """For `flow`: it is over as soon as that run has begun."""
+    stopping: bool = False
+    """For `flow`: that run is to be cancelled."""
 
     @property
     def may_change_something(self) -> bool:
         """True where stopping it half-way could leave something done."""
-        return self.kind in ("call", "undo")
+        return self.kind in ("call", "undo", "flow")
 
 
 class Inquiry(BaseModel):
@@ -131,13 +139,41 @@ class Visit(BaseModel):
 
 
 class Done(BaseModel):
-    """A call that succeeded and has an `undo`."""
+    """A call that succeeded and has an `undo`, made by this run or by one that it started."""
 
     visit: int
     state: str
     tool: str
     arguments: dict[str, JsonValue]
     key: str
+    part: int | None = None
+    undo: str = ""
+    """The tool that takes it back; empty where the state says so itself."""
+
+
+class Part(BaseModel):
+    """One of the things that a state does side by side: for an item, or a branch."""
+
+    arguments: dict[str, JsonValue] = {}
+    branch: str = ""
+    status: Literal["waiting", "under_way", "done", "failed", "stopped"] = "waiting"
+    value: JsonValue = None
+    """What it came to; where it failed, why."""
+    ended: FlowStatus | None = None
+    """How a run that was started ended."""
+    results: dict[str, JsonValue] = {}
+    """For a branch: the results that it added."""
+
+
+class Batch(BaseModel):
+    """What a state does side by side, as far as it is."""
+
+    visit: int
+    parts: list[Part]
+
+    def those(self, *statuses: str) -> list[Part]:
+        """The parts that stand so, in their order."""
+        return [part for part in self.parts if part.status in statuses]
 
 
 class Happening(BaseModel):
@@ -160,6 +196,8 @@ class Run(BaseModel):
     requester: Principal
     conversation: str | None = None
     locale: Locale = "zh"
+    parent: str | None = None
+    """The workflow id of the run that started this one and waits for it."""
 
     status: FlowStatus = "running"
     state: str = ""
@@ -201,6 +239,13 @@ class Run(BaseModel):
     inquiries: list[Inquiry] = []
     """All that tools asked back. Their slots are as good as the file's from then on."""
     done: list[Done] = []
+    batch: Batch | None = None
+    arrived: dict[str, dict[str, JsonValue]] = {}
+    """Outside events that no state has waited for yet, by name."""
+    heard: list[str] = []
+    """The words by which the last outside events were told, so that none counts twice."""
+    clearing: int | None = None
+    """The visit whose calls are taken back before the state is left."""
     ending: FlowStatus | None = None
     """The status to end with once everything in `done` is taken back."""
     back_to: str | None = None
@@ -336,6 +381,26 @@ class Nudged(Event):
     type: Literal["nudged"] = "nudged"
 
 
+class Arrived(Event):
+    """Something happened outside, told once as `word`."""
+
+    type: Literal["arrived"] = "arrived"
+    name: str
+    value: dict[str, JsonValue] = {}
+    word: str = ""
+
+
+class Finished(Event):
+    """A run that this one started has ended; or has begun, where that is all that was wanted."""
+
+    type: Literal["finished"] = "finished"
+    errand: str
+    status: FlowStatus
+    slots: SlotValues = {}
+    results: dict[str, JsonValue] = {}
+    done: list[Done] = []
+
+
 class Fired(Event):
     """A timer came due."""
 
@@ -358,7 +423,9 @@ AnyEvent = Annotated[
     | AskedBack
     | Decided
     | Nudged
-    | Fired,
+    | Fired
+    | Arrived
+    | Finished,
     Field(discriminator="type"),
 ]
 

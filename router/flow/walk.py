@@ -87,7 +87,7 @@ class Walk:
         run.state, run.visit = target, run.visit + 1
         run.known, run.approval, run.timers = {}, None, {}
         run.asked, run.misses, run.leaving, run.leaving_by = None, 0, None, None
-        run.escalating = False
+        run.escalating, run.batch = False, None
         been = next((n for n, v in enumerate(run.trail) if v.state == target), len(run.trail))
         run.trail = [*run.trail[:been], Visit(state=target, visit=run.visit)]
         self.note(event, by, comment)
@@ -101,7 +101,7 @@ class Walk:
         """End the run here and now."""
         run = self.run
         run.status, run.timers, run.errands, run.approval = status, {}, {}, None
-        run.ending, run.asked, run.offered = None, None, {}
+        run.ending, run.asked, run.offered, run.batch = None, None, {}, None
         self.note(status)
 
     def give_up(self, say: Localised, reason: str) -> None:

@@ -3,13 +3,13 @@
 from datetime import UTC, datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Body, Depends, Path, Query
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from router.api.body import StrictRoute
 from router.api.deps import OPERATOR, Caller, Given, Paged, Services, known
 from router.api.idempotency import IdempotencyKey, claim, claimed
-from router.api.plain import Comment
+from router.api.plain import Comment, PlainJson
 from router.api.problems import problems
 from router.api.runs import word_of
 from router.api.temporal import history_url
@@ -20,7 +20,8 @@ from router.domain.messages import ENDED, FlowStatus
 from router.domain.nudging import WHY_NOT, why_not_now
 from router.domain.principals import Principal
 from router.domain.records import HistoryLine, RunRecord
-from router.flow.run import Cancelled, Nudged
+from router.flow.run import Arrived, Cancelled, Nudged
+from router.flow.waiting import unfit
 from router.settings import Settings
 
 router = APIRouter(prefix="/v1/flow-runs", tags=["flow runs"], route_class=StrictRoute)
@@ -48,6 +49,8 @@ class FlowRun(BaseModel):
     state: str
     slots: dict[str, JsonValue]
     requester: str
+    parent: str | None
+    """The run that started this one and waits for it."""
     history: list[HistoryLine]
     temporal: TemporalRun
     created_at: datetime
@@ -56,11 +59,12 @@ class FlowRun(BaseModel):
     @classmethod
     def of(cls, record: RunRecord, settings: Settings, reader: Principal) -> "FlowRun":
         """The row as this reader sees it."""
-        shown = record.model_dump(exclude={"title", "history"})
+        shown = record.model_dump(exclude={"title", "history", "parent"})
+        parent = record.parent.rsplit("/", 1)[-1] if record.parent else None
         url = history_url(settings, record.workflow_id, record.run_id)
         temporal = TemporalRun(workflow_id=record.workflow_id, run_id=record.run_id, url=url)
         title = record.title.within(reader.locale)
-        return cls(title=title, history=record.history, temporal=temporal, **shown)
+        return cls(title=title, history=record.history, temporal=temporal, parent=parent, **shown)
 
 
 class FlowRunPage(BaseModel):
@@ -164,3 +168,34 @@ async def nudge(
     await claim(services, caller, key, f"nudge {record.id}")
     word = word_of("nudge", caller, key)
     return await runs.tell(services.temporal, record, caller, Nudged(by=caller.id), word)
+
+
+EventName = Annotated[str, Path(pattern="^[a-z][a-z0-9_]{0,63}$")]
+EventBody = Annotated[dict[str, PlainJson] | None, Body()]
+
+
+@router.post("/{run}/events/{name}", responses=problems(400, 404, 409, 413, 415))
+async def happen(
+    run: str,
+    name: EventName,
+    services: Given,
+    caller: Caller,
+    key: IdempotencyKey,
+    body: EventBody = None,
+) -> RunStanding:
+    """Tell a run what happened outside, as the role that its flow names.
+
+    The body has the fields that the flow wants. An event that comes before the run waits for it
+    is kept; until it is needed it counts once.
+    """
+    record = await services.store.runs.find(caller.tenant, known(run, "flow run"))
+    if record is None:
+        raise NotFound("There is no such flow run, or it waits for no such event of yours.")
+    value = body or {}
+    wanted = await runs.event_known(services.temporal, record, caller, name)
+    faulty = unfit(wanted, value)
+    if faulty is not None:
+        raise faulty
+    await claim(services, caller, key, f"event {record.id} {name}", value)
+    event = Arrived(by=caller.id, name=name, value=value, word=word_of("event", caller, key))
+    return await runs.happen(services.temporal, record, caller, event)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from router.domain.messages import ENDED
+from router.domain.messages import ENDED, FlowStatus
 from router.domain.texts import Localised
 from router.flow.loader import load_flow
 from router.flow.machine import step
@@ -15,15 +15,18 @@ from router.flow.model import FlowDefinition, Slot
 from router.flow.run import (
     Answered,
     AnyEvent,
+    Arrived,
     AskedBack,
     Began,
     Called,
     Cancelled,
     Confirmed,
     Decided,
+    Done,
     Effect,
     Errand,
     Failed,
+    Finished,
     Fired,
     Inquiry,
     LookedUp,
@@ -36,6 +39,7 @@ from router.flow.run import (
 )
 from router.flow.showing import view
 from tests.unit.flow.definitions import ALICE, CLAIM, LEAVE, NOW, flow
+from tests.unit.flow.wider_flows import WIDER
 
 FLOWS = Path(__file__).parents[3] / "flows"
 OPTIONAL = flow(LEAVE).slots["reason"].model_copy(update={"required": False, "skippable": True})
@@ -45,6 +49,7 @@ DEFINITIONS = [
     flow(LEAVE).model_copy(
         update={"flow": "lenient", "slots": {**flow(LEAVE).slots, "reason": OPTIONAL}}
     ),
+    *WIDER,
     *(load_flow(FLOWS / f"{name}.yaml") for name in ("leave_request", "reimbursement")),
 ]
 MONEY = {"amount": "58.00", "currency": "CNY"}
@@ -52,7 +57,7 @@ VALUES: st.SearchStrategy[Any] = st.sampled_from(
     [
         *("annual", "sick", "transport", "2026-11-23", "2026-11-20", "why not", "A1", "am", ""),
         *(MONEY, {"days": 2}, {"days": 0.5}, [], [{}], [{"amount": MONEY, "invoice": "A1"}]),
-        *(3, 0.5, True, None, {"amount": "x"}),
+        *(["a", "b", "c"], 3, 0.5, True, None, {"amount": "x"}),
     ]
 )
 PATHS = [
@@ -89,7 +94,7 @@ def moves(draw: st.DrawFn) -> tuple[str, Any]:
                     "fired",
                     "nudged",
                 ),
-                *("skipped", "skipped", "puzzled", "started_over"),
+                *("skipped", "skipped", "puzzled", "started_over", "arrived"),
             ]
         )
     )
@@ -111,6 +116,7 @@ def event_of(run: Run, move: tuple[str, Any]) -> AnyEvent | None:
         "skipped": Skipped(by="alice", question=None if flag else run.question),
         "puzzled": Puzzled(by="alice"),
         "started_over": StartedOver(by="alice"),
+        "arrived": Arrived(by="wendy", name="arrived", value={"boxes": value}, word=f"w{which}"),
     }
     if kind in simple:
         return simple[kind]
@@ -121,7 +127,7 @@ def event_of(run: Run, move: tuple[str, Any]) -> AnyEvent | None:
         return Decided(by=one.person, approval=one.id, verdict=verdicts[which], to="dave")
     if kind == "fired" and timers:
         return Fired(timer=timers[which % len(timers)].id)
-    return world(run, errand, kind, value) if errand else None
+    return world(run, errand, (kind, which), value) if errand else None
 
 
 SEAT = Inquiry(
@@ -132,13 +138,25 @@ SEAT = Inquiry(
 )
 
 
-def world(run: Run, errand: Errand, kind: str, value: Any) -> AnyEvent:
+def world(run: Run, errand: Errand, how: tuple[str, int], value: Any) -> AnyEvent:
+    kind, which = how
     if kind == "asks" and errand.kind == "call":
         inquiry = SEAT.model_copy(update={"state": run.state})
         return AskedBack(errand=errand.id, inquiry=inquiry)
     if kind in ("fails", "asks"):
         return Failed(errand=errand.id, error="out of order")
+    if errand.kind == "flow":
+        return came_to(errand, which, value)
     return answer_to(errand.kind, errand.id, errand.name, value)
+
+
+def came_to(errand: Errand, which: int, value: Any) -> AnyEvent:
+    """A run that was started ends, somehow, with something that can be taken back."""
+    ends: tuple[FlowStatus, ...] = ("completed", "completed", "rejected", "failed")
+    status = "cancelled" if errand.stopping or value is None else ends[which]
+    done = Done(visit=9, state="there", tool="pay", arguments={}, key=errand.key, undo="pay_back")
+    left = [] if status in ("cancelled", "failed") else [done]
+    return Finished(errand=errand.id, status=status, results={"paid": value}, done=left)
 
 
 def answer_to(kind: str, id_: str, name: str, value: Any) -> AnyEvent:
@@ -200,4 +218,6 @@ def waits_for_something(definition: FlowDefinition, run: Run) -> bool:
         return bool(shown.replies) and (run.status == "confirming" or bool(shown.awaiting))
     if run.status == "waiting_approval":
         return run.approval is not None and bool(run.approval.waiting_for())
-    return run.status == "waiting" and "wait" in run.timers
+    told = definition.states[run.state].wait
+    awaited = told is not None and told.event is not None
+    return run.status == "waiting" and ("wait" in run.timers or awaited)
