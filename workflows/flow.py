@@ -20,11 +20,12 @@ from temporalio.exceptions import TimeoutError as ActivityTimeoutError
 
 with workflow.unsafe.imports_passed_through():
     from router.contracts import activities, conversation
-    from router.contracts.failures import from_failure, to_failure
+    from router.contracts.failures import RETRYABLE, from_failure, to_failure
     from router.contracts.flow import (
         DECIDE,
         HAPPEN,
         HEARS,
+        OPERATE,
         STOP,
         TELL,
         VIEW,
@@ -35,6 +36,7 @@ with workflow.unsafe.imports_passed_through():
         FlowAnswer,
         FlowStart,
         Hears,
+        Operation,
         Outside,
         Tell,
         Told,
@@ -56,6 +58,7 @@ with workflow.unsafe.imports_passed_through():
         Cancelled,
         Errand,
         Failed,
+        FailureKind,
         Fired,
         LookedUp,
         Remind,
@@ -157,6 +160,20 @@ class FlowWorkflow:
     @decide.validator
     def _may_decide(self, decision: Decision) -> None:
         refused = machine.refusal_of(self._definition, self._run, decision.event, workflow.now())
+        if refused is not None:
+            raise to_failure(refused)
+
+    @workflow.update(name=OPERATE)
+    async def operate(self, operation: Operation) -> DecisionTaken:
+        """Take an operator's word: a call made again, someone else asked."""
+        self._take(operation.event)
+        await self._settled(workflow.now() + PATIENCE)
+        await self._publish()
+        return DecisionTaken(status=self._run.status, state=self._run.state)
+
+    @operate.validator
+    def _may_operate(self, operation: Operation) -> None:
+        refused = machine.refusal_of(self._definition, self._run, operation.event, workflow.now())
         if refused is not None:
             raise to_failure(refused)
 
@@ -487,7 +504,9 @@ def _failed(errand: Errand, failure: ActivityError, limits: CallLimits, locale: 
         return Failed(errand=errand.id, error=_unheard_of(errand).within(locale), kind="unknown")
     if lost or isinstance(error, errors.UnknownOutcome):
         return Failed(errand=errand.id, error=why(failure, locale), kind="unknown")
-    return Failed(errand=errand.id, error=why(failure, locale))
+    out_of_reach = error is None or isinstance(error, (errors.OutOfReach, *RETRYABLE))
+    kind: FailureKind = "unavailable" if out_of_reach else "permanent"
+    return Failed(errand=errand.id, error=why(failure, locale), kind=kind)
 
 
 def _unheard_of(errand: Errand) -> Localised:

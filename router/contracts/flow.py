@@ -19,6 +19,8 @@ from router.flow.run import (
     Done,
     Nudged,
     Puzzled,
+    Reassigned,
+    Retried,
     Run,
     Skipped,
     StartedOver,
@@ -33,6 +35,7 @@ VIEW = "view"
 HAPPEN = "happen"
 HEARS = "hears"
 STOP = "stop"
+OPERATE = "operate"
 
 Told = Annotated[
     Began | Answered | Confirmed | Unclear | Skipped | Puzzled | StartedOver | Cancelled | Nudged,
@@ -115,6 +118,12 @@ class Decision(Payload):
     """One decision of an approver."""
 
     event: Decided
+
+
+class Operation(Payload):
+    """A word of an operator."""
+
+    event: Annotated[Retried | Reassigned, Field(discriminator="type")]
 
 
 class DecisionTaken(Payload):

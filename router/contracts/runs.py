@@ -13,12 +13,14 @@ from router.contracts.flow import (
     DECIDE,
     HAPPEN,
     HEARS,
+    OPERATE,
     TELL,
     VIEW,
     Decision,
     DecisionTaken,
     FlowAnswer,
     Hears,
+    Operation,
     Outside,
     Tell,
 )
@@ -28,7 +30,7 @@ from router.domain.messages import ASKING, FlowStatus
 from router.domain.principals import Principal
 from router.domain.records import ApprovalRecord, RunRecord
 from router.flow.model import Wait
-from router.flow.run import Arrived, Cancelled, Decided, Nudged
+from router.flow.run import Arrived, Cancelled, Decided, Nudged, Reassigned, Retried
 from router.flow.view import FlowView
 
 PATIENCE = 10.0
@@ -88,6 +90,20 @@ async def decide(
     decision = Decision(event=event)
     taken = await _update(temporal, approval.workflow_id, DECIDE, decision, DecisionTaken, word)
     return RunStanding(id=approval.run, status=taken.status, state=taken.state)
+
+
+async def operate(
+    temporal: Client, run: RunRecord, event: Retried | Reassigned, word: str
+) -> RunStanding:
+    """Tell a run what an operator wants of it.
+
+    Raises:
+        Conflict: nothing of the kind can be done to it now, or it is over.
+        Unavailable: Temporal or its worker is out of reach.
+    """
+    told = Operation(event=event)
+    taken = await _update(temporal, run.workflow_id, OPERATE, told, DecisionTaken, word)
+    return RunStanding(id=run.id, status=taken.status, state=taken.state)
 
 
 async def event_known(temporal: Client, run: RunRecord, caller: Principal, name: str) -> Wait:

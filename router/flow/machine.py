@@ -25,6 +25,7 @@ from router.flow import (
     collecting,
     explaining,
     inquiring,
+    operating,
     showing,
     skipping,
     undoing,
@@ -51,6 +52,8 @@ from router.flow.run import (
     LookedUp,
     Nudged,
     Puzzled,
+    Reassigned,
+    Retried,
     Run,
     Say,
     Skipped,
@@ -159,8 +162,11 @@ def _call(walk: Walk) -> bool:
     run, state = walk.run, walk.state
     if state.each is not None:
         return batching.go_on(walk)
+    if operating.rests(walk):
+        return False
     id_ = f"{run.state}:{run.visit}"
     key = f"{walk.definition.flow}/{run.requester.tenant}/{run.id}:{id_}"
+    key += f":again{run.again}" if run.again else ""
     run.errands[id_] = Errand(
         id=id_,
         kind="call",
@@ -328,6 +334,7 @@ def _cancelled(walk: Walk, event: Cancelled) -> None:
     under_way = any(errand.kind != "undo" for errand in run.errands.values())
     walk.say(undoing.CANCELLING if under_way else undoing.CANCELLED)
     batching.stop(walk)
+    run.held = None
     run.ending, run.leaving, run.back_to, run.clearing = "cancelled", None, None, None
     run.timers, run.approval, run.offered, run.escalating = {}, None, {}, False
     run.status = "running"
@@ -387,6 +394,8 @@ def _failed(walk: Walk, event: Failed) -> None:
             batching.failed(walk, errand, event.error, event.kind)
             return
         run.results["error"] = {"message": event.error, "kind": event.kind}
+        if errand.kind == "call" and operating.put_off(walk, event.kind):
+            return
         if walk.state.on_error:
             walk.leave("on_error")
         elif errand.kind == "check":
@@ -446,6 +455,8 @@ def _fired(walk: Walk, event: Fired) -> None:
     del run.timers[timer.name]
     if timer.name == "wait":
         waiting.over(walk)
+    elif timer.name == "retry":
+        walk.note("tried again")
     elif timer.name == "remind":
         approving.remind(walk, "reminded")
     elif timer.name == "escalate":
@@ -484,11 +495,18 @@ _TAKERS: dict[type, Callable[[Walk, Any], None]] = {
     Fired: _fired,
     Arrived: waiting.arrive,
     Finished: _finished,
+    Retried: operating.retry,
+    Reassigned: operating.reassign,
 }
 
 
 def refusal_of(
-    definition: FlowDefinition, run: Run, event: Decided, now: datetime
+    definition: FlowDefinition, run: Run, event: Decided | Retried | Reassigned, now: datetime
 ) -> RouterError | None:
-    """Why this decision can't be taken; None where it can."""
-    return approving.refusal(Walk(definition, run, now), event)
+    """Why this decision, or this word of an operator, can't be taken; None where it can."""
+    walk = Walk(definition, run, now)
+    if isinstance(event, Retried):
+        return operating.retry_refusal(run)
+    if isinstance(event, Reassigned):
+        return operating.reassign_refusal(walk, event)
+    return approving.refusal(walk, event)

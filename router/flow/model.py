@@ -162,6 +162,13 @@ class Wait(Definition):
     fields: dict[str, Slot] = {}
 
 
+class Retry(Definition):
+    """While a system is out of reach: how often it is called in all, and how long after each."""
+
+    attempts: int
+    every: timedelta
+
+
 EXIT_NAMES = (
     *("next", "on_error", "confirmed", "declined", "approved", "rejected", "returned", "expired"),
     *("late", "completed", "otherwise", "join"),
@@ -186,6 +193,10 @@ class State(Definition):
 
     arguments: dict[str, str] = Field({}, alias="with")
     """For `call` and `check`: an expression for each argument; for `flow`: for each slot."""
+    retry: Retry | None = None
+    """For `call`: beyond what the tool itself tries within its minute."""
+    hold: bool = False
+    """For `call`: where it fails for good the run waits for an operator."""
     each: str | None = None
     """For `call` and `flow`: a list, for each `item` of which it is made."""
     at_once: int | None = None

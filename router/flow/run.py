@@ -16,7 +16,10 @@ from router.domain.principals import Principal
 from router.domain.texts import Locale, Localised
 from router.flow.model import Slot, SlotValues
 
-TimerName = Literal["remind", "escalate", "expire", "wait"]
+TimerName = Literal["remind", "escalate", "expire", "wait", "retry"]
+FailureKind = Literal["arguments", "permanent", "unavailable", "unknown"]
+"""Other values might do; nothing can be done; its system is out of reach; nobody knows whether
+it was done."""
 Verdict = Literal["approve", "reject", "return", "delegate", "add"]
 
 
@@ -240,6 +243,12 @@ class Run(BaseModel):
     """All that tools asked back. Their slots are as good as the file's from then on."""
     done: list[Done] = []
     batch: Batch | None = None
+    tries: int = 0
+    """Calls of this visit that came back without an answer."""
+    held: FailureKind | None = None
+    """Why the call failed that an operator has to do something about."""
+    again: int = 0
+    """How often an operator had the call of this visit made under a key of its own."""
     arrived: dict[str, dict[str, JsonValue]] = {}
     """Outside events that no state has waited for yet, by name."""
     heard: list[str] = []
@@ -353,7 +362,7 @@ class Failed(Event):
     type: Literal["failed"] = "failed"
     errand: str
     error: str
-    kind: Literal["arguments", "permanent", "unknown"] = "permanent"
+    kind: FailureKind = "permanent"
 
 
 class AskedBack(Event):
@@ -401,6 +410,21 @@ class Finished(Event):
     done: list[Done] = []
 
 
+class Retried(Event):
+    """An operator has the call made again that failed."""
+
+    type: Literal["retried"] = "retried"
+
+
+class Reassigned(Event):
+    """An operator has someone else asked to decide, in place of `instead_of`."""
+
+    type: Literal["reassigned"] = "reassigned"
+    to: str
+    instead_of: str
+    comment: str | None = None
+
+
 class Fired(Event):
     """A timer came due."""
 
@@ -425,7 +449,9 @@ AnyEvent = Annotated[
     | Nudged
     | Fired
     | Arrived
-    | Finished,
+    | Finished
+    | Retried
+    | Reassigned,
     Field(discriminator="type"),
 ]
 

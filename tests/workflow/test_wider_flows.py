@@ -1,4 +1,4 @@
-"""Flows that deal with the world around them, over a real server: events, lists, flows, branches."""
+"""Flows that deal with the world, over a real server: events, lists, flows, branches."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -14,16 +14,22 @@ from temporalio.testing import WorkflowEnvironment
 
 from router.assembly import Parts
 from router.contracts import runs
-from router.domain.errors import Conflict, NotFound, PermanentToolError
+from router.domain.errors import (
+    Conflict,
+    NotFound,
+    PermanentToolError,
+    ToolError,
+    TransientToolError,
+)
 from router.domain.principals import Principal
 from router.domain.records import RunRecord
 from router.flow.model import FlowDefinition
-from router.flow.run import Arrived, Cancelled
+from router.flow.run import Arrived, Cancelled, Retried
 from router.tool.context import ToolContext
 from router.tool.tool import tool
 from router.worker import build_worker
-from tests.unit.flow.definitions import text
 from tests.temporal import skipping_server
+from tests.unit.flow.definitions import text
 from tests.workflow.desk import Approver, Talk, register_attributes, run_of
 from tests.workflow.test_conversation import heard
 from tests.workflow.test_flow import becomes
@@ -50,7 +56,25 @@ async def unbook(what: str, ctx: ToolContext) -> None:
     BOOK.append(("unbook", what, ctx.key))
 
 
-TOOLS = (book, unbook)
+OUTAGES: list[ToolError] = []
+"""What the next calls of `pay` come to, instead of a payment."""
+
+
+@tool(permission="write", title={"zh": "付款", "en": "Pay"}, retries=0)
+async def pay(ctx: ToolContext) -> None:
+    """Pay what is due."""
+    if OUTAGES:
+        raise OUTAGES.pop(0)
+    BOOK.append(("pay", "", ctx.key))
+
+
+@tool(permission="read", title={"zh": "价格", "en": "Price"}, retries=1)
+async def get_price() -> None:
+    """What it costs, had anybody known."""
+    raise TransientToolError("gone")
+
+
+TOOLS = (book, unbook, pay, get_price)
 
 
 def flow(name: str, states: dict[str, Any], slots: dict[str, Any] | None = None) -> FlowDefinition:
@@ -148,7 +172,31 @@ SIGN_OFF = flow(
         "refused": {"say": text("Refused."), "end": "rejected"},
     },
 )
-FLOWS = (DELIVERY, HOTEL, TRIP, TOUR, BROKEN_TOUR, SIGN_OFF)
+PAYMENT = flow(
+    "payment",
+    {
+        "pay": {
+            "call": "pay",
+            "retry": {"attempts": 2, "every": "PT1H"},
+            "hold": True,
+            "next": "good",
+        },
+    },
+)
+PRICE = flow(
+    "price",
+    {
+        "ask": {
+            "call": "get_price",
+            "next": "good",
+            "on_error": [
+                {"if": "results.error.kind == 'unavailable'", "to": "bad"},
+                {"to": "good"},
+            ],
+        }
+    },
+)
+FLOWS = (PRICE, PAYMENT, DELIVERY, HOTEL, TRIP, TOUR, BROKEN_TOUR, SIGN_OFF)
 
 
 @pytest.fixture
@@ -336,6 +384,33 @@ class TestBranches:
         await becomes(desk.parts, second.id, lambda r: r.status == "expired")
         await becomes(desk.parts, first.id, lambda r: r.status == "cancelled")
         await becomes(desk.parts, run, lambda r: r.status == "rejected")
+
+
+class TestCallsThatDoNotWorkOut:
+    async def test_it_is_made_again_an_hour_later_and_then_waits_for_an_operator(
+        self, clock: tuple[WorkflowEnvironment, Talk]
+    ) -> None:
+        environment, desk = clock
+        BOOK.clear()
+        OUTAGES[:] = [TransientToolError("gone"), PermanentToolError("account closed")]
+        run = await started(desk, "payment")
+        await becomes(desk.parts, run, lambda r: r.status == "waiting")
+        await environment.sleep(timedelta(minutes=61))
+        record = await becomes(desk.parts, run, lambda r: r.history[-1].event == "held")
+        assert "tried again" in [line.event for line in record.history]
+        assert BOOK == []
+        standing = await runs.operate(desk.client, record, Retried(by="olga"), "once")
+        assert standing.status == "completed"
+        assert [done for done, _ in booked()] == ["pay"]
+
+    async def test_of_a_read_it_is_known_that_its_system_was_out_of_reach(self, desk: Talk) -> None:
+        run = await started(desk, "price")
+        assert (await becomes(desk.parts, run, lambda r: r.status == "rejected")).state == "bad"
+
+    async def test_what_has_not_failed_is_not_made_again(self, desk: Talk) -> None:
+        run = await started(desk, "delivery")
+        with pytest.raises(Conflict):
+            await runs.operate(desk.client, await run_of(desk.parts, run), Retried(), "once")
 
 
 @asynccontextmanager

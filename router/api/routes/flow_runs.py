@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Body, Depends, Path, Query
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from router.api.body import StrictRoute
 from router.api.deps import OPERATOR, Caller, Given, Paged, Services, known
@@ -15,12 +15,12 @@ from router.api.runs import word_of
 from router.api.temporal import history_url
 from router.contracts import runs
 from router.contracts.runs import RunStanding
-from router.domain.errors import Conflict, Forbidden, NotFound
+from router.domain.errors import Conflict, FieldProblem, Forbidden, InvalidInput, NotFound
 from router.domain.messages import ENDED, FlowStatus
 from router.domain.nudging import WHY_NOT, why_not_now
 from router.domain.principals import Principal
 from router.domain.records import HistoryLine, RunRecord
-from router.flow.run import Arrived, Cancelled, Nudged
+from router.flow.run import Arrived, Cancelled, Nudged, Reassigned, Retried
 from router.flow.waiting import unfit
 from router.settings import Settings
 
@@ -74,6 +74,9 @@ class FlowRunPage(BaseModel):
     next: str | None
 
 
+PersonId = Annotated[str, Field(min_length=1, max_length=64)]
+
+
 class Remark(BaseModel):
     """Why, if one likes to say."""
 
@@ -106,6 +109,25 @@ async def _own_run(record: VisibleRun, caller: Caller) -> RunRecord:
 
 
 OwnRun = Annotated[RunRecord, Depends(_own_run)]
+
+
+async def _operated_run(record: VisibleRun, caller: Caller) -> RunRecord:
+    if OPERATOR not in caller.roles:
+        raise Forbidden("Only an operator may do this to a flow run.")
+    return record
+
+
+OperatedRun = Annotated[RunRecord, Depends(_operated_run)]
+
+
+class NewApprover(BaseModel):
+    """Who is to decide, and in whose place."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    to: PersonId
+    instead_of: PersonId
+    comment: Comment | None = None
 
 
 @router.get("", responses=problems(403))
@@ -149,8 +171,13 @@ async def withdraw(
     """Take a run back; what it did already is undone."""
     comment = body.comment if body else None
     await claim(services, caller, key, f"withdraw {record.id}", comment)
+    return await _cancelled(services, caller, record, comment, word_of("withdraw", caller, key))
+
+
+async def _cancelled(
+    services: Services, caller: Principal, record: RunRecord, comment: str | None, word: str
+) -> RunStanding:
     event = Cancelled(by=caller.id, comment=comment)
-    word = word_of("withdraw", caller, key)
     standing = await runs.tell(services.temporal, record, caller, event, word)
     if standing.status in _ENDED_OTHERWISE:
         raise Conflict(f"The run had ended before it could be taken back: it is {standing.status}.")
@@ -199,3 +226,42 @@ async def happen(
     await claim(services, caller, key, f"event {record.id} {name}", value)
     event = Arrived(by=caller.id, name=name, value=value, word=word_of("event", caller, key))
     return await runs.happen(services.temporal, record, caller, event)
+
+
+@router.post("/{run}/retry", responses=problems(403, 404, 409))
+async def retry(
+    services: Given, caller: Caller, record: OperatedRun, key: IdempotencyKey
+) -> RunStanding:
+    """Operators: make the call again that failed and that the run is held for."""
+    await claim(services, caller, key, f"retry {record.id}")
+    word = word_of("retry", caller, key)
+    return await runs.operate(services.temporal, record, Retried(by=caller.id), word)
+
+
+@router.post("/{run}/terminate", responses=problems(400, 403, 404, 409, 413, 415))
+async def terminate(
+    services: Given,
+    caller: Caller,
+    record: OperatedRun,
+    key: IdempotencyKey,
+    body: Remark | None = None,
+) -> RunStanding:
+    """Operators: end a run, whoever's it is; what it did already is undone."""
+    comment = body.comment if body else None
+    await claim(services, caller, key, f"terminate {record.id}", comment)
+    return await _cancelled(services, caller, record, comment, word_of("terminate", caller, key))
+
+
+@router.post("/{run}/reassign", responses=problems(400, 403, 404, 409, 413, 415))
+async def reassign(
+    services: Given, caller: Caller, record: OperatedRun, key: IdempotencyKey, body: NewApprover
+) -> RunStanding:
+    """Operators: have someone else decide, in place of one whom the run waits for."""
+    if await services.directory.find(caller.tenant, body.to) is None:
+        raise InvalidInput(
+            "`to` names nobody in the directory.", [FieldProblem("to", "nobody has this id")]
+        )
+    await claim(services, caller, key, f"reassign {record.id}", body.model_dump(mode="json"))
+    event = Reassigned(by=caller.id, **body.model_dump())
+    word = word_of("reassign", caller, key)
+    return await runs.operate(services.temporal, record, event, word)

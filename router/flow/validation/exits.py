@@ -29,6 +29,8 @@ EXITS = {
 }
 BELONGING = {
     "with": ("call", "check", "flow"),
+    "retry": ("call",),
+    "hold": ("call",),
     "each": ("call", "flow"),
     "at_once": ("call", "flow"),
     "detached": ("flow",),

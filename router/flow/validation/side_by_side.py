@@ -9,12 +9,14 @@ from router.flow.validation.draft import Complaint, Draft, complaint
 from router.flow.validation.graph import reached_from, targets
 
 MOST_AT_ONCE = 10
+MOST_ATTEMPTS = 100
 
 
 def complaints(draft: Draft) -> Iterator[Complaint]:
     """Everything wrong with `each`, `flow` and `parallel` in themselves."""
     for place, state in draft.each_state():
         yield from _each(draft, place, state)
+        yield from _retry(place, state)
         yield from _flow(place, state)
         yield from _parallel(draft, place, state)
 
@@ -38,6 +40,27 @@ def _each(draft: Draft, place: Place, state: State) -> Iterator[Complaint]:
             f"{state.at_once} at once can't be",
             f"from 1 to {MOST_AT_ONCE}",
         )
+
+
+def _retry(place: Place, state: State) -> Iterator[Complaint]:
+    if state.each is not None:
+        for key in ("retry", "hold"):
+            if getattr(state, key):
+                yield complaint(
+                    (*place, key),
+                    f"{key} is for one call, and each makes several",
+                    f"leave {key} out, or make the call in a flow of its own",
+                )
+    if state.retry is None:
+        return
+    if not 2 <= state.retry.attempts <= MOST_ATTEMPTS:  # noqa: PLR2004
+        yield complaint(
+            (*place, "retry", "attempts"),
+            f"{state.retry.attempts} calls in all can't be",
+            f"from 2 to {MOST_ATTEMPTS}",
+        )
+    if state.retry.every.total_seconds() < 1:
+        yield complaint((*place, "retry", "every"), "every is too short", "a second is the least")
 
 
 def _flow(place: Place, state: State) -> Iterator[Complaint]:

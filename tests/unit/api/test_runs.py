@@ -381,3 +381,58 @@ class TestEvents:
         if field is not None:
             assert [fault["field"] for fault in answer.json()["errors"]] == [field]
         assert (await caller("dave").post(where, json={"boxes": 1})).status_code == 200
+
+
+class TestOperators:
+    @pytest.mark.parametrize("verb", ["retry", "terminate", "reassign"])
+    @pytest.mark.parametrize(("user", "status"), [("alice", 403), ("bob", 403), ("gina", 404)])
+    async def test_nobody_else_may(
+        self, caller: As, run: RunRecord, verb: str, user: str, status: int
+    ) -> None:
+        body = {"to": "carol", "instead_of": "bob"} if verb == "reassign" else None
+        answer = await caller(user).post(f"/v1/flow-runs/{run.id}/{verb}", json=body)
+        assert answer.status_code == status
+
+    async def test_a_call_is_made_again_once_a_key(
+        self, caller: As, live: RunRecord, unique: str
+    ) -> None:
+        async def retry(key: str) -> httpx.Response:
+            return await caller("olga").post(
+                f"/v1/flow-runs/{live.id}/retry", headers={"Idempotency-Key": key}
+            )
+
+        first = await retry(unique)
+        assert first.json() == {"id": live.id, "status": "running", "state": "record"}
+        assert (await retry(unique)).json() == first.json()
+        assert (await retry(f"{unique}2")).status_code == 409
+
+    async def test_a_run_is_ended(self, caller: As, live: RunRecord) -> None:
+        where = f"/v1/flow-runs/{live.id}/terminate"
+        answer = await caller("olga").post(where, json={"comment": "stuck"})
+        assert answer.json() == {"id": live.id, "status": "cancelled", "state": "manager"}
+
+    async def test_someone_else_is_asked(self, caller: As, live: RunRecord) -> None:
+        where = f"/v1/flow-runs/{live.id}/reassign"
+        answer = await caller("olga").post(where, json={"to": "carol", "instead_of": "bob"})
+        assert answer.status_code == 200
+
+    @pytest.mark.parametrize(
+        "body",
+        [
+            {},
+            {"to": "carol"},
+            {"to": "nobody", "instead_of": "bob"},
+            {"to": "", "instead_of": "bob"},
+            {"to": "x" * 65, "instead_of": "bob"},
+            {"to": "carol", "instead_of": None},
+            {"to": "carol", "instead_of": "bob", "why": "?"},
+            ["carol"],
+        ],
+    )
+    async def test_who_is_asked_instead_must_be_somebody(
+        self, caller: As, live: RunRecord, body: Any
+    ) -> None:
+        where = f"/v1/flow-runs/{live.id}/reassign"
+        assert (await caller("olga").post(where, json=body)).status_code == 422
+        live_still = {"to": "carol", "instead_of": "bob"}
+        assert (await caller("olga").post(where, json=live_still)).status_code == 200

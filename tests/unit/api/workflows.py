@@ -160,6 +160,16 @@ class OneApprovalFlow:
             )
         )
 
+    @workflow.update(name=flow.OPERATE)
+    async def operate(self, operation: flow.Operation) -> flow.DecisionTaken:
+        self._told.append(operation.event.type)
+        return flow.DecisionTaken(status="running", state="record")
+
+    @operate.validator
+    def _may_operate(self, operation: flow.Operation) -> None:
+        if operation.event.type in self._told:
+            raise to_failure(Conflict("nothing failed"))
+
     @workflow.query(name=flow.HEARS)
     def hears(self) -> flow.Hears:
         fields = {"boxes": Slot(type="integer"), "note": Slot(type="text", required=False)}

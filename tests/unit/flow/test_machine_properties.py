@@ -26,12 +26,15 @@ from router.flow.run import (
     Effect,
     Errand,
     Failed,
+    FailureKind,
     Finished,
     Fired,
     Inquiry,
     LookedUp,
     Nudged,
     Puzzled,
+    Reassigned,
+    Retried,
     Run,
     Skipped,
     StartedOver,
@@ -95,6 +98,8 @@ def moves(draw: st.DrawFn) -> tuple[str, Any]:
                     "nudged",
                 ),
                 *("skipped", "skipped", "puzzled", "started_over", "arrived"),
+                "retried",
+                "reassigned",
             ]
         )
     )
@@ -116,6 +121,8 @@ def event_of(run: Run, move: tuple[str, Any]) -> AnyEvent | None:
         "skipped": Skipped(by="alice", question=None if flag else run.question),
         "puzzled": Puzzled(by="alice"),
         "started_over": StartedOver(by="alice"),
+        "retried": Retried(by="olga"),
+        "reassigned": Reassigned(by="olga", to="dave", instead_of=("bob", "carol")[which % 2]),
         "arrived": Arrived(by="wendy", name="arrived", value={"boxes": value}, word=f"w{which}"),
     }
     if kind in simple:
@@ -144,7 +151,8 @@ def world(run: Run, errand: Errand, how: tuple[str, int], value: Any) -> AnyEven
         inquiry = SEAT.model_copy(update={"state": run.state})
         return AskedBack(errand=errand.id, inquiry=inquiry)
     if kind in ("fails", "asks"):
-        return Failed(errand=errand.id, error="out of order")
+        failure: FailureKind = "unavailable" if which else "permanent"
+        return Failed(errand=errand.id, error="out of order", kind=failure)
     if errand.kind == "flow":
         return came_to(errand, which, value)
     return answer_to(errand.kind, errand.id, errand.name, value)
@@ -220,4 +228,5 @@ def waits_for_something(definition: FlowDefinition, run: Run) -> bool:
         return run.approval is not None and bool(run.approval.waiting_for())
     told = definition.states[run.state].wait
     awaited = told is not None and told.event is not None
-    return run.status == "waiting" and ("wait" in run.timers or awaited)
+    timed = "wait" in run.timers or "retry" in run.timers
+    return run.status == "waiting" and (timed or awaited or run.held is not None)

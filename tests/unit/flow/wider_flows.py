@@ -116,4 +116,18 @@ SIGN_OFF = wider(
     },
 )
 
-WIDER = [DELIVERY, BOOKINGS, TRIP, SIGN_OFF]
+PAYMENT = wider(
+    "payment",
+    {
+        "reserve": {"call": "reserve", "undo": "release", "next": "pay"},
+        "pay": {
+            "call": "pay",
+            "retry": {"attempts": 3, "every": "PT1H"},
+            "hold": True,
+            "undo": "pay_back",
+            "next": "good",
+        },
+    },
+)
+
+WIDER = [DELIVERY, BOOKINGS, TRIP, SIGN_OFF, PAYMENT]
