@@ -29,7 +29,7 @@ AT_ONCE = {"call": 3, "flow": 1}
 """How many items are under way at once where the file doesn't say: runs may ask the requester
 something, and are for them one after the other."""
 LARGEST = 32 * 1024
-"""Bytes of JSON that a run hands over: what is larger is to be asked of that run itself."""
+"""Bytes of JSON that all parts may come to together, each no more than its share."""
 ENDED_BADLY = Localised(
     zh="其中一部分没有办成，所以没法往下办，已经通知管理员。",
     en="A part of it came to nothing, so this can't go on; the administrators were told.",
@@ -118,8 +118,15 @@ def _decided(state: State, batch: Batch) -> bool:
 
 
 def succeeded(walk: Walk, errand: Errand, value: JsonValue) -> None:
-    """A call for an item came back."""
-    _settle(walk, errand, status="done", value=value)
+    """A call for an item came back; what it came to is kept where the file saves it."""
+    fits = walk.state.save is not None and _fits(walk.run, value)
+    _settle(walk, errand, status="done", value=value if fits else None)
+
+
+def _fits(run: Run, value: JsonValue) -> bool:
+    """True where a part's result is no more than its share: all of them are carried together."""
+    share = LARGEST // len(run.batch.parts) if run.batch else LARGEST
+    return len(canonical({"": value}).encode()) <= share
 
 
 def failed(walk: Walk, errand: Errand, error: str, kind: str) -> None:
@@ -160,7 +167,7 @@ def _outcome(run: Run, errand: Errand, event: Finished) -> dict[str, JsonValue]:
     about: dict[str, JsonValue] = {"run": errand.key, "status": event.status}
     results = _added(run, event) if errand.branch else event.results
     whole = {**about, "results": results} | ({} if errand.branch else {"slots": event.slots})
-    return whole if len(canonical(whole).encode()) <= LARGEST else about
+    return whole if _fits(run, whole) else about
 
 
 def _added(run: Run, event: Finished) -> dict[str, JsonValue]:

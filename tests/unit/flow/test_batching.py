@@ -99,6 +99,14 @@ class TestEachItem:
         assert [args["what"] for _, args, _ in driver.world.calls] == ["b", "c", "a"]
         assert len({key for _, _, key in driver.world.calls}) == len(THREE)
 
+    def test_a_result_larger_than_its_share_is_not_carried(self) -> None:
+        driver = paused(BOOKINGS, items=["a", "b"])
+        stepped(driver, Called(errand="book:2:0", value="x" * (LARGEST // 2 + 1)))
+        stepped(driver, Called(errand="book:2:1", value="x" * (LARGEST // 2 - 20)))
+        booked = driver.run.results["booked"]
+        assert isinstance(booked, list)
+        assert [value is None for value in booked] == [True, False]
+
     def test_no_items_need_no_call(self) -> None:
         slots = {"items": {**ITEMS["items"], "min": 0}}
         definition = BOOKINGS.model_copy(

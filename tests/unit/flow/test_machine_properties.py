@@ -41,8 +41,8 @@ from router.flow.run import (
     Unclear,
 )
 from router.flow.showing import view
-from tests.unit.flow.definitions import ALICE, CLAIM, LEAVE, NOW, flow
-from tests.unit.flow.wider_flows import WIDER
+from tests.unit.flow.definitions import ALICE, CLAIM, LEAVE, NOW, flow, text
+from tests.unit.flow.wider_flows import ITEMS, WIDER, wider
 
 FLOWS = Path(__file__).parents[3] / "flows"
 OPTIONAL = flow(LEAVE).slots["reason"].model_copy(update={"required": False, "skippable": True})
@@ -198,6 +198,105 @@ def test_a_run_never_fails_and_always_waits_for_something_named_or_has_ended(
         assert waits_for_something(definition, run)
         assert loses_nothing_to_an_act(before, run, event)
         assert Run.model_validate_json(run.model_dump_json()) == run
+
+
+KINDS: dict[str, dict[str, Any]] = {
+    "collect": {"collect": ["items"], "next": "NEXT"},
+    "confirm": {"confirm": text("So?"), "confirmed": "NEXT", "declined": "bad"},
+    "call": {"call": "pay", "undo": "pay_back", "next": "NEXT", "on_error": "bad"},
+    "retry": {"call": "pay", "retry": {"attempts": 2, "every": "PT1H"}, "next": "NEXT"},
+    "hold": {"call": "pay", "hold": True, "undo": "pay_back", "next": "NEXT"},
+    "each": {
+        "call": "book",
+        "each": "['a', 'b', 'c']",
+        "with": {"what": "item", "who": "manager(requester)"},
+        "undo": "unbook",
+        "save": "booked",
+        "next": "NEXT",
+        "on_error": "bad",
+    },
+    "flow": {"flow": "other", "save": "other", "completed": "NEXT", "otherwise": "bad"},
+    "bare": {"flow": "other", "completed": "NEXT"},
+    "flows": {"flow": "other", "each": "[1, 2]", "at_once": 2, "completed": "NEXT"},
+    "detached": {"flow": "other", "detached": True, "next": "NEXT"},
+    "all": {"parallel": ["left", "right"], "join": "NEXT", "otherwise": "bad"},
+    "any": {"parallel": ["left", "right"], "wait_for": "any", "join": "NEXT", "save": "said"},
+    "finish": {"parallel": ["left", "right"], "rest": "finish", "join": "NEXT"},
+    "event": {"wait": {"event": "arrived", "roles": ["x"]}, "next": "NEXT"},
+    "late": {"wait": {"event": "arrived", "roles": ["x"], "for": "P1D"}, "next": "NEXT"},
+    "while": {"wait": {"for": "PT1H"}, "next": "NEXT"},
+    "approve": {
+        "approve": {"by": "manager(requester)", "title": text("So?")},
+        "approved": "NEXT",
+        "rejected": "bad",
+        "returned": "s0",
+    },
+}
+
+
+@st.composite
+def definitions(draw: st.DrawFn) -> FlowDefinition:
+    """A flow of up to six states of any kind, one after the other."""
+    kinds = draw(st.lists(st.sampled_from(sorted(KINDS)), min_size=1, max_size=6))
+    states: dict[str, Any] = {}
+    for number, kind in enumerate(kinds):
+        following = f"s{number + 1}" if number + 1 < len(kinds) else "good"
+        exits = {k: following if v == "NEXT" else v for k, v in KINDS[kind].items()}
+        states[f"s{number}"] = {**exits, **({"late": "bad"} if kind == "late" else {})}
+    states["bad"] = {"say": text("Bad."), "end": draw(st.sampled_from(["rejected", "failed"]))}
+    return wider("any", states, ITEMS)
+
+
+@settings(max_examples=100, deadline=None)
+@given(definition=definitions(), opening=SLOTS, story=st.lists(moves(), max_size=40))
+def test_whatever_a_flow_is_made_of_it_waits_for_something_named_or_has_ended(
+    definition: FlowDefinition, opening: dict[str, Any], story: list[tuple[str, Any]]
+) -> None:
+    run, _ = take(
+        definition, Run(id="r1", requester=ALICE, locale="en"), Began(by="alice", slots=opening)
+    )
+    for move in story:
+        event = event_of(run, move)
+        if event is None:
+            continue
+        run, _ = take(definition, run, event)
+        assert waits_for_something(definition, run)
+        assert Run.model_validate_json(run.model_dump_json()) == run
+
+
+@settings(max_examples=100, deadline=None)
+@given(definition=definitions(), story=st.lists(moves(), max_size=25))
+def test_a_run_that_is_cancelled_takes_back_each_thing_that_was_done_once(
+    definition: FlowDefinition, story: list[tuple[str, Any]]
+) -> None:
+    run, _ = take(definition, Run(id="r1", requester=ALICE, locale="en"), Began(by="alice"))
+    left: list[str] = []
+    for move in [*story, None]:
+        event = Cancelled(by="alice") if move is None else event_of(run, move)
+        if event is not None:
+            run = followed(definition, run, event, left)
+    while run.errands:
+        errand = next(iter(run.errands.values()))
+        ends = Finished(errand=errand.id, status="cancelled")
+        run = followed(
+            definition,
+            run,
+            ends if errand.kind == "flow" else Called(errand=errand.id, value=None),
+            left,
+        )
+    if run.status == "cancelled":
+        assert left == []
+
+
+def followed(definition: FlowDefinition, run: Run, event: AnyEvent, left: list[str]) -> Run:
+    """Take the event, and keep the keys of what was done with an undo and isn't taken back."""
+    errand = run.errands.get(getattr(event, "errand", ""))
+    after, _ = take(definition, run, event)
+    if errand is not None and errand.kind == "undo":
+        left.remove(errand.undoes)
+    new = {done.key for done in after.done} - {done.key for done in run.done}
+    left.extend(sorted(new - set(left)))
+    return after
 
 
 def loses_nothing_to_an_act(before: Run, after: Run, event: AnyEvent) -> bool:
