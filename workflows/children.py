@@ -109,6 +109,7 @@ def _run_of(errand: Errand, parent: Run) -> Run:
         conversation=parent.conversation,
         locale=parent.locale,
         parent=None if errand.detached else workflow.info().workflow_id,
+        goes_back=parent.goes_back,
         **{name: getattr(parent, name) for name in known},
     )
 
