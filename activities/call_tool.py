@@ -19,7 +19,7 @@ from router.contracts.failures import RETRYABLE
 from router.domain.errors import (
     AnswersNeeded,
     InvalidInput,
-    PermanentToolError,
+    OutOfReach,
     RouterError,
     UnknownOutcome,
 )
@@ -130,4 +130,4 @@ def _given_up(call: ToolCall, tool: Tool, error: RouterError, attempt: int) -> R
             Localised(zh=zh, en=f"{tool.name} may or may not have happened: {last.en}")
         )
     zh = f"“{tool.title.zh}”现在用不了：{last.zh}"
-    return PermanentToolError(Localised(zh=zh, en=f"{tool.name} isn't working: {last.en}"))
+    return OutOfReach(Localised(zh=zh, en=f"{tool.name} isn't working: {last.en}"))

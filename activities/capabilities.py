@@ -132,6 +132,17 @@ class Capabilities:
             return None
         return form_of(self.registry[name])
 
+    def started_by(self, definition: FlowDefinition) -> dict[str, FlowDefinition]:
+        """The flows that this one starts, and those that they start, by name."""
+        found: dict[str, FlowDefinition] = {}
+        waiting = [definition]
+        while waiting:
+            named = {state.flow for state in waiting.pop().states.values() if state.flow}
+            new = [flow for name in sorted(named) if (flow := self.catalog.get(name))]
+            waiting += [flow for flow in new if flow.flow not in found]
+            found.update({flow.flow: flow for flow in new})
+        return found
+
     def is_form(self, name: str) -> bool:
         """True where what is started under this name is a tool's form, and no flow file."""
         return self.catalog.get(name) is None

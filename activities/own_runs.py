@@ -42,7 +42,9 @@ async def meant(
     )
     passed_over = {*ENDED, *(ASKING if submitted else ())}
     under_way = [
-        run for run in found if run.workflow_id != ctx.flow_run and run.status not in passed_over
+        run
+        for run in found
+        if run.workflow_id != ctx.flow_run and run.status not in passed_over and not run.is_branch
     ]
     if completed:
         under_way = [run for run in under_way if run.withdraws is None]

@@ -5,7 +5,7 @@ inside a workflow task deadlocks when the slots run out.
 """
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterable
 from typing import TypeVar
 
 from temporalio import activity
@@ -93,20 +93,22 @@ class FlowTeller:
         return answer
 
     def _start(self, definition: FlowDefinition, given: activities.TellFlow) -> FlowStart:
+        flows = self._capabilities.started_by(definition)
         return FlowStart(
             definition=definition,
+            flows=flows,
             requester=given.caller,
             conversation=given.conversation,
             locale=given.locale,
             tenant=given.caller.tenant,
-            tools=self._limits(definition),
+            tools=self._limits([definition, *flows.values()]),
             form=self._capabilities.is_form(definition.flow),
             goes_back=True,
         )
 
-    def _limits(self, definition: FlowDefinition) -> dict[str, CallLimits]:
-        """How the tools of this flow may be called, as the registry has them now."""
-        states = definition.states.values()
+    def _limits(self, definitions: Iterable[FlowDefinition]) -> dict[str, CallLimits]:
+        """How the tools of these flows may be called, as the registry has them now."""
+        states = [state for definition in definitions for state in definition.states.values()]
         names = {name for s in states for name in (s.check, s.call, s.undo) if name is not None}
         return {name: self._capabilities.limits(name) for name in sorted(names)}
 

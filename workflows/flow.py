@@ -20,9 +20,13 @@ from temporalio.exceptions import TimeoutError as ActivityTimeoutError
 
 with workflow.unsafe.imports_passed_through():
     from router.contracts import activities, conversation
-    from router.contracts.failures import from_failure, to_failure
+    from router.contracts.failures import RETRYABLE, from_failure, to_failure
     from router.contracts.flow import (
         DECIDE,
+        HAPPEN,
+        HEARS,
+        OPERATE,
+        STOP,
         TELL,
         VIEW,
         WORKFLOW,
@@ -31,6 +35,9 @@ with workflow.unsafe.imports_passed_through():
         DecisionTaken,
         FlowAnswer,
         FlowStart,
+        Hears,
+        Operation,
+        Outside,
         Tell,
         Told,
     )
@@ -42,7 +49,7 @@ with workflow.unsafe.imports_passed_through():
     from router.domain.progress import ToolStatus
     from router.domain.records import LogEntry
     from router.domain.texts import Locale, Localised
-    from router.flow import inquiring, machine, showing
+    from router.flow import inquiring, machine, showing, waiting
     from router.flow.model import FlowDefinition
     from router.flow.run import (
         AnyEvent,
@@ -51,6 +58,7 @@ with workflow.unsafe.imports_passed_through():
         Cancelled,
         Errand,
         Failed,
+        FailureKind,
         Fired,
         LookedUp,
         Remind,
@@ -58,7 +66,7 @@ with workflow.unsafe.imports_passed_through():
         Timer,
     )
     from router.flow.view import FlowView
-    from workflows import publication
+    from workflows import children, publication
     from workflows.activity import drained, perform
     from workflows.tool_calls import why
 
@@ -86,6 +94,7 @@ class FlowWorkflow:
             locale=start.locale,
             goes_back=start.goes_back,
         )
+        self._children = children.Children(start)
         self._under_way: dict[str, asyncio.Task[None]] = {}
         self._said: list[str] = []
         self._calls: list[ToolCallView] = []
@@ -101,6 +110,8 @@ class FlowWorkflow:
     @workflow.run
     async def run(self, start: FlowStart) -> DecisionTaken:
         """Live until the flow ends; its last status and state are the result."""
+        if start.opening is not None and not self._run.events:
+            self._take(start.opening)
         self._reconcile()
         while True:
             await workflow.wait_condition(lambda: self._has_news or self._over or self._full)
@@ -108,7 +119,7 @@ class FlowWorkflow:
             await self._notify()
             if self._over:
                 await drained()
-                return DecisionTaken(status=self._run.status, state=self._run.state)
+                return children.handed_over(self._whole, self._run)
             if self._full:
                 await drained()
                 if not self._under_way_now:
@@ -152,6 +163,44 @@ class FlowWorkflow:
         if refused is not None:
             raise to_failure(refused)
 
+    @workflow.update(name=OPERATE)
+    async def operate(self, operation: Operation) -> DecisionTaken:
+        """Take an operator's word: a call made again, someone else asked."""
+        self._take(operation.event)
+        await self._settled(workflow.now() + PATIENCE)
+        await self._publish()
+        return DecisionTaken(status=self._run.status, state=self._run.state)
+
+    @operate.validator
+    def _may_operate(self, operation: Operation) -> None:
+        refused = machine.refusal_of(self._definition, self._run, operation.event, workflow.now())
+        if refused is not None:
+            raise to_failure(refused)
+
+    @workflow.update(name=HAPPEN)
+    async def happen(self, told: Outside) -> DecisionTaken:
+        """Take an outside event, now or as soon as a state waits for it."""
+        self._take(told.event)
+        await self._settled(workflow.now() + PATIENCE)
+        await self._publish()
+        return DecisionTaken(status=self._run.status, state=self._run.state)
+
+    @happen.validator
+    def _may_happen(self, told: Outside) -> None:
+        refused = waiting.refusal(self._definition, self._run, told.event, told.roles)
+        if refused is not None:
+            raise to_failure(refused)
+
+    @workflow.query(name=HEARS)
+    def hears(self) -> Hears:
+        """The outside events that the flow knows."""
+        return Hears(events=waiting.events_of(self._definition))
+
+    @workflow.signal(name=STOP)
+    def stop(self, comment: str | None = None) -> None:
+        """Be cancelled by the run that started this one."""
+        self._take(self._leaving_reads(Cancelled(comment=comment)))
+
     @workflow.query(name=VIEW)
     def view(self) -> FlowView:
         """The run as its requester sees it."""
@@ -174,7 +223,12 @@ class FlowWorkflow:
 
     @property
     def _has_news(self) -> bool:
-        return self._told != self._run.events and not self._listeners and not self._run.errands
+        return self._told != self._run.events and not self._listeners and not self._busy
+
+    @property
+    def _busy(self) -> bool:
+        """True while something is under way that comes back by itself, and soon."""
+        return any(errand.kind != "flow" for errand in self._run.errands.values())
 
     @property
     def _full(self) -> bool:
@@ -216,6 +270,8 @@ class FlowWorkflow:
         wanted: dict[str, Callable[[], Awaitable[None]]] = {}
         for id_, errand in self._run.errands.items():
             wanted[id_] = partial(self._carry_out, errand)
+            if errand.stopping:
+                wanted[f"{id_}:stop"] = partial(self._children.stop, errand)
         for timer in self._run.timers.values():
             wanted[timer.id] = partial(self._wait_for, timer)
         for id_ in [id_ for id_ in self._under_way if id_ not in wanted]:
@@ -234,6 +290,9 @@ class FlowWorkflow:
 
     async def _carry_out(self, errand: Errand) -> None:
         """Run an errand and tell the machine what it came to."""
+        if errand.kind == "flow":
+            await self._have_run(errand)
+            return
         event: LookedUp | Called | Failed | AskedBack
         limits = self._tools.get(errand.name, CallLimits())
         try:
@@ -252,6 +311,12 @@ class FlowWorkflow:
         self._under_way.pop(errand.id, None)
         if errand.may_change_something:
             self._calls.append(_shown(errand, event))
+        self._take(event)
+
+    async def _have_run(self, errand: Errand) -> None:
+        """Have another run made, and tell the machine how it ended."""
+        event = await self._children.outcome(errand, self._whole, self._run)
+        self._under_way.pop(errand.id, None)
         self._take(event)
 
     def _note_end(self, errand: Errand, status: ToolStatus) -> None:
@@ -323,11 +388,11 @@ class FlowWorkflow:
     async def _settled(self, deadline: datetime) -> None:
         """Wait until no errand is under way, or the deadline has passed."""
         left = deadline - workflow.now()
-        if not self._run.errands or left <= timedelta():
+        if not self._busy or left <= timedelta():
             return
         try:
             await workflow.wait_condition(
-                lambda: not self._run.errands, timeout=left, timeout_summary="answer by then"
+                lambda: not self._busy, timeout=left, timeout_summary="answer by then"
             )
         except builtins.TimeoutError:
             workflow.logger.info("still at work: %s", ", ".join(self._run.errands))
@@ -441,7 +506,9 @@ def _failed(errand: Errand, failure: ActivityError, limits: CallLimits, locale: 
         return Failed(errand=errand.id, error=_unheard_of(errand).within(locale), kind="unknown")
     if lost or isinstance(error, errors.UnknownOutcome):
         return Failed(errand=errand.id, error=why(failure, locale), kind="unknown")
-    return Failed(errand=errand.id, error=why(failure, locale))
+    out_of_reach = error is None or isinstance(error, (errors.OutOfReach, *RETRYABLE))
+    kind: FailureKind = "unavailable" if out_of_reach else "permanent"
+    return Failed(errand=errand.id, error=why(failure, locale), kind=kind)
 
 
 def _unheard_of(errand: Errand) -> Localised:

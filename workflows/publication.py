@@ -60,6 +60,7 @@ def of(
             slots=run.slots,
             requester=run.requester.id,
             conversation=run.conversation,
+            parent=run.parent,
             history=[HistoryLine.model_validate(line.model_dump()) for line in run.history],
             events=run.events,
             created_at=where.created_at,

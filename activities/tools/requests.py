@@ -132,11 +132,18 @@ async def get_my_requests(
     found, older = await runs.listed(
         caller.tenant, caller.id, status, flow, None, MOST_REQUESTS, aside()
     )
-    awaited: dict[str, list[ApprovalRecord]] = {run.id: [] for run in found}
-    for approval in await runs.awaited(caller.tenant, list(awaited)):
-        awaited[approval.run].append(approval)
-    items = [await _request(ctx, run, awaited[run.id], people) for run in found]
+    whole = {run.id: _whole_of(run) for run in found}
+    awaited: dict[str, list[ApprovalRecord]] = {id_: [] for id_ in whole.values()}
+    for approval in await runs.awaited(caller.tenant, list(whole)):
+        awaited[whole[approval.run]].append(approval)
+    asked = [run for run in found if not run.is_branch]
+    items = [await _request(ctx, run, awaited[run.id], people) for run in asked]
     return Requests(items=items, more=older is not None)
+
+
+def _whole_of(run: RunRecord) -> str:
+    """The request that the run is, or that it is a branch of: people wait for the one."""
+    return str(run.parent).rsplit("/", 1)[-1] if run.is_branch else run.id
 
 
 async def _request(

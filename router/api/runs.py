@@ -7,7 +7,9 @@ from router.domain.principals import Principal
 
 
 def word_of(
-    verb: Literal["withdraw", "nudge", "decide"], caller: Principal, key: str | None
+    verb: Literal["withdraw", "nudge", "decide", "event", "retry", "terminate", "reassign"],
+    caller: Principal,
+    key: str | None,
 ) -> str:
     """The update's id: the same for the same caller and key, else a new one."""
     unique = derived_id(caller.tenant, caller.id, key) if key else fresh_id()

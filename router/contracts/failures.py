@@ -36,6 +36,7 @@ _BY_NAME: dict[str, type[errors.RouterError]] = {
         errors.AnswersNeeded,
         errors.PermanentToolError,
         errors.UnusableResult,
+        errors.OutOfReach,
         errors.UnknownOutcome,
     )
 }

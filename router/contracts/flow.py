@@ -3,20 +3,24 @@
 from datetime import datetime, timedelta
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from router.domain.messages import FlowStatus, Reply, ToolCallView
 from router.domain.principals import Principal
 from router.domain.texts import Locale, Localised
-from router.flow.model import FlowDefinition
+from router.flow.model import FlowDefinition, SlotValues, Wait
 from router.flow.run import (
     Answered,
+    Arrived,
     Began,
     Cancelled,
     Confirmed,
     Decided,
+    Done,
     Nudged,
     Puzzled,
+    Reassigned,
+    Retried,
     Run,
     Skipped,
     StartedOver,
@@ -28,6 +32,10 @@ WORKFLOW = "Flow"
 TELL = "tell"
 DECIDE = "decide"
 VIEW = "view"
+HAPPEN = "happen"
+HEARS = "hears"
+STOP = "stop"
+OPERATE = "operate"
 
 Told = Annotated[
     Began | Answered | Confirmed | Unclear | Skipped | Puzzled | StartedOver | Cancelled | Nudged,
@@ -67,7 +75,9 @@ class FlowStart(Payload):
     """The workflow's input: the definition whole, and the run where it continues as new.
 
     `form` says that the definition stands for a tool, and is no flow file. `goes_back` is for
-    the run of that name; a start from before there was such a thing has none.
+    the run of that name; a start from before there was such a thing has none. `flows` are those
+    that the definition starts, and those that they start, as they are now. A run that another one
+    starts has its `opening` here, where any other is told it.
     """
 
     definition: FlowDefinition
@@ -77,6 +87,8 @@ class FlowStart(Payload):
     tools: dict[str, CallLimits] = {}
     form: bool = False
     goes_back: bool = False
+    flows: dict[str, FlowDefinition] = {}
+    opening: Began | None = None
     run: Run | None = None
     created_at: datetime | None = None
 
@@ -108,11 +120,38 @@ class Decision(Payload):
     event: Decided
 
 
+class Operation(Payload):
+    """A word of an operator."""
+
+    event: Annotated[Retried | Reassigned, Field(discriminator="type")]
+
+
 class DecisionTaken(Payload):
     """What a decision led to."""
 
     status: FlowStatus
     state: str
+
+
+class FlowEnded(DecisionTaken):
+    """What a run hands over to the one that started it: what it knows, and what can be undone."""
+
+    slots: SlotValues = {}
+    results: dict[str, JsonValue] = {}
+    done: list[Done] = []
+
+
+class Outside(Payload):
+    """Something that happened outside, told by someone who holds these roles."""
+
+    event: Arrived
+    roles: frozenset[str]
+
+
+class Hears(Payload):
+    """The outside events that a run's flow knows, by name: who may tell them, with what."""
+
+    events: dict[str, Wait] = {}
 
 
 def workflow_id(flow: str, tenant: str, run: str) -> str:

@@ -9,13 +9,28 @@ from typing import TypeVar
 from pydantic import BaseModel
 from temporalio.client import Client
 
-from router.contracts.flow import DECIDE, TELL, VIEW, Decision, DecisionTaken, FlowAnswer, Tell
+from router.contracts.flow import (
+    DECIDE,
+    HAPPEN,
+    HEARS,
+    OPERATE,
+    TELL,
+    VIEW,
+    Decision,
+    DecisionTaken,
+    FlowAnswer,
+    Hears,
+    Operation,
+    Outside,
+    Tell,
+)
 from router.contracts.reaching import RPC_TIMEOUT, WorkflowOver, persistently, speaking_ours
-from router.domain.errors import Conflict, RouterError, Unavailable
+from router.domain.errors import Conflict, NotFound, RouterError, Unavailable
 from router.domain.messages import ASKING, FlowStatus
 from router.domain.principals import Principal
 from router.domain.records import ApprovalRecord, RunRecord
-from router.flow.run import Cancelled, Decided, Nudged
+from router.flow.model import Wait
+from router.flow.run import Arrived, Cancelled, Decided, Nudged, Reassigned, Retried
 from router.flow.view import FlowView
 
 PATIENCE = 10.0
@@ -75,6 +90,55 @@ async def decide(
     decision = Decision(event=event)
     taken = await _update(temporal, approval.workflow_id, DECIDE, decision, DecisionTaken, word)
     return RunStanding(id=approval.run, status=taken.status, state=taken.state)
+
+
+async def operate(
+    temporal: Client, run: RunRecord, event: Retried | Reassigned, word: str
+) -> RunStanding:
+    """Tell a run what an operator wants of it.
+
+    Raises:
+        Conflict: nothing of the kind can be done to it now, or it is over.
+        Unavailable: Temporal or its worker is out of reach.
+    """
+    told = Operation(event=event)
+    taken = await _update(temporal, run.workflow_id, OPERATE, told, DecisionTaken, word)
+    return RunStanding(id=run.id, status=taken.status, state=taken.state)
+
+
+async def event_known(temporal: Client, run: RunRecord, caller: Principal, name: str) -> Wait:
+    """What the run's flow says of an outside event that the caller may tell.
+
+    Raises:
+        NotFound: the flow knows no such event, or not from the caller.
+        Unavailable: Temporal or its worker is out of reach.
+    """
+    handle = temporal.get_workflow_handle(run.workflow_id)
+    try:
+        with speaking_ours():
+            hears: Hears = await handle.query(HEARS, result_type=Hears, rpc_timeout=RPC_TIMEOUT)
+    except WorkflowOver:
+        hears = Hears()
+    known = hears.events.get(name)
+    if known is None or not caller.roles & set(known.roles):
+        raise NotFound("There is no such flow run, or it waits for no such event of yours.")
+    return known
+
+
+async def happen(
+    temporal: Client, run: RunRecord, caller: Principal, event: Arrived
+) -> RunStanding:
+    """Tell a run what happened outside; `event.word` makes it one, however often it is sent.
+
+    Raises:
+        NotFound: its flow knows no such event, or not from the caller.
+        InvalidInput: what the event brings isn't what the flow wants.
+        Conflict: it was told already and isn't needed yet, or the run is over.
+        Unavailable: Temporal or its worker is out of reach.
+    """
+    told = Outside(event=event, roles=caller.roles)
+    taken = await _update(temporal, run.workflow_id, HAPPEN, told, DecisionTaken, event.word)
+    return RunStanding(id=run.id, status=taken.status, state=taken.state)
 
 
 async def _update(

@@ -17,7 +17,8 @@
         ├── ArgumentsToolError  the arguments are at fault
         │   └── AnswersNeeded   the tool asks something back first; nothing was done
         ├── PermanentToolError  trying again can't help
-        │   └── UnusableResult  it was called and has answered; only the answer is no use
+        │   ├── UnusableResult  it was called and has answered; only the answer is no use
+        │   └── OutOfReach      it was tried as often as it may be; another day it may work
         └── UnknownOutcome      it may or may not have happened; never tried again
 
 The tree is mapped to HTTP in `router.api.problems` and to Temporal in
@@ -169,6 +170,13 @@ class UnusableResult(PermanentToolError):
     """The tool has answered, with what can't be read, kept or carried.
 
     What it was called for has happened: a read has nothing to give, and a write is done.
+    """
+
+
+class OutOfReach(PermanentToolError):
+    """The system behind the tool couldn't be reached however often it was tried.
+
+    Nothing was done. Whoever has hours rather than seconds may call again.
     """
 
 

@@ -100,6 +100,8 @@ class RunRecord(Record):
     slots: dict[str, JsonValue]
     requester: str
     conversation: str | None
+    parent: str | None = None
+    """The workflow id of the run that started this one, where it waits for it."""
     history: list[HistoryLine]
     events: int
     created_at: datetime
@@ -114,6 +116,11 @@ class RunRecord(Record):
     """The run that takes this one back, or tried to."""
     remedy: Remedy | None = None
     """How it is taken back; of a completed run that can be."""
+
+    @property
+    def is_branch(self) -> bool:
+        """True for a part of another run of the same flow: people know the two as one request."""
+        return self.parent is not None and self.parent.startswith(f"{self.flow}/")
 
 
 class Amendment(Record):

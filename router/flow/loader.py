@@ -4,7 +4,8 @@ DefinitionError: flows/leave_request.yaml:12: slots.end.ask: the English text is
 add en: "…"
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from router.documents.faults import Fault
@@ -13,6 +14,7 @@ from router.documents.yaml_document import Document, Unreadable, read_document
 from router.domain.errors import DefinitionError, Problem
 from router.flow.catalog import Catalog
 from router.flow.model import DEFAULT_IDLE, NEWEST_RULES, FlowDefinition, Slot
+from router.flow.sub_flows import sub_flow_faults
 from router.flow.validation import Complaint, Draft, complaints_about, read_shape
 from router.flow.validation.words import without_words
 
@@ -74,6 +76,7 @@ def load_all(places: Sequence[Path], tools: Tools | None = None) -> Catalog:
         except DefinitionError as error:
             problems += error.problems
     problems += _duplicates(flows)
+    problems += _sub_flow_problems(flows, {Path(each.file).stem for each in problems})
     if problems:
         raise DefinitionError(problems)
     return Catalog(flows.values())
@@ -96,6 +99,31 @@ def _duplicates(flows: Mapping[Path, FlowDefinition]) -> Iterator[Problem]:
         if other != path:
             what = f"there is a flow {flow.flow} in {other} already"
             yield _problem(path, 1, Fault(what, "rename one of the two"))
+
+
+def _sub_flow_problems(
+    flows: Mapping[Path, FlowDefinition], faulty: Collection[str]
+) -> Iterator[Problem]:
+    """What is wrong with the flows that flows start, each in the file that starts it.
+
+    A flow that wasn't asked for but stands beside the file is known too; of the `faulty` enough
+    has been said.
+    """
+    known = {flow.flow: flow for flow in flows.values()}
+    waiting = list(flows.items())
+    while waiting:
+        path, flow = waiting.pop()
+        for name in {state.flow for state in flow.states.values() if state.flow} - known.keys():
+            beside = path.with_name(f"{name}.yaml")
+            if beside.is_file():
+                with suppress(DefinitionError):
+                    known[name] = load_flow(beside)
+                    waiting.append((beside, known[name]))
+    for path, flow in flows.items():
+        faults = list(sub_flow_faults(flow, known, faulty))
+        document = read_document(path.read_text()) if faults else None
+        for place, fault in faults:
+            yield _problem(path, document.line(place) if document else 1, fault)
 
 
 def _checked(

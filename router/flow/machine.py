@@ -12,9 +12,8 @@ wouldn't change again, and is made anew when the answer is there.
 """
 
 from collections.abc import Callable
-from datetime import date, datetime, time
+from datetime import datetime
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from pydantic import JsonValue
 
@@ -22,22 +21,26 @@ from router.domain.errors import RouterError
 from router.domain.texts import Localised
 from router.flow import (
     approving,
+    batching,
     collecting,
     deadlines,
     explaining,
     idling,
     inquiring,
     misses,
+    operating,
     showing,
     skipping,
     undoing,
     verdicts,
+    waiting,
 )
 from router.flow.expressions import ExpressionError, LookupNeeded
 from router.flow.model import FlowDefinition
 from router.flow.run import (
     Answered,
     AnyEvent,
+    Arrived,
     AskedBack,
     Began,
     Called,
@@ -48,10 +51,13 @@ from router.flow.run import (
     Effect,
     Errand,
     Failed,
+    Finished,
     Fired,
     LookedUp,
     Nudged,
     Puzzled,
+    Reassigned,
+    Retried,
     Run,
     Say,
     Skipped,
@@ -125,7 +131,7 @@ def _move(walk: Walk) -> bool:
     run = walk.run
     if walk.ended or run.errands:
         return False
-    if run.ending is not None or run.back_to is not None:
+    if run.ending is not None or run.clearing is not None or run.back_to is not None:
         return undoing.unwind(walk)
     if run.leaving is not None:
         return _leave(walk)
@@ -164,8 +170,13 @@ def _go(walk: Walk, target: str, event: str) -> None:
 
 def _call(walk: Walk) -> bool:
     run, state = walk.run, walk.state
+    if state.each is not None:
+        return batching.go_on(walk)
+    if operating.rests(walk):
+        return False
     id_ = f"{run.state}:{run.visit}"
     key = f"{walk.definition.flow}/{run.requester.tenant}/{run.id}:{id_}"
+    key += f":again{run.again}" if run.again else ""
     run.errands[id_] = Errand(
         id=id_,
         kind="call",
@@ -244,35 +255,6 @@ def _collecting_state(walk: Walk, names: set[str]) -> str | None:
     return next(affected, passed[-1] if passed else None)
 
 
-def _wait(walk: Walk) -> bool:
-    run, wait = walk.run, walk.state.wait
-    if "wait" in run.timers or wait is None:
-        return False
-    until = walk.evaluate(wait.until) if wait.until else None
-    due = _moment(until, run.requester.timezone) if until is not None else None
-    if due is None and wait.duration is not None:
-        due = walk.now + wait.duration
-    if due is None:
-        raise ExpressionError(f"{wait.until!r} gives {until!r}, which is no date or time")
-    if due <= walk.now:
-        walk.leave("next")
-        return True
-    walk.set_timer("wait", due)
-    run.status = "waiting"
-    return False
-
-
-def _moment(value: Any, timezone: str) -> datetime | None:
-    """A date (its beginning, where the requester is) or a time, as an aware moment."""
-    try:
-        if len(str(value)) == len("2026-01-01"):
-            return datetime.combine(date.fromisoformat(value), time(), ZoneInfo(timezone))
-        moment = datetime.fromisoformat(str(value))
-    except (TypeError, ValueError):
-        return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=ZoneInfo(timezone))
-
-
 def _say(walk: Walk) -> bool:
     run, state = walk.run, walk.state
     if state.say is not None:
@@ -295,7 +277,9 @@ _MOVES: dict[str, Callable[[Walk], bool]] = {
     "call": _call,
     "confirm": _confirm,
     "approve": approving.approve,
-    "wait": _wait,
+    "flow": batching.go_on,
+    "parallel": batching.go_on,
+    "wait": waiting.wait,
     "say": _say,
 }
 
@@ -360,9 +344,11 @@ def _cancelled(walk: Walk, event: Cancelled) -> None:
         for id_, errand in run.errands.items()
         if errand.may_change_something and id_ not in event.leaving
     }
-    under_way = any(errand.kind == "call" for errand in run.errands.values())
+    under_way = any(errand.kind != "undo" for errand in run.errands.values())
     walk.say(undoing.CANCELLING if under_way else undoing.CANCELLED)
-    run.ending, run.leaving, run.back_to = "cancelled", None, None
+    batching.stop(walk)
+    run.held = None
+    run.ending, run.leaving, run.back_to, run.clearing = "cancelled", None, None, None
     run.timers, run.approval, run.offered, run.escalating = {}, None, {}, False
     run.rescheduling = None
     run.status = "running"
@@ -386,7 +372,7 @@ def _called(walk: Walk, event: Called) -> None:
         walk.leave("next")
         return
     state = walk.state
-    if state.save:
+    if state.save and errand.part is None:
         run.results[state.save] = event.value
     if state.undo:
         run.done.append(
@@ -397,9 +383,12 @@ def _called(walk: Walk, event: Called) -> None:
                 arguments=errand.arguments,
                 key=errand.key,
                 undo=state.undo,
+                part=errand.part,
             )
         )
-    if run.ending is None:
+    if run.ending is None and errand.part is not None:
+        batching.succeeded(walk, errand, event.value)
+    elif run.ending is None:
         walk.leave("next")
     else:
         undoing.called_off(walk, errand, lasts=event.lasts and not state.undo)
@@ -415,8 +404,13 @@ def _failed(walk: Walk, event: Failed) -> None:
     elif errand.kind == "lookup":
         _lookup_failed(walk, errand, event)
     elif run.ending is None:
-        run.results["error"] = {"message": event.error, "kind": event.kind}
         walk.note(f"{errand.kind} failed", comment=f"{errand.name}: {event.error}")
+        if errand.part is not None:
+            batching.failed(walk, errand, event.error, event.kind)
+            return
+        run.results["error"] = {"message": event.error, "kind": event.kind}
+        if errand.kind == "call" and operating.put_off(walk, event.kind):
+            return
         if walk.state.on_error:
             walk.leave("on_error")
         elif errand.kind == "check":
@@ -436,6 +430,8 @@ def _asked_back(walk: Walk, event: AskedBack) -> None:
         undoing.taken_back(walk, errand, event.inquiry.say.within(run.locale))
     elif run.ending is not None:
         undoing.called_off(walk, errand)
+    elif errand.part is not None:
+        batching.failed(walk, errand, event.inquiry.say.within(run.locale), "arguments")
     elif not inquiring.take(walk, event.inquiry):
         walk.give_up(
             inquiring.TOO_MANY, f"{errand.name} asked back more than {inquiring.MOST} times"
@@ -473,7 +469,9 @@ def _fired(walk: Walk, event: Fired) -> None:
         return
     del run.timers[timer.name]
     if timer.name == "wait":
-        walk.leave("next")
+        waiting.over(walk)
+    elif timer.name == "retry":
+        walk.note("tried again")
     elif timer.name == "remind":
         approving.remind(walk, "reminded")
     elif timer.name == "escalate":
@@ -482,6 +480,18 @@ def _fired(walk: Walk, event: Fired) -> None:
         idling.fired(walk, timer)
     else:
         approving.expire(walk)
+
+
+def _finished(walk: Walk, event: Finished) -> None:
+    run = walk.run
+    errand = run.errands.pop(event.errand, None)
+    if errand is None:
+        return
+    run.done += [done.model_copy(update={"visit": run.visit}) for done in event.done]
+    if run.ending is None:
+        batching.finished(walk, errand, event)
+    else:
+        undoing.called_off(walk, errand)
 
 
 _TAKERS: dict[type, Callable[[Walk, Any], None]] = {
@@ -500,11 +510,20 @@ _TAKERS: dict[type, Callable[[Walk, Any], None]] = {
     Decided: _decided,
     Nudged: _nudged,
     Fired: _fired,
+    Arrived: waiting.arrive,
+    Finished: _finished,
+    Retried: operating.retry,
+    Reassigned: operating.reassign,
 }
 
 
 def refusal_of(
-    definition: FlowDefinition, run: Run, event: Decided, now: datetime
+    definition: FlowDefinition, run: Run, event: Decided | Retried | Reassigned, now: datetime
 ) -> RouterError | None:
-    """Why this decision can't be taken; None where it can."""
-    return verdicts.refusal(Walk(definition, run, now), event)
+    """Why this decision, or this word of an operator, can't be taken; None where it can."""
+    walk = Walk(definition, run, now)
+    if isinstance(event, Retried):
+        return operating.retry_refusal(run)
+    if isinstance(event, Reassigned):
+        return operating.reassign_refusal(walk, event)
+    return verdicts.refusal(walk, event)

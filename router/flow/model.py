@@ -30,7 +30,9 @@ SlotType = Literal[
     "list",
     "object",
 ]
-StateKind = Literal["collect", "check", "call", "confirm", "approve", "wait", "say"]
+StateKind = Literal[
+    "collect", "check", "call", "flow", "parallel", "confirm", "approve", "wait", "say"
+]
 STATE_KINDS: tuple[StateKind, ...] = get_args(StateKind)
 GuardName = Literal[
     "how-or-what",
@@ -168,10 +170,30 @@ class Withdrawal(Definition):
 
 
 class Wait(Definition):
-    """Until a moment (an expression that gives a date or time), or for a while."""
+    """Until a moment (an expression that gives a date or time), for a while, or for an event.
+
+    The `event` comes from outside, by someone who holds one of `roles`, with the `fields`; a
+    moment or a while is then how long it is waited for.
+    """
 
     until: str | None = None
     duration: timedelta | None = Field(None, alias="for")
+    event: str | None = None
+    roles: tuple[str, ...] = ()
+    fields: dict[str, Slot] = {}
+
+
+class Retry(Definition):
+    """While a system is out of reach: how often it is called in all, and how long after each."""
+
+    attempts: int
+    every: timedelta
+
+
+EXIT_NAMES = (
+    *("next", "on_error", "confirmed", "declined", "approved", "rejected", "returned", "expired"),
+    *("late", "completed", "otherwise", "join"),
+)
 
 
 class State(Definition):
@@ -181,13 +203,31 @@ class State(Definition):
     check: str | None = None
     """A tool, asked whether it would refuse the call; nothing is done."""
     call: str | None = None
+    flow: str | None = None
+    """Another flow of the catalogue, run for the same requester."""
+    parallel: tuple[str, ...] | None = None
+    """The states at which branches begin; each ends where it comes to `join`."""
     confirm: Localised | None = None
     approve: Approve | None = None
     wait: Wait | None = None
     say: Localised | None = None
 
     arguments: dict[str, str] = Field({}, alias="with")
-    """For `call` and `check`: an expression for each argument."""
+    """For `call` and `check`: an expression for each argument; for `flow`: for each slot."""
+    retry: Retry | None = None
+    """For `call`: beyond what the tool itself tries within its minute."""
+    hold: bool = False
+    """For `call`: where it fails for good the run waits for an operator."""
+    each: str | None = None
+    """For `call` and `flow`: a list, for each `item` of which it is made."""
+    at_once: int | None = None
+    """With `each`: how many may be under way at once."""
+    detached: bool = False
+    """For `flow`: what becomes of it is not waited for."""
+    wait_for: Literal["all", "any"] | None = None
+    """For `parallel`: whether all branches have to come to `join`, or one is enough."""
+    rest: Literal["stop", "finish"] | None = None
+    """For `parallel`: what becomes of the other branches once it is decided without them."""
     save: str | None = None
     undo: str | None = None
     """For `call`: the tool that takes it back, called with the same arguments."""
@@ -202,6 +242,10 @@ class State(Definition):
     rejected: Next = ()
     returned: Next = ()
     expired: Next = ()
+    late: Next = ()
+    completed: Next = ()
+    otherwise: Next = ()
+    join: Next = ()
 
     @property
     def kind(self) -> StateKind:
@@ -219,8 +263,7 @@ class State(Definition):
 
     def exits(self) -> dict[str, Next]:
         """Every way out of the state, by the name of the event that takes it."""
-        names = ("next", "on_error", "confirmed", "declined", "approved", "rejected", "returned")
-        return {n: getattr(self, n) for n in (*names, "expired") if getattr(self, n)}
+        return {name: getattr(self, name) for name in EXIT_NAMES if getattr(self, name)}
 
 
 class Triggers(Definition):

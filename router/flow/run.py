@@ -16,9 +16,12 @@ from router.domain.principals import Principal
 from router.domain.texts import Locale, Localised
 from router.flow.model import Slot, SlotValues
 
-TimerName = Literal["remind", "escalate", "expire", "wait", "idle", "lapse"]
+TimerName = Literal["remind", "escalate", "expire", "wait", "retry", "idle", "lapse"]
 HANDED_OFF = 4
 """Misses of a question after which a person is named; with the next it begins anew."""
+FailureKind = Literal["arguments", "permanent", "unavailable", "unknown"]
+"""Other values might do; nothing can be done; its system is out of reach; nobody knows whether
+it was done."""
 Verdict = Literal["approve", "reject", "return", "delegate", "add"]
 Position = Literal["before", "after"]
 
@@ -28,11 +31,11 @@ class Errand(BaseModel):
 
     `lookup` reads and `check` asks a tool whether it would refuse a call: both may be made
     again; `call` is a tool call whose `key` makes it happen once; `undo` takes back a call that
-    succeeded.
+    succeeded; `flow` is a run of another flow, or of a `branch` of this one, whose id is `key`.
     """
 
     id: str
-    kind: Literal["lookup", "check", "call", "undo"]
+    kind: Literal["lookup", "check", "call", "undo", "flow"]
     name: str
     arguments: dict[str, JsonValue] = {}
     positional: list[JsonValue] = []
@@ -42,11 +45,19 @@ class Errand(BaseModel):
     """The slot that a lookup is for, where it is for one."""
     answers: dict[str, JsonValue] = {}
     """For `call`: what the requester said to what the tool asked back, by question."""
+    part: int | None = None
+    """Which part of the run's `batch` it is, where it is of one."""
+    branch: str = ""
+    """For `flow`: the state of this very flow that it begins at; empty for another flow."""
+    detached: bool = False
+    """For `flow`: it is over as soon as that run has begun."""
+    stopping: bool = False
+    """For `flow`: that run is to be cancelled."""
 
     @property
     def may_change_something(self) -> bool:
         """True where stopping it half-way could leave something done."""
-        return self.kind in ("call", "undo")
+        return self.kind in ("call", "undo", "flow")
 
 
 class Inquiry(BaseModel):
@@ -170,13 +181,14 @@ class Visit(BaseModel):
 
 
 class Done(BaseModel):
-    """A call that succeeded and has an `undo`."""
+    """A call that succeeded and has an `undo`, made by this run or by one that it started."""
 
     visit: int
     state: str
     tool: str
     arguments: dict[str, JsonValue]
     key: str
+    part: int | None = None
     undo: str = ""
     """The tool that takes it back; of runs before this was kept the definition says it."""
 
@@ -186,6 +198,31 @@ class Withdraws(BaseModel):
 
     run: str
     done: list[Done]
+
+
+class Part(BaseModel):
+    """One of the things that a state does side by side: for an item, or a branch."""
+
+    arguments: dict[str, JsonValue] = {}
+    branch: str = ""
+    status: Literal["waiting", "under_way", "done", "failed", "stopped"] = "waiting"
+    value: JsonValue = None
+    """What it came to; where it failed, why."""
+    ended: FlowStatus | None = None
+    """How a run that was started ended."""
+    results: dict[str, JsonValue] = {}
+    """For a branch: the results that it added."""
+
+
+class Batch(BaseModel):
+    """What a state does side by side, as far as it is."""
+
+    visit: int
+    parts: list[Part]
+
+    def those(self, *statuses: str) -> list[Part]:
+        """The parts that stand so, in their order."""
+        return [part for part in self.parts if part.status in statuses]
 
 
 class Happening(BaseModel):
@@ -208,6 +245,8 @@ class Run(BaseModel):
     requester: Principal
     conversation: str | None = None
     locale: Locale = "zh"
+    parent: str | None = None
+    """The workflow id of the run that started this one and waits for it."""
 
     status: FlowStatus = "running"
     state: str = ""
@@ -264,6 +303,19 @@ class Run(BaseModel):
     inquiries: list[Inquiry] = []
     """All that tools asked back. Their slots are as good as the file's from then on."""
     done: list[Done] = []
+    batch: Batch | None = None
+    tries: int = 0
+    """Calls of this visit that came back without an answer."""
+    held: FailureKind | None = None
+    """Why the call failed that an operator has to do something about."""
+    again: int = 0
+    """How often an operator had the call of this visit made under a key of its own."""
+    arrived: dict[str, dict[str, JsonValue]] = {}
+    """Outside events that no state has waited for yet, by name."""
+    heard: list[str] = []
+    """The words by which the last outside events were told, so that none counts twice."""
+    clearing: int | None = None
+    """The visit whose calls are taken back before the state is left."""
     ending: FlowStatus | None = None
     """The status to end with once everything in `done` is taken back."""
     back_to: str | None = None
@@ -375,7 +427,7 @@ class Failed(Event):
     type: Literal["failed"] = "failed"
     errand: str
     error: str
-    kind: Literal["arguments", "permanent", "unknown"] = "permanent"
+    kind: FailureKind = "permanent"
 
 
 class AskedBack(Event):
@@ -405,6 +457,41 @@ class Nudged(Event):
     type: Literal["nudged"] = "nudged"
 
 
+class Arrived(Event):
+    """Something happened outside, told once as `word`."""
+
+    type: Literal["arrived"] = "arrived"
+    name: str
+    value: dict[str, JsonValue] = {}
+    word: str = ""
+
+
+class Finished(Event):
+    """A run that this one started has ended; or has begun, where that is all that was wanted."""
+
+    type: Literal["finished"] = "finished"
+    errand: str
+    status: FlowStatus
+    slots: SlotValues = {}
+    results: dict[str, JsonValue] = {}
+    done: list[Done] = []
+
+
+class Retried(Event):
+    """An operator has the call made again that failed."""
+
+    type: Literal["retried"] = "retried"
+
+
+class Reassigned(Event):
+    """An operator has someone else asked to decide, in place of `instead_of`."""
+
+    type: Literal["reassigned"] = "reassigned"
+    to: str
+    instead_of: str
+    comment: str | None = None
+
+
 class Fired(Event):
     """A timer came due."""
 
@@ -427,7 +514,11 @@ AnyEvent = Annotated[
     | AskedBack
     | Decided
     | Nudged
-    | Fired,
+    | Fired
+    | Arrived
+    | Finished
+    | Retried
+    | Reassigned,
     Field(discriminator="type"),
 ]
 

@@ -41,6 +41,8 @@ def unwind(walk: Walk) -> bool:
         return False
     if run.ending is not None:
         walk.end(run.ending)
+    elif run.clearing is not None:
+        run.clearing = None
     elif run.back_to is not None:
         target, run.back_to = run.back_to, None
         walk.enter(target, run.leaving or "changed", run.leaving_by)
@@ -52,6 +54,8 @@ def due(walk: Walk) -> list[Done]:
     run = walk.run
     if run.ending is not None:
         return run.done
+    if run.clearing is not None:
+        return [done for done in run.done if done.visit == run.clearing]
     return [done for done in run.done if done.visit > reached(walk, run.back_to)]
 
 
@@ -62,12 +66,11 @@ def reached(walk: Walk, state: str | None) -> int:
 
 
 def _take_back(walk: Walk, done: Done) -> None:
-    undo = done.undo or walk.definition.states[done.state].undo or ""
-    id_ = f"undo:{done.state}:{done.visit}"
+    id_ = f"undo:{done.state}:{done.visit}" + (f":{done.part}" if done.part is not None else "")
     walk.run.errands[id_] = Errand(
         id=id_,
         kind="undo",
-        name=undo,
+        name=done.undo or walk.definition.states[done.state].undo or "",
         arguments=done.arguments,
         key=f"{done.key}:undo",
         undoes=done.key,
@@ -95,7 +98,8 @@ def called_off(walk: Walk, errand: Errand, *, lasts: bool = False, unknown: bool
     `lasts`: it was done, and nothing takes it back. `unknown`: nobody can tell whether it was.
     """
     if not lasts and not unknown:
-        walk.say(CANCELLED)
+        if not any(other.may_change_something for other in walk.run.errands.values()):
+            walk.say(CANCELLED)
         return
     walk.note("unknown" if unknown else "done before it was cancelled", comment=errand.name)
     walk.say(_unsure(errand.name) if unknown else _too_late(errand.name))

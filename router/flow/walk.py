@@ -90,6 +90,7 @@ class Walk:
         run.known, run.approval, run.timers = {}, None, {}
         run.asked, run.misses, run.leaving, run.leaving_by = None, 0, None, None
         run.escalating, run.opening, run.rescheduling = False, None, None
+        run.batch, run.tries, run.held, run.again = None, 0, None, 0
         been = next((n for n, v in enumerate(run.trail) if v.state == target), len(run.trail))
         run.trail = [*run.trail[:been], Visit(state=target, visit=run.visit)]
         self.note(event, by, comment)
@@ -103,7 +104,8 @@ class Walk:
         """End the run here and now."""
         run = self.run
         run.status, run.timers, run.errands, run.approval = status, {}, {}, None
-        run.ending, run.asked, run.offered = None, None, {}
+        run.ending, run.asked, run.offered, run.batch = None, None, {}, None
+        run.held = None
         self.note(status)
 
     def give_up(self, say: Localised, reason: str) -> None:

@@ -141,6 +141,7 @@ runs = Table(
     required("slots", JSON),
     required("requester"),
     optional("conversation"),
+    optional("parent"),
     required("history", JSON),
     required("events", Integer),
     required("created_at", Moment),

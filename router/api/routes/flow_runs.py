@@ -3,25 +3,26 @@
 from datetime import UTC, datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query
-from pydantic import BaseModel, ConfigDict, JsonValue
+from fastapi import APIRouter, Body, Depends, Path, Query
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from router.api.body import StrictRoute
 from router.api.deps import OPERATOR, Caller, Given, Paged, Services, known
 from router.api.idempotency import IdempotencyKey, claim, claimed
-from router.api.plain import Comment
+from router.api.plain import Comment, PlainJson
 from router.api.problems import problems
 from router.api.runs import word_of
 from router.api.temporal import history_url
 from router.contracts import runs
 from router.contracts.runs import RunStanding
 from router.contracts.withdrawals import Withdrawing
-from router.domain.errors import Conflict, Forbidden, NotFound
+from router.domain.errors import Conflict, FieldProblem, Forbidden, InvalidInput, NotFound
 from router.domain.messages import ENDED, FlowStatus
 from router.domain.nudging import WHY_NOT, why_not_now
 from router.domain.principals import Principal
 from router.domain.records import HistoryLine, RunRecord
-from router.flow.run import Cancelled, Nudged
+from router.flow.run import Arrived, Cancelled, Nudged, Reassigned, Retried
+from router.flow.waiting import unfit
 from router.settings import Settings
 
 router = APIRouter(prefix="/v1/flow-runs", tags=["flow runs"], route_class=StrictRoute)
@@ -49,6 +50,8 @@ class FlowRun(BaseModel):
     state: str
     slots: dict[str, JsonValue]
     requester: str
+    parent: str | None
+    """The run that started this one and waits for it."""
     history: list[HistoryLine]
     files: dict[str, str] = {}
     """What the files in the slots are called, by id."""
@@ -63,11 +66,12 @@ class FlowRun(BaseModel):
     @classmethod
     def of(cls, record: RunRecord, settings: Settings, reader: Principal) -> "FlowRun":
         """The row as this reader sees it."""
-        shown = record.model_dump(exclude={"title", "history"})
+        shown = record.model_dump(exclude={"title", "history", "parent"})
+        parent = record.parent.rsplit("/", 1)[-1] if record.parent else None
         url = history_url(settings, record.workflow_id, record.run_id)
         temporal = TemporalRun(workflow_id=record.workflow_id, run_id=record.run_id, url=url)
         title = record.title.within(reader.locale)
-        return cls(title=title, history=record.history, temporal=temporal, **shown)
+        return cls(title=title, history=record.history, temporal=temporal, parent=parent, **shown)
 
 
 class FlowRunPage(BaseModel):
@@ -75,6 +79,9 @@ class FlowRunPage(BaseModel):
 
     items: list[FlowRun]
     next: str | None
+
+
+PersonId = Annotated[str, Field(min_length=1, max_length=64)]
 
 
 class Remark(BaseModel):
@@ -109,6 +116,25 @@ async def _own_run(record: VisibleRun, caller: Caller) -> RunRecord:
 
 
 OwnRun = Annotated[RunRecord, Depends(_own_run)]
+
+
+async def _operated_run(record: VisibleRun, caller: Caller) -> RunRecord:
+    if OPERATOR not in caller.roles:
+        raise Forbidden("Only an operator may do this to a flow run.")
+    return record
+
+
+OperatedRun = Annotated[RunRecord, Depends(_operated_run)]
+
+
+class NewApprover(BaseModel):
+    """Who is to decide, and in whose place."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    to: PersonId
+    instead_of: PersonId
+    comment: Comment | None = None
 
 
 @router.get("", responses=problems(403))
@@ -158,8 +184,13 @@ async def withdraw(
     if record.withdrawn_by is not None or record.remedy is not None:
         return await _withdraw_completed(services, caller, record, key, comment)
     await claim(services, caller, key, f"withdraw {record.id}", comment)
+    return await _cancelled(services, caller, record, comment, word_of("withdraw", caller, key))
+
+
+async def _cancelled(
+    services: Services, caller: Principal, record: RunRecord, comment: str | None, word: str
+) -> RunStanding:
     event = Cancelled(by=caller.id, comment=comment)
-    word = word_of("withdraw", caller, key)
     standing = await runs.tell(services.temporal, record, caller, event, word)
     if standing.status in _ENDED_OTHERWISE:
         raise Conflict(f"The run had ended before it could be taken back: it is {standing.status}.")
@@ -191,3 +222,73 @@ async def nudge(
     await claim(services, caller, key, f"nudge {record.id}")
     word = word_of("nudge", caller, key)
     return await runs.tell(services.temporal, record, caller, Nudged(by=caller.id), word)
+
+
+EventName = Annotated[str, Path(pattern="^[a-z][a-z0-9_]{0,63}$")]
+EventBody = Annotated[dict[str, PlainJson] | None, Body()]
+
+
+@router.post("/{run}/events/{name}", responses=problems(400, 404, 409, 413, 415))
+async def happen(
+    run: str,
+    name: EventName,
+    services: Given,
+    caller: Caller,
+    key: IdempotencyKey,
+    body: EventBody = None,
+) -> RunStanding:
+    """Tell a run what happened outside, as the role that its flow names.
+
+    The body has the fields that the flow wants. An event that comes before the run waits for it
+    is kept; until it is needed it counts once.
+    """
+    record = await services.store.runs.find(caller.tenant, known(run, "flow run"))
+    if record is None:
+        raise NotFound("There is no such flow run, or it waits for no such event of yours.")
+    value = body or {}
+    wanted = await runs.event_known(services.temporal, record, caller, name)
+    faulty = unfit(wanted, value)
+    if faulty is not None:
+        raise faulty
+    await claim(services, caller, key, f"event {record.id} {name}", value)
+    event = Arrived(by=caller.id, name=name, value=value, word=word_of("event", caller, key))
+    return await runs.happen(services.temporal, record, caller, event)
+
+
+@router.post("/{run}/retry", responses=problems(403, 404, 409))
+async def retry(
+    services: Given, caller: Caller, record: OperatedRun, key: IdempotencyKey
+) -> RunStanding:
+    """Operators: make the call again that failed and that the run is held for."""
+    await claim(services, caller, key, f"retry {record.id}")
+    word = word_of("retry", caller, key)
+    return await runs.operate(services.temporal, record, Retried(by=caller.id), word)
+
+
+@router.post("/{run}/terminate", responses=problems(400, 403, 404, 409, 413, 415))
+async def terminate(
+    services: Given,
+    caller: Caller,
+    record: OperatedRun,
+    key: IdempotencyKey,
+    body: Remark | None = None,
+) -> RunStanding:
+    """Operators: end a run, whoever's it is; what it did already is undone."""
+    comment = body.comment if body else None
+    await claim(services, caller, key, f"terminate {record.id}", comment)
+    return await _cancelled(services, caller, record, comment, word_of("terminate", caller, key))
+
+
+@router.post("/{run}/reassign", responses=problems(400, 403, 404, 409, 413, 415))
+async def reassign(
+    services: Given, caller: Caller, record: OperatedRun, key: IdempotencyKey, body: NewApprover
+) -> RunStanding:
+    """Operators: have someone else decide, in place of one whom the run waits for."""
+    if await services.directory.find(caller.tenant, body.to) is None:
+        raise InvalidInput(
+            "`to` names nobody in the directory.", [FieldProblem("to", "nobody has this id")]
+        )
+    await claim(services, caller, key, f"reassign {record.id}", body.model_dump(mode="json"))
+    event = Reassigned(by=caller.id, **body.model_dump())
+    word = word_of("reassign", caller, key)
+    return await runs.operate(services.temporal, record, event, word)

@@ -6,7 +6,17 @@ rest can still be looked at; `complaints_about` then asks every check below.
 
 from collections.abc import Iterator
 
-from router.flow.validation import exits, expressions, graph, patterns, references, slots, texts
+from router.flow.validation import (
+    events,
+    exits,
+    expressions,
+    graph,
+    patterns,
+    references,
+    side_by_side,
+    slots,
+    texts,
+)
 from router.flow.validation.draft import Complaint, Draft
 from router.flow.validation.shape import Shape, read_shape
 
@@ -16,6 +26,8 @@ CHECKS = (
     references.complaints,
     slots.complaints,
     exits.complaints,
+    side_by_side.complaints,
+    events.complaints,
     graph.complaints,
     expressions.complaints,
     texts.complaints,

@@ -78,8 +78,11 @@ class Draft:
         states = self.definition.states.values()
         saved = {state.save for state in states if state.save}
         decided = {DECISION} if any(s.approve for s in states) else set()
-        failed = {ERROR} if any(s.call or s.check for s in states) else set()
-        return frozenset(saved | decided | failed)
+        failed = (
+            {ERROR} if any(s.call or s.check or s.flow or s.parallel for s in states) else set()
+        )
+        told = {state.wait.event for state in states if state.wait and state.wait.event}
+        return frozenset(saved | decided | failed | told)
 
 
 def _with_inner(place: Place, slot: Slot) -> Iterator[tuple[Place, Slot]]:

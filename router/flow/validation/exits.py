@@ -20,14 +20,23 @@ EXITS = {
     "collect": Exits(("next",)),
     "check": Exits(("next",), ("on_error",)),
     "call": Exits(("next",), ("on_error",)),
+    "flow": Exits((), ("completed", "otherwise", "next")),
+    "parallel": Exits(("join",), ("otherwise",)),
     "confirm": Exits(("confirmed", "declined")),
     "approve": Exits(("approved", "rejected"), ("returned", "expired")),
-    "wait": Exits(("next",)),
+    "wait": Exits(("next",), ("late",)),
     "say": Exits((), ("next",)),
 }
 BELONGING = {
-    "with": ("call", "check"),
-    "save": ("call",),
+    "with": ("call", "check", "flow"),
+    "retry": ("call",),
+    "hold": ("call",),
+    "each": ("call", "flow"),
+    "at_once": ("call", "flow"),
+    "detached": ("flow",),
+    "wait_for": ("parallel",),
+    "rest": ("parallel",),
+    "save": ("call", "flow", "parallel"),
     "undo": ("call",),
     "forget": ("say",),
     "end": ("say",),
@@ -139,7 +148,11 @@ def _expiring(place: Place, state: State, ask: Approve) -> Iterator[Complaint]:
 
 
 def _waiting(place: Place, state: State) -> Iterator[Complaint]:
-    if state.wait is not None and (state.wait.until is None) == (state.wait.duration is None):
+    wait = state.wait
+    if wait is None:
+        return
+    ends = (wait.until is not None) + (wait.duration is not None)
+    if ends > 1 or (not ends and wait.event is None):
         yield complaint(
             (*place, "wait"), "a wait has one end", 'write either until: "…" or for: PT24H'
         )

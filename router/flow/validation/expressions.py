@@ -64,8 +64,11 @@ def _checks(place: Place, slot: Slot, item: Slot | None) -> Iterator[Written]:
 
 
 def _of_state(place: Place, state: State) -> Iterator[Written]:
+    more = frozenset({"item"}) if state.each is not None else frozenset[str]()
     for name, source in state.arguments.items():
-        yield Written((*place, "with", name), source, certain=True)
+        yield Written((*place, "with", name), source, certain=True, more=more)
+    if state.each is not None:
+        yield Written((*place, "each"), state.each, certain=True)
     if state.wait is not None and state.wait.until is not None:
         yield Written((*place, "wait", "until"), state.wait.until, certain=True)
     if state.approve is not None:

@@ -27,7 +27,8 @@ def complaints(draft: Draft) -> Iterator[Complaint]:
 
 def targets(state: State) -> set[str]:
     """The states that a state can lead to."""
-    return {branch.to for branches in state.exits().values() for branch in branches}
+    exits = {branch.to for branches in state.exits().values() for branch in branches}
+    return exits | set(state.parallel or ())
 
 
 def reached_from(start: str, steps: Steps) -> set[str]:

@@ -70,6 +70,8 @@ def _targets(draft: Draft, place: Place, state: State) -> Iterator[Complaint]:
         for number, branch in enumerate(branches):
             here = (*place, exit_, number, "to")
             yield from _unknown(here, branch.to, draft.states, "state")
+    for number, branch_start in enumerate(state.parallel or ()):
+        yield from _unknown((*place, "parallel", number), branch_start, draft.states, "state")
 
 
 def _tools(

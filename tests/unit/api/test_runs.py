@@ -301,3 +301,138 @@ class TestApprovals:
         assert (await caller("bob").post(path, json={"decision": "approve"})).status_code == 409
         nobodys = await caller("bob").post("/v1/approvals/none/decision", json={"decision": "add"})
         assert nobodys.status_code == 404
+
+
+class TestEvents:
+    async def test_whoever_the_flow_names_tells_it_once_a_key(
+        self, caller: As, live: RunRecord, unique: str
+    ) -> None:
+        async def tell(key: str, boxes: int) -> httpx.Response:
+            return await caller("dave").post(
+                f"/v1/flow-runs/{live.id}/events/arrived",
+                json={"boxes": boxes},
+                headers={"Idempotency-Key": key},
+            )
+
+        first = await tell(unique, 2)
+        assert first.json() == {"id": live.id, "status": "waiting", "state": "after 2"}
+        assert (await tell(unique, 2)).json() == first.json()
+        assert (await tell(unique, 3)).status_code == 422
+        assert (await tell(f"{unique}2", 2)).status_code == 409
+
+    @pytest.mark.parametrize("user", ["alice", "bob", "carol", "olga"])
+    async def test_for_anybody_else_there_is_no_such_event(
+        self, caller: As, live: RunRecord, user: str
+    ) -> None:
+        where = f"/v1/flow-runs/{live.id}/events/arrived"
+        assert (await caller(user).post(where, json={"boxes": 2})).status_code == 404
+
+    @pytest.mark.parametrize("name", ["departed", "a" * 64])
+    async def test_an_event_that_the_flow_does_not_know_is_not_found(
+        self, caller: As, live: RunRecord, name: str
+    ) -> None:
+        where = f"/v1/flow-runs/{live.id}/events/{name}"
+        assert (await caller("dave").post(where, json={"boxes": 2})).status_code == 404
+
+    @pytest.mark.parametrize("name", ["Arrived", "1a", "a" * 65, "a-b", "%00", "选"])
+    async def test_what_is_no_name_is_refused(self, caller: As, live: RunRecord, name: str) -> None:
+        where = f"/v1/flow-runs/{live.id}/events/{name}"
+        assert (await caller("dave").post(where, json={"boxes": 2})).status_code == 422
+
+    async def test_of_a_run_that_is_not_there_nothing_is_told(
+        self, caller: As, run: RunRecord
+    ) -> None:
+        for id_ in ("nothing", run.id):
+            where = f"/v1/flow-runs/{id_}/events/arrived"
+            assert (await caller("dave").post(where, json={"boxes": 2})).status_code == 404
+
+    async def test_a_run_that_is_over_says_so(
+        self, caller: As, live: RunRecord, temporal: Client
+    ) -> None:
+        assert (await caller("alice").post(f"/v1/flow-runs/{live.id}/withdraw")).is_success
+        await temporal.get_workflow_handle(live.workflow_id).result()
+        where = f"/v1/flow-runs/{live.id}/events/arrived"
+        assert (await caller("dave").post(where, json={"boxes": 2})).status_code == 409
+        assert (await caller("olga").post(where, json={"boxes": 2})).status_code == 404
+
+    @pytest.mark.parametrize(
+        ("body", "status", "field"),
+        [
+            (b"{}", 422, "boxes"),
+            (b"", 422, "boxes"),
+            (b"null", 422, "boxes"),
+            (b'{"boxes": "2"}', 422, "boxes"),
+            (b'{"boxes": 1e400}', 400, None),
+            (b'{"boxes": 2, "more": 1}', 422, "more"),
+            (b'{"boxes": 2, "note": "\\u0000"}', 422, None),
+            (b"[2]", 422, None),
+            (b"2", 422, None),
+            (b"{", 400, None),
+            (b'{"boxes": 2, "note": "' + b"x" * 70_000 + b'"}', 413, None),
+        ],
+    )
+    async def test_what_it_brings_must_be_what_the_flow_wants(
+        self, caller: As, live: RunRecord, body: bytes, status: int, field: str | None
+    ) -> None:
+        where = f"/v1/flow-runs/{live.id}/events/arrived"
+        headers = {"Content-Type": "application/json"}
+        answer = await caller("dave").post(where, content=body, headers=headers)
+        assert answer.status_code == status, answer.text
+        if field is not None:
+            assert [fault["field"] for fault in answer.json()["errors"]] == [field]
+        assert (await caller("dave").post(where, json={"boxes": 1})).status_code == 200
+
+
+class TestOperators:
+    @pytest.mark.parametrize("verb", ["retry", "terminate", "reassign"])
+    @pytest.mark.parametrize(("user", "status"), [("alice", 403), ("bob", 403), ("gina", 404)])
+    async def test_nobody_else_may(
+        self, caller: As, run: RunRecord, verb: str, user: str, status: int
+    ) -> None:
+        body = {"to": "carol", "instead_of": "bob"} if verb == "reassign" else None
+        answer = await caller(user).post(f"/v1/flow-runs/{run.id}/{verb}", json=body)
+        assert answer.status_code == status
+
+    async def test_a_call_is_made_again_once_a_key(
+        self, caller: As, live: RunRecord, unique: str
+    ) -> None:
+        async def retry(key: str) -> httpx.Response:
+            return await caller("olga").post(
+                f"/v1/flow-runs/{live.id}/retry", headers={"Idempotency-Key": key}
+            )
+
+        first = await retry(unique)
+        assert first.json() == {"id": live.id, "status": "running", "state": "record"}
+        assert (await retry(unique)).json() == first.json()
+        assert (await retry(f"{unique}2")).status_code == 409
+
+    async def test_a_run_is_ended(self, caller: As, live: RunRecord) -> None:
+        where = f"/v1/flow-runs/{live.id}/terminate"
+        answer = await caller("olga").post(where, json={"comment": "stuck"})
+        assert answer.json() == {"id": live.id, "status": "cancelled", "state": "manager"}
+
+    async def test_someone_else_is_asked(self, caller: As, live: RunRecord) -> None:
+        where = f"/v1/flow-runs/{live.id}/reassign"
+        answer = await caller("olga").post(where, json={"to": "carol", "instead_of": "bob"})
+        assert answer.status_code == 200
+
+    @pytest.mark.parametrize(
+        "body",
+        [
+            {},
+            {"to": "carol"},
+            {"to": "nobody", "instead_of": "bob"},
+            {"to": "", "instead_of": "bob"},
+            {"to": "x" * 65, "instead_of": "bob"},
+            {"to": "carol", "instead_of": None},
+            {"to": "carol", "instead_of": "bob", "why": "?"},
+            ["carol"],
+        ],
+    )
+    async def test_who_is_asked_instead_must_be_somebody(
+        self, caller: As, live: RunRecord, body: Any
+    ) -> None:
+        where = f"/v1/flow-runs/{live.id}/reassign"
+        assert (await caller("olga").post(where, json=body)).status_code == 422
+        live_still = {"to": "carol", "instead_of": "bob"}
+        assert (await caller("olga").post(where, json=live_still)).status_code == 200

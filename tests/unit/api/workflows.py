@@ -11,6 +11,7 @@ with workflow.unsafe.imports_passed_through():
     from router.domain.errors import Conflict, DuplicateKey, NotFound, TooManyRequests
     from router.domain.messages import FlowSummary, Route, TextReply, Turn, Usage
     from router.domain.texts import Localised
+    from router.flow.model import Slot, Wait
     from router.flow.run import Cancelled
     from router.flow.view import FlowView
 
@@ -125,9 +126,10 @@ class ClosingConversation:
 
 @workflow.defn(name=flow.WORKFLOW)
 class OneApprovalFlow:
-    """Waits for one decision, or to be taken back."""
+    """Waits for one decision, or to be taken back; knows one event, which may come once."""
 
     def __init__(self) -> None:
+        self._words: set[str] = set()
         self._decided: str | None = None
         self._told: list[str] = []
 
@@ -157,6 +159,31 @@ class OneApprovalFlow:
                 }
             )
         )
+
+    @workflow.update(name=flow.OPERATE)
+    async def operate(self, operation: flow.Operation) -> flow.DecisionTaken:
+        self._told.append(operation.event.type)
+        return flow.DecisionTaken(status="running", state="record")
+
+    @operate.validator
+    def _may_operate(self, operation: flow.Operation) -> None:
+        if operation.event.type in self._told:
+            raise to_failure(Conflict("nothing failed"))
+
+    @workflow.query(name=flow.HEARS)
+    def hears(self) -> flow.Hears:
+        fields = {"boxes": Slot(type="integer"), "note": Slot(type="text", required=False)}
+        return flow.Hears(events={"arrived": Wait(event="arrived", roles=("hr",), fields=fields)})
+
+    @workflow.update(name=flow.HAPPEN)
+    async def happen(self, told: flow.Outside) -> flow.DecisionTaken:
+        self._words.add(told.event.word)
+        return flow.DecisionTaken(status="waiting", state=f"after {told.event.value['boxes']}")
+
+    @happen.validator
+    def _may_happen(self, told: flow.Outside) -> None:
+        if self._words - {told.event.word}:
+            raise to_failure(Conflict("it was told already"))
 
     @workflow.update(name=flow.DECIDE)
     async def decide(self, decision: flow.Decision) -> flow.DecisionTaken:

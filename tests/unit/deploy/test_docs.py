@@ -8,7 +8,16 @@ import pytest
 
 from router.flow.functions import FUNCTIONS
 from router.flow.lookups import LOOKUPS
-from router.flow.model import Approve, FlowDefinition, Slot, State, Triggers, Withdrawal
+from router.flow.model import (
+    Approve,
+    FlowDefinition,
+    Retry,
+    Slot,
+    State,
+    Triggers,
+    Wait,
+    Withdrawal,
+)
 
 ROOT = Path(__file__).parents[3]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -25,7 +34,9 @@ def test_every_dependency_says_why_it_is_here(requirement: str) -> None:
         assert f"`{name}`" in LIBRARIES
 
 
-@pytest.mark.parametrize("model", [FlowDefinition, Triggers, Slot, State, Approve, Withdrawal])
+@pytest.mark.parametrize(
+    "model", [FlowDefinition, Triggers, Slot, State, Approve, Wait, Retry, Withdrawal]
+)
 def test_every_key_of_a_flow_file_is_described(model: type) -> None:
     keys = {field.alias or name for name, field in model.model_fields.items()}  # type: ignore[attr-defined]
     keys = {key for key in keys if not key.startswith("=")}  # no file has those

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from router.domain.messages import ASKING, ENDED
+from router.domain.messages import ASKING, ENDED, FlowStatus
 from router.domain.texts import Localised
 from router.flow.loader import load_flow
 from router.flow.machine import step
@@ -15,27 +15,34 @@ from router.flow.model import NEWEST_RULES, FlowDefinition, Slot
 from router.flow.run import (
     Answered,
     AnyEvent,
+    Arrived,
     AskedBack,
     Began,
     Called,
     Cancelled,
     Confirmed,
     Decided,
+    Done,
     Effect,
     Errand,
     Failed,
+    FailureKind,
+    Finished,
     Fired,
     Inquiry,
     LookedUp,
     Nudged,
     Puzzled,
+    Reassigned,
+    Retried,
     Run,
     Skipped,
     StartedOver,
     Unclear,
 )
 from router.flow.showing import view
-from tests.unit.flow.definitions import ALICE, CLAIM, LEAVE, NOW, flow
+from tests.unit.flow.definitions import ALICE, CLAIM, LEAVE, NOW, flow, text
+from tests.unit.flow.wider_flows import ITEMS, WIDER, wider
 
 FLOWS = Path(__file__).parents[3] / "flows"
 OPTIONAL = flow(LEAVE).slots["reason"].model_copy(update={"required": False, "skippable": True})
@@ -58,6 +65,7 @@ DEFINITIONS = [
     flow(LEAVE, states=LEAVE["states"] | {"manager": STRICT}).model_copy(
         update={"flow": "strict", "rules": NEWEST_RULES}
     ),
+    *WIDER,
     *(load_flow(FLOWS / f"{name}.yaml") for name in ("leave_request", "reimbursement")),
 ]
 MONEY = {"amount": "58.00", "currency": "CNY"}
@@ -65,7 +73,7 @@ VALUES: st.SearchStrategy[Any] = st.sampled_from(
     [
         *("annual", "sick", "transport", "2026-11-23", "2026-11-20", "why not", "A1", "am", ""),
         *(MONEY, {"days": 2}, {"days": 0.5}, [], [{}], [{"amount": MONEY, "invoice": "A1"}]),
-        *(3, 0.5, True, None, {"amount": "x"}),
+        *(["a", "b", "c"], 3, 0.5, True, None, {"amount": "x"}),
     ]
 )
 PATHS = [
@@ -102,7 +110,9 @@ def moves(draw: st.DrawFn) -> tuple[str, Any]:
                     "fired",
                     "nudged",
                 ),
-                *("skipped", "skipped", "puzzled", "started_over"),
+                *("skipped", "skipped", "puzzled", "started_over", "arrived"),
+                "retried",
+                "reassigned",
             ]
         )
     )
@@ -124,6 +134,9 @@ def event_of(run: Run, move: tuple[str, Any]) -> AnyEvent | None:
         "skipped": Skipped(by="alice", question=None if flag else run.question),
         "puzzled": Puzzled(by="alice"),
         "started_over": StartedOver(by="alice"),
+        "retried": Retried(by="olga"),
+        "reassigned": Reassigned(by="olga", to="dave", instead_of=("bob", "carol")[which % 2]),
+        "arrived": Arrived(by="wendy", name="arrived", value={"boxes": value}, word=f"w{which}"),
     }
     if kind in simple:
         return simple[kind]
@@ -137,7 +150,7 @@ def event_of(run: Run, move: tuple[str, Any]) -> AnyEvent | None:
         return event.model_copy(update={"position": position, "to": to})
     if kind == "fired" and timers:
         return Fired(timer=timers[which % len(timers)].id)
-    return world(run, errand, kind, value) if errand else None
+    return world(run, errand, (kind, which), value) if errand else None
 
 
 SEAT = Inquiry(
@@ -148,13 +161,26 @@ SEAT = Inquiry(
 )
 
 
-def world(run: Run, errand: Errand, kind: str, value: Any) -> AnyEvent:
+def world(run: Run, errand: Errand, how: tuple[str, int], value: Any) -> AnyEvent:
+    kind, which = how
     if kind == "asks" and errand.kind == "call":
         inquiry = SEAT.model_copy(update={"state": run.state})
         return AskedBack(errand=errand.id, inquiry=inquiry)
     if kind in ("fails", "asks"):
-        return Failed(errand=errand.id, error="out of order")
+        failure: FailureKind = "unavailable" if which else "permanent"
+        return Failed(errand=errand.id, error="out of order", kind=failure)
+    if errand.kind == "flow":
+        return came_to(errand, which, value)
     return answer_to(errand.kind, errand.id, errand.name, value)
+
+
+def came_to(errand: Errand, which: int, value: Any) -> AnyEvent:
+    """A run that was started ends, somehow, with something that can be taken back."""
+    ends: tuple[FlowStatus, ...] = ("completed", "completed", "rejected", "failed")
+    status = "cancelled" if errand.stopping or value is None else ends[which]
+    done = Done(visit=9, state="there", tool="pay", arguments={}, key=errand.key, undo="pay_back")
+    left = [] if status in ("cancelled", "failed") else [done]
+    return Finished(errand=errand.id, status=status, results={"paid": value}, done=left)
 
 
 def answer_to(kind: str, id_: str, name: str, value: Any) -> AnyEvent:
@@ -197,6 +223,105 @@ def has_a_clock_exactly_while_it_asks(definition: FlowDefinition, run: Run) -> b
     return len({"idle", "lapse"} & set(run.timers)) == asks
 
 
+KINDS: dict[str, dict[str, Any]] = {
+    "collect": {"collect": ["items"], "next": "NEXT"},
+    "confirm": {"confirm": text("So?"), "confirmed": "NEXT", "declined": "bad"},
+    "call": {"call": "pay", "undo": "pay_back", "next": "NEXT", "on_error": "bad"},
+    "retry": {"call": "pay", "retry": {"attempts": 2, "every": "PT1H"}, "next": "NEXT"},
+    "hold": {"call": "pay", "hold": True, "undo": "pay_back", "next": "NEXT"},
+    "each": {
+        "call": "book",
+        "each": "['a', 'b', 'c']",
+        "with": {"what": "item", "who": "manager(requester)"},
+        "undo": "unbook",
+        "save": "booked",
+        "next": "NEXT",
+        "on_error": "bad",
+    },
+    "flow": {"flow": "other", "save": "other", "completed": "NEXT", "otherwise": "bad"},
+    "bare": {"flow": "other", "completed": "NEXT"},
+    "flows": {"flow": "other", "each": "[1, 2]", "at_once": 2, "completed": "NEXT"},
+    "detached": {"flow": "other", "detached": True, "next": "NEXT"},
+    "all": {"parallel": ["left", "right"], "join": "NEXT", "otherwise": "bad"},
+    "any": {"parallel": ["left", "right"], "wait_for": "any", "join": "NEXT", "save": "said"},
+    "finish": {"parallel": ["left", "right"], "rest": "finish", "join": "NEXT"},
+    "event": {"wait": {"event": "arrived", "roles": ["x"]}, "next": "NEXT"},
+    "late": {"wait": {"event": "arrived", "roles": ["x"], "for": "P1D"}, "next": "NEXT"},
+    "while": {"wait": {"for": "PT1H"}, "next": "NEXT"},
+    "approve": {
+        "approve": {"by": "manager(requester)", "title": text("So?")},
+        "approved": "NEXT",
+        "rejected": "bad",
+        "returned": "s0",
+    },
+}
+
+
+@st.composite
+def definitions(draw: st.DrawFn) -> FlowDefinition:
+    """A flow of up to six states of any kind, one after the other."""
+    kinds = draw(st.lists(st.sampled_from(sorted(KINDS)), min_size=1, max_size=6))
+    states: dict[str, Any] = {}
+    for number, kind in enumerate(kinds):
+        following = f"s{number + 1}" if number + 1 < len(kinds) else "good"
+        exits = {k: following if v == "NEXT" else v for k, v in KINDS[kind].items()}
+        states[f"s{number}"] = {**exits, **({"late": "bad"} if kind == "late" else {})}
+    states["bad"] = {"say": text("Bad."), "end": draw(st.sampled_from(["rejected", "failed"]))}
+    return wider("any", states, ITEMS)
+
+
+@settings(max_examples=100, deadline=None)
+@given(definition=definitions(), opening=SLOTS, story=st.lists(moves(), max_size=40))
+def test_whatever_a_flow_is_made_of_it_waits_for_something_named_or_has_ended(
+    definition: FlowDefinition, opening: dict[str, Any], story: list[tuple[str, Any]]
+) -> None:
+    run, _ = take(
+        definition, Run(id="r1", requester=ALICE, locale="en"), Began(by="alice", slots=opening)
+    )
+    for move in story:
+        event = event_of(run, move)
+        if event is None:
+            continue
+        run, _ = take(definition, run, event)
+        assert waits_for_something(definition, run)
+        assert Run.model_validate_json(run.model_dump_json()) == run
+
+
+@settings(max_examples=100, deadline=None)
+@given(definition=definitions(), story=st.lists(moves(), max_size=25))
+def test_a_run_that_is_cancelled_takes_back_each_thing_that_was_done_once(
+    definition: FlowDefinition, story: list[tuple[str, Any]]
+) -> None:
+    run, _ = take(definition, Run(id="r1", requester=ALICE, locale="en"), Began(by="alice"))
+    left: list[str] = []
+    for move in [*story, None]:
+        event = Cancelled(by="alice") if move is None else event_of(run, move)
+        if event is not None:
+            run = followed(definition, run, event, left)
+    while run.errands:
+        errand = next(iter(run.errands.values()))
+        ends = Finished(errand=errand.id, status="cancelled")
+        run = followed(
+            definition,
+            run,
+            ends if errand.kind == "flow" else Called(errand=errand.id, value=None),
+            left,
+        )
+    if run.status == "cancelled":
+        assert left == []
+
+
+def followed(definition: FlowDefinition, run: Run, event: AnyEvent, left: list[str]) -> Run:
+    """Take the event, and keep the keys of what was done with an undo and isn't taken back."""
+    errand = run.errands.get(getattr(event, "errand", ""))
+    after, _ = take(definition, run, event)
+    if errand is not None and errand.kind == "undo":
+        left.remove(errand.undoes)
+    new = {done.key for done in after.done} - {done.key for done in run.done}
+    left.extend(sorted(new - set(left)))
+    return after
+
+
 def loses_nothing_to_an_act(before: Run, after: Run, event: AnyEvent) -> bool:
     """Being puzzled changes nothing; leaving something empty empties no slot that is filled.
 
@@ -223,4 +348,7 @@ def waits_for_something(definition: FlowDefinition, run: Run) -> bool:
         return bool(shown.replies) and (run.status == "confirming" or bool(shown.awaiting))
     if run.status == "waiting_approval":
         return run.approval is not None and bool(run.approval.waiting_for())
-    return run.status == "waiting" and "wait" in run.timers
+    told = definition.states[run.state].wait
+    awaited = told is not None and told.event is not None
+    timed = "wait" in run.timers or "retry" in run.timers
+    return run.status == "waiting" and (timed or awaited or run.held is not None)

@@ -1,16 +1,19 @@
 """The caller's own requests, from a real database."""
 
+import logging
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from activities import provided
+from activities.own_runs import meant
 from router.domain.errors import ArgumentsToolError
 from router.domain.records import ApprovalRecord, HistoryLine, RunRecord
 from router.domain.texts import Locale
 from router.store.database import Database
 from router.store.store import Store
+from router.tool.context import ToolContext
 from tests.unit.activities.tools.conftest import ALICE, FRANK, NOW, Desk
 from tests.unit.store.test_store import approval, run
 
@@ -68,6 +71,28 @@ async def test_a_request_says_since_when_it_waits_and_for_whom(desk: Desk, store
         ],
         "more": False,
     }
+
+
+async def test_a_request_waits_for_whom_its_branches_wait_for(desk: Desk, store: Store) -> None:
+    parent = "leave_request/default/r1"
+    await publish(store, waiting("r1", status="waiting"))
+    for number, person in enumerate(("bob", "carol")):
+        branch = waiting(
+            f"b{number}", parent=parent, workflow_id=f"leave_request/default/b{number}"
+        )
+        await publish(store, branch, approval(f"a{number}", run=branch.id, person=person))
+
+    (item,) = (await desk.ask("get_my_requests"))["items"]
+
+    assert (item["id"], len(item["waits_for"])) == ("r1", 2)
+
+
+async def test_a_request_that_is_named_is_the_whole_one(desk: Desk, store: Store) -> None:
+    await publish(store, waiting("r1", status="waiting"))
+    await publish(store, waiting("b1", parent="leave_request/default/r1"))
+    context = ToolContext(caller=ALICE, now=NOW, logger=logging.LoggerAdapter(logging.getLogger()))
+
+    assert (await meant("请假", context, store.runs, frozenset)).id == "r1"
 
 
 async def test_an_end_is_dated_from_when_it_came(desk: Desk, store: Store) -> None:

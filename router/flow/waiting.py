@@ -1,0 +1,157 @@
+"""Waiting: for a moment, for a while, or for an event from outside.
+
+An event may come before the run waits for it: it is kept, once, and taken as soon as a state
+waits for it. Who may tell it and with what is in the file, so it can be told at any time.
+"""
+
+from collections.abc import Collection, Mapping
+from datetime import date, datetime, time
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from pydantic import JsonValue
+
+from router.domain.errors import Conflict, FieldProblem, InvalidInput, NotFound, RouterError
+from router.domain.messages import ENDED
+from router.flow.expressions import ExpressionError
+from router.flow.model import FlowDefinition, Wait
+from router.flow.run import Arrived, Run
+from router.flow.values import Unfit, fitted, missing
+from router.flow.walk import Walk, canonical
+
+LARGEST = 16 * 1024
+"""Bytes of JSON that an event may bring: it is carried with the run for as long as that lives."""
+REMEMBERED = 50
+"""Words by which events were told: an earlier one that comes again is a new event."""
+
+
+def wait(walk: Walk) -> bool:
+    """One move in a `wait` state; False where the run now waits."""
+    run, waited = walk.run, walk.state.wait
+    if waited is None:
+        return False
+    if waited.event in run.arrived:
+        run.results[waited.event] = dict(run.arrived.pop(waited.event))
+        run.timers = {}
+        walk.leave("next")
+        return True
+    if "wait" in run.timers:
+        return False
+    due = _due(walk, waited)
+    if due is not None and due <= walk.now:
+        over(walk)
+        return True
+    if due is not None:
+        walk.set_timer("wait", due)
+    run.status = "waiting"
+    return False
+
+
+def over(walk: Walk) -> None:
+    """The time has passed: for whoever waited for an event, too late."""
+    waited = walk.state.wait
+    walk.leave("late" if waited is not None and waited.event else "next")
+
+
+def arrive(walk: Walk, event: Arrived) -> None:
+    """Keep an event that `refusal` has nothing against, until a state waits for it."""
+    run = walk.run
+    known = events_of(walk.definition).get(event.name)
+    if known is None or run.ending is not None or event.name in run.arrived:
+        return
+    if event.word and event.word in run.heard:
+        return
+    taken, faults = _fit(known, event.value)
+    if faults:
+        return
+    run.arrived[event.name] = taken
+    run.heard = [*run.heard, event.word][-REMEMBERED:] if event.word else run.heard
+    walk.note("arrived", event.by, event.name)
+
+
+def events_of(definition: FlowDefinition) -> dict[str, Wait]:
+    """Every event that a state of the flow waits for, by its name."""
+    waits = (state.wait for state in definition.states.values())
+    return {wait.event: wait for wait in waits if wait is not None and wait.event}
+
+
+def refusal(
+    definition: FlowDefinition, run: Run, event: Arrived, roles: Collection[str]
+) -> RouterError | None:
+    """Why someone with these roles can't tell this; None where they can. Changes nothing.
+
+    `NotFound` where the flow knows no such event, or not from them; `InvalidInput` with every
+    field at fault; `Conflict` where it is known already, or the run is over.
+    """
+    known = events_of(definition).get(event.name)
+    if known is None or not set(known.roles) & set(roles):
+        return NotFound(f"This flow run waits for no event {event.name!r} of yours.")
+    if event.word and event.word in run.heard:
+        return None
+    if run.status in ENDED or run.ending is not None:
+        return Conflict("The run is over; nothing can be done to it any more.")
+    if event.name in run.arrived:
+        return Conflict(
+            f"{event.name!r} was told already and hasn't been needed yet; it counts once."
+        )
+    return unfit(known, event.value)
+
+
+def unfit(known: Wait, value: Mapping[str, JsonValue]) -> InvalidInput | None:
+    """What is wrong with what an event brings, field by field; None where it will do."""
+    _, faults = _fit(known, value)
+    if not faults:
+        return None
+    said = "; ".join(f"{fault.field}: {fault.detail}" for fault in faults)
+    return InvalidInput(f"The event can't be taken: {said}", faults)
+
+
+def _fit(
+    known: Wait, value: Mapping[str, JsonValue]
+) -> tuple[dict[str, JsonValue], list[FieldProblem]]:
+    """What the event brings, as it is kept, and what is wrong with it."""
+    if len(canonical(value).encode()) > LARGEST:
+        return {}, [FieldProblem("", f"it is larger than {LARGEST // 1024} KiB")]
+    taken: dict[str, JsonValue] = {}
+    faults = [
+        FieldProblem(
+            name, f"there is no such field; there may be {', '.join(known.fields) or 'none'}"
+        )
+        for name in value
+        if name not in known.fields
+    ]
+    for name, slot in known.fields.items():
+        given = value.get(name)
+        if given is None:
+            faults += [FieldProblem(name, "it is needed")] if slot.required else []
+            continue
+        try:
+            taken[name] = fitted(slot, given)
+        except Unfit as problem:
+            faults.append(FieldProblem(name, problem.say.en))
+        else:
+            gap = missing(slot, taken[name], name)
+            faults += [FieldProblem(gap, "it is needed")] if gap else []
+    return taken, faults
+
+
+def _due(walk: Walk, waited: Wait) -> datetime | None:
+    """When the waiting ends; None where only the event ends it."""
+    until = walk.evaluate(waited.until) if waited.until else None
+    due = _moment(until, walk.run.requester.timezone) if until is not None else None
+    if due is None and waited.duration is not None:
+        due = walk.now + waited.duration
+    if due is None and (waited.until or not waited.event):
+        raise ExpressionError(f"{waited.until!r} gives {until!r}, which is no date or time")
+    return due
+
+
+def _moment(value: Any, timezone: str) -> datetime | None:
+    """A date (its beginning, where the requester is) or a time, as an aware moment."""
+    try:
+        if len(str(value)) == len("2026-01-01"):
+            return datetime.combine(date.fromisoformat(value), time(), ZoneInfo(timezone))
+        moment = datetime.fromisoformat(str(value))
+    except (TypeError, ValueError):
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=ZoneInfo(timezone))

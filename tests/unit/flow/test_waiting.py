@@ -1,0 +1,117 @@
+"""Events from outside: told by whom the file names, once, before or while a run waits for them."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from pydantic import JsonValue
+
+from router.domain.errors import Conflict, InvalidInput, NotFound
+from router.flow.run import Arrived, Began, Called, Cancelled, Fired
+from router.flow.waiting import LARGEST, REMEMBERED, refusal
+from tests.unit.flow.definitions import Driver
+from tests.unit.flow.wider_flows import DELIVERY
+
+WAREHOUSE = frozenset({"employee", "warehouse"})
+TWO_BOXES: dict[str, JsonValue] = {"boxes": 2}
+
+
+def arrived(value: dict[str, JsonValue] = TWO_BOXES, word: str = "w1") -> Arrived:
+    return Arrived(by="wendy", name="arrived", value=value, word=word)
+
+
+def test_an_event_that_is_waited_for_takes_the_run_on_with_what_it_brought() -> None:
+    talk = Driver(DELIVERY).begin()
+    assert (talk.run.status, talk.run.state) == ("waiting", "arrival")
+    talk.take(arrived())
+    assert talk.run.status == "completed"
+    assert talk.run.results["arrived"] == {"boxes": 2}
+    assert ("arrived", "wendy", "arrived") in [
+        (line.event, line.by, line.comment) for line in talk.run.history
+    ]
+
+
+def test_an_event_that_comes_early_is_kept_until_it_is_waited_for() -> None:
+    talk = Driver(DELIVERY)
+    talk.take(Began(by="alice"), answer=False)
+    assert list(talk.run.errands) == ["order:1"]
+    talk.take(arrived(), answer=False)
+    assert talk.run.arrived == {"arrived": {"boxes": 2}}
+    talk.take(Called(errand="order:1", value=None))
+    assert talk.run.status == "completed"
+    assert talk.run.arrived == {}
+
+
+def test_what_does_not_come_in_time_is_late() -> None:
+    talk = Driver(DELIVERY).begin()
+    (timer,) = talk.run.timers.values()
+    assert timer.due == talk.now + timedelta(days=7)
+    talk.after(timedelta(days=7)).take(Fired(timer=timer.id))
+    assert (talk.run.status, talk.run.state) == ("rejected", "bad")
+
+
+def test_no_timer_is_left_once_the_event_is_there() -> None:
+    talk = Driver(DELIVERY).begin()
+    (timer,) = talk.run.timers.values()
+    talk.take(arrived({"boxes": 0})).take(Fired(timer=timer.id))
+    assert (talk.run.status, talk.run.state) == ("rejected", "bad")
+    assert talk.run.timers == {}
+
+
+@pytest.mark.parametrize("roles", [{"employee"}, {"operator", "hr"}, set()])
+def test_for_whoever_the_file_does_not_name_there_is_no_such_event(roles: set[str]) -> None:
+    run = Driver(DELIVERY).begin().run
+    assert isinstance(refusal(DELIVERY, run, arrived(), roles), NotFound)
+
+
+def test_an_event_that_the_flow_does_not_know_is_not_there_for_anybody() -> None:
+    run = Driver(DELIVERY).begin().run
+    unknown = Arrived(name="departed", value={})
+    assert isinstance(refusal(DELIVERY, run, unknown, WAREHOUSE), NotFound)
+
+
+HOSTILE: list[tuple[str, dict[str, Any]]] = [
+    ("boxes", {}),
+    ("boxes", {"boxes": None}),
+    ("boxes", {"boxes": "two"}),
+    ("boxes", {"boxes": 1.5}),
+    ("boxes", {"boxes": True}),
+    ("boxes", {"boxes": [2]}),
+    ("note", {"boxes": 2, "note": "x" * 21}),
+    ("note", {"boxes": 2, "note": {"a": 1}}),
+    ("pallets", {"boxes": 2, "pallets": 1}),
+    ("", {"boxes": 2, "note": "x" * LARGEST}),
+]
+
+
+@pytest.mark.parametrize(("field", "value"), HOSTILE)
+def test_what_an_event_brings_must_be_what_the_file_says(field: str, value: dict[str, Any]) -> None:
+    talk = Driver(DELIVERY).begin()
+    refused = refusal(DELIVERY, talk.run, arrived(value), WAREHOUSE)
+    assert isinstance(refused, InvalidInput)
+    assert [fault.field for fault in refused.problems] == [field]
+    assert talk.take(arrived(value)).run.status == "waiting"
+
+
+def test_the_same_word_is_heard_once_and_another_waits_its_turn() -> None:
+    talk = Driver(DELIVERY)
+    talk.take(Began(by="alice"), answer=False).take(arrived(), answer=False)
+    assert refusal(DELIVERY, talk.run, arrived(), WAREHOUSE) is None
+    assert talk.take(arrived({"boxes": 9}), answer=False).run.arrived["arrived"] == {"boxes": 2}
+    again = arrived(word="w2")
+    assert isinstance(refusal(DELIVERY, talk.run, again, WAREHOUSE), Conflict)
+    assert talk.take(again, answer=False).run.arrived["arrived"] == {"boxes": 2}
+
+
+def test_only_so_many_words_are_remembered() -> None:
+    talk = Driver(DELIVERY).begin()
+    talk.run.heard = [f"w{n}" for n in range(100, 100 + REMEMBERED)]
+    talk.take(arrived())
+    assert len(talk.run.heard) == REMEMBERED
+    assert talk.run.heard[-1] == "w1"
+
+
+def test_an_ended_run_hears_nothing() -> None:
+    talk = Driver(DELIVERY).begin().take(Cancelled(by="alice"))
+    assert talk.run.status == "cancelled"
+    assert isinstance(refusal(DELIVERY, talk.run, arrived(), WAREHOUSE), Conflict)

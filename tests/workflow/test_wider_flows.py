@@ -1,0 +1,445 @@
+"""Flows that deal with the world, over a real server: events, lists, flows, branches."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from pydantic import JsonValue
+from temporalio.client import Client
+from temporalio.testing import WorkflowEnvironment
+
+from router.assembly import Parts
+from router.contracts import runs
+from router.domain.errors import (
+    Conflict,
+    NotFound,
+    PermanentToolError,
+    ToolError,
+    TransientToolError,
+)
+from router.domain.principals import Principal
+from router.domain.records import RunRecord
+from router.flow.model import FlowDefinition
+from router.flow.run import Arrived, Cancelled, Retried
+from router.tool.context import ToolContext
+from router.tool.tool import tool
+from router.worker import build_worker
+from tests.temporal import skipping_server
+from tests.unit.flow.definitions import text
+from tests.workflow.desk import Approver, Talk, register_attributes, run_of
+from tests.workflow.test_conversation import heard
+from tests.workflow.test_flow import becomes
+from tests.workflow.tooled import furnished, talking
+
+BOOK: list[tuple[str, str, str]] = []
+"""Every effect on the world: tool, what, and the key that it came with."""
+
+WENDY = Principal(id="wendy", name="Wendy", roles=frozenset({"employee", "warehouse"}))
+
+
+@tool(permission="write", title={"zh": "订", "en": "Book"})
+async def book(what: str, ctx: ToolContext) -> dict[str, str]:
+    """Book something."""
+    if what == "nothing":
+        raise PermanentToolError("there is no such thing")
+    BOOK.append(("book", what, ctx.key))
+    return {"booked": what}
+
+
+@tool(permission="write", title={"zh": "退", "en": "Unbook"})
+async def unbook(what: str, ctx: ToolContext) -> None:
+    """Take a booking back."""
+    BOOK.append(("unbook", what, ctx.key))
+
+
+OUTAGES: list[ToolError] = []
+"""What the next calls of `pay` come to, instead of a payment."""
+
+
+@tool(permission="write", title={"zh": "付款", "en": "Pay"}, retries=0)
+async def pay(ctx: ToolContext) -> None:
+    """Pay what is due."""
+    if OUTAGES:
+        raise OUTAGES.pop(0)
+    BOOK.append(("pay", "", ctx.key))
+
+
+@tool(permission="read", title={"zh": "价格", "en": "Price"}, retries=1)
+async def get_price() -> None:
+    """What it costs, had anybody known."""
+    raise TransientToolError("gone")
+
+
+TOOLS = (book, unbook, pay, get_price)
+
+
+def flow(name: str, states: dict[str, Any], slots: dict[str, Any] | None = None) -> FlowDefinition:
+    return FlowDefinition.model_validate(
+        {
+            "flow": name,
+            "title": text(name),
+            "description": text(f"For {name}"),
+            "triggers": {"patterns": [f"start {name}"]},
+            "start": next(iter(states)),
+            "slots": slots or {},
+            "states": {
+                **states,
+                "good": {"say": text(f"{name} is done."), "end": "completed"},
+                "bad": {"say": text(f"{name} came to nothing."), "end": "rejected"},
+            },
+        }
+    )
+
+
+def booking(what: str, then: str, **more: Any) -> dict[str, Any]:
+    return {"call": "book", "with": {"what": what}, "undo": "unbook", "next": then, **more}
+
+
+DELIVERY = flow(
+    "delivery",
+    {
+        "order": booking("'desk'", "arrival"),
+        "arrival": {
+            "wait": {
+                "event": "arrived",
+                "roles": ["warehouse"],
+                "for": "P7D",
+                "fields": {"boxes": {"type": "integer"}},
+            },
+            "next": "good",
+            "late": "bad",
+        },
+    },
+)
+CITY = {"city": {"type": "text", "label": text("City"), "ask": text("Which city?")}}
+HOTEL = flow(
+    "hotel",
+    {"ask": {"collect": ["city"], "next": "book"}, "book": booking("slots.city", "good")},
+    CITY,
+)
+TRIP = flow(
+    "trip",
+    {
+        "train": booking("'train'", "hotel"),
+        "hotel": {"flow": "hotel", "save": "hotel", "completed": "review", "otherwise": "bad"},
+        "review": {
+            "confirm": text("A hotel in {{ results.hotel.slots.city }}?"),
+            "confirmed": "good",
+            "declined": "bad",
+        },
+    },
+)
+TOUR = flow(
+    "tour",
+    {
+        "book": booking(
+            "item",
+            "good",
+            each="['a', 'b', 'c']",
+            save="booked",
+            on_error="bad",
+        ),
+    },
+)
+BROKEN_TOUR = flow(
+    "broken_tour",
+    {
+        "book": booking(
+            "item", "good", each="['a', 'b', 'nothing', 'c']", at_once=1, on_error="bad"
+        ),
+    },
+)
+SIGN_OFF = flow(
+    "sign_off",
+    {
+        "reserve": booking("'budget'", "both"),
+        "both": {"parallel": ["boss", "director"], "join": "good", "otherwise": "bad"},
+        "boss": {
+            "approve": {"by": "'bob'", "title": text("Boss?"), "remind_every": "PT24H"},
+            "approved": "pay",
+            "rejected": "refused",
+        },
+        "pay": booking("'payment'", "good"),
+        "director": {
+            "approve": {"by": "'carol'", "title": text("Director?"), "expire_after": "P14D"},
+            "approved": "good",
+            "rejected": "refused",
+        },
+        "refused": {"say": text("Refused."), "end": "rejected"},
+    },
+)
+PAYMENT = flow(
+    "payment",
+    {
+        "pay": {
+            "call": "pay",
+            "retry": {"attempts": 2, "every": "PT1H"},
+            "hold": True,
+            "next": "good",
+        },
+    },
+)
+PRICE = flow(
+    "price",
+    {
+        "ask": {
+            "call": "get_price",
+            "next": "good",
+            "on_error": [
+                {"if": "results.error.kind == 'unavailable'", "to": "bad"},
+                {"to": "good"},
+            ],
+        }
+    },
+)
+FLOWS = (PRICE, PAYMENT, DELIVERY, HOTEL, TRIP, TOUR, BROKEN_TOUR, SIGN_OFF)
+
+
+@pytest.fixture
+async def desk(real_client: Client, parts: Parts) -> AsyncIterator[Talk]:
+    """A conversation where these flows can be started; nothing is booked yet."""
+    BOOK.clear()
+    async with talking(real_client, parts, TOOLS, flows=FLOWS) as talk:
+        yield talk
+
+
+@pytest.fixture
+async def clock(parts: Parts) -> AsyncIterator[tuple[WorkflowEnvironment, Talk]]:
+    """The same on a server of its own, whose clock can be moved: nothing else is left there."""
+    async with await skipping_server() as environment:
+        await register_attributes(environment.client)
+        async with talking(environment.client, parts, TOOLS, flows=FLOWS) as talk:
+            yield environment, talk
+
+
+async def started(talk: Talk, name: str) -> str:
+    turn = await talk.say(f"start {name}")
+    assert turn.flow is not None, turn
+    return turn.flow.id
+
+
+def booked() -> list[tuple[str, str]]:
+    return [(done, what) for done, what, _ in BOOK]
+
+
+async def child_of(talk: Talk, run: str, number: int = 0) -> RunRecord:
+    """The run that this one started, once it is listed."""
+    for _ in range(300):
+        started = [h for h in (await run_of(talk.parts, run)).history if h.event == "started"]
+        if len(started) > number:
+            id_ = str(started[number].comment).split()[-1]
+            if (found := await talk.parts.store.runs.find("default", id_)) is not None:
+                return found
+        await asyncio.sleep(0.02)
+    raise AssertionError(f"{run} started nothing")
+
+
+async def withdrawn(talk: Talk, run: str) -> None:
+    record = await run_of(talk.parts, run)
+    event = Cancelled(by=talk.person.id)
+    await runs.tell(talk.client, record, talk.person, event, uuid4().hex)
+
+
+async def arrive(
+    talk: Talk, run: str, caller: Principal, word: str = "w1", **value: JsonValue
+) -> Any:
+    event = Arrived(by=caller.id, name="arrived", value=value, word=word)
+    record = await run_of(talk.parts, run)
+    await runs.event_known(talk.client, record, caller, "arrived")
+    return await runs.happen(talk.client, record, caller, event)
+
+
+class TestEvents:
+    async def test_an_event_takes_the_run_on_and_the_same_word_does_nothing_twice(
+        self, desk: Talk
+    ) -> None:
+        run = await started(desk, "delivery")
+        first = await arrive(desk, run, WENDY, boxes=2)
+        assert first.status == "completed"
+        assert await arrive(desk, run, WENDY, boxes=2) == first
+        await heard(desk, "delivery is done")
+        with pytest.raises(Conflict):
+            await arrive(desk, run, WENDY, "w2", boxes=2)
+
+    async def test_nobody_else_may_tell_it_also_when_the_run_is_over(self, desk: Talk) -> None:
+        run = await started(desk, "delivery")
+        with pytest.raises(NotFound):
+            await arrive(desk, run, desk.person, boxes=2)
+        await withdrawn(desk, run)
+        await becomes(desk.parts, run, lambda r: r.status == "cancelled")
+        with pytest.raises(NotFound):
+            await arrive(desk, run, desk.person, boxes=2)
+
+    async def test_what_does_not_come_in_time_is_late(
+        self, clock: tuple[WorkflowEnvironment, Talk]
+    ) -> None:
+        environment, desk = clock
+        run = await started(desk, "delivery")
+        await environment.sleep(timedelta(days=8))
+        assert (await becomes(desk.parts, run, lambda r: r.status == "rejected")).state == "bad"
+
+
+class TestItems:
+    async def test_each_is_booked_once_under_a_key_of_its_own(self, desk: Talk) -> None:
+        run = await started(desk, "tour")
+        await becomes(desk.parts, run, lambda r: r.status == "completed")
+        assert sorted(booked()) == [("book", what) for what in "abc"]
+        assert len({key for _, _, key in BOOK}) == len(BOOK)
+
+    async def test_where_one_fails_the_others_are_taken_back_in_reverse(self, desk: Talk) -> None:
+        run = await started(desk, "broken_tour")
+        await becomes(desk.parts, run, lambda r: r.status == "rejected")
+        assert booked() == [("book", "a"), ("book", "b"), ("unbook", "b"), ("unbook", "a")]
+
+
+class TestSubFlows:
+    async def test_it_asks_in_the_same_conversation_and_then_the_run_goes_on(
+        self, desk: Talk
+    ) -> None:
+        run = await started(desk, "trip")
+        await heard(desk, "Which city?")
+        child = await child_of(desk, run)
+        assert child.parent == (await run_of(desk.parts, run)).workflow_id
+        turn = await desk.say("Berlin")
+        assert turn.flow is not None
+        assert (turn.flow.id, turn.flow.status) == (child.id, "completed")
+        await heard(desk, "A hotel in Berlin?")
+        turn = await desk.say("yes")
+        assert turn.flow is not None
+        assert (turn.flow.id, turn.flow.status) == (run, "completed")
+        assert booked() == [("book", "train"), ("book", "Berlin")]
+
+    async def test_cancelling_cancels_it_first_and_undoes_everything(self, desk: Talk) -> None:
+        run = await started(desk, "trip")
+        await heard(desk, "Which city?")
+        child = await child_of(desk, run)
+        await withdrawn(desk, run)
+        await becomes(desk.parts, child.id, lambda r: r.status == "cancelled")
+        await becomes(desk.parts, run, lambda r: r.status == "cancelled")
+        assert booked() == [("book", "train"), ("unbook", "train")]
+
+    async def test_what_a_completed_one_did_is_undone_too(self, desk: Talk) -> None:
+        run = await started(desk, "trip")
+        await heard(desk, "Which city?")
+        await desk.say("Berlin")
+        await heard(desk, "A hotel in Berlin?")
+        await withdrawn(desk, run)
+        await becomes(desk.parts, run, lambda r: r.status == "cancelled")
+        assert booked()[2:] == [("unbook", "Berlin"), ("unbook", "train")]
+
+    async def test_cancelled_where_it_asks_the_run_goes_the_other_way(self, desk: Talk) -> None:
+        run = await started(desk, "trip")
+        await heard(desk, "Which city?")
+        await desk.say("取消")
+        assert (await becomes(desk.parts, run, lambda r: r.status == "rejected")).state == "bad"
+
+
+class TestBranches:
+    async def test_approvals_are_open_at_once_and_both_are_needed(self, desk: Talk) -> None:
+        run = await started(desk, "sign_off")
+        bob, carol = (
+            Approver(desk.client, desk.parts, "bob"),
+            Approver(desk.client, desk.parts, "carol"),
+        )
+        first, second = await child_of(desk, run, 0), await child_of(desk, run, 1)
+        await becomes(desk.parts, first.id, lambda r: r.status == "waiting_approval")
+        await becomes(desk.parts, second.id, lambda r: r.status == "waiting_approval")
+        asked = await carol.waiting(second.id)
+        assert asked.digest != (await bob.waiting(first.id)).digest
+        await carol.decide(asked, "approve")
+        assert (await run_of(desk.parts, run)).status == "waiting"
+        await bob.decide(await bob.waiting(first.id), "approve")
+        await becomes(desk.parts, run, lambda r: r.status == "completed")
+        assert booked() == [("book", "budget"), ("book", "payment")]
+
+    async def test_a_rejection_closes_the_other_and_takes_back_what_branches_did(
+        self, desk: Talk
+    ) -> None:
+        run = await started(desk, "sign_off")
+        bob, carol = (
+            Approver(desk.client, desk.parts, "bob"),
+            Approver(desk.client, desk.parts, "carol"),
+        )
+        first, second = await child_of(desk, run, 0), await child_of(desk, run, 1)
+        await becomes(desk.parts, second.id, lambda r: r.status == "waiting_approval")
+        await becomes(desk.parts, first.id, lambda r: r.status == "waiting_approval")
+        await bob.decide(await bob.waiting(first.id), "approve")
+        await becomes(desk.parts, first.id, lambda r: r.status == "completed")
+        await carol.decide(await carol.waiting(second.id), "reject")
+        await becomes(desk.parts, run, lambda r: r.status == "rejected")
+        assert booked() == [("book", "budget"), ("book", "payment"), ("unbook", "payment")]
+
+    async def test_each_keeps_its_own_timers(self, clock: tuple[WorkflowEnvironment, Talk]) -> None:
+        environment, desk = clock
+        run = await started(desk, "sign_off")
+        first, second = await child_of(desk, run, 0), await child_of(desk, run, 1)
+        await becomes(desk.parts, second.id, lambda r: r.status == "waiting_approval")
+        await environment.sleep(timedelta(hours=25))
+        await becomes(desk.parts, first.id, lambda r: r.history[-1].event == "reminded")
+        await environment.sleep(timedelta(days=14))
+        await becomes(desk.parts, second.id, lambda r: r.status == "expired")
+        await becomes(desk.parts, first.id, lambda r: r.status == "cancelled")
+        await becomes(desk.parts, run, lambda r: r.status == "rejected")
+
+
+class TestCallsThatDoNotWorkOut:
+    async def test_it_is_made_again_an_hour_later_and_then_waits_for_an_operator(
+        self, clock: tuple[WorkflowEnvironment, Talk]
+    ) -> None:
+        environment, desk = clock
+        BOOK.clear()
+        OUTAGES[:] = [TransientToolError("gone"), PermanentToolError("account closed")]
+        run = await started(desk, "payment")
+        await becomes(desk.parts, run, lambda r: r.status == "waiting")
+        await environment.sleep(timedelta(minutes=61))
+        record = await becomes(desk.parts, run, lambda r: r.history[-1].event == "held")
+        assert "tried again" in [line.event for line in record.history]
+        assert BOOK == []
+        standing = await runs.operate(desk.client, record, Retried(by="olga"), "once")
+        assert standing.status == "completed"
+        assert [done for done, _ in booked()] == ["pay"]
+
+    async def test_of_a_read_it_is_known_that_its_system_was_out_of_reach(self, desk: Talk) -> None:
+        run = await started(desk, "price")
+        assert (await becomes(desk.parts, run, lambda r: r.status == "rejected")).state == "bad"
+
+    async def test_what_has_not_failed_is_not_made_again(self, desk: Talk) -> None:
+        run = await started(desk, "delivery")
+        with pytest.raises(Conflict):
+            await runs.operate(desk.client, await run_of(desk.parts, run), Retried(), "once")
+
+
+@asynccontextmanager
+async def one_worker(client: Client, parts: Parts, queue: str) -> AsyncIterator[Parts]:
+    async with furnished(parts, TOOLS, flows=FLOWS) as house, build_worker(client, house, queue):
+        yield house
+
+
+async def test_the_worker_dies_in_between_and_nothing_is_done_twice_or_forgotten(
+    real_client: Client, parts: Parts
+) -> None:
+    """A second worker, which has seen nothing, takes the whole family over from its history."""
+    BOOK.clear()
+    queue, alice = uuid4().hex, await parts.directory.find("default", "alice")
+    assert alice is not None
+    async with one_worker(real_client, parts, queue) as house:
+        talk = await Talk(real_client, house, alice, queue=queue).open()
+        run = await started(talk, "sign_off")
+        first, second = await child_of(talk, run, 0), await child_of(talk, run, 1)
+        await becomes(parts, first.id, lambda r: r.status == "waiting_approval")
+        await becomes(parts, second.id, lambda r: r.status == "waiting_approval")
+        bob = Approver(real_client, parts, "bob")
+        await bob.decide(await bob.waiting(first.id), "approve")
+        await becomes(parts, first.id, lambda r: r.status == "completed")
+    async with one_worker(real_client, parts, queue):
+        await withdrawn(talk, run)
+        await becomes(parts, second.id, lambda r: r.status == "cancelled")
+        await becomes(parts, run, lambda r: r.status == "cancelled")
+    assert booked() == [
+        *(("book", "budget"), ("book", "payment")),
+        *(("unbook", "payment"), ("unbook", "budget")),
+    ]
