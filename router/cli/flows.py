@@ -1,7 +1,8 @@
-"""`intent-router flows`: `validate` and `test`."""
+"""`intent-router flows`: `validate`, `test` and `graph`."""
 
+import asyncio
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -72,3 +73,25 @@ def run_stories(
         typer.echo(f"error: {said}", err=True)
     if failed or low:
         raise typer.Exit(1)
+
+
+@app.command()
+def graph(
+    flow: Annotated[str, typer.Argument(metavar="NAME|FILE", help="A flow, or a flow file.")],
+    picture: Annotated[
+        Literal["mermaid", "svg"], typer.Option("--format", help="What to write.")
+    ] = "mermaid",
+    locale: Annotated[Literal["zh", "en"], typer.Option(help="The language of labels.")] = "zh",
+    run: Annotated[
+        str | None, typer.Option(metavar="ID", help="Mark the way that this run took.")
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option(help="The data folder of `dev`.", show_default=".data")
+    ] = None,
+) -> None:
+    """Draw a flow: its states by kind, the ways between them, what is timed, how it ends."""
+    from router.cli.drawing import drawn
+    from router.settings import Settings
+
+    settings = Settings.load(**({} if data is None else {"data": data}))
+    typer.echo(asyncio.run(drawn(settings, flow, picture, locale, run)), nl=False)

@@ -28,6 +28,7 @@ WORKFLOW = "Flow"
 TELL = "tell"
 DECIDE = "decide"
 VIEW = "view"
+DEFINITION = "definition"
 
 Told = Annotated[
     Began | Answered | Confirmed | Unclear | Skipped | Puzzled | StartedOver | Cancelled | Nudged,

@@ -7,14 +7,24 @@ import asyncio
 from typing import TypeVar
 
 from pydantic import BaseModel
-from temporalio.client import Client
+from temporalio.client import Client, WorkflowQueryFailedError
 
-from router.contracts.flow import DECIDE, TELL, VIEW, Decision, DecisionTaken, FlowAnswer, Tell
+from router.contracts.flow import (
+    DECIDE,
+    DEFINITION,
+    TELL,
+    VIEW,
+    Decision,
+    DecisionTaken,
+    FlowAnswer,
+    Tell,
+)
 from router.contracts.reaching import RPC_TIMEOUT, WorkflowOver, persistently, speaking_ours
 from router.domain.errors import Conflict, RouterError, Unavailable
 from router.domain.messages import ASKING, FlowStatus
 from router.domain.principals import Principal
 from router.domain.records import ApprovalRecord, RunRecord
+from router.flow.model import FlowDefinition
 from router.flow.run import Cancelled, Decided, Nudged
 from router.flow.view import FlowView
 
@@ -61,6 +71,19 @@ async def as_it_stands(temporal: Client, run: RunRecord) -> RunRecord:
     except RouterError:
         return run
     return run.model_copy(update={"slots": view.slots, "state": view.state, "status": view.status})
+
+
+async def definition_of(temporal: Client, run: RunRecord) -> FlowDefinition | None:
+    """The definition that the run began with; None where its workflow can't be asked for it."""
+    handle = temporal.get_workflow_handle(run.workflow_id)
+    try:
+        with speaking_ours():
+            known: FlowDefinition = await handle.query(
+                DEFINITION, result_type=FlowDefinition, rpc_timeout=RPC_TIMEOUT
+            )
+    except (RouterError, WorkflowQueryFailedError):
+        return None
+    return known
 
 
 async def decide(
