@@ -36,8 +36,12 @@ def load_catalog(settings: Settings, registry: Registry) -> Catalog:
     Raises:
         DefinitionError: with every problem of every file.
     """
-    folder = settings.flows or Path(next(iter(flows.__path__)))
-    return load_flows(folder, registry.parameters())
+    return load_flows(flow_folder(settings), registry.parameters())
+
+
+def flow_folder(settings: Settings) -> Path:
+    """The folder of flow files: the settings', or the project's own."""
+    return settings.flows or Path(next(iter(flows.__path__)))
 
 
 def load_capabilities(

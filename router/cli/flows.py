@@ -16,18 +16,26 @@ def validate(
     paths: Annotated[
         list[Path] | None, paths_argument("Flow files, or folders of them.", "the flows in use")
     ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Take warnings for errors.")] = False,
 ) -> None:
-    """Check flow files; name each problem with its file, line and remedy."""
-    from router.definitions import load_catalog, load_registry
-    from router.flow.loader import load_all
+    """Check flow files; name each problem with its file, line and remedy.
+
+    Warnings are for what can be run and is probably not meant; they change the exit status only
+    with --strict.
+    """
+    from router.cli.validating import validated
+    from router.domain.errors import DefinitionError, InvalidInput
     from router.settings import Settings
 
-    settings = Settings.load()
-    registry = load_registry(settings)
-    known = registry.parameters()
-    catalog = load_all(paths, known) if paths else load_catalog(settings, registry)
-    for flow in catalog:
+    found = validated(Settings.load(), paths)
+    for problem in found.warnings:
+        typer.echo(f"warning: {problem}", err=True)
+    if found.errors:
+        raise DefinitionError(found.errors)
+    for flow in (file.definition for file in found.files):
         typer.echo(f"ok  {flow.flow} version {flow.version}: {len(flow.states)} states")
+    if strict and found.warnings:
+        raise InvalidInput(f"--strict allows no warnings, and there are {len(found.warnings)}")
 
 
 @app.command("test")

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 
 from router.flow.validation import exits, expressions, graph, patterns, references, slots, texts
 from router.flow.validation.draft import Complaint, Draft
+from router.flow.validation.remarks import remarks
 from router.flow.validation.shape import Shape, read_shape
 
-__all__ = ["Complaint", "Draft", "Shape", "complaints_about", "read_shape"]
+__all__ = ["Complaint", "Draft", "Shape", "complaints_about", "read_shape", "remarks"]
 
 CHECKS = (
     references.complaints,

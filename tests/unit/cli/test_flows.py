@@ -130,6 +130,49 @@ def test_the_stories_of_the_docs_go_as_written(
     assert outcome.out.splitlines()[-1] == "2 stories, 0 failed"
 
 
+RIVAL = """\
+flow: rival
+title: {zh: "对手", en: "Rival"}
+description: {zh: "抢句子", en: "Takes sentences"}
+triggers:
+  patterns: ['请.{0,4}假']
+  examples:
+    - "我要请年假"
+slots:
+  why: {type: text, required: false}
+start: done
+states:
+  done: {end: completed}
+"""
+
+
+def test_warnings_name_their_line_and_change_nothing_unless_strict(
+    run: Run, elsewhere: Path
+) -> None:
+    (elsewhere / "rival.yaml").write_text(RIVAL)
+    outcome = run("flows", "validate", "rival.yaml")
+    assert outcome.status == 0
+    assert (
+        "warning: rival.yaml:7: the example '我要请年假' also starts leave_request" in outcome.err
+    )
+    assert "warning: rival.yaml:9: nothing ever fills why" in outcome.err
+    assert outcome.out == "ok  rival version 1: 1 states\n"
+    strict = run("flows", "validate", "--strict", "rival.yaml")
+    assert strict.status == 1
+    assert "error: --strict allows no warnings, and there are" in strict.err
+
+
+def test_an_example_that_starts_another_flow_is_an_error(run: Run, elsewhere: Path) -> None:
+    (elsewhere / "rival.yaml").write_text(RIVAL.replace("['请.{0,4}假']", "['没有人这么说']"))
+    outcome = run("flows", "validate", "rival.yaml")
+    assert (outcome.status, outcome.out) == (1, "")
+    assert "error: rival.yaml:7: the example '我要请年假' starts leave_request" in outcome.err
+
+
+def test_the_flows_that_ship_are_without_warnings(run: Run) -> None:
+    assert run("flows", "validate", "--strict").status == 0
+
+
 def test_a_flow_is_drawn_by_name_or_from_its_file(run: Run, elsewhere: Path) -> None:
     by_name = run("flows", "graph", "leave_request")
     assert (by_name.status, by_name.err) == (0, "")
