@@ -8,6 +8,8 @@ from datetime import timedelta
 
 from temporalio.client import Client
 from temporalio.worker import Worker, WorkflowRunner
+from temporalio.common import VersioningBehavior, WorkerDeploymentVersion
+from temporalio.worker import Worker, WorkerDeploymentConfig
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 
 from activities.asking import Models
@@ -24,8 +26,10 @@ from activities.telling import Telling
 from activities.think import Thinker
 from activities.understand import Understander
 from router.assembly import Parts
+from router.settings import Settings
 from workflows.conversation import ConversationWorkflow
 from workflows.flow import FlowWorkflow
+from workflows.moving import MovingConversation
 from workflows.skill import SkillWorkflow
 
 CACHED_WORKFLOWS = 2000
@@ -68,6 +72,25 @@ def build_worker(
 
     Workflows run in `runner`: the sandbox, unless there is another.
     """
+
+
+def deployment(settings: Settings) -> WorkerDeploymentConfig | None:
+    """How the worker takes part in Temporal's worker versioning; None where it doesn't.
+
+    Runs of flows and skills end on the version that they began with. Conversations move:
+    `workflows.moving`.
+    """
+    if settings.worker_version is None:
+        return None
+    return WorkerDeploymentConfig(
+        version=WorkerDeploymentVersion(settings.worker_deployment, settings.worker_version),
+        use_worker_versioning=True,
+        default_versioning_behavior=VersioningBehavior.PINNED,
+    )
+
+
+def build_worker(client: Client, parts: Parts, task_queue: str) -> Worker:
+    """A worker that runs all of this project; `await worker.run()` until it is shut down."""
     telling = Telling(parts.store.live, Recording(parts.store.log))
     models = Models(parts.settings.llm_budgets, parts.store.spending, telling)
     decider = Decider(parts.offered, parts.index, parts.ladders.usual, parts.prompts, models)
@@ -79,10 +102,15 @@ def build_worker(
     records = Records(parts.store)
     look_ups = LookUps(parts.directory, parts.calendar, parts.people, parts.store.files)
     call_tool = CallTool(parts.caller, telling)
+    versioned = deployment(parts.settings)
     return Worker(
         client,
         task_queue=task_queue,
-        workflows=[ConversationWorkflow, FlowWorkflow, SkillWorkflow],
+        workflows=[
+            MovingConversation if versioned else ConversationWorkflow,
+            FlowWorkflow,
+            SkillWorkflow,
+        ],
         activities=[
             Understander(parts.reader, parts.offered).understand,
             decider.decide,
@@ -105,4 +133,5 @@ def build_worker(
         sticky_queue_schedule_to_start_timeout=MISSED_AFTER,
         max_heartbeat_throttle_interval=HEARD_WITHIN,
         graceful_shutdown_timeout=GRACE,
+        deployment_config=versioned,
     )

@@ -1,0 +1,133 @@
+"""New versions beside what is under way: of a flow's file, and of the worker."""
+
+import asyncio
+import shutil
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from temporalio.client import Client
+from temporalio.testing import WorkflowEnvironment
+
+import flows
+from router.assembly import Parts
+from router.contracts import flow
+from router.contracts.runs import definition_of
+from router.definitions import load_capabilities
+from router.understanding.reader import Reader
+from router.worker import build_worker
+from tests.temporal import dev_server
+from tests.workflow.conftest import person
+from tests.workflow.desk import Approver, Talk, register_attributes, run_of
+from tests.workflow.test_conversation import heard
+
+SHIPPED = Path(flows.__path__[0]) / "leave_request.yaml"
+TEMPORAL = str(Path(sys.executable).with_name("temporal"))
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A flow file that may be edited."""
+    folder = tmp_path / "flows"
+    folder.mkdir()
+    return Path(shutil.copy(SHIPPED, folder))
+
+
+def with_flows(parts: Parts, file: Path) -> Parts:
+    """The same parts, with the flows of the file's folder as they are now."""
+    settings = parts.settings.model_copy(update={"flows": file.parent})
+    offered = load_capabilities(settings, parts.offered.registry, parts.offered.skills)
+    return replace(parts, settings=settings, offered=offered, reader=Reader(offered.flows()))
+
+
+def edited(file: Path, *changes: tuple[str, str]) -> None:
+    text = file.read_text()
+    for old, new in changes:
+        assert old in text, old
+        text = text.replace(old, new)
+    file.write_text(text)
+
+
+class TestFlowFiles:
+    async def test_a_run_ends_as_the_file_had_it_when_it_began(
+        self, environment: WorkflowEnvironment, parts: Parts, file: Path
+    ) -> None:
+        client, alice = environment.client, await person(parts, "alice")
+        bob = Approver(client, parts, "bob")
+        talk = await Talk(client, parts, alice, queue="kept").open()
+        async with build_worker(client, with_flows(parts, file), "kept"):
+            began = await talk.waiting_leave()
+        edited(file, ("version: 1", "version: 2"), ("> 3.0", "> 1.0"), ("好消息：", "第二版："))
+        async with build_worker(client, with_flows(parts, file), "kept"):
+            assert (await bob.decide(await bob.waiting(began), "approve")).status == "completed"
+            await heard(talk, "好消息：")
+            other = await Talk(client, parts, alice, queue="kept").open()
+            fresh = await other.waiting_leave("我要请年假，12月14日到15日，家里有事")
+            assert (await bob.decide(await bob.waiting(fresh), "approve")).state == "director"
+            versions = [(await run_of(parts, run)).version for run in (began, fresh)]
+            drawn = await definition_of(client, await run_of(parts, began))
+        assert versions == [1, 2]
+        assert drawn is not None
+        assert drawn.version == 1
+
+    async def test_a_run_that_temporal_does_not_know_has_no_definition(
+        self, client: Client, parts: Parts, talk: Talk
+    ) -> None:
+        run = await run_of(parts, await talk.waiting_leave())
+        gone = run.model_copy(update={"workflow_id": flow.workflow_id("x", "default", "gone")})
+        assert await definition_of(client, gone) is None
+
+
+class TestWorkers:
+    async def test_runs_stay_on_their_version_and_conversations_move(self, parts: Parts) -> None:
+        async with await dev_server() as environment:
+            client = environment.client
+            await register_attributes(client)
+            bob = Approver(client, parts, "bob")
+            talk = await Talk(client, parts, await person(parts, "alice"), queue="desk").open()
+            async with released(client, parts, "1.0"):
+                run = await run_of(parts, await talk.waiting_leave())
+                assert await version_of(client, run.workflow_id) == "1.0"
+                async with released(client, parts, "2.0"):
+                    fresh = await run_of(
+                        parts, await talk.waiting_leave("我要请病假，12月21日，看牙")
+                    )
+                    decided = await bob.decide(await bob.waiting(run.id), "approve")
+                    assert decided.status == "completed"
+                    assert await version_of(client, run.workflow_id) == "1.0"
+                    assert await version_of(client, fresh.workflow_id) == "2.0"
+                    assert await version_of(client, talk.handle.id) == "2.0"
+
+
+@asynccontextmanager
+async def released(client: Client, parts: Parts, build: str) -> AsyncIterator[None]:
+    """A worker of this build, made the current one as docs/operations.md says."""
+    settings = parts.settings.model_copy(update={"worker_version": build})
+    async with build_worker(client, replace(parts, settings=settings), "desk"):
+        await made_current(client, build)
+        yield
+
+
+async def made_current(client: Client, build: str) -> None:
+    words = ("--deployment-name", "desk", "--build-id", build, "--yes")
+    address = client.service_client.config.target_host
+    command = (TEMPORAL, "worker", "deployment", "set-current-version", "--address", address)
+    async with asyncio.timeout(20):
+        # The server hears of a version with the worker's first poll.
+        while await _status(*command, *words):
+            continue
+
+
+async def _status(*command: str) -> int:
+    pipe = asyncio.subprocess.DEVNULL
+    process = await asyncio.create_subprocess_exec(*command, stdout=pipe, stderr=pipe)
+    return await process.wait()
+
+
+async def version_of(client: Client, workflow_id: str) -> str:
+    described = await client.get_workflow_handle(workflow_id).describe()
+    versioning = described.raw_description.workflow_execution_info.versioning_info
+    return versioning.deployment_version.build_id
