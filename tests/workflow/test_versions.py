@@ -10,13 +10,15 @@ from pathlib import Path
 
 import pytest
 from temporalio.client import Client
-from temporalio.testing import WorkflowEnvironment
 
 import flows
 from router.assembly import Parts
+from router.cli.checks.services import worker_version
 from router.contracts import flow
 from router.contracts.runs import definition_of
 from router.definitions import load_capabilities
+from router.domain.errors import MisconfiguredError
+from router.settings import Settings
 from router.understanding.reader import Reader
 from router.worker import build_worker
 from tests.temporal import dev_server
@@ -53,9 +55,9 @@ def edited(file: Path, *changes: tuple[str, str]) -> None:
 
 class TestFlowFiles:
     async def test_a_run_ends_as_the_file_had_it_when_it_began(
-        self, environment: WorkflowEnvironment, parts: Parts, file: Path
+        self, real_client: Client, parts: Parts, file: Path
     ) -> None:
-        client, alice = environment.client, await person(parts, "alice")
+        client, alice = real_client, await person(parts, "alice")
         bob = Approver(client, parts, "bob")
         talk = await Talk(client, parts, alice, queue="kept").open()
         async with build_worker(client, with_flows(parts, file), "kept"):
@@ -88,7 +90,16 @@ class TestWorkers:
             await register_attributes(client)
             bob = Approver(client, parts, "bob")
             talk = await Talk(client, parts, await person(parts, "alice"), queue="desk").open()
+            address = client.service_client.config.target_host
+            old, new, none = (
+                Settings.load(temporal_address=address, worker_deployment="desk", worker_version=v)
+                for v in ("1.0", "2.0", None)
+            )
+            assert "take no part" in await worker_version(none)
             async with released(client, parts, "1.0"):
+                assert await worker_version(old) == "1.0 of desk is current"
+                with pytest.raises(MisconfiguredError, match=r"nothing new runs on 2\.0: 1\.0 is"):
+                    await worker_version(new)
                 run = await run_of(parts, await talk.waiting_leave())
                 assert await version_of(client, run.workflow_id) == "1.0"
                 async with released(client, parts, "2.0"):
@@ -115,16 +126,20 @@ async def made_current(client: Client, build: str) -> None:
     words = ("--deployment-name", "desk", "--build-id", build, "--yes")
     address = client.service_client.config.target_host
     command = (TEMPORAL, "worker", "deployment", "set-current-version", "--address", address)
-    async with asyncio.timeout(20):
+    for _ in range(300):
         # The server hears of a version with the worker's first poll.
-        while await _status(*command, *words):
-            continue
+        refused = await complaint_of(*command, *words)
+        if refused is None:
+            return
+    raise AssertionError(refused)
 
 
-async def _status(*command: str) -> int:
-    pipe = asyncio.subprocess.DEVNULL
+async def complaint_of(*command: str) -> str | None:
+    """What a command has against doing what it was told; None where it did it."""
+    pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(*command, stdout=pipe, stderr=pipe)
-    return await process.wait()
+    _, said = await process.communicate()
+    return said.decode() if process.returncode else None
 
 
 async def version_of(client: Client, workflow_id: str) -> str:
