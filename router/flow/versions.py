@@ -15,8 +15,9 @@ from router.flow.model import FlowDefinition
 
 WORDING = {"flow", "version", "title", "description", "triggers"}
 """Of a flow: what it is called and what starts it."""
-SYNONYMS = "synonyms"
-"""Of a choice: how people call it."""
+LEFT_OUT: dict[str, type] = {"synonyms": list, "skippable": bool}
+"""How people call a choice, and what the loader works out from the rest; with the type by which
+each is told from a slot or an argument of that name."""
 
 
 def behaviour(definition: FlowDefinition) -> str:
@@ -38,4 +39,8 @@ def _unworded(value: Any) -> Any:
         return value
     if value.keys() == set(LOCALES):
         return True
-    return {key: _unworded(each) for key, each in value.items() if key != SYNONYMS}
+    return {
+        key: _unworded(each)
+        for key, each in value.items()
+        if not isinstance(each, LEFT_OUT.get(key, ()))
+    }

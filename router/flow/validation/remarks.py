@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
+from router.documents.re2_syntax import compiled
 from router.domain.texts import LOCALES
 from router.flow import expressions, texts
 from router.flow.model import Slot
 from router.flow.validation.draft import Complaint, Draft, complaint
 from router.flow.validation.expressions import written_in
-from router.flow.validation.re2_syntax import compiled
 from router.flow.validation.texts import templates
 from router.flow.validation.words import sound, written_out
 
