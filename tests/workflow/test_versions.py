@@ -2,14 +2,15 @@
 
 import asyncio
 import shutil
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from temporalio.api.workflowservice.v1 import SetWorkerDeploymentCurrentVersionRequest
 from temporalio.client import Client
+from temporalio.service import RPCError, RPCStatusCode
 
 import flows
 from router.assembly import Parts
@@ -27,7 +28,14 @@ from tests.workflow.desk import Approver, Talk, register_attributes, run_of
 from tests.workflow.test_conversation import heard
 
 SHIPPED = Path(flows.__path__[0]) / "leave_request.yaml"
-TEMPORAL = str(Path(sys.executable).with_name("temporal"))
+NOT_YET = {
+    RPCStatusCode.NOT_FOUND,
+    RPCStatusCode.FAILED_PRECONDITION,
+    RPCStatusCode.RESOURCE_EXHAUSTED,
+}
+"""The server hears of a version with the worker's first poll, and bears few questions a second."""
+BETWEEN = 0.5
+"""Seconds between questions: ten at once exhaust what a namespace may ask about deployments."""
 
 
 @pytest.fixture
@@ -96,6 +104,8 @@ class TestWorkers:
                 for v in ("1.0", "2.0", None)
             )
             assert "take no part" in await worker_version(none)
+            with pytest.raises(MisconfiguredError, match="no worker of the deployment desk"):
+                await worker_version(old)
             async with released(client, parts, "1.0"):
                 assert await worker_version(old) == "1.0 of desk is current"
                 with pytest.raises(MisconfiguredError, match=r"nothing new runs on 2\.0: 1\.0 is"):
@@ -104,7 +114,7 @@ class TestWorkers:
                 assert await version_of(client, run.workflow_id) == "1.0"
                 async with released(client, parts, "2.0"):
                     fresh = await run_of(
-                        parts, await talk.waiting_leave("我要请病假，12月21日，看牙")
+                        parts, await talk.waiting_leave("我要请年假，12月14日到15日，家里有事")
                     )
                     decided = await bob.decide(await bob.waiting(run.id), "approve")
                     assert decided.status == "completed"
@@ -116,30 +126,31 @@ class TestWorkers:
 @asynccontextmanager
 async def released(client: Client, parts: Parts, build: str) -> AsyncIterator[None]:
     """A worker of this build, made the current one as docs/operations.md says."""
-    settings = parts.settings.model_copy(update={"worker_version": build})
+    named = {"worker_version": build, "worker_deployment": "desk"}
+    settings = parts.settings.model_copy(update=named)
     async with build_worker(client, replace(parts, settings=settings), "desk"):
         await made_current(client, build)
         yield
 
 
 async def made_current(client: Client, build: str) -> None:
-    words = ("--deployment-name", "desk", "--build-id", build, "--yes")
-    address = client.service_client.config.target_host
-    command = (TEMPORAL, "worker", "deployment", "set-current-version", "--address", address)
-    for _ in range(300):
-        # The server hears of a version with the worker's first poll.
-        refused = await complaint_of(*command, *words)
-        if refused is None:
-            return
-    raise AssertionError(refused)
+    """What `temporal worker deployment set-current-version` asks of the server."""
+    request = SetWorkerDeploymentCurrentVersionRequest(
+        namespace=client.namespace, deployment_name="desk", build_id=build, identity="tests"
+    )
+    async with asyncio.timeout(30):
+        while not await _accepted(client, request):  # noqa: ASYNC110
+            await asyncio.sleep(BETWEEN)
 
 
-async def complaint_of(*command: str) -> str | None:
-    """What a command has against doing what it was told; None where it did it."""
-    pipe = asyncio.subprocess.PIPE
-    process = await asyncio.create_subprocess_exec(*command, stdout=pipe, stderr=pipe)
-    _, said = await process.communicate()
-    return said.decode() if process.returncode else None
+async def _accepted(client: Client, request: SetWorkerDeploymentCurrentVersionRequest) -> bool:
+    try:
+        await client.workflow_service.set_worker_deployment_current_version(request)
+    except RPCError as error:
+        if error.status not in NOT_YET:
+            raise
+        return False
+    return True
 
 
 async def version_of(client: Client, workflow_id: str) -> str:
