@@ -7,9 +7,8 @@ the workflow task that asked for them, which halves the latency of a turn.
 from datetime import timedelta
 
 from temporalio.client import Client
-from temporalio.worker import Worker, WorkflowRunner
 from temporalio.common import VersioningBehavior, WorkerDeploymentVersion
-from temporalio.worker import Worker, WorkerDeploymentConfig
+from temporalio.worker import Worker, WorkerDeploymentConfig, WorkflowRunner
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 
 from activities.asking import Models
@@ -65,15 +64,6 @@ def sandbox() -> SandboxedWorkflowRunner:
     return SandboxedWorkflowRunner(restrictions=restrictions)
 
 
-def build_worker(
-    client: Client, parts: Parts, task_queue: str, runner: WorkflowRunner | None = None
-) -> Worker:
-    """A worker that runs all of this project; `await worker.run()` until it is shut down.
-
-    Workflows run in `runner`: the sandbox, unless there is another.
-    """
-
-
 def deployment(settings: Settings) -> WorkerDeploymentConfig | None:
     """How the worker takes part in Temporal's worker versioning; None where it doesn't.
 
@@ -89,8 +79,13 @@ def deployment(settings: Settings) -> WorkerDeploymentConfig | None:
     )
 
 
-def build_worker(client: Client, parts: Parts, task_queue: str) -> Worker:
-    """A worker that runs all of this project; `await worker.run()` until it is shut down."""
+def build_worker(
+    client: Client, parts: Parts, task_queue: str, runner: WorkflowRunner | None = None
+) -> Worker:
+    """A worker that runs all of this project; `await worker.run()` until it is shut down.
+
+    Workflows run in `runner`: the sandbox, unless there is another.
+    """
     telling = Telling(parts.store.live, Recording(parts.store.log))
     models = Models(parts.settings.llm_budgets, parts.store.spending, telling)
     decider = Decider(parts.offered, parts.index, parts.ladders.usual, parts.prompts, models)

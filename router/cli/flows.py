@@ -56,8 +56,6 @@ def run_stories(
 
     Without paths and -k every flow in use is looked at, otherwise those that a story came to.
     """
-    import asyncio
-
     from router.settings import Settings
     from router.stage.running import chosen, run
     from router.story import coverage, telling
