@@ -11,11 +11,11 @@ import json
 from typing import Any
 
 from router.domain.texts import LOCALES
-from router.flow.model import FlowDefinition
+from router.flow.model import SKIPPABLE, FlowDefinition
 
 WORDING = {"flow", "version", "title", "description", "triggers"}
 """Of a flow: what it is called and what starts it."""
-LEFT_OUT: dict[str, type] = {"synonyms": list, "skippable": bool}
+LEFT_OUT: dict[str, type] = {"synonyms": list, SKIPPABLE: bool}
 """How people call a choice, and what the loader works out from the rest; with the type by which
 each is told from a slot or an argument of that name."""
 

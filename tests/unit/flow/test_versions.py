@@ -52,3 +52,12 @@ def test_wording_and_triggers_are_no_part_of_it(tmp_path: Path, old: str, new: s
 )
 def test_what_a_run_does_is_part_of_it(tmp_path: Path, old: str, new: str) -> None:
     assert after(tmp_path, old, new) != behaviour(load_flow(FILE))
+
+
+def test_what_the_loader_works_out_is_no_part_of_it() -> None:
+    flow = load_flow(FILE)
+    slots = {
+        name: slot.model_copy(update={"skippable": not slot.skippable})
+        for name, slot in flow.slots.items()
+    }
+    assert behaviour(flow.model_copy(update={"slots": slots})) == behaviour(flow)
