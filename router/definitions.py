@@ -1,5 +1,6 @@
 """What the settings' files define: flows, skills, tools and prompts, read and checked."""
 
+import logging
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,12 @@ from activities.conversion.rates import exchange_rates
 from activities.sandbox.running import sandbox
 from activities.writing import writer
 from router.deciding.prompts import Prompts
-from router.domain.errors import MisconfiguredError, Problem
+from router.domain.errors import DefinitionError, MisconfiguredError, Problem
+from router.domain.ports import FlowVersions
 from router.flow.catalog import Catalog
-from router.flow.loader import load_flows
+from router.flow.loader import load_flows, read_flow
+from router.flow.model import FlowDefinition
+from router.flow.versions import behaviour
 from router.settings import Settings
 from router.skill.catalog import SkillCatalog
 from router.skill.loader import Loaded
@@ -29,6 +33,8 @@ from router.tool.mcp.file import ServerEntry, load_servers
 from router.tool.mcp.publishing import group_of, prefix_of
 from router.tool.registry import Registry
 
+_log = logging.getLogger("router.flows")
+
 
 def load_catalog(settings: Settings, registry: Registry) -> Catalog:
     """The flows of the settings' folder, checked against the tools there are.
@@ -36,8 +42,46 @@ def load_catalog(settings: Settings, registry: Registry) -> Catalog:
     Raises:
         DefinitionError: with every problem of every file.
     """
-    folder = settings.flows or Path(next(iter(flows.__path__)))
-    return load_flows(folder, registry.parameters())
+    return load_flows(flow_folder(settings), registry.parameters())
+
+
+def flow_folder(settings: Settings) -> Path:
+    """The folder of flow files: the settings', or the project's own."""
+    return settings.flows or Path(next(iter(flows.__path__)))
+
+
+async def check_versions(
+    settings: Settings, catalog: Catalog, versions: FlowVersions, *, editing: bool
+) -> None:
+    """Hold every flow to what its version did when it was first run here.
+
+    Where the author is `editing`, a version that has come to do something else is only warned
+    of, once, and does that from now on.
+
+    Raises:
+        DefinitionError: with every flow that has changed under its version.
+    """
+    changed = []
+    for flow in catalog:
+        now = behaviour(flow)
+        if await versions.keep(flow.flow, flow.version, now) != now:
+            changed.append(_changed(settings, flow))
+            if editing:
+                await versions.replace(flow.flow, flow.version, now)
+    if changed and not editing:
+        raise DefinitionError(changed)
+    for problem in changed:
+        _log.warning("%s", problem)
+
+
+def _changed(settings: Settings, flow: FlowDefinition) -> Problem:
+    file = read_flow(flow_folder(settings) / f"{flow.flow}.yaml")
+    return file.problem(
+        ("version",),
+        f"{flow.flow} does something else than version {flow.version} did when it was first run",
+        f"raise version to {flow.version + 1} (runs of version {flow.version} keep theirs), or "
+        "bring back what it was",
+    )
 
 
 def load_capabilities(

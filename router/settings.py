@@ -36,6 +36,8 @@ TOOL_PREFIX = "ROUTER_TOOL_"
 """Variables that begin so are for the files of declared tools, which read nothing else."""
 OPENAI = "https://api.openai.com/v1"
 DOTENV = ".env"
+BUILD = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
+DEPLOYMENT = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$"
 MIN_SECRET = 32
 """Bytes: a key shorter than its hash can be guessed (RFC 7518, section 3.2)."""
 
@@ -138,6 +140,11 @@ class Settings(BaseSettings):
     temporal_address: Annotated[str, AfterValidator(_address)] = "127.0.0.1:7233"
     temporal_namespace: str = "default"
     task_queue: str = "router"
+    worker_version: Annotated[str, Field(pattern=BUILD)] | None = None
+    """The build that this process runs, such as a release or commit: its worker then takes part in
+    Temporal's worker versioning. None: it doesn't, and runs whatever there is."""
+    worker_deployment: Annotated[str, Field(pattern=DEPLOYMENT)] = "intent-router"
+    """What Temporal calls all versions of the worker together."""
     temporal_ui: Annotated[str, AfterValidator(_web_url)] = "http://127.0.0.1:8233"
     """Where links to a run's history lead."""
 

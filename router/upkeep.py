@@ -9,7 +9,7 @@ from pathlib import Path
 
 from activities.policies.book import policy_book
 from router.assembly import VECTORS, Parts, assembled
-from router.definitions import load_catalog, mcp_servers
+from router.definitions import check_versions, load_catalog, mcp_servers
 from router.domain.errors import DefinitionError, RouterError
 from router.selection.vector_file import VectorFile
 from router.settings import Settings
@@ -27,13 +27,20 @@ SETTLED_WITHIN = 5.0
 
 
 @asynccontextmanager
-async def at_work(settings: Settings) -> AsyncIterator[Parts]:
+async def at_work(settings: Settings, *, editing: bool = False) -> AsyncIterator[Parts]:
     """The parts of a process that stays, whose index learns meanwhile what there is.
 
     Beside the start, not before it: until cards are encoded, words alone are searched. One
     command that ends at once does without, and never waits for an encoder to be loaded.
+
+    Raises:
+        DefinitionError: a file can't be used, or a flow has changed under its version; the
+            latter is let pass with a warning where its author is `editing`.
+        Unavailable: the database can't be reached.
     """
     async with assembled(settings) as parts, served(parts) as publisher:
+        catalog, versions = parts.offered.catalog, parts.store.flow_versions
+        await check_versions(settings, catalog, versions, editing=editing)
         tasks = [
             asyncio.create_task(_kept_up(parts)),
             asyncio.create_task(_heard(parts, publisher)),

@@ -7,7 +7,8 @@ the workflow task that asked for them, which halves the latency of a turn.
 from datetime import timedelta
 
 from temporalio.client import Client
-from temporalio.worker import Worker, WorkflowRunner
+from temporalio.common import VersioningBehavior, WorkerDeploymentVersion
+from temporalio.worker import Worker, WorkerDeploymentConfig, WorkflowRunner
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 
 from activities.asking import Models
@@ -24,8 +25,10 @@ from activities.telling import Telling
 from activities.think import Thinker
 from activities.understand import Understander
 from router.assembly import Parts
+from router.settings import Settings
 from workflows.conversation import ConversationWorkflow
 from workflows.flow import FlowWorkflow
+from workflows.moving import MovingConversation
 from workflows.skill import SkillWorkflow
 
 CACHED_WORKFLOWS = 2000
@@ -61,6 +64,21 @@ def sandbox() -> SandboxedWorkflowRunner:
     return SandboxedWorkflowRunner(restrictions=restrictions)
 
 
+def deployment(settings: Settings) -> WorkerDeploymentConfig | None:
+    """How the worker takes part in Temporal's worker versioning; None where it doesn't.
+
+    Runs of flows and skills end on the version that they began with. Conversations move:
+    `workflows.moving`.
+    """
+    if settings.worker_version is None:
+        return None
+    return WorkerDeploymentConfig(
+        version=WorkerDeploymentVersion(settings.worker_deployment, settings.worker_version),
+        use_worker_versioning=True,
+        default_versioning_behavior=VersioningBehavior.PINNED,
+    )
+
+
 def build_worker(
     client: Client, parts: Parts, task_queue: str, runner: WorkflowRunner | None = None
 ) -> Worker:
@@ -79,10 +97,15 @@ def build_worker(
     records = Records(parts.store)
     look_ups = LookUps(parts.directory, parts.calendar, parts.people, parts.store.files)
     call_tool = CallTool(parts.caller, telling)
+    versioned = deployment(parts.settings)
     return Worker(
         client,
         task_queue=task_queue,
-        workflows=[ConversationWorkflow, FlowWorkflow, SkillWorkflow],
+        workflows=[
+            MovingConversation if versioned else ConversationWorkflow,
+            FlowWorkflow,
+            SkillWorkflow,
+        ],
         activities=[
             Understander(parts.reader, parts.offered).understand,
             decider.decide,
@@ -105,4 +128,5 @@ def build_worker(
         sticky_queue_schedule_to_start_timeout=MISSED_AFTER,
         max_heartbeat_throttle_interval=HEARD_WITHIN,
         graceful_shutdown_timeout=GRACE,
+        deployment_config=versioned,
     )

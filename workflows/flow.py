@@ -23,6 +23,7 @@ with workflow.unsafe.imports_passed_through():
     from router.contracts.failures import RETRYABLE, from_failure, to_failure
     from router.contracts.flow import (
         DECIDE,
+        DEFINITION,
         HAPPEN,
         HEARS,
         OPERATE,
@@ -205,6 +206,11 @@ class FlowWorkflow:
     def view(self) -> FlowView:
         """The run as its requester sees it."""
         return showing.view(self._definition, self._run)
+
+    @workflow.query(name=DEFINITION)
+    def definition(self) -> FlowDefinition:
+        """The flow as it was when the run began, which its file may no longer be."""
+        return self._definition
 
     @property
     def _whole(self) -> FlowDefinition:

@@ -20,8 +20,8 @@ ASKED_ANEW = {"Cache-Control": "no-cache"}
 class SafeHeaders:
     """ASGI middleware: answers load nothing from elsewhere, are framed by nobody, guessed by none.
 
-    What the API answers is some person's, so that no cache may keep it, unless its route says
-    how.
+    What the API answers is some person's, so that no cache may keep it. A route that says
+    otherwise of its own answer is heard.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -37,8 +37,7 @@ class SafeHeaders:
         async def send_safely(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                headers.update(HEADERS)
-                for name, value in keeping.items():
+                for name, value in {**HEADERS, **keeping}.items():
                     headers.setdefault(name, value)
             await send(message)
 

@@ -1,7 +1,8 @@
-"""`intent-router flows`: `validate` and `test`."""
+"""`intent-router flows`: `validate`, `test` and `graph`."""
 
+import asyncio
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -15,18 +16,26 @@ def validate(
     paths: Annotated[
         list[Path] | None, paths_argument("Flow files, or folders of them.", "the flows in use")
     ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Take warnings for errors.")] = False,
 ) -> None:
-    """Check flow files; name each problem with its file, line and remedy."""
-    from router.definitions import load_catalog, load_registry
-    from router.flow.loader import load_all
+    """Check flow files; name each problem with its file, line and remedy.
+
+    Warnings are for what can be run and is probably not meant; they change the exit status only
+    with --strict.
+    """
+    from router.cli.validating import validated
+    from router.domain.errors import DefinitionError, InvalidInput
     from router.settings import Settings
 
-    settings = Settings.load()
-    registry = load_registry(settings)
-    known = registry.parameters()
-    catalog = load_all(paths, known) if paths else load_catalog(settings, registry)
-    for flow in catalog:
+    found = validated(Settings.load(), paths)
+    for problem in found.warnings:
+        typer.echo(f"warning: {problem}", err=True)
+    if found.errors:
+        raise DefinitionError(found.errors)
+    for flow in (file.definition for file in found.files):
         typer.echo(f"ok  {flow.flow} version {flow.version}: {len(flow.states)} states")
+    if strict and found.warnings:
+        raise InvalidInput(f"--strict allows no warnings, and there are {len(found.warnings)}")
 
 
 @app.command("test")
@@ -47,8 +56,6 @@ def run_stories(
 
     Without paths and -k every flow in use is looked at, otherwise those that a story came to.
     """
-    import asyncio
-
     from router.settings import Settings
     from router.stage.running import chosen, run
     from router.story import coverage, telling
@@ -72,3 +79,25 @@ def run_stories(
         typer.echo(f"error: {said}", err=True)
     if failed or low:
         raise typer.Exit(1)
+
+
+@app.command()
+def graph(
+    flow: Annotated[str, typer.Argument(metavar="NAME|FILE", help="A flow, or a flow file.")],
+    picture: Annotated[
+        Literal["mermaid", "svg"], typer.Option("--format", help="What to write.")
+    ] = "mermaid",
+    locale: Annotated[Literal["zh", "en"], typer.Option(help="The language of labels.")] = "zh",
+    run: Annotated[
+        str | None, typer.Option(metavar="ID", help="Mark the way that this run took.")
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option(help="The data folder of `dev`.", show_default=".data")
+    ] = None,
+) -> None:
+    """Draw a flow: its states by kind, the ways between them, what is timed, how it ends."""
+    from router.cli.drawing import drawn
+    from router.settings import Settings
+
+    settings = Settings.load(**({} if data is None else {"data": data}))
+    typer.echo(asyncio.run(drawn(settings, flow, picture, locale, run)), nl=False)

@@ -36,6 +36,7 @@ HAPPEN = "happen"
 HEARS = "hears"
 STOP = "stop"
 OPERATE = "operate"
+DEFINITION = "definition"
 
 Told = Annotated[
     Began | Answered | Confirmed | Unclear | Skipped | Puzzled | StartedOver | Cancelled | Nudged,

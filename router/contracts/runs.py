@@ -7,10 +7,11 @@ import asyncio
 from typing import TypeVar
 
 from pydantic import BaseModel
-from temporalio.client import Client
+from temporalio.client import Client, WorkflowQueryFailedError
 
 from router.contracts.flow import (
     DECIDE,
+    DEFINITION,
     HAPPEN,
     HEARS,
     OPERATE,
@@ -29,7 +30,7 @@ from router.domain.errors import Conflict, NotFound, RouterError, Unavailable
 from router.domain.messages import ASKING, FlowStatus
 from router.domain.principals import Principal
 from router.domain.records import ApprovalRecord, RunRecord
-from router.flow.model import Wait
+from router.flow.model import FlowDefinition, Wait
 from router.flow.run import Arrived, Cancelled, Decided, Nudged, Reassigned, Retried
 from router.flow.view import FlowView
 
@@ -76,6 +77,19 @@ async def as_it_stands(temporal: Client, run: RunRecord) -> RunRecord:
     except RouterError:
         return run
     return run.model_copy(update={"slots": view.slots, "state": view.state, "status": view.status})
+
+
+async def definition_of(temporal: Client, run: RunRecord) -> FlowDefinition | None:
+    """The definition that the run began with; None where its workflow can't be asked for it."""
+    handle = temporal.get_workflow_handle(run.workflow_id)
+    try:
+        with speaking_ours():
+            known: FlowDefinition = await handle.query(
+                DEFINITION, result_type=FlowDefinition, rpc_timeout=RPC_TIMEOUT
+            )
+    except (RouterError, WorkflowQueryFailedError):
+        return None
+    return known
 
 
 async def decide(

@@ -27,7 +27,10 @@ def run(ports: Ports, data: Path | None = None) -> None:
     """
     given: dict[str, Any] = {} if data is None else {"data": data}
     settings = Settings.load(
-        **given, temporal_address=ports.temporal_address, temporal_ui=ports.ui_url
+        **given,
+        temporal_address=ports.temporal_address,
+        temporal_ui=ports.ui_url,
+        worker_version=None,  # nobody would make it current, and then nothing runs
     )
     temporal_server.binary()
     with claimed(settings.data) as folder, opened(ports) as listening:

@@ -24,7 +24,7 @@ async def worker_and_api(
     Raises:
         RouterError: flows, directory or database can't be used, or Temporal doesn't answer.
     """
-    async with at_work(settings) as parts:
+    async with at_work(settings, editing=True) as parts:
         client = await tasks.unless_one_ends([server], readiness.temporal(settings))
         worker = build_worker(client, parts, settings.task_queue)
         api = api_server(parts, client)

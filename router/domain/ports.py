@@ -204,6 +204,16 @@ class SkillFiles(Protocol):
         """
 
 
+class FlowVersions(Protocol):
+    """What each version of each flow does, as it was when a process first ran it."""
+
+    async def keep(self, flow: str, version: int, behaviour: str) -> str:
+        """Keep what the version does unless that is known, and give what is known."""
+
+    async def replace(self, flow: str, version: int, behaviour: str) -> None:
+        """Have the version do this from now on."""
+
+
 class EffectsLedger(Protocol):
     """Every write that was sent out, by idempotency key: the memory that makes it once."""
 

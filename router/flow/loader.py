@@ -6,16 +6,17 @@ add en: "…"
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from router.documents.faults import Fault
 from router.documents.text_file import read_text
-from router.documents.yaml_document import Document, Unreadable, read_document
+from router.documents.yaml_document import Document, Place, Unreadable, read_document
 from router.domain.errors import DefinitionError, Problem
 from router.flow.catalog import Catalog
 from router.flow.model import DEFAULT_IDLE, NEWEST_RULES, FlowDefinition, Slot
 from router.flow.sub_flows import sub_flow_faults
-from router.flow.validation import Complaint, Draft, complaints_about, read_shape
+from router.flow.validation import Complaint, Draft, complaints_about, read_shape, remarks
 from router.flow.validation.words import without_words
 
 LARGEST = 128 * 1024
@@ -25,8 +26,33 @@ Tools = Mapping[str, frozenset[str]]
 """The parameters of every tool that flows may call, by the tool's name."""
 
 
+@dataclass(frozen=True)
+class FlowFile:
+    """A sound flow with the file it stands in: whoever looks further knows the lines."""
+
+    path: Path
+    definition: FlowDefinition
+    """Its patterns plain RE2: the words they name are written out."""
+    document: Document
+    draft: Draft
+
+    def problem(self, place: Place, what: str, remedy: str) -> Problem:
+        """Something to be said of a place in the file."""
+        return _problem(self.path, self.document.line(place), Fault(what, remedy))
+
+    def remarks(self) -> list[Problem]:
+        """What might be better about the flow, in the order of its lines; it may still be used."""
+        found = [self.problem(place, *fault) for place, fault in remarks(self.draft)]
+        return sorted(found, key=lambda problem: problem.line)
+
+
 def load_flow(path: Path, tools: Tools | None = None) -> FlowDefinition:
-    """The flow in a file, its patterns plain RE2: the words they name are written out.
+    """The flow in a file. Raises as `read_flow`, which also gives the file's lines."""
+    return read_flow(path, tools).definition
+
+
+def read_flow(path: Path, tools: Tools | None = None) -> FlowFile:
+    """The flow in a file, with its lines.
 
     Raises `DefinitionError` with every problem of the file, in the order of its lines. Without
     `tools` calls aren't checked.
@@ -35,13 +61,14 @@ def load_flow(path: Path, tools: Tools | None = None) -> FlowDefinition:
         document = read_document(read_text(path, LARGEST, "split the flow in two"))
     except Unreadable as unreadable:
         raise DefinitionError([_problem(path, unreadable.line, unreadable.fault)]) from None
-    definition, complaints = _checked(document, path.stem, tools)
+    draft, complaints = _checked(document, path.stem, tools)
     found = [*document.faults, *((document.line(place), fault) for place, fault in complaints)]
-    if found or definition is None:
+    if found or draft is None:
         ordered = sorted(dict.fromkeys(found), key=lambda each: each[0])
         raise DefinitionError([_problem(path, line, fault) for line, fault in ordered])
-    whole = without_words(definition)
-    return _with_skippable(whole.model_copy(update={"idle": whole.idle or DEFAULT_IDLE}))
+    whole = without_words(draft.definition)
+    definition = _with_skippable(whole.model_copy(update={"idle": whole.idle or DEFAULT_IDLE}))
+    return FlowFile(path, definition, document, draft)
 
 
 def _with_skippable(definition: FlowDefinition) -> FlowDefinition:
@@ -67,19 +94,25 @@ def load_flows(folder: Path, tools: Tools | None = None) -> Catalog:
 
 
 def load_all(places: Sequence[Path], tools: Tools | None = None) -> Catalog:
-    """All flows of several files and folders; `DefinitionError` also where two share a name."""
-    flows: dict[Path, FlowDefinition] = {}
+    """All flows of several files and folders; raises as `read_all`."""
+    return Catalog(file.definition for file in read_all(places, tools))
+
+
+def read_all(places: Sequence[Path], tools: Tools | None = None) -> list[FlowFile]:
+    """The same with the files' lines; `DefinitionError` also where two flows share a name."""
+    files: dict[Path, FlowFile] = {}
     problems: list[Problem] = []
     for path in dict.fromkeys(_files(places, problems)):
         try:
-            flows[path] = load_flow(path, tools)
+            files[path] = read_flow(path, tools)
         except DefinitionError as error:
             problems += error.problems
-    problems += _duplicates(flows)
-    problems += _sub_flow_problems(flows, {Path(each.file).stem for each in problems})
+    definitions = {path: file.definition for path, file in files.items()}
+    problems += _duplicates(definitions)
+    problems += _sub_flow_problems(definitions, {Path(each.file).stem for each in problems})
     if problems:
         raise DefinitionError(problems)
-    return Catalog(flows.values())
+    return list(files.values())
 
 
 def _files(places: Iterable[Path], problems: list[Problem]) -> Iterator[Path]:
@@ -128,7 +161,7 @@ def _sub_flow_problems(
 
 def _checked(
     document: Document, name: str, tools: Tools | None
-) -> tuple[FlowDefinition | None, list[Complaint]]:
+) -> tuple[Draft | None, list[Complaint]]:
     data = document.data
     if not isinstance(data, dict):
         kind = "empty" if data is None else f"a {type(data).__name__}"
@@ -145,7 +178,7 @@ def _checked(
         mended=frozenset(place for place, _ in shape.complaints),
         tools=tools,
     )
-    return shape.definition, [*shape.complaints, *complaints_about(draft)]
+    return draft, [*shape.complaints, *complaints_about(draft)]
 
 
 def _names(mapping: object) -> frozenset[str]:

@@ -112,6 +112,19 @@ def problems_of(
     ]
 
 
+def slots_read(template: str) -> set[str]:
+    """The slots that a text reads, raw or as people read them; none where it is broken.
+
+    >>> sorted(slots_read("{{ shown.start }}: {{ slots.reason }}"))
+    ['reason', 'start']
+    """
+    try:
+        tree = ENVIRONMENT.parse(template)
+    except TemplateSyntaxError:
+        return set()
+    return {member for owner, member in _members(tree) if owner in ("slots", "shown")}
+
+
 @lru_cache(maxsize=2048)
 def compiled(template: str) -> Template:
     """The compiled template, kept for the next time."""

@@ -6,6 +6,7 @@ from router.domain.ports import (
     EffectsLedger,
     EventLog,
     Files,
+    FlowVersions,
     IdempotencyKeys,
     Live,
     Results,
@@ -17,6 +18,7 @@ from router.store.audit import DatabaseAudit
 from router.store.conversations import DatabaseConversations
 from router.store.database import Database
 from router.store.files import DatabaseFiles
+from router.store.flow_versions import DatabaseFlowVersions
 from router.store.keys import DatabaseKeys
 from router.store.ledger import DatabaseLedger
 from router.store.live import InProcessLive
@@ -47,6 +49,7 @@ class Store:
         self.audit: Audit = DatabaseAudit(database)
         self.results: Results = DatabaseResults(database)
         self.files: Files = DatabaseFiles(database)
+        self.flow_versions: FlowVersions = DatabaseFlowVersions(database)
         self.skill_files: SkillFiles = DatabaseSkillFiles(database)
 
     @property

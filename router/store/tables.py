@@ -1,4 +1,4 @@
-"""The router's own tables. All but two carry the tenant; rows are turned in `router.store.rows`.
+"""The router's own tables. All but three carry the tenant; rows are turned in `router.store.rows`.
 
 JSON stands in columns of type JSON rather than JSONB: what people are shown keeps the order
 of its keys, and nothing is ever searched inside.
@@ -301,4 +301,15 @@ skill_files = Table(
     required("content", LargeBinary),
     required("used_at", Moment),
     PrimaryKeyConstraint("digest"),
+)
+
+# Flow files are the installation's as well.
+flow_versions = Table(
+    "flow_versions",
+    metadata,
+    required("flow"),
+    required("version", Integer),
+    required("behaviour"),
+    required("first_seen", Moment),
+    PrimaryKeyConstraint("flow", "version"),
 )

@@ -190,3 +190,28 @@ def test_what_is_allowed_by_name_is_a_list_of_origins(
     monkeypatch.setenv("ROUTER_HTTP_ALLOW", written)
     with pytest.raises(MisconfiguredError, match="ROUTER_HTTP_ALLOW"):
         Settings.load()
+
+
+@pytest.mark.parametrize("build", ["1.2.0", "a1b2c3d", "2026-11-22_1"])
+def test_a_build_may_be_called_as_releases_are(build: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ROUTER_WORKER_VERSION", build)
+    assert Settings.load().worker_version == build
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("WORKER_VERSION", "v 1"),
+        ("WORKER_VERSION", "a:b"),
+        ("WORKER_VERSION", "-1"),
+        ("WORKER_VERSION", "x" * 101),
+        ("WORKER_DEPLOYMENT", "intent.router"),
+        ("WORKER_DEPLOYMENT", "桌"),
+    ],
+)
+def test_a_build_that_temporal_would_not_take_is_refused(
+    name: str, value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(f"ROUTER_{name}", value)
+    with pytest.raises(MisconfiguredError, match=f"ROUTER_{name}="):
+        Settings.load()

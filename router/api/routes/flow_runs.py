@@ -2,8 +2,9 @@
 
 from datetime import UTC, datetime
 from typing import Annotated
+from zoneinfo import ZoneInfo
 
-from fastapi import APIRouter, Body, Depends, Path, Query
+from fastapi import APIRouter, Body, Depends, Path, Query, Response
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from router.api.body import StrictRoute
@@ -21,6 +22,8 @@ from router.domain.messages import ENDED, FlowStatus
 from router.domain.nudging import WHY_NOT, why_not_now
 from router.domain.principals import Principal
 from router.domain.records import HistoryLine, RunRecord
+from router.drawing import graph_of, journey_of, svg_of
+from router.flow.model import FlowDefinition
 from router.flow.run import Arrived, Cancelled, Nudged, Reassigned, Retried
 from router.flow.waiting import unfit
 from router.settings import Settings
@@ -165,6 +168,39 @@ async def show(services: Given, caller: Caller, record: VisibleRun) -> FlowRun:
     """Show a run to its requester, its approvers, those who were told of it, and operators."""
     record = await runs.as_it_stands(services.temporal, record)
     return FlowRun.of(record, services.settings, caller)
+
+
+INERT = "sandbox; default-src 'none'; style-src 'unsafe-inline'"
+"""A picture may look as it says, and do nothing."""
+
+
+class Picture(Response):
+    """An SVG."""
+
+    media_type = "image/svg+xml"
+
+
+@router.get("/{run}/graph", response_class=Picture, responses=problems(404))
+async def graph(services: Given, caller: Caller, record: VisibleRun) -> Picture:
+    """Draw the run's flow, as it was when the run began, with the way that the run took."""
+    definition = await _definition(services, record)
+    journey = journey_of(definition, record.history, ZoneInfo(caller.timezone))
+    picture = svg_of(graph_of(definition, caller.locale), journey)
+    return Picture(picture, headers={"Content-Security-Policy": INERT})
+
+
+async def _definition(services: Services, record: RunRecord) -> FlowDefinition:
+    """The run's own definition; that of today, of the same version, where the run can't tell."""
+    own = await runs.definition_of(services.temporal, record)
+    if own is not None:
+        return own
+    for flow in services.offered.flows():
+        if (flow.flow, flow.version) == (record.flow, record.version):
+            return flow
+    raise NotFound(
+        f"Version {record.version} of {record.flow} isn't known any more: Temporal has forgotten "
+        "the run, and the file has moved on."
+    )
 
 
 @router.post("/{run}/withdraw", responses=problems(400, 403, 404, 409, 413, 415))

@@ -4,7 +4,10 @@ import asyncio
 from pathlib import Path
 
 from sqlalchemy.engine import make_url
-from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest
+from temporalio.api.workflowservice.v1 import (
+    DescribeNamespaceRequest,
+    DescribeWorkerDeploymentRequest,
+)
 from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
@@ -86,6 +89,32 @@ async def search_attributes(settings: Settings) -> str:
             "where it may, or run deploy/temporal-namespace.sh"
         )
     return f"all {len(SEARCH_ATTRIBUTES)} registered"
+
+
+async def worker_version(settings: Settings) -> str:
+    """The build that workers here run is the one that Temporal gives new runs to."""
+    if settings.worker_version is None:
+        return "none: workers take no part in worker versioning"
+    client = await _client(settings)
+    name, build = settings.worker_deployment, settings.worker_version
+    request = DescribeWorkerDeploymentRequest(namespace=client.namespace, deployment_name=name)
+    try:
+        described = await client.workflow_service.describe_worker_deployment(request)
+    except RPCError as error:
+        if error.status != RPCStatusCode.NOT_FOUND:
+            raise Unavailable(f"Temporal can't say: {error.message}; try again") from error
+        raise MisconfiguredError(
+            f"no worker of the deployment {name} was ever there: start `intent-router worker` "
+            f"with ROUTER_WORKER_VERSION={build}"
+        ) from None
+    routing = described.worker_deployment_info.routing_config
+    current = routing.current_deployment_version.build_id
+    if build not in (current, routing.ramping_deployment_version.build_id):
+        raise MisconfiguredError(
+            f"nothing new runs on {build}: {current or 'no version'} is current; run `temporal "
+            f"worker deployment set-current-version --deployment-name {name} --build-id {build}`"
+        )
+    return f"{build} of {name} is {'current' if build == current else 'ramping'}"
 
 
 async def mcp(settings: Settings) -> str:

@@ -88,6 +88,9 @@ class Failing:
     def look_ups(self) -> frozenset[str]:
         return frozenset()
 
+    def flows(self) -> list[FlowDefinition]:
+        return []
+
     def result_problems(self, name: str, result: JsonValue) -> list[str]:
         raise self._error
 

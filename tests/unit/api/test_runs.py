@@ -74,6 +74,27 @@ async def live(store: Store, temporal: Client, unique: str) -> RunRecord:
 
 
 class TestFlowRuns:
+    async def test_the_way_of_a_run_is_drawn_for_those_it_concerns(
+        self, caller: As, live: RunRecord, run: RunRecord
+    ) -> None:
+        for person in ("alice", "bob", "olga"):
+            for known in (live, run):
+                drawn = await caller(person).get(f"/v1/flow-runs/{known.id}/graph")
+                assert drawn.status_code == 200, drawn.text
+                assert drawn.headers["content-type"].startswith("image/svg+xml")
+                assert "sandbox" in drawn.headers["content-security-policy"]
+                assert drawn.text.startswith("<svg ")
+        assert (await caller("gina").get(f"/v1/flow-runs/{run.id}/graph")).status_code == 404
+        assert (await caller("alice").get("/v1/flow-runs/none/graph")).status_code == 404
+
+    async def test_a_version_that_nobody_knows_any_more_is_not_drawn(
+        self, alice: httpx.AsyncClient, store: Store, unique: str
+    ) -> None:
+        await store.runs.publish(run_record(unique[:12], version=7), [])
+        refused = await alice.get(f"/v1/flow-runs/{unique[:12]}/graph")
+        assert refused.status_code == 404
+        assert "Version 7 of leave_request" in refused.json()["detail"]
+
     async def test_a_run_is_shown_whole(self, alice: httpx.AsyncClient, run: RunRecord) -> None:
         shown = (await alice.get(f"/v1/flow-runs/{run.id}")).json()
         assert shown["temporal"] == {

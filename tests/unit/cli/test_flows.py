@@ -1,10 +1,16 @@
-"""`intent-router flows validate` and `flows test`, and the example in docs/flows.md."""
+"""`intent-router flows validate`, `test` and `graph`, and the example in docs/flows.md."""
 
+import asyncio
 import re
 from pathlib import Path
 
 import pytest
 
+import flows
+from router.domain.records import RunRecord
+from router.store.database import Database
+from router.store.store import Store
+from tests.unit.api.test_runs import run_record
 from tests.unit.cli.conftest import Run
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -122,3 +128,103 @@ def test_the_stories_of_the_docs_go_as_written(
     outcome = run("flows", "test")
     assert outcome.status == 0, outcome.out
     assert outcome.out.splitlines()[-1] == "2 stories, 0 failed"
+
+
+RIVAL = """\
+flow: rival
+title: {zh: "对手", en: "Rival"}
+description: {zh: "抢句子", en: "Takes sentences"}
+triggers:
+  patterns: ['请.{0,4}假']
+  examples:
+    - "我要请年假"
+slots:
+  why: {type: text, required: false}
+start: done
+states:
+  done: {end: completed}
+"""
+
+
+def test_warnings_name_their_line_and_change_nothing_unless_strict(
+    run: Run, elsewhere: Path
+) -> None:
+    (elsewhere / "rival.yaml").write_text(RIVAL)
+    outcome = run("flows", "validate", "rival.yaml")
+    assert outcome.status == 0
+    assert (
+        "warning: rival.yaml:7: the example '我要请年假' also starts leave_request" in outcome.err
+    )
+    assert "warning: rival.yaml:9: nothing ever fills why" in outcome.err
+    assert outcome.out == "ok  rival version 1: 1 states\n"
+    strict = run("flows", "validate", "--strict", "rival.yaml")
+    assert strict.status == 1
+    assert "error: --strict allows no warnings, and there are" in strict.err
+
+
+def test_an_example_that_starts_another_flow_is_an_error(run: Run, elsewhere: Path) -> None:
+    (elsewhere / "rival.yaml").write_text(RIVAL.replace("['请.{0,4}假']", "['没有人这么说']"))
+    outcome = run("flows", "validate", "rival.yaml")
+    assert (outcome.status, outcome.out) == (1, "")
+    assert "error: rival.yaml:7: the example '我要请年假' starts leave_request" in outcome.err
+
+
+def test_the_flows_that_ship_are_without_warnings(run: Run) -> None:
+    assert run("flows", "validate", "--strict").status == 0
+
+
+def test_a_flow_is_drawn_by_name_or_from_its_file(run: Run, elsewhere: Path) -> None:
+    by_name = run("flows", "graph", "leave_request")
+    assert (by_name.status, by_name.err) == (0, "")
+    assert "flowchart TD" in by_name.out
+    file = Path(flows.__path__[0]) / "leave_request.yaml"
+    assert run("flows", "graph", str(file)).out == by_name.out
+    assert "Leave request" in run("flows", "graph", "leave_request", "--locale", "en").out
+
+
+def test_a_flow_is_drawn_as_svg(run: Run) -> None:
+    outcome = run("flows", "graph", "reimbursement", "--format", "svg")
+    assert outcome.status == 0
+    assert outcome.out.startswith("<svg ")
+
+
+def test_the_way_of_a_run_is_drawn_from_the_store(run: Run, elsewhere: Path) -> None:
+    keep(elsewhere, run_record("r1"), run_record("r2", version=7), run_record("r3", flow="other"))
+    words = ("flows", "graph", "leave_request", "--data", str(elsewhere), "--run")
+    assert "class s0 here" in run(*words, "r1").out
+    for id_, why in (
+        ("r2", "error: the run r2 began with version 7 of leave_request, and this is version 1"),
+        ("r3", "error: the run r3 is of other: draw that one"),
+        ("r4", "has no flow run 'r4'"),
+    ):
+        outcome = run(*words, id_)
+        assert (outcome.status, outcome.out) == (1, "")
+        assert why in outcome.first_line
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "why"),
+    [
+        (["leave_rquest"], 1, "there is no flow leave_rquest: did you mean leave_request?"),
+        (["nowhere.yaml"], 1, "nowhere.yaml:1: there is no such file"),
+        (["leave_request", "--format", "png"], 2, "'png'"),
+        (["leave_request", "--locale", "fr"], 2, "'fr'"),
+        (["leave_request", "--run", "r1"], 1, "there are no runs at"),
+        ([], 2, "Missing argument"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(run: Run, words: list[str], status: int, why: str) -> None:
+    outcome = run("flows", "graph", *words)
+    assert (outcome.status, outcome.out) == (status, "")
+    assert why in outcome.err
+
+
+def keep(data: Path, *records: RunRecord) -> None:
+    async def write() -> None:
+        database = Database(f"sqlite:///{data}/router.db")
+        await database.migrate()
+        for record in records:
+            await Store(database).runs.publish(record, [])
+        await database.dispose()
+
+    asyncio.run(write())

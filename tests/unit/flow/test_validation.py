@@ -1,10 +1,12 @@
 """What is said against a file: each row changes one thing in a sound flow."""
 
+from typing import Any
+
 import pytest
 
 from router.documents.faults import Fault
 from router.documents.yaml_document import read_document
-from router.flow.validation import Draft, complaints_about, read_shape
+from router.flow.validation import Draft, Shape, complaints_about, read_shape, remarks
 
 WORD = '{zh: "好", en: "well"}'
 POSITIVE = f'{{that: "amount(item.cost) > 0", say: {WORD}}}'
@@ -54,7 +56,19 @@ def faults(text: str) -> list[Fault]:
     shape = read_shape(data)
     if shape.definition is None:
         return [complaint.fault for complaint in shape.complaints]
-    draft = Draft(
+    draft = draft_of(data, shape)
+    return [complaint.fault for complaint in [*shape.complaints, *complaints_about(draft)]]
+
+
+def remarked(text: str) -> list[Fault]:
+    """Everything that might be better about a sound file."""
+    data = read_document(text).data
+    return [remark.fault for remark in remarks(draft_of(data, read_shape(data)))]
+
+
+def draft_of(data: dict[str, Any], shape: Shape) -> Draft:
+    assert shape.definition is not None
+    return Draft(
         definition=shape.definition,
         name="trip",
         states=frozenset(data["states"]),
@@ -62,7 +76,6 @@ def faults(text: str) -> list[Fault]:
         mended=frozenset(place for place, _ in shape.complaints),
         tools=TOOLS,
     )
-    return [complaint.fault for complaint in [*shape.complaints, *complaints_about(draft)]]
 
 
 def changed(old: str, new: str) -> str:
@@ -355,3 +368,43 @@ def test_without_known_tools_calls_are_not_checked() -> None:
     assert shape.definition is not None
     draft = Draft(shape.definition, "trip", frozenset(data["states"]), frozenset(data["slots"]))
     assert list(complaints_about(draft)) == []
+
+
+REMARKS = [
+    ("  note:", "  memo:", "nothing ever fills memo", "(?P<memo>…)"),
+    ("(?P<city>", "(?P<note>", "note is filled and never used", "give it a label"),
+    ("city, kind, start", "city, kind, note, start", "note is filled and never used", "remove"),
+    (", expired: bad}", "}", "nobody decides on boss in time, the flow ends", "add expired"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "what", "remedy"), REMARKS)
+def test_what_is_probably_not_meant_is_remarked(old: str, new: str, what: str, remedy: str) -> None:
+    text = changed(old, new)
+    assert faults(text) == []
+    assert any(what in fault.what and remedy in fault.remedy for fault in remarked(text)), remarked(
+        text
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("note: {type: text", "note: {type: number"),
+        ("(?P<city>", "(?P<note>"),
+        ("note: {type: text", 'note: {type: text, lookup: "slots.city"'),
+    ],
+    ids=["known by its type", "named by a pattern", "looked up"],
+)
+def test_what_a_message_may_fill_is_not_called_unfillable(old: str, new: str) -> None:
+    assert not [
+        fault for fault in remarked(changed(old, new)) if "nothing ever fills" in fault.what
+    ]
+
+
+def test_a_slot_that_a_text_or_a_summary_shows_is_used() -> None:
+    filled = changed("city, kind, start", "city, kind, note, start")
+    said = filled.replace(f"good: {{say: {WORD}", 'good: {say: {zh: "{{ shown.note }}", en: "x"}')
+    labelled = filled.replace("note: {type: text", f"note: {{label: {WORD}, type: text")
+    for text in (said, labelled):
+        assert not [fault for fault in remarked(text) if fault.what.startswith("note ")]

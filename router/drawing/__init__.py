@@ -1,0 +1,13 @@
+"""Flows as pictures: a definition becomes a graph, a graph Mermaid or SVG. All of it is pure.
+
+definition ─▸ graph ─┬▸ mermaid
+history ───▸ journey ─┤
+                     └▸ ranks ▸ ordering ▸ placing ▸ routing ▸ svg
+"""
+
+from router.drawing.graph import Graph, graph_of
+from router.drawing.journey import Journey, journey_of
+from router.drawing.mermaid import mermaid_of
+from router.drawing.svg import svg_of
+
+__all__ = ["Graph", "Journey", "graph_of", "journey_of", "mermaid_of", "svg_of"]

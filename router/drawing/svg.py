@@ -1,0 +1,189 @@
+"""A flow as SVG: one file that is legible by day and by night, and says what it shows."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html import escape
+
+from router.drawing import words
+from router.drawing.graph import Edge, Graph, Node
+from router.drawing.journey import Journey
+from router.drawing.layout import Box, Layout, label_of, laid_out
+from router.drawing.measure import width, wrapped
+from router.drawing.routing import lines, number
+from router.drawing.shapes import outline
+from router.drawing.words import said
+
+SIZE = 13.0
+SMALL = 11.5
+LEADING = 1.4
+"""Of a font's size, from line to line."""
+NODE_ROOM, LABEL_ROOM = 230.0, 170.0
+"""Pixels after which a line is broken."""
+MOST_LINES = 3
+SLANT = 22.0
+"""Pixels left and right of a state's text, which slanted sides take."""
+START = "\0start"
+START_SIZE = 14.0
+
+STYLE = """\
+.flow{--ink:#1c2430;--soft:#5d6878;--line:#8a94a3;--box:#f4f6f9;--edge:#b8c0cc;--paper:#ffffff;\
+--been:#2f7d5b;--been-box:#e3f3ea;font-family:system-ui,-apple-system,"Segoe UI","PingFang SC",\
+"Microsoft YaHei","Noto Sans CJK SC",sans-serif}
+@media (prefers-color-scheme:dark){.flow{--ink:#e8ecf2;--soft:#a3adbb;--line:#76818f;\
+--box:#232a34;--edge:#4a5462;--paper:#161b22;--been:#5cc795;--been-box:#1c3a2d}}
+.paper{fill:var(--paper)}.box{fill:var(--box);stroke:var(--edge);stroke-width:1.5}
+.bars{fill:none;stroke:var(--edge);stroke-width:1.5}.ended .box{stroke:var(--soft);stroke-width:3}
+.name{fill:var(--ink);font-size:13px;font-weight:600}.line{fill:var(--soft);font-size:11.5px}
+.way{fill:none;stroke:var(--line);stroke-width:1.5}.tip{fill:var(--line)}.dot{fill:var(--ink)}
+.label{fill:var(--ink);font-size:11.5px}.taken .way{stroke:var(--been);stroke-width:3}
+.taken .tip{fill:var(--been)}.taken .label{fill:var(--been);font-weight:600}
+.been .box{fill:var(--been-box);stroke:var(--been)}.here .box{stroke:var(--been);stroke-width:4}"""
+
+
+@dataclass(frozen=True)
+class Written:
+    """A text broken into lines, with the room that it takes; `full` where something was cut."""
+
+    lines: tuple[str, ...]
+    width: float
+    height: float
+    full: str
+
+
+def svg_of(graph: Graph, journey: Journey | None = None) -> str:
+    """The picture, the same bytes for the same flow and path."""
+    went = journey or Journey()
+    texts = {node.name: _node_text(graph, node, went) for node in graph.nodes}
+    labels = [_written([_edge_label(edge, went)], LABEL_ROOM) for edge in graph.edges]
+    sizes = {START: (START_SIZE, START_SIZE)}
+    # The start first: what is drawn on top is what the walk through the graph begins with.
+    for name in sorted(texts, key=lambda name: name != graph.start):
+        sizes[name] = (texts[name].width + 2 * SLANT, texts[name].height + 16)
+    ends = [(START, graph.start), *((edge.source, edge.target) for edge in graph.edges)]
+    layout = laid_out(sizes, ends, [(0.0, 0.0), *((w.width, w.height) for w in labels)])
+    ways = lines(layout, ends)
+    return "\n".join(
+        [
+            *_head(graph, layout, went),
+            f'<g class="edge">{_way(ways[0])}</g>',
+            *_edges(graph, ways[1:], labels, layout, went),
+            _dot(layout.boxes[START]),
+            *(_node(node, texts[node.name], layout.boxes[node.name], went) for node in graph.nodes),
+            "</svg>",
+            "",
+        ]
+    )
+
+
+def _head(graph: Graph, layout: Layout, journey: Journey) -> Iterator[str]:
+    wide, high = number(layout.width), number(layout.height)
+    yield (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="flow" role="img" '
+        f'aria-labelledby="title desc" lang="{graph.locale}" '
+        f'viewBox="0 0 {wide} {high}" width="{wide}" height="{high}">'
+    )
+    yield f'<title id="title">{_text(graph.title)}</title>'
+    yield f'<desc id="desc">{_text(_described(graph, journey))}</desc>'
+    yield f"<style>{STYLE}</style>"
+    yield (
+        '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="9" '
+        'markerHeight="9" markerUnits="userSpaceOnUse" orient="auto">'
+        '<path class="tip" d="M0,0 L8,4 L0,8 Z"/></marker>'
+        '<marker id="tip-taken" viewBox="0 0 8 8" refX="6" refY="4" markerWidth="12" '
+        'markerHeight="12" markerUnits="userSpaceOnUse" orient="auto">'
+        '<path style="fill:var(--been)" d="M0,0 L8,4 L0,8 Z"/></marker></defs>'
+    )
+    yield f'<rect class="paper" width="{wide}" height="{high}"/>'
+
+
+def _described(graph: Graph, journey: Journey) -> str:
+    if not journey.visits:
+        return graph.summary
+    entered = sorted((at, name) for name, times in journey.visits.items() for at in times)
+    names = " ▸ ".join(name for _, name in entered)
+    return f"{graph.summary} {said(words.WENT, graph.locale, names)}"
+
+
+def _node_text(graph: Graph, node: Node, journey: Journey) -> Written:
+    more = [*node.lines, *node.timers]
+    if visits := journey.visits.get(node.name):
+        last = visits[-1].strftime("%m-%d %H:%M")
+        more.append(f"✓ {said(words.TIMES, graph.locale, len(visits), last)}")
+    if node.name == journey.here:
+        more.append(f"● {words.HERE.within(graph.locale)}")
+    below = _written(more, NODE_ROOM)
+    wide = max(width(node.name, SIZE) * 1.08, below.width)
+    full = "\n".join([node.name, *more])
+    return Written((node.name, *below.lines), wide, below.height + SIZE * LEADING, full)
+
+
+def _edge_label(edge: Edge, journey: Journey) -> str:
+    times = journey.taken.get(edge.key, 0)
+    return " ".join(filter(None, (edge.label, f"×{times}" if times > 1 else "")))
+
+
+def _written(texts: list[str], room: float) -> Written:
+    found = tuple(line for text in texts for line in wrapped(text, SMALL, room, MOST_LINES))
+    wide = max((width(line, SMALL) for line in found), default=0.0)
+    return Written(found, wide, len(found) * SMALL * LEADING, "\n".join(texts))
+
+
+def _edges(
+    graph: Graph, ways: list[str], texts: list[Written], layout: Layout, journey: Journey
+) -> list[str]:
+    """Those that were taken last, so that they aren't covered where lines share a lane."""
+    boxes = [layout.boxes[label_of(n)] for n in range(1, len(ways) + 1)]
+    drawn = zip(graph.edges, ways, texts, boxes, strict=True)
+    ordered = sorted(drawn, key=lambda each: each[0].key in journey.taken)
+    return [_edge(*each, journey) for each in ordered]
+
+
+def _edge(edge: Edge, way: str, text: Written, box: Box, journey: Journey) -> str:
+    taken = edge.key in journey.taken
+    said_whole = f"{edge.source} ▸ {edge.target}" + (f": {text.full}" if text.full else "")
+    below = f"<title>{_text(said_whole)}</title>{_way(way, taken)}"
+    if text.lines:
+        below += (
+            f'<rect class="paper" x="{number(box.x - box.width / 2)}" y="{number(box.top)}" '
+            f'width="{number(box.width)}" height="{number(box.height)}"/>'
+        )
+        below += "".join(_lines(text.lines, box.x, box.top, "label"))
+    return f'<g class="edge{" taken" if taken else ""}">{below}</g>'
+
+
+def _way(way: str, taken: bool = False) -> str:
+    return f'<path class="way" d="{way}" marker-end="url(#{"tip-taken" if taken else "tip"})"/>'
+
+
+def _dot(box: Box) -> str:
+    return f'<circle class="dot" cx="{number(box.x)}" cy="{number(box.y)}" r="{START_SIZE / 2:g}"/>'
+
+
+def _node(node: Node, text: Written, box: Box, journey: Journey) -> str:
+    marks = {
+        "ended": node.end,
+        "been": node.name in journey.visits,
+        "here": node.name == journey.here,
+    }
+    classes = " ".join(["state", *(name for name, holds in marks.items() if holds)])
+    top = box.y - text.height / 2
+    named = "".join(_lines(text.lines[:1], box.x, top, "name", SIZE))
+    rest = "".join(_lines(text.lines[1:], box.x, top + SIZE * LEADING, "line"))
+    shape = outline("end" if node.end else node.kind, box)
+    return f'<g class="{classes}"><title>{_text(text.full)}</title>{shape}{named}{rest}</g>'
+
+
+def _lines(
+    texts: tuple[str, ...], x: float, top: float, class_: str, size: float = SMALL
+) -> Iterator[str]:
+    for place, line in enumerate(texts):
+        y = top + (place + 0.78) * size * LEADING
+        yield (
+            f'<text class="{class_}" x="{number(x)}" y="{number(y)}" '
+            f'text-anchor="middle">{_text(line)}</text>'
+        )
+
+
+def _text(text: str) -> str:
+    """Text as XML has it: escaped, and without the control characters that XML can't hold."""
+    return escape("".join(c for c in text if c.isprintable() or c in "\n\t"), quote=False)

@@ -1,0 +1,73 @@
+"""What may be meant, and probably isn't: a flow that these are said of is loaded all the same."""
+
+from collections.abc import Iterator
+
+from router.documents.re2_syntax import compiled
+from router.domain.texts import LOCALES
+from router.flow import expressions, texts
+from router.flow.model import Slot
+from router.flow.validation.draft import Complaint, Draft, complaint
+from router.flow.validation.expressions import written_in
+from router.flow.validation.texts import templates
+from router.flow.validation.words import sound, written_out
+
+UNTYPED = frozenset({"text", "file", "list", "object"})
+"""Types that nothing in a message is known to be, unless it is asked for or a pattern says so."""
+
+
+def remarks(draft: Draft) -> Iterator[Complaint]:
+    """What might be better about a sound definition."""
+    read = slots_read(draft)
+    for name, slot in draft.definition.slots.items():
+        yield from _slot(draft, name, slot, name in read)
+    yield from _silent_expiry(draft)
+
+
+def slots_read(draft: Draft) -> frozenset[str]:
+    """The slots that an expression or a text reads, or that a summary shows."""
+    read = {
+        name for written in written_in(draft) for name in expressions.slots_read(written.source)
+    }
+    for _, text in templates(draft):
+        read |= {name for locale in LOCALES for name in texts.slots_read(text.within(locale))}
+    if any(state.confirm or state.approve for state in draft.definition.states.values()):
+        read |= {name for name, slot in draft.definition.slots.items() if slot.label is not None}
+    return frozenset(read)
+
+
+def _slot(draft: Draft, name: str, slot: Slot, is_read: bool) -> Iterator[Complaint]:
+    if not _ever_filled(draft, name, slot):
+        yield complaint(
+            ("slots", name),
+            f"nothing ever fills {name}: no collect, no lookup, no group of a pattern",
+            f"add it to a collect, give it a lookup, name a group (?P<{name}>…), or remove it",
+        )
+    elif not is_read:
+        yield complaint(
+            ("slots", name),
+            f"{name} is filled and never used: no expression or text reads it, no summary shows it",
+            f"read slots.{name} somewhere, give it a label, or remove it",
+        )
+
+
+def _ever_filled(draft: Draft, name: str, slot: Slot) -> bool:
+    asked = name in draft.collected or slot.lookup is not None
+    return asked or slot.type not in UNTYPED or name in _groups(draft)
+
+
+def _groups(draft: Draft) -> set[str]:
+    triggers = draft.definition.triggers
+    words = sound(triggers.words)
+    sources = (written_out(source, words) for source in triggers.patterns)
+    return {group for source in sources for group in compiled(source).groupindex}
+
+
+def _silent_expiry(draft: Draft) -> Iterator[Complaint]:
+    for place, state in draft.each_state():
+        ask = state.approve
+        if ask is not None and ask.expire_after is not None and not state.expired:
+            yield complaint(
+                (*place, "approve", "expire_after"),
+                f"when nobody decides on {place[-1]} in time, the flow ends without a word",
+                "add expired: <state>, with a say that tells the requester",
+            )

@@ -1,0 +1,260 @@
+"""Flows as pictures: what is on them, that nothing covers anything, and a run's way."""
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta, timezone
+from itertools import combinations, pairwise
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from router.domain.records import HistoryLine
+from router.domain.texts import Locale
+from router.drawing import Graph, graph_of, journey_of, mermaid_of, svg_of
+from router.drawing.layout import Box, Layout, laid_out
+from router.drawing.measure import width, wrapped
+from router.drawing.routing import lines
+from router.flow.loader import load_flow
+from router.flow.model import FlowDefinition
+
+FLOWS = Path(__file__).parents[3] / "flows"
+SHIPPED = sorted(FLOWS.glob("*.yaml"))
+SVG = "{http://www.w3.org/2000/svg}"
+BEGAN = datetime(2026, 11, 18, 2, 0, tzinfo=UTC)
+
+
+@pytest.fixture(scope="module")
+def leave() -> FlowDefinition:
+    return load_flow(FLOWS / "leave_request.yaml")
+
+
+def flow_of(states: dict[str, Any], **more: Any) -> FlowDefinition:
+    words = {"zh": "好", "en": "well"}
+    whole = {"flow": "trip", "title": words, "description": words, "start": "a", "states": states}
+    return FlowDefinition.model_validate(whole | more)
+
+
+def history(*steps: tuple[str, str]) -> list[HistoryLine]:
+    return [
+        HistoryLine(at=BEGAN + timedelta(minutes=n), state=state, event=event)
+        for n, (state, event) in enumerate(steps)
+    ]
+
+
+class TestGraph:
+    def test_edges_carry_event_and_condition(self, leave: FlowDefinition) -> None:
+        labels = {edge.key: edge.label for edge in graph_of(leave, "en").edges}
+        assert labels["manager", "rejected", "tell_no"] == "rejected"
+        assert labels["manager", "approved", "director"].startswith("approved: slots.days > 3.0")
+        assert labels["manager", "approved", "record"] == "approved: otherwise"
+        assert labels["record", "next", "tell_yes"] == ""
+
+    def test_an_approval_tells_its_timers_in_the_readers_language(
+        self, leave: FlowDefinition
+    ) -> None:
+        said = {
+            locale: next(n.timers for n in graph_of(leave, locale).nodes if n.name == "manager")
+            for locale in ("zh", "en")
+        }
+        assert said["en"] == (
+            "reminds every 1 d",
+            "after 3 d goes to manager(approver)",
+            "expires after 14 d",
+        )
+        assert said["zh"] == ("每 1 天提醒一次", "3 天后升级给 manager(approver)", "14 天后过期")
+
+    def test_branches_to_the_same_state_are_one_edge(self) -> None:
+        ways = [{"if": "1 < 2", "to": "b"}, {"if": "2 < 3", "to": "b"}, {"to": "c"}]
+        flow = flow_of(
+            {"a": {"collect": ["x"], "next": ways}, "b": {"end": "failed"}, "c": {"end": "failed"}}
+        )
+        labels = [edge.label for edge in graph_of(flow, "en").edges]
+        assert labels == ["1 < 2 or 2 < 3", "otherwise"]
+
+
+class TestJourney:
+    def test_states_and_exits_are_counted_and_what_only_tells_moves_nothing(
+        self, leave: FlowDefinition
+    ) -> None:
+        journey = journey_of(
+            leave,
+            history(
+                ("details", "began"),
+                ("balance", "next"),
+                ("review", "next"),
+                ("manager", "confirmed"),
+                ("manager", "reminded"),
+                ("manager", "return"),
+                ("details", "returned"),
+                ("balance", "next"),
+            ),
+            timezone(timedelta(hours=8)),
+        )
+        assert {name: len(at) for name, at in journey.visits.items()} == {
+            "details": 2,
+            "balance": 2,
+            "review": 1,
+            "manager": 1,
+        }
+        assert journey.taken["details", "next", "balance"] == 2
+        assert journey.taken["manager", "returned", "details"] == 1
+        assert journey.here == "balance"
+        assert journey.visits["details"][0].hour == 10
+
+    def test_a_correction_is_a_visit_and_no_edge(self, leave: FlowDefinition) -> None:
+        steps = (("details", "began"), ("balance", "next"), ("details", "changed"))
+        journey = journey_of(leave, history(*steps))
+        assert len(journey.visits["details"]) == 2
+        assert list(journey.taken) == [("details", "next", "balance")]
+
+    def test_what_the_definition_does_not_have_is_survived(self, leave: FlowDefinition) -> None:
+        journey = journey_of(leave, history(("gone", "began"), ("elsewhere", "next")))
+        assert journey.here == "elsewhere"
+        assert "<svg" in svg_of(graph_of(leave, "zh"), journey)
+
+
+class TestMermaid:
+    def test_a_line_for_every_state_and_edge(self, leave: FlowDefinition) -> None:
+        graph = graph_of(leave, "en")
+        text = mermaid_of(graph)
+        assert "flowchart TD" in text
+        assert sum(line.startswith("    s") and "-->" in line for line in text.splitlines()) == (
+            len(graph.edges) + 1
+        )
+        for node in graph.nodes:
+            assert f"<b>{node.name}</b>" in text
+
+    def test_the_way_of_a_run_is_marked(self, leave: FlowDefinition) -> None:
+        graph = graph_of(leave, "zh")
+        text = mermaid_of(
+            graph, journey_of(leave, history(("details", "began"), ("balance", "next")))
+        )
+        assert "s0 ==>" in text
+        assert "class s0,s3 been" in text
+        assert "class s3 here" in text
+
+    @pytest.mark.parametrize(
+        "hostile", ['"] --> x[', "a;b%%c", "<script>", "`x`", "end\n%%{init}%%"]
+    )
+    def test_no_text_gets_out_of_its_quotes(self, hostile: str) -> None:
+        said = {"say": {"zh": hostile, "en": hostile}, "end": "completed"}
+        flow = flow_of({"a": said}, title={"zh": hostile, "en": hostile})
+        body = mermaid_of(graph_of(flow, "en")).splitlines()
+        assert [line.count('"') for line in body if "<b>" in line] == [2]
+        assert "<script>" not in "\n".join(body[3:])
+        assert len(body) == 9
+
+
+class TestSvg:
+    @pytest.mark.parametrize("file", SHIPPED, ids=lambda file: file.stem)
+    @pytest.mark.parametrize("locale", ["zh", "en"])
+    def test_the_picture_is_xml_that_says_what_it_shows(self, file: Path, locale: Locale) -> None:
+        graph = graph_of(load_flow(file), locale)
+        root = ET.fromstring(svg_of(graph))
+        assert root.get("role") == "img"
+        assert root.findtext(f"{SVG}title") == graph.title
+        assert graph.start in str(root.findtext(f"{SVG}desc"))
+        assert "prefers-color-scheme:dark" in str(root.findtext(f"{SVG}style"))
+        shown = {text.text for text in root.iter(f"{SVG}text")}
+        assert {node.name for node in graph.nodes} <= shown
+
+    def test_the_same_flow_gives_the_same_bytes(self, leave: FlowDefinition) -> None:
+        assert svg_of(graph_of(leave, "zh")) == svg_of(graph_of(leave, "zh"))
+
+    def test_visits_and_where_it_stands_are_said_in_words_too(self, leave: FlowDefinition) -> None:
+        journey = journey_of(leave, history(("details", "began"), ("balance", "next")))
+        root = ET.fromstring(svg_of(graph_of(leave, "en"), journey))
+        shown = [str(text.text) for text in root.iter(f"{SVG}text")]
+        assert "✓ 1×, last 11-18 02:00" in shown
+        assert "● it is here now" in shown
+        assert "details ▸ balance" in str(root.findtext(f"{SVG}desc"))
+        assert len(root.findall(f"{SVG}g[@class='edge taken']")) == 1
+
+    @pytest.mark.parametrize("hostile", ["</text><script>", "&amp;", "a\x00b\x1b", "\ud800", '"><'])
+    def test_no_text_gets_out_of_its_element(self, hostile: str) -> None:
+        said = {"say": {"zh": hostile, "en": hostile}, "end": "completed"}
+        flow = flow_of({"a": said}, title={"zh": "好", "en": "x"})
+        root = ET.fromstring(svg_of(graph_of(flow, "en")))
+        assert not list(root.iter(f"{SVG}script"))
+
+    def test_a_kind_nobody_has_drawn_yet_gets_a_rectangle(self, leave: FlowDefinition) -> None:
+        graph = graph_of(leave, "en")
+        node = graph.nodes[0]
+        odd = type(node)(node.name, "parallel", node.lines)
+        new = Graph(**{**vars(graph), "nodes": (odd, *graph.nodes[1:])})
+        assert "details" in svg_of(new)
+        assert 's0["<b>details</b>' in mermaid_of(new)
+
+
+names = st.integers(0, 19).map(lambda n: f"s{n}")
+graphs = st.lists(st.tuples(names, names), max_size=45)
+
+
+class TestLayout:
+    @settings(max_examples=60, deadline=None)
+    @given(edges=graphs)
+    def test_no_box_covers_another_and_no_line_a_state(self, edges: list[tuple[str, str]]) -> None:
+        sizes = {f"s{n}": (60.0 + 17 * (n % 5), 30.0 + 11 * (n % 3)) for n in range(20)}
+        layout = laid_out(sizes, edges, [(40.0, 15.0)] * len(edges))
+        for one, other in combinations(_visible(layout), 2):
+            assert not _overlap(one, other)
+        for (source, target), line in zip(edges, lines(layout, edges), strict=True):
+            for name, box in layout.boxes.items():
+                if name in sizes and name not in (source, target):
+                    assert not any(_within(box, point) for point in _points(line))
+
+    @settings(max_examples=60, deadline=None)
+    @given(edges=graphs)
+    def test_everything_is_on_the_picture(self, edges: list[tuple[str, str]]) -> None:
+        layout = laid_out(
+            {f"s{n}": (80.0, 40.0) for n in range(20)}, edges, [(9.0, 9.0)] * len(edges)
+        )
+        for line in lines(layout, edges):
+            for x, y in _points(line):
+                assert 0 <= x <= layout.width
+                assert 0 <= y <= layout.height
+
+    def test_a_chain_of_a_thousand_states_is_laid_out(self) -> None:
+        edges = [(f"s{n}", f"s{n + 1}") for n in range(999)]
+        layout = laid_out({f"s{n}": (80.0, 40.0) for n in range(1000)}, edges, [(0.0, 0.0)] * 999)
+        assert layout.boxes["s999"].y > layout.boxes["s0"].y
+
+
+class TestMeasure:
+    def test_wide_characters_take_an_em_and_narrow_ones_less(self) -> None:
+        assert width("请假", 10) == 20
+        assert width("il", 10) < width("mm", 10) < 20
+
+    @given(text=st.text(max_size=80), room=st.floats(20, 200))
+    def test_no_line_is_wider_than_there_is_room(self, text: str, room: float) -> None:
+        found = wrapped(text, 10.0, room, 3)
+        assert len(found) <= 3
+        assert all(width(line, 10.0) <= room + 1e-9 or len(line) <= 1 for line in found)
+
+
+def _visible(layout: Layout) -> list[Box]:
+    return [box for box in layout.boxes.values() if box.width and box.height]
+
+
+def _overlap(one: Box, other: Box) -> bool:
+    across = abs(one.x - other.x) < (one.width + other.width) / 2 - 0.01
+    return across and abs(one.y - other.y) < (one.height + other.height) / 2 - 0.01
+
+
+def _within(box: Box, point: tuple[float, float]) -> bool:
+    x, y = point
+    return abs(x - box.x) < box.width / 2 - 0.2 and abs(y - box.y) < box.height / 2 - 0.2
+
+
+def _points(line: str) -> Iterator[tuple[float, float]]:
+    """The corners of a path and points along it: its curves lie within what their corners span."""
+    corners = [
+        (float(x), float(y)) for x, y in re.findall(r"(-?[\d.]+),(-?[\d.]+)(?=[A-Z ]|$)", line)
+    ]
+    for (x1, y1), (x2, y2) in pairwise(corners):
+        for n in range(21):
+            yield (x1 + (x2 - x1) * n / 20, y1 + (y2 - y1) * n / 20)

@@ -1,0 +1,63 @@
+"""What belongs to a version of a flow, and what may change beneath it."""
+
+from pathlib import Path
+
+import pytest
+
+import flows
+from router.flow.loader import load_flow
+from router.flow.versions import behaviour
+
+FILE = Path(flows.__path__[0]) / "leave_request.yaml"
+
+
+def after(tmp_path: Path, old: str, new: str) -> str:
+    text = FILE.read_text()
+    assert old in text, old
+    changed = tmp_path / FILE.name
+    changed.write_text(text.replace(old, new))
+    return behaviour(load_flow(changed))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("想请什么假？", "要请哪种假？"),
+        ("version: 1", "version: 2"),
+        ("好消息：", "喜讯："),
+        ('"vacation", ', ""),
+        ("Leave request", "Leave"),
+        ("roles: [employee]", "roles: [employee, hr]"),
+        ("    max_length: 500", "    max_length: 500  # half a page"),
+        ("required: false", "required: false\n    min: 1"),
+    ],
+)
+def test_wording_and_triggers_are_no_part_of_it(tmp_path: Path, old: str, new: str) -> None:
+    assert after(tmp_path, old, new) == behaviour(load_flow(FILE))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("> 3.0", "> 2.0"),
+        ("PT72H", "PT48H"),
+        ("max_length: 500", "max_length: 400"),
+        ("returned: details", "returned: balance"),
+        ("collect: [leave_type, start, end, reason]", "collect: [leave_type, end, start, reason]"),
+        ("undo: revert_leave", "undo: withdraw_leave"),
+        ("otherwise: \"role('hr')\"", "otherwise: \"role('finance')\""),
+        ("366)", "365)"),
+        ("start: details", "start: balance"),
+    ],
+)
+def test_what_a_run_does_is_part_of_it(tmp_path: Path, old: str, new: str) -> None:
+    assert after(tmp_path, old, new) != behaviour(load_flow(FILE))
+
+
+def test_what_the_loader_works_out_is_no_part_of_it() -> None:
+    flow = load_flow(FILE)
+    slots = {
+        name: slot.model_copy(update={"skippable": not slot.skippable})
+        for name, slot in flow.slots.items()
+    }
+    assert behaviour(flow.model_copy(update={"slots": slots})) == behaviour(flow)
