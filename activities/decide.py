@@ -11,6 +11,7 @@ from typing import TypeGuard
 
 from temporalio import activity
 
+from activities import small_talk
 from activities.asking import Asking, Models, OnFailure, again_soon
 from activities.capabilities import Capabilities
 from activities.stated import changed, stated
@@ -127,7 +128,10 @@ class Decider:
     def _without_model(
         self, given: activities.Decide, found: Selection, usage: Usage, notice: str
     ) -> activities.Decided:
-        route, commands = nearest.decide(given.message, given.situation, found)
+        text, usable = given.message.text, self.capabilities.visible_to(given.account.caller)
+        route, commands = small_talk.answer(text or "", given.situation, usable) or nearest.decide(
+            given.message, given.situation, found
+        )
         return activities.Decided(route=route, commands=commands, usage=usage, notice=notice)
 
     def _offered(

@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field
 
 from activities import provided
 from activities.saying import OWN, REQUEST, REQUEST_EN, whole
+from activities.standing import in_short, is_kind, standing
 from router.domain.messages import ENDED, FlowStatus
 from router.domain.ports import Runs
 from router.domain.principals import Directory, Principal
@@ -55,6 +56,8 @@ class Requests(BaseModel):
 
     items: list[Request]
     more: bool
+    summary: str = ""
+    """How they stand, in the language of the conversation."""
 
 
 @tool(
@@ -71,33 +74,33 @@ class Requests(BaseModel):
     phrases=[
         # 我的请假批了吗、报销审批下来了没
         whole(
-            f"{OWN}{REQUEST}(?:被|有没有|现在)?(?:审?批|审核|同意|通过|批准)+(?:完|好|过|下来)?(?:了|没|没有|吗|不)+"
+            f"{OWN}(?P<kind>{REQUEST})(?:被|有没有|现在)?(?:审?批|审核|同意|通过|批准)+(?:完|好|过|下来)?(?:了|没|没有|吗|不)+"
         ),
         # 报销到哪一步了、我的申请走到哪了
         whole(
-            f"{OWN}{REQUEST}(?:现在|审批|流程|批|走|处理|办)*到(?:了)?哪(?:一?步|里|儿|个环节|一级)?"
+            f"{OWN}(?P<kind>{REQUEST})(?:现在|审批|流程|批|走|处理|办)*到(?:了)?哪(?:一?步|里|儿|个环节|一级)?"
         ),
         # 审批进度、我的报销进度怎么样
         whole(
-            f"{OWN}(?:{REQUEST}|审批)(?:的)?(?:审批|处理|办理)?(?:进度|进展|状态)(?:怎么样|如何|是什么|到哪)?"
+            f"{OWN}(?:(?P<kind>{REQUEST})|审批)(?:的)?(?:审批|处理|办理)?(?:进度|进展|状态)(?:怎么样|如何|是什么|到哪)?"
         ),
         # 谁在审批我的报销、我的请假在等谁
-        whole(
-            f"(?:谁|哪位)(?:在|还没)?(?:审批|审|批)(?:我的){REQUEST}|{OWN}{REQUEST}(?:现在)?在等谁(?:审?批)?"
-        ),
+        whole(f"(?:谁|哪位)(?:在|还没)?(?:审批|审|批)(?:我的)(?P<kind>{REQUEST})"),
+        whole(f"{OWN}(?P<kind>{REQUEST})(?:现在)?在等谁(?:审?批)?"),
         # 我的申请、我有哪些申请
         whole("我(?:的|有|提交|都|过|了|所有|全部|哪些|什么)+申请(?:记录|列表)?|有哪些申请在审批"),
         whole(
-            f"(?:has|have|is|was|were|are) (?:my|the) {REQUEST_EN}(?: (?:been|already|now))*"
+            f"(?:has|have|is|was|were|are) (?:my|the) (?P<kind>{REQUEST_EN})(?: (?:been|already|now))*"
             " (?:approved|rejected|decided|reviewed|processed|through|granted)(?: yet| already)?"
         ),
         whole(
             "(?:(?:what(?:'s| is)|how is) )?(?:the )?(?:approval )?(?:status|progress|state) of my "
-            f"{REQUEST_EN}|(?:what(?:'s| is) )?my {REQUEST_EN} (?:approval )?(?:status|progress)"
+            f"(?P<kind>{REQUEST_EN})"
         ),
-        whole(f"(?:where|how far) is my {REQUEST_EN}(?: at| along)?"),
-        whole(f"who (?:is approving|approves|has) my {REQUEST_EN}"),
-        whole(f"(?:has|did) my (?:manager|boss) approved? my {REQUEST_EN}(?: yet)?"),
+        whole(f"(?:what(?:'s| is) )?my (?P<kind>{REQUEST_EN}) (?:approval )?(?:status|progress)"),
+        whole(f"(?:where|how far) is my (?P<kind>{REQUEST_EN})(?: at| along)?"),
+        whole(f"who (?:is approving|approves|has) my (?P<kind>{REQUEST_EN})"),
+        whole(f"(?:has|did) my (?:manager|boss) approved? my (?P<kind>{REQUEST_EN})(?: yet)?"),
         whole(
             "(?:list |what are )?(?:all )?(?:of )?my (?:own |open |pending |current )*"
             "(?:requests|applications)"
@@ -122,6 +125,11 @@ async def get_my_requests(
         ),
         Labelled("流程"),
     ] = None,
+    kind: Annotated[
+        str | None,
+        Field(description='Only those called so, in words such as "leave"', max_length=60),
+        Labelled("哪一类"),
+    ] = None,
 ) -> Requests:
     """Your requests (leave, expense claims and others), how each stands and who it waits for.
 
@@ -136,9 +144,20 @@ async def get_my_requests(
     awaited: dict[str, list[ApprovalRecord]] = {id_: [] for id_ in whole.values()}
     for approval in await runs.awaited(caller.tenant, list(whole)):
         awaited[whole[approval.run]].append(approval)
-    asked = [run for run in found if not run.is_branch]
+    asked = [run for run in found if not run.is_branch and _is_asked_for(run, kind)]
     items = [await _request(ctx, run, awaited[run.id], people) for run in asked]
-    return Requests(items=items, more=older is not None)
+    lines = [_said(ctx, run, item) for run, item in zip(asked, items, strict=True)]
+    return Requests(items=items, more=older is not None, summary=in_short(lines, ctx.locale))
+
+
+def _is_asked_for(run: RunRecord, kind: str | None) -> bool:
+    return kind is None or is_kind(run.title.within("en" if kind.isascii() else "zh"), kind)
+
+
+def _said(ctx: ToolContext, run: RunRecord, item: Request) -> str:
+    people = [one.name for one in item.waits_for]
+    since = item.since.isoformat()
+    return standing(item.title, item.status, run.slots, people, since, ctx.locale)
 
 
 def _whole_of(run: RunRecord) -> str:

@@ -45,7 +45,10 @@ def _section(finding: Finding) -> str:
 
 
 def plain(findings: Sequence[Finding], locale: Locale) -> str:
-    """The findings as they are, line by line, for when no model can be asked."""
+    """The findings as they are, line by line, for when no model can be asked.
+
+    A finding that sums itself up, in a text called `summary`, is that.
+    """
     return "\n\n".join(_plainly(finding, locale) for finding in findings)
 
 
@@ -63,4 +66,6 @@ def _plainly(finding: Finding, locale: Locale) -> str:
     _, result, error = finding
     if error is not None:
         return f"没查到：{error}" if locale == "zh" else f"That couldn't be found out: {error}"
+    if isinstance(result, dict) and isinstance(said := result.get("summary"), str) and said:
+        return said
     return readable(result, locale)

@@ -41,6 +41,8 @@ from router.flow.ways_out import way_of
 from router.understanding import wording
 from router.understanding.acts import Act
 from router.understanding.forms import coerced, form_values, slot_at
+from router.understanding.offered import said_for
+from router.understanding.patterns import PatternIndex
 from router.understanding.prefill import prefill_offered
 
 OUTDATED = "outdated"
@@ -48,7 +50,10 @@ OUTDATED = "outdated"
 
 
 def read_action(
-    action: Action, situation: Situation, flows: Mapping[str, FlowDefinition]
+    action: Action,
+    situation: Situation,
+    flows: Mapping[str, FlowDefinition],
+    index: PatternIndex,
 ) -> tuple[Route, Command] | None:
     """The route and the command of an action; None where it is for somebody else to judge.
 
@@ -64,7 +69,7 @@ def read_action(
     if isinstance(action, Answering) and action.question not in (None, *_open(situation)):
         return _outdated(situation)
     if isinstance(action, ChooseAction):
-        return _pressed(action, situation, flows)
+        return _pressed(action, situation, flows, index)
     if isinstance(action, ConfirmAction | FormAction):
         view = _asking(situation)
         return _answered(action, view, situation) if view else _unasked(action, situation)
@@ -72,11 +77,14 @@ def read_action(
 
 
 def _pressed(
-    action: ChooseAction, situation: Situation, flows: Mapping[str, FlowDefinition]
+    action: ChooseAction,
+    situation: Situation,
+    flows: Mapping[str, FlowDefinition],
+    index: PatternIndex,
 ) -> tuple[Route, Command] | None:
     """A button of a question that is open: a way on from it, something offered, or an answer."""
     if _is_offered(action, situation):
-        return _offered(action, situation, flows)
+        return _offered(action, situation, flows, index)
     way = _way_out(action, situation)
     return way or _chosen(action, situation) or _unasked(action, situation)
 
@@ -199,15 +207,17 @@ def _asking(situation: Situation) -> FlowView | None:
 
 
 def _offered(
-    action: ChooseAction, situation: Situation, flows: Mapping[str, FlowDefinition]
+    action: ChooseAction,
+    situation: Situation,
+    flows: Mapping[str, FlowDefinition],
+    index: PatternIndex,
 ) -> tuple[Route, Command] | None:
     """A flow that the router itself offered; None where that is something else."""
     flow = flows.get(str(action.value))
     if flow is None or not _may(flow, situation):
         return None
-    return wording.pressed(flow, situation.locale), StartFlow(
-        flow=flow.flow, slots=prefill_offered(flow.slots, situation.offered_for, situation.now)
-    )
+    slots = prefill_offered(flow.slots, *said_for(flow, situation, index))
+    return wording.pressed(flow, situation.locale), StartFlow(flow=flow.flow, slots=slots)
 
 
 def _chosen(action: ChooseAction, situation: Situation) -> tuple[Route, Command] | None:

@@ -174,6 +174,38 @@ def _skips(text: str, optional: bool, listed: bool) -> bool:
     return _SKIPS.search(text) is not None and (optional or not text.endswith("填了"))
 
 
+_GREETS = compiled(
+    "^(?:你好|您好|大家好|哈喽|哈啰|嗨|喂|在吗|在不在|有人吗|早|早上好|早安|上午好|中午好|下午好|晚上好|晚安"
+    "|hi|hello|hey|hiya|yo|howdy|good (?:morning|afternoon|evening)|morning|anyone (?:there|here)"
+    "|are you there|(?:there|bot|team|everyone|all)|啊|呀|哦|[,.!?~ ])+$"
+)
+_THANKS = compiled(
+    "^(?:好的|嗯|ok|okay|great|perfect|cool|非常|太|多谢|谢谢?|感谢|辛苦|麻烦|你|您|了|啦|啊|哈|thanks?(?: you)?"
+    "|thx|ty|cheers|much appreciated|appreciate it|so much|very much|a lot|[,.!~ ])+$"
+)
+_THANKING = compiled("谢|感谢|辛苦|thank|thx|\\bty\\b|cheers|appreciate")
+
+
+def greets(text: str) -> bool:
+    """True where a normalised text is nothing but a greeting.
+
+    >>> greets("hi there!"), greets("你好,我想请假")
+    (True, False)
+    """
+    return len(text) <= _LONGEST and _GREETS.search(text) is not None
+
+
+def thanks(text: str) -> bool:
+    """True where a normalised text is nothing but thanks.
+
+    >>> thanks("好的,谢谢你"), thanks("好的")
+    (True, False)
+    """
+    if len(text) > _LONGEST or _THANKS.search(text) is None:
+        return False
+    return _THANKING.search(text) is not None
+
+
 def asks_what_is_here(text: str) -> bool:
     """True where a normalised text asks what can be done here: `help`, `你能做什么`."""
     return len(text) <= _LONGEST and _ASKS_WHAT_IS_HERE.search(text) is not None

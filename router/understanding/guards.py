@@ -22,7 +22,8 @@ class Guard:
     """One reason not to start a flow, as expressions for what gives it.
 
     `name` is what flow files call it, `reason` says what the message does. `zh` is searched as
-    it is, `en` between word boundaries; `excuse` finds what makes the guard not count.
+    it is, `en` between word boundaries; `excuse` finds what makes the guard not count. `before`
+    gives the reason for any flow, where it ends directly before the words that were found.
     """
 
     name: GuardName
@@ -30,12 +31,21 @@ class Guard:
     zh: str
     en: str = ""
     excuse: str = ""
+    before: str = ""
 
     def stops(self, text: str) -> bool:
         """True where the normalised text gives this reason, and no excuse."""
         if self._sign.search(text) is None:
             return False
         return not self.excuse or self._excuse.search(text) is None
+
+    def stops_after(self, text: str) -> bool:
+        """True where a normalised text, after which a flow's words were found, gives the reason."""
+        return bool(self.before) and self._before.search(text) is not None
+
+    @cached_property
+    def _before(self) -> Any:
+        return compiled(f"(?:{self.before})$")
 
     @cached_property
     def _sign(self) -> Any:
@@ -162,6 +172,13 @@ _SAYS_NO = Guard(
     f"|be|been|to|even|yet|any|a|an|my|the|for)){{0,5}} {_WANTED}"
     "|no (?:leave|vacation|pto|time off|expenses?|reimbursements?|claims?)",
     excuse="不得不|要不|好不好|能不能|可不可以",
+    before="(?:^|[^能可会要好得用])(?:不|别|没|甭|莫|勿|无需|无须|不必|从不)(?:想|要|打算|准备"
+    "|需要|用|必|再"
+    "|会|该|应该|愿意?|说|让|给我|帮我|去|着急|急着){0,3}"
+    r"|\b(?:don'?t|do not|didn'?t|did not|won'?t|will not|wouldn'?t|not|never|no longer|no need"
+    r"|needn'?t|without|can'?t|cannot|haven'?t|shouldn'?t)(?: (?:really"
+    "|actually|currently|want|need|like|think|going|plan|have|be|been|get|book|take|request|to|an?"
+    r"|the|any|some|my|for|that|another)){0,6} |\bno ",
 )
 
 _HAS_HAPPENED = Guard(
@@ -170,6 +187,7 @@ _HAS_HAPPENED = Guard(
     zh="已经?(?:请|休|报|提交|申请|交(?:[^接]|$)|批)|(?:请|休|报|报销|提交|申请|填|交)过"
     "|(?:请|休|报销|提交|申请|填)了(?:[^一]|$)|请完|(?:已经?|刚|都)休完|休完了|报完"
     "|(?:昨天|前天|上个?(?:周|月|礼拜|星期).?|去年|那天)我?[请休].?假(?:去|在|陪|回|看|了|被)"
+    "|^我?(?:昨天|前天|上周.?|刚才?|刚刚)[^,.]{1,10}了[!.~]*$"
     "|提交?(?:了)?[一两三四五六七八九十几\\d]+天了"
     "|(?:刚才?|之前|上次|以前|曾经?|去年)[^,]{0,4}(?:请|休|报|提交|申请)",
     en="already|(?:i|we)(?:'ve| have) (?:just |been |recently )*(?:taken|submitted|applied"
@@ -181,6 +199,7 @@ _HAS_HAPPENED = Guard(
     "|sick leave)",
     excuse="to (?:go|be) on |把[^,]{0,20}报销了|请了吧|垫付?了|付了|花了"
     "|(?:想|要|打算|准备|[帮替给]我|麻烦|把)[^,.]{0,14}[请休报]了",
+    before="(?:已经|上次)(?:我|我们)?|\\balready(?: [a-z]+ed)? ",
 )
 
 _TRANSLATES = Guard(
@@ -249,6 +268,10 @@ _SPEAKS_OF_OTHERS = Guard(
     excuse=r"\b(?:day|week|hour|month|year|today|tomorrow|friday|monday|tuesday|wednesday"
     "|thursday)'s"
     f"|[跟向和找同请]{_SOMEONE}(?:说|申请|请|报备|批)|^(?:i|we) ",
+    before=f"(?:^|[^跟向和找同请]){_SOMEONE}{_DOES}{{0,4}}"
+    rf"|\b(?:he|she|they|someone|somebody|everyone|everybody|(?:my|our|the) {_COLLEAGUE})"
+    "(?: (?:also|just|really|still|already|would|will|is|are|has|wants?|wanted|needs?|needed"
+    "|asked|likes?|like|going|to|for|an?|the|some|have|get|book|take)){1,6} ",
 )
 
 _NAMES_SOMEONE = Guard(
@@ -259,6 +282,9 @@ _NAMES_SOMEONE = Guard(
     r"|^(?:please )?(?:ask|tell|let|have|help) [a-z]+ to\b"
     r"|^[a-z]+ (?:is|was) (?:taking|having|requesting|applying|booking|claiming|submitting)\b",
     excuse="^i |help me to",
+    before="^[a-hj-z][a-z]* (?:wants|needs|asked|plans|would like)(?: (?:to|for|an?|the|some|have"
+    "|get|book|take))* |^(?:please )?(?:tell|ask|remind) [a-z]+ (?:that )?(?:i"
+    "|we)(?: [a-z]+){1,3} ",
 )
 
 _REFERS = Guard(
@@ -328,6 +354,11 @@ QUOTATION = Guard("quotation", "quotes the words", zh="")
 def guards_against(text: str) -> list[Guard]:
     """Every guard that a normalised text runs into, the first to be told first."""
     return [guard for guard in GUARDS if guard.stops(text)]
+
+
+def guards_before(text: str) -> list[Guard]:
+    """Every guard that a normalised text runs into where a flow's words were found after it."""
+    return [guard for guard in GUARDS if guard.stops_after(text)]
 
 
 def holding(guards: Collection[Guard], without: Collection[GuardName]) -> str | None:

@@ -102,6 +102,11 @@ def _stated_cause(text: Normalised) -> str | None:
     return None if cause is None else _trimmed(text, cause.start, cause.end)
 
 
+def clause_starts(text: str) -> list[int]:
+    """Where the clauses of a normalised text begin."""
+    return [clause.start for clause in _clauses(text)]
+
+
 def _clauses(text: str) -> list[_Clause]:
     clauses: list[_Clause] = []
     start = 0

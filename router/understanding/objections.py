@@ -13,7 +13,14 @@ from typing import Any
 from router.flow.model import GuardName
 from router.understanding.asking import blotted, learned
 from router.understanding.grammar import MOST_FOUND
-from router.understanding.guards import QUOTATION, Guard, guards_against, holding, quotations
+from router.understanding.guards import (
+    QUOTATION,
+    Guard,
+    guards_against,
+    guards_before,
+    holding,
+    quotations,
+)
 from router.understanding.leftover import without_cause
 
 LIKELY = 0.8
@@ -56,7 +63,8 @@ class Objections:
     ) -> str | None:
         """Why the pattern found there starts nothing, in words; None where it does."""
         unasked = UNASKED if asking is not None and asking < UNLIKELY else None
-        return self._quotation(span, without) or holding(self._guards, without) or unasked
+        guards = [*self._guards, *guards_before(self._text[: span[0]])]
+        return self._quotation(span, without) or holding(guards, without) or unasked
 
     def to_topic(
         self, span: Span, without: Collection[GuardName], asking: float | None

@@ -1,7 +1,6 @@
 """The slots that an opening sentence names."""
 
 from collections.abc import Iterable
-from datetime import datetime
 
 from pydantic import JsonValue
 
@@ -40,18 +39,21 @@ def prefill(
     return filling.values
 
 
-def prefill_offered(slots: Slots, words: str, now: datetime) -> dict[str, JsonValue]:
+def prefill_offered(
+    slots: Slots, said: Utterance, matches: Iterable[Match] = ()
+) -> dict[str, JsonValue]:
     """Values that the words name which a flow, or a tool's form, was offered for.
 
     Nothing is taken for a reason, since nobody knows which of the words were the request; but
     what is called a question or a query gets all of them.
     """
+    words = said.normalised.typed
     if not words:
         return {}
     reason = reason_slot(slots)
     others = {name: slot for name, slot in slots.items() if name != reason}
     whole = {name: words for name, s in slots.items() if name in _WHOLE and s.type == "text"}
-    return {**prefill(others, Utterance.of(words, now)), **whole}
+    return {**prefill(others, said, matches), **whole}
 
 
 def _from_things(slots: Slots, utterance: Utterance) -> Filling:

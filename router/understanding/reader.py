@@ -45,6 +45,7 @@ from router.understanding.entities import entities_of
 from router.understanding.forms import read_as, slot_at
 from router.understanding.leftover import says_nothing
 from router.understanding.naming import is_named_in, is_only_name
+from router.understanding.offered import said_for
 from router.understanding.overview import overview
 from router.understanding.patterns import Match, PatternIndex
 from router.understanding.phrases import PhraseIndex, ToolPhrases
@@ -112,7 +113,7 @@ class Reader:
     def read(self, message: Message, situation: Situation) -> Reading:
         """What the message means; no route and no commands where rules can't tell."""
         if message.action is not None:
-            return _reading("", read_action(message.action, situation, self._flows))
+            return _reading("", read_action(message.action, situation, self._flows, self._index))
         utterance = Utterance.of(message.text or "", situation.now)
         matches = self._index.find(utterance.normalised, situation.roles)
         wanted = self._phrases.find(utterance.normalised, situation.roles)
@@ -229,7 +230,7 @@ class Reader:
         if flow is None or not _may(flow, heard.situation):
             return None
         situation = heard.situation
-        slots = prefill_offered(flow.slots, situation.offered_for, situation.now)
+        slots = prefill_offered(flow.slots, *said_for(flow, situation, self._index))
         return wording.chosen(flow, situation.locale), StartFlow(flow=flow.flow, slots=slots)
 
     def _requested(self, heard: _Heard) -> Outcome | None:
@@ -260,7 +261,11 @@ class Reader:
             if tool.at_once:
                 words = heard.utterance.normalised.as_typed(match.start, match.end)
                 route = wording.asked_for_tool(tool.tool, tool.title, words, locale)
-                return route, CallTool(id=_CALL, tool=tool.tool)
+                named = {
+                    name: heard.utterance.normalised.as_typed(*span)
+                    for name, span in match.groups.items()
+                }
+                return route, CallTool(id=_CALL, tool=tool.tool, arguments=dict(named))
         return None
 
     def _called_off_at_work(self, heard: _Heard) -> Outcome | None:

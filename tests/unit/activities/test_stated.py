@@ -35,7 +35,7 @@ CLAIM = load_flow(FLOWS / "reimbursement.yaml").slots
             id="a last day that nobody named is not guessed",
         ),
         pytest.param(
-            "the two days after Christmas",
+            "the two days right after our launch",
             {"start": "2026-12-26", "end": "2026-12-27"},
             {"start": "2026-12-26", "end": "2026-12-27"},
             id="days that rules can't read are the model's to work out",
