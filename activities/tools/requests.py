@@ -90,7 +90,8 @@ class Requests(BaseModel):
         # 我的申请、我有哪些申请
         whole("我(?:的|有|提交|都|过|了|所有|全部|哪些|什么)+申请(?:记录|列表)?|有哪些申请在审批"),
         whole(
-            f"(?:has|have|is|was|were|are) (?:my|the) (?P<kind>{REQUEST_EN})(?: (?:been|already|now))*"
+            f"(?:has|have|is|was|were|are) (?:my|the) (?P<kind>{REQUEST_EN})"
+            "(?: (?:been|already|now))*"
             " (?:approved|rejected|decided|reviewed|processed|through|granted)(?: yet| already)?"
         ),
         whole(
