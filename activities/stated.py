@@ -13,7 +13,7 @@ from router.flow.model import Choice, Slot
 from router.flow.view import FlowView
 from router.understanding.entities import entities_of
 from router.understanding.forms import form_values, slot_at
-from router.understanding.leftover import says_nothing
+from router.understanding.pleasantries import says_nothing
 from router.understanding.prefill import prefill
 from router.understanding.quoting import says
 from router.understanding.utterance import Utterance

@@ -241,7 +241,10 @@ def _confirm(walk: Walk) -> bool:
 
 
 def _offered(walk: Walk) -> set[str]:
-    return {path.split(".")[0] for path in walk.run.offered}
+    """The slots that are being put right, and the one that is to be asked for anew."""
+    names = {path.split(".")[0] for path in walk.run.offered}
+    anew = walk.run.offered.get(collecting.CHANGE)
+    return {*names, anew} if isinstance(anew, str) else names
 
 
 def _collecting_state(walk: Walk, names: set[str]) -> str | None:

@@ -47,8 +47,22 @@ NOTHING = "-"
 LEAVE_AS_IT_IS = Choice(
     label=Localised(zh="不改了", en="nothing"),
     synonyms=(
-        *("不用改", "不改", "没有", "没什么", "没什么要改的", "就这样", "确认"),
+        *(
+            "不用改",
+            "不改",
+            "不用了",
+            "不需要改",
+            "不用",
+            "没有要改的",
+            "不必了",
+            "没有",
+            "没什么",
+            "没什么要改的",
+            "就这样",
+            "确认",
+        ),
         *("no change", "no changes", "nothing to change", "leave it", "as it is", "confirm"),
+        *("nothing else", "no thanks", "it's fine", "all good", "none", "never mind"),
     ),
 )
 TYPED = {"date", "datetime", "file"}

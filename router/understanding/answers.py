@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import date
+from datetime import date, timedelta
 
 from pydantic import JsonValue
 
@@ -13,6 +13,7 @@ from router.understanding.choices import find_choices
 from router.understanding.corrections import opens_as_correction
 from router.understanding.dates import Days
 from router.understanding.durations import Duration
+from router.understanding.entities import Thing
 from router.understanding.filling import (
     Filling,
     fill_choices,
@@ -24,10 +25,14 @@ from router.understanding.filling import (
 )
 from router.understanding.forms import read_as, slot_at
 from router.understanding.grammar import Found, compiled, only
+from router.understanding.intervals import from_weekday
 from router.understanding.items import find_items, is_itemised
 from router.understanding.leftover import left_over
 from router.understanding.listing import is_listed, pieces
-from router.understanding.prefill import reason_slot
+from router.understanding.pleasantries import says_nothing
+from router.understanding.prefill import reason_slot, without_doubt
+from router.understanding.restating import restated
+from router.understanding.tense import is_far, is_unplanned
 from router.understanding.utterance import Utterance
 
 _NO_MORE = compiled(
@@ -44,6 +49,10 @@ _MORE = compiled(
     "|^(?:yes,? ?)?(?:one more|another(?: one)?|there(?:'s| is| are) (?:more|another)|add (?:one"
     "|another|more)|more|next|some more)[.!]?$"
 )
+
+_NONE = compiled("^(?:没有?|无|none)[.!]?$")
+_OF_THE_LAST_DAY = compiled(r"最后|末日|末尾|\b(?:last|final|end)\b")
+_MOST_OF_A_YEAR = timedelta(days=300)
 
 _QUESTION = compiled(
     "[?]$|吗[!. ]*$|^(?:怎么|如何|为什么|为啥|什么是|请问)"
@@ -176,7 +185,9 @@ def _top_level(
     view: FlowView, name: str, slot: Slot, utterance: Utterance
 ) -> dict[str, JsonValue] | None:
     if slot.type == "text":
-        return _text(name, utterance)
+        return _free_text(view, name, utterance)
+    if slot.part_of_range == "start_half" and _OF_THE_LAST_DAY.search(utterance.text):
+        return _half_of_the_last_day(view, utterance)
     if slot.type == "file":
         return _only(name, read_as(slot, utterance))
     values = _asked_days(view, slot, utterance)
@@ -186,6 +197,26 @@ def _top_level(
             return None
         values = {name: value}
     return {**_besides(view, name, utterance), **values}
+
+
+def _free_text(view: FlowView, name: str, utterance: Utterance) -> dict[str, JsonValue] | None:
+    """What was said, as it is; a reason is neither a greeting nor a yes nor new dates."""
+    if name != reason_slot(view.fillable):
+        return _text(name, utterance)
+    empty = yes_or_no(utterance.text) is not None and not _NONE.search(utterance.text)
+    if empty or says_nothing(utterance.text):
+        return None
+    return restated(view, utterance, ranges_only=True) or _text(name, utterance)
+
+
+def _half_of_the_last_day(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
+    """`上午` of the last day, asked of the first: that is whole, and the last ends at noon."""
+    parts = range_slots(view.fillable)
+    slot = view.fillable[parts["start_half"]]
+    morning = half_value(slot, "am")
+    if read_as(slot, utterance) != morning or "end_half" not in parts:
+        return None
+    return {parts["start_half"]: morning, parts["end_half"]: morning}
 
 
 def _last_choice(slot: Slot, utterance: Utterance) -> JsonValue:
@@ -205,8 +236,16 @@ def _asked_days(view: FlowView, slot: Slot, utterance: Utterance) -> dict[str, J
     start = view.slots.get(parts.get("start", ""))
     if slot.part_of_range == "end" and isinstance(start, str):
         return _until(view.fillable, utterance, date.fromisoformat(start))
-    values = fill_days(view.fillable, utterance.things, utterance.text).values
-    return values if parts.get("start", "") in values else None
+    filling = fill_days(view.fillable, _nearer(view, utterance), utterance.text)
+    return {n: v for n, v in filling.values.items() if n in view.fillable} or None
+
+
+def _nearer(view: FlowView, utterance: Utterance) -> list[Found[Thing]]:
+    """What is named; an illness of a few weeks ago isn't one of next year."""
+    said = [utterance.text, *(str(v) for v in view.slots.values() if isinstance(v, str))]
+    far = any(is_far(f.value.first.isoformat(), utterance.now) for f in only(Days, utterance.meant))
+    ill = any(is_unplanned(text) for text in said)
+    return utterance.spent if far and ill else utterance.meant
 
 
 def _until(
@@ -214,13 +253,28 @@ def _until(
 ) -> dict[str, JsonValue] | None:
     """An end, or how long it takes from the start that is known."""
     parts = range_slots(slots)
-    days = [f.value for f in utterance.read(after=start) if isinstance(f.value, Days)]
+    days = _days_until(utterance, start)
     if len(days) == 1:
         given = parts_of(replace(days[0], single=False), open_end=False)
         if days[0].first == days[0].last or days[0].first == start:
             given = {part: value for part, value in given.items() if part in {"end", "end_half"}}
         return {parts[p]: half_value(slots[parts[p]], v) for p, v in given.items() if p in parts}
     return None if days else _how_long(slots, utterance, start)
+
+
+def _days_until(utterance: Utterance, start: date) -> list[Days]:
+    """Days as an end: after the start, unless that were most of a year later.
+
+    `下周一` said of a start beyond it is the Monday after: the week was named out of habit.
+    """
+    found = only(Days, utterance.read(after=start))
+    if len(found) != 1:
+        return [f.value for f in found]
+    days, named = found[0].value, utterance.text[found[0].start : found[0].end]
+    if days.last - start > _MOST_OF_A_YEAR:
+        before = [f.value for f in only(Days, [*utterance.things, *utterance.spent])]
+        return [past for past in before if past.last < start][:1] or [days]
+    return [from_weekday(days, start, named)]
 
 
 def _how_long(
@@ -244,7 +298,9 @@ def _besides(view: FlowView, asked: str, utterance: Utterance) -> dict[str, Json
     }
     filling = Filling()
     filling.add(fill_choices(others, utterance.text))
-    filling.add(fill_days(others, utterance.things, utterance.text))
+    filling.add(
+        without_doubt(others, utterance, fill_days(others, utterance.meant, utterance.text))
+    )
     filling.add(fill_money(others, utterance.things))
     reason = reason_slot(others)
     if reason is not None:

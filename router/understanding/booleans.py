@@ -41,6 +41,42 @@ _FILLER = (
 
 _YES_ONLY = compiled(f"^{_FILLER}*(?:(?:{_YES}){_FILLER}*){{1,4}}$")
 _NO_ONLY = compiled(f"^{_FILLER}*(?:(?:{_NO}){_FILLER}*){{1,4}}$")
+# Words by which something is sent off or held back; of any other question they are no answer.
+_GO = (
+    "(?:就?(?:这么|这样))?(?:发|发送|发出去?|交|交上去|送审|报上去|提上去)(?:吧|了|出去)"
+    "|就这么(?:办|定|提交)吧?|走起|办吧|弄吧"
+    "|(?:ok|okay|yes|yeah|great|good|perfect),? (?:go|send|submit)\\b.*|(?:please )?send(?: it"
+    "| this)?"
+    "(?: off| out| in| through| over| away)*(?: for approval)?|(?:let'?s )?go(?: for it| on"
+    "| with it)?"
+    "|let'?s do (?:it|this)|make it so|(?:please )?(?:file|submit) (?:it|this)(?: for approval)?"
+    "|off it goes"
+)
+_WAIT = (
+    "(?:先|请)?(?:别|不要|不用|不能|暂不)(?:急|忙)?(?:着)?(?:提交|发|发送|交|送|报|动)(?:了|呢)?"
+    "|(?:请)?(?:等等|等一等|等一?下|等会儿?|稍等(?:一?下)?|慢着|且慢|别急|先等等|先等一?下)"
+    "|(?:no,? )?(?:please )?(?:wait|hold on|hang on|hold it|hold off|one moment|just a (?:moment"
+    "|second|sec|minute)"
+    "|not so fast)(?: (?:a|one) (?:moment|second|sec|minute|bit))?"
+    "|(?:no,? )?(?:please )?(?:do not|don'?t) (?:send|submit|file|do)(?: (?:it|this"
+    "|that))?(?: (?:yet|now|off))*"
+)
+_GO_ONLY = compiled(f"^{_FILLER}*(?:(?:{_YES}){_FILLER}*)*(?:{_GO}){_FILLER}*$")
+_WAIT_ONLY = compiled(f"^{_FILLER}*(?:(?:{_NO}){_FILLER}*)*(?:(?:{_WAIT}){_FILLER}*)+$")
+_LED_BY_NO = compiled(
+    r"^(?:no|nope|without|not|(?:no,? )?(?:i|we) (?:do not|don'?t) (?:need|want)|don'?t need)\b"
+    "|^(?:我们?)?(?:不|没有?|无需|别)(?:要|用|需要|必|想|开)?"
+)
+_LED_BY_YES = compiled(
+    r"^(?:yes|yeah|yep|sure|please|with|(?:i|we) (?:do |'ll |will )?(?:need|want))\b"
+    "|^(?:我们?)?(?:是的|是|要|需要|好的?|有|得|对)"
+)
+_BOTH_WAYS = compiled(
+    r"[?吗么或]|要不要|是不是|\b(?:but|change|actually|or|if|maybe|perhaps|know|think|matter)\b"
+    r"|\b(?:not (?:sure|certain|decided)|no (?:idea|clue|preference|opinion)|depends)\b"
+    "|改|但|不过|知道|清楚|不确定|想好|好像|好多|好难|有问题|有点|随便|也许|可能|无所谓"
+)
+
 _OPENING = compiled(
     f"^(?:{_FILLER}*)(?:(?P<no>{_NO})|(?P<yes>{_YES}))(?:[,.。;、!~]+ ?| (?:but|only|just) "
     "|但是?)(?P<rest>.+)$"
@@ -62,6 +98,34 @@ def yes_or_no(text: str) -> bool | None:
     if _YES_ONLY.search(text):
         return True
     return False if _NO_ONLY.search(text) else None
+
+
+def consent(text: str) -> bool | None:
+    """Yes or no to what is about to be handed in: also `发吧`, `go for it`, `等等`, `hold on`.
+
+    >>> consent("发吧"), consent("先别提交"), consent("家里有事")
+    (True, False, None)
+    """
+    said = yes_or_no(text)
+    if said is not None or not text or len(text) > _LONGEST:
+        return said
+    if _GO_ONLY.search(text):
+        return True
+    return False if _WAIT_ONLY.search(text) else None
+
+
+def leaning(text: str) -> bool | None:
+    """Yes or no with what it is said of: `no video`, `我们需要视频`, in answer to just that.
+
+    >>> leaning("no video"), leaning("yes we need video"), leaning("video")
+    (False, True, None)
+    """
+    said = yes_or_no(text)
+    if said is not None or len(text) > _LONGEST or _BOTH_WAYS.search(text):
+        return said
+    if _LED_BY_NO.search(text):
+        return False
+    return True if _LED_BY_YES.search(text) else None
 
 
 def opening_answer(text: str) -> tuple[bool, int] | None:

@@ -8,17 +8,27 @@ from pydantic import JsonValue
 from router.flow.model import Slot
 from router.flow.view import FlowView
 from router.understanding.dates import Days
-from router.understanding.filling import fill_days, range_slots
+from router.understanding.faulting import is_fault
+from router.understanding.filling import range_slots
 from router.understanding.forms import read_as
-from router.understanding.grammar import compiled, cuts_a_word
+from router.understanding.grammar import compiled, cuts_a_word, only
 from router.understanding.items import is_itemised
-from router.understanding.normalise import normalise
 from router.understanding.numbers import parse_number
+from router.understanding.retiming import halved, retimed
+from router.understanding.shifting import shifted
+from router.understanding.slot_names import words_of
+from router.understanding.switching import switched
 from router.understanding.utterance import Utterance
 
+_YES_BUT = compiled(
+    "^(?:(?:好的?|可以|行|嗯+|没问题|是的?|对)(?:啊|吧|呀)?(?:是(?:好|可以|行))?[, ]*)+"
+    "(?:但是?|不过|只是|就是)?[, ]*"
+    r"|^(?:yes|yeah|ok|okay|fine|sure|good|looks good)[,.]? (?:but|only|just|except)[, ]*"
+)
 _OPENS = compiled(
-    "^(?:等等|等一下|啊|哦|抱歉|不好意思|,| )*(?:不对|不是|错了|说错|写错|弄错|搞错|填错|选错|打错"
-    "|更正|纠正|改|换成|应该是|应为|修改|把)"
+    "^(?:等等|等一下|再|请|啊|哦|抱歉|不好意思|,| )*"
+    "(?:不对|不是|错了|说错|写错|弄错|搞错|填错|选错|打错"
+    "|不,|更正|纠正|改|换成|应该是|应为|修改|把)"
     r"|^(?:oh,? |wait,? |hold on,? |sorry,? |please )*(?:no\b[,. ]|wrong|change|make (?:it|that"
     "|the)|set|update|correct|actually|i meant|sorry|switch|move|it should|should be|rather"
     "|instead)"
@@ -33,25 +43,27 @@ _CHANGED = compiled(
     "|设成|是|为|:"
     r"|\b(?:change|set|update|correct|make|move|switch|should be|is|to be)\b"
 )
-_UNTIL = compiled(r"^ ?(?:到|至)|\b(?:until|till|through)\b")
+_PUT_RIGHT = {"choice", "money", "date", "number", "integer"}
 _ITEM = compiled(
     "第 ?(?P<zh>[一二三四五六七八九十\\d]{1,2}) ?[个项笔张条]|(?P<last>最后(?:一)?[个项笔张条])"
     r"|\b(?:item|number|no\.?) ?(?P<en>\d{1,2})\b"
 )
 _HALF_A_YEAR = timedelta(days=183)
-_PARTS = {"start": "开始 起始 start from beginning", "end": "结束 截止 end until return"}
-_COMMON = {
-    "reason": "原因 理由 事由 reason",
-    "amount": "金额 价格 钱数 amount price",
-    "date": "日期 date",
-    "category": "类别 类型 分类 category type",
-    "invoice": "发票 发票号 invoice",
-}
 
 
 def opens_as_correction(text: str) -> bool:
     """True where a normalised text begins as people do who put something right."""
     return _OPENS.search(text) is not None
+
+
+def after_yes(text: str) -> int:
+    """Where a normalised text goes on after a yes that it takes back with a but.
+
+    >>> after_yes("好的,但是改成周二")
+    5
+    """
+    yes = _YES_BUT.search(text)
+    return yes.end() if yes else 0
 
 
 def correction(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
@@ -60,7 +72,8 @@ def correction(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | N
     A slot that is named takes what is said of it. Without a name the message has to open as
     a correction does, and the value goes to the slot filled last that it fits.
     """
-    return _named(view, utterance) or _unnamed(view, utterance)
+    rest = utterance.part(after_yes(utterance.text), len(utterance.text))
+    return _named(view, rest) or _unnamed(view, rest)
 
 
 def _named(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
@@ -77,7 +90,10 @@ def _named(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
     if len(meant) != 1:
         return None
     end, path, slot = meant[0]
-    value = _value(view, path, slot, _tail(utterance, end))
+    tail = _tail(utterance, end)
+    if slot.type == "boolean":
+        return switched(view, utterance.text)
+    value = None if is_fault(tail.text) else _value(view, path, slot, tail)
     return None if value is None else {path: value}
 
 
@@ -96,7 +112,7 @@ def _paths(view: FlowView, text: str) -> Iterator[tuple[str, Slot, list[str]]]:
         if is_itemised(slot):
             yield from _item_paths(view, name, slot, text)
         else:
-            yield name, slot, _words(name, slot)
+            yield name, slot, words_of(name, slot)
 
 
 def _item_paths(
@@ -108,7 +124,7 @@ def _item_paths(
     if number is None or slot.of is None:
         return
     for field_name, field in slot.of.fields.items():
-        yield f"{name}.{number}.{field_name}", field, _words(field_name, field)
+        yield f"{name}.{number}.{field_name}", field, words_of(field_name, field)
 
 
 def _item_number(text: str, count: int) -> int | None:
@@ -120,19 +136,19 @@ def _item_number(text: str, count: int) -> int | None:
     return number - 1 if 0 < number <= count else None
 
 
-def _words(name: str, slot: Slot) -> list[str]:
-    words = [name.replace("_", " "), *_COMMON.get(name, "").split()]
-    words += _PARTS.get(slot.part_of_range or "", "").split()
-    if slot.label is not None:
-        # What a Chinese noun is comes last: 请假类型 is a 类型.
-        words += [slot.label.zh, slot.label.zh[-2:], slot.label.en]
-    return [normalise(word).text for word in words]
-
-
 def _tail(utterance: Utterance, after: int) -> Utterance:
     """What stands after the last `改成` or `to` that follows the slot's name."""
-    marks = [mark.end() for mark in _TO.finditer(utterance.text[after:])]
-    return utterance.part(after + marks[-1] if marks else after, len(utterance.text))
+    return utterance.part(max([after, *_marks(utterance)]), len(utterance.text))
+
+
+def _marks(utterance: Utterance) -> list[int]:
+    """Where a new value begins; the `to` of `Dec 2 to Dec 4` is within one."""
+    ranges = only(Days, utterance.meant)
+    return [
+        mark.end()
+        for mark in _TO.finditer(utterance.text)
+        if not any(f.start < mark.start() and mark.end() < f.end for f in ranges)
+    ]
 
 
 def _value(view: FlowView, path: str, slot: Slot, tail: Utterance) -> JsonValue:
@@ -147,7 +163,7 @@ def _date(view: FlowView, path: str, slot: Slot, tail: Utterance) -> JsonValue:
     start = view.slots.get(parts.get("start", ""))
     if slot.part_of_range == "end" and isinstance(start, str):
         return _end(tail, date.fromisoformat(start))
-    things = tail.spent if "." in path else tail.things
+    things = tail.spent if "." in path else tail.meant
     days = [f.value for f in things if isinstance(f.value, Days)]
     return days[-1].last.isoformat() if days else None
 
@@ -168,22 +184,21 @@ def _unnamed(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | Non
     opening = _OPENS.search(utterance.text)
     if opening is None:
         return None
-    marks = [mark.end() for mark in _TO.finditer(utterance.text)]
-    tail = utterance.part(max([opening.end(), *marks]), len(utterance.text))
+    tail = utterance.part(max([opening.end(), *_marks(utterance)]), len(utterance.text))
     return _by_type(view, tail) or _by_type(view, utterance)
 
 
 def _by_type(view: FlowView, tail: Utterance) -> dict[str, JsonValue] | None:
     """The value for whatever slot can hold it and was filled last."""
-    ranged = _ranged(view, tail)
-    if ranged:
-        return ranged
+    moved = shifted(view.fillable, view.slots, tail.text) or retimed(view, tail)
+    if moved:
+        return moved
     for path, slot in reversed(list(_filled(view))):
-        if slot.type in {"choice", "money", "date"} and not slot.part_of_range:
+        if slot.type in _PUT_RIGHT and not slot.part_of_range:
             value = _value(view, path, slot, tail)
             if value is not None:
                 return {path: value}
-    return None
+    return halved(view, tail)
 
 
 def _filled(view: FlowView) -> Iterator[tuple[str, Slot]]:
@@ -196,19 +211,3 @@ def _filled(view: FlowView) -> Iterator[tuple[str, Slot]]:
                 yield f"{name}.{len(value) - 1}.{field_name}", field
         else:
             yield name, slot
-
-
-def _ranged(view: FlowView, tail: Utterance) -> dict[str, JsonValue] | None:
-    """Days for the slots of a range; one day moves what was given last, or both of a single day."""
-    parts = range_slots(view.fillable)
-    values = fill_days(view.fillable, tail.things, tail.text).values
-    start, end = parts.get("start", ""), parts.get("end", "")
-    if start not in values:
-        return values or None
-    if end in values or end not in view.slots:
-        return values
-    if end in view.latest and start not in view.latest:
-        return {end: values[start]}
-    if view.slots.get(end) == view.slots.get(start):
-        return {**values, end: values[start]}
-    return {end: values[start]} if _UNTIL.search(tail.text) else values

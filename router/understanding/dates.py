@@ -15,6 +15,7 @@ from router.understanding.days import (
     Weekday,
     YearDay,
     monday,
+    runs_backwards,
 )
 from router.understanding.grammar import Found, Rule, compiled, cuts_a_word, group_span, longest
 from router.understanding.mentions import (
@@ -190,9 +191,10 @@ def _range(start: Mention, end: Mention, calendar: Calendar) -> Found[Days] | No
     if last is not None and last < first and isinstance(end.day, Weekday):
         # 下周五到下周一: the week was named again out of habit, and is the one after.
         last = Weekday(end.day.weekday).on(calendar.starting(first))
-    if last is None or last < first:
+    if last is None or last < first or runs_backwards(start.day, end.day, (first, last)):
         return None
-    return Found(start.start, end.end, Days(first, last, start.half, end.half))
+    halves = start.half or ("pm" if start.noon else None), end.half or ("am" if end.noon else None)
+    return Found(start.start, end.end_of_range, Days(first, last, *halves))
 
 
 def _to_following(
@@ -202,7 +204,7 @@ def _to_following(
     if following is None or isinstance(following.value, Stretch):
         return None
     end = mentioned(text, following.start, following.end, following.value)
-    between = text[mention.end : end.start]
+    between = text[mention.end_of_range : end.start]
     joined = _JOINED.search(between) or (
         _AND.search(between) and _BETWEEN.search(text[: mention.start][-LOOK:])
     )
@@ -237,7 +239,9 @@ def _tail(text: str, mention: Mention, rest: str) -> Any:
 
 def _in_year(day: Day, year: str | None) -> Day:
     """`Dec 24-26, 2026`: the year stands at the end and is meant for both."""
-    return FixedDay(int(year), day.month, day.day) if year and isinstance(day, YearDay) else day
+    if not year or not isinstance(day, YearDay):
+        return day
+    return FixedDay(int(year), day.month, day.day, day.weekday)
 
 
 def _ended_by(start: Day, figure: str) -> Day:
@@ -259,7 +263,7 @@ def _from_head(text: str, mention: Mention, calendar: Calendar) -> Found[Days] |
     start = mention.start - len(before) + group_span(head, name)[0]
     if cuts_a_word(text, start):
         return None
-    first = replace(day, day=_figure(head.group(name)))
+    first = replace(day, day=_figure(head.group(name)), weekday=None)
     return _range(Mention(start, start, first), mention, calendar)
 
 

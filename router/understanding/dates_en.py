@@ -17,11 +17,11 @@ from router.understanding.dates_zh import day_of_year
 from router.understanding.days import Day, MonthDay, Shift, Weekday
 from router.understanding.grammar import Groups, Rule
 from router.understanding.numbers import EN_NUMBER, parse_number
-from router.understanding.stretches import Month, NamedMonth, Stretch, Week
+from router.understanding.stretches import DaysAhead, Month, NamedMonth, Stretch, Week
 
-# Friday, December 4th is one day, and the figure counts.
-_WITH_WEEKDAY = rf"(?:{WEEKDAY_NAME}(?:\.?,? (?:the )?| ?\())?"
-_THEN_WEEKDAY = rf"(?: ?\({WEEKDAY_NAME}\.?\))?"
+# Friday, December 4th is one day; where the two disagree, none.
+_WITH_WEEKDAY = rf"(?:(?P<weekday>{WEEKDAY_NAME})(?:\.?,? (?:the )?| ?\())?"
+_THEN_WEEKDAY = rf"(?: ?\((?P<weekday_after>{WEEKDAY_NAME})\.?\))?"
 _EXPECTING = "(?:on|from|to|until|till|through|thru|by|and|starting|before|after|since|or)"
 _THEN_YEAR = r"(?:(?:, ?| |-)(?P<year>20\d\d))?"
 
@@ -71,7 +71,12 @@ _A_PART_OF = (
 
 def _in_year(groups: Groups) -> Day | None:
     month, day = month_number(groups["month"]), day_number(groups["day"])
-    return day_of_year(month, day, groups.get("year"))
+    return day_of_year(month, day, groups.get("year"), _said_weekday(groups))
+
+
+def _said_weekday(groups: Groups) -> int | None:
+    name = groups.get("weekday", groups.get("weekday_after"))
+    return None if name is None else WEEKDAYS[name]
 
 
 def _unless_verb(groups: Groups) -> Day | None:
@@ -82,19 +87,23 @@ def _unless_verb(groups: Groups) -> Day | None:
 
 def _in_a_month(groups: Groups) -> Day:
     which = groups.get("which")
-    return MonthDay(day_number(groups["day"]), WHICH[which] if which else None)
+    months = WHICH[which] if which else None
+    return MonthDay(day_number(groups["day"]), months, _said_weekday(groups))
 
 
 def _weekday(groups: Groups) -> Day:
     """A weekday of the week said; `this Monday`, like `这周一`, is that of the calendar week.
 
-    So said on a Wednesday it is past; only `this coming Monday` is surely the next one.
+    So said on a Wednesday it is past, unless days ahead are meant; only `this coming Monday` is
+    surely the next one. `last Monday` is the latest, but `Monday last week` is of that week.
     """
     weekday = WEEKDAYS[groups["day"]]
     which = groups.get("week") or groups.get("which")
     if which is None or "coming" in groups:
         return Weekday(weekday)
-    return Weekday(weekday, 2 if which == "week after next" else WHICH[which])
+    if which == "week after next":
+        return Weekday(weekday, 2)
+    return Weekday(weekday, WHICH[which], nearest="week" not in groups and "of_week" not in groups)
 
 
 def _counted(groups: Groups) -> Day | None:
@@ -139,6 +148,16 @@ def _heading_day(between: str) -> Rule[Day]:
     )
 
 
+def _named_month(month: str, unless_after: str) -> Rule[Day]:
+    return Rule(
+        rf"{_WITH_WEEKDAY}(?P<month>{month})(?:\.? ?|-)(?P<the>the )?(?P<day>{DAY})"
+        rf"{_THEN_YEAR}{_THEN_WEEKDAY}",
+        _unless_verb,
+        unless_after=unless_after,
+        unless_before=_MEASURE,
+    )
+
+
 DAYS: tuple[Rule[Day], ...] = (
     _heading_day(""),
     _heading_day(f", ?{DAY}"),
@@ -147,13 +166,8 @@ DAYS: tuple[Rule[Day], ...] = (
         _in_year,
         unless_before="-",
     ),
-    Rule(
-        rf"{_WITH_WEEKDAY}(?P<month>{MONTH_NAME})(?:\.? ?|-)(?P<the>the )?(?P<day>{DAY})"
-        rf"{_THEN_YEAR}{_THEN_WEEKDAY}",
-        _unless_verb,
-        unless_after=_WHO_MAY,
-        unless_before=_MEASURE,
-    ),
+    _named_month(MONTH_NAME.replace("|may|", "|"), ""),
+    _named_month("may", _WHO_MAY),
     Rule(
         rf"(?:on|from|to|until|till|through|by|before|after|since) (?P<it>(?P<month>may)"
         rf" (?P<day>{ORDINAL})\b)",
@@ -174,13 +188,13 @@ DAYS: tuple[Rule[Day], ...] = (
     _listed_day(""),
     _listed_day(f", ?{DAY}"),
     Rule(
-        rf"(?:{WEEKDAY_NAME}\.?,? (?:the )?|the )(?P<day>{ORDINAL_FIGURE})\b"
+        rf"(?:(?P<weekday>{WEEKDAY_NAME})\.?,? (?:the )?|the )(?P<day>{ORDINAL_FIGURE})\b"
         "(?: (?:of |in )?(?P<which>this|next|last|the|current) month)?",
         _in_a_month,
         unless_before=f"{_THING}| of {MONTH_NAME}\\b",
     ),
     Rule(
-        rf"(?:{WEEKDAY_NAME}\.?,?|\bon|by|from|to|until|till|through|and|or|,|&) "
+        rf"(?:(?P<weekday>{WEEKDAY_NAME})\.?,?|\bon|by|from|to|until|till|through|and|or|,|&) "
         rf"(?P<it>(?P<day>{ORDINAL_FIGURE}))\b",
         _in_a_month,
         unless_before=_THING,
@@ -230,7 +244,10 @@ DAYS: tuple[Rule[Day], ...] = (
         rf"(?P<day>{SHORT_WEEKDAY})\.?,? (?:of )?(?P<week>next|this|last) week\b",
         _weekday,
     ),
-    Rule(rf"(?P<which>next|last|this) week(?:'s| on|,)? (?P<day>{WEEKDAY_NAME})", _weekday),
+    Rule(
+        rf"(?P<which>next|last|this) (?P<of_week>week)(?:'s| on|,)? (?P<day>{WEEKDAY_NAME})",
+        _weekday,
+    ),
     Rule(
         rf"(?:the )?(?P<day>{WEEKDAY_NAME}) after next\b",
         lambda g: Weekday(WEEKDAYS[g["day"]], 2),
@@ -266,6 +283,11 @@ STRETCHES: tuple[Rule[Stretch], ...] = (
         _stretch,
         unless_after=_A_PART_OF,
         unless_before=rf"(?:'s)?(?: on)? {WEEKDAY_NAME}| day|-end| end\b",
+    ),
+    Rule(
+        r"(?P<it>tomorrow(?: and| &|,) the (?:day after|following day|next day))\b",
+        lambda _: DaysAhead(1, 2),
+        unless_before=" tomorrow",
     ),
     Rule(r"the week after next\b", lambda _: Week(2), unless_after=_A_PART_OF),
     Rule(

@@ -10,8 +10,8 @@ from router.understanding.stretches import DaysAhead, FromTo, Month, NamedMonth,
 _HAN_DAY = (
     "三十一|三十|二十[一二三四五六七八九]|二十|十[一二三四五六七八九]|十|[一二三四五六七八九]"
 )
-# 12月4日(周五) is one day, and the figure counts.
-WITH_WEEKDAY = r"(?:[ (]{0,2}(?:周|星期|礼拜)[一二三四五六日天]\)?)?"
+# 12月4日(周五) is one day; where the two disagree, none.
+WITH_WEEKDAY = r"(?:[ (]{0,2}(?:周|星期|礼拜)(?P<weekday>[一二三四五六日天])\)?)?"
 DAY_OF_MONTH = rf"(?:3[01]|[12]\d|0?[1-9]|{_HAN_DAY})"
 MONTH = "(?:1[0-2]|0?[1-9]|十[一二]|[一二三四五六七八九十])"
 YEAR = r"(?:(?:20)?\d\d|[零〇一二三四五六七八九]{2}|二[零〇][零〇一二三四五六七八九]{2})"
@@ -53,15 +53,24 @@ def _in_year(groups: Groups) -> Day | None:
     if "sign" not in groups and f"{groups['month']}月{groups['day']}" in _OF_THE_MOON:
         return None
     if "rel" in groups:
-        return YearDay(month, day, YEARS[groups["rel"]])
-    return day_of_year(month, day, groups.get("year"))
+        return YearDay(month, day, YEARS[groups["rel"]], said_weekday(groups))
+    return day_of_year(month, day, groups.get("year"), said_weekday(groups))
 
 
-def day_of_year(month: int, day: int, year: str | None = None) -> Day | None:
+def said_weekday(groups: Groups) -> int | None:
+    """The weekday that a date was given with: 12月4日(周五)."""
+    return weekday_of(groups["weekday"]) if "weekday" in groups else None
+
+
+def day_of_year(
+    month: int, day: int, year: str | None = None, weekday: int | None = None
+) -> Day | None:
     """The term for a month and a day, of a year where it was said; None for a 30 February."""
     if not is_day(month, day):
         return None
-    return FixedDay(full_year(year), month, day) if year else YearDay(month, day)
+    if year:
+        return FixedDay(full_year(year), month, day, weekday)
+    return YearDay(month, day, weekday=weekday)
 
 
 def is_day(month: int, day: int) -> bool:
@@ -162,7 +171,7 @@ DAYS: tuple[Rule[Day], ...] = (
     ),
     Rule(
         rf"(?P<day>{DAY_OF_MONTH}) ?(?:号|(?P<ri>日)){WITH_WEEKDAY}",
-        lambda g: MonthDay(small_number(g["day"])),
+        lambda g: MonthDay(small_number(g["day"]), weekday=said_weekday(g)),
         unless_after=r"[第月周年路街巷弄号楼栋座期拜几近每逢前后a-z\d零一二三四五六七八九十]|月 ",
         unless_before=f"{_NUMBERED_THING}|[游内间元本语常均]",
     ),

@@ -12,18 +12,22 @@ from typing import Literal
 
 Half = Literal["am", "pm"]
 
+_A_LONG_TIME = 300
+
 
 @dataclass(frozen=True)
 class Calendar:
     """What days are counted from.
 
     `after` is the day that an incomplete term can't lie before: where its range starts.
-    `past` prefers the last such day to the next, as for money that was already spent.
+    `past` prefers the last such day to the next, as for money that was already spent; `ahead`
+    takes `this Thursday` for the next one where that of this week is over, as for leave.
     """
 
     today: date
     after: date | None = None
     past: bool = False
+    ahead: bool = False
 
     def starting(self, day: date) -> "Calendar":
         """The calendar for the end of a range that starts on `day`."""
@@ -37,66 +41,89 @@ class Calendar:
 
 @dataclass(frozen=True)
 class FixedDay:
-    """`2026-12-24`."""
+    """`2026-12-24`; none where a `weekday` was said that it isn't."""
 
     year: int
     month: int
     day: int
+    weekday: int | None = None
 
     def on(self, calendar: Calendar) -> date | None:
         """The date, if the month is that long; `calendar` has no say in it."""
         del calendar
-        return _date(self.year, self.month, self.day)
+        return _agreed(_date(self.year, self.month, self.day), self.weekday)
 
 
 @dataclass(frozen=True)
 class YearDay:
-    """`12月1号`, `Dec 24`: the next one; `years` away where that was said (`明年`)."""
+    """`12月1号`, `Dec 24`: the next one; `years` away where that was said (`明年`).
+
+    None where a `weekday` was said that it isn't: one of the two is wrong, and who knows which.
+    """
 
     month: int
     day: int
     years: int | None = None
+    weekday: int | None = None
 
     def on(self, calendar: Calendar) -> date | None:
         """The date in the year said, else the nearest on the side that the calendar prefers."""
         origin = calendar.origin
         if self.years is not None:
-            return _date(calendar.today.year + self.years, self.month, self.day)
+            said = _date(calendar.today.year + self.years, self.month, self.day)
+            return _agreed(said, self.weekday)
         # 29 February may be eight years away.
         distances = range(0, -9, -1) if calendar.past else range(9)
         dates = (_date(origin.year + n, self.month, self.day) for n in distances)
-        return next((d for d in dates if d and _suits(d, calendar)), None)
+        found = next((d for d in dates if d and _suits(d, calendar)), None)
+        return _agreed(found, self.weekday)
 
 
 @dataclass(frozen=True)
 class MonthDay:
-    """`5号`, `the 24th`: the next one; `months` away where that was said (`下个月`)."""
+    """`5号`, `the 24th`: the next one; `months` away where that was said (`下个月`).
+
+    None where a `weekday` was said that it isn't.
+    """
 
     day: int
     months: int | None = None
+    weekday: int | None = None
 
     def on(self, calendar: Calendar) -> date | None:
         """The date in the month said, else the nearest on the side that the calendar prefers."""
         if self.months is not None:
-            return in_month(calendar.today, self.months, self.day)
+            return _agreed(in_month(calendar.today, self.months, self.day), self.weekday)
         distances = range(0, -4, -1) if calendar.past else range(4)
         dates = (in_month(calendar.origin, n, self.day) for n in distances)
-        return next((d for d in dates if d and _suits(d, calendar)), None)
+        found = next((d for d in dates if d and _suits(d, calendar)), None)
+        return _agreed(found, self.weekday)
 
 
 @dataclass(frozen=True)
 class Weekday:
-    """`周三` (Monday is 0): the next one; of the week `weeks` away where that was said."""
+    """`周三` (Monday is 0): the next one; of the week `weeks` away where that was said.
+
+    `nearest` is English: `last Friday` is the latest that is over, whatever the week, and `this
+    Thursday` the next one where that of this week is over and days ahead are meant.
+    """
 
     weekday: int
     weeks: int | None = None
+    nearest: bool = False
 
     def on(self, calendar: Calendar) -> date:
         """The date in the week said, else the nearest on the side that the calendar prefers."""
         if self.weeks is not None:
-            return monday(calendar.today, self.weeks) + timedelta(days=self.weekday)
+            said = monday(calendar.today, self.weeks) + timedelta(days=self.weekday)
+            return self._nearest(said, calendar) if self.nearest else said
         ahead = (self.weekday - calendar.origin.weekday()) % 7
         return calendar.origin + timedelta(days=ahead - 7 if calendar.past and ahead else ahead)
+
+    def _nearest(self, said: date, calendar: Calendar) -> date:
+        passed = self.weeks == 0 and said < calendar.today and calendar.ahead
+        again = self.weeks == -1 and said + timedelta(weeks=1) < calendar.today
+        return said + timedelta(weeks=1) if passed or again else said
 
 
 @dataclass(frozen=True)
@@ -196,6 +223,21 @@ def month_start(
 def monday(today: date, weeks: int) -> date:
     """The Monday of the week that is `weeks` away from that of `today`."""
     return today - timedelta(days=today.weekday()) + timedelta(weeks=weeks)
+
+
+def runs_backwards(first: Day, last: Day, span: tuple[date, date]) -> bool:
+    """True for `11月30日到11月25日`, whose end is a year later only since it can't be before.
+
+    Over New Year, `12月28号到1月3号`, an end without a year is next year's; but nobody means the
+    better part of a year without saying which.
+    """
+    open_years = all(isinstance(day, YearDay) and day.years is None for day in (first, last))
+    return open_years and span[0].year < span[1].year and (span[1] - span[0]).days > _A_LONG_TIME
+
+
+def _agreed(day: date | None, weekday: int | None) -> date | None:
+    """The day unless it was said to be a weekday that it isn't."""
+    return day if day is None or weekday in {None, day.weekday()} else None
 
 
 def _suits(day: date, calendar: Calendar) -> bool:

@@ -8,7 +8,7 @@ be days.
 
 from collections.abc import Callable
 
-from router.understanding.dates_zh import WITH_WEEKDAY, day_of_year
+from router.understanding.dates_zh import WITH_WEEKDAY, day_of_year, said_weekday
 from router.understanding.days import Day
 from router.understanding.grammar import Groups, Rule
 from router.understanding.stretches import FromTo, Stretch
@@ -56,13 +56,15 @@ _A_MARK = (
 
 
 def _dated(groups: Groups) -> Day | None:
-    return day_of_year(int(groups["month"]), int(groups["day"]), groups.get("year"))
+    month, day = int(groups["month"]), int(groups["day"])
+    return day_of_year(month, day, groups.get("year"), said_weekday(groups))
 
 
 def _slashed(groups: Groups) -> Day | None:
     """Month and day; the other way round where only that can be."""
     month, day, year = int(groups["a"]), int(groups["b"]), groups.get("year")
-    return day_of_year(month, day, year) or day_of_year(day, month, year)
+    weekday = said_weekday(groups)
+    return day_of_year(month, day, year, weekday) or day_of_year(day, month, year, weekday)
 
 
 def _surely_slashed(groups: Groups) -> Day | None:
@@ -169,7 +171,7 @@ DAYS: tuple[Rule[Day], ...] = (
 )
 
 STRETCHES: tuple[Rule[Stretch], ...] = (
-    _joined(r"\.", _both, _NO_DAY_FOLLOWS, before=r" ?[^\x00-\x7f]", after="[请休从假]"),
+    _joined(r"\.", _both, _NO_DAY_FOLLOWS, before=r" ?[^\x00-\x7f]", after="[请休从假][,: ]*"),
     _joined(r"\.", _both_surely, _NO_DAY_FOLLOWS),
     _joined("/", _both, "[/.a-z-]"),
     Rule(

@@ -17,22 +17,19 @@ from router.understanding.choices import find_choices, is_label, only_choice
 from router.understanding.dates import Days
 from router.understanding.durations import Duration
 from router.understanding.entities import Thing
-from router.understanding.grammar import Found, compiled, only
+from router.understanding.grammar import Found, only
+from router.understanding.intervals import Interval, interval
 from router.understanding.money import Money
+from router.understanding.second_thoughts import kept
+from router.understanding.whose import is_anothers
 
 Slots = Mapping[str, Slot]
 
 _ONE_DAY = Duration(Decimal(1), "days")
-_LISTED = compiled("^ ?(?:和|跟|与|及|以及|、|,|and|&)? ?$")
-_OPEN_END = compiled("^ ?(?:开始|起|之?后|以后|onwards?|on)")
-_OPEN_START = compiled(
-    r"(?:^|[^a-z])(?:从|自|打|from|starting(?: from| on)?|since|as of) ?(?:the )?$"
-)
-_RETURN = compiled("^ ?(?:回来|回去|回公司|返岗|返工|上班|复工|销假|到岗)")
-_RETURNING = compiled(
-    r"(?:\bback(?: to work| in the office| at work)?|\breturn(?:ing)?) (?:on |by )?$"
-)
-_NEAR = 24
+_HALVES: tuple[RangePart, ...] = ("start_half", "end_half")
+_MOST_DAYS = 1000
+# Where public holidays make the working days fewer, asking once more does no harm.
+_WEEKEND = 5
 
 
 @dataclass
@@ -73,37 +70,79 @@ def fill_choices(slots: Slots, text: str) -> Filling:
     for name, slot in slots.items():
         if slot.type != "choice" or slot.part_of_range:
             continue
-        found = find_choices(slot, text)
+        found = _own(slot, find_choices(slot, text), text)
         labels = [f for f in found if is_label(slot, text[f.start : f.end])]
-        if len({f.value for f in labels or found}) == 1:
-            filling.values[name] = (labels or found)[0].value
+        meant = kept(labels or found, text)
+        if len({f.value for f in meant}) == 1:
+            filling.values[name] = meant[0].value
         filling.used.extend((f.start, f.end) for f in labels)
         filling.hinted.extend((f.start, f.end) for f in found if f not in labels)
     return filling
 
 
+def _own(slot: Slot, found: list[Found[str]], text: str) -> list[Found[str]]:
+    """Those that are said of the speaker: `妈妈住院` doesn't hint at sick leave."""
+    return [
+        f
+        for f in found
+        if is_label(slot, text[f.start : f.end]) or not is_anothers(text, f.start, f.end)
+    ]
+
+
 def fill_days(slots: Slots, things: Iterable[Found[Thing]], text: str) -> Filling:
-    """Dates, ranges and durations, each in the slots that are made for it."""
+    """Dates, ranges and durations, each in the slots that are made for it.
+
+    Where a range and how long it takes disagree, its end is left to be asked for.
+    """
     listed = list(things)
-    days = _worth_filling(_joined(only(Days, listed), text), text)
+    days, lengths = interval(only(Days, listed), text), only(Duration, listed)
     filling = Filling()
-    if len(days) == 1:
-        filling.add(_one_stretch(slots, days[0], text))
-    filling.add(_fill_duration(slots, listed, filling))
+    if days is not None:
+        filling.add(_one_stretch(slots, days))
+        if (
+            "end" in _said(days)
+            and len(lengths) == 1
+            and not _agree(days.found.value, lengths[0].value)
+        ):
+            ending = {n for part, n in range_slots(slots).items() if part in {"end", "end_half"}}
+            filling.values = {n: v for n, v in filling.values.items() if n not in ending}
+            filling.used.append((lengths[0].start, lengths[0].end))
+            return filling
+    filling.add(_fill_duration(slots, lengths, filling))
     return filling
 
 
-def _one_stretch(slots: Slots, found: Found[Days], text: str) -> Filling:
+def _agree(days: Days, length: Duration) -> bool:
+    """False where no calendar makes that range so long: three days from Wednesday to Thursday."""
+    if days.single or length.unit != "days":
+        return True
+    span = (days.last - days.first).days + 1
+    dates = (days.first + timedelta(days=n) for n in range(min(span, _MOST_DAYS)))
+    working = Decimal(sum(day.weekday() < _WEEKEND for day in dates))
+    halves = Decimal((days.first_half == "pm") + (days.last_half == "am")) / 2
+    # Half a day that was said without saying which may be at either end.
+    return working - halves - Decimal("0.5") <= length.count <= span - halves
+
+
+def _one_stretch(slots: Slots, days: Interval) -> Filling:
     filling = Filling()
-    parts = range_slots(slots)
-    for part, value in parts_of(found.value, open_end=_is_open(found, text)).items():
+    parts, value = range_slots(slots), days.found.value
+    for part, said in _said(days).items():
         name = parts.get(part)
         if name is not None:
-            filling.put(name, half_value(slots[name], value), found)
+            filling.put(name, half_value(slots[name], said), days.found)
     plain = [n for n, slot in slots.items() if slot.type == "date" and not slot.part_of_range]
-    if not parts and len(plain) == 1 and found.value.first == found.value.last:
-        filling.put(plain[0], found.value.first.isoformat(), found)
+    if not parts and len(plain) == 1 and value.first == value.last:
+        filling.put(plain[0], value.first.isoformat(), days.found)
     return filling
+
+
+def _said(days: Interval) -> dict[RangePart, str]:
+    given = parts_of(
+        replace(days.found.value, single=days.found.value.single and days.starts),
+        open_end=not days.ends,
+    )
+    return given if days.starts else {p: v for p, v in given.items() if p in {"end", "end_half"}}
 
 
 def parts_of(days: Days, *, open_end: bool) -> dict[RangePart, str]:
@@ -130,58 +169,28 @@ def half_value(slot: Slot, value: str) -> str:
     return found.value if found else value
 
 
-def _is_open(found: Found[Days], text: str) -> bool:
-    after, before = text[found.end :][:_NEAR], text[: found.start][-_NEAR:]
-    return bool(_OPEN_END.search(after) or _OPEN_START.search(before))
-
-
-def _worth_filling(found: list[Found[Days]], text: str) -> list[Found[Days]]:
-    """Those that aren't the day of coming back."""
-    return [
-        f
-        for f in found
-        if not _RETURN.search(text[f.end :][:_NEAR])
-        and not _RETURNING.search(text[: f.start][-_NEAR:])
-    ]
-
-
-def _joined(found: list[Found[Days]], text: str) -> list[Found[Days]]:
-    """Days in a row, `周四和周五`, as the one stretch that they are."""
-    joined: list[Found[Days]] = []
-    for day in found:
-        last = joined[-1] if joined else None
-        if last is not None and _continues(last, day, text):
-            days = replace(
-                last.value, last=day.value.last, last_half=day.value.last_half, single=False
-            )
-            joined[-1] = Found(last.start, day.end, days)
-        else:
-            joined.append(day)
-    return joined
-
-
-def _continues(last: Found[Days], day: Found[Days], text: str) -> bool:
-    next_day = last.value.last + timedelta(days=1) == day.value.first
-    return next_day and bool(_LISTED.search(text[last.end : day.start]))
-
-
-def _fill_duration(slots: Slots, things: Iterable[Found[Thing]], dates: Filling) -> Filling:
+def _fill_duration(slots: Slots, lengths: list[Found[Duration]], dates: Filling) -> Filling:
     """How long, into a slot for it; without one, a single day ends on the day it starts."""
     filling = Filling()
-    lengths = only(Duration, things)
     if len(lengths) != 1:
         return filling
     found = lengths[0]
     name = next((n for n, slot in slots.items() if slot.type == "duration"), None)
     parts = range_slots(slots)
     start = dates.values.get(parts.get("start", ""))
-    if parts.get("end") in dates.values:
+    halves = found.value.unit == "days" and found.value.count % 1 and not _halved(parts, dates)
+    if parts.get("end") in dates.values and not (halves and name):
         filling.used.append((found.start, found.end))
     elif name is not None:
         filling.put(name, dict(found.value.value()), found)
     elif found.value == _ONE_DAY and start is not None and "end" in parts:
         filling.put(parts["end"], start, found)
     return filling
+
+
+def _halved(parts: Mapping[RangePart, str], dates: Filling) -> bool:
+    """True where it was said which half of a day is meant."""
+    return any(parts.get(part) in dates.values for part in _HALVES)
 
 
 def fill_money(slots: Slots, things: Iterable[Found[Thing]]) -> Filling:

@@ -8,7 +8,7 @@ from pydantic import JsonValue
 
 from router.domain.files import is_file_id
 from router.flow.model import Slot
-from router.understanding.booleans import yes_or_no
+from router.understanding.booleans import leaning, yes_or_no
 from router.understanding.choices import answered_choice
 from router.understanding.currencies import DEFAULT_CURRENCY
 from router.understanding.dates import Days
@@ -17,7 +17,7 @@ from router.understanding.durations import Duration
 from router.understanding.grammar import compiled
 from router.understanding.listing import is_listed, pieces
 from router.understanding.money import Money
-from router.understanding.numbers import parse_number
+from router.understanding.numbers import ZH_COUNT, parse_number
 from router.understanding.utterance import Utterance
 
 _FIGURES = compiled(
@@ -25,6 +25,11 @@ _FIGURES = compiled(
     r"|^(?P<m>0?[1-9]|1[0-2])[-. ](?P<d>0?[1-9]|[12]\d|3[01])[日号]?$"
 )
 _NEGATIVE = compiled("^(?:[-−]|(?:负|minus ) ?)(?P<n>[^-−].*)$")
+
+_COUNTED = compiled(
+    f"^(?:是|有|要|共|一共|大概|改成|就"
+    f"|只要?)*(?P<n>{ZH_COUNT}) ?[个位名人只台份间次][^0-9零一二三四五六七八九十]{{0,3}}$"
+)
 
 Values = Mapping[str, JsonValue]
 
@@ -95,7 +100,7 @@ def read_choice(slot: Slot, utterance: Utterance) -> JsonValue:
 
 def read_date(_: Slot, utterance: Utterance) -> JsonValue:
     """The one day that is named."""
-    days = [f.value for f in utterance.things if isinstance(f.value, Days)]
+    days = [f.value for f in utterance.meant if isinstance(f.value, Days)]
     if not days:
         return _written_day(utterance)
     return days[0].first.isoformat() if len(days) == 1 and days[0].first == days[0].last else None
@@ -128,7 +133,7 @@ def read_number(_: Slot, utterance: Utterance) -> JsonValue:
     """The one number that is named; below zero where it is all that is said: `-3`, `负三`."""
     number = _only_number(utterance)
     if number is None:
-        number = _below_zero(utterance.text)
+        number = _below_zero(utterance.text) or _counted(utterance.text)
     if number is None:
         return None
     return int(number) if number == number.to_integral_value() else float(number)
@@ -144,8 +149,9 @@ def read_duration(_: Slot, utterance: Utterance) -> JsonValue:
 
 
 def read_boolean(_: Slot, utterance: Utterance) -> JsonValue:
-    """Yes or no, and nothing besides."""
-    return yes_or_no(utterance.text)
+    """Yes or no, also with what it is said of, and nothing that names something else."""
+    named = any(not isinstance(thing.value, bool) for thing in utterance.things)
+    return yes_or_no(utterance.text) if named else leaning(utterance.text)
 
 
 def read_datetime(slot: Slot, utterance: Utterance) -> JsonValue:
@@ -171,6 +177,12 @@ def _below_zero(text: str) -> Decimal | None:
     found = _NEGATIVE.search(text)
     size = found and parse_number(found.group("n"))
     return None if size is None else -size
+
+
+def _counted(text: str) -> Decimal | None:
+    """`五个人`, `八位`: how many of what was asked about."""
+    found = _COUNTED.search(text)
+    return found and parse_number(found.group("n"))
 
 
 def _only_number(utterance: Utterance) -> Decimal | None:

@@ -10,29 +10,30 @@ from dataclasses import dataclass
 
 from router.understanding.grammar import MOST_FOUND, compiled
 from router.understanding.normalise import Normalised
+from router.understanding.pleasantries import asks, farewell, says_nothing
 
 _BREAK = compiled("[,;:!?~、。…\n]+|\\.(?: |$)| - |--")
 _CAUSE = compiled(
     "(?:因为|由于|(?:原因|理由|事由|缘由)[是为:]|为了)"
     r"|\b(?:because(?: of)?|due to|reason is|since i|as i|owing to)\b|\breason:"
 )
-_FILLER = (
-    "你好|您好|大家好|哈喽|嗨|喂|在吗|在不在|早上好|上午好|下午好|晚上好|早|hi|hello|hey"
-    "|good (?:morning|afternoon|evening)|dear [a-z]+"
-    "|谢谢(?:你|您|啦|了)?|多谢|感谢|麻烦(?:你|您)?(?:了)?|辛苦(?:你|您)?(?:了)?|拜托(?:了|你了)?"
-    "|劳驾|不好意思|打扰(?:一下|了)?|thanks?(?: you)?(?: (?:so|very) much)?|thx|please|pls|cheers"
-    "|kind regards|sorry|excuse me"
-    "|可以吗|行吗|好吗|可以么|好不好|行不行|ok吗|批准一下|请批准|望批准|帮个忙|帮我(?:一下|办一下"
-    "|处理一下|弄一下|提一下)?|is that (?:ok|okay|alright|possible)|if (?:possible|that'?s (?:ok"
-    "|okay|fine|alright))|ok|okay|好的|嗯+|那个|就是|请问|呃|额"
-    "|不对|不是|说错了|错了|哦不|no wait|wait|oops|actually|一个人|我想|我要|我|want|i want|i need"
-    "|i'd like|i would like|to|and|的|了|吧|哦|啊|呀|一下"
-    "|共|一共|总共|合计|total|大概|左右|as soon as possible|asap|尽快|急"
-)
-_NOTHING = compiled(f"^(?:(?:{_FILLER})[ !.~]*)*$|^(?:一共|总共|合计|共计?|总计|in total|total)")
 _LEADING = compiled(
-    "^(?:(?:因为|由于|是因为|原因(?:是|为)?|理由(?:是|为)?|事由(?:是|为)?|为了|主要是?|就是"
-    "|because(?: of)?|due to|reason(?: is)?|since|as|so|and|but|for|我)(?: |:|$)?)+"
+    "^(?:我?(?:因为|由于|是因为|原因(?:是|为)?|理由(?:是|为)?|事由(?:是|为)?|为了|主要是?|就是)"
+    "(?: |:|$)?"
+    r"|(?: |:)?\b(?:because(?: of)?|due to|reason(?: is)?|since|as|so|and|but|for)\b(?: |:|$)?)+"
+)
+# What leads from a cause to the request: 我因为要搬家 | 想 | 请两天事假.
+_ON_THE_WAY = compiled(
+    "(?:[, ]|所以|因此|于是|我|想|要|需要|得|打算|准备|希望|申请|跟您|向您|再|先|特"
+    r"|\b(?:so|therefore|hence|and|i|would|like|want|need|to|have|am|may|can|please|'d|'m|a"
+    r"|an)\b)*$"
+)
+# What somebody is off to do: 请半天假 | 去接孩子, take a day off | to pick up my son.
+_PURPOSE = compiled(
+    "^(?:去|回[^来去公]|陪|带|接|送|看[^一看]|办[^一理]|参加|处理|照顾|搬|考|体检|见|探|旅游"
+    "|结婚).{1,}"
+    r"|^ ?to (?:attend|visit|see|pick|take|go|move|care|look after|help|deal|celebrate|be with|meet"
+    r"|get|sit|renew|have|do)\b.{3,}|^ ?for (?:an?|my|our|the|some|family|personal) [a-z].{2,}"
 )
 _SOME = compiled(r"[\x{4e00}-\x{9fff}]{2}|[a-z]{3,}")
 
@@ -62,23 +63,19 @@ def left_over(
     Spans are those of the normalised text: `used` are where slots came from, `requests` what
     starts a flow, `hinted` what only hints at a slot and is a reason where more is said.
     """
-    stated = _stated_cause(text)
-    if stated is not None:
-        return stated
-    clauses = _clauses(text.text)
+    cause = _cause(text.text)
+    if cause is not None:
+        return _stated_cause(text, cause, requests)
+    signed = farewell(text)
+    clauses = [c for c in _clauses(text.text) if c.end <= signed]
     if len(clauses) > MOST_FOUND:
         return None
     taken = [*used, *requests]
     free = [c for c in clauses if not _touched(c, taken) and _says_something(text, c, hinted)]
     if not free:
-        return _rest_of_a_clause(text, clauses, used, requests)
+        return _rest_of_a_clause(text, clauses, used, requests) or _purpose(text, clauses, taken)
     run = _neighbours(text.text, free)
     return None if run is None else _trimmed(text, run.start, run.end)
-
-
-def says_nothing(text: str) -> bool:
-    """True where a normalised text is nothing but greeting, thanks and the like."""
-    return _NOTHING.search(text.strip(" ,.!?;:")) is not None
 
 
 def without_cause(text: str) -> str:
@@ -97,9 +94,12 @@ def _cause(text: str) -> _Clause | None:
     return clause and _Clause(max(start, clause.start), clause.end)
 
 
-def _stated_cause(text: Normalised) -> str | None:
-    cause = _cause(text.text)
-    return None if cause is None else _trimmed(text, cause.start, cause.end)
+def _stated_cause(text: Normalised, cause: _Clause, requests: Sequence[Span]) -> str | None:
+    """The cause up to where the request begins, if it begins in the same clause."""
+    end = min([cause.end, *(start for start, _ in requests if cause.start <= start)])
+    if end < cause.end:
+        end -= len(_ON_THE_WAY.search(text.text[cause.start : end]).group())
+    return _trimmed(text, cause.start, end) if end > cause.start else None
 
 
 def clause_starts(text: str) -> list[int]:
@@ -132,7 +132,8 @@ def _says_something(text: Normalised, clause: _Clause, hinted: Sequence[Span] = 
         if clause.start <= start and end <= clause.end:
             said = said.replace(text.text[start:end], " ")
     said = said.strip()
-    return _NOTHING.search(said) is None and _SOME.search(said) is not None
+    asked = asks(said) or text.text[clause.end : clause.end + 1] == "?"
+    return not asked and not says_nothing(said) and _SOME.search(said) is not None
 
 
 def _neighbours(text: str, clauses: list[_Clause]) -> _Clause | None:
@@ -158,6 +159,17 @@ def _rest_of_a_clause(
             continue
         rest = _Clause(max(end for _, end in leading), clause.end if asked is None else asked)
         if _is_cause(text, rest, certain=asked is None):
+            return _trimmed(text, rest.start, rest.end)
+    return None
+
+
+def _purpose(text: Normalised, clauses: list[_Clause], taken: Sequence[Span]) -> str | None:
+    """What follows the request in its clause and says what for: `请半天假去接孩子`."""
+    for clause in clauses:
+        ends = [end for start, end in taken if clause.start <= start and end < clause.end]
+        rest = _Clause(max(ends, default=clause.end), clause.end)
+        purpose = _PURPOSE.search(text.text[rest.start : rest.end])
+        if purpose is not None and _says_something(text, rest):
             return _trimmed(text, rest.start, rest.end)
     return None
 

@@ -16,6 +16,13 @@ class Mention:
     end: int
     day: Day
     half: Half | None = None
+    noon: int = 0
+    """Where a noon after it ends, which is half a day only as an end of a range; else 0."""
+
+    @property
+    def end_of_range(self) -> int:
+        """Where it ends as an end of a range."""
+        return self.noon or self.end
 
 
 _MORNING = "上午|早上|早晨|清晨|清早|一早|早|晨|morning|am|a\\.m\\."
@@ -25,6 +32,7 @@ _HALF = compiled(rf"^ ?的?(?:in the )?{HALF_NAME}")
 _HALF_BEFORE = compiled(
     r"(?:the )?(?:(?P<am>morning|first half)|(?P<pm>afternoon|second half)) (?:of|on) (?:the )?$"
 )
+_NOON = compiled(r"^ ?的?(?:中午|正午|(?:at )?(?:12 )?noon\b)")
 _CLOCK = compiled(r"^ ?(?:\d{1,2} ?(?:[:点时]|am|pm)|[一二两三四五六七八九十]{1,2}点)")
 # A week from Monday, the day before Christmas; but `three days from Monday` is how long, and when.
 _FROM_DAY = compiled(
@@ -46,6 +54,9 @@ def mentioned(text: str, start: int, end: int, day: Day) -> Mention:
         until = end + half_end(after)
         if not _CLOCK.search(text[until : until + LOOK]):
             return Mention(start, until, day, half_of(after))
+    noon = _NOON.search(text[end : end + LOOK])
+    if noon and not _CLOCK.search(text[end + noon.end() : end + noon.end() + LOOK]):
+        return Mention(start, end, day, noon=end + noon.end())
     before = _HALF_BEFORE.search(text[max(0, start - 2 * LOOK) : start])
     if before:
         return Mention(start - len(before.group()), end, day, half_of(before))

@@ -5,11 +5,19 @@ from collections.abc import Iterable
 from pydantic import JsonValue
 
 from router.flow.model import Slot
-from router.understanding.filling import Filling, Slots, fill_choices, fill_days, fill_money
+from router.understanding.filling import (
+    Filling,
+    Slots,
+    fill_choices,
+    fill_days,
+    fill_money,
+    range_slots,
+)
 from router.understanding.forms import coerced
 from router.understanding.items import find_items, is_itemised
 from router.understanding.leftover import left_over
 from router.understanding.patterns import Match
+from router.understanding.tense import is_far, is_unplanned
 from router.understanding.utterance import Utterance
 
 _CAUSES = frozenset({"reason", "purpose", "cause", "note", "notes", "description", "remark"})
@@ -58,9 +66,18 @@ def prefill_offered(
 
 def _from_things(slots: Slots, utterance: Utterance) -> Filling:
     filling = fill_choices(slots, utterance.text)
-    filling.add(fill_days(slots, utterance.things, utterance.text))
+    filling.add(without_doubt(slots, utterance, fill_days(slots, utterance.meant, utterance.text)))
     filling.add(fill_money(slots, utterance.things))
     return filling
+
+
+def without_doubt(slots: Slots, utterance: Utterance, dates: Filling) -> Filling:
+    """The dates, unless illness would be filed for next year that was a few weeks ago."""
+    start = dates.values.get(range_slots(slots).get("start", ""))
+    if isinstance(start, str) and is_unplanned(utterance.text) and is_far(start, utterance.now):
+        ranged = set(range_slots(slots).values())
+        dates.values = {n: v for n, v in dates.values.items() if n not in ranged}
+    return dates
 
 
 def _from_groups(slots: Slots, utterance: Utterance, matches: Iterable[Match]) -> Filling:

@@ -37,18 +37,19 @@ from router.understanding import wording
 from router.understanding.actions import outcome_of, read_action, take_up
 from router.understanding.acts import Act, act_of, asks_again, asks_what_is_here, withdraws
 from router.understanding.answers import answer
-from router.understanding.booleans import opening_answer, yes_or_no
+from router.understanding.booleans import consent, opening_answer
 from router.understanding.calling_off import calls_off, kinds_in
 from router.understanding.choices import chosen_option
+from router.understanding.confirming import put_right
 from router.understanding.corrections import correction
 from router.understanding.entities import entities_of
 from router.understanding.forms import read_as, slot_at
-from router.understanding.leftover import says_nothing
 from router.understanding.naming import is_named_in, is_only_name
 from router.understanding.offered import said_for
 from router.understanding.overview import overview
 from router.understanding.patterns import Match, PatternIndex
 from router.understanding.phrases import PhraseIndex, ToolPhrases
+from router.understanding.pleasantries import says_nothing
 from router.understanding.prefill import prefill, prefill_offered
 from router.understanding.reading import Reading
 from router.understanding.taking_up import goes_on_with, meant
@@ -175,10 +176,10 @@ class Reader:
 
     def _confirmation(self, heard: _Heard, view: FlowView) -> Outcome | None:
         locale = heard.situation.locale
-        said = yes_or_no(heard.utterance.text)
+        said = consent(heard.utterance.text)
         if said is not None:
             return wording.confirmed(view, locale), Confirm(value=said)
-        slots = correction(view, heard.utterance)
+        slots = put_right(view, heard.utterance)
         opening = opening_answer(heard.utterance.text)
         if opening is not None and not opening[0]:
             return wording.confirmed(view, locale), Confirm(value=False, slots=slots or {})

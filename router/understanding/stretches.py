@@ -3,7 +3,15 @@
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from router.understanding.days import Calendar, Day, in_month, last_of, monday, month_start
+from router.understanding.days import (
+    Calendar,
+    Day,
+    in_month,
+    last_of,
+    monday,
+    month_start,
+    runs_backwards,
+)
 
 Span = tuple[date, date]
 
@@ -68,7 +76,9 @@ class FromTo:
         """The two days, the last one not before the first; None if that can't be."""
         first = self.first.on(calendar)
         last = first and self.last.on(calendar.starting(first))
-        return (first, last) if first and last and first <= last else None
+        if not first or not last or first > last:
+            return None
+        return None if runs_backwards(self.first, self.last, (first, last)) else (first, last)
 
 
 Stretch = Week | Month | DaysAhead | NamedMonth | FromTo

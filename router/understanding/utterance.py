@@ -1,13 +1,18 @@
 """A message made ready for reading: its one spelling, what it names, and what day it is."""
 
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from functools import cached_property
 
+from router.understanding.dates import Days
 from router.understanding.days import Calendar
 from router.understanding.entities import Thing, find_things
-from router.understanding.grammar import Found
+from router.understanding.grammar import Found, only
 from router.understanding.normalise import Normalised, normalise
+from router.understanding.tense import is_over
+
+_LONG_AGO = timedelta(days=180)
+"""What is filed afterwards isn't filed later than this."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +42,22 @@ class Utterance:
         """What it names, with incomplete dates read as the last such day: money was spent then."""
         return self.read(past=True)
 
-    def read(self, after: date | None = None, *, past: bool = False) -> list[Found[Thing]]:
+    @cached_property
+    def meant(self) -> list[Found[Thing]]:
+        """What it names, with incomplete dates on the side of today that it speaks of itself.
+
+        For what is planned: `this Thursday` is the next one, unless it is said to be over.
+        """
+        recent = self.now.date() - _LONG_AGO
+        if is_over(self.text) and all(f.value.first > recent for f in only(Days, self.spent)):
+            return self.spent
+        return self.read(ahead=True)
+
+    def read(
+        self, after: date | None = None, *, past: bool = False, ahead: bool = False
+    ) -> list[Found[Thing]]:
         """What it names, with incomplete dates read as the first from `after` on."""
-        return find_things(self.text, Calendar(self.now.date(), after, past))
+        return find_things(self.text, Calendar(self.now.date(), after, past, ahead))
 
     def part(self, start: int, end: int) -> "Utterance":
         """A part of it, as an utterance of its own."""

@@ -166,3 +166,22 @@ def test_leave_that_can_not_be_recorded_ends_as_failed_and_says_so(leave: FlowDe
     world.confirm().decide("bob")
     assert world.run.status == "failed"
     assert "什么都没有登记" in world.said[-1]
+
+
+@pytest.mark.parametrize("days", [1, 1.0, 0.5])
+def test_a_single_day_at_a_weekend_is_not_moved(leave: FlowDefinition, days: float) -> None:
+    world = World(leave).begin(
+        leave_type="annual", start="2026-11-28", duration={"days": days}, reason="x"
+    )
+    assert world.run.asked == "start"
+    assert any("没有工作日" in said for said in world.said)
+
+
+def test_what_is_said_to_be_wrong_is_asked_for_anew(leave: FlowDefinition) -> None:
+    world = World(leave).begin(
+        leave_type="annual", start="2026-11-23", duration={"days": 2.5}, reason="x"
+    )
+    world.answer(start_half="am").answer(change="start")
+    assert (world.run.state, world.run.asked) == ("details", "start")
+    world.answer(start="2026-11-24")
+    assert (world.run.status, world.run.slots["end"]) == ("confirming", "2026-11-26")

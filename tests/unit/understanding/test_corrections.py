@@ -30,7 +30,7 @@ CLAIMING = asking(EXPENSE, None, {"items": [TRANSPORT, TRANSPORT]}, "confirming"
         ("改成下周二", {"start": "2026-11-24"}),
         ("结束日期改成11月20日", {"end": "2026-11-20"}),
         ("结束日期改成1月4日", {"end": "2027-01-04"}),
-        ("改成到周五", {"end": "2026-11-20"}),
+        ("改成到周五", {"end": "2026-11-27"}),
         ("改成下周二到周四", {"start": "2026-11-24", "end": "2026-11-26"}),
         ("actually, make it sick leave", {"leave_type": "sick"}),
     ],

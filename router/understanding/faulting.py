@@ -1,0 +1,62 @@
+"""Saying that something is wrong without saying what is right: `日期错了`, `the reason`."""
+
+from collections.abc import Iterator
+
+from router.flow.collecting import CHANGE
+from router.flow.model import Slot
+from router.flow.view import FlowView
+from router.understanding.grammar import compiled
+from router.understanding.normalise import normalise
+from router.understanding.slot_names import words_of
+
+_WRONG = (
+    "(?:[写填说弄搞选打]?错(?:了|的)?|不对|不太对|有误|有问题|有错|不是这个|(?:我)?(?:想|要"
+    "|需要)?改(?:一?下)?"
+    r"|\b(?:wrong|incorrect|not (?:right|correct|ok|okay)|(?:is|are)n'?t (?:right|correct)|mistaken"
+    r"|off|change|fix|correct|edit|update)\b)"
+)
+_AROUND = (
+    r"(?:\b(?:no|not|but|please|the|my|is|are|was|were|i|want|need|would|like|to|'d|there'?s|a|in"
+    r"|it'?s|that'?s|got|have|has|mistake)\b|不|不是|但是?|我|把|的|是|了|吧|呢|啊|请|想|要|里"
+    r"|这个|那个|[ ,.!~])"
+)
+_IS_WRONG = compiled(f"^(?:{_AROUND}|{_WRONG})*$")
+_SAYS_WRONG = compiled(f"^{_AROUND}*{_WRONG}{_AROUND}*$")
+_DAYS = ("日期", "时间", "dates", "date", "days", "day")
+
+
+def is_fault(text: str) -> bool:
+    """True where a normalised text only says that something is wrong: `写错了`, `is wrong`."""
+    return _SAYS_WRONG.search(text) is not None
+
+
+def faulted(view: FlowView, text: str) -> dict[str, str] | None:
+    """The question of what to change, answered: the slot of which the text says nothing else.
+
+    >>> faulted(view, "日期错了")  # doctest: +SKIP
+    {'change': 'start'}
+    """
+    named = {
+        name: max(len(word) for word in found)
+        for name, words in _changeable(view)
+        if (found := [w for w in words if w in text and _IS_WRONG.search(_less(text, w))])
+    }
+    longest = max(named.values(), default=0)
+    meant = [name for name, length in named.items() if length == longest]
+    return {CHANGE: meant[0]} if len(meant) == 1 else None
+
+
+def _changeable(view: FlowView) -> Iterator[tuple[str, list[str]]]:
+    """The slots that are known and were asked for, with what people call them."""
+    for name, slot in view.fillable.items():
+        if slot.ask is not None and view.slots.get(name) is not None:
+            yield name, [*words_of(name, slot), *_days(slot)]
+
+
+def _days(slot: Slot) -> list[str]:
+    """What names a range as a whole, which begins anew with its start."""
+    return [normalise(word).text for word in _DAYS] if slot.part_of_range == "start" else []
+
+
+def _less(text: str, word: str) -> str:
+    return text.replace(word, " ", 1)

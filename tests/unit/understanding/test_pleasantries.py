@@ -1,0 +1,105 @@
+import pytest
+
+from router.understanding.normalise import normalise
+from router.understanding.pleasantries import asks, farewell, says_nothing
+
+NOTHING = [
+    *(
+        "hi there",
+        "Hey team",
+        "hi Bob",
+        "Hi bot",
+        "Morning!",
+        "hello",
+        "hope you're well",
+        "quick one",
+    ),
+    *("sorry to bother you", "excuse me", "thanks a lot", "Best regards", "no sorry", "actually"),
+    *(
+        "if that's ok",
+        "please approve",
+        "by the way",
+        "你好",
+        "领导好",
+        "HR 你好",
+        "王经理好",
+        "张总",
+    ),
+    *(
+        "各位早上好",
+        "打扰了",
+        "谢谢领导",
+        "请领导批准",
+        "哦不",
+        "我说错了",
+        "我想先",
+        "好的",
+        "麻烦您了",
+    ),
+]
+SOMETHING = [
+    *(
+        "family visit",
+        "dentist",
+        "kids",
+        "moving house",
+        "hiking",
+        "high fever",
+        "morning sickness",
+    ),
+    *(
+        "no childcare",
+        "sorry to say my dad died",
+        "家里有事",
+        "身体不好",
+        "孩子不好",
+        "陪老师",
+        "急诊",
+    ),
+    *("急性肠胃炎", "感谢会", "搬家", "不舒服", "好朋友结婚", "家里好像漏水"),
+]
+
+
+@pytest.mark.parametrize("typed", NOTHING)
+def test_what_is_said_out_of_politeness_says_nothing(typed: str) -> None:
+    assert says_nothing(normalise(typed).text)
+
+
+@pytest.mark.parametrize("typed", SOMETHING)
+def test_what_only_looks_like_politeness_says_something(typed: str) -> None:
+    assert not says_nothing(normalise(typed).text)
+
+
+@pytest.mark.parametrize(
+    ("typed", "question"),
+    [
+        ("顺便问下要带什么材料", True),
+        ("需要什么材料", True),
+        ("要审批吗", True),
+        ("what documents do I need", True),
+        ("by the way, can I split it", True),
+        ("没什么特别的", False),
+        ("怎么都睡不着", False),
+        ("需要做手术", False),
+        ("when my kid is ill", False),
+        ("whooping cough", False),
+    ],
+)
+def test_a_question_is_told_from_a_statement(typed: str, question: bool) -> None:
+    assert asks(normalise(typed).text) is question
+
+
+@pytest.mark.parametrize(
+    ("typed", "name"),
+    [
+        ("one day, best regards, Frank", "Frank"),
+        ("a day off please. Thanks, Frank", "Frank"),
+        ("tomorrow off. Yours sincerely, Alice Wu", "Alice Wu"),
+        ("tomorrow off, thanks, dentist", ""),
+        ("tomorrow off, thanks", ""),
+        ("regards", ""),
+    ],
+)
+def test_a_message_may_be_signed(typed: str, name: str) -> None:
+    text = normalise(typed)
+    assert text.as_typed(farewell(text), len(text.text)) == name
