@@ -58,6 +58,7 @@ def planned(asked: asyncio.Event) -> PlanningModel:
     return model
 
 
+@pytest.mark.slow
 async def test_no_finished_question_or_call_of_a_plan_is_made_again(tmp_path: Path) -> None:
     planning, data, noted = asyncio.Event(), tmp_path / "data", tmp_path / "calls"
     model = planned(planning)

@@ -33,6 +33,8 @@ ENDS_WITHIN = 40.0
 EFFECTS_OF_SHOOT = {"unnoted": 1, "before": 0, "during": 1, "after": 1, "noted": 1}
 """By where the worker dies: before the ledger has the call, before the bank has it, before its
 answer is read, before the ledger has the answer, before Temporal has it."""
+IN_SHORT = {"during", "noted"}
+"""Those that the quick suite tries; the slow one tries all."""
 KNOWN = {"unnoted", "noted"}
 """Where the ledger can tell what became of a call: nothing yet, or all of it."""
 
@@ -180,7 +182,13 @@ async def is_honestly_unknown(order: Order, effects: int) -> None:
     assert "可能已经生效，也可能没有" in await order.told()
 
 
-@pytest.mark.parametrize("point", EFFECTS_OF_SHOOT)
+@pytest.mark.parametrize(
+    "point",
+    [
+        point if point in IN_SHORT else pytest.param(point, marks=pytest.mark.slow)
+        for point in EFFECTS_OF_SHOOT
+    ],
+)
 async def test_wherever_the_worker_dies_a_confirmed_write_has_its_effect_once(
     house: House, point: str
 ) -> None:
@@ -193,6 +201,7 @@ async def test_wherever_the_worker_dies_a_confirmed_write_has_its_effect_once(
         await is_honestly_unknown(shot, EFFECTS_OF_SHOOT[point])
 
 
+@pytest.mark.slow
 async def test_a_second_death_on_the_way_changes_nothing(house: House) -> None:
     paid, shot = await asyncio.gather(house.order("pay"), house.order("shoot"))
     await asyncio.gather(paid.confirm("during", "after"), shot.confirm("unnoted", "during"))
