@@ -31,10 +31,12 @@ _GROUPED = compiled(r"^[1-9]\d{0,2}(?:,\d{3}(?:\.\d{1,2})?|(?:,\d{3}){2,3}\.\d{1
 _DECIMAL_COMMA = compiled(r"^\d{1,9},\d{1,2}$")
 _SEVERAL = compiled(
     r"[两二三四五六七八九十2-9] ?[张笔份]|\b(?:two|three|four|five|six|seven|eight|nine|ten|[2-9]) "
-    r"(?:[a-z]+ )?(?:receipts|tickets|invoices|bills|items|expenses|fares|rides|trips|meals|things)\b"
+    r"(?:[a-z]+ )?(?:receipts|tickets|invoices|bills|items|expenses|fares|rides|trips|meals"
+    r"|things)\b"
 )
 _COUNTED = compiled(
-    r"^ ?(?:[张个笔次份条人天日月年号点楼层公米位晚]|km|miles?|people|persons?|guests?|pax|nights?|days?"
+    r"^ ?(?:[张个笔次份条人天日月年号点楼层公米位晚]|km|miles?|people|persons?|guests?|pax"
+    r"|nights?|days?"
     r"|tickets?|receipts?|invoices?|items?|trips?|rides?|meals?|times?|taxi|hours?|%)"
 )
 _NUMBERING = compiled(r"(?:第 ?|item |no\.? ?|number |#)$")
@@ -44,7 +46,8 @@ _WITHIN = 3
 # A longer bare figure is the number of a document or a telephone.
 _LARGEST_BARE = 1_000_000
 _REDONE = compiled(
-    r"(?:不对|不是|错了?|应该是|改成|no|sorry|i mean|i meant|actually|make (?:it|that))[,. ]*(?:是|it'?s|it was)? ?$"
+    r"(?:不对|不是|错了?|应该是|改成|no|sorry|i mean|i meant|actually|make (?:it"
+    r"|that))[,. ]*(?:是|it'?s|it was)? ?$"
 )
 
 

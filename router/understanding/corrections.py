@@ -10,10 +10,10 @@ from router.flow.view import FlowView
 from router.understanding.dates import Days
 from router.understanding.filling import fill_days, range_slots
 from router.understanding.forms import read_as
-from router.understanding.grammar import compiled, cuts_a_word
+from router.understanding.grammar import compiled
+from router.understanding.item_corrections import OfItems, said_of_items
 from router.understanding.items import is_itemised
-from router.understanding.normalise import normalise
-from router.understanding.numbers import parse_number
+from router.understanding.slot_names import word_in, words_for
 from router.understanding.utterance import Utterance
 
 _OPENS = compiled(
@@ -34,19 +34,7 @@ _CHANGED = compiled(
     r"|\b(?:change|set|update|correct|make|move|switch|should be|is|to be)\b"
 )
 _UNTIL = compiled(r"^ ?(?:到|至)|\b(?:until|till|through)\b")
-_ITEM = compiled(
-    "第 ?(?P<zh>[一二三四五六七八九十\\d]{1,2}) ?[个项笔张条]|(?P<last>最后(?:一)?[个项笔张条])"
-    r"|\b(?:item|number|no\.?) ?(?P<en>\d{1,2})\b"
-)
 _HALF_A_YEAR = timedelta(days=183)
-_PARTS = {"start": "开始 起始 start from beginning", "end": "结束 截止 end until return"}
-_COMMON = {
-    "reason": "原因 理由 事由 reason",
-    "amount": "金额 价格 钱数 amount price",
-    "date": "日期 date",
-    "category": "类别 类型 分类 category type",
-    "invoice": "发票 发票号 invoice",
-}
 
 
 def opens_as_correction(text: str) -> bool:
@@ -60,7 +48,16 @@ def correction(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | N
     A slot that is named takes what is said of it. Without a name the message has to open as
     a correction does, and the value goes to the slot filled last that it fits.
     """
-    return _named(view, utterance) or _unnamed(view, utterance)
+    named = _named(view, utterance)
+    if named:
+        return named
+    items = corrected_items(view, utterance)
+    return items.slots or None if items else _unnamed(view, utterance)
+
+
+def corrected_items(view: FlowView, utterance: Utterance) -> OfItems | None:
+    """What the message puts right of a flow's items; None where it puts none right."""
+    return said_of_items(view, utterance, opens=opens_as_correction(utterance.text))
 
 
 def _named(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
@@ -69,8 +66,8 @@ def _named(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
         return None
     named = [
         (len(word), utterance.text.find(word) + len(word), path, slot)
-        for path, slot, words in _paths(view, utterance.text)
-        if (word := _word_in(utterance.text, words)) is not None
+        for path, slot, words in _paths(view)
+        if (word := word_in(utterance.text, words)) is not None
     ]
     longest = max((length for length, *_ in named), default=0)
     meant = [(end, path, slot) for length, end, path, slot in named if length == longest]
@@ -81,52 +78,11 @@ def _named(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
     return None if value is None else {path: value}
 
 
-def _word_in(text: str, words: list[str]) -> str | None:
-    """The longest of the words that the text has as a word of its own."""
-    for word in sorted(words, key=len, reverse=True):
-        start = text.find(word)
-        if start >= 0 and not cuts_a_word(text, start) and not cuts_a_word(text, start + len(word)):
-            return word
-    return None
-
-
-def _paths(view: FlowView, text: str) -> Iterator[tuple[str, Slot, list[str]]]:
-    """Every slot that can be corrected, by path, with the words that people call it."""
+def _paths(view: FlowView) -> Iterator[tuple[str, Slot, list[str]]]:
+    """Every slot that can be corrected, with the words that people call it; items apart."""
     for name, slot in view.fillable.items():
-        if is_itemised(slot):
-            yield from _item_paths(view, name, slot, text)
-        else:
-            yield name, slot, _words(name, slot)
-
-
-def _item_paths(
-    view: FlowView, name: str, slot: Slot, text: str
-) -> Iterator[tuple[str, Slot, list[str]]]:
-    items = view.slots.get(name)
-    count = len(items) if isinstance(items, list) else 0
-    number = _item_number(text, count)
-    if number is None or slot.of is None:
-        return
-    for field_name, field in slot.of.fields.items():
-        yield f"{name}.{number}.{field_name}", field, _words(field_name, field)
-
-
-def _item_number(text: str, count: int) -> int | None:
-    """The item that is meant, from 0: the one numbered, else the last."""
-    match = _ITEM.search(text)
-    if match is None or match.group("last"):
-        return count - 1 if count else None
-    number = int(parse_number(match.group("zh") or match.group("en")) or 0)
-    return number - 1 if 0 < number <= count else None
-
-
-def _words(name: str, slot: Slot) -> list[str]:
-    words = [name.replace("_", " "), *_COMMON.get(name, "").split()]
-    words += _PARTS.get(slot.part_of_range or "", "").split()
-    if slot.label is not None:
-        # What a Chinese noun is comes last: 请假类型 is a 类型.
-        words += [slot.label.zh, slot.label.zh[-2:], slot.label.en]
-    return [normalise(word).text for word in words]
+        if not is_itemised(slot):
+            yield name, slot, words_for(name, slot)
 
 
 def _tail(utterance: Utterance, after: int) -> Utterance:
@@ -187,14 +143,11 @@ def _by_type(view: FlowView, tail: Utterance) -> dict[str, JsonValue] | None:
 
 
 def _filled(view: FlowView) -> Iterator[tuple[str, Slot]]:
-    for name, value in view.slots.items():
+    for name in view.slots:
         slot = view.fillable.get(name)
         if slot is None:
             continue
-        if is_itemised(slot) and isinstance(value, list) and value and slot.of:
-            for field_name, field in slot.of.fields.items():
-                yield f"{name}.{len(value) - 1}.{field_name}", field
-        else:
+        if not is_itemised(slot):
             yield name, slot
 
 

@@ -2,7 +2,7 @@
 
 From left to right: a new item begins where a field would come a second time. Values of one
 field in a row, `58、36、32`, make an item each; where items stand there that lack the field, they
-get one each: `打车和午餐，30 和 40`. A row that fits neither goes to nobody, so that it is asked for.
+get one each: `打车和午餐，30 和 40`. A row that fits neither goes to nobody: it is asked for.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,7 +17,8 @@ Item = dict[str, JsonValue]
 _SEPARATOR = compiled(r"^[ ]?(?:、|,|和|跟|与|及|以及|/|;|\+|and|&)?[ ]?(?:and )?$")
 _EACH = compiled(r"各|每|分别|都|\b(?:each|apiece|both|all)\b")
 _REDONE = compiled(
-    r"(?:^|[,.;。 ])(?P<mark>(?:啊|哦|噢|呃|额|oh|oops|,| )*(?:不对|不是|错了|说错了?|写错了?|打错了?"
+    r"(?:^|[,.;。 ])(?P<mark>(?:啊|哦|噢|呃|额|oh|oops|,| )*(?:不对|不是|错了|说错了?"
+    r"|写错了?|打错了?"
     r"|更正|纠正|应该是|no\b|sorry\b|wait\b|i mean|i meant|actually|make (?:it|that)|correction"
     r"|scratch that|should be)(?:[,.: ]|应该|是|的|了|no\b|sorry\b|wait\b|i mean|i meant|actually"
     r"|make (?:it|that)|it'?s|it was|that'?s|should be|the|an?\b)*)$"

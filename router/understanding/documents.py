@@ -23,9 +23,12 @@ _DOCUMENTS = compiled(
 _ONE = compiled(_CODE)
 # An e-invoice's number has twenty digits, and nothing else does.
 _OF_ITS_OWN = compiled(r"(?P<row>\b\d{20}\b)")
-_ALONE = compiled(rf"^(?:inv|fp|rcpt|rec|no\b\.?)?[ -]?{_CODE}$|^\d[\d ]{{6,30}}$")
+_ALONE = compiled(rf"^(?:inv|fp|rcpt|rec)?[ -]?{_CODE}$|^\d[\d ]{{6,30}}$")
+_NUMBERED = compiled(rf"^(?:no\b\.?|number|#|号码?|编号)(?:是|为| is)? ?[:#]? ?(?P<row>{_CODE})$")
 _ANSWERED = compiled(rf"(?:^|[^a-z0-9-])(?P<row>{_CODE})(?:$|[^a-z0-9-])")
 _BARE = compiled(r"(?:^|, ?)(?P<row>(?:inv|fp|rcpt)-?\d{2,12}|[a-z]{2,6}-\d{3,12})(?:$|[,.;])")
+# 2nd, 58k, 3h: a figure with what it counts.
+_COUNTS = compiled(r"^\d{1,2}(?:st|nd|rd|th)$|^\d+(?:am|pm|k|km|rmb|cny|usd|yuan|kuai|min|h)$")
 _HAS_NONE = compiled(
     "^(?:我|还|都|也|这|那|一|张|个|笔|次|的|了|,| |不好意思|抱歉|暂时|目前)*"
     "(?:没有?|没(?:给|开|拿|要)(?:到|过)?|无|忘(?:了|记)(?:开|要|拿)|不见|找不到|弄?丢|遗失|不记得"
@@ -33,17 +36,23 @@ _HAS_NONE = compiled(
     "(?:有|了|开|拿|要|到|掉|啦|的|电子|纸质|发票|单据|票据?|小票|收据|号码?|呢|啊|呀|啦|[,.!~ ])*$"
     r"|^(?:发票|单据|票据|小票|收据)(?:号码?)?(?:我|也|都|被|给|已经)*(?:没有?了?|没(?:给|开|拿|要)(?:到|过)?"
     "|丢|弄丢|掉|不见|找不到|遗失)(?:了|啦|[,.!~ ])*$"
-    r"|^(?:sorry,? |well,? )?(?:no|none|nope|nah|no more|nothing(?: else)?|without|no (?:invoice|receipt)s?"
-    r"(?: (?:number|for (?:it|this|that)(?: one)?))?|there (?:is|was|are)(?: no|n't (?:an?|any)) (?:invoice|"
-    r"receipt)s?|i(?:'ve| have)? ?(?:lost|misplaced|don'?t have|do not have|didn'?t (?:get|keep)|can'?t find"
-    r"|have no|got no|threw away)(?: (?:it|one|that|any|(?:(?:an|any|the|my|that) )?(?:invoice|receipt)s?))?"
+    r"|^(?:sorry,? |well,? )?(?:no|none|nope|nah|no more|nothing(?: else)?|without"
+    r"|no (?:invoice|receipt)s?"
+    r"(?: (?:number|for (?:it|this|that)(?: one)?))?|there (?:is|was|are)(?: no|n't (?:an?"
+    r"|any)) (?:invoice|"
+    r"receipt)s?|i(?:'ve| have)? ?(?:lost|misplaced|don'?t have|do not have|didn'?t (?:get"
+    r"|keep)|can'?t find"
+    r"|have no|got no|threw away)(?: (?:it|one|that|any|(?:(?:an|any|the|my"
+    r"|that) )?(?:invoice|receipt)s?))?"
     r"|(?:it|the (?:invoice|receipt))(?:'s| is| was| got)? lost)[.! ]*$"
 )
 _SHORTEST_SURE = 6
 _SHORTEST_BESIDE_MONEY = 4
 _OF_ITEM = compiled(
-    rf"(?:第 ?)(?P<zh>[一二三四五六七八九十\d]{{1,2}}) ?[个项笔张条]的?(?:(?:{_PAPER})(?:号码?)?)?{_IS}(?P<code>{_CODE})"
-    rf"|\b(?:{_PAPER})(?:{_NUMBER_OF})? (?:of|for|on) (?:the )?(?:(?P<en>{ORDINAL})(?: (?:one|item|receipt"
+    rf"(?:第 ?)(?P<zh>[一二三四五六七八九十\d]{{1,2}}) ?[个项笔张条]的?"
+    rf"(?:(?:{_PAPER})(?:号码?)?)?{_IS}(?P<code>{_CODE})"
+    rf"|\b(?:{_PAPER})(?:{_NUMBER_OF})? (?:of|for"
+    rf"|on) (?:the )?(?:(?P<en>{ORDINAL})(?: (?:one|item|receipt"
     rf"|expense))?|(?:item|no\.?|number|#) ?(?P<n>\d{{1,2}}))(?:{_IS})(?P<en_code>{_CODE})"
 )
 _NAMES_DOCUMENT = compiled("invoice|receipt|fapiao|document|voucher|发票|单据|票据|凭证|收据")
@@ -142,6 +151,11 @@ def answered_document(utterance: Utterance) -> str | None:
     text = utterance.text.strip(" .!,;")
     if _ALONE.search(text) and any(c.isdigit() for c in text):
         return utterance.normalised.typed.strip(" .!,;。，！")
+    numbered = _NUMBERED.search(text)
+    if numbered and any(c.isdigit() for c in numbered.group("row")):
+        offset = utterance.text.index(text)
+        start, end = group_span(numbered, "row")
+        return _as_typed(utterance, offset + start, offset + end).value
     codes = {f.value for f in _codes_in(utterance)}
     return codes.pop() if len(codes) == 1 else None
 
@@ -151,16 +165,9 @@ def _codes_in(utterance: Utterance) -> Iterator[Found[str]]:
     for match in _ANSWERED.finditer(utterance.text):
         found = _as_typed(utterance, *group_span(match, "row"))
         digits = sum(c.isdigit() for c in found.value)
-        if digits and _is_whole(utterance.text, found) and not _is_ordinal(found.value):
-            if not found.value.isdigit() or digits >= _SHORTEST_SURE:
-                yield found
-
-
-_ORDINAL = compiled(r"^\d{1,2}(?:st|nd|rd|th)$|^\d+(?:am|pm|k|km|rmb|cny|usd|yuan|kuai|min|h)$")
-
-
-def _is_ordinal(code: str) -> bool:
-    return _ORDINAL.search(code) is not None
+        sure = digits >= _SHORTEST_SURE or (digits and not found.value.isdigit())
+        if sure and _is_whole(utterance.text, found) and not _COUNTS.search(found.value):
+            yield found
 
 
 def has_no_document(text: str) -> bool:

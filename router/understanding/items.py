@@ -111,9 +111,11 @@ def _complete(slot: Slot, items: list[Item], found: list[Found[Value]]) -> list[
     shared: Item = {}
     for name, field in fields.items():
         values = [item[name] for item in items if name in item]
-        if field.type == "choice" and len(values) == 1 and name in items[0]:
-            shared[name] = values[0]
-        elif field.type == "date" and len(values) == 1 and _frames(name, found, fields):
+        once = len(values) == 1 and (
+            (field.type == "choice" and name in items[0])
+            or (field.type == "date" and _frames(name, found, fields))
+        )
+        if once:
             shared[name] = values[0]
     return [{**shared, **item} for item in items]
 

@@ -74,9 +74,9 @@ def normalise(typed: str) -> Normalised:
 
     Compatibility forms, case, white space, invisible and traditional characters are evened out,
     and keys held down (`pleeease`, `!!!`) count once. White space runs become one space, and
-    none within Chinese, and one after a Chinese comma that parts two figures; control and zero-width characters go. An emoji is read only
-    where there are no words. Lone surrogates become U+FFFD, so that the result is always
-    encodable.
+    none within Chinese; a Chinese comma that parts two figures gets one. Control and zero-width
+    characters go. An emoji is read only where there are no words. Lone surrogates become U+FFFD,
+    so that the result is always encodable.
     """
     return _typed_once(_in_words(typed))
 
