@@ -72,6 +72,7 @@ def take_offered(walk: Walk) -> None:
     """
     run = walk.run
     offered, refused = fit_offered(walk)
+    refused |= without_failing_fields(walk, offered)
     after = without_stale(walk, {**run.slots, **offered}, _differing(walk, offered), offered)
     _leave_out_failing(walk, after, offered, refused)
     close_lists(walk, after)
@@ -86,7 +87,8 @@ def take_offered(walk: Walk) -> None:
     for say in [amended(walk.definition, run, before, paths), *refused.values()]:
         if say is not None:
             walk.say(say)
-    walk.refused += [path for path in paths if path.split(".")[0] in refused and at(before, path)]
+    stays = [path for path in paths if at(before, path) == at(run.slots, path) is not None]
+    walk.refused += [path for path in stays if path.split(".")[0] in refused]
     _count_miss(run, refused)
 
 
@@ -212,12 +214,57 @@ def close_lists(walk: Walk, slots: SlotValues) -> None:
         if slot is None or slot.type != "list" or not isinstance(items, list):
             continue
         done = rest == "more" and value is False
-        if done or (rest == "" and missing(slot, items, name) is None):
+        if done or (rest == "" and _is_whole(walk, name, items)):
             run.closed = sorted({*run.closed, name})
             # One that was announced and then thought better of.
             slots[name] = [item for item in items if item is not None]
         elif rest == "more" and value is True and slot.of is not None:
             slots[name] = [*items, {} if slot.of.type == "object" else None]
+
+
+def _is_whole(walk: Walk, name: str, items: list[JsonValue]) -> bool:
+    """True for a list given in one piece; one that got shorter lost an item and may yet grow."""
+    known = walk.run.slots.get(name)
+    shorter = isinstance(known, list) and len(items) < len(known)
+    return not shorter and missing(walk.definition.slots[name], items, name) is None
+
+
+def without_failing_fields(walk: Walk, offered: SlotValues) -> dict[str, Localised]:
+    """Take out of `offered` each field of an item whose check fails; by slot, why it does.
+
+    The last field goes first, for of two items that can't both be the former was first. Where
+    the item had another value, it keeps that; what an item loses is asked for anew.
+    """
+    refused: dict[str, list[Localised]] = {}
+    for name in offered:
+        slot = walk.definition.slots[name]
+        while failed := list(_failing_fields(walk, slot, offered, name, offered[name])):
+            path, say = failed[-1]
+            # In a list given in one piece, places are no longer those of the run's items.
+            known = None if name in walk.run.offered else at(walk.run.slots, path)
+            offered[name] = fitted(slot, placed(offered[name], path.split(".")[1:], known))
+            said = refused.setdefault(name, [])
+            said += [] if say in said else [say]
+    return {
+        name: Localised(zh="".join(s.zh for s in said), en=" ".join(s.en for s in said))
+        for name, said in refused.items()
+    }
+
+
+def _failing_fields(
+    walk: Walk, slot: Slot, offered: SlotValues, path: str, value: JsonValue
+) -> Iterator[tuple[str, Localised]]:
+    """The paths of what fails and isn't what the run has at that place already."""
+    if slot.type == "list" and slot.of is not None and isinstance(value, list):
+        for number, item in enumerate(value):
+            yield from _failing_fields(walk, slot.of, offered, f"{path}.{number}", item)
+    elif slot.type == "object" and isinstance(value, dict):
+        slots = {**walk.run.slots, **offered}
+        for name, field in slot.fields.items():
+            if value.get(name) is None or at(walk.run.slots, f"{path}.{name}") == value[name]:
+                continue
+            says = (broken(walk, check, slots, value) for check in field.check)
+            yield from ((f"{path}.{name}", say) for say in says if say is not None)
 
 
 def failing(walk: Walk, slots: SlotValues, changed: Iterable[str]) -> list[tuple[str, Localised]]:

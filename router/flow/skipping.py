@@ -44,7 +44,26 @@ def _end_list(walk: Walk, asked: str) -> bool:
 def _needed(walk: Walk, asked: str) -> Localised:
     slot = walk.definition.slot_at(asked) or Slot(type="text")
     label = label_of(asked.rsplit(".", maxsplit=1)[-1], slot)
+    instead = _instead(walk, asked)
     return Localised(
-        zh=f"“{label.zh}”是必填的，没有它办不下去。",
-        en=f"“{label.en}” is needed: it can't go on without that.",
+        zh=f"“{label.zh}”是必填的，没有它办不下去。{instead.zh}",
+        en=f"“{label.en}” is needed: it can't go on without that.{instead.en}",
+    )
+
+
+def _instead(walk: Walk, asked: str) -> Localised:
+    """What can be done where an item lacks something: leave it out, or come back later."""
+    name, *rest = asked.split(".")
+    items = walk.run.slots.get(name)
+    if len(rest) < len(("0", "field")) or not isinstance(items, list):
+        return Localised(zh="", en="")
+    later = Localised(
+        zh="现在没有就说“取消”，补到了再来。", en=" Say “cancel” if you don't have it yet."
+    )
+    if len(items) == 1:
+        return later
+    number = int(rest[0]) + 1
+    return Localised(
+        zh=f"这一项先不报就说“第{number}项删掉”；{later.zh}",
+        en=f" Say “remove item {number}” to go on without this item.{later.en}",
     )

@@ -10,8 +10,9 @@ from router.flow.model import Slot
 from router.flow.view import FlowView
 from router.understanding.booleans import yes_or_no
 from router.understanding.choices import find_choices
-from router.understanding.corrections import opens_as_correction
+from router.understanding.corrections import corrected_items, opens_as_correction
 from router.understanding.dates import Days
+from router.understanding.documents import answered_document, holds_documents
 from router.understanding.durations import Duration
 from router.understanding.entities import Thing
 from router.understanding.filling import (
@@ -48,6 +49,21 @@ _MORE = compiled(
     "|要加)(?:一?[个张笔项条]|别的|其他的?|的)?[。!.呢]*$"
     "|^(?:yes,? ?)?(?:one more|another(?: one)?|there(?:'s| is| are) (?:more|another)|add (?:one"
     "|another|more)|more|next|some more)[.!]?$"
+)
+# Approval of what is there is no wish for more; mere assent is neither.
+_DONE = compiled(
+    "^(?:嗯|好的?|那|就|可以|,| )*(?:没(?:有)?问题|没错|(?:我)?(?:确认|确定)(?:提交|无误"
+    "|了)*|(?:内容|信息)?"
+    "(?:正确|无误)|(?:请|帮我)*提交(?:吧|了|申请)*|没毛病)[!.。 ]*$"
+    r"|^(?:(?:ok(?:ay)?|yes|yep|yeah|great|all|it|that|this),? )*(?:looks? (?:good|right"
+    r"|fine|great)"
+    r"(?: to me)?|(?:sounds? )?good|lgtm|fine|perfect|great|correct|right|confirm(?:ed)?|i confirm"
+    r"|(?:that'?s|that is) (?:right|correct|fine)|submit(?: it)?|send it|go ahead|do it"
+    r"|proceed|ship it)"
+    r"(?:,? (?:thanks|thank you|please))?[!. ]*$"
+)
+_AGREED = compiled(
+    "^(?:好(?:的|吧|呀|啊)?|可以(?:的|啊)?|行(?:吧|啊)?|ok(?:ay)?|k|alright|all right)[!.。 ]*$"
 )
 
 _NONE = compiled("^(?:没有?|无|none)[.!]?$")
@@ -89,12 +105,16 @@ def _another(
     """Whether there is another item; the answer may be the item itself."""
     known = view.slots.get(name)
     count = len(known) if isinstance(known, list) else 0
+    if corrected_items(view, utterance) is not None:
+        return None
     items, _ = find_items(slot, utterance)
     if items:
         return {f"{name}.{count + n}": dict(item) for n, item in enumerate(items)}
     said = yes_or_no(utterance.text)
-    if _NO_MORE.search(utterance.text) or said is False:
+    if _NO_MORE.search(utterance.text) or said is False or _DONE.search(utterance.text):
         return {f"{name}.more": False}
+    if _AGREED.search(utterance.text):
+        return None
     if _MORE.search(utterance.text) or said is True:
         return {f"{name}.more": True}
     return None
@@ -141,25 +161,48 @@ def _field(
     parent = slot_at(view.fillable, prefix)
     if parent is None or parent.type != "object":
         return _only(path, _read_field(slot, utterance))
-    items, _ = find_items(Slot(type="list", of=parent), utterance)
-    first = dict(items[0]) if items else {}
+    if corrected_items(view, utterance) is not None:
+        return None
+    if holds_documents(name, slot):
+        return _only(path, answered_document(utterance))
     if slot.type == "text":
-        # 发票号 12345678 gives the number alone; any other words are the text itself.
-        return _only(path, first.get(name) or _read_field(slot, utterance))
+        return _only(path, _read_field(slot, utterance))
+    return _with_siblings(view, path, slot, Slot(type="list", of=parent), utterance)
+
+
+def _with_siblings(
+    view: FlowView, path: str, slot: Slot, row: Slot, utterance: Utterance
+) -> dict[str, JsonValue] | None:
+    """The field with whatever else the answer says of its item, and of those after it."""
+    prefix, _, name = path.rpartition(".")
+    items, _ = find_items(row, utterance)
+    first = dict(items[0]) if items else {}
     if name not in first:
-        value = _read_field(slot, utterance)
-        if value is None:
-            return None
-        first[name] = value
-    filled = {f"{prefix}.{key}": value for key, value in first.items()}
-    return filled | _following(prefix, items[1:])
+        first[name] = _read_field(slot, utterance)
+    following = _following(view, prefix, items[1:])
+    if first[name] is None or following is None:
+        return None
+    return {f"{prefix}.{key}": value for key, value in first.items()} | following
 
 
-def _following(prefix: str, items: list[dict[str, JsonValue]]) -> dict[str, JsonValue]:
+def _following(
+    view: FlowView, prefix: str, items: list[dict[str, JsonValue]]
+) -> dict[str, JsonValue] | None:
+    """What goes to the items after the one asked about; None where they have other values."""
     head, _, number = prefix.rpartition(".")
+    known = view.slots.get(head)
     if not number.isdigit():
         return {}
-    return {f"{head}.{int(number) + n}": dict(item) for n, item in enumerate(items, 1)}
+    filled: dict[str, JsonValue] = {}
+    for place, item in enumerate(items, int(number) + 1):
+        there = known[place] if isinstance(known, list) and place < len(known) else None
+        if not isinstance(there, dict):
+            filled[f"{head}.{place}"] = dict(item)
+        elif any(there.get(key) not in (None, value) for key, value in item.items()):
+            return None
+        else:
+            filled |= {f"{head}.{place}.{key}": value for key, value in item.items()}
+    return filled
 
 
 def _read_field(slot: Slot, utterance: Utterance) -> JsonValue:

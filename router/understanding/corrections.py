@@ -11,12 +11,12 @@ from router.understanding.dates import Days
 from router.understanding.faulting import is_fault
 from router.understanding.filling import range_slots
 from router.understanding.forms import read_as
-from router.understanding.grammar import compiled, cuts_a_word, only
+from router.understanding.grammar import compiled, only
+from router.understanding.item_corrections import OfItems, said_of_items
 from router.understanding.items import is_itemised
-from router.understanding.numbers import parse_number
 from router.understanding.retiming import halved, retimed
 from router.understanding.shifting import shifted
-from router.understanding.slot_names import words_of
+from router.understanding.slot_names import word_in, words_of
 from router.understanding.switching import switched
 from router.understanding.utterance import Utterance
 
@@ -44,10 +44,6 @@ _CHANGED = compiled(
     r"|\b(?:change|set|update|correct|make|move|switch|should be|is|to be)\b"
 )
 _PUT_RIGHT = {"choice", "money", "date", "number", "integer"}
-_ITEM = compiled(
-    "第 ?(?P<zh>[一二三四五六七八九十\\d]{1,2}) ?[个项笔张条]|(?P<last>最后(?:一)?[个项笔张条])"
-    r"|\b(?:item|number|no\.?) ?(?P<en>\d{1,2})\b"
-)
 _HALF_A_YEAR = timedelta(days=183)
 
 
@@ -73,7 +69,16 @@ def correction(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | N
     a correction does, and the value goes to the slot filled last that it fits.
     """
     rest = utterance.part(after_yes(utterance.text), len(utterance.text))
-    return _named(view, rest) or _unnamed(view, rest)
+    named = _named(view, rest)
+    if named:
+        return named
+    items = corrected_items(view, rest)
+    return items.slots or None if items else _unnamed(view, rest)
+
+
+def corrected_items(view: FlowView, utterance: Utterance) -> OfItems | None:
+    """What the message puts right of a flow's items; None where it puts none right."""
+    return said_of_items(view, utterance, opens=opens_as_correction(utterance.text))
 
 
 def _named(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
@@ -82,8 +87,8 @@ def _named(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
         return None
     named = [
         (len(word), utterance.text.find(word) + len(word), path, slot)
-        for path, slot, words in _paths(view, utterance.text)
-        if (word := _word_in(utterance.text, words)) is not None
+        for path, slot, words in _paths(view)
+        if (word := word_in(utterance.text, words)) is not None
     ]
     longest = max((length for length, *_ in named), default=0)
     meant = [(end, path, slot) for length, end, path, slot in named if length == longest]
@@ -97,43 +102,11 @@ def _named(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
     return None if value is None else {path: value}
 
 
-def _word_in(text: str, words: list[str]) -> str | None:
-    """The longest of the words that the text has as a word of its own."""
-    for word in sorted(words, key=len, reverse=True):
-        start = text.find(word)
-        if start >= 0 and not cuts_a_word(text, start) and not cuts_a_word(text, start + len(word)):
-            return word
-    return None
-
-
-def _paths(view: FlowView, text: str) -> Iterator[tuple[str, Slot, list[str]]]:
-    """Every slot that can be corrected, by path, with the words that people call it."""
+def _paths(view: FlowView) -> Iterator[tuple[str, Slot, list[str]]]:
+    """Every slot that can be corrected, with the words that people call it; items apart."""
     for name, slot in view.fillable.items():
-        if is_itemised(slot):
-            yield from _item_paths(view, name, slot, text)
-        else:
+        if not is_itemised(slot):
             yield name, slot, words_of(name, slot)
-
-
-def _item_paths(
-    view: FlowView, name: str, slot: Slot, text: str
-) -> Iterator[tuple[str, Slot, list[str]]]:
-    items = view.slots.get(name)
-    count = len(items) if isinstance(items, list) else 0
-    number = _item_number(text, count)
-    if number is None or slot.of is None:
-        return
-    for field_name, field in slot.of.fields.items():
-        yield f"{name}.{number}.{field_name}", field, words_of(field_name, field)
-
-
-def _item_number(text: str, count: int) -> int | None:
-    """The item that is meant, from 0: the one numbered, else the last."""
-    match = _ITEM.search(text)
-    if match is None or match.group("last"):
-        return count - 1 if count else None
-    number = int(parse_number(match.group("zh") or match.group("en")) or 0)
-    return number - 1 if 0 < number <= count else None
 
 
 def _tail(utterance: Utterance, after: int) -> Utterance:
@@ -202,12 +175,9 @@ def _by_type(view: FlowView, tail: Utterance) -> dict[str, JsonValue] | None:
 
 
 def _filled(view: FlowView) -> Iterator[tuple[str, Slot]]:
-    for name, value in view.slots.items():
+    for name in view.slots:
         slot = view.fillable.get(name)
         if slot is None:
             continue
-        if is_itemised(slot) and isinstance(value, list) and value and slot.of:
-            for field_name, field in slot.of.fields.items():
-                yield f"{name}.{len(value) - 1}.{field_name}", field
-        else:
+        if not is_itemised(slot):
             yield name, slot

@@ -16,7 +16,7 @@ from router.understanding.days import Calendar, FixedDay, YearDay
 from router.understanding.durations import Duration
 from router.understanding.grammar import compiled
 from router.understanding.listing import is_listed, pieces
-from router.understanding.money import Money
+from router.understanding.money import Money, is_exact
 from router.understanding.numbers import ZH_COUNT, parse_number
 from router.understanding.utterance import Utterance
 
@@ -81,7 +81,7 @@ def _from_number(slot: Slot, value: JsonValue) -> JsonValue:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return value
     if slot.type == "money":
-        return dict(Money(Decimal(str(value))).value())
+        return _money(Decimal(str(value)), DEFAULT_CURRENCY) or str(value)
     return {"days": value} if slot.type == "duration" else value
 
 
@@ -90,7 +90,12 @@ def _shaped_money(value: dict[str, JsonValue]) -> JsonValue:
     currency = value.get("currency") or DEFAULT_CURRENCY
     if amount is None or not isinstance(currency, str) or not set(value) <= {"amount", "currency"}:
         return value
-    return dict(Money(amount, currency.upper()).value())
+    return _money(amount, currency.upper()) or str(value["amount"])
+
+
+def _money(amount: Decimal, currency: str) -> dict[str, JsonValue] | None:
+    """An amount in its shape; None where it has more decimals than money has."""
+    return dict(Money(amount, currency).value()) if is_exact(amount) else None
 
 
 def read_choice(slot: Slot, utterance: Utterance) -> JsonValue:
@@ -126,7 +131,9 @@ def read_money(_: Slot, utterance: Utterance) -> JsonValue:
     if len(amounts) == 1:
         return dict(amounts[0].value())
     number = _only_number(utterance)
-    return None if number is None or amounts else dict(Money(number).value())
+    if number is None:
+        number = _below_zero(utterance.text)
+    return None if number is None or amounts else _money(number, DEFAULT_CURRENCY)
 
 
 def read_number(_: Slot, utterance: Utterance) -> JsonValue:

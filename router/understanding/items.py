@@ -1,58 +1,24 @@
 """Several things in one sentence: `昨天打车36块,今天午饭25块`, `三张打车票 58、36、32`.
 
 The sentence is read from left to right as a row of choices, amounts, dates and numbers of
-documents. A new item begins where a field would come a second time.
+documents, which are then dealt out to the items that they describe.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from decimal import Decimal
-from typing import Any
-
-from pydantic import JsonValue
 
 from router.flow.model import Slot
+from router.understanding.amounts import find_amounts
 from router.understanding.choices import find_choices
 from router.understanding.dates import Days
+from router.understanding.dealing import Item, Value, dealt, marks_of_correction
+from router.understanding.documents import documents_of_items, find_documents, holds_documents
 from router.understanding.entities import Thing
 from router.understanding.filling import Filling
-from router.understanding.grammar import Found, compiled, group_span, only
+from router.understanding.grammar import Found, compiled, only
 from router.understanding.money import Money
 from router.understanding.utterance import Utterance
 
-Item = dict[str, JsonValue]
-
-# 58、36、32 is a row of amounts where a count or a choice stands before it.
-_ROW = compiled(
-    r"(?P<row>\d{1,9}(?:\.\d{1,2})?(?: ?(?:、|,|和|/|;|and"
-    r"|&) ?\d{1,9}(?:\.\d{1,2})?){1,19})(?:[^\d%:/.-]|$)"
-)
-_FIGURE = compiled(r"\d{1,9}(?:\.\d{1,2})?")
-# 1,234.50 and 12,000 are an amount each, unless two receipts or more were spoken of.
-_GROUPED = compiled(r"^[1-9]\d{0,2}(?:,\d{3}(?:\.\d{1,2})?|(?:,\d{3}){2,3}\.\d{1,2})$")
-_SEVERAL = compiled(
-    r"[两二三四五六七八九十2-9] ?[张笔份]|\b(?:two|three|four|five|six|seven|eight|nine|ten|[2-9]) "
-    r"(?:[a-z]+ )?(?:receipts|tickets|invoices|bills|items|expenses|fares|rides|meals)\b"
-)
-_DOCUMENT = compiled(
-    r"(?:发票|单据|票据|invoice|receipt)(?:号码?|代码| ?(?:number|no\.?|num|#))?(?:是|为"
-    "| is)? ?[::#]? ?(?P<id>[a-z0-9][a-z0-9-]{5,29})"
-)
-_COUNTED = compiled(
-    r"^ ?(?:[张个笔次份条人天日月年号点楼层公米]|km|people|nights?|tickets?|receipts?|items?)"
-)
-_NEAR = 10
-# 打车费36: a figure may stand this far from what it was spent on.
-_WITHIN = 3
-# A longer bare figure is the number of a document or a telephone.
-_LARGEST_BARE = 1_000_000
 _ALTOGETHER = compiled(r"一共|总共|合计|共计|总计|\b(?:total|altogether|in all)\b")
-
-
-@dataclass(frozen=True)
-class _Field:
-    name: str
-    value: JsonValue
 
 
 def is_itemised(slot: Slot) -> bool:
@@ -65,13 +31,27 @@ def find_items(slot: Slot, utterance: Utterance) -> tuple[list[Item], Filling]:
 
     A date alone describes nothing; a sum over several things belongs to none of them.
     """
-    found = sorted(_fields(slot, utterance), key=lambda f: f.start)
-    items = _complete(slot, _dealt(found))
-    described = [item for item in items if len(item) > 1 or not _is_date(slot, item)]
-    filling = Filling(used=[(f.start, f.end) for f in found] if described else [])
-    if len(described) > 1 and _ALTOGETHER.search(utterance.text):
+    items, found = described(slot, utterance)
+    items = [item for item in items if len(item) > 1 or not _is_date(slot, item)]
+    marks = marks_of_correction(found, utterance.text)
+    filling = Filling(used=[*((f.start, f.end) for f in found), *marks] if items else [])
+    if len(items) > 1 and _ALTOGETHER.search(utterance.text):
         return [], filling
-    return described, filling
+    return items, filling
+
+
+def described(slot: Slot, utterance: Utterance) -> tuple[list[Item], list[Found[Value]]]:
+    """Whatever the sentence says of items, even a date alone, and every value in order."""
+    papers = _papers(slot)
+    placed = documents_of_items(utterance) if papers else []
+    found = sorted(_fields(slot, utterance, papers, placed), key=lambda f: f.start)
+    items = _complete(slot, dealt(found, utterance.text), found)
+    for place, document in placed:
+        if place < len(items):
+            items[place][papers[0]] = document.value
+            value = Value(papers[0], document.value)
+            found.append(Found(document.start, document.end, value))
+    return items, found
 
 
 def _is_date(slot: Slot, item: Item) -> bool:
@@ -79,100 +59,68 @@ def _is_date(slot: Slot, item: Item) -> bool:
     return all(fields[name].type == "date" for name in item)
 
 
-def _fields(slot: Slot, utterance: Utterance) -> Iterator[Found[_Field]]:
+def _papers(slot: Slot) -> list[str]:
+    fields = slot.of.fields if slot.of else {}
+    return [name for name, field in fields.items() if holds_documents(name, field)]
+
+
+def _fields(
+    slot: Slot, utterance: Utterance, papers: list[str], placed: list[tuple[int, Found[str]]]
+) -> Iterator[Found[Value]]:
+    fields = slot.of.fields if slot.of else {}
+    elsewhere = [(f.start, f.end) for _, f in placed]
+    beside_money = any(isinstance(f.value, Money) for f in utterance.spent)
+    documents = find_documents(utterance, beside_money=beside_money) if papers else []
+    documents = [f for f in documents if not _within(f, elsewhere)]
+    taken = [*elsewhere, *((f.start, f.end) for f in documents)]
+    choices = list(_choices(slot, utterance.text, taken))
+    yield from choices
+    for name in papers[:1]:
+        yield from (Found(f.start, f.end, Value(name, f.value)) for f in documents)
+    spans = [(f.start, f.end) for f in choices]
+    for name, field in fields.items():
+        if field.type == "money":
+            for found in find_amounts(utterance, taken, spans):
+                yield Found(found.start, found.end, Value(name, dict(found.value.value())))
+        elif field.type == "date":
+            yield from (f for f in _dates(name, utterance.spent) if not _within(f, taken))
+
+
+def _choices(slot: Slot, text: str, taken: list[tuple[int, int]]) -> Iterator[Found[Value]]:
     for name, field in (slot.of.fields if slot.of else {}).items():
         if field.type == "choice":
-            for choice in find_choices(field, utterance.text):
-                yield Found(choice.start, choice.end, _Field(name, choice.value))
-        elif field.type == "money":
-            yield from _amounts(slot, name, utterance)
-        elif field.type == "date":
-            yield from _dates(name, utterance.spent)
-        elif field.type == "text":
-            yield from _documents(name, utterance)
+            for choice in find_choices(field, text):
+                if not _within(choice, taken):
+                    yield Found(choice.start, choice.end, Value(name, choice.value, shared=True))
 
 
-def _amounts(slot: Slot, name: str, utterance: Utterance) -> Iterator[Found[_Field]]:
-    amounts = only(Money, utterance.spent)
-    for found in amounts:
-        yield Found(found.start, found.end, _Field(name, dict(found.value.value())))
-    if not amounts:
-        yield from _bare_amounts(slot, name, utterance)
-
-
-def _bare_amounts(slot: Slot, name: str, utterance: Utterance) -> Iterator[Found[_Field]]:
-    """Figures without a currency: a row of them, the only one, or one after each choice."""
-    row = _ROW.search(utterance.text)
-    if row is not None and not _is_one_amount(utterance, row):
-        yield from _row_of_amounts(name, row)
-        return
-    figures = [f for f in only(Decimal, utterance.spent) if _may_be_spent(utterance.text, f)]
-    ends = _ends_of_choices(slot, utterance.text)
-    for found in figures:
-        if len(figures) == 1 or any(found.start - _WITHIN <= end <= found.start for end in ends):
-            yield Found(found.start, found.end, _Field(name, dict(Money(found.value).value())))
-
-
-def _is_one_amount(utterance: Utterance, row: Any) -> bool:
-    """True for one figure with commas between its thousands: `，` separates, `,` may group."""
-    typed = utterance.normalised.as_typed(*group_span(row, "row"))
-    return bool(_GROUPED.search(typed)) and not _SEVERAL.search(utterance.text)
-
-
-def _may_be_spent(text: str, figure: Found[Decimal]) -> bool:
-    counted = _COUNTED.search(text[figure.end :][:_NEAR])
-    return not counted and figure.value < _LARGEST_BARE
-
-
-def _ends_of_choices(slot: Slot, text: str) -> list[int]:
-    fields = slot.of.fields.values() if slot.of else ()
-    return [c.end for field in fields if field.type == "choice" for c in find_choices(field, text)]
-
-
-def _row_of_amounts(name: str, row: Any) -> Iterator[Found[_Field]]:
-    offset = row.start()
-    for figure in _FIGURE.finditer(row.group("row")):
-        amount = Money(Decimal(figure.group()))
-        start, end = offset + figure.start(), offset + figure.end()
-        yield Found(start, end, _Field(name, dict(amount.value())))
-
-
-def _dates(name: str, things: Iterable[Found[Thing]]) -> Iterator[Found[_Field]]:
+def _dates(name: str, things: Iterable[Found[Thing]]) -> Iterator[Found[Value]]:
     for found in only(Days, things):
         if found.value.first == found.value.last:
-            yield Found(found.start, found.end, _Field(name, found.value.first.isoformat()))
+            day = found.value.first.isoformat()
+            yield Found(found.start, found.end, Value(name, day, shared=True))
 
 
-def _documents(name: str, utterance: Utterance) -> Iterator[Found[_Field]]:
-    """Numbers of invoices, as typed: a machine compares them letter by letter."""
-    for match in _DOCUMENT.finditer(utterance.text):
-        written = utterance.normalised.as_typed(*group_span(match, "id"))
-        if any(c.isdigit() for c in written):
-            yield Found(match.start(), match.end(), _Field(name, written))
+def _within(found: Found[object], spans: list[tuple[int, int]]) -> bool:
+    return any(start < found.end and found.start < end for start, end in spans)
 
 
-def _dealt(found: Iterable[Found[_Field]]) -> list[Item]:
-    """The fields dealt out to items: one that is there already begins the next.
-
-    The same choice said twice in a row, `打车的出租车费`, is said once.
-    """
-    items: list[Item] = [{}]
-    for field in found:
-        name, value = field.value.name, field.value.value
-        if items[-1].get(name) == value and not isinstance(value, dict):
-            continue
-        if name in items[-1]:
-            items.append({})
-        items[-1][name] = value
-    return [item for item in items if item]
-
-
-def _complete(slot: Slot, items: list[Item]) -> list[Item]:
-    """What was said once for all: the choice and the date of the first hold for the others."""
+def _complete(slot: Slot, items: list[Item], found: list[Found[Value]]) -> list[Item]:
+    """What was said once for all: the kind of the first, a day before or after everything."""
     fields = slot.of.fields if slot.of else {}
-    shared = {
-        name: value
-        for name, value in (items[0] if items else {}).items()
-        if fields[name].type in {"choice", "date"} and not any(name in i for i in items[1:])
-    }
+    shared: Item = {}
+    for name, field in fields.items():
+        values = [item[name] for item in items if name in item]
+        once = len(values) == 1 and (
+            (field.type == "choice" and name in items[0])
+            or (field.type == "date" and _frames(name, found, fields))
+        )
+        if once:
+            shared[name] = values[0]
     return [{**shared, **item} for item in items]
+
+
+def _frames(name: str, found: list[Found[Value]], fields: dict[str, Slot]) -> bool:
+    """True where the only such value is said before everything else, or after it."""
+    names = [f.value.name for f in found if fields[f.value.name].type != "text"]
+    return names.count(name) == 1 and name in (names[0], names[-1])

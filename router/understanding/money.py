@@ -10,7 +10,7 @@ from router.understanding.currencies import (
     ZH_NAMES,
     currency_of,
 )
-from router.understanding.grammar import Found, Groups, Rule, compiled, longest
+from router.understanding.grammar import Found, Groups, Rule, compiled, group_span, longest
 from router.understanding.numbers import (
     DIGITS,
     EN_NUMBER,
@@ -74,6 +74,11 @@ class Money:
         """The shape that entities and slots have: `{"amount": "58.00", "currency": "CNY"}`."""
         exact = self.amount.quantize(_CENT, context=_EXACT)
         return {"amount": str(exact), "currency": self.currency}
+
+
+def is_exact(amount: Decimal) -> bool:
+    """True where an amount has no more decimals than money has: nobody paid 58.999."""
+    return amount == amount.quantize(_CENT, context=_EXACT)
 
 
 def _prefixed(groups: Groups) -> Money | None:
@@ -181,6 +186,10 @@ _RULES = (
     ),
 )
 
+# A dash with a space behind it is a dash; 自负58元 is borne by oneself.
+_BELOW_ZERO = compiled(
+    r"(?:^|[ ,;:(])(?P<sign>[-−]|(?:minus|negative) )$|(?:^|[^自担肩抱])(?P<zh>负)$"
+)
 # 十块八块 is some money or other.
 # 一块 alone is "together" or "a piece"; it is money only where something says so.
 _SOME_MONEY = compiled("[一两三五七八十百]块[二两三五六八十]块")
@@ -192,8 +201,20 @@ def find_money(text: str) -> list[Found[Money]]:
     found = longest(found for rule in _RULES for found in rule.find(text))
     vague = [match.span() for match in _SOME_MONEY.finditer(text)]
     return [
-        f for f in found if not _is_a_piece(text, f) and not any(s <= f.start < e for s, e in vague)
+        _signed(text, f)
+        for f in found
+        if not _is_a_piece(text, f) and not any(s <= f.start < e for s, e in vague)
+        if is_exact(f.value.amount)
     ]
+
+
+def _signed(text: str, found: Found[Money]) -> Found[Money]:
+    """Below zero where a sign says so: `-5元`, `负五元`; but `打车费-58元` is set off by a dash."""
+    sign = _BELOW_ZERO.search(text[: found.start])
+    if sign is None:
+        return found
+    start, _ = group_span(sign, "sign" if sign.group("sign") else "zh")
+    return Found(start, found.end, Money(-found.value.amount, found.value.currency))
 
 
 def _is_a_piece(text: str, found: Found[Money]) -> bool:

@@ -35,6 +35,9 @@ _UNSEEN = re.compile(f"[{_VARIANTS}]")
 _MARKS = frozenset(",;:!?、。()")
 _OF_A_DATE = frozenset("年月日号")
 
+_PARTS_FIGURES = re.compile(r"(?<=\d)，(?=\d)(?!\d{3}(?!\d))")
+"""A Chinese comma between figures, which a Western one would join: `¥99，10月的`, `58，36`."""
+
 _PICTURES = re.compile("[\u2600-\u27bf\u2b50\u2b55\U0001f000-\U0001faff]")
 _WORDS = re.compile(r"\w")
 
@@ -71,9 +74,9 @@ def normalise(typed: str) -> Normalised:
 
     Compatibility forms, case, white space, invisible and traditional characters are evened out,
     and keys held down (`pleeease`, `!!!`) count once. White space runs become one space, and
-    none within Chinese; control and zero-width characters go. An emoji is read only
-    where there are no words. Lone surrogates become U+FFFD, so that the result is always
-    encodable.
+    none within Chinese; a Chinese comma that parts two figures gets one. Control and zero-width
+    characters go. An emoji is read only where there are no words. Lone surrogates become U+FFFD,
+    so that the result is always encodable.
     """
     return _typed_once(_in_words(typed))
 
@@ -121,10 +124,13 @@ def _typed_once(found: Normalised) -> Normalised:
 
 
 def _unfolded(typed: str) -> Iterator[tuple[str, int, int]]:
+    parting = {mark.start() for mark in _PARTS_FIGURES.finditer(typed)}
     for cluster in _CLUSTER.finditer(typed):
         start, end = cluster.span()
         for character in _fold(cluster.group()):
             yield character, start, end
+        if start in parting:
+            yield " ", start, end
 
 
 @lru_cache(maxsize=8192)

@@ -79,6 +79,8 @@ _SCALES = _EN_SCALES | {"k": 1000, "w": 10_000, "m": 1_000_000}
 
 # A longer one is no amount of anything, and beyond exact arithmetic.
 _LONGEST = 80
+# Only thousands are grouped by commas: 86,5 may be 86.5, or two numbers.
+_OTHER_COMMA = re.compile(r"\d,(?!\d{3}(?!\d))(?=\d)")
 _PART = re.compile(r"\d+(?:\.\d+)?|.")
 
 
@@ -89,7 +91,7 @@ def parse_number(text: str) -> Decimal | None:
     (Decimal('2500'), Decimal('12000.0'), Decimal('320'))
     """
     bare = text.strip().replace(",", "")
-    if not bare or len(bare) > _LONGEST:
+    if not bare or len(bare) > _LONGEST or _OTHER_COMMA.search(text):
         return None
     if bare[0].isascii() and bare[0].isalpha():
         return _from_words(bare)

@@ -41,7 +41,8 @@ from router.understanding.booleans import consent, opening_answer
 from router.understanding.calling_off import calls_off, kinds_in
 from router.understanding.choices import chosen_option
 from router.understanding.confirming import put_right
-from router.understanding.corrections import correction
+from router.understanding.corrections import corrected_items, correction
+from router.understanding.documents import has_no_document, holds_documents
 from router.understanding.entities import entities_of
 from router.understanding.forms import read_as, slot_at
 from router.understanding.naming import is_named_in, is_only_name
@@ -148,6 +149,9 @@ class Reader:
             return outcome_of(act, view, heard.situation.locale)
         if self._calls_off(heard, view):
             return wording.cancelled(view, heard.situation.locale), CancelFlow()
+        items = corrected_items(view, heard.utterance)
+        if items is not None and not items.slots:
+            return wording.no_item(view, heard.situation.locale, only=items.last)
         again = None
         if goes_on_with(heard.utterance.text, view):
             again = outcome_of("repeat", view, heard.situation.locale)
@@ -299,6 +303,8 @@ def _act(utterance: Utterance, view: FlowView) -> Act | None:
     slot = slot_at(view.fillable, path) if path else None
     if slot is not None and slot.type == "choice" and read_as(slot, utterance) is not None:
         return None
+    if slot is not None and "." in path and holds_documents(path.rpartition(".")[2], slot):
+        return "skip" if has_no_document(utterance.text) else act_of(utterance.text)
     root = view.fillable.get(path.split(".")[0])
     empty = root is not None and root.skippable and not view.slots.get(path.split(".")[0])
     yes_or_no = slot is not None and slot.type == "boolean"

@@ -1,6 +1,7 @@
-"""What people call a slot when they speak of it."""
+"""What people call a slot when they speak of it: `结束日期`, `the amount`, `invoice number`."""
 
 from router.flow.model import Slot
+from router.understanding.grammar import cuts_a_word
 from router.understanding.normalise import normalise
 
 _PARTS = {"start": "开始 起始 start from beginning", "end": "结束 截止 end until return"}
@@ -21,3 +22,12 @@ def words_of(name: str, slot: Slot) -> list[str]:
         # What a Chinese noun is comes last: 请假类型 is a 类型.
         words += [slot.label.zh, slot.label.zh[-2:], slot.label.en]
     return [normalise(word).text for word in words]
+
+
+def word_in(text: str, words: list[str]) -> str | None:
+    """The longest of the words that the text has as a word of its own."""
+    for word in sorted(words, key=len, reverse=True):
+        start = text.find(word)
+        if start >= 0 and not cuts_a_word(text, start) and not cuts_a_word(text, start + len(word)):
+            return word
+    return None

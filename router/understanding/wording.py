@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from router.domain.commands import Command, ReplyText
 from router.domain.messages import Route, RouteBy, RouteKind
 from router.domain.texts import Locale, Localised
 from router.flow.model import FlowDefinition
@@ -177,6 +178,27 @@ def confirmed(view: FlowView, locale: Locale) -> Route:
         f"This answers the confirmation of “{view.title.en}”",
     )
     return Route(kind="flow", target=view.flow, by="slot", reason=reason)
+
+
+def no_item(view: FlowView, locale: Locale, *, only: bool) -> tuple[Route, Command]:
+    """Nothing was changed since several items could be meant, or since it is the `only` one."""
+    if only:
+        reason = _say(locale, "要删的是唯一的一项", "The only item was to be removed")
+        text = _say(
+            locale,
+            "只有这一项，删掉就没有了。不办了请说“取消”，要换成别的就直接说改成什么。",
+            "It is the only item. Say “cancel” to give this up, or say what it should be instead.",
+        )
+    else:
+        reason = _say(locale, "说的可能是好几项里的一项", "Several items could be meant")
+        text = _say(
+            locale,
+            "不确定说的是哪一项，什么都没改。请带上是第几项，比如“第2项改成 35”、“第2项删掉”。",
+            "That could be any of several items, so nothing was changed. Please say which one: "
+            "“the second one was 35”, “remove the second one”.",
+        )
+    route = Route(kind="clarify", target=view.flow, by="slot", reason=reason)
+    return route, ReplyText(text=text)
 
 
 def cancelled(view: FlowView, locale: Locale) -> Route:

@@ -5,6 +5,7 @@ import pytest
 
 from router.flow.loader import load_flow
 from router.flow.model import FlowDefinition
+from router.flow.run import Skipped
 from tests.unit.flow.world import World
 
 FLOWS = Path(__file__).parents[3] / "flows"
@@ -71,6 +72,54 @@ def test_an_item_that_can_not_be_claimed_is_refused_with_the_reason(
     world = World(claim, claimed=frozenset({"OLD"})).begin(items=[wrong], reason="出差")
     assert said in world.said[-1]
     assert world.run.status == "collecting"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "asked"),
+    [
+        ({**item(), "amount": {"amount": "200", "currency": "USD"}}, "items.0.amount"),
+        (item("0"), "items.0.amount"),
+        ({**item(), "date": "2026-11-19"}, "items.0.date"),
+        (item(invoice="OLD"), "items.0.invoice"),
+    ],
+)
+def test_of_an_item_only_what_is_wrong_is_asked_anew(
+    claim: FlowDefinition, wrong: dict[str, Any], asked: str
+) -> None:
+    world = World(claim, claimed=frozenset({"OLD"})).begin(items=[wrong], reason="出差")
+    assert world.run.asked == asked
+    items: Any = world.run.slots["items"]
+    assert set(items[0]) == set(wrong) - {asked.rpartition(".")[2]}
+
+
+def test_a_corrected_value_that_is_wrong_leaves_the_one_before(claim: FlowDefinition) -> None:
+    world = World(claim).begin(items=[item(), item("64.50", "A2")], reason="出差")
+    before = world.run.slots["items"]
+    world.answer(items__1__amount={"amount": "0", "currency": "CNY"})
+    assert "大于零" in world.said[-1]
+    assert world.run.slots["items"] == before
+
+
+def test_a_shorter_list_is_taken_and_added_up_anew(claim: FlowDefinition) -> None:
+    world = World(claim).begin(items=[item(), item("64.50", "A2")], reason="出差")
+    world.answer(items=[item("64.50", "A2")])
+    assert world.run.status == "confirming"
+    assert world.run.slots["total"] == {"amount": "64.50", "currency": "CNY"}
+
+
+def test_after_an_item_is_removed_others_may_still_follow(claim: FlowDefinition) -> None:
+    world = World(claim).begin()
+    world.answer(items__0=item(), items__1=item("64.50", "A2"))
+    assert world.run.asked == "items"
+    world.answer(items=[item()])
+    assert world.run.asked == "items"
+
+
+def test_who_has_no_invoice_hears_what_to_do(claim: FlowDefinition) -> None:
+    without = {name: value for name, value in item().items() if name != "invoice"}
+    world = World(claim).begin(items=[item(invoice="A2"), without])
+    world.take(Skipped(by="alice"))
+    assert any("必填" in said and "第2项删掉" in said for said in world.said)
 
 
 def test_the_same_invoice_twice_in_a_claim_is_refused(claim: FlowDefinition) -> None:

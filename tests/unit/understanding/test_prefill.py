@@ -175,6 +175,104 @@ def test_a_claim_takes_its_items(typed: str, items: list[dict[str, Any]]) -> Non
     assert filled(EXPENSE, typed) == {"items": items}
 
 
+def claimed(typed: str) -> list[str]:
+    """The items of a claim in one line each, the day as month and day."""
+    lines = []
+    for each in filled(EXPENSE, typed).get("items", []):
+        money, day = each.get("amount"), str(each.get("date", ""))[5:]
+        amount = f"{money['amount']} {money['currency']}" if money else ""
+        words = (each.get("category", ""), amount, day, each.get("invoice", ""))
+        lines.append(" ".join(word for word in words if word).replace(" CNY", ""))
+    return lines
+
+
+@pytest.mark.parametrize(
+    ("typed", "lines"),
+    [
+        # The number of a document is no amount
+        (
+            "报销打车费，发票号 25312000000000123456，58 元，昨天",
+            ["transport 58.00 11-17 25312000000000123456"],
+        ),
+        ("报销打车费 58 元，25312000000000123456", ["transport 58.00 25312000000000123456"]),
+        ("报销打车费58元，发票号A123，昨天，见客户", ["transport 58.00 11-17 A123"]),
+        ("claim a taxi 58 yuan, receipt 20261", ["transport 58.00 20261"]),
+        ("claim a taxi 58 yuan, invoice no. 12", ["transport 58.00 12"]),
+        ("报销打车发票 58", ["transport 58.00"]),
+        ("报销打车发票 1200", ["transport 1200.00"]),
+        # Rows: one each, in order
+        ("三张打车票58 36 32报销", [f"transport {n}.00" for n in (58, 36, 32)]),
+        ("claim 3 taxi rides: 58 + 36 + 32", [f"transport {n}.00" for n in (58, 36, 32)]),
+        ("报销昨天和前天的打车费，30 和 40", ["transport 30.00 11-17", "transport 40.00 11-16"]),
+        ("报销打车和午饭，30 和 40", ["transport 30.00", "meal 40.00"]),
+        ("报销打车58块，午餐36，发票号 A1 和 A2", ["transport 58.00 A1", "meal 36.00 A2"]),
+        (
+            "三张打车票 58、36、32 报销，发票号分别是 A1、A2、A3，出差上海",
+            ["transport 58.00 A1", "transport 36.00 A2", "transport 32.00 A3"],
+        ),
+        (
+            "claim taxi 58, 36 and 32, invoices A11, A12, A13; Shanghai trip",
+            ["transport 58.00 A11", "transport 36.00 A12", "transport 32.00 A13"],
+        ),
+        (
+            "claim a taxi on Nov 3 and lunch on Nov 4, 35 and 68",
+            ["transport 35.00 11-03", "meal 68.00 11-04"],
+        ),
+        (
+            "claim taxi 30 and lunch 40, the invoice of the second one is E2",
+            ["transport 30.00", "meal 40.00 E2"],
+        ),
+        # A row that fits nothing is asked for
+        ("报销打车和午饭，30、40、50", ["transport", "meal"]),
+        (
+            "报销打车58、午餐36、酒店500，发票号 A1 和 A2",
+            ["transport 58.00", "meal 36.00", "hotel 500.00"],
+        ),
+        # What looks like a figure of money and is none, or could be two
+        ("报销话费 ¥99，10月的", ["telecom 99.00"]),
+        ("claim 86,5 yuan lunch", ["meal"]),
+        ("claim 1.234,50 yuan hotel", ["hotel"]),
+        ("报销打车 58，360元酒店", ["transport", "hotel"]),
+        ("报销打车 1,200 元", ["transport 1200.00"]),
+        ("报销打车费 58.999", ["transport"]),
+        ("报销打车费 58.999 元", ["transport"]),
+        ("报销打车费 -5 元", ["transport -5.00"]),
+        ("报销打车费负五元", ["transport -5.00"]),
+        ("报销打车费-58元", ["transport 58.00"]),
+        # Said again in place of the first
+        ("报销昨天打车 58，不对，是 85，发票号 C1", ["transport 85.00 11-17 C1"]),
+        ("claim taxi 58, no sorry, 85", ["transport 85.00"]),
+        ("报销昨天，不对，前天的打车费 58", ["transport 58.00 11-16"]),
+        ("claim taxi 58, no, 85, and lunch 36", ["transport 85.00", "meal 36.00"]),
+        ("claim taxi 58, no receipt, lunch 36", ["transport 58.00", "meal 36.00"]),
+        ("报销打车 58，没有发票，午餐 36", ["transport 58.00", "meal 36.00"]),
+        # A day for all stands before or after them; one in between is of what it stands with
+        (
+            "claim taxi 30 yuan and lunch 40 yuan yesterday",
+            ["transport 30.00 11-17", "meal 40.00 11-17"],
+        ),
+        (
+            "claim taxi 30 yuan and lunch 40 yuan, both yesterday",
+            ["transport 30.00 11-17", "meal 40.00 11-17"],
+        ),
+        ("报销昨天打车 30 和午餐 40", ["transport 30.00 11-17", "meal 40.00 11-17"]),
+        ("claim taxi 58 on Nov 3 and lunch 40", ["transport 58.00 11-03", "meal 40.00"]),
+        # The same twice
+        ("报销昨天打车36、昨天打车58", ["transport 36.00 11-17", "transport 58.00 11-17"]),
+        ("报销餐饮和招待费 200元", ["meal 200.00"]),
+    ],
+)
+def test_a_claim_takes_each_item_as_it_was_meant(typed: str, lines: list[str]) -> None:
+    assert claimed(typed) == lines
+
+
+@pytest.mark.parametrize(
+    "typed", ["报销打车 58，不对，是 85", "claim taxi 58, no sorry, 85", "报销打车 58，发票号 A1"]
+)
+def test_words_of_correction_and_documents_are_no_reason(typed: str) -> None:
+    assert "reason" not in filled(EXPENSE, typed)
+
+
 @pytest.mark.parametrize("typed", ["我要报销", "我要报销昨天的费用", "打车和午饭一共100块，报销"])
 def test_what_is_not_sure_is_left_to_be_asked(typed: str) -> None:
     assert filled(EXPENSE, typed) == {}
