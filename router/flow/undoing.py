@@ -67,6 +67,9 @@ def reached(walk: Walk, state: str | None) -> int:
 
 def _take_back(walk: Walk, done: Done) -> None:
     id_ = f"undo:{done.state}:{done.visit}" + (f":{done.part}" if done.part is not None else "")
+    # Runs that were started hand over what they did under the names of their own states.
+    alike = sum(_place(other) == _place(done) for other in walk.run.done)
+    id_ += f"#{alike}" if alike > 1 else ""
     walk.run.errands[id_] = Errand(
         id=id_,
         kind="undo",
@@ -75,6 +78,10 @@ def _take_back(walk: Walk, done: Done) -> None:
         key=f"{done.key}:undo",
         undoes=done.key,
     )
+
+
+def _place(done: Done) -> tuple[str, int, int | None]:
+    return done.state, done.visit, done.part
 
 
 def taken_back(walk: Walk, errand: Errand, error: str | None = None) -> None:

@@ -6,17 +6,20 @@ have become of it.
 
 from collections.abc import Callable, Iterator
 from datetime import datetime
+from typing import Any
 
 from router.domain.messages import ENDED
-from router.flow import showing
+from router.flow import idling, showing
 from router.flow.collecting import CHANGE
 from router.flow.expressions import slots_read
 from router.flow.inquiring import extended
 from router.flow.machine import MOST_MOVES, step
 from router.flow.model import FlowDefinition, Slot
+from router.flow.operating import WORTH_ANOTHER_TRY
 from router.flow.run import (
     Answered,
     AnyEvent,
+    Arrived,
     AskedBack,
     Began,
     Called,
@@ -25,6 +28,7 @@ from router.flow.run import (
     Effect,
     Errand,
     Failed,
+    Finished,
     Fired,
     LookedUp,
     Run,
@@ -34,7 +38,7 @@ from router.flow.run import (
 
 MOST_ERRANDS = 100
 """Errands in a row after which a flow whose every errand is answered has to come to rest."""
-OF_THE_WORLD = LookedUp | Called | Failed | AskedBack
+OF_THE_WORLD = LookedUp | Called | Failed | AskedBack | Finished
 
 
 class Life:
@@ -74,9 +78,9 @@ class Life:
         """Let something happen that is no longer, or was never, of any concern."""
         before = self.run
         self.take(event)
-        moved = {"events": self.run.events}
-        same = _unhurried(self.run) == _unhurried(before.model_copy(update=moved))
-        assert same, f"{event!r} should have changed nothing"
+        was, is_ = _lasting(before), _lasting(self.run)
+        changed = [name for name in is_ if is_[name] != was[name]]
+        assert not changed, f"{event!r} should have changed nothing, but did {changed}"
 
     def take_all(self, answer: Callable[[Errand], AnyEvent]) -> None:
         """Have every errand answered, and those that follow, until nothing is owed."""
@@ -118,7 +122,9 @@ class Life:
         yield run.status == "collecting" and asked.replies and asked.awaiting
         yield run.status == "confirming" and asked.replies
         yield run.status == "waiting_approval" and run.approval and run.approval.waiting_for()
-        yield run.status == "waiting" and "wait" in run.timers
+        yield run.status == "waiting" and (run.timers.keys() & {"wait", "retry"} or run.held)
+        told = self.definition.states[run.state].wait
+        yield run.status == "waiting" and told is not None and told.event
 
     def passed_nothing_over(self) -> None:
         """What a `collect` on the way here needs is known, but for what the file has forgotten."""
@@ -145,14 +151,17 @@ class Life:
     def _owes_each_effect_once(self, before: Run, event: AnyEvent) -> None:
         if isinstance(event, OF_THE_WORLD) and event.errand in before.errands:
             done = before.errands[event.errand]
-            self._settled |= {done.key} if done.may_change_something else set()
+            sent_again = isinstance(event, Failed) and event.kind in WORTH_ANOTHER_TRY
+            over = done.may_change_something and not (done.kind == "call" and sent_again)
+            self._settled |= {done.key} if over else set()
             again = isinstance(event, Failed) and event.errand in self.run.errands
             assert not again, f"asks at once for what failed for good: {event.errand}"
         for id_, errand in self.run.errands.items():
             assert id_ == errand.id
             if errand.may_change_something:
                 assert errand.key not in self._settled, f"{errand.key} is made a second time"
-                assert self._errands.setdefault(errand.key, errand) == errand, errand.key
+                begun = errand.model_copy(update={"stopping": False})
+                assert self._errands.setdefault(errand.key, begun) == begun, errand.key
 
     def _is_shown(self) -> None:
         showing.view(self.definition, self.run)
@@ -171,6 +180,8 @@ def _settles(before: Run, event: AnyEvent) -> bool:
         return event.errand in before.errands
     if isinstance(event, Fired):
         return any(timer.id == event.timer for timer in before.timers.values())
+    if isinstance(event, Arrived):
+        return event.word not in before.heard
     return isinstance(event, Decided) and event.verdict in ("reject", "return", "delegate")
 
 
@@ -217,7 +228,8 @@ def _next_to(definition: FlowDefinition, names: set[str]) -> Iterator[str]:
             yield from (s for s in means if slots[s].ask is None and slots[s].lookup is None)
 
 
-def _unhurried(run: Run) -> Run:
-    """The run but for the clock of its silence, which any word winds up again."""
-    timers = {name: timer for name, timer in run.timers.items() if name not in ("idle", "lapse")}
-    return run.model_copy(update={"timers": timers})
+def _lasting(run: Run) -> dict[str, Any]:
+    """The run but for what is about its last event, and the clock that any word winds up again."""
+    timers = {name: timer for name, timer in run.timers.items() if name not in idling.NAMES}
+    of_its_last_event = {"events", "quiet"}
+    return {**dict(run), "timers": timers, **dict.fromkeys(of_its_last_event)}

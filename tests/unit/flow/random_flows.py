@@ -17,7 +17,7 @@ from router.domain.messages import ENDED
 from router.flow.expressions import slots_read
 from router.flow.model import FlowDefinition, StateKind
 from router.flow.validation import Complaint, Draft, complaints_about
-from router.flow.validation.exits import EXITS
+from router.flow.validation.exits import EXITS, Exits
 from router.flow.validation.graph import RESTING, reached_from, targets
 from tests.unit.flow.definitions import flow, text
 
@@ -110,7 +110,32 @@ def check(around: Around, _: str) -> Source:
 def call(around: Around, name: str) -> Source:
     source: Source = {"call": f"do_{name}", "with": around.arguments()}
     source |= {"save": "found"} if around.one(False, True) else {}
-    return source | ({"undo": f"undo_{name}"} if around.one(True, True, False) else {})
+    source |= {"undo": f"undo_{name}"} if around.one(True, True, False) else {}
+    if around.one(False, False, True):
+        return each(around, source)
+    source |= {"retry": {"attempts": 2, "every": "PT1H"}} if around.one(False, True) else {}
+    return source | ({"hold": True} if around.one(False, False, True) else {})
+
+
+def each(around: Around, source: Source) -> Source:
+    """The same for each item of a list, which may be empty."""
+    lists = [f"slots.{name}" for name in around.filled if SLOTS[name]["type"] == "list"]
+    several = around.one("['a', 'b', 'c']", "[]", "role('hr')", *lists)
+    at_once = around.one({}, {"at_once": 2})
+    return {**source, "each": several, "with": {**source["with"], "what": "item"}, **at_once}
+
+
+def start_flow(around: Around, _: str) -> Source:
+    source: Source = {"flow": "other", "with": around.arguments()}
+    source |= {"save": "other"} if around.one(False, True) else {}
+    source |= {"detached": True} if around.one(False, False, True) else {}
+    return each(around, source) if around.one(False, True) else source
+
+
+def parallel(around: Around, name: str) -> Source:
+    source: Source = {"parallel": [f"{name}_{side}" for side in ("left", "right")]}
+    source |= {"wait_for": around.one("all", "any"), "rest": around.one("stop", "finish")}
+    return source | ({"save": "said"} if around.one(False, True) else {})
 
 
 def confirm(around: Around, _: str) -> Source:
@@ -131,10 +156,14 @@ def approve(around: Around, _: str) -> Source:
     return {"approve": ask | (late if around.one(False, True) else {})}
 
 
+ARRIVAL: Source = {"event": "arrived", "roles": ["x"], "fields": {"boxes": {"type": "integer"}}}
+
+
 def wait(around: Around, _: str) -> Source:
     until = [{"until": f"slots.{name}"} for name in ("start", "end") if name in around.filled]
     looked_up = {"until": "last_workday(day(now), 2)"}
-    return {"wait": around.one({"for": "PT1H"}, {"until": "plus_days(now, 2)"}, looked_up, *until)}
+    time = around.one({"for": "PT1H"}, {"until": "plus_days(now, 2)"}, looked_up, *until)
+    return {"wait": around.one(time, ARRIVAL, {**ARRIVAL, **time})}
 
 
 def say(around: Around, _: str) -> Source:
@@ -147,6 +176,8 @@ KINDS: dict[StateKind, Callable[[Around, str], Source]] = {
     "collect": collect,
     "check": check,
     "call": call,
+    "flow": start_flow,
+    "parallel": parallel,
     "confirm": confirm,
     "approve": approve,
     "wait": wait,
@@ -169,6 +200,8 @@ def flows(draw: st.DrawFn) -> FlowDefinition:
     states = {name: KINDS[kind](around, name) for name, kind in row.items()}
     for name in row:
         states[name] |= exits(around, row, name, states[name])
+    for name in row:
+        states |= branches(around, states[name])
     states |= {status: {"end": status} for status in sorted(ENDED)}
     definition = flow(
         {
@@ -176,6 +209,7 @@ def flows(draw: st.DrawFn) -> FlowDefinition:
             "title": text("Drawn"),
             "description": text("Drawn at random"),
             "start": next(iter(row)),
+            "idle": around.one(None, "P3D"),
             "slots": {name: SLOTS[name] for name in slots},
             "states": states,
         }
@@ -220,16 +254,35 @@ def exits(around: Around, row: dict[str, StateKind], name: str, source: Source) 
 
     The first leads on to the next in the row at last, so that no state is beyond reach.
     """
-    kind, following = row[name], next_in(row, name)
-    possible = EXITS[kind].possible if kind != "say" else ()
-    some = [exit_ for exit_ in possible if may_have(source, exit_) and around.one(False, True)]
-    first, *others = EXITS[kind].needed or ("next",)
+    following, (needed, possible) = next_in(row, name), exits_of(row[name], source)
+    first, *others = needed
+    some = [exit_ for exit_ in possible if around.one(False, True)]
     found = {exit_: way_out(around, ways(row, name, exit_)) for exit_ in (*others, *some)}
+    if first == "join":
+        return found | {first: following}
     return found | {first: way_out(around, ways(row, name, first), last=following)}
 
 
-def may_have(source: Source, exit_: str) -> bool:
-    return exit_ != "expired" or "expire_after" in source["approve"]
+def exits_of(kind: StateKind, source: Source) -> Exits:
+    """The kind's exits, where they depend on what else the state says too."""
+    if kind == "say" or "detached" in source:
+        return Exits(("next",))
+    if kind == "flow":
+        return Exits(("completed",), ("otherwise",))
+    if kind == "wait":
+        timed_event = "event" in source["wait"] and source["wait"].keys() - ARRIVAL
+        return Exits(("next", "late") if timed_event else ("next",))
+    if kind == "approve" and "expire_after" not in source["approve"]:
+        return Exits(EXITS[kind].needed, ("returned",))
+    return EXITS[kind]
+
+
+def branches(around: Around, source: Source) -> dict[str, Source]:
+    """The states in which the branches of this one stand, from where they come to its join."""
+    told: Source = {"say": around.text(), "next": source.get("join")}
+    asked_: Source = {"confirm": around.text(), "confirmed": source.get("join")}
+    asked_ |= {"declined": around.one(*sorted(ENDED))}
+    return {name: around.one(told, asked_) for name in source.get("parallel", ())}
 
 
 def next_in(row: dict[str, StateKind], name: str) -> str:

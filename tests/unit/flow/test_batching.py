@@ -48,6 +48,18 @@ def ended(driver: Driver, number: int, status: FlowStatus, **more: Any) -> Drive
     return stepped(driver, Finished(errand=errand.id, status=status, **more))
 
 
+def test_what_two_runs_did_in_states_of_one_name_is_taken_back_under_two_ids() -> None:
+    driver = ended(paused(SIGN_OFF), 0, "completed", done=[PAID])
+    other = PAID.model_copy(update={"key": "k-other"})
+    ended(driver, 1, "completed", done=[other]).take(Cancelled(by="alice"), answer=False)
+    (last,) = driver.run.errands.values()
+    driver.take(Called(errand=last.id, value=None), answer=False)
+    (first,) = driver.run.errands.values()
+    assert (last.undoes, first.undoes) == ("k-other", "k-pay")
+    late = step(SIGN_OFF, driver.run, Called(errand=last.id, value=None), driver.now)[0]
+    assert late.errands == driver.run.errands
+
+
 class TestEachItem:
     def test_a_call_is_made_once_for_each_and_saved_in_order(self) -> None:
         driver = paused(BOOKINGS, items=THREE)

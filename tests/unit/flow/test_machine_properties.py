@@ -177,7 +177,7 @@ def world(run: Run, errand: Errand, how: tuple[str, int], value: Any) -> AnyEven
 def came_to(errand: Errand, which: int, value: Any) -> AnyEvent:
     """A run that was started ends, somehow, with something that can be taken back."""
     ends: tuple[FlowStatus, ...] = ("completed", "completed", "rejected", "failed")
-    status = "cancelled" if errand.stopping or value is None else ends[which]
+    status = "cancelled" if errand.stopping or value is None else ends[which % len(ends)]
     done = Done(visit=9, state="there", tool="pay", arguments={}, key=errand.key, undo="pay_back")
     left = [] if status in ("cancelled", "failed") else [done]
     return Finished(errand=errand.id, status=status, results={"paid": value}, done=left)

@@ -20,24 +20,29 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from router.domain.messages import ENDED
+from router.domain.messages import ENDED, FlowStatus
 from router.domain.principals import Principal
 from router.flow.model import STATE_KINDS, FlowDefinition
 from router.flow.run import (
     Answered,
     AnyEvent,
+    Arrived,
     AskedBack,
     Began,
     Called,
     Cancelled,
     Confirmed,
     Decided,
+    Done,
     Errand,
     Failed,
+    Finished,
     Fired,
     LookedUp,
     Nudged,
     Puzzled,
+    Reassigned,
+    Retried,
     Run,
     Skipped,
     StartedOver,
@@ -48,7 +53,7 @@ from tests.unit.flow.definitions import NOW, text
 from tests.unit.flow.lawful import Life, whole
 from tests.unit.flow.random_flows import KINDS, flows
 
-FILE = "0123456789abcdef0123456789abcdef"
+FILE = "0123456789abcdef01234567"
 MONEY = {"amount": "58.00", "currency": "CNY"}
 FITTING: dict[str, list[Any]] = {
     "choice": ["a", "b"],
@@ -72,7 +77,8 @@ PATHS = [
 ANY = st.sampled_from([*(v for values in FITTING.values() for v in values), None, "", "sum", "-"])
 SLOTS = st.dictionaries(st.sampled_from(PATHS), ANY, max_size=3)
 WHICH = st.integers(0, 5)
-FAILURES = st.sampled_from(["arguments", "permanent", "unknown"])
+FAILURES = st.sampled_from(["arguments", "permanent", "unavailable", "unknown"])
+ENDS: list[FlowStatus] = ["completed", "completed", "rejected", "failed", "cancelled", "expired"]
 ANSWERS: dict[str, list[Any]] = {
     "manager": ["bob", "a", "carol", "alice", None],
     "names": [["Bob"], None],
@@ -199,8 +205,12 @@ class FlowRuns(RuleBasedStateMachine):
         elif run.approval is not None:
             one = of(run.approval.waiting_for(), which)
             self.life.take(Decided(by=one.person, approval=one.id, verdict="approve"))
-        else:
+        elif run.held is not None:
+            self.an_operator_has_it_tried_again()
+        elif run.timers:
             self.a_timer_fires(which)
+        else:
+            self.something_arrives(which, {"boxes": which})
 
     # What the world says.
 
@@ -243,9 +253,43 @@ class FlowRuns(RuleBasedStateMachine):
     def answer(self, errand: Errand, which: int) -> AnyEvent:
         if errand.kind == "lookup":
             return LookedUp(errand=errand.id, value=of(ANSWERS[errand.name], which))
+        if errand.kind == "flow":
+            return self.came_to(errand, which)
         return Called(errand=errand.id, value=of(RESULTS, which), lasts=which > 2)
 
+    def came_to(self, errand: Errand, which: int) -> Finished:
+        """A run that was started ends; one that is completed has done something.
+
+        Of one that is detached it is only heard that it has begun.
+        """
+        if errand.detached:
+            return Finished(errand=errand.id, status="running")
+        status = "cancelled" if errand.stopping else of(ENDS, which)
+        made = {"visit": 9, "state": "there", "tool": "pay", "arguments": {}, "undo": "pay_back"}
+        done = [Done.model_validate({**made, "key": f"{errand.key}:there"})]
+        left = done if status == "completed" else []
+        return Finished(errand=errand.id, status=status, results={"paid": which}, done=left)
+
     # What others say, and what the clock does.
+
+    @precondition(lambda self: self.is_open())
+    @rule(which=WHICH, value=st.sampled_from([{"boxes": 3}, {"boxes": "x"}, {}, {"what": 1}]))
+    def something_arrives(self, which: int, value: dict[str, Any]) -> None:
+        word = f"w{which}:{len(self.life.past)}"
+        self.life.take(Arrived(by="wendy", name="arrived", value=value, word=word))
+
+    @precondition(lambda self: self.is_open())
+    @rule()
+    def an_operator_has_it_tried_again(self) -> None:
+        self.life.take(Retried(by="olga"))
+
+    @precondition(lambda self: self.is_decided_on())
+    @rule(which=WHICH, to=st.sampled_from(["dave", "gina", "alice"]))
+    def an_operator_has_someone_else_asked(self, which: int, to: str) -> None:
+        approval = self.run.approval
+        assert approval is not None
+        one = of(approval.assignees, which)
+        self.life.take(Reassigned(by="olga", to=to, instead_of=one.person))
 
     @precondition(lambda self: self.is_decided_on())
     @rule(
@@ -284,12 +328,14 @@ class FlowRuns(RuleBasedStateMachine):
         if gone := self.life.gone:
             self.life.take_in_vain(of(gone, which))
 
-    @rule(which=WHICH)
+    @rule(which=st.integers(0, 7))
     def something_foreign_comes(self, which: int) -> None:
         foreign: list[AnyEvent] = [
             LookedUp(errand="elsewhere:1:x()", value=1),
             Called(errand="elsewhere:1", value=1),
             Failed(errand="undo:elsewhere:1", error="no"),
+            Finished(errand="elsewhere:1:0", status="completed"),
+            Arrived(by="wendy", name="elsewhere", word="w"),
             Fired(timer="wait:99:2026-11-18T02:00:00+00:00"),
             Decided(by="mallory", approval="nobodys", verdict="approve"),
             Answered(by="alice", slots={"note": "x"}, question="elsewhere:1:note"),
