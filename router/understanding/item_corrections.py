@@ -19,7 +19,7 @@ from router.understanding.documents import answered_document, holds_documents
 from router.understanding.forms import read_as
 from router.understanding.grammar import compiled, only
 from router.understanding.items import described, is_itemised
-from router.understanding.leftover import says_nothing
+from router.understanding.pleasantries import says_nothing
 from router.understanding.slot_names import word_in, words_of
 from router.understanding.utterance import Utterance
 

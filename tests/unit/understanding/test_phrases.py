@@ -26,7 +26,8 @@ def asked_for(offered: Capabilities, typed: str) -> tuple[str, str]:
     """The tools, and what their pattern takes for the request that is meant."""
     text = normalise(typed)
     found = PhraseIndex(offered.phrases()).find(text, EMPLOYEE)
-    groups = [text.text[slice(*match.groups["request"])] for match in found if match.groups]
+    spans = [match.groups["request"] for match in found if "request" in match.groups]
+    groups = [text.text[slice(*span)] for span in spans]
     return "+".join(match.hit.flow for match in found), "".join(groups)
 
 
