@@ -96,7 +96,7 @@ def test_a_corrected_value_that_is_wrong_leaves_the_one_before(claim: FlowDefini
     world = World(claim).begin(items=[item(), item("64.50", "A2")], reason="出差")
     before = world.run.slots["items"]
     world.answer(items__1__amount={"amount": "0", "currency": "CNY"})
-    assert "大于零" in world.said[-1]
+    assert any("大于零" in said for said in world.said)
     assert world.run.slots["items"] == before
 
 
