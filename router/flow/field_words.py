@@ -84,6 +84,7 @@ FIELDS: Mapping[str, str] = {
     "start_half": "开始半天",
     "state": "步骤",
     "status": "状态",
+    "summary": "概况",
     "text": "内容",
     "time": "时间",
     "timezone": "时区",

@@ -74,7 +74,7 @@ async def test_outside_of_flows_help_names_what_there_is_and_is_said_again(talk:
 
 
 async def test_what_was_offered_can_still_be_chosen_once_it_was_said_again(talk: Talk) -> None:
-    offered = await talk.say("你好")
+    offered = await talk.say("云彩真好看")
     assert isinstance(offered.replies[-1], ChoicesReply)
     assert (await talk.say("没看清")).replies == offered.replies
     turn = await talk.say(offered.replies[-1].options[0].label)

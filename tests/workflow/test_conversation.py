@@ -8,6 +8,7 @@ from temporalio.testing import WorkflowEnvironment
 from router.assembly import Parts
 from router.contracts.failures import ended_meanwhile, from_failure
 from router.domain.errors import Conflict, DuplicateKey, TooManyRequests
+from router.stage.skipping import skip
 from tests.workflow.conftest import person
 from tests.workflow.desk import Approver, Talk, run_of
 
@@ -83,7 +84,7 @@ async def test_a_conversation_is_put_away_after_a_day_and_goes_on_where_it_was(
     environment: WorkflowEnvironment, talk: Talk
 ) -> None:
     first = await talk.say("我要请假", "m1")
-    await environment.sleep(timedelta(hours=25))
+    await skip(environment, timedelta(hours=25))
     await closed(talk)
     turn = await talk.say("年假", "m2")
     assert turn.turn == 2
@@ -105,7 +106,7 @@ async def test_news_wakes_a_conversation_that_was_put_away(
     environment: WorkflowEnvironment, talk: Talk, bob: Approver
 ) -> None:
     run = await talk.waiting_leave()
-    await environment.sleep(timedelta(hours=25))
+    await skip(environment, timedelta(hours=25))
     await closed(talk)
     await bob.decide(await bob.waiting(run), "approve")
     await heard(talk, "批准")

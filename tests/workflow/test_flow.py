@@ -16,6 +16,7 @@ from router.domain.messages import ChooseAction, FormAction, Message, Reply
 from router.domain.principals import DEFAULT_TENANT
 from router.domain.records import RunRecord
 from router.flow.run import Cancelled
+from router.stage.skipping import skip
 from tests.workflow.desk import Approver, Talk, run_of
 from tests.workflow.test_conversation import heard
 
@@ -32,13 +33,13 @@ async def test_an_approver_is_reminded_then_the_request_goes_up_and_at_last_expi
     environment: WorkflowEnvironment, parts: Parts, talk: Talk, bob: Approver, carol: Approver
 ) -> None:
     run = await talk.waiting_leave()
-    await environment.sleep(timedelta(hours=25))
+    await skip(environment, timedelta(hours=25))
     found = await becomes(parts, run, lambda r: r.history[-1].event == "reminded")
     assert (await bob.waiting(run)).person == "bob"
-    await environment.sleep(timedelta(hours=48))
+    await skip(environment, timedelta(hours=48))
     found = await becomes(parts, run, lambda r: "escalated" in [h.event for h in r.history])
     assert (await carol.waiting(run)).person == "carol"
-    await environment.sleep(timedelta(days=14))
+    await skip(environment, timedelta(days=14))
     found = await becomes(parts, run, lambda r: r.status == "expired")
     assert found.state == "tell_late"
 

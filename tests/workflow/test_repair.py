@@ -13,6 +13,7 @@ from router.contracts.flow import FlowAnswer, Tell
 from router.domain.messages import ChoicesReply, ChooseAction, ConfirmReply, Message, Turn
 from router.domain.texts import Locale
 from router.flow.run import Cancelled
+from router.stage.skipping import skip
 from tests.workflow.conftest import person
 from tests.workflow.desk import Talk, run_of
 from tests.workflow.test_conversation import closed, heard
@@ -65,9 +66,9 @@ async def test_a_correction_at_the_confirmation_is_said_back_before_it_is_confir
 
 
 async def test_a_day_alone_puts_right_the_end_that_was_just_given(talk: Talk) -> None:
-    for said in ("我要请年假", "12月7日开始", "到12月8日"):
+    for said in ("我要请年假", "2026年12月7日开始", "到2026年12月8日"):
         await talk.say(said)
-    turn = await talk.say("不对，是12月9日")
+    turn = await talk.say("不对，是2026年12月9日")
     assert turn.replies[0].text == "结束改为2026年12月9日（周三）。"
     assert turn.flow is not None
     assert turn.flow.awaiting == ["reason"]
@@ -187,7 +188,7 @@ async def test_after_a_day_a_message_hears_first_where_we_were(
 ) -> None:
     await talk.say("我要请年假")
     asked = await talk.say("12月7日开始")
-    await environment.sleep(timedelta(hours=25))
+    await skip(environment, timedelta(hours=25))
     await closed(talk)
     turn = await talk.say("你好")
     assert turn.replies[0].text.startswith("我们上次办到请假申请（假别 年假，开始 ")
@@ -201,7 +202,7 @@ async def test_an_answer_after_a_day_needs_a_line_alone(
 ) -> None:
     talk = await speaking(client, parts, "frank", "en")
     await talk.say("I want annual leave")
-    await environment.sleep(timedelta(hours=25))
+    await skip(environment, timedelta(hours=25))
     turn = await talk.say("7 December")
     assert turn.replies[0].text == "On with: Leave request."
     assert turn.flow is not None
@@ -212,16 +213,16 @@ async def test_a_word_within_the_day_hears_no_reminder(
     environment: WorkflowEnvironment, talk: Talk
 ) -> None:
     await talk.say("我要请年假")
-    await environment.sleep(timedelta(hours=20))
+    await skip(environment, timedelta(hours=20))
     assert "上次" not in words(await talk.say("你好"))
 
 
 async def silent(environment: WorkflowEnvironment, parts: Parts, talk: Talk, run: str) -> None:
     """Have the run hear nothing until it expires."""
-    await environment.sleep(timedelta(hours=73))
+    await skip(environment, timedelta(hours=73))
     await heard(talk, "还没办完，还在等你回答")
     assert (await run_of(parts, run)).status == "collecting"
-    await environment.sleep(timedelta(hours=25))
+    await skip(environment, timedelta(hours=25))
     await becomes(parts, run, lambda record: record.status == "expired")
     await heard(talk, "先收起来了")
 
@@ -277,9 +278,9 @@ async def test_of_a_paused_flow_the_silence_is_said_without_its_question(
     environment: WorkflowEnvironment, talk: Talk
 ) -> None:
     await begun(talk)
-    await environment.sleep(timedelta(hours=48))
+    await skip(environment, timedelta(hours=48))
     await talk.say("我要报销")
-    await environment.sleep(timedelta(hours=25))
+    await skip(environment, timedelta(hours=25))
     await heard(talk, "还没办完")
     (notice,) = [text for text in await talk.texts() if "还没办完" in text]
     assert "到哪天为止" not in notice

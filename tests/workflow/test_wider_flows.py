@@ -25,6 +25,7 @@ from router.domain.principals import Principal
 from router.domain.records import RunRecord
 from router.flow.model import FlowDefinition
 from router.flow.run import Arrived, Cancelled, Retried
+from router.stage.skipping import skip
 from router.tool.context import ToolContext
 from router.tool.tool import tool
 from router.worker import build_worker
@@ -279,7 +280,7 @@ class TestEvents:
     ) -> None:
         environment, desk = clock
         run = await started(desk, "delivery")
-        await environment.sleep(timedelta(days=8))
+        await skip(environment, timedelta(days=8))
         assert (await becomes(desk.parts, run, lambda r: r.status == "rejected")).state == "bad"
 
 
@@ -378,9 +379,9 @@ class TestBranches:
         run = await started(desk, "sign_off")
         first, second = await child_of(desk, run, 0), await child_of(desk, run, 1)
         await becomes(desk.parts, second.id, lambda r: r.status == "waiting_approval")
-        await environment.sleep(timedelta(hours=25))
+        await skip(environment, timedelta(hours=25))
         await becomes(desk.parts, first.id, lambda r: r.history[-1].event == "reminded")
-        await environment.sleep(timedelta(days=14))
+        await skip(environment, timedelta(days=14))
         await becomes(desk.parts, second.id, lambda r: r.status == "expired")
         await becomes(desk.parts, first.id, lambda r: r.status == "cancelled")
         await becomes(desk.parts, run, lambda r: r.status == "rejected")
@@ -395,7 +396,7 @@ class TestCallsThatDoNotWorkOut:
         OUTAGES[:] = [TransientToolError("gone"), PermanentToolError("account closed")]
         run = await started(desk, "payment")
         await becomes(desk.parts, run, lambda r: r.status == "waiting")
-        await environment.sleep(timedelta(minutes=61))
+        await skip(environment, timedelta(minutes=61))
         record = await becomes(desk.parts, run, lambda r: r.history[-1].event == "held")
         assert "tried again" in [line.event for line in record.history]
         assert BOOK == []

@@ -142,7 +142,7 @@ async def test_in_chat_a_completed_request_is_found_where_none_is_under_way(
 ) -> None:
     erin = await person(parts, "erin")
     talk = await Talk(real_client, parts, erin).open()
-    run = await talk.waiting_leave("我要请病假，11月16日到17日，家里有事")
+    run = await talk.waiting_leave("我要请病假，2026年11月16日到17日，家里有事")
     carol = Approver(real_client, parts, "carol")
     await carol.decide(await carol.waiting(run), "approve")
     await becomes(parts, run, lambda r: r.remedy is not None)

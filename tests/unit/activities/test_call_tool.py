@@ -401,9 +401,7 @@ class TestActivity:
         assert (await self.failure(temporal, bench, "put")).type == "PermanentToolError"
         assert len(bench.world.calls) == 1
 
-    @pytest.mark.parametrize(
-        ("name", "kind"), [("look", "PermanentToolError"), ("put", "UnknownOutcome")]
-    )
+    @pytest.mark.parametrize(("name", "kind"), [("look", "OutOfReach"), ("put", "UnknownOutcome")])
     async def test_a_tool_that_keeps_failing_is_given_up_after_its_retries(
         self, temporal: Client, bench: Bench, name: str, kind: str
     ) -> None:

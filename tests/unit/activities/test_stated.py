@@ -114,7 +114,7 @@ def test_whatever_a_model_gives_is_shaped_or_left_for_the_flow_to_refuse(
             id="a correction in words that no rule knows",
         ),
         pytest.param(
-            "the two days before Christmas Eve",
+            "the two days before our launch party",
             {"start": "2026-12-22", "end": "2026-12-23"},
             {"start": "2026-12-22", "end": "2026-12-23"},
             id="days that only the model can reckon",

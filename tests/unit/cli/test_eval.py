@@ -194,9 +194,9 @@ class TestWithAModel:
         self, run: Run, model: ModelServer
     ) -> None:
         model.then(rate_limits("0"), rate_limits("0"))
-        outcome = run("eval", written(HELLO))
+        outcome = run("eval", written({"text": "the sky is so blue", "label": "reply"}))
         assert outcome.status == 0
-        assert "line 1: reply, came to clarify: hello there" in outcome.out
+        assert "line 1: reply, came to clarify: the sky is so blue" in outcome.out
         assert "model       0 calls, 0 + 0 tokens; 1 lines without an answer" in outcome.out
 
     def test_a_key_that_is_refused_ends_it(self, run: Run, model: ModelServer) -> None:

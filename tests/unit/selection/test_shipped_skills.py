@@ -100,7 +100,7 @@ async def test_what_only_sounds_like_a_skill_is_nearer_to_what_it_is_for(desk: D
         one for one in await desk.searched(EVALS / "near-misses.jsonl") if one.line.label != "none"
     ]
     behind = {one.line.text for one in near if one.rank() > one.rank(one.line.split)}
-    assert len(near) >= 18
+    assert len(near) >= 15  # rules take the others
     assert behind <= {"translate this post into Chinese: we moved to a new office last week"}
     assert max(one.rank() for one in near) <= 3
 
@@ -118,6 +118,6 @@ async def test_what_sounds_like_a_skill_and_is_for_nothing_here_is_clear_to_nobo
 
 async def test_the_skills_are_in_nobody_elses_way(desk: Desk) -> None:
     ranks = [one.rank() for one in await desk.searched(REQUESTS) if one.line.label != "reply"]
-    assert len(ranks) == 21
+    assert len(ranks) == 17  # rules take the others
     assert max(ranks) <= 5
-    assert sum(rank == 1 for rank in ranks) >= 17
+    assert sum(rank == 1 for rank in ranks) >= 13
