@@ -11,6 +11,8 @@ KINDS = {
     "collect": Localised(zh="收集", en="collects"),
     "check": Localised(zh="检查", en="checks"),
     "call": Localised(zh="调用", en="calls"),
+    "flow": Localised(zh="办理另一流程", en="starts a flow"),
+    "parallel": Localised(zh="同时进行", en="side by side"),
     "confirm": Localised(zh="请申请人确认", en="asks to confirm"),
     "approve": Localised(zh="审批", en="asks for approval"),
     "wait": Localised(zh="等待", en="waits"),
@@ -25,6 +27,10 @@ EXITS = {
     "rejected": Localised(zh="拒绝", en="rejected"),
     "returned": Localised(zh="退回", en="sent back"),
     "expired": Localised(zh="过期", en="expired"),
+    "late": Localised(zh="逾期", en="late"),
+    "completed": Localised(zh="办结", en="completed"),
+    "otherwise": Localised(zh="没有办成", en="otherwise"),
+    "join": Localised(zh="汇合", en="joined"),
 }
 STATUSES = {
     "completed": Localised(zh="办结", en="completed"),

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 from router.domain.records import HistoryLine
 from router.domain.texts import Locale
-from router.drawing import Graph, graph_of, journey_of, mermaid_of, svg_of
+from router.drawing import Graph, graph_of, journey_of, mermaid_of, svg_of, words
 from router.drawing.layout import Box, Layout, laid_out
 from router.drawing.measure import width, wrapped
 from router.drawing.routing import lines
 from router.flow.loader import load_flow
-from router.flow.model import FlowDefinition
+from router.flow.model import EXIT_NAMES, STATE_KINDS, FlowDefinition
 
 FLOWS = Path(__file__).parents[3] / "flows"
 SHIPPED = sorted(FLOWS.glob("*.yaml"))
@@ -30,6 +30,11 @@ BEGAN = datetime(2026, 11, 18, 2, 0, tzinfo=UTC)
 @pytest.fixture(scope="module")
 def leave() -> FlowDefinition:
     return load_flow(FLOWS / "leave_request.yaml")
+
+
+def test_every_kind_of_state_and_every_exit_has_words_in_both_languages() -> None:
+    assert set(STATE_KINDS) <= words.KINDS.keys()
+    assert set(EXIT_NAMES) <= words.EXITS.keys()
 
 
 def flow_of(states: dict[str, Any], **more: Any) -> FlowDefinition:
