@@ -22,7 +22,6 @@ def is_kind(title: str, said: str) -> bool:
     if not said.isascii():
         return bool(set(said) & set(title) - _COMMON)
     words = {w for word in title.lower().split() for w in _ALSO_CALLED.get(word, word).split()}
-    words |= set(title.lower().split())
     asked = {word.rstrip("s") for word in said.lower().split()}
     return bool({word.rstrip("s") for word in words - {"request", "application"}} & asked)
 

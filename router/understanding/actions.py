@@ -41,9 +41,8 @@ from router.flow.ways_out import way_of
 from router.understanding import wording
 from router.understanding.acts import Act
 from router.understanding.forms import coerced, form_values, slot_at
-from router.understanding.offered import said_for
+from router.understanding.offered import may_start, start_offered
 from router.understanding.patterns import PatternIndex
-from router.understanding.prefill import prefill_offered
 
 OUTDATED = "outdated"
 """The name of no question: those of flows have colons in them."""
@@ -155,15 +154,11 @@ def _started(
 ) -> tuple[Route, Command]:
     """A flow that a button names; what isn't there was there when the message was taken in."""
     flow = flows.get(action.flow)
-    if flow is None or not _may(flow, situation):
+    if flow is None or not may_start(flow, situation):
         locale = situation.locale
         return wording.not_there(locale), ReplyText(text=wording.GONE.within(locale))
     slots = form_values(flow.slots, action.slots, situation.now)
     return wording.pressed(flow, situation.locale), StartFlow(flow=flow.flow, slots=slots)
-
-
-def _may(flow: FlowDefinition, situation: Situation) -> bool:
-    return not flow.triggers.roles or bool(flow.triggers.roles & situation.roles)
 
 
 def _open(situation: Situation) -> list[str]:
@@ -214,10 +209,9 @@ def _offered(
 ) -> tuple[Route, Command] | None:
     """A flow that the router itself offered; None where that is something else."""
     flow = flows.get(str(action.value))
-    if flow is None or not _may(flow, situation):
+    if flow is None or not may_start(flow, situation):
         return None
-    slots = prefill_offered(flow.slots, *said_for(flow, situation, index))
-    return wording.pressed(flow, situation.locale), StartFlow(flow=flow.flow, slots=slots)
+    return wording.pressed(flow, situation.locale), start_offered(flow, situation, index)
 
 
 def _chosen(action: ChooseAction, situation: Situation) -> tuple[Route, Command] | None:

@@ -98,7 +98,7 @@ def _named(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
     tail = _tail(utterance, end)
     if slot.type == "boolean":
         return switched(view, utterance.text)
-    value = None if is_fault(tail.text) else _value(view, path, slot, tail)
+    value = None if is_fault(tail.text) else _value(view, slot, tail)
     return None if value is None else {path: value}
 
 
@@ -124,21 +124,20 @@ def _marks(utterance: Utterance) -> list[int]:
     ]
 
 
-def _value(view: FlowView, path: str, slot: Slot, tail: Utterance) -> JsonValue:
+def _value(view: FlowView, slot: Slot, tail: Utterance) -> JsonValue:
     if slot.type == "date":
-        return _date(view, path, slot, tail)
+        return _date(view, slot, tail)
     return read_as(slot, tail)
 
 
-def _date(view: FlowView, path: str, slot: Slot, tail: Utterance) -> JsonValue:
-    """A day for this slot: an end is read as a day after the start, an item's as a past one."""
+def _date(view: FlowView, slot: Slot, tail: Utterance) -> JsonValue:
+    """A day for this slot: an end is read as a day after the start."""
     parts = range_slots(view.fillable)
     start = view.slots.get(parts.get("start", ""))
     if slot.part_of_range == "end" and isinstance(start, str):
         return _end(tail, date.fromisoformat(start))
-    things = tail.spent if "." in path else tail.meant
-    days = [f.value for f in things if isinstance(f.value, Days)]
-    return days[-1].last.isoformat() if days else None
+    days = only(Days, tail.meant)
+    return days[-1].value.last.isoformat() if days else None
 
 
 def _end(tail: Utterance, start: date) -> JsonValue:
@@ -168,7 +167,7 @@ def _by_type(view: FlowView, tail: Utterance) -> dict[str, JsonValue] | None:
         return moved
     for path, slot in reversed(list(_filled(view))):
         if slot.type in _PUT_RIGHT and not slot.part_of_range:
-            value = _value(view, path, slot, tail)
+            value = _value(view, slot, tail)
             if value is not None:
                 return {path: value}
     return halved(view, tail)

@@ -17,6 +17,9 @@ T_co = TypeVar("T_co", covariant=True)
 Groups = dict[str, str]
 """The named groups that took part in a match."""
 
+Span = tuple[int, int]
+"""Where something stands in a text, half-open."""
+
 # No sentence names more things than this; a text that does is bait, and costs no more.
 MOST_FOUND = 40
 

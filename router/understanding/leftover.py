@@ -8,7 +8,7 @@ there is nothing, and the slot is asked for.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from router.understanding.grammar import MOST_FOUND, compiled
+from router.understanding.grammar import MOST_FOUND, Span, compiled
 from router.understanding.normalise import Normalised
 from router.understanding.pleasantries import asks, farewell, says_nothing
 
@@ -41,9 +41,6 @@ _SOME = compiled(r"[\x{4e00}-\x{9fff}]{2}|[a-z]{3,}")
 _SHORTEST_REST = 3
 _SHORTEST_CAUSE = 4
 _REQUESTING = compiled("[a-z]|想|要|需|帮|麻烦|申请|提|能|可以|开始|打算|准备|先|再|安排|用|给|办")
-
-
-Span = tuple[int, int]
 
 
 @dataclass(frozen=True)

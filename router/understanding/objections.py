@@ -12,7 +12,7 @@ from typing import Any
 
 from router.flow.model import GuardName
 from router.understanding.asking import blotted, learned
-from router.understanding.grammar import MOST_FOUND
+from router.understanding.grammar import MOST_FOUND, Span
 from router.understanding.guards import (
     QUOTATION,
     Guard,
@@ -42,8 +42,6 @@ UNASKED = "speaks of it without asking for it"
 _ALWAYS = frozenset({"translation"})
 """Guards that nothing outweighs: what is to be translated is a request of somebody else."""
 
-Span = tuple[int, int]
-
 
 class Objections:
     """Of one normalised text; each is found out once, and only where something was found."""
@@ -62,9 +60,12 @@ class Objections:
         self, span: Span, without: Collection[GuardName], asking: float | None
     ) -> str | None:
         """Why the pattern found there starts nothing, in words; None where it does."""
-        unasked = UNASKED if asking is not None and asking < UNLIKELY else None
-        guards = [*self._guards, *guards_before(self._text[: span[0]])]
-        return self._quotation(span, without) or holding(guards, without) or unasked
+        return (
+            self._quotation(span, without)
+            or holding(self._guards, without)
+            or holding(guards_before(self._text[: span[0]]), without)
+            or (UNASKED if asking is not None and asking < UNLIKELY else None)
+        )
 
     def to_topic(
         self, span: Span, without: Collection[GuardName], asking: float | None

@@ -1,13 +1,26 @@
-"""What a message said for one of the things that were then offered for it."""
+"""Starting one of the flows that were offered for a message, with what it said for that one."""
 
+from router.domain.commands import StartFlow
 from router.flow.model import FlowDefinition
 from router.flow.situation import Situation
 from router.understanding.leftover import clause_starts
 from router.understanding.patterns import Match, PatternIndex
+from router.understanding.prefill import prefill_offered
 from router.understanding.utterance import Utterance
 
 
-def said_for(
+def may_start(flow: FlowDefinition, situation: Situation) -> bool:
+    """True where the person has one of the roles that the flow is for."""
+    return not flow.triggers.roles or bool(flow.triggers.roles & situation.roles)
+
+
+def start_offered(flow: FlowDefinition, situation: Situation, index: PatternIndex) -> StartFlow:
+    """Begin the flow with what the message said that it was offered for."""
+    slots = prefill_offered(flow.slots, *_said_for(flow, situation, index))
+    return StartFlow(flow=flow.flow, slots=slots)
+
+
+def _said_for(
     flow: FlowDefinition, situation: Situation, index: PatternIndex
 ) -> tuple[Utterance, list[Match]]:
     """The message, or where it asked for several flows, the clauses about this one.

@@ -46,12 +46,12 @@ from router.understanding.documents import has_no_document, holds_documents
 from router.understanding.entities import entities_of
 from router.understanding.forms import read_as, slot_at
 from router.understanding.naming import is_named_in, is_only_name
-from router.understanding.offered import said_for
+from router.understanding.offered import may_start, start_offered
 from router.understanding.overview import overview
 from router.understanding.patterns import Match, PatternIndex
 from router.understanding.phrases import PhraseIndex, ToolPhrases
 from router.understanding.pleasantries import says_nothing
-from router.understanding.prefill import prefill, prefill_offered
+from router.understanding.prefill import prefill
 from router.understanding.reading import Reading
 from router.understanding.taking_up import goes_on_with, meant
 from router.understanding.utterance import Utterance
@@ -232,11 +232,10 @@ class Reader:
         if option is not None and (run := run_meant(option.value)) is not None:
             return take_up(run, heard.situation, "slot")
         flow = self._flows.get(str(option.value)) if option else None
-        if flow is None or not _may(flow, heard.situation):
+        if flow is None or not may_start(flow, heard.situation):
             return None
-        situation = heard.situation
-        slots = prefill_offered(flow.slots, *said_for(flow, situation, self._index))
-        return wording.chosen(flow, situation.locale), StartFlow(flow=flow.flow, slots=slots)
+        start = start_offered(flow, heard.situation, self._index)
+        return wording.chosen(flow, heard.situation.locale), start
 
     def _requested(self, heard: _Heard) -> Outcome | None:
         locale = heard.situation.locale
@@ -334,10 +333,6 @@ def _to_skill(heard: _Heard) -> Outcome | None:
     words = heard.utterance.normalised.as_typed(0, len(heard.utterance.text))
     command = RunSkill(skill=skill, request=words)
     return wording.skill_answered(skill, locale), command
-
-
-def _may(flow: FlowDefinition, situation: Situation) -> bool:
-    return not flow.triggers.roles or bool(flow.triggers.roles & situation.roles)
 
 
 def _reading(normalised: str, outcome: Outcome | None) -> Reading:
