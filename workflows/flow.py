@@ -71,6 +71,9 @@ with workflow.unsafe.imports_passed_through():
     from workflows.activity import drained, perform
     from workflows.tool_calls import why
 
+END_PUBLISHED = "an end that came while publishing is published"
+"""Runs that had come to their end unpublished are replayed as they were."""
+
 READS_STOP = "cancelling stops reads"
 """Runs in whose history a cancelled call was waited for are replayed as they were."""
 
@@ -118,7 +121,7 @@ class FlowWorkflow:
             await workflow.wait_condition(lambda: self._has_news or self._over or self._full)
             await self._publish()
             await self._notify()
-            if self._over:
+            if self._over and self._all_published:
                 await drained()
                 return children.handed_over(self._whole, self._run)
             if self._full:
@@ -220,6 +223,11 @@ class FlowWorkflow:
     @property
     def _over(self) -> bool:
         return self._run.status in ENDED and not self._listeners
+
+    @property
+    def _all_published(self) -> bool:
+        """False where the run ended while what came before its end was being published."""
+        return self._published == self._listed or not workflow.patched(END_PUBLISHED)
 
     @property
     def _listed(self) -> tuple[object, ...]:

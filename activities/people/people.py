@@ -1,20 +1,22 @@
 """The people system: a small real one, for a company to replace with its own.
 
-Whatever takes its place offers `leave`, `adjustments` and `claims` with the methods of
-`LeaveBook`, `AdjustmentBook` and `ClaimBook`; the tools in `activities.tools` and the lookup
-`claimed` use nothing else.
+Whatever takes its place offers `leave`, `adjustments`, `claims`, `trips` and `stock` with the
+methods of `LeaveBook`, `AdjustmentBook`, `ClaimBook`, `TripBook` and `StockBook`; the tools in
+`activities.tools` and the lookup `claimed` use nothing else.
 """
 
 from activities.people.adjusting import AdjustmentBook
 from activities.people.claims import ClaimBook
 from activities.people.leave import LeaveBook
+from activities.people.stock import StockBook
 from activities.people.tables import PEOPLE
+from activities.people.trips import TripBook
 from router.store.database import Database
 from router.tool.dependencies import Provider
 
 
 class People:
-    """Leave and expense claims of everyone, in tables of their own within `database`.
+    """Leave, claims, trips and equipment of everyone, in tables of their own within `database`.
 
     `migrate` before first use.
     """
@@ -24,6 +26,8 @@ class People:
         self.leave = LeaveBook(database)
         self.adjustments = AdjustmentBook(database)
         self.claims = ClaimBook(database)
+        self.trips = TripBook(database)
+        self.stock = StockBook(database)
 
     async def migrate(self) -> None:
         """Bring the tables up to date; raises as `Database.migrate` does."""

@@ -1,9 +1,9 @@
-"""Leave and expense claims as values: what the tools take and give."""
+"""Leave, claims, trips and equipment as values: what the tools take and give."""
 
 import unicodedata
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer
 
@@ -144,3 +144,65 @@ class Claim(Value):
     total: Money
     items: list[ClaimItem]
     reason: str
+
+
+Transport = Literal["train", "plane", "car", "other"]
+
+
+class Trip(Value):
+    """A business trip to be booked. Both days are included."""
+
+    destination: Annotated[str, Field(min_length=1, max_length=200)]
+    start: date
+    end: date
+    transport: Transport
+    estimate: Money
+    companions: str = ""
+    reason: str = ""
+
+
+class TripRecord(Trip):
+    """A trip on record. One that was called off stays, as `cancelled`."""
+
+    id: str
+    status: Literal["booked", "cancelled"]
+
+
+EquipmentKind = Literal[
+    "laptop", "monitor", "docking_station", "keyboard", "headset", "phone", "projector"
+]
+
+
+class Stock(NamedTuple):
+    """How many pieces the warehouse has to hand out, and what one is worth in cents of CNY."""
+
+    pieces: int
+    cents: int
+
+
+STOCK: dict[EquipmentKind, Stock] = {
+    "laptop": Stock(20, 8_999_00),
+    "monitor": Stock(30, 1_599_00),
+    "docking_station": Stock(15, 899_00),
+    "keyboard": Stock(50, 299_00),
+    "headset": Stock(40, 499_00),
+    "phone": Stock(10, 3_299_00),
+    "projector": Stock(2, 4_599_00),
+}
+"""What the sample warehouse began with; what is reserved comes off it."""
+
+
+class Wanted(Value):
+    """One line of a request: so many pieces of a kind."""
+
+    kind: EquipmentKind
+    quantity: Annotated[int, Field(ge=1, le=100)]
+    note: Annotated[str | None, Field(max_length=200)] = None
+
+
+class Reservation(Wanted):
+    """Pieces set aside. Those that went back to the shelf stay on record, as `released`."""
+
+    id: str
+    status: Literal["reserved", "released"]
+    reserved_at: datetime

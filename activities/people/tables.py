@@ -20,7 +20,7 @@ from sqlalchemy import (
 from router.store.migration import Migrations
 from router.store.tables import Moment, required
 
-PEOPLE = Migrations(Path(__file__).parent / "migrations", "alembic_version_people", "0002")
+PEOPLE = Migrations(Path(__file__).parent / "migrations", "alembic_version_people", "0003")
 
 metadata = MetaData()
 
@@ -123,3 +123,43 @@ Index(
     sqlite_where=text("standing = 1"),
     postgresql_where=text("standing"),
 )
+
+trips = Table(
+    "people_trips",
+    metadata,
+    required("tenant"),
+    required("id"),
+    required("key"),
+    required("person"),
+    required("destination"),
+    required("start", Date),
+    required("end", Date),
+    required("transport"),
+    required("currency"),
+    required("cents", BigInteger),
+    required("companions"),
+    required("reason"),
+    required("status"),
+    required("booked_at", Moment),
+    PrimaryKeyConstraint("tenant", "id"),
+    UniqueConstraint("tenant", "key", name="people_trips_once"),
+)
+Index("people_trips_of_person", *(trips.c[n] for n in ("tenant", "person", "start")))
+
+reservations = Table(
+    "people_reservations",
+    metadata,
+    required("tenant"),
+    required("id"),
+    required("key"),
+    required("person"),
+    required("kind"),
+    required("quantity", Integer),
+    required("note"),
+    required("status"),
+    required("reserved_at", Moment),
+    PrimaryKeyConstraint("tenant", "id"),
+    UniqueConstraint("tenant", "key", name="people_reservations_once"),
+    CheckConstraint("quantity > 0", name="people_reservations_take_something"),
+)
+Index("people_reservations_of_kind", *(reservations.c[n] for n in ("tenant", "kind", "status")))

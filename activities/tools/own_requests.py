@@ -54,10 +54,10 @@ _SAID: dict[Outcome, Localised] = {
 
 
 _TAKE_BACK = "(?:撤回|撤销|撤掉|取消|收回)"
-_NAMED = "(?P<request>请假|报销|出差|加班|采购)(?:申请|单|流程)?"
+_NAMED = "(?P<request>请假|报销|出差|设备|加班|采购)(?:申请|单|流程)?"
 _MY = "(?:my|the|that|this) (?:(?:last|latest|pending|yesterday's|annual|sick) )*"
 _NAMED_EN = (
-    "(?P<request>expense claim|expense|claim|leave|reimbursement)"
+    "(?P<request>expense claim|expense|claim|leave|reimbursement|business trip|trip|equipment)"
     "(?: (?:request|application|claim))?"
 )
 _SUBMITTED = "(?: (?:that )?i (?:just )?(?:submitted|sent|filed|made))?"

@@ -1,6 +1,7 @@
 """Doing what a story's acts say, by the same ways that the API goes."""
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
@@ -11,12 +12,12 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from router.contracts import conversation, runs
 from router.contracts.conversation import ConversationStart, Submission
-from router.domain.errors import Conflict, NotFound, PermanentToolError
+from router.domain.errors import Conflict, NotFound
 from router.domain.messages import ENDED, Message, Turn
 from router.domain.principals import Principal
 from router.domain.records import ApprovalRecord, ConversationRecord, RunRecord
 from router.domain.texts import Locale
-from router.flow.run import Cancelled, Decided, Nudged
+from router.flow.run import Arrived, Cancelled, Decided, Nudged
 from router.stage.house import QUEUE, House
 from router.stage.skipping import skip
 from router.story.steps import (
@@ -31,7 +32,6 @@ from router.story.steps import (
 )
 
 MOST_RUNS = 200
-NEXT = "write the step for what can happen here"
 
 
 class Actor:
@@ -157,5 +157,15 @@ class Actor:
         await runs.tell(self.house.client, going[0], self.user, event, uuid4().hex)
 
     async def _happen(self, step: EventHappens) -> None:
-        # Here goes the update by which a run is told of events, once flows can wait for some.
-        raise PermanentToolError(f"no flow can wait for the event {step.name} yet; {NEXT}")
+        run, teller = await self._hearing(step.name)
+        event = Arrived(by=teller.id, name=step.name, value=dict(step.payload))
+        await runs.happen(self.house.client, run, teller, event)
+
+    async def _hearing(self, name: str) -> tuple[RunRecord, Principal]:
+        """The newest run that is to be told of the event, and somebody who may tell it."""
+        for run in await self.runs():
+            for teller in self.house.parts.directory.everyone(self.user.tenant):
+                with suppress(NotFound):
+                    await runs.event_known(self.house.client, run, teller, name)
+                    return run, teller
+        raise NotFound(f"nothing that is going on waits for the event {name}")

@@ -20,7 +20,9 @@ from pathlib import Path
 from temporalio.client import Client, WorkflowHistory
 
 from router.assembly import Parts
+from router.contracts.runs import happen
 from router.domain.principals import DEFAULT_TENANT, Principal
+from router.flow.run import Arrived
 from router.settings import Settings
 from router.upkeep import at_work
 from router.worker import build_worker
@@ -135,13 +137,54 @@ async def claimed(
     return [("claim-rejected", (await run_of(parts, turn.flow.id)).workflow_id)]
 
 
+async def travelled(
+    client: Client, parts: Parts, alice: Principal, bob: Approver
+) -> list[tuple[str, str]]:
+    talk = await Talk(client, parts, alice).open()
+    answers = ("我要去杭州出差", "后天", "大后天", "见客户", "高铁", "2000元", "跳过")
+    for text in answers:
+        await talk.say(text)
+    turn = await talk.say("确认")
+    assert turn.flow is not None
+    await bob.decide(await bob.waiting(turn.flow.id), "approve")
+    await told(talk, "批准")
+    await talk.say("撤回出差申请")
+    await talk.say("确认")
+    run = await run_of(parts, turn.flow.id)
+    async with asyncio.timeout(20):
+        await client.get_workflow_handle(run.workflow_id).result()
+    return [("trip-cancelled", run.workflow_id)]
+
+
+async def equipped(
+    client: Client, parts: Parts, alice: Principal, bob: Approver
+) -> list[tuple[str, str]]:
+    talk = await Talk(client, parts, alice).open()
+    for text in ("申请办公设备", "显示器", "2", "没有了", "看图纸", "一个月后"):
+        await talk.say(text)
+    turn = await talk.say("确认")
+    assert turn.flow is not None
+    await bob.decide(await bob.waiting(turn.flow.id), "approve")
+    await told(talk, "库房")
+    run, olga = await run_of(parts, turn.flow.id), await parts.directory.find("default", "olga")
+    assert olga is not None
+    await happen(client, run, olga, Arrived(by=olga.id, name="delivered", value={}))
+    await told(talk, "送到了")
+    return [("equipment-delivered", run.workflow_id)]
+
+
 async def told(talk: Talk, text: str) -> None:
     async with asyncio.timeout(20):
         while not any(text in line for line in await talk.texts()):  # noqa: ASYNC110
             await asyncio.sleep(0.05)
 
 
-STORIES: dict[str, Story] = {"leave_request": approved, "reimbursement": claimed}
+STORIES: dict[str, Story] = {
+    "leave_request": approved,
+    "reimbursement": claimed,
+    "business_trip": travelled,
+    "equipment_request": equipped,
+}
 """By flow, what its history tells: a whole run, to its end."""
 
 

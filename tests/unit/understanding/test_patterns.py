@@ -5,16 +5,17 @@ from typing import get_args
 
 import pytest
 
+from router.flow.loader import load_flows
 from router.flow.model import FlowDefinition, GuardName
 from router.understanding.guards import GUARDS, QUOTATION, Guard
 from router.understanding.normalise import normalise
 from router.understanding.patterns import PatternIndex
-from tests.unit.understanding.flows import EMPLOYEE, EXPENSE, FLOWS, LEAVE
+from tests.unit.understanding.flows import EMPLOYEE, FLOWS, SHIPPED
 
 DATA = Path(__file__).parent / "data"
 REQUESTS = Path(__file__).parents[3] / "bench" / "requests.jsonl"
 DOCS = Path(__file__).parents[3] / "docs"
-INDEX = PatternIndex([LEAVE, EXPENSE])
+INDEX = PatternIndex(load_flows(SHIPPED))
 
 
 def lines(name: str) -> list[tuple[str, str]]:

@@ -1,0 +1,91 @@
+"""The warehouse, as tools for flows: what a request is worth, set aside, put back."""
+
+from typing import Annotated
+
+from pydantic import BaseModel, Field
+
+from activities.people.people import People, human_resources
+from activities.people.records import EquipmentKind, Money, Owner, Reservation, Wanted
+from router.domain.errors import ArgumentsToolError
+from router.domain.principals import FLOW_ROLE
+from router.domain.texts import Localised
+from router.tool.context import ToolContext
+from router.tool.dependencies import Depends
+from router.tool.tool import tool
+
+Pieces = Annotated[int, Field(ge=1, le=100)]
+Note = Annotated[str | None, Field(max_length=200)]
+HumanResources = Annotated[People, Depends(human_resources)]
+
+
+class Worth(BaseModel):
+    """What a request comes to."""
+
+    total: Money
+
+
+class Released(BaseModel):
+    """What went back to the shelf; null where nothing had been set aside."""
+
+    reservation: str | None
+
+
+@tool(
+    permission="read",
+    roles=[FLOW_ROLE],
+    listed=False,
+    title={"zh": "设备估价", "en": "What equipment is worth"},
+)
+async def value_equipment(
+    items: Annotated[list[Wanted], Field(min_length=1, max_length=100)], hr: HumanResources
+) -> Worth:
+    """What these pieces of equipment are worth together."""
+    return Worth(total=hr.stock.value(items))
+
+
+@tool(
+    permission="write",
+    roles=[FLOW_ROLE],
+    retries=None,
+    title={"zh": "预留设备", "en": "Reserve equipment"},
+)
+async def reserve_equipment(
+    kind: EquipmentKind,
+    quantity: Pieces,
+    ctx: ToolContext,
+    hr: HumanResources,
+    note: Note = None,
+) -> Reservation:
+    """Set pieces of one kind aside in the warehouse for the caller."""
+    wanted = Wanted(kind=kind, quantity=quantity, note=note)
+    return await hr.stock.reserve(_owner(ctx), ctx.key, wanted, ctx.now)
+
+
+@tool(
+    permission="write",
+    roles=[FLOW_ROLE],
+    retries=None,
+    title={"zh": "释放预留设备", "en": "Release reserved equipment"},
+)
+async def release_equipment(
+    kind: EquipmentKind,
+    quantity: Pieces,
+    ctx: ToolContext,
+    hr: HumanResources,
+    note: Note = None,
+) -> Released:
+    """Put back what `reserve_equipment` set aside; others may have it."""
+    del kind, quantity, note  # the key says which
+    if not ctx.undoes:
+        raise ArgumentsToolError(
+            Localised(
+                zh="release_equipment 撤销的是 reserve_equipment 的一次调用，请给出它的键",
+                en="release_equipment takes back one call of reserve_equipment; name its key",
+            )
+        )
+    released = await hr.stock.release(_owner(ctx), ctx.undoes)
+    return Released(reservation=released.id if released else None)
+
+
+def _owner(ctx: ToolContext) -> Owner:
+    return Owner(tenant=ctx.caller.tenant, person=ctx.caller.id)

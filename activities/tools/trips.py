@@ -1,0 +1,140 @@
+"""Business trips, as tools: anyone may look at their own; booking is for flows."""
+
+from datetime import date
+from typing import Annotated
+
+from pydantic import BaseModel, Field
+
+from activities.people.people import People, human_resources
+from activities.people.records import Money, Owner, Transport, Trip, TripRecord
+from activities.saying import whole
+from router.domain.errors import ArgumentsToolError
+from router.domain.principals import FLOW_ROLE
+from router.domain.texts import Localised
+from router.tool.context import ToolContext
+from router.tool.dependencies import Depends
+from router.tool.tool import tool
+
+Place = Annotated[str, Field(min_length=1, max_length=200)]
+Remark = Annotated[str | None, Field(max_length=1000)]
+HumanResources = Annotated[People, Depends(human_resources)]
+
+
+class Booked(BaseModel):
+    """A trip that was booked or called off; `trip` is null where there was none."""
+
+    trip: str | None
+
+
+@tool(
+    permission="read",
+    title={"zh": "我的出差记录", "en": "My business trips"},
+    description_zh="你登记过的出差，最近的在前，含已取消的。",
+    examples=["我今年出过几次差", "看看我的出差记录", "show my business trips"],
+    phrases=[
+        whole("我?(?:今年|去年|最近)?(?:都)?出过(?:哪些|什么|几次|多少次)差"),
+        whole("我?(?:的)?(?:今年|去年|最近)?(?:的)?出差(?:的)?(?:记录|历史)"),
+        whole("my (?:past )?business trips|my business trip (?:records?|history)"),
+    ],
+)
+async def get_my_trips(ctx: ToolContext, hr: HumanResources) -> list[TripRecord]:
+    """Your business trips on record, the latest first, with those that were called off."""
+    return await hr.trips.of(_owner(ctx))
+
+
+async def _may_be_booked(  # noqa: PLR0913 - a check takes what its tool does
+    *,
+    destination: Place,
+    start: date,
+    end: date,
+    transport: Transport,
+    estimate: Money,
+    ctx: ToolContext,
+    hr: HumanResources,
+    companions: Remark = None,
+    reason: Remark = None,
+) -> None:
+    """Refuse days that another trip has, before anybody is asked to agree to them."""
+    trip = _trip(destination, start, end, transport, estimate, companions, reason)
+    await hr.trips.check(_owner(ctx), trip)
+
+
+@tool(
+    permission="write",
+    roles=[FLOW_ROLE],
+    # It has been approved; a travel desk that is down for a night changes nothing about that.
+    retries=None,
+    title={"zh": "登记出差", "en": "Book a business trip"},
+    check=_may_be_booked,
+)
+async def book_trip(  # noqa: PLR0913 - a tool's parameters are what its callers name
+    *,
+    destination: Place,
+    start: date,
+    end: date,
+    transport: Transport,
+    estimate: Money,
+    ctx: ToolContext,
+    hr: HumanResources,
+    companions: Remark = None,
+    reason: Remark = None,
+) -> Booked:
+    """Put an approved trip of the caller's on record with the travel desk."""
+    trip = _trip(destination, start, end, transport, estimate, companions, reason)
+    record = await hr.trips.book(_owner(ctx), ctx.key, trip)
+    return Booked(trip=record.id)
+
+
+@tool(
+    permission="write",
+    roles=[FLOW_ROLE],
+    retries=None,
+    title={"zh": "取消出差登记", "en": "Call off a business trip"},
+)
+async def cancel_trip(  # noqa: PLR0913 - an undo takes what the call that it undoes took
+    *,
+    destination: Place,
+    start: date,
+    end: date,
+    transport: Transport,
+    estimate: Money,
+    ctx: ToolContext,
+    hr: HumanResources,
+    companions: Remark = None,
+    reason: Remark = None,
+) -> Booked:
+    """Call off a trip that `book_trip` booked; its days are free again."""
+    del destination, start, end, transport, estimate, companions, reason  # the key says which
+    if not ctx.undoes:
+        raise ArgumentsToolError(
+            Localised(
+                zh="cancel_trip 撤销的是 book_trip 的一次调用，请给出它的键",
+                en="cancel_trip takes back one call of book_trip; name its key",
+            )
+        )
+    record = await hr.trips.cancel(_owner(ctx), ctx.undoes)
+    return Booked(trip=record.id if record else None)
+
+
+def _trip(
+    destination: str,
+    start: date,
+    end: date,
+    transport: Transport,
+    estimate: Money,
+    companions: str | None,
+    reason: str | None,
+) -> Trip:
+    return Trip(
+        destination=destination,
+        start=start,
+        end=end,
+        transport=transport,
+        estimate=estimate,
+        companions=companions or "",
+        reason=reason or "",
+    )
+
+
+def _owner(ctx: ToolContext) -> Owner:
+    return Owner(tenant=ctx.caller.tenant, person=ctx.caller.id)
