@@ -20,9 +20,9 @@ from pathlib import Path
 from temporalio.client import Client, WorkflowHistory
 
 from router.assembly import Parts
-from router.contracts.runs import happen
+from router.contracts.runs import happen, tell
 from router.domain.principals import DEFAULT_TENANT, Principal
-from router.flow.run import Arrived
+from router.flow.run import Arrived, Cancelled
 from router.settings import Settings
 from router.upkeep import at_work
 from router.worker import build_worker
@@ -148,9 +148,8 @@ async def travelled(
     assert turn.flow is not None
     await bob.decide(await bob.waiting(turn.flow.id), "approve")
     await told(talk, "批准")
-    await talk.say("撤回出差申请")
-    await talk.say("确认")
     run = await run_of(parts, turn.flow.id)
+    await tell(client, run, alice, Cancelled(by=alice.id), "cancelled")
     async with asyncio.timeout(20):
         await client.get_workflow_handle(run.workflow_id).result()
     return [("trip-cancelled", run.workflow_id)]
