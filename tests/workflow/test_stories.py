@@ -51,7 +51,8 @@ async def test_stories_take_every_way_of_the_sample_flows(house: House, report: 
         each.definition.flow: [*each.states, *map(str, each.transitions)]
         for each in report.coverage(house.catalog, whole=True)
     }
-    assert missing == {flow: [] for flow in missing}
+    shipped = ("business_trip", "equipment_request", "leave_request", "reimbursement")
+    assert missing == {flow: [] for flow in shipped}
 
 
 def spoilt(story: Story, place: int) -> Story:
