@@ -61,7 +61,7 @@ def spoilt(story: Story, place: int) -> Story:
     if isinstance(step, BotSays):
         step = replace(step, patterns=("nobody ever says this",))
     elif isinstance(step, RunStands):
-        step = replace(step, wanted={"status": "waiting"})
+        step = replace(step, wanted={"status": "expired"})
     elif isinstance(step, ToolCalled):
         step = replace(step, times=99)
     return replace(story, steps=(*story.steps[:place], step, *story.steps[place + 1 :]))
