@@ -81,7 +81,7 @@ async def desk(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Desk]:
     [
         ("blog-writer", 8),
         ("code-review", 10),
-        ("policy-advisor", 3),  # tools that look one thing up are as near, and often enough
+        ("policy-advisor", 2),  # tools that look one thing up, and forms for it, are as near
         ("trip-planner", 9),
         ("weekly-report", 10),
     ],
