@@ -1,0 +1,50 @@
+"""Replies as text that can be answered by text."""
+
+import pytest
+
+from router.domain.messages import (
+    ChoicesReply,
+    ConfirmReply,
+    FormField,
+    FormReply,
+    Option,
+    Reply,
+    TextReply,
+)
+from router.domain.plain_replies import as_plain_text
+from router.domain.texts import Locale
+
+KINDS = [Option(label="年假", value="annual"), Option(label="病假", value="sick")]
+
+
+@pytest.mark.parametrize(
+    ("reply", "locale", "text"),
+    [
+        (TextReply(text="好"), "zh", "好"),
+        (ChoicesReply(text="请什么假？", options=KINDS), "zh", "请什么假？\n\n1. 年假\n2. 病假"),
+        (
+            ConfirmReply(text="Hand it in?", summary={"From": "1 Dec", "To": "2 Dec"}),
+            "en",
+            "Hand it in?\n\n- From: 1 Dec\n- To: 2 Dec\n\nAnswer “yes” or “no”.",
+        ),
+        (ConfirmReply(text="提交吗？", summary={}), "zh", "提交吗？\n\n回复“确认”或“取消”。"),
+        (
+            FormReply(
+                text="请填写：",
+                fields=[
+                    FormField(name="kind", type="choice", label="类型", options=KINDS),
+                    FormField(name="note", type="text", label="备注", required=False),
+                ],
+            ),
+            "zh",
+            "请填写：\n\n- 类型 (必填): 年假 / 病假\n- 备注",
+        ),
+    ],
+)
+def test_a_reply_is_asked_in_text(reply: Reply, locale: Locale, text: str) -> None:
+    assert as_plain_text([reply], locale) == text
+
+
+def test_several_replies_are_paragraphs_and_empty_ones_are_none() -> None:
+    replies = [TextReply(text="one"), TextReply(text=""), TextReply(text="two")]
+    assert as_plain_text(replies, "en") == "one\n\ntwo"
