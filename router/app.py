@@ -76,10 +76,11 @@ def create_app(services: Services) -> FastAPI:
         files,
         capabilities,
         routing,
+        people,
     ):
         app.include_router(routes.router)
     if services.settings.auth == "dev":
-        app.include_router(people.router)
+        app.include_router(people.sign_in)
     app.include_router(page.router)
     page.mount_assets(app)
     return app

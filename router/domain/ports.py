@@ -20,6 +20,7 @@ from router.domain.records import (
     ConversationRecord,
     EffectRecord,
     FileRecord,
+    Gist,
     LogEntry,
     RecordedTurn,
     RunRecord,
@@ -70,6 +71,9 @@ class EventLog(Protocol):
 
     async def turn(self, tenant: str, conversation: str, message_id: str) -> RecordedTurn | None:
         """What this message id was answered with, however long ago; None where it never was."""
+
+    async def gists(self, tenant: str, conversations: Collection[str]) -> dict[str, Gist]:
+        """What begins each of these conversations and ends it so far, where anything was said."""
 
     async def exchanges(
         self, tenant: str, after: tuple[str, int] | None, limit: int

@@ -9,20 +9,21 @@ committed. Within what one reader follows, numbers therefore appear in order. Ac
 conversations they may not: nobody may follow the whole log by sequence number alone.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, func, literal_column, select, tuple_
+from sqlalchemy import Connection, ScalarSelect, func, literal_column, select, tuple_
 
 from router.domain.happenings import begun_by
 from router.domain.ports import Live
 from router.domain.progress import Progress
-from router.domain.records import LogEntry, RecordedTurn
+from router.domain.records import Gist, LogEntry, RecordedTurn
 from router.store import tables
 from router.store.database import Database
 from router.store.rows import from_row, to_row
 
 _log = tables.log
+_conversations = tables.conversations
 
 
 class DatabaseLog:
@@ -116,6 +117,21 @@ class DatabaseLog:
         data = await self._database.read(lambda c: c.execute(query).scalar())
         return RecordedTurn.model_validate(data) if data else None
 
+    async def gists(self, tenant: str, conversations: Collection[str]) -> dict[str, Gist]:
+        """What begins each of these conversations and ends it so far, where anything was said."""
+        ends = select(_said(first=True), _said(first=False)).where(
+            _conversations.c.tenant == tenant, _conversations.c.id.in_(sorted(conversations))
+        )
+
+        def read(connection: Connection) -> dict[str, Gist]:
+            found = [(a, z) for a, z in connection.execute(ends) if a is not None]
+            numbers = {number for pair in found for number in pair}
+            query = select(_log).where(_log.c.sequence.in_(sorted(numbers)))
+            rows = {row.sequence: from_row(LogEntry, row) for row in connection.execute(query)}
+            return {str(rows[a].conversation): _gist(rows[a], rows[z]) for a, z in found}
+
+        return await self._database.read(read)
+
     async def exchanges(
         self, tenant: str, after: tuple[str, int] | None, limit: int
     ) -> list[LogEntry]:
@@ -138,6 +154,27 @@ class DatabaseLog:
         )
         rows = await self._database.read(lambda c: c.execute(query).all())
         return [from_row(LogEntry, row) for row in rows]
+
+
+def _said(*, first: bool) -> ScalarSelect[Any]:
+    """The number of a conversation's first or last `message` entry, from the end of an index."""
+    order = _log.c.sequence.asc() if first else _log.c.sequence.desc()
+    return (
+        select(_log.c.sequence)
+        .where(
+            _log.c.tenant == _conversations.c.tenant,
+            _log.c.conversation == _conversations.c.id,
+            _log.c.kind == "message",
+        )
+        .order_by(order)
+        .limit(1)
+        .scalar_subquery()
+    )
+
+
+def _gist(first: LogEntry, last: LogEntry) -> Gist:
+    opening = str(first.data.get("text") or "")
+    return Gist(opening=opening, latest=last.sequence or 0, latest_at=last.at)
 
 
 def _without_unbegun(connection: Connection, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ from router.domain.records import ApprovalRecord, HistoryLine, RunRecord
 from router.domain.texts import Localised
 from router.store.store import Store
 from tests.unit.api.conftest import QUEUE, As
+from tests.unit.understanding.flows import LEAVE as LEAVE_FLOW
 
 LEAVE = Localised(zh="请假", en="Leave")
 
@@ -108,6 +109,20 @@ class TestFlowRuns:
         assert shown["slots"] == {"leave_type": "annual", "half": None}
         assert (shown["title"], shown["requester"], shown["version"]) == ("请假", "alice", 1)
         assert set(shown["history"][0]) >= {"at", "state", "event", "by"}
+
+    async def test_what_it_knows_is_shown_as_people_read_it(
+        self, caller: As, store: Store, run: RunRecord, unique: str
+    ) -> None:
+        alice, olga = caller("alice"), caller("olga")
+        labels = {slot.label for slot in LEAVE_FLOW.slots.values() if slot.label}
+        for client, locale in ((alice, "zh"), (olga, "en")):
+            summary = (await client.get(f"/v1/flow-runs/{run.id}")).json()["summary"]
+            assert summary
+            assert set(summary) <= {label.within(locale) for label in labels}
+
+        old = run_record(f"o{unique[:11]}", version=7)
+        await store.runs.publish(old, [])
+        assert (await alice.get(f"/v1/flow-runs/{old.id}")).json()["summary"] == {}
 
     @pytest.mark.parametrize(
         ("user", "status"),
