@@ -58,6 +58,10 @@ class FlowRun(BaseModel):
     """The slots as people read them, by label, in the reader's language; empty where the flow of
     this version isn't known any more."""
     requester: str
+    conversation: str | None = None
+    """Where it was begun, for its requester."""
+    can_be_withdrawn: bool = False
+    """Whether its requester may take it back now."""
     parent: str | None
     """The run that started this one and waits for it."""
     history: list[HistoryLine]
@@ -75,7 +79,7 @@ class FlowRun(BaseModel):
     def of(cls, record: RunRecord, services: Services, reader: Principal) -> "FlowRun":
         """The row as this reader sees it."""
         settings = services.settings
-        shown = record.model_dump(exclude={"title", "history", "parent"})
+        shown = record.model_dump(exclude={"title", "history", "parent", "conversation"})
         parent = record.parent.rsplit("/", 1)[-1] if record.parent else None
         url = history_url(settings, record.workflow_id, record.run_id)
         temporal = TemporalRun(workflow_id=record.workflow_id, run_id=record.run_id, url=url)
@@ -84,11 +88,19 @@ class FlowRun(BaseModel):
         return cls(
             title=title,
             summary=summary,
+            conversation=record.conversation if record.requester == reader.id else None,
+            can_be_withdrawn=_can_be_withdrawn(record),
             history=record.history,
             temporal=temporal,
             parent=parent,
             **shown,
         )
+
+
+def _can_be_withdrawn(record: RunRecord) -> bool:
+    if record.status in ENDED:
+        return record.remedy is not None and record.withdrawn_by is None
+    return True
 
 
 def _summary(record: RunRecord, flows: Iterable[FlowDefinition], locale: Locale) -> dict[str, str]:
