@@ -10,7 +10,8 @@ import { work } from "./work.js";
 const NEAR = 120; // pixels from the end, within which it is followed
 
 export function transcript(page, { act, offer }) {
-  const log = element("ol", { class: "log", role: "log", "aria-live": "off", "aria-label": t("transcript"), tabindex: "0", onscroll: look });
+  const log = element("ol", { class: "log" });
+  const scroller = element("div", { class: "scroller", role: "log", "aria-live": "off", "aria-label": t("transcript"), tabindex: "0", onscroll: look }, log);
   const down = iconButton("down", t("toLatest"), () => toLatest(), { class: "icon to-latest", hidden: true });
   const pending = new Map(); // message id to the bubble of what was sent
   const drafts = new Map(); // message id to what is being done and written
@@ -112,7 +113,7 @@ export function transcript(page, { act, offer }) {
     return gone?.worked.ended() ?? null;
   }
 
-  const atEnd = () => log.scrollHeight - log.scrollTop - log.clientHeight < NEAR;
+  const atEnd = () => scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < NEAR;
 
   function look() {
     down.hidden = atEnd();
@@ -120,7 +121,7 @@ export function transcript(page, { act, offer }) {
   }
 
   function toLatest() {
-    log.scrollTop = log.scrollHeight;
+    scroller.scrollTop = scroller.scrollHeight;
     look();
   }
 
@@ -132,7 +133,7 @@ export function transcript(page, { act, offer }) {
   }
 
   return {
-    view: element("div", { class: "scroll" }, log, down),
+    view: element("div", { class: "scroll" }, scroller, down),
     log,
     append,
     sent,
