@@ -18,6 +18,7 @@ export function transcript(page, { act, offer }) {
   const answered = new Set(); // message ids whose answers are here
   const said = new Map(); // message id to its text
   let lastDay = "";
+  let labels = new Map(); // of the last form's fields, by name
 
   function append(item, isNews) {
     const follows = atEnd();
@@ -38,10 +39,18 @@ export function transcript(page, { act, offer }) {
     pending.get(item.message_id)?.remove();
     pending.delete(item.message_id);
     if (item.message_id) said.set(item.message_id, item.text);
-    place(userBubble(item.text, item.at));
+    place(userBubble(labelled(item.text), item.at));
+  }
+
+  // What a form was filled in with is kept by the names of its fields, which nobody reads.
+  function labelled(text) {
+    const named = (line) => line.replace(/^([^:\s]+): /, (all, name) => (labels.has(name) ? `${labels.get(name)}: ` : all));
+    return text.split("\n").map(named).join("\n");
   }
 
   function bot(item) {
+    const fields = item.replies?.flatMap((reply) => reply.fields ?? []) ?? [];
+    labels = new Map(fields.map((field) => [field.name, field.label]));
     const worked = ended(item.message_id);
     retire();
     const bubble = botBubble(item, { page, act, offer, said: said.get(item.message_id) });
