@@ -61,7 +61,9 @@ def of(
             requester=run.requester.id,
             conversation=run.conversation,
             parent=run.parent,
-            history=[HistoryLine.model_validate(line.model_dump()) for line in run.history],
+            history=[
+                HistoryLine.model_validate(line, from_attributes=True) for line in run.history
+            ],
             events=run.events,
             created_at=where.created_at,
             updated_at=now,

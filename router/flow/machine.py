@@ -87,7 +87,7 @@ def step(
     definition: FlowDefinition, run: Run, event: AnyEvent, now: datetime
 ) -> tuple[Run, list[Effect]]:
     """The run after the event, and what to say of it. A run that has ended stays as it is."""
-    walk = Walk(inquiring.extended(definition, run), run.model_copy(deep=True), now)
+    walk = Walk(inquiring.extended(definition, run), run.draft(), now)
     if walk.ended:
         return walk.run, []
     walk.run.events += 1

@@ -174,8 +174,7 @@ def settle(walk: Walk, verdict: str, by: str, comment: str | None = None) -> Non
     if verdict == "return":
         walk.say(_returned(comment))
         run.before = dict(run.slots)
-        for each in run.agreements:
-            each.counted = []
+        run.agreements = [each.counting_anew() for each in run.agreements]
     walk.leave(EXITS[verdict], by)
 
 
