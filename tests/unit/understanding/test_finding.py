@@ -4,10 +4,13 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
+from pydantic import JsonValue
 
 import flows
 from router.flow.loader import load_flow
 from router.flow.model import FlowDefinition
+from router.flow.view import FlowView
+from router.understanding.confirming import put_right
 from router.understanding.prefill import prefill
 from router.understanding.utterance import Utterance
 
@@ -38,3 +41,40 @@ def test_a_sentence_names_where_it_goes(
     trip: FlowDefinition, text: str, destination: str | None
 ) -> None:
     assert prefill(trip.slots, Utterance.of(text, NOW)).get("destination") == destination
+
+
+@pytest.mark.parametrize(
+    ("text", "corrected"),
+    [
+        ("去北京", {"destination": "北京"}),
+        ("还是去北京吧", {"destination": "北京"}),
+        ("不对，是去北京", {"destination": "北京"}),
+        ("I'm going to Berlin", {"destination": "Berlin"}),
+        ("去上海", None),
+        ("去北京要花多少钱？", None),
+    ],
+)
+def test_another_place_is_a_correction(
+    trip: FlowDefinition, text: str, corrected: dict[str, str] | None
+) -> None:
+    known: dict[str, JsonValue] = {
+        "destination": "上海",
+        "start": "2026-11-23",
+        "end": "2026-11-25",
+    }
+    assert put_right(confirming(trip, known), Utterance.of(text, NOW)) == corrected
+
+
+def confirming(flow: FlowDefinition, slots: dict[str, JsonValue]) -> FlowView:
+    return FlowView(
+        id="run",
+        flow=flow.flow,
+        title=flow.title,
+        version=1,
+        status="confirming",
+        state="review",
+        question="review:1:",
+        awaiting=[],
+        slots=slots,
+        fillable=flow.slots,
+    )
