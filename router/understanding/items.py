@@ -78,7 +78,7 @@ def _fields(
     yield from choices
     if counted := count_field(fields):
         for count in find_counts(utterance.text, choices):
-            yield Found(count.start, count.end, Value(counted, count.value))
+            yield Found(count.start, count.end, Value(counted, count.value, nearest=True))
     for name in papers[:1]:
         yield from (Found(f.start, f.end, Value(name, f.value)) for f in documents)
     spans = [(f.start, f.end) for f in choices]

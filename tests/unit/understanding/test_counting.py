@@ -40,6 +40,7 @@ def equipment() -> FlowDefinition:
         ("another headset, please", [("headset", 1)]),
         ("25 new laptops for the team", [("laptop", 25)]),
         ("笔记本两台，显示器", [("laptop", 2), ("monitor", None)]),
+        ("给新人申请电脑、显示器两台", [("laptop", None), ("monitor", 2)]),
         ("申请显示器", [("monitor", None)]),
         ("三台 27 寸显示器", [("monitor", None)]),
         ("0 monitors", [("monitor", None)]),
