@@ -101,6 +101,7 @@ async def _may_be_hurried(
 
 @tool(
     permission="write",
+    request=False,
     check=_is_under_way,
     timeout="15s",
     title={"zh": "撤回申请", "en": "Withdraw a request"},
@@ -155,6 +156,7 @@ async def withdraw_request(
 
 @tool(
     permission="write",
+    request=False,
     check=_may_be_hurried,
     timeout="15s",
     title={"zh": "催办审批", "en": "Remind the approver"},

@@ -77,7 +77,7 @@ class Offers(Protocol):
         """What is wrong with a front end's result of the tool of this name, as `field: what`."""
 
     def look_ups(self) -> frozenset[str]:
-        """The flows whose runs are nobody's requests: they only look something up."""
+        """The flows whose runs are nobody's requests: they look something up, or remind of one."""
 
 
 @dataclass(frozen=True)

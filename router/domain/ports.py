@@ -90,7 +90,7 @@ class Runs(Protocol):
     async def find(self, tenant: str, run: str) -> RunRecord | None:
         """The run with this public id."""
 
-    async def listed(
+    async def listed(  # noqa: PLR0913 - each narrows the list
         self,
         tenant: str,
         requester: str | None,
@@ -99,10 +99,12 @@ class Runs(Protocol):
         before: str | None,
         limit: int,
         besides: Collection[str] = (),
+        *,
+        branches: bool = True,
     ) -> tuple[list[RunRecord], str | None]:
         """Runs, newest first (of everyone where `requester` is None), and the next cursor.
 
-        Those of the flows `besides` are left out.
+        Those of the flows `besides` are left out, and without `branches` parts of other runs.
         """
 
     async def amend(self, amendment: Amendment) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, select, update
+from sqlalchemy import ColumnElement, Connection, bindparam, func, or_, select, update
 
 from router.domain.messages import FlowStatus
 from router.domain.records import Amendment, ApprovalRecord, RunRecord
@@ -71,7 +71,7 @@ class DatabaseRuns:
         row = await self._database.read(lambda c: c.execute(query).first())
         return from_row(RunRecord, row) if row else None
 
-    async def listed(
+    async def listed(  # noqa: PLR0913 - each narrows the list
         self,
         tenant: str,
         requester: str | None,
@@ -80,14 +80,17 @@ class DatabaseRuns:
         before: str | None,
         limit: int,
         besides: Collection[str] = (),
+        *,
+        branches: bool = True,
     ) -> tuple[list[RunRecord], str | None]:
         """Runs, newest first (of everyone where `requester` is None), and the next cursor.
 
-        Those of the flows `besides` are left out.
+        Those of the flows `besides` are left out, and without `branches` parts of other runs.
         """
         wanted: dict[str, Any] = {"requester": requester, "status": status, "flow": flow}
         conditions = [_runs.c[name] == value for name, value in wanted.items() if value is not None]
         conditions += [_runs.c.flow.not_in(besides)] if besides else []
+        conditions += [] if branches else [_is_whole()]
         matching = select(_runs).where(_runs.c.tenant == tenant, *conditions)
         query = newest_first(matching, _runs, "created_at", before, limit)
         rows = await self._database.read(lambda c: c.execute(query).all())
@@ -175,3 +178,9 @@ def amended(run: RunRecord, amendment: Amendment) -> RunRecord:
             "updated_at": run.updated_at if noted else amendment.line.at,
         }
     )
+
+
+def _is_whole() -> ColumnElement[bool]:
+    """`not RunRecord.is_branch`, as the database tells it."""
+    beginning = func.substr(_runs.c.parent, 1, func.length(_runs.c.flow) + 1)
+    return or_(_runs.c.parent.is_(None), beginning != _runs.c.flow.concat("/"))

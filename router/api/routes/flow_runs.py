@@ -157,7 +157,9 @@ async def index(
         raise Forbidden("Only an operator may list everyone's flow runs.")
     requester, besides = (None, ()) if everyone else (caller.id, services.offered.look_ups())
     found, following = await services.store.runs.listed(
-        caller.tenant, requester, status, flow, page.after, page.limit, () if flow else besides
+        *(caller.tenant, requester, status, flow, page.after, page.limit),
+        () if flow else besides,
+        branches=everyone,
     )
     items = [FlowRun.of(record, services.settings, caller) for record in found]
     return FlowRunPage(items=items, next=following)
