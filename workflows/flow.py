@@ -513,7 +513,9 @@ def _failed(errand: Errand, failure: ActivityError, limits: CallLimits, locale: 
     """
     error = from_failure(failure)
     if isinstance(error, errors.ArgumentsToolError):
-        return Failed(errand=errand.id, error=why(failure, locale), kind="arguments")
+        offered = error.offered if isinstance(error, errors.SeveralFit) else None
+        why_not = why(failure, locale)
+        return Failed(errand=errand.id, error=why_not, kind="arguments", offered=offered)
     lost = isinstance(failure.cause, ActivityTimeoutError) and limits.writes
     lost = lost and errand.may_change_something
     if lost and error is None:
