@@ -197,8 +197,13 @@ class FlowWorkflow:
 
     @workflow.query(name=HEARS)
     def hears(self) -> Hears:
-        """The outside events that the flow knows."""
-        return Hears(events=waiting.events_of(self._definition))
+        """The outside events that the flow knows, and how the run stands to them."""
+        return Hears(
+            events=waiting.events_of(self._definition),
+            awaited=waiting.awaited(self._definition, self._run),
+            ahead=sorted(waiting.ahead(self._definition, self._run)),
+            heard=self._run.heard,
+        )
 
     @workflow.signal(name=STOP)
     def stop(self, comment: str | None = None) -> None:

@@ -7,11 +7,12 @@ from pydantic import BaseModel, Field
 from activities import provided
 from activities.own_runs import ANY, can_be_taken_back, meant
 from activities.saying import whole
+from router.contracts.parts import to_remind
 from router.contracts.runs import RunStanding, tell
 from router.contracts.withdrawals import Withdrawing
 from router.domain.errors import Conflict, PermanentToolError
 from router.domain.messages import ENDED, FlowStatus
-from router.domain.nudging import WHY_NOT, NotNow, why_not_now
+from router.domain.nudging import WHY_NOT, NotNow
 from router.domain.ports import Runs
 from router.domain.principals import Directory
 from router.domain.records import RunRecord
@@ -109,7 +110,8 @@ async def _may_be_hurried(
 ) -> None:
     """One of the caller's own that waits for somebody who wasn't reminded just now."""
     run = await meant(request, ctx, runs, aside, submitted=True)
-    if (outcome := why_not_now(run, ctx.now)) is not None:
+    _, outcome = await to_remind(runs, run, ctx.now)
+    if outcome is not None:
         raise PermanentToolError(_SAID[outcome])
 
 
@@ -213,14 +215,17 @@ async def nudge_approver(
 ) -> Told:
     """Remind those whose decision a request of your own waits for; once an hour at most."""
     run = await meant(request, ctx, runs, aside, submitted=True)
-    if (outcome := why_not_now(run, ctx.now)) is not None:
+    asking, outcome = await to_remind(runs, run, ctx.now)
+    if outcome is not None:
         return _told(ctx, run, outcome, run.status)
-    asked = await runs.awaited(ctx.caller.tenant, [run.id])
-    standing = await _tell(ctx, run, connect, Nudged(by=ctx.caller.id))
-    if standing is None:
+    asked = await runs.awaited(ctx.caller.tenant, [one.id for one in asking])
+    told = [await _tell(ctx, one, connect, Nudged(by=ctx.caller.id)) for one in asking]
+    standings = [standing for standing in told if standing is not None]
+    if not standings:
         return _told(ctx, run, "already_over", await _status(ctx, run, runs))
-    if standing.status != "waiting_approval":
-        return _told(ctx, run, "nobody_awaited", standing.status)
+    standing = next((s for s in standings if s.status == "waiting_approval"), None)
+    if standing is None:
+        return _told(ctx, run, "nobody_awaited", standings[0].status)
     found = [await people.find(one.tenant, one.person) for one in asked]
     names = [one.name for one in found if one is not None]
     return _told(ctx, run, "reminded", standing.status, names)
