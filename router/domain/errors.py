@@ -15,7 +15,8 @@
     └── ToolError
         ├── TransientToolError  try again; nobody has to know
         ├── ArgumentsToolError  the arguments are at fault
-        │   └── AnswersNeeded   the tool asks something back first; nothing was done
+        │   ├── AnswersNeeded   the tool asks something back first; nothing was done
+        │   └── SeveralFit      they leave open which of several is meant
         ├── PermanentToolError  trying again can't help
         │   ├── UnusableResult  it was called and has answered; only the answer is no use
         │   └── OutOfReach      it was tried as often as it may be; another day it may work
@@ -29,6 +30,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from router.domain.elicitation import Elicitation
+from router.domain.offers import Offered
 from router.domain.texts import Localised
 
 
@@ -160,6 +162,17 @@ class AnswersNeeded(ArgumentsToolError):
     def __init__(self, detail: str | Localised, asked: Sequence[Elicitation] = ()) -> None:
         super().__init__(detail)
         self.asked = list(asked)
+
+
+class SeveralFit(ArgumentsToolError):
+    """An argument leaves open which of several is meant, and a guess might be wrong.
+
+    A person is shown what is `offered`; a model reads it in the detail.
+    """
+
+    def __init__(self, detail: str | Localised, offered: Offered | None = None) -> None:
+        super().__init__(detail)
+        self.offered = offered
 
 
 class PermanentToolError(ToolError):

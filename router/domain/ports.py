@@ -90,6 +90,9 @@ class Runs(Protocol):
     async def find(self, tenant: str, run: str) -> RunRecord | None:
         """The run with this public id."""
 
+    async def started_by(self, run: RunRecord) -> list[RunRecord]:
+        """The runs that this one started and waits for, or did; the oldest first."""
+
     async def listed(  # noqa: PLR0913 - each narrows the list
         self,
         tenant: str,

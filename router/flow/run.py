@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from router.domain.messages import FlowStatus
+from router.domain.offers import Offered
 from router.domain.principals import Principal
 from router.domain.texts import Locale, Localised
 from router.flow.history import History
@@ -309,6 +310,8 @@ class Run(BaseModel):
     lapsed: bool = False
     """True where it ends since its requester said nothing more."""
     trail: list[Visit] = []
+    options: dict[str, Offered] = {}
+    """What a check would have the requester choose from, by slot."""
     inquiries: list[Inquiry] = []
     """All that tools asked back. Their slots are as good as the file's from then on."""
     done: list[Done] = []
@@ -452,6 +455,8 @@ class Failed(Event):
     errand: str
     error: str
     kind: FailureKind = "permanent"
+    offered: Offered | None = None
+    """Of a check that can't tell which of several is meant: those."""
 
 
 class AskedBack(Event):

@@ -190,7 +190,7 @@ def _asking(definition: FlowDefinition, run: Run, path: str) -> Reply | None:
     text = _prompt(definition, run, path, slot)
     if slot.type in YES_OR_NO:
         return ChoicesReply(text=text, options=_options(YES_OR_NO[slot.type], locale))
-    if slot.type == "choice":
+    if slot.choices:
         return _choices(text, slot, locale)
     if slot.type in TYPED:
         label = label_of(path.rsplit(".", maxsplit=1)[-1], slot).within(locale)

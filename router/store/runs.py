@@ -71,6 +71,20 @@ class DatabaseRuns:
         row = await self._database.read(lambda c: c.execute(query).first())
         return from_row(RunRecord, row) if row else None
 
+    async def started_by(self, run: RunRecord) -> list[RunRecord]:
+        """The runs that this one started and waits for, or did; the oldest first."""
+        query = (
+            select(_runs)
+            .where(
+                _runs.c.tenant == run.tenant,
+                _runs.c.requester == run.requester,
+                _runs.c.parent == run.workflow_id,
+            )
+            .order_by(_runs.c.created_at, _runs.c.id)
+        )
+        rows = await self._database.read(lambda c: c.execute(query).all())
+        return [from_row(RunRecord, row) for row in rows]
+
     async def listed(  # noqa: PLR0913 - each narrows the list
         self,
         tenant: str,

@@ -219,9 +219,10 @@ def _only(path: str, value: JsonValue) -> dict[str, JsonValue] | None:
     return None if value is None else {path: value}
 
 
-def _text(path: str, utterance: Utterance) -> dict[str, JsonValue] | None:
+def _text(view: FlowView, path: str, utterance: Utterance) -> dict[str, JsonValue] | None:
     """Free text as it is, unless it is a question: then it answers nothing."""
-    return _only(path, _read_field(Slot(type="text"), utterance))
+    slot = slot_at(view.fillable, path) or Slot(type="text")
+    return _only(path, _read_field(slot, utterance))
 
 
 def _top_level(
@@ -251,8 +252,8 @@ def _free_text(view: FlowView, name: str, utterance: Utterance) -> dict[str, Jso
     if named and not _QUESTION.search(utterance.text):
         return {**_besides(view, name, utterance), **named}
     if name != reason_slot(view.fillable):
-        return _text(name, utterance)
-    return restated(view, utterance, ranges_only=True) or _text(name, utterance)
+        return _text(view, name, utterance)
+    return restated(view, utterance, ranges_only=True) or _text(view, name, utterance)
 
 
 def _half_of_the_last_day(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
