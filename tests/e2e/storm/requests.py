@@ -289,7 +289,8 @@ class Request:
         by, comment = self.expected.asked[0], self._comment()
         approval = await self._awaited(by)
         answer = await self._decision(by, approval, verdict, comment, **more)
-        assert answer.status_code == 200, f"{by} can't {verdict} {self.run}: {answer.text}"
+        refused = f"{by} can't {verdict} {self.run} by {approval}: {answer.text}"
+        assert answer.status_code == 200, (refused, self.expected, await self.shown())
         self._noted(comment, taken=True)
         return approval
 
