@@ -29,6 +29,7 @@ _BY_NAME: dict[str, type[errors.RouterError]] = {
         errors.Forbidden,
         errors.NotFound,
         errors.Conflict,
+        errors.ApprovalClosed,
         errors.DuplicateKey,
         errors.TooManyRequests,
         errors.Unavailable,

@@ -6,7 +6,8 @@
     ├── Forbidden               a known caller who may not do this
     ├── NotFound                it isn't there, or it isn't the caller's
     ├── Conflict                the thing has moved on (decided, running, closed)
-    │   └── DuplicateKey        a key that was used before with another body
+    │   ├── DuplicateKey        a key that was used before with another body
+    │   └── ApprovalClosed      the run asks for no such approval any more, or not yet again
     ├── TooManyRequests         come back after `retry_after` seconds
     ├── Unavailable             something this project needs is out of reach
     │   └── (models: see router.llm.errors)
@@ -88,6 +89,14 @@ class NotFound(RouterError):
 
 class Conflict(RouterError):
     """What the caller acts on is no longer in the state that the action needs."""
+
+
+class ApprovalClosed(Conflict):
+    """The run doesn't ask for this approval.
+
+    It did: its id comes from what was published. A run that lost a worker in that moment takes
+    the way to its approval once more, so this may pass.
+    """
 
 
 class DuplicateKey(Conflict):

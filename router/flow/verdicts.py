@@ -3,7 +3,7 @@
 A decision is bound to the digest of what was shown, to one person, and to one use.
 """
 
-from router.domain.errors import Conflict, NotFound, RouterError
+from router.domain.errors import ApprovalClosed, Conflict, NotFound, RouterError
 from router.domain.texts import Localised
 from router.flow import deadlines
 from router.flow.approvers import Asked, Via, assignee, tell, tell_those_awaited
@@ -24,7 +24,9 @@ def refusal(walk: Walk, decided: Decided) -> RouterError | None:
     closed meanwhile is a conflict.
     """
     approval = walk.run.approval
-    gone = Conflict("This approval was closed meanwhile; load the list anew to see what waits.")
+    gone = ApprovalClosed(
+        "This approval was closed meanwhile; load the list anew to see what waits."
+    )
     if approval is None or walk.run.ending is not None:
         return gone
     mine = next((a for a in approval.assignees if a.id == decided.approval), None)

@@ -1,5 +1,6 @@
 """Approvals: what waits for the caller's decision, and deciding it."""
 
+import asyncio
 from datetime import datetime
 from typing import Annotated, Self
 
@@ -14,7 +15,13 @@ from router.api.problems import problems
 from router.api.runs import word_of
 from router.contracts import runs
 from router.contracts.runs import RunStanding
-from router.domain.errors import FieldProblem, InvalidInput, NotFound
+from router.domain.errors import (
+    ApprovalClosed,
+    FieldProblem,
+    InvalidInput,
+    NotFound,
+    Unavailable,
+)
 from router.domain.principals import Principal
 from router.domain.records import ApprovalRecord
 from router.domain.texts import Locale
@@ -108,6 +115,10 @@ class DecisionAnswer(BaseModel):
     flow_run: RunStanding
 
 
+AGAIN_AFTER = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
+"""Seconds between tries to decide what lists show to be awaited, and the run doesn't."""
+
+
 async def _own_approval(approval: str, services: Given, caller: Caller) -> ApprovalRecord:
     record = await services.store.runs.find_approval(caller.tenant, known(approval, "approval"))
     if record is None or record.person != caller.id:
@@ -149,8 +160,27 @@ async def decide(
         digest=body.digest or record.digest,
     )
     word = word_of("decide", caller, key)
-    standing = await runs.decide(services.temporal, record, event, word)
+    standing = await _decided(services, record, event, word)
     return DecisionAnswer(id=record.id, decision=body.decision, flow_run=standing)
+
+
+async def _decided(
+    services: Services, record: ApprovalRecord, event: Decided, word: str
+) -> RunStanding:
+    """Where the run stands with the decision.
+
+    A run whose worker died right after it published the approval comes to it again within
+    seconds. Until then it knows of none: only what is closed for lists too was closed.
+    """
+    for pause in AGAIN_AFTER:
+        try:
+            return await runs.decide(services.temporal, record, event, word)
+        except ApprovalClosed:
+            now = await services.store.runs.find_approval(record.tenant, record.id)
+            if now is None or not now.active or now.verdict is not None:
+                raise
+        await asyncio.sleep(pause)
+    raise Unavailable("The run is being taken up again after a fault; decide once more.")
 
 
 async def _check_person(services: Services, caller: Principal, to: str | None) -> None:
