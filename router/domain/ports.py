@@ -54,7 +54,7 @@ class EventLog(Protocol):
         """Append, in order and in one transaction, the entries whose keys aren't there yet.
 
         A `tool_finished` whose `tool_started` isn't there is passed over: nothing has begun.
-        Whoever listens to a conversation hears that there is more of it.
+        Whoever listens to a conversation, or to a recipient's news, hears that there is more.
         """
 
     async def since(self, tenant: str, conversation: str, after: int, limit: int) -> list[LogEntry]:
@@ -62,6 +62,12 @@ class EventLog(Protocol):
 
     async def latest(self, tenant: str, conversation: str) -> int:
         """The conversation's highest sequence number; 0 where nothing has happened in it."""
+
+    async def news(self, tenant: str, person: str, after: int, limit: int) -> list[LogEntry]:
+        """Everything for this recipient after a sequence number, oldest first."""
+
+    async def latest_news(self, tenant: str, person: str) -> int:
+        """The highest sequence number of what is for this recipient; 0 where nothing is."""
 
     async def transcript(
         self, tenant: str, conversation: str, after: int | None, limit: int
@@ -84,8 +90,17 @@ class EventLog(Protocol):
 class Runs(Protocol):
     """Flow runs and their approvals, as last published by the runs themselves."""
 
-    async def publish(self, run: RunRecord, approvals: Sequence[ApprovalRecord]) -> None:
-        """Keep the run and its approvals unless something newer (`events`) is kept already."""
+    async def publish(
+        self,
+        run: RunRecord,
+        approvals: Sequence[ApprovalRecord],
+        entries: Sequence[LogEntry] = (),
+    ) -> None:
+        """Keep the run and its approvals unless something newer (`events`) is kept already.
+
+        In the same transaction `entries` go to the event log, and with them the news that the
+        change itself is: see `router.domain.news`.
+        """
 
     async def find(self, tenant: str, run: str) -> RunRecord | None:
         """The run with this public id."""
@@ -246,7 +261,7 @@ class Live(Protocol):
     """Passes on what happens in turns to whoever listens right now, in whichever process.
 
     A courtesy: neither method ever raises or holds anyone up for long. What can't be passed
-    on is lost, and everything that matters is in the turn itself.
+    on is lost, and everything that matters is in the turn itself, or in the event log.
     """
 
     async def tell(self, progress: Progress) -> None:
@@ -260,3 +275,8 @@ class Live(Protocol):
         A reader that doesn't keep up loses the oldest text. Waiting for the next may be
         cancelled, and loses nothing.
         """
+
+    def listen_for(
+        self, tenant: str, person: str
+    ) -> AbstractAsyncContextManager[AsyncIterator[Progress]]:
+        """The same of what is told for a person: `recorded`, where there is news."""
