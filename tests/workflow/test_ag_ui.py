@@ -236,3 +236,17 @@ async def test_an_approval_that_is_past_its_day_is_refused(
     entry = {"interruptId": asked.id, "status": "resolved", "payload": {"decision": "approve"}}
 
     assert (await bob.refused(bob.input(resume=[entry]))).status_code == 409
+
+
+async def test_what_the_router_offers_may_be_taken_or_left(alice: FrontEnd) -> None:
+    offer = only(await alice.say("我要请假还是报销？"))
+    values = [o["const"] for o in offer.response_schema["properties"]["value"]["oneOf"]]
+    assert {"leave_request", "reimbursement"} <= set(values)
+    assert only(await alice.run(alice.input())) == offer
+
+    left = await alice.resume(offer)
+    assert left.interrupts == []
+
+    offer = only(await alice.say("我要请假还是报销？"))
+    taken = await alice.resume(offer, {"value": "reimbursement"})
+    assert taken.end.result["flow"]["name"] == "reimbursement"
