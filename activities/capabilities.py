@@ -59,8 +59,9 @@ class Capabilities:
         return [form for form in forms if form is not None]
 
     def look_ups(self) -> frozenset[str]:
-        """The flows that only look something up: the forms of tools that read."""
-        return frozenset(t.name for t in self.registry if not t.writes) - self.catalog.flows.keys()
+        """The flows that are nobody's requests: forms of tools that read or are about requests."""
+        others = (t.name for t in self.registry if not (t.writes and t.options.request))
+        return frozenset(others) - self.catalog.flows.keys()
 
     def phrases(self) -> list[ToolPhrases]:
         """The sentences that ask for a tool by themselves, of those that anybody is offered."""

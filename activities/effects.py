@@ -86,9 +86,7 @@ def _remembered(known: EffectRecord) -> JsonValue:
     if known.status == "done":
         return known.result
     kind, _, written = (known.error or "").partition(": ")
-    raise (ArgumentsToolError if kind == "ArgumentsToolError" else PermanentToolError)(
-        _read(written)
-    )
+    raise (ArgumentsToolError if kind in _OF_ARGUMENTS else PermanentToolError)(_read(written))
 
 
 def _read(written: str) -> Localised | str:
@@ -99,6 +97,8 @@ def _read(written: str) -> Localised | str:
         return written
 
 
+_OF_ARGUMENTS = ("ArgumentsToolError", "SeveralFit")
+"""Failures whose call can be made anew with other arguments."""
 _LOST = Localised(zh="之前的一次尝试没有了下文", en="an earlier try was never heard of again")
 
 

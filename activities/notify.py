@@ -6,6 +6,7 @@ from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 
 from router.contracts import activities, conversation
 from router.contracts.conversation import ConversationStart
+from router.contracts.timeouts import TASK_TIMEOUT
 from router.domain.ports import Conversations
 
 
@@ -39,6 +40,7 @@ class Notifier:
             task_queue=self._task_queue,
             id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
             id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,
+            task_timeout=TASK_TIMEOUT,
             start_signal=conversation.NEWS,
             start_signal_args=[given.news],
         )

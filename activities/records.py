@@ -46,14 +46,13 @@ class Records:
 
     @activity.defn(name="publish")
     async def publish(self, news: Publish) -> None:
-        """Make a run and its approvals known, and then the news of them.
+        """Make a run, its approvals and the news of them known.
 
-        In this order, so that whoever hears of an approval also finds it.
+        All at once, so that whoever hears of an approval also finds it.
         """
         with temporal_failures():
             if news.run.remedy is not None and news.definition is not None:
                 await self._store.runs.keep_definition(news.run.remedy.definition, news.definition)
-            await self._store.runs.publish(news.run, news.approvals)
+            await self._store.runs.publish(news.run, news.approvals, news.entries)
             if news.amends is not None:
                 await self._store.runs.amend(news.amends)
-            await self._store.log.append(news.run.tenant, news.entries)

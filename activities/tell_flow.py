@@ -30,6 +30,7 @@ from router.contracts import activities, flow
 from router.contracts.failures import ended_meanwhile
 from router.contracts.flow import CallLimits, FlowAnswer, FlowStart, Tell
 from router.contracts.search_attributes import CONVERSATION_ID, FLOW_NAME, REQUESTER, TENANT
+from router.contracts.timeouts import TASK_TIMEOUT
 from router.flow.model import FlowDefinition
 
 T = TypeVar("T")
@@ -71,6 +72,7 @@ class FlowTeller:
             id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
             id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
             search_attributes=_attributes(given),
+            task_timeout=TASK_TIMEOUT,
             static_summary=f"{definition.title.en} of {given.caller.id}",
         )
         answer: FlowAnswer = await self._client.execute_update_with_start_workflow(

@@ -12,6 +12,7 @@ from router.api.body import BodyLimit
 from router.api.deps import Desk, Services
 from router.api.headers import SafeHeaders
 from router.api.routes import (
+    ag_ui,
     approvals,
     capabilities,
     conversations,
@@ -63,7 +64,11 @@ def create_app(services: Services) -> FastAPI:
         lifespan=lifespan,
     )
     app.state.desk = desk
-    app.add_middleware(BodyLimit, read_elsewhere={("POST", files.PATH)})
+    app.add_middleware(
+        BodyLimit,
+        read_elsewhere={("POST", files.PATH)},
+        limits={("POST", ag_ui.PATH): ag_ui.MAX_BODY},
+    )
     app.add_middleware(SafeHeaders)
     problems.install(app)
     for routes in (
@@ -77,6 +82,7 @@ def create_app(services: Services) -> FastAPI:
         capabilities,
         routing,
         people,
+        ag_ui,
     ):
         app.include_router(routes.router)
     if services.settings.auth == "dev":

@@ -25,6 +25,7 @@ from router.contracts.flow import (
     workflow_id,
 )
 from router.contracts.search_attributes import CONVERSATION_ID, FLOW_NAME, REQUESTER, TENANT
+from router.contracts.timeouts import TASK_TIMEOUT
 from router.domain.texts import Localised
 from router.flow.batching import branch_of
 from router.flow.model import FlowDefinition
@@ -132,6 +133,7 @@ async def _begin(errand: Errand, start: FlowStart) -> Child:
         search_attributes=TypedSearchAttributes(
             [SearchAttributePair(key, value) for key, value in attributes.items()]
         ),
+        task_timeout=TASK_TIMEOUT,
         static_summary=f"{start.definition.title.en} of {requester.id}"
         + (f": {errand.branch}" if errand.branch else ""),
     )

@@ -2,14 +2,16 @@
 
 import asyncio
 from collections.abc import Awaitable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from temporalio import workflow
+from temporalio.exceptions import ActivityError, FailureError, is_cancelled_exception
 
 from router.contracts import activities
 from router.contracts.conversation import ConversationState, Submission
-from router.contracts.flow import FlowAnswer, Told, workflow_id
+from router.contracts.flow import STOP, FlowAnswer, Told, workflow_id
 from router.domain.commands import (
     CallTool,
     CancelFlow,
@@ -63,6 +65,9 @@ from workflows.skill_runs import NOWHERE, SkillRuns, became, is_open
 
 ASKS_WHICH = "asks which flow to take up"
 """Conversations in whose history the last of several was taken up are replayed as they were."""
+
+STOPS_UNHEARD = "stops a run that began unheard"
+"""Conversations in whose history such a run was left standing are replayed as they were."""
 
 MOST_FORMS = 3
 """Forms that a sub-agent may send the employee to in one turn, one after the other."""
@@ -403,7 +408,17 @@ class CommandRunner:
             ),
             summary=f"{event.type} ▸ {flow}",
         )
-        return (await self._heard_out(telling)).answer
+        try:
+            return (await self._heard_out(telling)).answer
+        except ActivityError as error:
+            if first and not is_cancelled_exception(error) and workflow.patched(STOPS_UNHEARD):
+                await self._stop(id_)
+            raise
+
+    async def _stop(self, id_: str) -> None:
+        """Stop a run that nobody heard begin: the turn will say that nothing was done."""
+        with suppress(FailureError):  # it may never have begun
+            await workflow.get_external_workflow_handle(id_).signal(STOP)
 
     async def _heard_out(self, telling: Awaitable[activities.TellAnswer]) -> activities.TellAnswer:
         """What a flow says. Nothing untells it what it was told, and it says each thing once.

@@ -171,7 +171,8 @@ class ConversationWorkflow:
                 await self._recall()
                 first = self._unheard[0]
                 told, after = self._with_news(first)
-                await self._write(transcript.of_news(self._start.conversation, told))
+                start = self._start
+                await self._write(transcript.of_news(start.conversation, start.owner, told))
                 self._state = after
                 self._unheard.remove(first)
 

@@ -197,8 +197,13 @@ class FlowWorkflow:
 
     @workflow.query(name=HEARS)
     def hears(self) -> Hears:
-        """The outside events that the flow knows."""
-        return Hears(events=waiting.events_of(self._definition))
+        """The outside events that the flow knows, and how the run stands to them."""
+        return Hears(
+            events=waiting.events_of(self._definition),
+            awaited=waiting.awaited(self._definition, self._run),
+            ahead=sorted(waiting.ahead(self._definition, self._run)),
+            heard=self._run.heard,
+        )
 
     @workflow.signal(name=STOP)
     def stop(self, comment: str | None = None) -> None:
@@ -513,7 +518,9 @@ def _failed(errand: Errand, failure: ActivityError, limits: CallLimits, locale: 
     """
     error = from_failure(failure)
     if isinstance(error, errors.ArgumentsToolError):
-        return Failed(errand=errand.id, error=why(failure, locale), kind="arguments")
+        offered = error.offered if isinstance(error, errors.SeveralFit) else None
+        why_not = why(failure, locale)
+        return Failed(errand=errand.id, error=why_not, kind="arguments", offered=offered)
     lost = isinstance(failure.cause, ActivityTimeoutError) and limits.writes
     lost = lost and errand.may_change_something
     if lost and error is None:

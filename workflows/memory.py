@@ -19,7 +19,15 @@ from router.contracts.conversation import (
     WaitingCall,
 )
 from router.contracts.skill import SkillOutcome, SkillStart
-from router.domain.messages import ConfirmReply, Line, Route, ToolResultAction
+from router.domain.messages import (
+    ConfirmReply,
+    Line,
+    Reply,
+    Route,
+    ToolResultAction,
+    offer_question,
+    question_in,
+)
 from router.flow.view import FlowView
 
 IDS = 200
@@ -218,10 +226,21 @@ def status(state: ConversationState, running: list[str]) -> ConversationStatus:
         active_flow=talked_of.summary if talked_of else None,
         paused_flows=[PausedFlow(id=p.id, name=p.flow, state=p.state) for p in state.paused],
         pending_confirmation=confirmation.model_dump(mode="json") if confirmation else None,
+        asked=question_in(_shown_last(state)),
         active_skill=_active(state.skill) if state.skill else None,
         waiting_calls={call.id: call.tool for call in state.waiting if not call.heard},
         usage=state.usage,
     )
+
+
+def _shown_last(state: ConversationState) -> list[Reply]:
+    """The replies that ask what is open: what the router offered last, else what the flow asks."""
+    if not state.offered:
+        return state.active.replies if state.active else []
+    named = offer_question(state.offered)
+    turns = (held.turn for held in reversed(state.taken) if held.turn is not None)
+    shown = next(turns, None)
+    return [r for r in shown.replies if getattr(r, "question", None) == named] if shown else []
 
 
 def _active(skill: OpenSkill) -> ActiveSkill:

@@ -61,7 +61,9 @@ def of(
             requester=run.requester.id,
             conversation=run.conversation,
             parent=run.parent,
-            history=[HistoryLine.model_validate(line.model_dump()) for line in run.history],
+            history=[
+                HistoryLine.model_validate(line, from_attributes=True) for line in run.history
+            ],
             events=run.events,
             created_at=where.created_at,
             updated_at=now,
@@ -174,6 +176,7 @@ def _notices(
     """A row for each person's own stream: a decision of theirs is awaited."""
     approval = run.approval
     title = approval.title if approval else definition.title
+    awaited = {a.person: a.id for a in approval.waiting_for()} if approval else {}
     return [
         LogEntry(
             key=f"{run.id}:{run.events}:{reminder.reason}:{person}",
@@ -181,6 +184,7 @@ def _notices(
             at=now,
             recipient=person,
             data={
+                "approval": awaited.get(person),
                 "flow_run": run.id,
                 "flow": definition.flow,
                 "reason": reminder.reason,

@@ -9,6 +9,7 @@ from temporalio.workflow import ChildWorkflowHandle
 
 from router.contracts.conversation import ConversationState
 from router.contracts.skill import STEER, WORKFLOW, SkillOutcome, SkillStart, Steer, workflow_id
+from router.contracts.timeouts import TASK_TIMEOUT
 from router.domain.messages import FlowSummary, ToolCallView
 from router.domain.texts import Locale
 from workflows.identifiers import fresh_id
@@ -45,6 +46,7 @@ class SkillRuns:
             start,
             id=id_,
             result_type=SkillOutcome,
+            task_timeout=TASK_TIMEOUT,
             static_summary=skill.title.within(locale),
         )
         self._at_work[id_] = handle

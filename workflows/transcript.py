@@ -34,9 +34,10 @@ def of_turn(
 ) -> list[LogEntry]:
     """The rows of a turn: what the person said, what was answered, and the turn whole.
 
+    What was said is news for the person too, whose other windows may show other conversations.
     Before them the end of each call, for those whose worker died before it could say so.
     """
-    id_ = submission.message_id
+    id_, person = submission.message_id, submission.caller.id
     said: dict[str, JsonValue] = {
         "role": "user",
         "text": as_text(submission.message, before),
@@ -55,20 +56,26 @@ def of_turn(
     }
     return [
         *_ends_of_calls(Place(conversation, id_), turn, at.answered),
-        _entry(conversation, id_, "user", at.asked, said),
-        _entry(conversation, id_, "assistant", at.answered, answered),
+        _entry(conversation, id_, "user", at.asked, said, person),
+        _entry(conversation, id_, "assistant", at.answered, answered, person),
         _entry(conversation, id_, "turn", at.answered, whole),
     ]
 
 
 def _entry(
-    conversation: str, message_id: str, part: str, at: datetime, data: dict[str, JsonValue]
+    conversation: str,
+    message_id: str,
+    part: str,
+    at: datetime,
+    data: dict[str, JsonValue],
+    recipient: str | None = None,
 ) -> LogEntry:
     return LogEntry(
         key=f"{conversation}:{message_id}:{part}",
         kind="turn" if part == "turn" else "message",
         at=at,
         conversation=conversation,
+        recipient=recipient,
         message_id=message_id,
         data=data,
     )
@@ -82,7 +89,7 @@ def _ends_of_calls(place: Place, turn: Turn, at: datetime) -> list[LogEntry]:
     ]
 
 
-def of_news(conversation: str, news: News) -> list[LogEntry]:
+def of_news(conversation: str, owner: str, news: News) -> list[LogEntry]:
     """The row of what a run said without being asked; none where it said nothing."""
     if not news.replies:
         return []
@@ -92,6 +99,7 @@ def of_news(conversation: str, news: News) -> list[LogEntry]:
             kind="message",
             at=news.at,
             conversation=conversation,
+            recipient=owner,
             data={
                 "role": "assistant",
                 "text": text_of(news.replies),

@@ -5,13 +5,14 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field
 
 from activities import provided
-from activities.own_runs import can_be_taken_back, meant
-from activities.saying import OWN, whole
+from activities.own_runs import ANY, can_be_taken_back, meant
+from activities.saying import whole
+from router.contracts.parts import to_remind
 from router.contracts.runs import RunStanding, tell
 from router.contracts.withdrawals import Withdrawing
 from router.domain.errors import Conflict, PermanentToolError
 from router.domain.messages import ENDED, FlowStatus
-from router.domain.nudging import WHY_NOT, NotNow, why_not_now
+from router.domain.nudging import WHY_NOT, NotNow
 from router.domain.ports import Runs
 from router.domain.principals import Directory
 from router.domain.records import RunRecord
@@ -25,7 +26,8 @@ from router.tool.tool import tool
 Which = Annotated[
     str,
     Field(
-        description="Which request: its id, or what it is called, such as leave request or 请假",
+        description="Which request: its id, or what it is called and when it is for, such as"
+        " leave for next Monday or 上周的请假; left out where the caller names none",
         min_length=1,
         max_length=100,
     ),
@@ -54,13 +56,26 @@ _SAID: dict[Outcome, Localised] = {
 
 
 _TAKE_BACK = "(?:撤回|撤销|撤掉|取消|收回)"
-_NAMED = "(?P<request>请假|报销|出差|设备|加班|采购)(?:申请|单|流程)?"
-_MY = "(?:my|the|that|this) (?:(?:last|latest|pending|yesterday's|annual|sick) )*"
-_NAMED_EN = (
-    "(?P<request>expense claim|expense|claim|leave|reimbursement|business trip|trip|equipment)"
-    "(?: (?:request|application|claim))?"
+_WHOSE = "(?:我|我们)?(?:的|上次|刚才|刚刚|之前|最近|已经|提交|交|申请|那|这|个|条|份|笔|次)*"
+_TIME = "[0-9零一二三四五六七八九十两上下个这本前昨今明后大天日周月号年星期礼拜初底至到和~-]"
+_KIND = "(?:请假|[年病事婚产丧休]假|调休|报销|出差|设备|加班|采购)"
+_NAMED = (
+    f"(?P<request>(?:{_TIME}{{1,16}}(?:的|那[个次条份笔]|提交的|申请的)*)?{_KIND})(?:申请|单|流程)?"
 )
-_SUBMITTED = "(?: (?:that )?i (?:just )?(?:submitted|sent|filed|made))?"
+"""Which request: its kind, and the days that it is for or was made on."""
+_DAY_EN = (
+    "(?:next|last|this|the|coming|week|month|today|tomorrow|yesterday|to|until|till|and|from"
+    "|(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+    "|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*|[0-9]{1,4}(?:st|nd|rd|th)?)"
+)
+_MY = "(?:(?:my|the|that|this|our) )?(?:(?:latest|pending|open|recent) )*"
+_SUBMITTED = "(?: (?:that )?(?:i )?(?:just )?(?:submitted|sent|filed|made))?"
+_NAMED_EN = (
+    "(?P<request>(?:(?:last|yesterday's|(?:last|next|this) week's|annual|sick) )*"
+    "(?:expense claim|expense|claim|leave|vacation|pto|reimbursement|business trip|trip"
+    f"|equipment)s?(?: (?:request|application|claim))?{_SUBMITTED}"
+    f"(?:(?: (?:for|on|from|of|in|starting))?(?:[ ,]+{_DAY_EN})+)?)"
+)
 _APPROVER = "(?:我的?)?(?:直属)?(?:经理|领导|老板|审批人|主管|上级|财务|人事|他们|他|她)"
 _APPROVER_EN = (
     "(?:(?:my |the )?(?:approvers?|manager|boss|supervisor|director)|him|her|them"
@@ -82,7 +97,7 @@ class Told(BaseModel):
 
 
 async def _is_under_way(
-    request: Which, ctx: ToolContext, runs: AllRuns, aside: provided.Aside
+    ctx: ToolContext, runs: AllRuns, aside: provided.Aside, request: Which = ANY
 ) -> None:
     """One of the caller's own, and not over yet, or such that it can be taken back after all."""
     run = await meant(request, ctx, runs, aside, completed=True)
@@ -91,16 +106,18 @@ async def _is_under_way(
 
 
 async def _may_be_hurried(
-    request: Which, ctx: ToolContext, runs: AllRuns, aside: provided.Aside
+    ctx: ToolContext, runs: AllRuns, aside: provided.Aside, request: Which = ANY
 ) -> None:
     """One of the caller's own that waits for somebody who wasn't reminded just now."""
     run = await meant(request, ctx, runs, aside, submitted=True)
-    if (outcome := why_not_now(run, ctx.now)) is not None:
+    _, outcome = await to_remind(runs, run, ctx.now)
+    if outcome is not None:
         raise PermanentToolError(_SAID[outcome])
 
 
 @tool(
     permission="write",
+    request=False,
     check=_is_under_way,
     timeout="15s",
     title={"zh": "撤回申请", "en": "Withdraw a request"},
@@ -110,14 +127,16 @@ async def _may_be_hurried(
         "我的报销不报了，撤回来",
         "取消已经提交的申请",
         "撤回我上周的请假",
+        "撤回下周一的年假",
         "withdraw my leave request",
         "take back the expense claim I submitted",
+        "withdraw the leave for next Monday",
     ],
     phrases=[
         # 撤回我的请假、我要撤销昨天的报销申请
-        whole(f"{_TAKE_BACK}{OWN}{_NAMED}"),
+        whole(f"{_TAKE_BACK}{_WHOSE}{_NAMED}"),
         # 把我的请假撤了、我的报销不报了，撤回来
-        whole(f"把?{OWN}{_NAMED}(?:不(?:请|报|要)了)?,?(?:帮我)?(?:{_TAKE_BACK}|撤)(?:来|掉)?"),
+        whole(f"把?{_WHOSE}{_NAMED}(?:不(?:请|报|要)了)?,?(?:帮我)?(?:{_TAKE_BACK}|撤)(?:来|掉)?"),
         # 取消已经提交的申请
         whole(f"{_TAKE_BACK}(?:我|已经|已|刚才?|刚刚)*(?:的|提交|交)*(?:的)?申请"),
         # withdraw my leave request, take back the expense claim I submitted
@@ -125,12 +144,12 @@ async def _may_be_hurried(
     ],
 )
 async def withdraw_request(
-    request: Which,
     ctx: ToolContext,
     runs: AllRuns,
     aside: provided.Aside,
     connect: Temporal,
     queue: Queue,
+    request: Which = ANY,
     comment: Annotated[
         str | None, Field(description="Why, if you like", max_length=1000), Labelled("原因")
     ] = None,
@@ -155,6 +174,7 @@ async def withdraw_request(
 
 @tool(
     permission="write",
+    request=False,
     check=_may_be_hurried,
     timeout="15s",
     title={"zh": "催办审批", "en": "Remind the approver"},
@@ -169,11 +189,11 @@ async def withdraw_request(
     phrases=[
         # 催一下、帮我催催经理、催一下我的请假审批
         whole(
-            f"(?:催|催催|催办|催促|催一催)(?:一?下)?(?:{_APPROVER})?(?:尽快|快点|赶紧)?(?:审?批(?:一下)?)?(?:{OWN}{_NAMED})?(?:的)?(?:审批)?"
+            f"(?:催|催催|催办|催促|催一催)(?:一?下)?(?:{_APPROVER})?(?:尽快|快点|赶紧)?(?:审?批(?:一下)?)?(?:{_WHOSE}{_NAMED})?(?:的)?(?:审批)?"
         ),
         # 提醒一下审批人、提醒经理审批
         whole(
-            f"提醒(?:一?下)?(?:{_APPROVER})(?:尽快|快点|赶紧)?(?:审?批(?:一下)?)?(?:{OWN}{_NAMED})?"
+            f"提醒(?:一?下)?(?:{_APPROVER})(?:尽快|快点|赶紧)?(?:审?批(?:一下)?)?(?:{_WHOSE}{_NAMED})?"
         ),
         # nudge my approver, remind my manager to approve my leave
         whole(
@@ -188,23 +208,26 @@ async def withdraw_request(
     ],
 )
 async def nudge_approver(
-    request: Which,
     ctx: ToolContext,
     runs: AllRuns,
     aside: provided.Aside,
     people: Annotated[Directory, Depends(provided.directory)],
     connect: Temporal,
+    request: Which = ANY,
 ) -> Told:
     """Remind those whose decision a request of your own waits for; once an hour at most."""
     run = await meant(request, ctx, runs, aside, submitted=True)
-    if (outcome := why_not_now(run, ctx.now)) is not None:
+    asking, outcome = await to_remind(runs, run, ctx.now)
+    if outcome is not None:
         return _told(ctx, run, outcome, run.status)
-    asked = await runs.awaited(ctx.caller.tenant, [run.id])
-    standing = await _tell(ctx, run, connect, Nudged(by=ctx.caller.id))
-    if standing is None:
+    asked = await runs.awaited(ctx.caller.tenant, [one.id for one in asking])
+    told = [await _tell(ctx, one, connect, Nudged(by=ctx.caller.id)) for one in asking]
+    standings = [standing for standing in told if standing is not None]
+    if not standings:
         return _told(ctx, run, "already_over", await _status(ctx, run, runs))
-    if standing.status != "waiting_approval":
-        return _told(ctx, run, "nobody_awaited", standing.status)
+    standing = next((s for s in standings if s.status == "waiting_approval"), None)
+    if standing is None:
+        return _told(ctx, run, "nobody_awaited", standings[0].status)
     found = [await people.find(one.tenant, one.person) for one in asked]
     names = [one.name for one in found if one is not None]
     return _told(ctx, run, "reminded", standing.status, names)

@@ -7,8 +7,9 @@ here with 400.
 
 import json
 import math
-from collections.abc import Callable, Collection, Coroutine
+from collections.abc import Callable, Collection, Coroutine, Mapping
 from email.message import Message as Headers
+from types import MappingProxyType
 from typing import Any, NoReturn
 
 from fastapi import Request, Response
@@ -126,8 +127,8 @@ class BodyLimit:
     """ASGI middleware: takes in at most `limit` bytes of a body, counted as they arrive.
 
     The body is complete before anything behind this runs, so that what is refused was never
-    half processed. What is `read_elsewhere`, by method and path, is passed on as it comes, and
-    bounded there.
+    half processed. Some have `limits` of their own, by method and path. What is `read_elsewhere`
+    is passed on as it comes, and bounded there.
     """
 
     def __init__(
@@ -135,9 +136,11 @@ class BodyLimit:
         app: ASGIApp,
         limit: int = MAX_BODY,
         read_elsewhere: Collection[tuple[str, str]] = (),
+        limits: Mapping[tuple[str, str], int] = MappingProxyType({}),
     ) -> None:
         self._app = app
         self._limit = limit
+        self._limits = limits
         self._read_elsewhere = read_elsewhere
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -145,25 +148,27 @@ class BodyLimit:
         if scope["type"] != "http" or (scope["method"], scope["path"]) in self._read_elsewhere:
             await self._app(scope, receive, send)
             return
-        body = None if _declared(scope) > self._limit else await self._read(receive)
+        limit = self._limits.get((scope["method"], scope["path"]), self._limit)
+        body = None if _declared(scope) > limit else await _read(receive, limit)
         if body is None:
-            refusal = problem(413, f"The body is larger than {self._limit} bytes.")
+            refusal = problem(413, f"The body is larger than {limit} bytes.")
             await refusal(scope, receive, send)
             return
         await self._app(scope, _again(body, receive), send)
 
-    async def _read(self, receive: Receive) -> list[Message] | None:
-        """The messages that make up the body; None where they are too much."""
-        messages: list[Message] = []
-        size = 0
-        while True:
-            message = await receive()
-            messages.append(message)
-            size += len(message.get("body", b""))
-            if size > self._limit:
-                return None
-            if not message.get("more_body", False):
-                return messages
+
+async def _read(receive: Receive, limit: int) -> list[Message] | None:
+    """The messages that make up the body; None where they are too much."""
+    messages: list[Message] = []
+    size = 0
+    while True:
+        message = await receive()
+        messages.append(message)
+        size += len(message.get("body", b""))
+        if size > limit:
+            return None
+        if not message.get("more_body", False):
+            return messages
 
 
 def _declared(scope: Scope) -> int:

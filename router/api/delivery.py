@@ -23,6 +23,7 @@ from router.contracts.conversation import (
     workflow_id,
 )
 from router.contracts.reaching import TRANSIENT, persistently
+from router.contracts.timeouts import TASK_TIMEOUT
 from router.domain.messages import Turn
 from router.domain.records import ConversationRecord
 
@@ -102,6 +103,7 @@ class Delivery:
             task_queue=self._task_queue,
             id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
             id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,
+            task_timeout=TASK_TIMEOUT,
             static_summary=f"Conversation of {record.owner}",
         )
 

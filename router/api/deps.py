@@ -10,6 +10,7 @@ from pydantic import BaseModel, JsonValue
 from temporalio.client import Client
 
 from router.api.explanation import Reads
+from router.api.hub import Hub
 from router.api.ownership import Ownership
 from router.api.tokens import Tokens, tokens
 from router.api.turns import Turns
@@ -77,7 +78,7 @@ class Offers(Protocol):
         """What is wrong with a front end's result of the tool of this name, as `field: what`."""
 
     def look_ups(self) -> frozenset[str]:
-        """The flows whose runs are nobody's requests: they only look something up."""
+        """The flows whose runs are nobody's requests: they look something up, or remind of one."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +103,7 @@ class Desk:
     turns: Turns
     ownership: Ownership
     reach: Reach
+    hub: Hub
 
     @classmethod
     def furnished(cls, services: Services) -> Self:
@@ -112,6 +114,7 @@ class Desk:
             turns=Turns(services.temporal, services.settings.task_queue),
             ownership=Ownership(services.store.conversations),
             reach=Reach([Address(m.base_url, m.api_key) for m in services.settings.models]),
+            hub=Hub(),
         )
 
     @classmethod
@@ -126,6 +129,10 @@ async def _services(request: Request) -> Services:
 
 async def _reach(request: Request) -> Reach:
     return Desk.of(request).reach
+
+
+async def _hub(request: Request) -> Hub:
+    return Desk.of(request).hub
 
 
 async def _turns(request: Request) -> Turns:
@@ -171,6 +178,7 @@ async def _page(
 
 
 Given = Annotated[Services, Depends(_services)]
+EventHub = Annotated[Hub, Depends(_hub)]
 OpenTurns = Annotated[Turns, Depends(_turns)]
 ModelReach = Annotated[Reach, Depends(_reach)]
 Caller = Annotated[Principal, Depends(_caller)]

@@ -16,6 +16,7 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
+PERSONAL = ("/v1/", "/ag-ui")
 NEVER_KEPT = {"Cache-Control": "no-store"}
 ASKED_ANEW = {"Cache-Control": "no-cache"}
 
@@ -48,7 +49,7 @@ class SafeHeaders:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        keeping = NEVER_KEPT if scope["path"].startswith("/v1/") else ASKED_ANEW
+        keeping = NEVER_KEPT if scope["path"].startswith(PERSONAL) else ASKED_ANEW
 
         async def send_safely(message: Message) -> None:
             if message["type"] == "http.response.start":

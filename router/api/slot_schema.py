@@ -1,10 +1,11 @@
 """What a flow may be started with, as JSON Schema for front ends that draw their own forms."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import JsonValue
 
+from router.domain.messages import FormField, Option
 from router.domain.texts import Locale
 from router.flow.collecting import is_fillable
 from router.flow.model import Slot
@@ -37,6 +38,24 @@ def schema_of_slots(slots: Mapping[str, Slot], locale: Locale) -> dict[str, Json
     """
     fillable = {name: slot for name, slot in slots.items() if is_fillable(slot)}
     return {"type": "object", "properties": _properties(fillable, locale)}
+
+
+def schema_of_form(fields: Sequence[FormField]) -> dict[str, JsonValue]:
+    """An object of a form's values, by its fields' names."""
+    needed: list[JsonValue] = [field.name for field in fields if field.required]
+    properties: dict[str, JsonValue] = {field.name: _schema_of_field(field) for field in fields}
+    return {"type": "object", "properties": properties, "required": needed}
+
+
+def _schema_of_field(field: FormField) -> dict[str, JsonValue]:
+    if field.options is not None:
+        return {"title": field.label, **schema_of_options(field.options)}
+    return {"title": field.label, **_PLAIN.get(field.type, _TEXT)}
+
+
+def schema_of_options(options: Sequence[Option]) -> dict[str, JsonValue]:
+    """One of these values, each under the words that are shown for it."""
+    return {"oneOf": [{"const": option.value, "title": option.label} for option in options]}
 
 
 def _properties(slots: Mapping[str, Slot], locale: Locale) -> dict[str, JsonValue]:

@@ -170,6 +170,8 @@ class ConversationStatus(Payload):
     active_flow: FlowSummary | None
     paused_flows: list[PausedFlow]
     pending_confirmation: dict[str, JsonValue] | None
+    asked: Reply | None = None
+    """The question that is open and has a name: with buttons, to be confirmed, or a form."""
     active_skill: ActiveSkill | None = None
     waiting_calls: dict[str, str] = {}
     """Calls that the front end is yet to answer: which tool each is of, by its id."""

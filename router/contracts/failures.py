@@ -12,6 +12,7 @@ from temporalio.exceptions import ApplicationError, FailureError
 
 from router.domain import errors
 from router.domain.elicitation import Elicitation
+from router.domain.offers import Offered
 from router.domain.texts import Localised
 
 ENDED_MEANWHILE = "AcceptedUpdateCompletedWorkflow"
@@ -28,12 +29,14 @@ _BY_NAME: dict[str, type[errors.RouterError]] = {
         errors.Forbidden,
         errors.NotFound,
         errors.Conflict,
+        errors.ApprovalClosed,
         errors.DuplicateKey,
         errors.TooManyRequests,
         errors.Unavailable,
         errors.TransientToolError,
         errors.ArgumentsToolError,
         errors.AnswersNeeded,
+        errors.SeveralFit,
         errors.PermanentToolError,
         errors.UnusableResult,
         errors.OutOfReach,
@@ -61,6 +64,8 @@ def _details(error: errors.RouterError) -> list[dict[str, JsonValue]]:
     """What is asked back, and the words where there are Chinese ones, travel beside the message."""
     said = error.said
     words: list[dict[str, JsonValue]] = [said.model_dump()] if said.zh != said.en else []
+    if isinstance(error, errors.SeveralFit) and error.offered is not None:
+        return [*words, error.offered.model_dump(mode="json")]
     asked = error.asked if isinstance(error, errors.AnswersNeeded) else []
     return [*words, *(each.model_dump(mode="json") for each in asked)]
 
@@ -93,6 +98,9 @@ def _error(failure: ApplicationError) -> errors.RouterError:
     if kind is errors.AnswersNeeded:
         asked = [Elicitation.model_validate(e) for e in failure.details if not _is_said(e)]
         return errors.AnswersNeeded(said, asked)
+    if kind is errors.SeveralFit:
+        offered = [Offered.model_validate(e) for e in failure.details if not _is_said(e)]
+        return errors.SeveralFit(said, offered[0] if offered else None)
     return kind(said)
 
 

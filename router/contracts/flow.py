@@ -153,6 +153,12 @@ class Hears(Payload):
     """The outside events that a run's flow knows, by name: who may tell them, with what."""
 
     events: dict[str, Wait] = {}
+    awaited: str | None = None
+    """The one that the run waits for now."""
+    ahead: list[str] = []
+    """Those that it may come to wait for yet, by itself."""
+    heard: list[str] = []
+    """The words by which the last ones were told to it."""
 
 
 def workflow_id(flow: str, tenant: str, run: str) -> str:

@@ -120,6 +120,20 @@ async def operate(
     return RunStanding(id=run.id, status=taken.status, state=taken.state)
 
 
+async def heard_by(temporal: Client, run: RunRecord) -> Hears:
+    """The outside events that the run's flow knows; none where its workflow is forgotten.
+
+    Raises `Unavailable` where Temporal or its worker is out of reach.
+    """
+    handle = temporal.get_workflow_handle(run.workflow_id)
+    try:
+        with speaking_ours():
+            hears: Hears = await handle.query(HEARS, result_type=Hears, rpc_timeout=RPC_TIMEOUT)
+    except WorkflowOver:
+        return Hears()
+    return hears
+
+
 async def event_known(temporal: Client, run: RunRecord, caller: Principal, name: str) -> Wait:
     """What the run's flow says of an outside event that the caller may tell.
 
@@ -127,13 +141,7 @@ async def event_known(temporal: Client, run: RunRecord, caller: Principal, name:
         NotFound: the flow knows no such event, or not from the caller.
         Unavailable: Temporal or its worker is out of reach.
     """
-    handle = temporal.get_workflow_handle(run.workflow_id)
-    try:
-        with speaking_ours():
-            hears: Hears = await handle.query(HEARS, result_type=Hears, rpc_timeout=RPC_TIMEOUT)
-    except WorkflowOver:
-        hears = Hears()
-    known = hears.events.get(name)
+    known = (await heard_by(temporal, run)).events.get(name)
     if known is None or not caller.roles & set(known.roles):
         raise NotFound("There is no such flow run, or it waits for no such event of yours.")
     return known

@@ -19,6 +19,7 @@ from router.contracts.flow import CallLimits, FlowAnswer, FlowStart, Tell
 from router.contracts.reaching import RPC_TIMEOUT, WorkflowOver, persistently
 from router.contracts.runs import PATIENCE, RunStanding
 from router.contracts.search_attributes import CONVERSATION_ID, FLOW_NAME, REQUESTER, TENANT
+from router.contracts.timeouts import TASK_TIMEOUT
 from router.domain.errors import Conflict, Unavailable
 from router.domain.messages import ENDED
 from router.domain.ports import Runs
@@ -120,6 +121,7 @@ class Withdrawing:
             search_attributes=TypedSearchAttributes(
                 [SearchAttributePair(key, value) for key, value in values.items()]
             ),
+            task_timeout=TASK_TIMEOUT,
             static_summary=f"{start.definition.title.en} of {caller.id}",
         )
 

@@ -1,21 +1,37 @@
 """The REST API behind a socket that is open already."""
 
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import uvicorn
+from fastapi import FastAPI
 from temporalio.client import Client
 
-from router.api.deps import Services
+from router.api.deps import Desk, Services
 from router.app import create_app
 from router.assembly import Parts
+from router.dev.impatience import ImpatientProtocol
 
 GRACE = 2
-"""Seconds for requests that are under way; event streams never end by themselves."""
+"""Seconds for requests that are under way, turns as streams among them."""
 
 
 class ApiServer(uvicorn.Server):
     """uvicorn, but the process's signals stay with whoever composes the process."""
+
+    def __init__(self, app: FastAPI) -> None:
+        # No log_config: uvicorn's would be a second format beside the process's own.
+        config = uvicorn.Config(
+            app,
+            http=ImpatientProtocol,
+            log_config=None,
+            access_log=False,
+            timeout_graceful_shutdown=GRACE,
+        )
+        super().__init__(config)
+        desk: Desk = app.state.desk
+        self._hub = desk.hub
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -25,6 +41,11 @@ class ApiServer(uvicorn.Server):
     def stop(self) -> None:
         """Have `serve` end, after requests that are under way or `GRACE`."""
         self.should_exit = True
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End what would never end by itself, and then as any server does."""
+        self._hub.close()
+        await super().shutdown(sockets)
 
 
 def api_server(parts: Parts, client: Client) -> ApiServer:
@@ -38,8 +59,4 @@ def api_server(parts: Parts, client: Client) -> ApiServer:
         reader=parts.reader,
         index=parts.index,
     )
-    # No log_config: uvicorn's would be a second format beside the process's own.
-    config = uvicorn.Config(
-        create_app(services), log_config=None, access_log=False, timeout_graceful_shutdown=GRACE
-    )
-    return ApiServer(config)
+    return ApiServer(create_app(services))

@@ -6,7 +6,8 @@
     ├── Forbidden               a known caller who may not do this
     ├── NotFound                it isn't there, or it isn't the caller's
     ├── Conflict                the thing has moved on (decided, running, closed)
-    │   └── DuplicateKey        a key that was used before with another body
+    │   ├── DuplicateKey        a key that was used before with another body
+    │   └── ApprovalClosed      the run asks for no such approval any more, or not yet again
     ├── TooManyRequests         come back after `retry_after` seconds
     ├── Unavailable             something this project needs is out of reach
     │   └── (models: see router.llm.errors)
@@ -15,7 +16,8 @@
     └── ToolError
         ├── TransientToolError  try again; nobody has to know
         ├── ArgumentsToolError  the arguments are at fault
-        │   └── AnswersNeeded   the tool asks something back first; nothing was done
+        │   ├── AnswersNeeded   the tool asks something back first; nothing was done
+        │   └── SeveralFit      they leave open which of several is meant
         ├── PermanentToolError  trying again can't help
         │   ├── UnusableResult  it was called and has answered; only the answer is no use
         │   └── OutOfReach      it was tried as often as it may be; another day it may work
@@ -29,6 +31,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from router.domain.elicitation import Elicitation
+from router.domain.offers import Offered
 from router.domain.texts import Localised
 
 
@@ -86,6 +89,14 @@ class NotFound(RouterError):
 
 class Conflict(RouterError):
     """What the caller acts on is no longer in the state that the action needs."""
+
+
+class ApprovalClosed(Conflict):
+    """The run doesn't ask for this approval.
+
+    It did: its id comes from what was published. A run that lost a worker in that moment takes
+    the way to its approval once more, so this may pass.
+    """
 
 
 class DuplicateKey(Conflict):
@@ -160,6 +171,17 @@ class AnswersNeeded(ArgumentsToolError):
     def __init__(self, detail: str | Localised, asked: Sequence[Elicitation] = ()) -> None:
         super().__init__(detail)
         self.asked = list(asked)
+
+
+class SeveralFit(ArgumentsToolError):
+    """An argument leaves open which of several is meant, and a guess might be wrong.
+
+    A person is shown what is `offered`; a model reads it in the detail.
+    """
+
+    def __init__(self, detail: str | Localised, offered: Offered | None = None) -> None:
+        super().__init__(detail)
+        self.offered = offered
 
 
 class PermanentToolError(ToolError):

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictBool
@@ -166,6 +167,20 @@ class FormReply(Value):
 
 
 Reply = Annotated[TextReply | ChoicesReply | ConfirmReply | FormReply, Field(discriminator="type")]
+
+
+def question_in(replies: Sequence[Reply]) -> ChoicesReply | ConfirmReply | FormReply | None:
+    """The question that stands open after these replies; None where there is none with a name.
+
+    The last one named counts. Ways on from a question, which are shown after it, have its name.
+
+    >>> ask = FormReply(text="When?", fields=[], question="details:1")
+    >>> ways = ChoicesReply(text="Or:", options=[], question="details:1")
+    >>> question_in([TextReply(text="Hm."), ask, ways]).text
+    'When?'
+    """
+    asking = [r for r in replies if not isinstance(r, TextReply) and r.question is not None]
+    return next((r for r in asking if r.question == asking[-1].question), None)
 
 
 class Candidate(Value):

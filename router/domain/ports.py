@@ -55,7 +55,7 @@ class EventLog(Protocol):
         """Append, in order and in one transaction, the entries whose keys aren't there yet.
 
         A `tool_finished` whose `tool_started` isn't there is passed over: nothing has begun.
-        Whoever listens to a conversation hears that there is more of it.
+        Whoever listens to a conversation, or to a recipient's news, hears that there is more.
         """
 
     async def since(self, tenant: str, conversation: str, after: int, limit: int) -> list[LogEntry]:
@@ -63,6 +63,12 @@ class EventLog(Protocol):
 
     async def latest(self, tenant: str, conversation: str) -> int:
         """The conversation's highest sequence number; 0 where nothing has happened in it."""
+
+    async def news(self, tenant: str, person: str, after: int, limit: int) -> list[LogEntry]:
+        """Everything for this recipient after a sequence number, oldest first."""
+
+    async def latest_news(self, tenant: str, person: str) -> int:
+        """The highest sequence number of what is for this recipient; 0 where nothing is."""
 
     async def transcript(
         self, tenant: str, conversation: str, after: int | None, limit: int
@@ -88,13 +94,25 @@ class EventLog(Protocol):
 class Runs(Protocol):
     """Flow runs and their approvals, as last published by the runs themselves."""
 
-    async def publish(self, run: RunRecord, approvals: Sequence[ApprovalRecord]) -> None:
-        """Keep the run and its approvals unless something newer (`events`) is kept already."""
+    async def publish(
+        self,
+        run: RunRecord,
+        approvals: Sequence[ApprovalRecord],
+        entries: Sequence[LogEntry] = (),
+    ) -> None:
+        """Keep the run and its approvals unless something newer (`events`) is kept already.
+
+        In the same transaction `entries` go to the event log, and with them the news that the
+        change itself is: see `router.domain.news`.
+        """
 
     async def find(self, tenant: str, run: str) -> RunRecord | None:
         """The run with this public id."""
 
-    async def listed(
+    async def started_by(self, run: RunRecord) -> list[RunRecord]:
+        """The runs that this one started and waits for, or did; the oldest first."""
+
+    async def listed(  # noqa: PLR0913 - each narrows the list
         self,
         tenant: str,
         requester: str | None,
@@ -103,10 +121,12 @@ class Runs(Protocol):
         before: str | None,
         limit: int,
         besides: Collection[str] = (),
+        *,
+        branches: bool = True,
     ) -> tuple[list[RunRecord], str | None]:
         """Runs, newest first (of everyone where `requester` is None), and the next cursor.
 
-        Those of the flows `besides` are left out.
+        Those of the flows `besides` are left out, and without `branches` parts of other runs.
         """
 
     async def amend(self, amendment: Amendment) -> None:
@@ -245,7 +265,7 @@ class Live(Protocol):
     """Passes on what happens in turns to whoever listens right now, in whichever process.
 
     A courtesy: neither method ever raises or holds anyone up for long. What can't be passed
-    on is lost, and everything that matters is in the turn itself.
+    on is lost, and everything that matters is in the turn itself, or in the event log.
     """
 
     async def tell(self, progress: Progress) -> None:
@@ -259,3 +279,8 @@ class Live(Protocol):
         A reader that doesn't keep up loses the oldest text. Waiting for the next may be
         cancelled, and loses nothing.
         """
+
+    def listen_for(
+        self, tenant: str, person: str
+    ) -> AbstractAsyncContextManager[AsyncIterator[Progress]]:
+        """The same of what is told for a person: `recorded`, where there is news."""

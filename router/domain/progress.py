@@ -23,17 +23,20 @@ class Progress(Value):
     | `tool_finished` | `{id, name, status, milliseconds}`                  |
     | `thinking`      | `{status, task, skill, step, attempt}`, at its end  |
     |                 | `{…, milliseconds, prompt_tokens, completion_tokens, model}` |
-    | `recorded`      | `{}`: the event log has more of the conversation    |
+    | `recorded`      | `{}`: the event log has more of the conversation,   |
+    |                 | or for the `person`                                 |
 
     A text is its deltas put together. An `attempt` above the one before begins it anew; one
     below is a straggler's, of a text that was begun anew meanwhile. `message_id` is empty
     where it happened without a message, as when a flow goes on after an approval. A tool that
-    says how far it is has started once more, with its words as `progress`.
+    says how far it is has started once more, with its words as `progress`. `person` is set, and
+    `conversation` empty, where it is of nobody's conversation but for somebody.
     """
 
     tenant: str
     conversation: str
     message_id: str
+    person: str = ""
     type: ProgressType
     data: dict[str, JsonValue]
 

@@ -40,8 +40,8 @@ class LogEntry(Record):
     writes once. Entries of kind `message` make up the transcript; their data is
     `{role, text, replies?, route?, message_id?}`. Those of kind `turn` hold
     `{digest, turn}` and answer a repeated message id. Those of tools and of thinking are made
-    by `router.domain.happenings`. `recipient` is set where the entry is
-    for a person rather than for a conversation (an approval).
+    by `router.domain.happenings`. `recipient` is set where the entry is news for a person, as an
+    approval is; with a `conversation` besides it is part of both, as what is said there is.
     """
 
     key: str

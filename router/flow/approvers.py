@@ -92,6 +92,13 @@ def tell_those_awaited(walk: Walk, reason: str) -> None:
     tell(walk, [a.person for a in approval.waiting_for()] if approval else [], reason)
 
 
+def tell_if_awaited(walk: Walk, asked: Assignee, reason: str) -> None:
+    """Tell whoever was just asked besides; one whose turn comes later hears of it then."""
+    approval = walk.run.approval
+    if approval is not None and asked in approval.waiting_for():
+        tell(walk, [asked.person], reason)
+
+
 def tell(walk: Walk, people: list[str], reason: str) -> None:
     """Tell these people of the approval."""
     if people:

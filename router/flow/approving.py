@@ -127,9 +127,11 @@ def _announce(walk: Walk, approval: Approval, names: Mapping[str, str]) -> None:
 
 
 def _count(walk: Walk, person: str, contents: str) -> None:
-    for each in walk.run.agreements:
-        if (each.person, each.contents) == (person, contents):
-            each.counted.append(walk.run.state)
+    run = walk.run
+    run.agreements = [
+        each.counting_in(run.state) if (each.person, each.contents) == (person, contents) else each
+        for each in run.agreements
+    ]
 
 
 def _sent_to(names: list[str]) -> Localised:

@@ -79,7 +79,8 @@ def _start(walk: Walk, batch: Batch) -> None:
     for number, part in enumerate(batch.parts):
         if part.status != "waiting" or under_way >= most or _decided(state, batch):
             continue
-        part.status, under_way = "under_way", under_way + 1
+        batch.parts[number] = part.model_copy(update={"status": "under_way"})
+        under_way += 1
         errand = _errand(walk, number, part)
         walk.run.errands[errand.id] = errand
         if errand.kind == "flow":

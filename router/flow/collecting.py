@@ -275,6 +275,8 @@ def failing(walk: Walk, slots: SlotValues, changed: Iterable[str]) -> list[tuple
         if slots.get(name) is None:
             continue
         own = [c for c in slot.check if name in touched or reads(c) & touched]
+        if not own and name not in touched:
+            continue
         say = next((s for c in own if (s := broken(walk, c, slots))), None)
         if say is None and name in touched:
             say = next(_failing_items(walk, slot, slots, slots[name]), None)

@@ -7,6 +7,7 @@ expression that is known to compile.
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 TOKEN = re.compile(
@@ -57,12 +58,19 @@ def tokens_of(source: str) -> list[Token]:
     return [token for token in found if token.kind != "skip"]
 
 
-def member_reads(source: str, variable: str) -> Iterator[MemberRead]:
+@lru_cache(maxsize=4096)
+def member_reads(source: str, variable: str) -> tuple[MemberRead, ...]:
     """Every reading of a variable, in order; words within string literals don't count.
+
+    Kept for the next time: a step asks it of every check, and a flow has the same ones for ever.
 
     >>> list(member_reads("has(slots.end) && slots['start'] > 'slots.x'", "slots"))
     [MemberRead(member='end', guarded=True), MemberRead(member='start', guarded=False)]
     """
+    return tuple(_member_reads(source, variable))
+
+
+def _member_reads(source: str, variable: str) -> Iterator[MemberRead]:
     tokens = tokens_of(source)
     for place, token in enumerate(tokens):
         if token == ("name", variable) and _at(tokens, place - 1).text != ".":
@@ -70,9 +78,21 @@ def member_reads(source: str, variable: str) -> Iterator[MemberRead]:
             yield MemberRead(_member(tokens, place + 1), guarded)
 
 
+@lru_cache(maxsize=4096)
 def members_read(source: str, variable: str) -> frozenset[str]:
     """The names `x` of everything that an expression reads as `variable.x`."""
     return frozenset(r.member for r in member_reads(source, variable) if r.member)
+
+
+@lru_cache(maxsize=4096)
+def all_read(source: str, variable: str) -> frozenset[str] | None:
+    """As `members_read`; None where the variable is read otherwise than by the names of members.
+
+    >>> all_read("size(slots.items) > 1", "slots"), all_read("size(slots) > 1", "slots")
+    (frozenset({'items'}), None)
+    """
+    read = {each.member for each in member_reads(source, variable)}
+    return None if None in read else frozenset(name for name in read if name)
 
 
 def calls(source: str) -> Iterator[Called]:
@@ -110,9 +130,14 @@ def _member(tokens: list[Token], place: int) -> str | None:
     opening, inner, after = (_at(tokens, place + step) for step in range(3))
     if opening.text == "." and inner.kind == "name" and after.text != "(":
         return inner.text
-    if opening.text == "[" and inner.kind == "string" and after.text == "]":
+    if opening.text == "[" and after.text == "]" and _is_plain_string(inner):
         return inner.text.strip("rRbB").strip("\"'")
     return None
+
+
+def _is_plain_string(token: Token) -> bool:
+    """True for a string literal that means what it says."""
+    return token.kind == "string" and "\\" not in token.text
 
 
 def _count_arguments(tokens: list[Token], opening: int) -> int:

@@ -23,7 +23,7 @@ from router.documents.faults import Fault
 from router.domain.errors import RouterError
 from router.domain.principals import Principal
 from router.flow import expression_faults
-from router.flow.expression_names import member_reads, members_read
+from router.flow.expression_names import all_read, member_reads, members_read
 from router.flow.functions import FUNCTIONS
 from router.flow.lookups import LOOKUPS
 
@@ -82,7 +82,8 @@ def evaluate(
     """
     program = compiled(source)
     evaluation = _Evaluation(source, known)
-    context = cel.Context(variables=_plain(dict(scope)), functions=evaluation.functions())
+    variables = {name: _plain(_read_of(source, name, value)) for name, value in scope.items()}
+    context = cel.Context(variables=variables, functions=evaluation.functions())
     try:
         value = program.execute(context)
     except Exception as problem:
@@ -184,6 +185,14 @@ def _explained(source: str, problem: Exception) -> ExpressionError:
             source, "mixes types that don't go together; convert with double(), int() or string()"
         )
     return _failure(source, f"has no value: {str(problem).split('. Check ')[0]}")
+
+
+def _read_of(source: str, variable: str, value: JsonValue) -> JsonValue:
+    """As much of a variable as the expression reads: all that a run knows is a lot to convert."""
+    read = all_read(source, variable) if isinstance(value, dict) else None
+    if read is None or not isinstance(value, dict):
+        return value
+    return {name: value[name] for name in read if name in value}
 
 
 def _plain(value: Any) -> Any:

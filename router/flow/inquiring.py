@@ -10,6 +10,7 @@ with the slots that it fills: so they are asked, checked and corrected like any 
 from pydantic import JsonValue
 
 from router.domain.texts import Localised
+from router.flow import choosing
 from router.flow.model import Branch, FlowDefinition, State
 from router.flow.run import Inquiry, Run
 from router.flow.walk import Walk
@@ -27,7 +28,8 @@ TOO_MANY = Localised(
 
 
 def extended(definition: FlowDefinition, run: Run) -> FlowDefinition:
-    """The definition, with what tools of this run have asked back."""
+    """The definition, with what tools of this run have asked back, or would have chosen."""
+    definition = choosing.with_options(definition, run)
     if not run.inquiries:
         return definition
     slots, states = dict(definition.slots), dict(definition.states)

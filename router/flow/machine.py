@@ -22,6 +22,7 @@ from router.domain.texts import Localised
 from router.flow import (
     approving,
     batching,
+    choosing,
     collecting,
     deadlines,
     explaining,
@@ -87,7 +88,7 @@ def step(
     definition: FlowDefinition, run: Run, event: AnyEvent, now: datetime
 ) -> tuple[Run, list[Effect]]:
     """The run after the event, and what to say of it. A run that has ended stays as it is."""
-    walk = Walk(inquiring.extended(definition, run), run.model_copy(deep=True), now)
+    walk = Walk(inquiring.extended(definition, run), run.draft(), now)
     if walk.ended:
         return walk.run, []
     walk.run.events += 1
@@ -156,7 +157,9 @@ def _leave(walk: Walk) -> bool:
 
 def _go(walk: Walk, target: str, event: str) -> None:
     run = walk.run
-    refused = event == "on_error" and walk.state.kind == "check"
+    # Where it is asked which of several is meant, nothing was refused yet.
+    missing = any(run.slots.get(name) is None for name in run.options)
+    refused = event == "on_error" and walk.state.kind == "check" and not missing
     run.changing = walk.definition.states[target].kind == "collect" and (
         refused or event in ("declined", "returned")
     )
@@ -412,6 +415,8 @@ def _failed(walk: Walk, event: Failed) -> None:
             batching.failed(walk, errand, event.error, event.kind)
             return
         run.results["error"] = {"message": event.error, "kind": event.kind}
+        if errand.kind == "check" and event.offered is not None:
+            choosing.take(walk, event.offered)
         if errand.kind == "call" and operating.put_off(walk, event.kind):
             return
         if walk.state.on_error:

@@ -104,6 +104,8 @@ class Slot(Definition):
     """True where it is asked for although it isn't `required`: worked out by the loader. Not so
     in a tool's form, nor in a run that began before such slots were asked for."""
     choices: dict[str, Choice] = {}
+    find: tuple[str, ...] = ()
+    """RE2 by which a sentence names a `text`, in a group of the slot's name: `去(?P<city>…)出差`"""
     check: tuple[Check, ...] = ()
     lookup: str | None = None
     part_of_range: RangePart | None = Field(None, alias="range")

@@ -6,14 +6,17 @@ workflow starts what is there and not yet under way, and stops what is gone. So 
 carried to a new workflow run, or replayed, from this value alone.
 """
 
+from copy import copy
 from datetime import datetime
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from router.domain.messages import FlowStatus
+from router.domain.offers import Offered
 from router.domain.principals import Principal
 from router.domain.texts import Locale, Localised
+from router.flow.history import History
 from router.flow.model import Slot, SlotValues
 
 TimerName = Literal["remind", "escalate", "expire", "wait", "retry", "idle", "lapse"]
@@ -26,7 +29,7 @@ Verdict = Literal["approve", "reject", "return", "delegate", "add"]
 Position = Literal["before", "after"]
 
 
-class Errand(BaseModel):
+class Errand(BaseModel, frozen=True):
     """Something the run asked of the world and waits for.
 
     `lookup` reads and `check` asks a tool whether it would refuse a call: both may be made
@@ -60,7 +63,7 @@ class Errand(BaseModel):
         return self.kind in ("call", "undo", "flow")
 
 
-class Inquiry(BaseModel):
+class Inquiry(BaseModel, frozen=True):
     """What a tool asked back when it was called, as slots to be filled."""
 
     state: str
@@ -72,7 +75,7 @@ class Inquiry(BaseModel):
     the question itself, to which one says yes or no."""
 
 
-class Timer(BaseModel):
+class Timer(BaseModel, frozen=True):
     """A durable timer: fires at `due` unless the run no longer has it."""
 
     name: TimerName
@@ -125,6 +128,11 @@ class Approval(BaseModel):
     contents: str = ""
     """Stands for what the requester said and what came of it, whichever state shows it."""
 
+    def draft(self) -> "Approval":
+        """The same, for a step to change: what people said of it can be written into it."""
+        people = [person.model_copy() for person in self.assignees]
+        return self.model_copy(update={"assignees": people})
+
     @property
     def asked(self) -> list[Assignee]:
         """Those whom the file asks, or who stand in for them; not those added on the way."""
@@ -157,7 +165,7 @@ class Approval(BaseModel):
                 one.behind = after.id
 
 
-class Agreement(BaseModel):
+class Agreement(BaseModel, frozen=True):
     """That somebody agreed, to which contents."""
 
     person: str
@@ -165,22 +173,30 @@ class Agreement(BaseModel):
     counted: list[str]
     """The states in which it has counted; it counts once in each, until the next return."""
 
+    def counting_in(self, state: str) -> "Agreement":
+        """The same, now that it has counted there."""
+        return self.model_copy(update={"counted": [*self.counted, state]})
 
-class Rescheduling(BaseModel):
+    def counting_anew(self) -> "Agreement":
+        """The same, as if it had counted nowhere yet."""
+        return self.model_copy(update={"counted": []})
+
+
+class Rescheduling(BaseModel, frozen=True):
     """Timers to be set anew, counted from `since`."""
 
     timers: list[TimerName]
     since: datetime
 
 
-class Visit(BaseModel):
+class Visit(BaseModel, frozen=True):
     """A state that was entered, and for which time."""
 
     state: str
     visit: int
 
 
-class Done(BaseModel):
+class Done(BaseModel, frozen=True):
     """A call that succeeded and has an `undo`, made by this run or by one that it started."""
 
     visit: int
@@ -193,14 +209,14 @@ class Done(BaseModel):
     """The tool that takes it back; of runs before this was kept the definition says it."""
 
 
-class Withdraws(BaseModel):
+class Withdraws(BaseModel, frozen=True):
     """The completed run that this one takes back, once that is agreed to."""
 
     run: str
     done: list[Done]
 
 
-class Part(BaseModel):
+class Part(BaseModel, frozen=True):
     """One of the things that a state does side by side: for an item, or a branch."""
 
     arguments: dict[str, JsonValue] = {}
@@ -220,19 +236,13 @@ class Batch(BaseModel):
     visit: int
     parts: list[Part]
 
+    def draft(self) -> "Batch":
+        """The same, for a step to change: its parts can be replaced."""
+        return self.model_copy(update={"parts": list(self.parts)})
+
     def those(self, *statuses: str) -> list[Part]:
         """The parts that stand so, in their order."""
         return [part for part in self.parts if part.status in statuses]
-
-
-class Happening(BaseModel):
-    """A line of the run's history, for people."""
-
-    at: datetime
-    state: str
-    event: str
-    by: str | None = None
-    comment: str | None = None
 
 
 class Run(BaseModel):
@@ -300,6 +310,8 @@ class Run(BaseModel):
     lapsed: bool = False
     """True where it ends since its requester said nothing more."""
     trail: list[Visit] = []
+    options: dict[str, Offered] = {}
+    """What a check would have the requester choose from, by slot."""
     inquiries: list[Inquiry] = []
     """All that tools asked back. Their slots are as good as the file's from then on."""
     done: list[Done] = []
@@ -320,9 +332,24 @@ class Run(BaseModel):
     """The status to end with once everything in `done` is taken back."""
     back_to: str | None = None
     """The state to go back to once what was done since is taken back."""
-    history: list[Happening] = []
+    history: History = History()
     events: int = 0
     """How many events were taken in: orders the views of a run."""
+
+    def draft(self) -> "Run":
+        """The same run, for a step to change in place; this one then stays as it is.
+
+        Only the containers are new. What is in them is shared, and therefore replaced where it
+        has to be different, never changed: so a step costs the same whatever was said before.
+        """
+        own: dict[str, object] = {
+            name: copy(value)
+            for name, value in self.__dict__.items()
+            if isinstance(value, dict | list)
+        }
+        own["approval"] = self.approval and self.approval.draft()
+        own["batch"] = self.batch and self.batch.draft()
+        return self.model_copy(update=own)
 
     def miss(self) -> None:
         """Count one more answer that didn't answer what is asked."""
@@ -428,6 +455,8 @@ class Failed(Event):
     errand: str
     error: str
     kind: FailureKind = "permanent"
+    offered: Offered | None = None
+    """Of a check that can't tell which of several is meant: those."""
 
 
 class AskedBack(Event):

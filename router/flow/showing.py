@@ -16,6 +16,7 @@ from router.domain.messages import (
 )
 from router.domain.texts import Locale, Localised
 from router.flow import idling, texts, ways_out
+from router.flow.amending import at
 from router.flow.collecting import CHANGE, is_fillable
 from router.flow.inquiring import extended
 from router.flow.model import Choice, FlowDefinition, Slot
@@ -201,7 +202,7 @@ def _asking(definition: FlowDefinition, run: Run, path: str) -> Reply | None:
     text = _prompt(definition, run, path, slot)
     if slot.type in YES_OR_NO:
         return ChoicesReply(text=text, options=_options(YES_OR_NO[slot.type], locale))
-    if slot.type == "choice":
+    if slot.choices:
         return _choices(text, slot, locale)
     if slot.type in TYPED:
         label = label_of(path.rsplit(".", maxsplit=1)[-1], slot).within(locale)
@@ -221,7 +222,7 @@ def _choices(text: str, slot: Slot, locale: Locale) -> ChoicesReply:
 
 
 def _prompt(definition: FlowDefinition, run: Run, path: str, slot: Slot) -> str:
-    """The question's words; of a second item and later ones, with its number."""
+    """The question's words; of one item among several, with its number and what it is."""
     locale = run.locale
     if slot.type == "list":
         return rendered(definition, run, slot.more or ANY_MORE, locale)
@@ -230,9 +231,26 @@ def _prompt(definition: FlowDefinition, run: Run, path: str, slot: Slot) -> str:
     if can_skip(definition, run):
         text += MAY_SKIP.within(locale)
     item = next((int(part) for part in path.split(".") if part.isdigit()), 0)
-    if item == 0:
+    items = run.slots.get(path.split(".", maxsplit=1)[0])
+    if item == 0 and not (isinstance(items, list) and len(items) > 1):
         return text
-    return f"第 {item + 1} 项：{text}" if locale == "zh" else f"Item {item + 1}: {text}"
+    kind = _kind_of(definition, run, path)
+    if locale == "zh":
+        return f"第 {item + 1} 项{f'（{kind}）' if kind else ''}：{text}"
+    return f"Item {item + 1}{f' ({kind})' if kind else ''}: {text}"
+
+
+def _kind_of(definition: FlowDefinition, run: Run, path: str) -> str:
+    """What the item that is asked about is, where a choice of its own says so already."""
+    above = path.rpartition(".")[0]
+    row, item = definition.slot_at(above), at(run.slots, above)
+    fields = row.fields if row is not None else {}
+    kinds = (
+        texts.shown(field, item[name], run.locale)
+        for name, field in fields.items()
+        if field.type == "choice" and isinstance(item, dict) and item.get(name) is not None
+    )
+    return next(kinds, "")
 
 
 def can_skip(definition: FlowDefinition, run: Run) -> bool:

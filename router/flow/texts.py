@@ -75,12 +75,13 @@ def text_scope(
     requester: Mapping[str, JsonValue],
     locale: Locale,
     files: Mapping[str, str] = NO_FILES,
+    only: Collection[str] | None = None,
 ) -> dict[str, Any]:
-    """Everything that a text may read, for `render`."""
+    """Everything that a text may read, for `render`; of `shown` what is named, if anything is."""
     rendered = {
         name: shown(slot, slots[name], locale, files)
         for name, slot in definition_slots.items()
-        if slots.get(name) is not None
+        if slots.get(name) is not None and (only is None or name in only)
     }
     return {
         "slots": dict(slots),
@@ -123,6 +124,22 @@ def slots_read(template: str) -> set[str]:
     except TemplateSyntaxError:
         return set()
     return {member for owner, member in _members(tree) if owner in ("slots", "shown")}
+
+
+@lru_cache(maxsize=2048)
+def shown_in(template: str) -> frozenset[str] | None:
+    """The slots `x` that a text reads as `shown.x`; None where it reads `shown` otherwise too.
+
+    >>> shown_in("{{ shown.start }}"), shown_in("{{ shown }}")
+    (frozenset({'start'}), None)
+    """
+    try:
+        tree = ENVIRONMENT.parse(template)
+    except TemplateSyntaxError:
+        return None
+    named = [member for owner, member in _members(tree) if owner == "shown"]
+    uses = [name for name in tree.find_all(nodes.Name) if name.name == "shown"]
+    return frozenset(named) if len(uses) == len(named) else None
 
 
 @lru_cache(maxsize=2048)

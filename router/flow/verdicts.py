@@ -3,10 +3,10 @@
 A decision is bound to the digest of what was shown, to one person, and to one use.
 """
 
-from router.domain.errors import Conflict, NotFound, RouterError
+from router.domain.errors import ApprovalClosed, Conflict, NotFound, RouterError
 from router.domain.texts import Localised
 from router.flow import deadlines
-from router.flow.approvers import Asked, Via, assignee, tell, tell_those_awaited
+from router.flow.approvers import Asked, Via, assignee, tell, tell_if_awaited
 from router.flow.run import Agreement, Approval, Assignee, Decided
 from router.flow.walk import Walk
 
@@ -24,7 +24,9 @@ def refusal(walk: Walk, decided: Decided) -> RouterError | None:
     closed meanwhile is a conflict.
     """
     approval = walk.run.approval
-    gone = Conflict("This approval was closed meanwhile; load the list anew to see what waits.")
+    gone = ApprovalClosed(
+        "This approval was closed meanwhile; load the list anew to see what waits."
+    )
     if approval is None or walk.run.ending is not None:
         return gone
     mine = next((a for a in approval.assignees if a.id == decided.approval), None)
@@ -85,6 +87,7 @@ def decide(walk: Walk, decided: Decided) -> None:
     if approval is None:
         return
     mine = next(a for a in approval.assignees if a.id == decided.approval)
+    known = [a.id for a in approval.waiting_for()]
     walk.note(_noted(decided), decided.by, decided.comment)
     if mine.implied:
         mine.implied, mine.comment, mine.at = False, decided.comment, walk.now
@@ -96,7 +99,7 @@ def decide(walk: Walk, decided: Decided) -> None:
     if decided.verdict == "delegate" and decided.to:
         _delegate(walk, approval, mine, decided.to)
     else:
-        _conclude(walk, approval, decided)
+        _conclude(walk, approval, decided, known)
 
 
 def _noted(decided: Decided) -> str:
@@ -109,7 +112,7 @@ def _delegate(walk: Walk, approval: Approval, mine: Assignee, to: str) -> None:
     approval.assignees.insert(approval.assignees.index(mine) + 1, other)
     approval.pass_on(mine, other)
     deadlines.next_turn(walk)
-    tell_those_awaited(walk, "delegated")
+    tell_if_awaited(walk, other, "delegated")
 
 
 def _add(walk: Walk, approval: Approval, mine: Assignee, decided: Decided) -> None:
@@ -117,7 +120,7 @@ def _add(walk: Walk, approval: Approval, mine: Assignee, decided: Decided) -> No
     other = assignee(walk, Asked(decided.to or ""), "added")
     if decided.position is None:
         approval.assignees.append(other)
-        tell_those_awaited(walk, "added")
+        tell_if_awaited(walk, other, "added")
         return
     place = approval.assignees.index(mine)
     if decided.position == "before":
@@ -147,22 +150,22 @@ def _remember(walk: Walk, approval: Approval, person: str) -> None:
         walk.run.agreements.append(agreed)
 
 
-def _conclude(walk: Walk, approval: Approval, decided: Decided) -> None:
+def _conclude(walk: Walk, approval: Approval, decided: Decided, known: list[str]) -> None:
     if decided.verdict == "approve":
         _remember(walk, approval, decided.by or "")
         if not approval.agreed:
-            _next_in_line(walk, approval)
+            _next_in_line(walk, approval, known)
             return
     settle(walk, decided.verdict, decided.by or "", decided.comment)
 
 
-def _next_in_line(walk: Walk, approval: Approval) -> None:
-    """Tell whoever's turn has come by this; those who were asked before know."""
+def _next_in_line(walk: Walk, approval: Approval, known: list[str]) -> None:
+    """Tell whoever's turn has come by this; those who were awaited before know."""
     awaited = approval.waiting_for()
     turn = approval.mode == "sequential" or any(a.behind for a in awaited)
     if turn:
         deadlines.next_turn(walk)
-        tell_those_awaited(walk, "asked")
+        tell(walk, [a.person for a in awaited if a.id not in known], "asked")
 
 
 def settle(walk: Walk, verdict: str, by: str, comment: str | None = None) -> None:
@@ -174,8 +177,7 @@ def settle(walk: Walk, verdict: str, by: str, comment: str | None = None) -> Non
     if verdict == "return":
         walk.say(_returned(comment))
         run.before = dict(run.slots)
-        for each in run.agreements:
-            each.counted = []
+        run.agreements = [each.counting_anew() for each in run.agreements]
     walk.leave(EXITS[verdict], by)
 
 

@@ -75,6 +75,27 @@ def events_of(definition: FlowDefinition) -> dict[str, Wait]:
     return {wait.event: wait for wait in waits if wait is not None and wait.event}
 
 
+def awaited(definition: FlowDefinition, run: Run) -> str | None:
+    """The event that the run waits for now; None where it waits for none."""
+    state = definition.states.get(run.state)
+    return state.wait.event if state and state.wait and run.status == "waiting" else None
+
+
+def ahead(definition: FlowDefinition, run: Run) -> set[str]:
+    """The events for which it may come to wait yet, by itself: not those of its branches."""
+    found: set[str] = set()
+    reached, waiting = {run.state}, [run.state]
+    while waiting:
+        state = definition.states.get(waiting.pop())
+        if state is None:
+            continue
+        found |= {state.wait.event} if state.wait and state.wait.event else set()
+        new = {b.to for exit_ in state.exits().values() for b in exit_} - reached
+        reached |= new
+        waiting += new
+    return found
+
+
 def refusal(
     definition: FlowDefinition, run: Run, event: Arrived, roles: Collection[str]
 ) -> RouterError | None:

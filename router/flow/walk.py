@@ -1,8 +1,9 @@
 """One step through a flow under way: the run being changed, and what it wants done.
 
 The modules that walk (`collecting`, `approving`, `undoing`, `machine`) share this value.
-It is made by `machine.step` from copies and thrown away at the step's end, which is what
-keeps the step a pure function although the walking itself changes things in place.
+It is made by `machine.step` around a draft of the run and thrown away at the step's end, which
+keeps the step a pure function although the walking itself changes things in place: the run and
+its containers, that is. What is in those is shared with the run before, and only ever replaced.
 """
 
 import json
@@ -17,8 +18,9 @@ from router.domain.messages import ENDED, FlowStatus
 from router.domain.texts import Locale, Localised
 from router.flow import expressions, texts
 from router.flow.expressions import LookupNeeded
+from router.flow.history import Happening
 from router.flow.model import FlowDefinition, State
-from router.flow.run import Effect, Errand, Happening, Run, Say, Timer, TimerName, Visit
+from router.flow.run import Effect, Errand, Run, Say, Timer, TimerName, Visit
 
 
 @dataclass
@@ -74,9 +76,8 @@ class Walk:
 
     def note(self, event: str, by: str | None = None, comment: str | None = None) -> None:
         """Add a line to the run's history."""
-        self.run.history.append(
-            Happening(at=self.now, state=self.run.state, event=event, by=by, comment=comment)
-        )
+        line = Happening(at=self.now, state=self.run.state, event=event, by=by, comment=comment)
+        self.run.history = self.run.history.followed_by(line)
 
     def leave(self, exit_: str, by: str | None = None) -> None:
         """Take this exit next; which state it leads to may still need a lookup."""
@@ -136,8 +137,17 @@ class Walk:
 def rendered(definition: FlowDefinition, run: Run, text: Localised, locale: Locale) -> str:
     """A text of the file, filled in with what the run knows."""
     requester = expressions.person(run.requester)
-    scope = texts.text_scope(definition.slots, run.slots, run.results, requester, locale, run.files)
-    return texts.render(text.within(locale), scope)
+    words = text.within(locale)
+    scope = texts.text_scope(
+        definition.slots,
+        run.slots,
+        run.results,
+        requester,
+        locale,
+        run.files,
+        only=texts.shown_in(words),
+    )
+    return texts.render(words, scope)
 
 
 def canonical(value: Mapping[str, JsonValue]) -> str:

@@ -26,10 +26,15 @@ _LABELS: dict[Way, Localised] = {
 def ways_out(locale: Locale, *, may_skip: bool) -> list[Option]:
     """Every way that is open, in the order in which they are shown."""
     return [
-        Option(label=label.within(locale), value=f"{_PREFIX}{way}")
+        Option(label=label.within(locale), value=value_of(way))
         for way, label in _LABELS.items()
         if may_skip or way != "skip"
     ]
+
+
+def value_of(way: Way) -> str:
+    """What a button for this way is pressed with, shown or not."""
+    return f"{_PREFIX}{way}"
 
 
 def way_of(value: object) -> Way | None:

@@ -10,8 +10,9 @@ from datetime import datetime
 from pydantic import JsonValue
 
 from router.domain.texts import Localised
+from router.flow.history import Happening, History
 from router.flow.model import FlowDefinition, State, Triggers
-from router.flow.run import Done, Happening, Run, Withdraws
+from router.flow.run import Done, Run, Withdraws
 
 ASKED, AGREED, REFUSED, LAPSED = "withdrawal", "taken_back", "kept", "lapsed"
 
@@ -82,6 +83,6 @@ def with_what_it_undoes(  # noqa: PLR0913 - a run is made of all these
             "results": results,
             "files": files,
             "withdraws": Withdraws(run=withdraws, done=list(done)),
-            "history": [asked],
+            "history": History([asked]),
         }
     )

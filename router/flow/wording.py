@@ -47,7 +47,7 @@ def shown(slot: Slot, value: JsonValue, locale: Locale, files: Mapping[str, str]
     | object | 交通 ¥36.00（11月21日，发票 A1） | transport CNY 36.00 (21 Nov 2026, invoice A1) |
     | list | objects numbered, a line each; else 甲、乙 | the same; else a, b |
     | file | its name | |
-    | text | as it is | |
+    | text | as it is; where it was chosen, its label | |
     """
     if value is None:
         return ""
@@ -186,6 +186,7 @@ def _bracketed(head: str, rest: list[str], locale: Locale) -> str:
 
 _WORDED: dict[str, Callable[[Slot, JsonValue, Locale], str]] = {
     "choice": _choice,
+    "text": _choice,
     "boolean": _boolean,
     "list": _list,
     "object": _object,

@@ -22,7 +22,9 @@ class Inbox:
         self._filled = asyncio.Event()
 
     def put(self, progress: Progress) -> None:
-        """Add it; never waits."""
+        """Add it; never waits. Who is to look at the log needn't be told twice."""
+        if progress.type == "recorded" and self._waiting and self._waiting[-1] == progress:
+            return
         if len(self._waiting) >= WAITING:
             self._give_up_one()
         self._waiting.append(progress)
@@ -43,20 +45,21 @@ class Inbox:
 
 
 class Readers:
-    """The readers of this process, by the conversation they read."""
+    """The readers of this process, by the conversation or the person whose news they read."""
 
     def __init__(self) -> None:
-        self._inboxes: dict[tuple[str, str], list[Inbox]] = defaultdict(list)
+        self._inboxes: dict[tuple[str, str, str], list[Inbox]] = defaultdict(list)
 
     def give(self, progress: Progress) -> None:
-        """Put it into the inbox of everyone who reads its conversation."""
-        for inbox in self._inboxes.get((progress.tenant, progress.conversation), ()):
+        """Put it into the inbox of everyone who reads what it is of."""
+        read = (progress.tenant, progress.conversation, progress.person)
+        for inbox in self._inboxes.get(read, ()):
             inbox.put(progress)
 
     @contextmanager
-    def reading(self, tenant: str, conversation: str) -> Iterator[Inbox]:
-        """An inbox that is filled for as long as one stays."""
-        read, inbox = (tenant, conversation), Inbox()
+    def reading(self, tenant: str, conversation: str = "", person: str = "") -> Iterator[Inbox]:
+        """An inbox that is filled for as long as one stays, with one of the two."""
+        read, inbox = (tenant, conversation, person), Inbox()
         self._inboxes[read].append(inbox)
         try:
             yield inbox
@@ -82,6 +85,12 @@ class InProcessLive:
     ) -> AsyncIterator[AsyncIterator[Progress]]:
         """Everything that is told of the conversation from now on, for as long as one stays."""
         with self._readers.reading(tenant, conversation) as inbox:
+            yield inbox
+
+    @asynccontextmanager
+    async def listen_for(self, tenant: str, person: str) -> AsyncIterator[AsyncIterator[Progress]]:
+        """The same of what is told for a person."""
+        with self._readers.reading(tenant, person=person) as inbox:
             yield inbox
 
     async def aclose(self) -> None:

@@ -61,6 +61,13 @@ class PostgresLive:
             await self._listening.begun()
             yield inbox
 
+    @asynccontextmanager
+    async def listen_for(self, tenant: str, person: str) -> AsyncIterator[AsyncIterator[Progress]]:
+        """The same of what is told for a person."""
+        with self._readers.reading(tenant, person=person) as inbox:
+            await self._listening.begun()
+            yield inbox
+
     async def aclose(self) -> None:
         """Stop listening and close the connection."""
         await self._listening.aclose()
@@ -91,7 +98,8 @@ def payloads(progress: Progress) -> Iterator[str]:
     Whatever else is too long, or can't be written as JSON, is passed over.
     """
     try:
-        payload = progress.model_dump_json()
+        # Without defaults it is what processes of an earlier version can read as well.
+        payload = progress.model_dump_json(exclude_defaults=True)
     except PydanticSerializationError as error:
         _log.warning("%s can't be told: %s", progress.type, error)
         return

@@ -9,18 +9,25 @@ committed. Within what one reader follows, numbers therefore appear in order. Ac
 conversations they may not: nobody may follow the whole log by sequence number alone.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, ScalarSelect, func, literal_column, select, tuple_
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    ScalarSelect,
+    func,
+    literal_column,
+    select,
+    tuple_,
+)
 
-from router.domain.happenings import begun_by
 from router.domain.ports import Live
-from router.domain.progress import Progress
 from router.domain.records import Gist, LogEntry, RecordedTurn
 from router.store import tables
+from router.store.appending import Appending
 from router.store.database import Database
-from router.store.rows import from_row, to_row
+from router.store.rows import from_row
 
 _log = tables.log
 _conversations = tables.conversations
@@ -31,60 +38,50 @@ class DatabaseLog:
 
     def __init__(self, database: Database, live: Live) -> None:
         self._database = database
-        self._live = live
-        self._append = database.insert(_log).on_conflict_do_nothing()
+        self._appending = Appending(database, live)
 
     async def append(self, tenant: str, entries: Sequence[LogEntry]) -> None:
         """Append, in order and in one transaction, the entries whose keys aren't there yet.
 
         A second `turn` of the same message id is passed over as well: the first answer stands.
         So is a `tool_finished` whose `tool_started` isn't there: nothing has begun. Whoever
-        listens to a conversation hears that there is more of it.
+        listens to a conversation, or to a recipient's news, hears that there is more.
         """
         if not entries:
             return
-        streams = set(_streams(tenant, entries))
-        rows = [to_row(entry, tenant=tenant) for entry in entries]
-        for row in rows:
-            del row["sequence"]
-
-        def append(connection: Connection) -> None:
-            self._database.serialise(connection, *streams)
-            if kept := _without_unbegun(connection, rows):
-                connection.execute(self._append, kept)
-
-        await self._database.write(append)
-        for conversation in {entry.conversation for entry in entries} - {None}:
-            await self._live.tell(
-                Progress(
-                    tenant=tenant,
-                    conversation=conversation or "",
-                    message_id="",
-                    type="recorded",
-                    data={},
-                )
-            )
+        await self._database.write(lambda c: self._appending.within(c, tenant, entries))
+        await self._appending.tell(tenant, entries)
 
     async def since(self, tenant: str, conversation: str, after: int, limit: int) -> list[LogEntry]:
         """Everything of the conversation after a sequence number, oldest first."""
+        return await self._since(tenant, _log.c.conversation == conversation, after, limit)
+
+    async def latest(self, tenant: str, conversation: str) -> int:
+        """The conversation's highest sequence number; 0 where nothing has happened in it."""
+        return await self._latest(tenant, _log.c.conversation == conversation)
+
+    async def news(self, tenant: str, person: str, after: int, limit: int) -> list[LogEntry]:
+        """Everything for this recipient after a sequence number, oldest first."""
+        return await self._since(tenant, _log.c.recipient == person, after, limit)
+
+    async def latest_news(self, tenant: str, person: str) -> int:
+        """The highest sequence number of what is for this recipient; 0 where nothing is."""
+        return await self._latest(tenant, _log.c.recipient == person)
+
+    async def _since(
+        self, tenant: str, whose: ColumnElement[bool], after: int, limit: int
+    ) -> list[LogEntry]:
         query = (
             select(_log)
-            .where(
-                _log.c.tenant == tenant,
-                _log.c.conversation == conversation,
-                _log.c.sequence > after,
-            )
+            .where(_log.c.tenant == tenant, whose, _log.c.sequence > after)
             .order_by(_log.c.sequence)
             .limit(limit)
         )
         rows = await self._database.read(lambda c: c.execute(query).all())
         return [from_row(LogEntry, row) for row in rows]
 
-    async def latest(self, tenant: str, conversation: str) -> int:
-        """The conversation's highest sequence number; 0 where nothing has happened in it."""
-        query = select(func.max(_log.c.sequence)).where(
-            _log.c.tenant == tenant, _log.c.conversation == conversation
-        )
+    async def _latest(self, tenant: str, whose: ColumnElement[bool]) -> int:
+        query = select(func.max(_log.c.sequence)).where(_log.c.tenant == tenant, whose)
         return await self._database.read(lambda c: c.execute(query).scalar()) or 0
 
     async def transcript(
@@ -175,23 +172,3 @@ def _said(*, first: bool) -> ScalarSelect[Any]:
 def _gist(first: LogEntry, last: LogEntry) -> Gist:
     opening = str(first.data.get("text") or "")
     return Gist(opening=opening, latest=last.sequence or 0, latest_at=last.at)
-
-
-def _without_unbegun(connection: Connection, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rows without ends of what has never begun."""
-    begun = {row["key"]: begun_by(row["key"]) for row in rows if row["kind"] == "tool_finished"}
-    wanted = set(begun.values()) - {row["key"] for row in rows}
-    if wanted:
-        there = select(_log.c.key).where(
-            _log.c.tenant == rows[0]["tenant"], _log.c.key.in_(sorted(wanted))
-        )
-        wanted -= set(connection.execute(there).scalars())
-    return [row for row in rows if begun.get(row["key"]) not in wanted]
-
-
-def _streams(tenant: str, entries: Sequence[LogEntry]) -> Iterator[str]:
-    for entry in entries:
-        if entry.conversation is not None:
-            yield f"log/{tenant}/conversation/{entry.conversation}"
-        if entry.recipient is not None:
-            yield f"log/{tenant}/recipient/{entry.recipient}"

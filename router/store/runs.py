@@ -3,11 +3,14 @@
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, select, update
+from sqlalchemy import ColumnElement, Connection, bindparam, func, or_, select, update
 
+from router.domain import news
 from router.domain.messages import FlowStatus
-from router.domain.records import Amendment, ApprovalRecord, RunRecord
+from router.domain.ports import Live
+from router.domain.records import Amendment, ApprovalRecord, LogEntry, RunRecord
 from router.store import tables
+from router.store.appending import Appending
 from router.store.database import Database
 from router.store.rows import from_row, newest_first, page, to_row, upsert
 
@@ -21,8 +24,9 @@ _AWAITED = (_approvals.c.active, _approvals.c.verdict.is_(None))
 class DatabaseRuns:
     """`router.domain.ports.Runs`."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, live: Live) -> None:
         self._database = database
+        self._appending = Appending(database, live)
         run = database.insert(_runs)
         self._keep_run = upsert(run, _runs, where=_runs.c.events <= run.excluded.events)
         self._keep_approvals = upsert(database.insert(_approvals), _approvals)
@@ -39,31 +43,63 @@ class DatabaseRuns:
             .values(active=False)
         )
 
-    async def publish(self, run: RunRecord, approvals: Sequence[ApprovalRecord]) -> None:
+    async def publish(
+        self,
+        run: RunRecord,
+        approvals: Sequence[ApprovalRecord],
+        entries: Sequence[LogEntry] = (),
+    ) -> None:
         """Keep the run and its approvals unless something newer (`events`) is kept already.
 
         `approvals` is all of them as they stand: those of this run that aren't among them any
-        more stay on record but wait for nobody.
+        more stay on record but wait for nobody. In the same transaction `entries` go to the
+        event log, and with them the news that the change itself is.
         """
-        row = to_row(run)
-        rows = [to_row(approval) for approval in approvals]
-        still = {"of_tenant": run.tenant, "of_run": run.id, "but": [a.id for a in approvals]}
 
+        def publish(connection: Connection) -> list[LogEntry]:
+            # This lock always comes before those on streams of the log, and there is only one
+            # of its kind in a transaction: so nobody waits for anybody crosswise.
+            self._database.serialise(connection, _lock(run.tenant, run.id))
+            change = self._change(connection, run, approvals)
+            noted = [*entries, *change] if self._keep(connection, run, approvals) else [*entries]
+            self._appending.within(connection, run.tenant, noted)
+            return noted
+
+        await self._appending.tell(run.tenant, await self._database.write(publish))
+
+    def _keep(
+        self, connection: Connection, run: RunRecord, approvals: Sequence[ApprovalRecord]
+    ) -> bool:
+        """False where something newer is kept already."""
+        if not connection.execute(self._keep_run, to_row(run)).rowcount:
+            return False
+        if approvals:
+            connection.execute(self._keep_approvals, [to_row(asked) for asked in approvals])
         # Nobody sees a file before they are asked to decide.
         shown = run.files if approvals else {}
-        files = [{"tenant": run.tenant, "file": file, "run": run.id} for file in shown]
+        if shown:
+            files = [{"tenant": run.tenant, "file": file, "run": run.id} for file in shown]
+            connection.execute(self._keep_files, files)
+        still = {"of_tenant": run.tenant, "of_run": run.id, "but": [a.id for a in approvals]}
+        connection.execute(self._close_others, still)
+        return True
 
-        def publish(connection: Connection) -> None:
-            # Writing the run locks it, so that two publications can't mix their approvals.
-            if not connection.execute(self._keep_run, row).rowcount:
-                return
-            if rows:
-                connection.execute(self._keep_approvals, rows)
-            if files:
-                connection.execute(self._keep_files, files)
-            connection.execute(self._close_others, still)
-
-        await self._database.write(publish)
+    @staticmethod
+    def _change(
+        connection: Connection, run: RunRecord, approvals: Sequence[ApprovalRecord]
+    ) -> list[LogEntry]:
+        """What this publication is news of, beside the one that is kept."""
+        kept = select(_runs).where(_runs.c.tenant == run.tenant, _runs.c.id == run.id)
+        awaited = select(_approvals).where(
+            _approvals.c.tenant == run.tenant, _approvals.c.run == run.id, *_AWAITED
+        )
+        row = connection.execute(kept).first()
+        before = from_row(RunRecord, row) if row else None
+        open_before = [from_row(ApprovalRecord, one) for one in connection.execute(awaited)]
+        return [
+            *news.of_change(before, run, str(run.events)),
+            *news.of_closed(before, run, open_before, approvals),
+        ]
 
     async def find(self, tenant: str, run: str) -> RunRecord | None:
         """The run with this public id."""
@@ -71,7 +107,21 @@ class DatabaseRuns:
         row = await self._database.read(lambda c: c.execute(query).first())
         return from_row(RunRecord, row) if row else None
 
-    async def listed(
+    async def started_by(self, run: RunRecord) -> list[RunRecord]:
+        """The runs that this one started and waits for, or did; the oldest first."""
+        query = (
+            select(_runs)
+            .where(
+                _runs.c.tenant == run.tenant,
+                _runs.c.requester == run.requester,
+                _runs.c.parent == run.workflow_id,
+            )
+            .order_by(_runs.c.created_at, _runs.c.id)
+        )
+        rows = await self._database.read(lambda c: c.execute(query).all())
+        return [from_row(RunRecord, row) for row in rows]
+
+    async def listed(  # noqa: PLR0913 - each narrows the list
         self,
         tenant: str,
         requester: str | None,
@@ -80,14 +130,17 @@ class DatabaseRuns:
         before: str | None,
         limit: int,
         besides: Collection[str] = (),
+        *,
+        branches: bool = True,
     ) -> tuple[list[RunRecord], str | None]:
         """Runs, newest first (of everyone where `requester` is None), and the next cursor.
 
-        Those of the flows `besides` are left out.
+        Those of the flows `besides` are left out, and without `branches` parts of other runs.
         """
         wanted: dict[str, Any] = {"requester": requester, "status": status, "flow": flow}
         conditions = [_runs.c[name] == value for name, value in wanted.items() if value is not None]
         conditions += [_runs.c.flow.not_in(besides)] if besides else []
+        conditions += [] if branches else [_is_whole()]
         matching = select(_runs).where(_runs.c.tenant == tenant, *conditions)
         query = newest_first(matching, _runs, "created_at", before, limit)
         rows = await self._database.read(lambda c: c.execute(query).all())
@@ -96,17 +149,20 @@ class DatabaseRuns:
     async def amend(self, amendment: Amendment) -> None:
         """Note with a completed run what becomes of it; noting it again changes nothing."""
         here = (_runs.c.tenant == amendment.tenant, _runs.c.id == amendment.run)
-        lock = f"run/{amendment.tenant}/{amendment.run}"
 
-        def amend(connection: Connection) -> None:
-            self._database.serialise(connection, lock)
+        def amend(connection: Connection) -> list[LogEntry]:
+            self._database.serialise(connection, _lock(amendment.tenant, amendment.run))
             row = connection.execute(select(_runs).where(*here)).first()
             if row is None:
-                return
-            after = amended(from_row(RunRecord, row), amendment)
+                return []
+            before = from_row(RunRecord, row)
+            after = amended(before, amendment)
             connection.execute(update(_runs).where(*here).values(**to_row(after)))
+            noted = news.of_change(before, after, amendment.withdrawn_by)
+            self._appending.within(connection, amendment.tenant, noted)
+            return noted
 
-        await self._database.write(amend)
+        await self._appending.tell(amendment.tenant, await self._database.write(amend))
 
     async def keep_definition(self, fingerprint: str, definition: str) -> None:
         """Keep what a completed run may be taken back with, in JSON, under its fingerprint."""
@@ -164,6 +220,10 @@ class DatabaseRuns:
         return from_row(ApprovalRecord, row) if row else None
 
 
+def _lock(tenant: str, run: str) -> str:
+    return f"run/{tenant}/{run}"
+
+
 def amended(run: RunRecord, amendment: Amendment) -> RunRecord:
     """The run with what is noted; as it was where that is noted already."""
     noted = amendment.line in run.history
@@ -175,3 +235,9 @@ def amended(run: RunRecord, amendment: Amendment) -> RunRecord:
             "updated_at": run.updated_at if noted else amendment.line.at,
         }
     )
+
+
+def _is_whole() -> ColumnElement[bool]:
+    """`not RunRecord.is_branch`, as the database tells it."""
+    beginning = func.substr(_runs.c.parent, 1, func.length(_runs.c.flow) + 1)
+    return or_(_runs.c.parent.is_(None), beginning != _runs.c.flow.concat("/"))

@@ -42,7 +42,7 @@ class Store:
         self._live = PostgresLive(database) if several else InProcessLive()
         self.conversations: Conversations = DatabaseConversations(database)
         self.log: EventLog = DatabaseLog(database, self._live)
-        self.runs: Runs = DatabaseRuns(database)
+        self.runs: Runs = DatabaseRuns(database, self._live)
         self.keys: IdempotencyKeys = DatabaseKeys(database)
         self.ledger: EffectsLedger = DatabaseLedger(database)
         self.spending: Spending = DatabaseSpending(database)

@@ -49,6 +49,8 @@ class Options:
     listed: bool = True
     """False where nobody asks for it by itself: a sub-agent may call it, whatever its skill
     allows, and people and the router are never offered it."""
+    request: bool = True
+    """False where carrying it out is nobody's request, as a reminder of one isn't."""
 
 
 @dataclass(frozen=True)
@@ -164,6 +166,7 @@ def tool(  # noqa: PLR0913 - each is an option of its own that a tool's author m
     per_minute: int | None = 60,
     at_once: int | None = None,
     listed: bool = True,
+    request: bool = True,
     check: CheckFunction | None = None,
     roles: Sequence[str] = (),
     title: Mapping[Literal["zh", "en"], str] | None = None,
@@ -196,6 +199,7 @@ def tool(  # noqa: PLR0913 - each is an option of its own that a tool's author m
             ends with the call waiting until the result is sent.
         per_minute: How often one person may have it called in a minute. Flows may always.
         listed: False where nobody asks for it by itself, only a sub-agent after another call.
+        request: False where its form isn't among somebody's requests: it is about one of them.
         check: An asynchronous function with some of the tool's parameters, by their names, and
             `ToolContext` and `Depends` as it likes. It raises where the call would be refused
             for what the world is like, and is asked before the caller is asked to confirm, and
@@ -264,6 +268,7 @@ def tool(  # noqa: PLR0913 - each is an option of its own that a tool's author m
                 per_minute=per_minute,
                 at_once=at_once,
                 listed=listed,
+                request=request,
             ),
             description_zh=description_zh,
             check=rules,

@@ -117,8 +117,11 @@ def take_up(run: str, situation: Situation, by: RouteBy) -> tuple[Route, Command
 
 
 def _way_out(action: ChooseAction, situation: Situation) -> tuple[Route, Command] | None:
-    """One of the ways on that are shown with a question which was missed; None for an answer."""
+    """One of the ways on from a question, shown with it or not; None for an answer."""
     view, way = _asking(situation), way_of(action.value)
+    if view is None and situation.offered and way == "cancel":
+        text = wording.NONE_OF_THEM.within(situation.locale)
+        return wording.none_of_them(situation.locale), ReplyText(text=text)
     if view is None or way is None:
         return None
     if way == "cancel":

@@ -16,7 +16,6 @@ from router.understanding.documents import answered_document, holds_documents
 from router.understanding.durations import Duration
 from router.understanding.entities import Thing
 from router.understanding.filling import (
-    Filling,
     fill_choices,
     fill_days,
     fill_money,
@@ -24,6 +23,7 @@ from router.understanding.filling import (
     parts_of,
     range_slots,
 )
+from router.understanding.finding import find_texts
 from router.understanding.forms import read_as, slot_at
 from router.understanding.grammar import Found, compiled, only
 from router.understanding.intervals import from_weekday
@@ -219,9 +219,10 @@ def _only(path: str, value: JsonValue) -> dict[str, JsonValue] | None:
     return None if value is None else {path: value}
 
 
-def _text(path: str, utterance: Utterance) -> dict[str, JsonValue] | None:
+def _text(view: FlowView, path: str, utterance: Utterance) -> dict[str, JsonValue] | None:
     """Free text as it is, unless it is a question: then it answers nothing."""
-    return _only(path, _read_field(Slot(type="text"), utterance))
+    slot = slot_at(view.fillable, path) or Slot(type="text")
+    return _only(path, _read_field(slot, utterance))
 
 
 def _top_level(
@@ -243,13 +244,16 @@ def _top_level(
 
 
 def _free_text(view: FlowView, name: str, utterance: Utterance) -> dict[str, JsonValue] | None:
-    """What was said, as it is; a reason is neither a greeting nor a yes nor new dates."""
-    if name != reason_slot(view.fillable):
-        return _text(name, utterance)
+    """What was said, as it is; never a greeting or a yes, and a reason is no new dates."""
     empty = yes_or_no(utterance.text) is not None and not _NONE.search(utterance.text)
     if empty or says_nothing(utterance.text):
         return None
-    return restated(view, utterance, ranges_only=True) or _text(name, utterance)
+    named = find_texts({name: view.fillable[name]}, utterance.normalised).values
+    if named and not _QUESTION.search(utterance.text):
+        return {**_besides(view, name, utterance), **named}
+    if name != reason_slot(view.fillable):
+        return _text(view, name, utterance)
+    return restated(view, utterance, ranges_only=True) or _text(view, name, utterance)
 
 
 def _half_of_the_last_day(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
@@ -339,7 +343,7 @@ def _besides(view: FlowView, asked: str, utterance: Utterance) -> dict[str, Json
         for name, slot in view.fillable.items()
         if name != asked and view.slots.get(name) is None and not (ranged and slot.part_of_range)
     }
-    filling = Filling()
+    filling = find_texts(others, utterance.normalised)
     filling.add(fill_choices(others, utterance.text))
     filling.add(
         without_doubt(others, utterance, fill_days(others, utterance.meant, utterance.text))
@@ -361,4 +365,5 @@ def _all_spans(view: FlowView, utterance: Utterance) -> list[tuple[int, int]]:
         if slot.type == "choice"
         for found in find_choices(slot, utterance.text)
     ]
-    return [*choices, *((f.start, f.end) for f in utterance.things)]
+    texts = find_texts(view.fillable, utterance.normalised).used
+    return [*choices, *texts, *((f.start, f.end) for f in utterance.things)]

@@ -34,6 +34,8 @@ class Value:
     value: JsonValue
     shared: bool = False
     """True for what holds for several things at once: what kind they are, on which day."""
+    nearest: bool = False
+    """True for what is said of the thing beside it alone: how many of it there are."""
 
 
 @dataclass
@@ -56,6 +58,8 @@ class _Hand:
         elif len(current) == 1 or value.shared or to_each:
             for item in current:
                 item[value.name] = value.value
+        elif value.nearest:
+            current[-1][value.name] = value.value
 
     def give_row(self, name: str, values: Sequence[JsonValue]) -> None:
         """One each to the items that lack it, or to copies of the only one that does."""

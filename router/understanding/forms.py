@@ -14,7 +14,7 @@ from router.understanding.currencies import DEFAULT_CURRENCY
 from router.understanding.dates import Days
 from router.understanding.days import Calendar, FixedDay, YearDay
 from router.understanding.durations import Duration
-from router.understanding.grammar import compiled
+from router.understanding.grammar import compiled, only
 from router.understanding.listing import is_listed, pieces
 from router.understanding.money import Money, is_exact
 from router.understanding.numbers import ZH_COUNT, parse_number
@@ -199,8 +199,27 @@ def _only_number(utterance: Utterance) -> Decimal | None:
     return None if numbers else parse_number(utterance.text)
 
 
-def _read_text(_: Slot, utterance: Utterance) -> JsonValue:
-    return utterance.normalised.typed.strip() or None
+def _read_text(slot: Slot, utterance: Utterance) -> JsonValue:
+    """What was typed; where there is something to choose from and it means one of that, this."""
+    return _chosen(slot, utterance) or utterance.normalised.typed.strip() or None
+
+
+def _chosen(slot: Slot, utterance: Utterance) -> str | None:
+    """The one that is named, numbered, or of a day that is named."""
+    if not slot.choices:
+        return None
+    return answered_choice(slot, utterance.text) or _of_its_day(slot, utterance)
+
+
+def _of_its_day(slot: Slot, utterance: Utterance) -> str | None:
+    named = [f.value for f in only(Days, [*utterance.things, *utterance.spent])]
+    days = [(one.first.isoformat(), one.last.isoformat()) for one in named]
+    fits = [
+        value
+        for value, choice in slot.choices.items()
+        if any(first <= word <= last for word in choice.synonyms for first, last in days)
+    ]
+    return fits[0] if len(fits) == 1 else None
 
 
 def read_file(_: Slot, utterance: Utterance) -> JsonValue:

@@ -1,6 +1,6 @@
 """Several things in one sentence: `昨天打车36块,今天午饭25块`, `三张打车票 58、36、32`.
 
-The sentence is read from left to right as a row of choices, amounts, dates and numbers of
+The sentence is read from left to right as a row of choices, counts, amounts, dates and numbers of
 documents, which are then dealt out to the items that they describe.
 """
 
@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from router.flow.model import Slot
 from router.understanding.amounts import find_amounts
 from router.understanding.choices import find_choices
+from router.understanding.counting import count_field, find_counts
 from router.understanding.dates import Days
 from router.understanding.dealing import Item, Value, dealt, marks_of_correction
 from router.understanding.documents import documents_of_items, find_documents, holds_documents
@@ -75,6 +76,9 @@ def _fields(
     taken = [*elsewhere, *((f.start, f.end) for f in documents)]
     choices = list(_choices(slot, utterance.text, taken))
     yield from choices
+    if counted := count_field(fields):
+        for count in find_counts(utterance.text, choices):
+            yield Found(count.start, count.end, Value(counted, count.value, nearest=True))
     for name in papers[:1]:
         yield from (Found(f.start, f.end, Value(name, f.value)) for f in documents)
     spans = [(f.start, f.end) for f in choices]

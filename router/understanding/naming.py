@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from router.domain.texts import Localised
-from router.flow.model import FlowDefinition
 from router.understanding.grammar import compiled
 from router.understanding.normalise import normalise
 
@@ -16,6 +15,34 @@ _AROUND = compiled(
 _KIND = re.compile(r"[a-z]+|[\u4e00-\u9fff]+")
 _ANY_KIND = ("申请", "流程", "审批", "办理", "费用", "request", "application", "form", "flow")
 """What any of them may be called besides: it tells no kind."""
+_ALSO_CALLED = {
+    "请假": (
+        "假条",
+        "假期",
+        "年假",
+        "病假",
+        "事假",
+        "婚假",
+        "产假",
+        "丧假",
+        "休假",
+        "调休",
+        "补休",
+    ),
+    "报销": ("费用",),
+    "出差": ("差旅",),
+    "leave": ("vacation", "pto", "time off", "day off", "holiday"),
+    "expense": ("claim", "reimbursement"),
+    "reimbursement": ("claim", "expense"),
+    "trip": ("travel",),
+    "equipment": ("hardware",),
+}
+"""Other words for what a name's word says: they tell the kind as well as that does."""
+_SAYS_NO_KIND = compiled(
+    "^(?:申请|流程|审批|单子?|我们?|的|了|那|这|个|条|份|笔|次|上|刚才?|刚刚|最近|已经|提交|交|过"
+    "|(?:requests?|applications?|forms?|approvals?|flows?|my|our|the|that|this|one|ones|it|i|for"
+    "|on|of|from|in|made|submitted|sent|filed|last|latest|pending|open|just)\\b|[ ,.!'_-])+$"
+)
 _SHORTEST_WORD = 4
 """Letters of a Latin name's beginning that say which is meant; of a Chinese one, two characters."""
 
@@ -45,20 +72,44 @@ def is_only_name(text: str, flow: Named) -> bool:
     return any(_names(said, name) for name in _names_of(flow))
 
 
-def is_named_in(text: str, flow: FlowDefinition) -> bool:
-    """True where a normalised text has a word of the flow's name in it that says what kind it is.
+def is_named_in(text: str, flow: Named) -> bool:
+    """True where a normalised text has a word that says that it is about this kind of thing.
 
-    >>> is_named_in("取消我的请假", leave), is_named_in("取消申请", leave)  # doctest: +SKIP
-    (True, False)
+    That is a word of its name, or another that people use for it.
+
+    >>> [is_named_in(said, leave) for said in ("取消我的年假", "my pto", "取消申请")]
+    ... # doctest: +SKIP
+    [True, True, False]
     """
     return any(_is_said(word, text) for name in _names_of(flow) for word in _KIND.findall(name))
+
+
+def names_no_kind(text: str) -> bool:
+    """True where a normalised text says that it is about a request, and not of which kind.
+
+    >>> names_no_kind("我的申请"), names_no_kind("the one from"), names_no_kind("搬家")
+    (True, True, False)
+    """
+    return _SAYS_NO_KIND.search(text) is not None
 
 
 def _is_said(word: str, text: str) -> bool:
     if not word.isascii():
         telling = _telling(word)
-        return any(telling[n : n + 2] in text for n in range(len(telling) - 1))
-    return len(word) >= _SHORTEST_WORD and word not in _ANY_KIND and _has_word(word, text)
+        return (
+            any(said in text for said in _words_of(telling))
+            or _telling(text).strip() == telling[-1:]
+        )
+    if len(word) < _SHORTEST_WORD or word in _ANY_KIND:
+        return False
+    return any(_has_word(each, text) for each in (word, *_ALSO_CALLED.get(word, ())))
+
+
+def _words_of(telling: str) -> Iterator[str]:
+    """Any two characters of a Chinese name that stand together, and its other words."""
+    for place in range(len(telling) - 1):
+        pair = telling[place : place + 2]
+        yield from (pair, *_ALSO_CALLED.get(pair, ()))
 
 
 def _telling(name: str) -> str:
@@ -68,7 +119,9 @@ def _telling(name: str) -> str:
 
 
 def _has_word(word: str, text: str) -> bool:
-    return f" {word} " in f" {' '.join(_KIND.findall(text))} "
+    """True where the text has the word, in the singular or in the plural."""
+    said = f" {' '.join(_KIND.findall(text))} "
+    return f" {word} " in said or f" {word}s " in said
 
 
 def _names_of(flow: Named) -> Iterator[str]:

@@ -13,6 +13,7 @@ from router.understanding.filling import (
     fill_money,
     range_slots,
 )
+from router.understanding.finding import find_texts
 from router.understanding.forms import coerced
 from router.understanding.items import find_items, is_itemised
 from router.understanding.leftover import left_over
@@ -36,6 +37,7 @@ def prefill(
     fillable = {name: s for name, s in slots.items() if s.lookup is None or s.ask is not None}
     taken = list(matches)
     filling = _from_groups(fillable, utterance, taken)
+    filling.add(find_texts(fillable, utterance.normalised))
     listed = next((name for name, slot in fillable.items() if is_itemised(slot)), None)
     if listed is None:
         filling.add(_from_things(fillable, utterance))
@@ -43,6 +45,7 @@ def prefill(
         items, used = find_items(fillable[listed], utterance)
         if items:
             filling.add(Filling({listed: list(items)}, used.used))
+        filling.add(_from_things(_of_no_item(fillable, listed), utterance))
     _put_reason(fillable, utterance, taken, filling)
     return filling.values
 
@@ -62,6 +65,13 @@ def prefill_offered(
     others = {name: slot for name, slot in slots.items() if name != reason}
     whole = {name: words for name, s in slots.items() if name in _WHOLE and s.type == "text"}
     return {**prefill(others, said, matches), **whole}
+
+
+def _of_no_item(slots: Slots, listed: str) -> Slots:
+    """The slots of types that no field of the items has: what is read for those is for them."""
+    row = slots[listed].of
+    types = {field.type for field in row.fields.values()} if row else set()
+    return {name: slot for name, slot in slots.items() if slot.type not in types}
 
 
 def _from_things(slots: Slots, utterance: Utterance) -> Filling:

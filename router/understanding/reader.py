@@ -203,11 +203,14 @@ class Reader:
     ) -> bool:
         """True where free text is asked for, and the message asks for nothing itself.
 
-        It doesn't begin with the request, or it is only what another flow is called.
+        It is one of the things to choose from, or doesn't begin with the request, or is only what
+        another flow is called.
         """
         slot = slot_at(view.fillable, view.awaiting[0]) if view.awaiting else None
         if slot is None or slot.type != "text":
             return False
+        if slot.choices and read_as(slot, heard.utterance) in slot.choices:
+            return True
         text = heard.utterance.text
         if any(is_only_name(text, self._flows[name]) for name in others):
             return True
@@ -300,7 +303,7 @@ def _act(utterance: Utterance, view: FlowView) -> Act | None:
     """What the message is about the dialogue; None where it is one of the choices asked for."""
     path = view.awaiting[0] if view.awaiting else ""
     slot = slot_at(view.fillable, path) if path else None
-    if slot is not None and slot.type == "choice" and read_as(slot, utterance) is not None:
+    if slot is not None and slot.choices and read_as(slot, utterance) in slot.choices:
         return None
     if slot is not None and "." in path and holds_documents(path.rpartition(".")[2], slot):
         return "skip" if has_no_document(utterance.text) else act_of(utterance.text)

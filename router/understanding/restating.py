@@ -9,6 +9,7 @@ from router.understanding.choices import find_choices
 from router.understanding.dates import Days
 from router.understanding.durations import Duration
 from router.understanding.filling import fill_choices, range_slots
+from router.understanding.finding import find_texts
 from router.understanding.grammar import compiled
 from router.understanding.retiming import halved, retimed
 from router.understanding.shifting import shifted
@@ -21,6 +22,12 @@ _AROUND = compiled(
     "|共|一共|止|为止"
     r"|\b(?:then|let's|make|it|that|just|only|on|from|to|until|till|for|i|take|mean|meant|say|do"
     r"|rather|instead|please|better|starting|the|ok|okay|well|so|and|be|off)\b|[ ,.!~:])*$"
+)
+
+_WRONG = compiled(
+    "^(?:不对|不是|错了|说错了|no|sorry|wait|actually|i mean|i meant)(?:[,.! ]|是|应该是|我|要|i'm"
+    "|i am|we're)*"
+    "|^(?:i'm|i am|we're|we are|it's) "
 )
 
 
@@ -37,7 +44,9 @@ def restated(
     times = [f for f in utterance.meant if isinstance(f.value, Days | Duration)]
     if times and _is_bare(utterance.text, [(f.start, f.end) for f in times]):
         return _times(view, utterance)
-    return None if ranges_only else _choice(view, utterance) or _last(view, utterance)
+    if ranges_only:
+        return None
+    return _choice(view, utterance) or _text(view, utterance) or _last(view, utterance)
 
 
 def _times(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
@@ -55,6 +64,17 @@ def _choice(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None
         if _is_bare(utterance.text, spans):
             return {name: value}
     return None
+
+
+def _text(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
+    """`还是去北京吧`: another place than the one that is known, named as the flow's file says."""
+    known = {n: s for n, s in view.fillable.items() if view.slots.get(n) is not None}
+    named = find_texts(known, utterance.normalised)
+    changed = {n: value for n, value in named.values.items() if value != view.slots[n]}
+    said = _WRONG.sub("", utterance.text)
+    gone = len(utterance.text) - len(said)
+    spans = [(start - gone, end - gone) for start, end in named.used]
+    return changed if changed and _is_bare(said, spans) else None
 
 
 def _last(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:

@@ -1,5 +1,7 @@
 """What people call a slot when they speak of it: `结束日期`, `the amount`, `invoice number`."""
 
+from functools import lru_cache
+
 from router.flow.model import Slot
 from router.understanding.grammar import cuts_a_word
 from router.understanding.normalise import normalise
@@ -21,7 +23,13 @@ def words_of(name: str, slot: Slot) -> list[str]:
     if slot.label is not None:
         # What a Chinese noun is comes last: 请假类型 is a 类型.
         words += [slot.label.zh, slot.label.zh[-2:], slot.label.en]
-    return [normalise(word).text for word in words]
+    return [_normalised(word) for word in words]
+
+
+@lru_cache(maxsize=4096)
+def _normalised(word: str) -> str:
+    """The word as messages are read; kept, since every message is held against every slot's."""
+    return normalise(word).text
 
 
 def word_in(text: str, words: list[str]) -> str | None:

@@ -9,6 +9,7 @@ from router.flow.model import FlowDefinition
 from router.flow.view import FlowView
 
 GONE = Localised(zh="这件事现在办不了。", en="That can't be started right now.")
+NONE_OF_THEM = Localised(zh="好的，都不办。", en="All right, none of them.")
 OVER = Localised(
     zh="刚才的问题已经结束了，没有任何改变。",
     en="That question is over; nothing was changed.",
@@ -80,6 +81,12 @@ def by_action(view: FlowView, locale: Locale) -> Route:
 def not_there(locale: Locale) -> Route:
     """A button names a flow that isn't there (any longer), or not for this person."""
     reason = _say(locale, "要办的事现在没有", "What was to be started isn't there")
+    return Route(kind="reply", by="action", reason=reason)
+
+
+def none_of_them(locale: Locale) -> Route:
+    """What was offered is left."""
+    reason = _say(locale, "给出的几项都不要", "None of what was offered is wanted")
     return Route(kind="reply", by="action", reason=reason)
 
 

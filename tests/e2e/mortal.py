@@ -1,14 +1,9 @@
 """A worker in a process of its own, which dies and is born again."""
 
 import asyncio
-import multiprocessing
 
-from tests.e2e import mortal_worker
+from tests.e2e.forks import FORKS
 from tests.e2e.mortal_worker import KILLED, Plan, live
-
-FORKS = multiprocessing.get_context("forkserver")
-"""A worker takes seconds to import and a fork of one that has takes none."""
-FORKS.set_forkserver_preload([mortal_worker.__name__])
 
 
 class Mortal:

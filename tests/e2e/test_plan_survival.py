@@ -1,7 +1,6 @@
 """`kill -9` of the worker in the middle of a plan: what is finished is paid for once."""
 
 import asyncio
-import multiprocessing
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
@@ -9,7 +8,7 @@ import pytest
 
 from router.assembly import assembled
 from router.settings import Settings
-from tests.e2e import planning_worker
+from tests.e2e.forks import FORKS
 from tests.e2e.planning_worker import Place, live
 from tests.fakes.behaviours import calls, reaches, says
 from tests.fakes.model_server import ModelServer
@@ -21,8 +20,6 @@ from tests.workflow.skill_histories import finished, replays
 
 pytestmark = pytest.mark.xdist_group("dev")
 
-FORKS = multiprocessing.get_context("forkserver")
-FORKS.set_forkserver_preload([planning_worker.__name__])
 TRAIN, HOTEL, SUM = "Find a train", "Find a hotel", "Add up"
 WITHIN = 60.0
 """Seconds from the first word to the answer, over a death: the turn's own time."""

@@ -26,3 +26,8 @@ class Audience:
         self, tenant: str, conversation: str
     ) -> AbstractAsyncContextManager[AsyncIterator[Progress]]:
         return self._live.listen(tenant, conversation)
+
+    def listen_for(
+        self, tenant: str, person: str
+    ) -> AbstractAsyncContextManager[AsyncIterator[Progress]]:
+        return self._live.listen_for(tenant, person)

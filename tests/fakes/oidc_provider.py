@@ -66,21 +66,15 @@ class OidcProvider:
     def _answer(self, got: Got) -> Reply:
         asked = urlsplit(got.target)
         query = dict(parse_qsl(asked.query))
-        match got.method, asked.path:
-            case "GET", "/.well-known/openid-configuration":
-                return _readable(self._described())
-            case "GET", "/keys":
-                return json_reply({"keys": [self._published()]})
-            case "GET", "/authorize":
-                return self._page(query)
-            case "GET", "/consent":
-                return self._sent_back(query)
-            case "POST", "/token":
-                return self._tokens(dict(parse_qsl(got.body.decode())))
-            case "GET", "/favicon.ico":
-                return Reply([b""], 204)
-            case _:
-                return Reply([b""], 404)
+        answers: Mapping[tuple[str, str], Callable[[], Reply]] = {
+            ("GET", "/.well-known/openid-configuration"): lambda: _readable(self._described()),
+            ("GET", "/keys"): lambda: json_reply({"keys": [self._published()]}),
+            ("GET", "/authorize"): lambda: self._page(query),
+            ("GET", "/consent"): lambda: self._sent_back(query),
+            ("GET", "/favicon.ico"): lambda: Reply([b""], 204),
+            ("POST", "/token"): lambda: self._tokens(dict(parse_qsl(got.body.decode()))),
+        }
+        return answers.get((got.method, asked.path), lambda: Reply([b""], 404))()
 
     def _described(self) -> dict[str, str]:
         return {

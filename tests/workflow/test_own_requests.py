@@ -5,6 +5,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from pydantic import JsonValue
 from temporalio.client import Client
 
 from activities import provided
@@ -12,10 +13,18 @@ from activities.tool_run import run_tool
 from router.assembly import Parts
 from router.contracts.activities import ToolCall
 from router.domain.errors import ArgumentsToolError, Forbidden, PermanentToolError
-from router.domain.messages import Message, StartAction
+from router.domain.messages import (
+    ENDED,
+    ChoicesReply,
+    ChooseAction,
+    Message,
+    StartAction,
+    Turn,
+)
 from router.domain.principals import Principal
+from router.domain.texts import Locale
 from tests.workflow.conftest import person
-from tests.workflow.desk import Approver, Talk
+from tests.workflow.desk import Approver, Talk, run_of
 
 
 class Tools:
@@ -199,20 +208,96 @@ async def test_a_word_to_a_request_is_no_request_itself(client: Client, parts: P
         await tools.call("withdraw_request", request="Remind the approver")
 
 
-async def test_the_name_that_is_asked_for_can_be_given_as_it_is_asked_for(
+async def clean(client: Client, parts: Parts, locale: Locale = "zh") -> tuple[Talk, Tools]:
+    """A conversation of somebody's who asks for nothing yet."""
+    dave = await person(parts, "dave")
+    tools = Tools(parts, client, dave)
+    found, _ = await parts.store.runs.listed("default", dave.id, None, None, None, 50)
+    for run in found:
+        if run.status not in ENDED:
+            await tools.call("withdraw_request", request=run.id)
+    return await Talk(client, parts, dave, locale=locale).open(), tools
+
+
+async def two_leaves(talk: Talk) -> tuple[str, str]:
+    opening = "I need {} leave from {} December to {} December, family"
+    first = await talk.waiting_leave(opening.format("annual", 7, 8))
+    return first, await talk.waiting_leave(opening.format("sick", 9, 10))
+
+
+def options_of(turn: Turn) -> list[tuple[str, JsonValue]]:
+    (reply,) = [reply for reply in turn.replies if isinstance(reply, ChoicesReply)]
+    return [(option.label, option.value) for option in reply.options]
+
+
+@pytest.mark.parametrize(
+    "answer", ["the first one", "2", "sick leave", "the one for December 9", "第一个", "button"]
+)
+async def test_of_several_that_fit_one_is_chosen_in_any_way(
+    client: Client, parts: Parts, answer: str
+) -> None:
+    talk, tools = await clean(client, parts, "en")
+    annual, sick = await two_leaves(talk)
+
+    asked = await talk.say("withdraw my leave")
+    assert options_of(asked) == [
+        ("Leave request (sick, 9 Dec to 10 Dec): waiting approval", sick),
+        ("Leave request (annual, 7 Dec to 8 Dec): waiting approval", annual),
+    ]
+    with parts.dependencies.override(provided.temporal, tools.connected):
+        chosen = await (
+            talk.send(Message(action=ChooseAction(type="choose", value=sick)))
+            if answer == "button"
+            else talk.say(answer)
+        )
+        assert chosen.flow is not None
+        assert (chosen.flow.name, chosen.flow.status) == ("withdraw_request", "confirming"), chosen
+        await talk.say("yes")
+
+    meant = annual if answer == "2" else sick
+    assert (await run_of(parts, meant)).status == "cancelled"
+    other = sick if meant == annual else annual
+    assert (await run_of(parts, other)).status == "waiting_approval"
+    await tools.call("withdraw_request", request=other)
+
+
+async def test_without_a_name_the_only_one_is_meant_and_of_several_one_is_asked_for(
     client: Client, parts: Parts
 ) -> None:
-    dave = await person(parts, "dave")
-    talk = await Talk(client, parts, dave, locale="en").open()
-    run = await talk.waiting_leave("I need annual leave from 7 December to 8 December, family")
-    await talk.send(Message(action=StartAction(type="start", flow="nudge_approver", slots={})))
+    talk, tools = await clean(client, parts)
+    first = await talk.waiting_leave("我要请年假，12月14日到15日，家里有事")
+    alone = await talk.say("催一下")
+    assert alone.flow is not None
+    assert (alone.flow.name, alone.flow.status) == ("nudge_approver", "confirming")
+    await talk.say("不用了")
 
-    named = await talk.say("leave request")
+    second = await talk.waiting_leave("我要请年假，12月16日到17日，家里有事")
+    asked = await talk.say("催一下")
+    assert options_of(asked) == [
+        ("请假申请（年假，12月16日 至 12月17日）：审批中", second),
+        ("请假申请（年假，12月14日 至 12月15日）：审批中", first),
+    ]
+    narrowed = await talk.say("12月15日那个")
+    assert narrowed.flow is not None
+    assert (narrowed.flow.status, narrowed.flow.slots) == ("confirming", {"request": first})
+    await talk.say("不用了")
+    for each in (first, second):
+        await tools.call("withdraw_request", request=each)
 
-    assert named.flow is not None
-    assert (named.flow.name, named.flow.status) == ("nudge_approver", "confirming")
-    await talk.say("no")
-    await Tools(parts, client, dave).call("withdraw_request", request=run)
+
+async def test_what_is_none_of_the_choices_is_asked_for_once_more(
+    client: Client, parts: Parts
+) -> None:
+    talk, tools = await clean(client, parts, "en")
+    runs = await two_leaves(talk)
+    await talk.say("withdraw my leave")
+
+    again = await talk.say("the one about penguins")
+
+    assert {value for _, value in options_of(again)} == set(runs)
+    assert "no such request" in str(again.replies)
+    for each in runs:
+        await tools.call("withdraw_request", request=each)
 
 
 async def test_tools_speak_the_language_of_the_conversation(client: Client, parts: Parts) -> None:

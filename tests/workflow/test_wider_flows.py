@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
+import httpx
 import pytest
 from pydantic import JsonValue
 from temporalio.client import Client
@@ -31,14 +32,16 @@ from router.tool.tool import tool
 from router.worker import build_worker
 from tests.temporal import skipping_server
 from tests.unit.flow.definitions import text
-from tests.workflow.desk import Approver, Talk, register_attributes, run_of
+from tests.workflow.desk import QUEUE, Approver, Talk, register_attributes, run_of
 from tests.workflow.test_conversation import heard
 from tests.workflow.test_flow import becomes
+from tests.workflow.test_streaming import served
 from tests.workflow.tooled import furnished, talking
 
 BOOK: list[tuple[str, str, str]] = []
 """Every effect on the world: tool, what, and the key that it came with."""
 
+BY_ALICE, BY_OLGA = {"Authorization": "Bearer alice"}, {"Authorization": "Bearer olga"}
 WENDY = Principal(id="wendy", name="Wendy", roles=frozenset({"employee", "warehouse"}))
 
 
@@ -173,6 +176,17 @@ SIGN_OFF = flow(
         "refused": {"say": text("Refused."), "end": "rejected"},
     },
 )
+ARRIVAL = {"event": "arrived", "roles": ["warehouse"], "fields": {"boxes": {"type": "integer"}}}
+SHIPMENT = flow(
+    "shipment",
+    {
+        "both": {"parallel": ["goods", "papers"], "join": "receipt", "otherwise": "bad"},
+        "goods": {"wait": ARRIVAL, "next": "receipt"},
+        "papers": {"say": text("Papers."), "next": "receipt"},
+        "receipt": {"wait": ARRIVAL, "next": "good"},
+    },
+)
+"""The same event twice: first for a branch, then for the whole."""
 PAYMENT = flow(
     "payment",
     {
@@ -197,7 +211,7 @@ PRICE = flow(
         }
     },
 )
-FLOWS = (PRICE, PAYMENT, DELIVERY, HOTEL, TRIP, TOUR, BROKEN_TOUR, SIGN_OFF)
+FLOWS = (PRICE, PAYMENT, DELIVERY, HOTEL, TRIP, TOUR, BROKEN_TOUR, SIGN_OFF, SHIPMENT)
 
 
 @pytest.fixture
@@ -206,6 +220,12 @@ async def desk(real_client: Client, parts: Parts) -> AsyncIterator[Talk]:
     BOOK.clear()
     async with talking(real_client, parts, TOOLS, flows=FLOWS) as talk:
         yield talk
+
+
+@pytest.fixture
+async def api(real_client: Client, parts: Parts) -> AsyncIterator[httpx.AsyncClient]:
+    async with served(parts, real_client, QUEUE) as client:
+        yield client
 
 
 @pytest.fixture
@@ -385,6 +405,40 @@ class TestBranches:
         await becomes(desk.parts, second.id, lambda r: r.status == "expired")
         await becomes(desk.parts, first.id, lambda r: r.status == "cancelled")
         await becomes(desk.parts, run, lambda r: r.status == "rejected")
+
+    async def test_what_is_said_to_the_whole_reaches_the_branches(
+        self, desk: Talk, api: httpx.AsyncClient
+    ) -> None:
+        run = await started(desk, "sign_off")
+        first, second = await child_of(desk, run, 0), await child_of(desk, run, 1)
+        for part in (first, second):
+            await becomes(desk.parts, part.id, lambda r: r.status == "waiting_approval")
+
+        hurried = await api.post(f"/v1/flow-runs/{run}/nudge", headers=BY_ALICE)
+        again = await api.post(f"/v1/flow-runs/{run}/nudge", headers=BY_ALICE)
+
+        assert (hurried.status_code, hurried.json()["id"]) == (200, run), hurried.text
+        for part in (first, second):
+            await becomes(desk.parts, part.id, lambda r: r.history[-1].event == "nudged")
+        assert (again.status_code, "过一小时再试" in again.text) == (409, True)
+        await withdrawn(desk, run)
+
+    async def test_an_event_reaches_the_part_that_waits_for_it_once(
+        self, desk: Talk, api: httpx.AsyncClient
+    ) -> None:
+        run = await started(desk, "shipment")
+        part = await child_of(desk, run)
+        await becomes(desk.parts, part.id, lambda r: r.status == "waiting")
+        where, keyed = f"/v1/flow-runs/{run}/events/arrived", {**BY_OLGA, "Idempotency-Key": run}
+
+        told = await api.post(where, json={"boxes": 2}, headers=keyed)
+        assert (told.status_code, told.json()["id"]) == (200, part.id), told.text
+        assert (await api.post(where, json={"boxes": 2}, headers=keyed)).json() == told.json()
+        await becomes(desk.parts, run, lambda r: r.state == "receipt")
+
+        other = await api.post(where, json={"boxes": 1}, headers=BY_OLGA)
+        assert (other.status_code, other.json()["id"]) == (200, run), other.text
+        await becomes(desk.parts, run, lambda r: r.status == "completed")
 
 
 class TestCallsThatDoNotWorkOut:

@@ -1,28 +1,23 @@
 """Approvals: what waits for the caller's decision, and deciding it."""
 
 from datetime import datetime
-from typing import Annotated, Self
+from typing import Annotated
 
 from fastapi import APIRouter, Depends
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
+from pydantic import BaseModel
 
+from router.api import approving
+from router.api.approving import DecisionBody, own_approval
 from router.api.body import StrictRoute
-from router.api.deps import Caller, Given, Paged, Services, known
-from router.api.idempotency import IdempotencyKey, claim
-from router.api.plain import Comment, Key
+from router.api.deps import Caller, Given, Paged
+from router.api.idempotency import IdempotencyKey
 from router.api.problems import problems
-from router.api.runs import word_of
-from router.contracts import runs
 from router.contracts.runs import RunStanding
-from router.domain.errors import FieldProblem, InvalidInput, NotFound
-from router.domain.principals import Principal
 from router.domain.records import ApprovalRecord
 from router.domain.texts import Locale
-from router.flow.run import Decided, Position, Verdict
+from router.flow.run import Verdict
 
 router = APIRouter(prefix="/v1/approvals", tags=["approvals"], route_class=StrictRoute)
-
-_NAMES_SOMEONE: frozenset[Verdict] = frozenset({"delegate", "add"})
 
 
 class ApprovalView(BaseModel):
@@ -68,38 +63,6 @@ class ApprovalPage(BaseModel):
     next: str | None
 
 
-class DecisionBody(BaseModel):
-    """A decision; `to` is whom to ask instead (`delegate`) or as well (`add`).
-
-    Whoever is added decides `before` the caller, who is then asked again, or `after`: then
-    the caller agrees by adding them.
-    """
-
-    model_config = ConfigDict(extra="forbid")
-
-    decision: Verdict
-    comment: Comment | None = None
-    to: Annotated[str, Field(max_length=64)] | None = None
-    position: Position | None = None
-    digest: Key | None = None
-
-    @property
-    def as_claimed(self) -> JsonValue:
-        """What an Idempotency-Key is bound to: as it was before there were positions."""
-        without = {"position"} if self.position is None else None
-        return self.model_dump(mode="json", exclude=without)
-
-    @model_validator(mode="after")
-    def _someone_where_one_is_needed(self) -> Self:
-        if self.decision in _NAMES_SOMEONE and not self.to:
-            raise ValueError(f"decision {self.decision!r} needs `to`: whom it is passed to")
-        if self.decision not in _NAMES_SOMEONE and self.to is not None:
-            raise ValueError(f"decision {self.decision!r} takes no `to`")
-        if self.decision != "add" and self.position is not None:
-            raise ValueError(f"decision {self.decision!r} takes no `position`")
-        return self
-
-
 class DecisionAnswer(BaseModel):
     """What a decision led to."""
 
@@ -109,10 +72,7 @@ class DecisionAnswer(BaseModel):
 
 
 async def _own_approval(approval: str, services: Given, caller: Caller) -> ApprovalRecord:
-    record = await services.store.runs.find_approval(caller.tenant, known(approval, "approval"))
-    if record is None or record.person != caller.id:
-        raise NotFound("There is no such approval.")
-    return record
+    return await own_approval(services, caller, approval)
 
 
 OwnApproval = Annotated[ApprovalRecord, Depends(_own_approval)]
@@ -137,24 +97,5 @@ async def decide(
     body: DecisionBody,
 ) -> DecisionAnswer:
     """Decide, once. The same Idempotency-Key gets the first answer again."""
-    await _check_person(services, caller, body.to)
-    await claim(services, caller, key, f"decide {record.id}", body.as_claimed)
-    event = Decided(
-        by=caller.id,
-        approval=record.id,
-        verdict=body.decision,
-        comment=body.comment,
-        to=body.to,
-        position=(body.position or "after") if body.decision == "add" else None,
-        digest=body.digest or record.digest,
-    )
-    word = word_of("decide", caller, key)
-    standing = await runs.decide(services.temporal, record, event, word)
+    standing = await approving.decide(services, caller, record, body, key)
     return DecisionAnswer(id=record.id, decision=body.decision, flow_run=standing)
-
-
-async def _check_person(services: Services, caller: Principal, to: str | None) -> None:
-    if to is not None and await services.directory.find(caller.tenant, to) is None:
-        raise InvalidInput(
-            "`to` names nobody in the directory.", [FieldProblem("to", "nobody has this id")]
-        )

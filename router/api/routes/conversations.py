@@ -150,7 +150,7 @@ async def index(services: Given, caller: Caller, page: Paged) -> ConversationPag
 async def show(services: Given, record: OwnConversation) -> ConversationStanding:
     """Say how the conversation stands: what is asked, what waits, what it cost so far."""
     now = await standing(services.temporal, services.store.conversations, record.tenant, record.id)
-    shown: dict[str, Any] = now.model_dump(exclude={"running", "active_skill"})
+    shown: dict[str, Any] = now.model_dump(exclude={"running", "active_skill", "asked"})
     skill = SkillInPlay.of(now.active_skill, record.locale) if now.active_skill else None
     return ConversationStanding(
         id=record.id,

@@ -1,49 +1,84 @@
-"""What happens in a conversation, as it happens and later."""
+"""What happens in a conversation, or to the caller, as it happens and later."""
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header
+from fastapi import APIRouter, Depends, Header
 from fastapi.responses import Response
 
 from router.api.accept import EVENTS
 from router.api.body import StrictRoute
-from router.api.deps import Given, OwnConversation
-from router.api.following import Following, Position
+from router.api.deps import Caller, EventHub, Given, OwnConversation
+from router.api.feeds import ConversationFeed, PersonFeed
+from router.api.following import Following
+from router.api.position import Position
 from router.api.problems import problems
 from router.api.streaming import EventStream
 
-router = APIRouter(
-    prefix="/v1/conversations/{conversation}/events", tags=["events"], route_class=StrictRoute
+router = APIRouter(prefix="/v1", tags=["events"], route_class=StrictRoute)
+
+
+def _events(description: str) -> dict[int | str, dict[str, Any]]:
+    content = {EVENTS: {"schema": {"type": "string"}}}
+    return {200: {"content": content, "description": description}}
+
+
+_OF_A_CONVERSATION = _events(
+    "`message`, `thinking`, `tool_started`, `tool_finished`, `text_delta`, `route`, "
+    "`flow`, `reply`, `turn` and `ping`, without an end. All but `text_delta`, `ping` and "
+    "words of progress have an `id`. `thinking` has `{status, task, skill, step, attempt, "
+    "message_id}`, and once its `status` is `finished` also `{milliseconds, "
+    "prompt_tokens, completion_tokens, model}`."
+)
+_OF_THE_CALLER = _events(
+    "`approval`, `flow`, `message` and `ping`, without an end; all but `ping` have an `id`. "
+    "`approval` has `{at, reason, approval, flow_run, flow, title, requester}`: with the `reason` "
+    "`asked`, `reminded`, `nudged`, `escalated`, `delegated` or `added` a decision of the caller's "
+    "is awaited; with `decided`, `withdrawn`, `expired` or `passed_on` and an `approval` it no "
+    "longer is; `copied`, and `decided` where `approval` is null, only tell. `flow` has `{at, "
+    "flow_run, flow, title, status, state, conversation}` of a run of the caller's own that now "
+    "stands elsewhere. `message` has `{conversation, id, at, role, text, message_id}` of what was "
+    "said in a conversation of the caller's, at most 200 letters of it."
 )
 
-_EVENTS: dict[int | str, dict[str, Any]] = {
-    200: {
-        "content": {EVENTS: {"schema": {"type": "string"}}},
-        "description": (
-            "`message`, `thinking`, `tool_started`, `tool_finished`, `text_delta`, `route`, "
-            "`flow`, `reply`, `turn` and `ping`, without an end. All but `text_delta`, `ping` and "
-            "words of progress have an `id`. `thinking` has `{status, task, skill, step, attempt, "
-            "message_id}`, and once its `status` is `finished` also `{milliseconds, "
-            "prompt_tokens, completion_tokens, model}`."
-        ),
-    }
-}
 
-
-@router.get("", response_class=Response, responses={**_EVENTS, **problems(404)})
-async def follow(
-    services: Given,
-    record: OwnConversation,
+async def _after(
     last_event_id: Annotated[
         str | None,
         Header(description="The id of the last event that was seen, or of a transcript's item."),
     ] = None,
-) -> Response:
+) -> Position | None:
+    return Position.of(last_event_id) if last_event_id else None
+
+
+After = Annotated[Position | None, Depends(_after)]
+
+
+@router.get(
+    "/conversations/{conversation}/events",
+    response_class=Response,
+    responses={**_OF_A_CONVERSATION, **problems(404)},
+)
+async def follow(services: Given, hub: EventHub, record: OwnConversation, after: After) -> Response:
     """Follow the conversation from now on, or from behind an event, missing nothing.
 
     `Last-Event-ID: 0` begins with its first word.
     """
-    after = Position.of(last_event_id) if last_event_id else None
     store = services.store
-    events = Following(store.live, store.log, record, after).events()
+    return await _begun(Following(hub, ConversationFeed(store.live, store.log, record), after))
+
+
+@router.get("/events", response_class=Response, responses=_OF_THE_CALLER)
+async def follow_caller(services: Given, hub: EventHub, caller: Caller, after: After) -> Response:
+    """Follow what happens to the caller from now on, or from behind an event, missing nothing.
+
+    Approvals, their own runs, and what is said in their conversations. `Last-Event-ID: 0` begins
+    with the first of it.
+    """
+    store = services.store
+    feed = PersonFeed(store.live, store.log, caller, services.offered.look_ups())
+    return await _begun(Following(hub, feed, after))
+
+
+async def _begun(following: Following) -> Response:
+    events = following.events()
     return EventStream(events, await anext(events))

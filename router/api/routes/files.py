@@ -1,20 +1,16 @@
 """Files: receipts and notes that people hand in, and what tools made for them."""
 
-import hashlib
-from datetime import UTC, datetime
 from typing import Annotated, Any
 from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, Request, Response
-from pydantic import BaseModel
 
 from router.api.deps import OPERATOR, Caller, Given, Services, known
-from router.api.idempotency import IdempotencyKey, claim
-from router.api.identifiers import derived_id, fresh_id
+from router.api.handing_in import FileView, hand_in
+from router.api.idempotency import IdempotencyKey
 from router.api.problems import problems
 from router.api.uploads import FIELD, Upload, uploaded
 from router.domain.errors import NotFound
-from router.domain.files import safe_name, type_of
 from router.domain.principals import Principal
 from router.domain.records import FileRecord
 
@@ -46,20 +42,6 @@ _CONTENT: dict[int | str, dict[str, Any]] = {
 }
 
 
-class FileView(BaseModel):
-    """A file, without its content; `id` is what a slot of type `file` takes."""
-
-    id: str
-    name: str
-    type: str
-    size: int
-
-    @classmethod
-    def of(cls, record: FileRecord) -> "FileView":
-        """The part of the row that its owner sees."""
-        return cls(id=record.id, name=record.name, type=record.type, size=record.size)
-
-
 @router.post("", status_code=201, responses=problems(400, 413, 415), openapi_extra=_BODY)
 async def create(
     services: Given,
@@ -71,22 +53,7 @@ async def create(
 
     What it is, its first bytes say. The name is made one that is safe anywhere.
     """
-    record = _record(caller, upload, key)
-    await claim(services, caller, key, "create file", record.sha256)
-    return FileView.of(await services.store.files.keep(record, upload.content))
-
-
-def _record(caller: Principal, upload: Upload, key: str | None) -> FileRecord:
-    return FileRecord(
-        id=derived_id("file", caller.tenant, caller.id, key) if key else fresh_id(),
-        tenant=caller.tenant,
-        owner=caller.id,
-        name=safe_name(upload.name, upload.content),
-        type=type_of(upload.content),
-        size=len(upload.content),
-        sha256=hashlib.sha256(upload.content).hexdigest(),
-        at=datetime.now(UTC),
-    )
+    return await hand_in(services, caller, upload, key)
 
 
 async def _visible_file(file: str, services: Given, caller: Caller) -> FileRecord:

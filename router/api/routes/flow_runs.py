@@ -16,11 +16,12 @@ from router.api.problems import problems
 from router.api.runs import word_of
 from router.api.temporal import history_url
 from router.contracts import runs
+from router.contracts.parts import listening, to_remind
 from router.contracts.runs import RunStanding
 from router.contracts.withdrawals import Withdrawing
 from router.domain.errors import Conflict, FieldProblem, Forbidden, InvalidInput, NotFound
 from router.domain.messages import ENDED, FlowStatus
-from router.domain.nudging import WHY_NOT, why_not_now
+from router.domain.nudging import WHY_NOT
 from router.domain.principals import Principal
 from router.domain.records import HistoryLine, RunRecord
 from router.domain.texts import Locale
@@ -190,7 +191,9 @@ async def index(
         raise Forbidden("Only an operator may list everyone's flow runs.")
     requester, besides = (None, ()) if everyone else (caller.id, services.offered.look_ups())
     found, following = await services.store.runs.listed(
-        caller.tenant, requester, status, flow, page.after, page.limit, () if flow else besides
+        *(caller.tenant, requester, status, flow, page.after, page.limit),
+        () if flow else besides,
+        branches=everyone,
     )
     items = [FlowRun.of(record, services, caller) for record in found]
     return FlowRunPage(items=items, next=following)
@@ -284,13 +287,17 @@ async def _withdraw_completed(
 async def nudge(
     services: Given, caller: Caller, record: OwnRun, key: IdempotencyKey
 ) -> RunStanding:
-    """Remind those whose decision the run waits for; once an hour at most."""
-    why_not = why_not_now(record, datetime.now(UTC))
+    """Remind those whose decision the run, or a part of it, waits for; once an hour at most."""
+    asking, why_not = await to_remind(services.store.runs, record, datetime.now(UTC))
     if why_not is not None and not await claimed(services, caller, key):
         raise Conflict(WHY_NOT[why_not])
     await claim(services, caller, key, f"nudge {record.id}")
     word = word_of("nudge", caller, key)
-    return await runs.tell(services.temporal, record, caller, Nudged(by=caller.id), word)
+    standing = RunStanding(id=record.id, status=record.status, state=record.state)
+    for one in asking:
+        told = await runs.tell(services.temporal, one, caller, Nudged(by=caller.id), word)
+        standing = told if one.id == record.id else standing
+    return standing
 
 
 EventName = Annotated[str, Path(pattern="^[a-z][a-z0-9_]{0,63}$")]
@@ -309,19 +316,21 @@ async def happen(
     """Tell a run what happened outside, as the role that its flow names.
 
     The body has the fields that the flow wants. An event that comes before the run waits for it
-    is kept; until it is needed it counts once.
+    is kept; until it is needed it counts once. Where a branch or sub-flow waits for it, that is
+    told, and answered with.
     """
     record = await services.store.runs.find(caller.tenant, known(run, "flow run"))
     if record is None:
         raise NotFound("There is no such flow run, or it waits for no such event of yours.")
     value = body or {}
-    wanted = await runs.event_known(services.temporal, record, caller, name)
+    word, kept = word_of("event", caller, key), services.store.runs
+    concerned, wanted = await listening(services.temporal, kept, record, caller, name, word)
     faulty = unfit(wanted, value)
     if faulty is not None:
         raise faulty
     await claim(services, caller, key, f"event {record.id} {name}", value)
-    event = Arrived(by=caller.id, name=name, value=value, word=word_of("event", caller, key))
-    return await runs.happen(services.temporal, record, caller, event)
+    event = Arrived(by=caller.id, name=name, value=value, word=word)
+    return await runs.happen(services.temporal, concerned, caller, event)
 
 
 @router.post("/{run}/retry", responses=problems(403, 404, 409))

@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
+from datetime import timedelta
 
 from router.flow.model import State
 from router.flow.validation.draft import Complaint, Draft, complaint
@@ -88,20 +89,73 @@ def _restless(draft: Draft, steps: Steps) -> Iterator[Complaint]:
     """
     states = draft.definition.states
     steps = {name: to - _asking_what_to_change(states, name) for name, to in steps.items()}
-    moving = {name for name, state in states.items() if state.kind not in RESTING}
-    unasking = {name for name in moving if states[name].kind != "collect"}
+    moving = {name for name, state in states.items() if not rests(state)}
     reported: set[frozenset[str]] = set()
-    for subset in (unasking, moving - _asking_anew(draft, moving)):
-        inner = {name: steps[name] & subset for name in subset}
-        for name in sorted(subset):
-            cycle = cycle_through(name, inner)
-            if cycle and frozenset(cycle) not in reported:
-                reported.add(frozenset(cycle))
-                yield complaint(
-                    ("states", name),
-                    f"this goes round without ever waiting: {' ▸ '.join([*cycle, name])}",
-                    "have it ask, confirm or wait on the way, or forget what it collects",
-                )
+    for cycle in _rounds(draft, steps, frozenset(moving), set()):
+        if frozenset(cycle) in reported:
+            continue
+        reported.add(frozenset(cycle))
+        yield complaint(
+            ("states", cycle[0]),
+            f"this goes round without ever waiting: {' ▸ '.join([*cycle, cycle[0]])}",
+            "have it ask, confirm, or wait for a while or an event, or forget what it collects",
+        )
+
+
+def rests(state: State) -> bool:
+    """True for a state that waits at every visit, whatever is known already.
+
+    A moment may be past when the state is entered, and then nothing is waited for: a span isn't.
+    """
+    waited = state.wait
+    if waited is None:
+        return state.kind in RESTING
+    return waited.until is None and waited.duration != timedelta()
+
+
+def _rounds(
+    draft: Draft, steps: Steps, among: frozenset[str], seen: set[frozenset[str]]
+) -> Iterator[list[str]]:
+    """Ways round among these states on which no slot is both forgotten and asked for again.
+
+    Where a slot is both, a way round that never asks leaves out whatever forgets it, or whatever
+    asks for it: each is looked through.
+    """
+    if among in seen:
+        return
+    seen.add(among)
+    inner = {name: steps[name] & among for name in among}
+    for part in _parts(inner):
+        forgetting, asking = _anew(draft, part)
+        if forgetting:
+            yield from _rounds(draft, steps, part - forgetting, seen)
+            yield from _rounds(draft, steps, part - asking, seen)
+        else:
+            yield cycle_through(min(part), {name: inner[name] & part for name in part})
+
+
+def _parts(steps: Steps) -> list[frozenset[str]]:
+    """The sets of states of which each leads to every other, and back to itself."""
+    reached = {name: reached_from(name, steps) for name in steps}
+    parts = {
+        frozenset(other for other in reached[name] if name in reached[other]) for name in steps
+    }
+    return sorted(
+        (p for p in parts if len(p) > 1 or any(name in steps[name] for name in p)), key=sorted
+    )
+
+
+def _anew(draft: Draft, part: frozenset[str]) -> tuple[frozenset[str], frozenset[str]]:
+    """Of the first slot that the part both forgets and asks for: who forgets it, and who asks."""
+    states, slots = draft.definition.states, draft.definition.slots
+    for name, slot in sorted(slots.items()):
+        if not slot.required or slot.lookup is not None:
+            continue
+        forgetting = frozenset(n for n in part if name in states[n].forget)
+        asking = frozenset(n for n in part if name in (states[n].collect or ()))
+        if forgetting and asking:
+            return forgetting, asking
+    return frozenset(), frozenset()
 
 
 def _asking_what_to_change(states: Mapping[str, State], name: str) -> set[str]:
@@ -112,10 +166,3 @@ def _asking_what_to_change(states: Mapping[str, State], name: str) -> set[str]:
     refused = {branch.to for branch in state.on_error}
     passed = {branch.to for branch in state.next}
     return {to for to in refused - passed if to in states and states[to].kind == "collect"}
-
-
-def _asking_anew(draft: Draft, moving: AbstractSet[str]) -> set[str]:
-    """The states that empty a slot which some `collect` then has to ask for again."""
-    slots, states = draft.definition.slots, draft.definition.states
-    asked = {n for n in draft.collected if n in slots and slots[n].required}
-    return {name for name in moving if asked & set(states[name].forget)}

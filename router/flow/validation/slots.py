@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 
+from router.documents.re2_syntax import compiled, refused
 from router.documents.yaml_document import Place
 from router.flow import expressions
 from router.flow.model import Slot
@@ -11,6 +12,8 @@ from router.flow.validation.graph import cycle_through
 
 PARTS = {"choice": "choices", "list": "of", "object": "fields"}
 """What slots of a type are made of; no other type has it."""
+PLACE = ("slots", "name")
+"""Where a slot of the flow's own stands."""
 RANGES = {"start": "date", "end": "date", "start_half": "choice", "end_half": "choice"}
 
 
@@ -20,6 +23,7 @@ def complaints(draft: Draft) -> Iterator[Complaint]:
         yield from _parts(place, slot)
         yield from _limits(place, slot)
         yield from _synonyms(place, slot)
+        yield from _finds(place, slot)
     for name, slot in draft.definition.slots.items():
         yield from _never_filled(draft, name, slot)
     yield from _lookup_cycle(draft)
@@ -59,10 +63,25 @@ def _limits(place: Place, slot: Slot) -> Iterator[Complaint]:
         )
     if slot.max_length < 1:
         yield complaint((*place, "max_length"), "no text is that short", "at least 1")
-    if len(place) > len(("slots", "name")) and slot.lookup is not None:
+    if len(place) > len(PLACE) and slot.lookup is not None:
         yield complaint(
             (*place, "lookup"), "a part of a slot isn't looked up", "look up a slot of its own"
         )
+
+
+def _finds(place: Place, slot: Slot) -> Iterator[Complaint]:
+    name = str(place[-1])
+    if slot.find and (slot.type != "text" or place[:1] != ("slots",) or len(place) > len(PLACE)):
+        what = "only a text of the flow's own is found by patterns"
+        yield complaint((*place, "find"), what, "leave find out: other types are read as they are")
+        return
+    for number, source in enumerate(slot.find):
+        where = (*place, "find", number)
+        if fault := refused(source):
+            yield complaint(where, f"the pattern {source!r} {fault.what}", fault.remedy)
+        elif set(compiled(source).groupindex) != {name}:
+            what = f"the pattern {source!r} has no group {name}, or others too"
+            yield complaint(where, what, f"put what is the {name} into (?P<{name}>…)")
 
 
 def _synonyms(place: Place, slot: Slot) -> Iterator[Complaint]:

@@ -195,7 +195,7 @@ async def test_without_an_id_it_begins_now(house: House) -> None:
 async def test_more_rows_than_are_read_at_once_come_all(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("router.api.following.AT_ONCE", 2)
+    monkeypatch.setattr("router.api.hub.AT_ONCE", 2)
     await house.write(*house.rows("m1"), *house.rows("m2"))
 
     async with house.reading("0") as reader:
@@ -238,11 +238,12 @@ async def test_what_a_run_says_by_itself_is_a_flow_and_its_replies(house: House)
 async def test_rows_that_nobody_told_of_come_with_the_next_heartbeat(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("router.api.streaming.HEARTBEAT", 0.05)
+    monkeypatch.setattr("router.api.under_way.HEARTBEAT", 0.05)
+    appending = house.store.log._appending  # type: ignore[attr-defined]
     async with house.reading() as reader:
         assert (await reader.take(1))[0].name == "ping"
         with monkeypatch.context() as patch:
-            patch.setattr(house.store.log, "_live", InProcessLive())
+            patch.setattr(appending, "_live", InProcessLive())
             await house.write(*house.rows())
         events = [event for event in await reader.take(12) if event.name != "ping"]
 

@@ -331,6 +331,33 @@ class TestApprovals:
         assert (await decide("bob", f"{unique}2")).status_code == 409
         assert (await decide("bob", None)).status_code == 409
 
+    async def test_a_run_that_comes_to_its_approval_once_more_is_waited_for(
+        self, caller: As, store: Store, temporal: Client, unique: str
+    ) -> None:
+        record = run_record(unique[:12])
+        await store.runs.publish(record, [approval_record(record)])
+        id_ = record.workflow_id
+        await temporal.start_workflow(flow.WORKFLOW, "bob late", id=id_, task_queue=QUEUE)
+
+        path = f"/v1/approvals/a-{record.id}-bob/decision"
+        answer = await caller("bob").post(path, json={"decision": "approve"})
+
+        assert (answer.status_code, answer.json()["flow_run"]["state"]) == (200, "record")
+
+    async def test_an_approval_that_was_closed_is_said_to_be(
+        self, caller: As, store: Store, temporal: Client, unique: str
+    ) -> None:
+        record = run_record(unique[:12])
+        closed = approval_record(record, active=False)
+        await store.runs.publish(record, [closed])
+        id_ = record.workflow_id
+        await temporal.start_workflow(flow.WORKFLOW, "bob late", id=id_, task_queue=QUEUE)
+
+        path = f"/v1/approvals/a-{record.id}-bob/decision"
+        answer = await caller("bob").post(path, json={"decision": "approve"})
+
+        assert (answer.status_code, answer.json()["detail"]) == (409, "closed meanwhile")
+
     async def test_a_decision_is_bound_to_what_was_shown(self, caller: As, live: RunRecord) -> None:
         path = f"/v1/approvals/a-{live.id}-bob/decision"
         bob = caller("bob")

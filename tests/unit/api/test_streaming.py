@@ -13,7 +13,6 @@ from uuid import uuid4
 
 import httpx
 import pytest
-import uvicorn
 from fastapi import FastAPI
 
 from router.api.deps import Services
@@ -32,8 +31,7 @@ STREAM = {"Accept": "text/event-stream"}
 @asynccontextmanager
 async def served(app: FastAPI) -> AsyncIterator[str]:
     """The application behind a real server; its address."""
-    config = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=1)
-    server = ApiServer(config)
+    server = ApiServer(app)
     with socket.create_server(("127.0.0.1", 0)) as listening:
         serving = asyncio.create_task(server.serve([listening]))
         yield f"http://127.0.0.1:{listening.getsockname()[1]}"
@@ -269,9 +267,9 @@ async def test_a_reader_who_leaves_stops_no_turn_and_is_forgotten(chat: Chat) ->
     readers: Readers = chat.live._readers  # type: ignore[attr-defined]
     async with chat.stream("slow") as events:
         await anext(events)
-        assert ("default", chat.id) in readers._inboxes
+        assert ("default", chat.id, "") in readers._inboxes
     async with asyncio.timeout(10):
-        while ("default", chat.id) in readers._inboxes:  # noqa: ASYNC110 - the server's doing
+        while ("default", chat.id, "") in readers._inboxes:  # noqa: ASYNC110 - the server's doing
             await asyncio.sleep(0.01)
 
     await chat.cancel()
@@ -296,7 +294,7 @@ async def test_a_reader_who_does_not_read_holds_nobody_up_and_still_gets_the_tur
 
 
 async def test_silence_is_broken_by_pings(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("router.api.streaming.HEARTBEAT", 0.02)
+    monkeypatch.setattr("router.api.under_way.HEARTBEAT", 0.02)
     async with chat.stream("slow") as events:
         assert (await anext(events))[0] == "message"
         assert [await anext(events) for _ in range(2)] == [("ping", {})] * 2

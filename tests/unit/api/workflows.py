@@ -8,7 +8,13 @@ from temporalio import workflow
 with workflow.unsafe.imports_passed_through():
     from router.contracts import conversation, flow
     from router.contracts.failures import to_failure
-    from router.domain.errors import Conflict, DuplicateKey, NotFound, TooManyRequests
+    from router.domain.errors import (
+        ApprovalClosed,
+        Conflict,
+        DuplicateKey,
+        NotFound,
+        TooManyRequests,
+    )
     from router.domain.messages import FlowSummary, Route, TextReply, Turn, Usage
     from router.domain.texts import Localised
     from router.flow.model import Slot, Wait
@@ -126,7 +132,10 @@ class ClosingConversation:
 
 @workflow.defn(name=flow.WORKFLOW)
 class OneApprovalFlow:
-    """Waits for one decision, or to be taken back; knows one event, which may come once."""
+    """Waits for one decision, or to be taken back; knows one event, which may come once.
+
+    One that is started `late` comes to its approval half a second after it was begun.
+    """
 
     def __init__(self) -> None:
         self._words: set[str] = set()
@@ -135,7 +144,8 @@ class OneApprovalFlow:
 
     @workflow.run
     async def run(self, person: str) -> list[str]:
-        self._person = person
+        self._person, _, late = person.partition(" ")
+        self._opens = workflow.now() + timedelta(seconds=0.5 if late else 0)
         await workflow.wait_condition(lambda: self._decided in {"approve", "cancelled"})
         await workflow.wait_condition(workflow.all_handlers_finished)
         return self._told
@@ -194,6 +204,8 @@ class OneApprovalFlow:
     def _may_decide(self, decision: flow.Decision) -> None:
         if decision.event.by != self._person:
             raise to_failure(NotFound("not for you"))
+        if workflow.now() < self._opens:
+            raise to_failure(ApprovalClosed("closed meanwhile"))
         if self._decided is not None:
             raise to_failure(Conflict("decided already"))
         if decision.event.digest != "d1":

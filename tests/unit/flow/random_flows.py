@@ -257,10 +257,10 @@ def exits(around: Around, row: dict[str, StateKind], name: str, source: Source) 
     following, (needed, possible) = next_in(row, name), exits_of(row[name], source)
     first, *others = needed
     some = [exit_ for exit_ in possible if around.one(False, True)]
-    found = {exit_: way_out(around, ways(row, name, exit_)) for exit_ in (*others, *some)}
+    found = {exit_: way_out(around, ways(row, name, exit_, source)) for exit_ in (*others, *some)}
     if first == "join":
         return found | {first: following}
-    return found | {first: way_out(around, ways(row, name, first), last=following)}
+    return found | {first: way_out(around, ways(row, name, first, source), last=following)}
 
 
 def exits_of(kind: StateKind, source: Source) -> Exits:
@@ -298,12 +298,12 @@ def way_out(around: Around, to: list[str], last: str = "") -> Any:
     return last
 
 
-def ways(row: dict[str, StateKind], name: str, exit_: str) -> list[str]:
+def ways(row: dict[str, StateKind], name: str, exit_: str, source: Source) -> list[str]:
     """The states that an exit may lead to: those further on, and where it rests any other."""
     names = list(row)
     place, kind = names.index(name), row[name]
     onward = [*names[place + 1 :], *sorted(ENDED)]
-    if kind in RESTING:
+    if kind in RESTING and "until" not in source.get("wait", {}):
         return [*names[: place + 1], *onward]
     collects = [other for other in names[: place + 1] if row[other] == "collect"]
     return onward + (collects if (kind, exit_) in ASKING_ANEW else [])

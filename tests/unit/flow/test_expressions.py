@@ -156,6 +156,29 @@ def test_a_failing_function_is_reported_once_and_logged_nowhere(
 
 
 @pytest.mark.parametrize(
+    ("source", "value"),
+    [
+        ("slots.a", 1.0),
+        (r'slots["\u0061"]', 1.0),
+        ("'b' in slots", True),
+        ("slots.exists(name, slots[name] == 2.0)", True),
+        ("[slots][0].b", 2.0),
+        ("has(slots.b) && !has(slots.c)", True),
+        ("size(slots) + size(results)", 3),
+        ("results.slots.c", 3.0),
+        ("manager(slots)", "bob"),
+    ],
+)
+def test_an_expression_finds_what_it_reads_however_it_reads_it(source: str, value: object) -> None:
+    known: dict[str, JsonValue] = {'manager({"a":1.0,"b":2.0})': "bob"}
+    scope: dict[str, JsonValue] = {
+        "slots": {"a": 1.0, "b": 2.0},
+        "results": {"slots": {"c": 3.0}},
+    }
+    assert evaluate(source, scope, known) == value
+
+
+@pytest.mark.parametrize(
     ("source", "read", "guarded"),
     [
         ("slots.a > slots.b", {"a", "b"}, set()),

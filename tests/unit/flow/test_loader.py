@@ -34,7 +34,12 @@ def problems(path: Path) -> list[Problem]:
 
 def test_the_flows_of_this_project_load() -> None:
     catalog = load_flows(FLOWS)
-    assert [flow.flow for flow in catalog] == ["business_trip", "equipment_request", "leave_request", "reimbursement"]
+    assert [flow.flow for flow in catalog] == [
+        "business_trip",
+        "equipment_request",
+        "leave_request",
+        "reimbursement",
+    ]
 
 
 def test_a_sound_file_becomes_a_definition_that_survives_json(tmp_path: Path) -> None:

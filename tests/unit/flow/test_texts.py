@@ -5,7 +5,7 @@ import pytest
 from router.domain.files import Mention
 from router.domain.texts import Locale
 from router.flow.model import Slot
-from router.flow.texts import TextError, problems_of, render, shown, text_scope
+from router.flow.texts import TextError, problems_of, render, shown, shown_in, text_scope
 from router.flow.wording import readable
 
 CATEGORY = {
@@ -174,6 +174,23 @@ def test_a_problem_of_a_text_is_said_with_its_remedy(template: str, what: str, r
     (fault,) = problems_of(template, SLOTS, {"balance"})
     assert what in fault.what
     assert remedy in fault.remedy
+
+
+@pytest.mark.parametrize(
+    ("template", "read"),
+    [
+        ("{{ shown.start }} {{ shown['days'] }} {{ slots.reason }}", {"start", "days"}),
+        ("Nothing of the kind.", set()),
+        ("{{ shown }}", None),
+        ("{% for name in shown %}{{ shown[name] }}{% endfor %} {{ shown.start }}", None),
+        ("{% set all = shown %}{{ all.start }}", None),
+        ("{{ shown.start", None),
+    ],
+)
+def test_only_what_a_text_is_known_to_show_is_worded_for_it(
+    template: str, read: set[str] | None
+) -> None:
+    assert shown_in(template) == read
 
 
 def test_a_text_may_set_and_loop_over_names_of_its_own() -> None:

@@ -171,6 +171,14 @@ class TestInbox:
             str(number) for number in range(10, WAITING + 9)
         ]
 
+    async def test_who_has_yet_to_look_is_not_told_twice(self) -> None:
+        inbox = Inbox()
+        look = delta("").model_copy(update={"type": "recorded"})
+        for one in [look, look, started("look"), look, look]:
+            inbox.put(one)
+
+        assert await heard(inbox, 3) == [look, started("look"), look]
+
     async def test_even_tools_are_bounded(self) -> None:
         inbox = Inbox()
         for number in range(WAITING + 1):

@@ -92,6 +92,31 @@ async def test_everything_of_a_conversation_is_read_on_from_anywhere(store: Stor
     assert await store.log.latest("t", "nothing") == 0
 
 
+async def test_what_is_for_a_person_is_read_on_from_anywhere(store: Store) -> None:
+    to_bob = CALL.started(AT).model_copy(update={"recipient": "bob"})
+    alone = to_bob.model_copy(update={"key": "n", "conversation": None})
+    await store.log.append("t", [THOUGHT.started(AT), to_bob, alone])
+    await store.log.append("other", [alone])
+    await store.log.append("t", [alone.model_copy(update={"key": "m", "recipient": "carol"})])
+
+    first, second = await store.log.news("t", "bob", 0, 9)
+
+    assert [first.key, second.key] == [to_bob.key, "n"]
+    assert await store.log.news("t", "bob", first.sequence or 0, 9) == [second]
+    assert await store.log.latest_news("t", "bob") == second.sequence
+    assert await store.log.latest_news("t", "nobody") == 0
+
+
+async def test_whoever_listens_for_a_person_hears_of_their_news_alone(store: Store) -> None:
+    row = CALL.started(AT)
+    async with store.live.listen_for("t", "bob") as told, asyncio.timeout(5):
+        await store.log.append("t", [row.model_copy(update={"recipient": "carol"})])
+        await store.log.append("t", [row.model_copy(update={"key": "n", "recipient": "bob"})])
+        heard = await anext(told)
+
+    assert (heard.type, heard.person, heard.conversation) == ("recorded", "bob", "")
+
+
 async def test_whoever_listens_hears_that_there_is_more(store: Store) -> None:
     async with store.live.listen("t", "c1") as told, asyncio.timeout(5):
         await store.log.append("t", [CALL.started(AT)])

@@ -362,6 +362,19 @@ class TestRuns:
         assert [r.id for r in of_alice[0]] == ["r4", "r2", "r1"]
         assert [r.id for r in one[0]] == ["r1"]
 
+    async def test_parts_of_a_run_are_left_out_of_a_list_of_whole_ones(self, store: Store) -> None:
+        whole = run("r1")
+        part = run("r2", parent=f"{whole.flow}/default/r1")
+        sub_flow = run("r3", parent="business_trip/default/r0")
+        for each in (whole, part, sub_flow):
+            await store.runs.publish(each, [])
+
+        shown, _ = await store.runs.listed("default", "alice", None, None, None, 10, branches=False)
+        every, _ = await store.runs.listed("default", "alice", None, None, None, 10)
+
+        assert [r.id for r in shown] == ["r3", "r1"]
+        assert [r.id for r in shown] == [r.id for r in every if not r.is_branch]
+
     async def test_publications_at_once_leave_the_newest(self, store: Store) -> None:
         await asyncio.gather(
             *(store.runs.publish(run(events=n, state=str(n)), [approval()]) for n in range(20))

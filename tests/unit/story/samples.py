@@ -3,8 +3,8 @@
 from datetime import datetime
 
 from router.documents.yaml_document import read_document
+from router.flow.history import Happening
 from router.flow.model import FlowDefinition
-from router.flow.run import Happening
 from router.story.known import Known
 from router.story.reading import read_stories
 from router.story.steps import Story

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from router.flow.run import Happening
+from router.flow.history import Happening
 from router.story.coverage import Coverage, Taken, Transition, coverages, taken_in, told
 from router.story.coverage import transitions_of as ways_of
 from tests.unit.story.samples import BADGE, history

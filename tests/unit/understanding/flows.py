@@ -8,6 +8,7 @@ from router.flow.model import FlowDefinition
 SHIPPED = Path(__file__).parents[3] / "flows"
 LEAVE = load_flow(SHIPPED / "leave_request.yaml")
 EXPENSE = load_flow(SHIPPED / "reimbursement.yaml")
+TRIP = load_flow(SHIPPED / "business_trip.yaml")
 OVERTIME = FlowDefinition.model_validate(
     {
         "flow": "overtime",

@@ -8,7 +8,7 @@ from router.flow.model import FlowDefinition, Slot
 from router.flow.view import FlowView
 from router.understanding.answers import answer
 from router.understanding.utterance import Utterance
-from tests.unit.understanding.flows import EXPENSE, LEAVE
+from tests.unit.understanding.flows import EXPENSE, LEAVE, TRIP
 
 NOW = datetime.fromisoformat("2026-11-18T10:00+08:00")
 TRANSPORT = {
@@ -268,3 +268,25 @@ def test_every_type_of_slot_is_answered_in_its_shape(slot: Slot, typed: str, val
 def test_nothing_asked_is_nothing_answered() -> None:
     assert said(asking(LEAVE, None), "年假") is None
     assert said(asking(LEAVE, "unknown"), "年假") is None
+
+
+@pytest.mark.parametrize("typed", ["确认", "好的", "yes", "ok", "谢谢", "hi"])
+def test_a_yes_or_a_greeting_is_no_text_that_was_asked_for(typed: str) -> None:
+    assert said(asking(TRIP, "destination"), typed) is None
+
+
+@pytest.mark.parametrize(
+    ("typed", "slots"),
+    [
+        ("上海", {"destination": "上海"}),
+        ("去上海", {"destination": "上海"}),
+        (
+            "我去上海，下周一到周三",
+            {"destination": "上海", "start": "2026-11-23", "end": "2026-11-25"},
+        ),
+        ("to Berlin, by plane", {"destination": "to Berlin, by plane"}),
+        ("I'm flying to Berlin", {"destination": "Berlin", "transport": "plane"}),
+    ],
+)
+def test_a_text_is_taken_out_of_the_words_that_name_it(typed: str, slots: dict[str, Any]) -> None:
+    assert said(asking(TRIP, "destination"), typed) == slots

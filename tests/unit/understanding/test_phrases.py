@@ -53,15 +53,24 @@ STATUS = [
 ]
 WITHDRAWALS = [
     ("撤回我的请假", "请假"),
-    ("我要撤销昨天的报销申请", "报销"),
+    ("我要撤销昨天的报销申请", "昨天的报销"),
     ("把我的报销撤回", "报销"),
     ("取消我的请假", "请假"),
-    ("我想撤回上周提交的请假申请", "请假"),
+    ("我想撤回上周提交的请假申请", "上周提交的请假"),
+    ("撤回我上周的请假", "上周的请假"),
+    ("撤回12月21日的年假", "12月21日的年假"),
+    ("withdraw the leave for next Monday", "leave for next monday"),
+    ("cancel my claim", "claim"),
+    ("withdraw my trip on December 21st", "trip on december 21st"),
+    (
+        "cancel my annual leave from 7 December to 8 December",
+        "annual leave from 7 december to 8 december",
+    ),
     ("取消已经提交的申请", ""),
-    ("withdraw my leave request", "leave"),
-    ("cancel my leave request", "leave"),
+    ("withdraw my leave request", "leave request"),
+    ("cancel my leave request", "leave request"),
     ("take back my claim", "claim"),
-    ("take back the expense claim I submitted", "expense claim"),
+    ("take back the expense claim I submitted", "expense claim i submitted"),
 ]
 NUDGES = [
     *(

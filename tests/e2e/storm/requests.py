@@ -1,0 +1,314 @@
+"""One request on its way through the house, by people who decide at random.
+
+Whatever is accepted is told to `Expected`, which says who has to be asked next and how it ends.
+"""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import httpx
+
+from router.domain.messages import ASKING, ENDED
+from tests.e2e.storm.people import Desk, until
+from tests.e2e.storm.rules import MANAGERS, Expected, Flow
+
+MOST_DETOURS = 4
+"""Words that decide nothing before somebody has to."""
+COLLEAGUES = ("bob", "carol", "dave", "erin", "gina", "olga")
+SIZES: dict[Flow, tuple[int, ...]] = {
+    "leave_request": (1, 2, 3, 4, 5),
+    "reimbursement": (58, 1200, 12000),
+}
+DETOURS = {"return": 10, "delegate": 10, "add": 10}
+DECISIVE = {"approve": 52, "reject": 8, "withdraw": 5, "give up": 5, "clash": 6, "race": 6}
+GIVEN_UP_UNSENT, TAKEN_BACK_LATER = 0.04, 0.2
+
+
+@dataclass
+class Request:
+    """A leave request or claim, from its first word to its last."""
+
+    number: int
+    desk: Desk
+    draws: random.Random
+    monday: date
+    """The first of five working days in a row, in the future."""
+    expected: Expected = field(init=False)
+    run: str = ""
+    withdrawal: str = ""
+    """The run that takes it back once it was completed."""
+    conversation: str = ""
+    accepted: list[str] = field(default_factory=list)
+    """Comments of the words that were accepted; each is said once."""
+    refused: list[str] = field(default_factory=list)
+    _decided: set[str] = field(default_factory=set)
+    _words: int = 0
+
+    def __post_init__(self) -> None:
+        flow: Flow = self.draws.choice(("leave_request", "reimbursement"))
+        requester = self.draws.choice([*MANAGERS][: 5 if flow == "leave_request" else 4])
+        self.expected = Expected(flow, requester, self.draws.choice(SIZES[flow]))
+
+    @property
+    def me(self) -> str:
+        return self.expected.requester
+
+    async def carry_through(self) -> None:
+        """All of it, word by word, until it has ended and nobody wants it taken back."""
+        await self._in_turn(self._open)
+        given_up = self.draws.random() < GIVEN_UP_UNSENT
+        await self._in_turn(self._cancel if given_up else self._send)
+        detours = 0
+        while not self.expected.ended:
+            words = DECISIVE if detours >= MOST_DETOURS else {**DECISIVE, **DETOURS}
+            (word,) = self.draws.choices([*words], [*words.values()])
+            detours += word in DETOURS
+            await self._in_turn(self._ways[word])
+        wanted_back = self.draws.random() < TAKEN_BACK_LATER
+        if self.expected.holds and wanted_back and not self.withdrawal:
+            await self._in_turn(self._take_back)
+        if self.withdrawal:
+            await self._in_turn(self._decide_withdrawal)
+        await self._in_turn(self._settled)
+
+    async def _in_turn(self, word: Callable[[], Awaitable[None]]) -> None:
+        """Say it when there is a place; whoever has spoken goes to the end of the queue."""
+        async with self.desk.places:
+            await word()
+
+    async def _settled(self) -> None:
+        await self.stands(self.expected.status)
+
+    async def shown(self, run: str = "") -> dict[str, Any]:
+        found: dict[str, Any] = await self.desk.get(self.me, f"/v1/flow-runs/{run or self.run}")
+        return found
+
+    async def stands(self, *statuses: str, run: str = "") -> dict[str, Any]:
+        """The run, once it has one of these statuses."""
+
+        async def ask() -> dict[str, Any] | None:
+            shown = await self.shown(run)
+            ended = shown["status"] in ENDED
+            assert not ended or shown["status"] in statuses, (self.expected, shown)
+            return shown if shown["status"] in statuses else None
+
+        return await until(f"run {run or self.run} of {self.me} to be {statuses}", ask)
+
+    @property
+    def _ways(self) -> dict[str, Callable[[], Awaitable[None]]]:
+        return {
+            "approve": self._approve,
+            "reject": self._reject,
+            "return": self._return,
+            "delegate": self._delegate,
+            "add": self._add,
+            "withdraw": self._withdraw,
+            "give up": self._give_up,
+            "clash": self._clash,
+            "race": self._race,
+        }
+
+    async def _open(self) -> None:
+        opened = await self.desk.post(self.me, "/v1/conversations", {"locale": "zh"})
+        self.conversation = opened.json()["id"]
+        action = {"type": "start", "flow": self.expected.flow, "slots": self._slots()}
+
+        async def start() -> str | None:
+            turn = await self.desk.say(self.me, self.conversation, {"action": action})
+            return turn["flow"]["id"] if self._done(turn) else None
+
+        self.run = await until(f"{self.me}'s {self.expected.flow} to begin", start)
+        await self.stands("confirming")
+
+    def _done(self, turn: dict[str, Any]) -> bool:
+        """False where the turn says that it couldn't be done just now: then they try again."""
+        done = "flow" in turn
+        self.desk.failed_turns += not done
+        return done
+
+    def _slots(self) -> dict[str, Any]:
+        size, reason = self.expected.size, f"第 {self.number} 件"
+        if self.expected.is_leave:
+            end = self.monday + timedelta(days=size - 1)
+            days = {"start": self.monday.isoformat(), "end": end.isoformat()}
+            return {"leave_type": "annual", **days, "reason": reason}
+        amount = {"amount": f"{size}.00", "currency": "CNY"}
+        paid = (datetime.now(UTC).date() - timedelta(days=3)).isoformat()
+        item = {"category": "meal", "amount": amount, "date": paid, "invoice": f"S-{self.number}"}
+        return {"items": [item], "reason": reason}
+
+    async def _send(self) -> None:
+        """Say yes to the summary; once more where the run was still at work on its question."""
+
+        async def confirm() -> bool | None:
+            yes = {"action": {"type": "confirm", "value": True}}
+            self._done(await self.desk.say(self.me, self.conversation, yes))
+            return (await self.shown())["status"] != "confirming" or None
+
+        await until(f"run {self.run} to be sent", confirm)
+        self.expected.sent()
+
+    async def _approve(self) -> None:
+        by = self.expected.asked[0]
+        await self._accepted("approve")
+        self.expected.approved(by)
+
+    async def _reject(self) -> None:
+        by = self.expected.asked[0]
+        await self._accepted("reject")
+        self.expected.rejected(by)
+
+    async def _give_up(self) -> None:
+        """Sent back, and then its requester doesn't want it any more."""
+        await self._sent_back()
+        await self._cancel()
+
+    async def _sent_back(self) -> None:
+        by = self.expected.asked[0]
+        await self._accepted("return")
+        self.expected.returned(by)
+        await self._asked_what_to_change()
+
+    async def _return(self) -> None:
+        """Sent back, changed by its requester in the chat, and sent anew."""
+        await self._sent_back()
+        change = {"text": f"事由改成改过 {self._words} 次"}
+
+        async def tell() -> bool | None:
+            return self._done(await self.desk.say(self.me, self.conversation, change)) or None
+
+        await until(f"{self.me} to have changed {self.run}", tell)
+        await self.stands("confirming")
+        await self._send()
+
+    async def _asked_what_to_change(self) -> None:
+        async def ask() -> bool | None:
+            talk = await self.desk.get(self.me, f"/v1/conversations/{self.conversation}")
+            flow = talk["active_flow"]
+            return (flow is not None and flow["status"] == "collecting") or None
+
+        await until(f"{self.me} to be asked what to change in {self.run}", ask)
+
+    async def _delegate(self) -> None:
+        by, to = self.expected.asked[0], self._colleague()
+        await self._accepted("delegate", to=to)
+        self.expected.delegated(by, to)
+
+    async def _add(self) -> None:
+        by, to = self.expected.asked[0], self._colleague()
+        position = self.draws.choice(("before", "after"))
+        approval = await self._accepted("add", to=to, position=position)
+        self.expected.added(by, to, position)
+        if position == "before":
+            self._decided.discard(approval)  # whoever adds somebody before them is asked again
+
+    def _colleague(self) -> str:
+        return self.draws.choice([one for one in COLLEAGUES if self.expected.may_be_asked(one)])
+
+    async def _withdraw(self) -> None:
+        comment = self._comment()
+        answer = await self._withdrawing(comment)
+        assert answer.status_code == 200, answer.text
+        self.accepted.append(comment)
+        self.expected.withdrawn(self.me)
+
+    async def _withdrawing(self, comment: str) -> httpx.Response:
+        return await self.desk.post(
+            self.me, f"/v1/flow-runs/{self.run}/withdraw", {"comment": comment}
+        )
+
+    async def _cancel(self) -> None:
+        """Given up in the chat, in the middle of the questions."""
+
+        async def tell() -> bool | None:
+            self._done(await self.desk.say(self.me, self.conversation, {"text": "取消"}))
+            return (await self.shown())["status"] not in ASKING or None
+
+        await until(f"{self.run} to be given up", tell)
+        self.expected.withdrawn(self.me)
+
+    async def _clash(self) -> None:
+        """The same person says yes and no at once: one of the two counts."""
+        by = self.expected.asked[0]
+        approval = await self._awaited(by)
+        comments = (self._comment(), self._comment())
+        yes, no = await asyncio.gather(
+            self._decision(by, approval, "approve", comments[0]),
+            self._decision(by, approval, "reject", comments[1]),
+        )
+        assert sorted((yes.status_code, no.status_code)) == [200, 409], (yes.text, no.text)
+        said_yes = yes.status_code == 200
+        self._noted(comments[0], taken=said_yes)
+        self._noted(comments[1], taken=not said_yes)
+        (self.expected.approved if said_yes else self.expected.rejected)(by)
+
+    async def _race(self) -> None:
+        """One agrees while the other takes it back: either may be too late, not both."""
+        by = self.expected.asked[0]
+        approval = await self._awaited(by)
+        agreeing, taking = self._comment(), self._comment()
+        agreed, taken = await asyncio.gather(
+            self._decision(by, approval, "approve", agreeing), self._withdrawing(taking)
+        )
+        assert 200 in (agreed.status_code, taken.status_code), (agreed.text, taken.text)
+        self._noted(agreeing, taken=agreed.status_code == 200)
+        if agreed.status_code == 200:
+            self.expected.approved(by)
+        if taken.status_code == 200 and taken.json()["id"] != self.run:
+            self._withdrawal_begun(taken)
+        else:
+            self._noted(taking, taken=taken.status_code == 200)
+            if taken.status_code == 200:
+                self.expected.withdrawn(self.me)
+
+    async def _take_back(self) -> None:
+        await self.stands("completed")
+        answer = await self._withdrawing(self._comment())
+        assert answer.status_code == 200, answer.text
+        self._withdrawal_begun(answer)
+
+    def _withdrawal_begun(self, answer: httpx.Response) -> None:
+        self.withdrawal = answer.json()["id"]
+        self.expected.withdrawal_asked()
+
+    async def _decide_withdrawal(self) -> None:
+        by = self.expected.taken_back_by
+        assert by is not None
+        approval = await self.desk.approval(by, self.withdrawal, set())
+        verdict = self.draws.choice(("approve", "reject"))
+        answer = await self._decision(by, approval["id"], verdict, self._comment())
+        assert answer.status_code == 200, answer.text
+        await self.stands("completed", "rejected", run=self.withdrawal)
+        self.expected.withdrawal_decided(verdict)
+
+    async def _accepted(self, verdict: str, **more: str) -> str:
+        by, comment = self.expected.asked[0], self._comment()
+        approval = await self._awaited(by)
+        answer = await self._decision(by, approval, verdict, comment, **more)
+        refused = f"{by} can't {verdict} {self.run} by {approval}: {answer.text}"
+        assert answer.status_code == 200, (refused, self.expected, await self.shown())
+        self._noted(comment, taken=True)
+        return approval
+
+    async def _awaited(self, by: str) -> str:
+        found = await self.desk.approval(by, self.run, self._decided)
+        self._decided.add(found["id"])
+        return str(found["id"])
+
+    async def _decision(
+        self, by: str, approval: str, verdict: str, comment: str, **more: str
+    ) -> httpx.Response:
+        body = {"decision": verdict, "comment": comment, **more}
+        self.desk.decisions += 1
+        return await self.desk.post(by, f"/v1/approvals/{approval}/decision", body)
+
+    def _comment(self) -> str:
+        self._words += 1
+        return f"{self.number}/{self._words}"
+
+    def _noted(self, comment: str, *, taken: bool) -> None:
+        (self.accepted if taken else self.refused).append(comment)

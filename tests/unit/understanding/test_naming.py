@@ -1,0 +1,69 @@
+"""Kinds of requests by what people call them."""
+
+import pytest
+
+from router.domain.texts import Localised
+from router.flow.model import FlowDefinition
+from router.understanding.naming import is_named_in, names_no_kind
+
+
+def named(flow: str, zh: str, en: str) -> FlowDefinition:
+    return FlowDefinition.model_validate(
+        {
+            "flow": flow,
+            "title": Localised(zh=zh, en=en),
+            "description": Localised(zh=zh, en=en),
+            "start": "done",
+            "states": {"done": {"end": "completed"}},
+        }
+    )
+
+
+LEAVE = named("leave_request", "请假申请", "Leave request")
+CLAIM = named("reimbursement", "费用报销", "Expense claim")
+TRIP = named("business_trip", "出差申请", "Business trip")
+KIT = named("equipment_request", "设备申请", "Equipment request")
+KINDS = (LEAVE, CLAIM, TRIP, KIT)
+
+
+@pytest.mark.parametrize(
+    ("said", "flow"),
+    [
+        *(
+            (said, LEAVE)
+            for said in ("请假", "我的年假", "病假申请", "假", "调休", "leave_request")
+        ),
+        *((said, LEAVE) for said in ("my leave", "annual leave", "pto", "vacation", "time off")),
+        *((said, CLAIM) for said in ("报销", "报销单", "expense claim", "my claims", "expenses")),
+        *(
+            (said, TRIP)
+            for said in ("出差", "出差申请", "my trip", "business trip", "travel request")
+        ),
+        *((said, KIT) for said in ("设备", "equipment", "the hardware request")),
+    ],
+)
+def test_a_kind_has_many_names_and_none_of_another(said: str, flow: FlowDefinition) -> None:
+    assert [kind.flow for kind in KINDS if is_named_in(said, kind)] == [flow.flow]
+    assert not names_no_kind(said)
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["搬家", "", " ", "%", "_", "e", "' or 1=1 --", "申请", "request", "放假", "请客", "审批"],
+)
+def test_what_says_no_kind_names_none(said: str) -> None:
+    assert [kind.flow for kind in KINDS if is_named_in(said, kind)] == []
+
+
+@pytest.mark.parametrize(
+    ("said", "none"),
+    [
+        *(
+            (said, True)
+            for said in ("我的申请", "申请", "my request", "the one", "那个", "刚提交的")
+        ),
+        *((said, False) for said in ("搬家", "", "%", "somebody else's", "bob", "e")),
+    ],
+)
+def test_a_request_can_be_spoken_of_without_its_kind(said: str, none: bool) -> None:
+    assert names_no_kind(said) is none
