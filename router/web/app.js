@@ -3,7 +3,7 @@
 import { Problem, get } from "./api.js";
 import { approvals } from "./approvals.js";
 import { chat } from "./chat.js";
-import { coalesced } from "./events.js";
+import { coalesced, follow } from "./events.js";
 import { comeBack } from "./oidc.js";
 import { requests } from "./requests.js";
 import { dropToken, keepToken, remember, remembered, token } from "./session.js";
@@ -12,7 +12,7 @@ import { signIn } from "./sign_in.js";
 import { at, frame, menu, title, translate } from "./frame.js";
 import { language, speak, t } from "./texts.js";
 
-const NEWS_EVERY = 15_000;
+const NEWS_EVERY = 60_000; // in case; the server's stream of news says when, and at least every 15 seconds
 const LANGUAGE = "language";
 
 let people = null; // whom one may be, in `dev`
@@ -72,16 +72,22 @@ async function enter() {
   translate();
   const page = pageFor(me, capabilities, colleagues);
   const sections = { chat: chat(page), approvals: approvals(page), requests: requests(page) };
-  desk = { page, sections, side: sidebar(page), current: null };
+  desk = { page, sections, side: sidebar(page), current: null, watching: new AbortController() };
   frame(desk.side.view, me);
   await Promise.all([trying(() => desk.side.load()), trying(open)]);
   await news();
   desk?.sections.chat.resume();
+  if (desk) trying(() => follow("/v1/events", null, { heard: news, connected: page.connected }, desk.watching.signal));
+}
+
+function close() {
+  desk?.sections.chat.close();
+  desk?.watching.abort();
+  desk = null;
 }
 
 function leave(why) {
-  desk?.sections.chat.close();
-  desk = null;
+  close();
   dropToken();
   frame(null, null);
   title(0);
@@ -141,7 +147,7 @@ at("language").addEventListener("click", () => {
   remember(LANGUAGE, language() === "zh" ? "en" : "zh");
   speak(remembered(LANGUAGE));
   translate();
-  desk?.sections.chat.close();
+  close();
   if (token()) trying(enter);
   else leave("");
 });

@@ -88,7 +88,6 @@ export function chat(page) {
         await refresh();
         if (name === "turn") log.ended(data.message_id);
         busy();
-        page.changed();
       });
     };
     const path = `/v1/conversations/${encodeURIComponent(id)}/events`;

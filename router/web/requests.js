@@ -39,11 +39,14 @@ export function requests(page) {
   function put(run, add) {
     const before = shown.get(run.id);
     const made = JSON.stringify(run);
-    if (before?.made === made) return;
+    // Nobody is interrupted who is being asked whether they are sure.
+    if (before?.made === made || before?.view.querySelector(".twice:not([hidden])")) return;
     const open = before?.view.querySelector("details")?.open ?? false;
+    const held = before?.view.contains(document.activeElement);
     const view = card(run, open);
     if (before) before.view.replaceWith(view);
     else add(view);
+    if (held) view.querySelector("summary").focus();
     shown.set(run.id, { view, made });
   }
 
@@ -77,6 +80,7 @@ export function requests(page) {
     const tell = (verb, said) => page.trying(async () => {
       await post(`/v1/flow-runs/${encodeURIComponent(run.id)}/${verb}`);
       page.say(t(said));
+      shown.get(run.id)?.view.querySelector(".twice")?.setAttribute("hidden", "");
       await refresh();
     });
     const words = { yes: t("withdraw"), no: t("neverMind") };

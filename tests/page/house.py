@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
+import httpx
 import pytest
 from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser, BrowserContext, Locator, Page, async_playwright, expect
@@ -160,6 +161,25 @@ class Visitor:
         """Pixels by which the page is wider than the screen."""
         script = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
         return int(await self.page.evaluate(script))
+
+
+class Caller:
+    """Somebody with no page open, for what has to be there before one is looked at."""
+
+    def __init__(self, served: Served, person: str) -> None:
+        self.http = httpx.AsyncClient(
+            base_url=served.origin, headers={"Authorization": f"Bearer {person}"}, timeout=30
+        )
+
+    async def asks_for_leave(self, words: str) -> str:
+        """A request that waits for approval; the conversation's id."""
+        async with self.http as http:
+            conversation: str = (await http.post("/v1/conversations")).json()["id"]
+            path = f"/v1/conversations/{conversation}/messages"
+            await http.post(path, json={"text": words})
+            done = await http.post(path, json={"action": {"type": "confirm", "value": True}})
+        assert done.json()["flow"]["status"] == "waiting_approval", done.text
+        return conversation
 
 
 @dataclass

@@ -5,15 +5,14 @@ import re
 import pytest
 from playwright.async_api import expect
 
-from tests.page.house import Door, Served, Visitor
+from tests.page.house import Caller, Door, Served, Visitor
 
 
-async def asking(door: Door, served: Served, person: str, text: str) -> Visitor:
-    """Somebody whose request for leave waits for their manager."""
-    visitor = await (await door.visitor(served)).come(person)
-    await visitor.say(text)
-    await visitor.press("确认" if "请" in text else "Yes")
-    await visitor.hears("陈博 Bob")
+async def asking(door: Door, served: Served, text: str) -> Visitor:
+    """Alice, at a request for leave that waits for bob."""
+    conversation = await Caller(served, "alice").asks_for_leave(text)
+    visitor = await (await door.visitor(served)).come("王丽 Alice", at=f"/#/c/{conversation}")
+    await visitor.hears("已提交给 陈博 Bob 审批")
     return visitor
 
 
@@ -26,7 +25,7 @@ async def deciding(door: Door, served: Served, person: str) -> Visitor:
 async def test_a_rejection_is_asked_twice_and_its_reason_arrives(
     door: Door, served: Served
 ) -> None:
-    alice = await asking(door, served, "王丽 Alice", "我要请年假，12月21日到22日，看演出")
+    alice = await asking(door, served, "我要请年假，12月21日到22日，看演出")
     bob = await deciding(door, served, "陈博 Bob")
     card = bob.card("看演出")
 
@@ -44,7 +43,7 @@ async def test_a_rejection_is_asked_twice_and_its_reason_arrives(
 
 
 async def test_what_is_sent_back_is_changed_and_asked_again(door: Door, served: Served) -> None:
-    alice = await asking(door, served, "王丽 Alice", "我要请年假，12月23日到24日，探亲")
+    alice = await asking(door, served, "我要请年假，12月23日到24日，探亲")
     bob = await deciding(door, served, "陈博 Bob")
     card = bob.card("探亲")
     await card.get_by_label("意见").fill("晚一天走")
@@ -57,7 +56,7 @@ async def test_what_is_sent_back_is_changed_and_asked_again(door: Door, served: 
 async def test_a_decision_is_passed_on_and_the_way_there_can_be_read(
     door: Door, served: Served
 ) -> None:
-    await asking(door, served, "王丽 Alice", "我要请年假，12月28日到29日，拍毕业照")
+    await Caller(served, "alice").asks_for_leave("我要请年假，12月28日到29日，拍毕业照")
     bob = await deciding(door, served, "陈博 Bob")
     card = bob.card("拍毕业照")
     await card.get_by_text("经过", exact=True).click()
@@ -76,7 +75,7 @@ async def test_a_decision_is_passed_on_and_the_way_there_can_be_read(
 
 
 async def test_one_takes_back_what_one_asked_for(door: Door, served: Served) -> None:
-    alice = await asking(door, served, "王丽 Alice", "我要请年假，12月30日到31日，跨年")
+    alice = await asking(door, served, "我要请年假，12月30日到31日，跨年")
     await alice.go("我的申请")
     card = alice.card("12月30日")
     await card.get_by_role("button", name="催一下").click()
