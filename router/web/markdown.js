@@ -3,7 +3,7 @@
 
 import { element } from "./dom.js";
 
-const INLINE = /(\*\*[^*\n]+\*\*|`[^`\n]+`|https?:\/\/[^\s<>"'“”’）】，。；]+|\/v1\/files\/[0-9a-z]{24}(?![0-9a-z]))/;
+const INLINE = /(\*\*[^*\n]+\*\*|`[^`\n]+`|https?:\/\/[^\s<>"'“”’()（）】，。；]*[^\s<>"'“”’()（）】，。；.,:;!?]|\/v1\/files\/[0-9a-z]{24}(?![0-9a-z]))/;
 const BULLET = /^\s*[-*•] +/;
 const NUMBER = /^\s*\d{1,3}[.)、] +/;
 const HEADING = /^#{1,6} +/;

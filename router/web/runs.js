@@ -1,6 +1,6 @@
 // A flow run as people look at it: what is known, the way it took, its files and its picture.
 
-import { element, icon, pairs, unfolding } from "./dom.js";
+import { button, element, icon, pairs, unfolding } from "./dom.js";
 import { fileList, picture } from "./files.js";
 import { t } from "./texts.js";
 import { moment } from "./times.js";
@@ -43,7 +43,9 @@ export function diagram(run, page) {
   const fill = async () => {
     const path = `/v1/flow-runs/${encodeURIComponent(run.id)}/graph`;
     const drawn = await page.trying(() => picture(path, t("diagramOf", run.title)));
-    return element("div", { class: "diagram", tabindex: "0", role: "region", "aria-label": t("diagram") }, drawn ?? t("failed"));
+    const frame = element("div", { class: "diagram", tabindex: "0", role: "region", "aria-label": t("diagram") }, drawn ?? t("failed"));
+    const zoom = button(t("zoom"), () => zoom.setAttribute("aria-pressed", String(frame.classList.toggle("full"))), { "aria-pressed": "false" });
+    return [frame, element("div", { class: "actions" }, zoom)];
   };
   return unfolding(t("diagram"), fill);
 }
