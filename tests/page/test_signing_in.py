@@ -93,7 +93,7 @@ async def test_a_session_that_is_over_is_begun_again(
     await expect(alice.page.locator("#who", has_text="王丽 Alice")).to_be_visible()
 
 
-SPOILT = {
+SPOILT: dict[str, dict[str, Any]] = {
     "another nonce": {"nonce": "of somebody else"},
     "another audience": {"aud": "another client"},
     "another issuer": {"iss": "https://evil.example"},
@@ -101,16 +101,18 @@ SPOILT = {
 }
 
 
-@pytest.mark.parametrize("claims", SPOILT.values(), ids=SPOILT)
 async def test_a_token_for_something_else_signs_nobody_in(
-    house: Served, door: Door, provider: OidcProvider, claims: dict[str, Any]
+    house: Served, door: Door, provider: OidcProvider
 ) -> None:
-    provider.id_claims = lambda known: known | claims
     visitor = await at_the_provider(door, house, provider)
-    await visitor.page.get_by_role("link", name="Continue").click()
+    for what, claims in SPOILT.items():
+        provider.id_claims = lambda known, spoilt=claims: known | spoilt
+        await visitor.page.get_by_role("link", name="Continue").click()
 
-    await expect(visitor.page.get_by_role("alert")).to_contain_text("没有登录成功: id_token")
-    assert await visitor.page.evaluate("JSON.stringify({...sessionStorage})") == "{}"
+        alert = visitor.page.get_by_role("alert")
+        await expect(alert, what).to_contain_text("没有登录成功: id_token")
+        assert await visitor.page.evaluate("JSON.stringify({...sessionStorage})") == "{}", what
+        await visitor.press("用公司账号登录")
 
 
 async def test_what_nobody_asked_for_signs_nobody_in(
