@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Self
 
-from router.api import streaming
-from router.api.streaming import Attempts, Part, event, parts_of
+from router.api import under_way
+from router.api.streaming import Part, event, parts_of
+from router.api.under_way import Attempts
 from router.domain.errors import FieldProblem, InvalidInput
 from router.domain.ports import EventLog, Live
 from router.domain.progress import Progress
@@ -146,7 +147,7 @@ async def _until_more(told: AsyncIterator[Progress], texts: _Texts) -> AsyncIter
     """What is told and never recorded, until the log has more, or may have it unheard."""
     while True:
         try:
-            async with asyncio.timeout(streaming.HEARTBEAT):
+            async with asyncio.timeout(under_way.HEARTBEAT):
                 progress = await anext(told)
         except TimeoutError:
             yield event("ping", {})
