@@ -15,6 +15,7 @@ from router.api.routes import (
     ag_ui,
     approvals,
     capabilities,
+    chat_completions,
     conversations,
     events,
     files,
@@ -66,7 +67,7 @@ def create_app(services: Services) -> FastAPI:
     app.state.desk = desk
     app.add_middleware(
         BodyLimit,
-        read_elsewhere={("POST", files.PATH)},
+        read_elsewhere={("POST", files.PATH), ("POST", chat_completions.PATH)},
         limits={("POST", ag_ui.PATH): ag_ui.MAX_BODY},
     )
     app.add_middleware(SafeHeaders)
@@ -82,6 +83,7 @@ def create_app(services: Services) -> FastAPI:
         capabilities,
         routing,
         ag_ui,
+        chat_completions,
     ):
         app.include_router(routes.router)
     if services.settings.auth == "dev":
