@@ -4,7 +4,8 @@ from collections.abc import AsyncIterator, Collection, Hashable, Iterator
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol
 
-from router.api.streaming import Attempts, Part, parts_of
+from router.api.streaming import Part, parts_of
+from router.api.under_way import Attempts
 from router.domain.ports import EventLog, Live
 from router.domain.principals import Principal
 from router.domain.progress import Progress

@@ -9,7 +9,7 @@ import logging
 from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import dataclass
 
-from router.api import hub, streaming
+from router.api import hub, under_way
 from router.api.feeds import Feed
 from router.api.hub import Happened, Hub, Inbox
 from router.api.position import Position
@@ -56,7 +56,7 @@ class Following:
                 yield some
             elif inbox.closed:
                 return
-            elif not await inbox.filled(streaming.HEARTBEAT):
+            elif not await inbox.filled(under_way.HEARTBEAT):
                 yield PING
 
     async def _kept(self, after: int) -> AsyncIterator[Happened]:

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Hashable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
-from router.api import streaming
+from router.api import under_way
 from router.api.feeds import Feed
 from router.api.position import Position
 from router.api.streaming import event
@@ -153,7 +153,7 @@ class Channel:
     async def _pass_on(self, told: AsyncIterator[Progress]) -> None:
         """Hand on what is never recorded, until the log has more, or may have it unheard."""
         with suppress(TimeoutError):
-            async with asyncio.timeout(streaming.HEARTBEAT):
+            async with asyncio.timeout(under_way.HEARTBEAT):
                 async for progress in told:
                     if progress.type == "recorded":
                         return

@@ -1,8 +1,6 @@
 """A turn as server-sent events: what happens in it as it happens, and at the end the turn."""
 
-import asyncio
 import json
-from asyncio import FIRST_COMPLETED
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -11,19 +9,12 @@ from typing import Any
 from fastapi import Request
 from fastapi.responses import Response
 from fastapi.sse import EventSourceResponse, format_sse_event
-from pydantic import JsonValue
 from starlette.types import Receive, Scope, Send
 
 from router.api import problems
-from router.api.turns import Turns, outcome
-from router.contracts.conversation import Submission
+from router.api.under_way import Failed, Happening, Silence, TakenIn, UnderWay
 from router.domain.messages import Turn
-from router.domain.ports import Live
 from router.domain.progress import Progress
-from router.domain.records import ConversationRecord
-
-HEARTBEAT = 15.0
-"""Seconds of silence after which a `ping` is sent: proxies close what seems dead."""
 
 UNBUFFERED = {"X-Accel-Buffering": "no"}
 """Has nginx pass on each event at once."""
@@ -45,10 +36,7 @@ class TurnStream:
     """
 
     request: Request
-    live: Live
-    turns: Turns
-    record: ConversationRecord
-    submission: Submission
+    message: UnderWay
 
     async def response(self) -> Response:
         """The answer, which begins once it is certain that the message was taken in.
@@ -60,130 +48,24 @@ class TurnStream:
         return EventStream(events, await anext(events))
 
     async def _events(self) -> AsyncGenerator[bytes]:
-        record, message_id = self.record, self.submission.message_id
-        async with self.live.listen(record.tenant, record.id) as told:
-            hearing = _Hearing(told, message_id)
-            try:
-                turn = await self.turns.take(record, self.submission, hearing.next)
-                yield event("message", {"message_id": message_id, "status": "running"})
-                for progress in hearing.begin():
-                    yield event(progress.type, progress.data)
-                async for happening in _while_it_runs(turn, hearing):
-                    yield happening
-                async for ending in self._ending(turn, hearing.calls):
-                    yield ending
-            finally:
-                hearing.close()
+        async with aclosing(self.message.happenings()) as happenings:
+            async for happening in happenings:
+                for name, data in await self._parts(happening):
+                    yield event(name, data)
 
-    async def _ending(self, task: asyncio.Task[Turn], calls: "_Calls") -> AsyncIterator[bytes]:
-        try:
-            turn = outcome(task)
-        except Exception as error:  # noqa: BLE001 - the status is sent: this is how it's said now
-            problem = await problems.answer_to(self.request, error)
-            yield event("error", json.loads(bytes(problem.body)))
-            return
-        for name, data in [*calls.ended_with(turn), *parts_of(turn)]:
-            yield event(name, data)
-
-
-class _Hearing:
-    """What is told of one message, one by one."""
-
-    def __init__(self, told: AsyncIterator[Progress], message_id: str) -> None:
-        self._told = told
-        self._message_id = message_id
-        self._held: list[Progress] | None = []
-        self.calls = _Calls(message_id)
-        self.next = asyncio.create_task(self._one())
-
-    def begin(self) -> list[Progress]:
-        """What flows have done meanwhile; what they do from now on is `next` as well.
-
-        They do it for no message. Only the message's own progress proves that it was taken
-        in, so that alone is `next` until then.
-        """
-        held, self._held = self._held or [], None
-        return held
-
-    def take(self) -> Progress:
-        """The next one, which is there already."""
-        progress = self.next.result()
-        self.calls.heed(progress)
-        self.next = asyncio.create_task(self._one())
-        return progress
-
-    def close(self) -> None:
-        """Hear no more."""
-        self.next.cancel()
-
-    async def _one(self) -> Progress:
-        while True:
-            progress = await anext(self._told)
-            if progress.type == "recorded":
-                continue
-            of_a_flow = progress.message_id == ""
-            if of_a_flow and self._held is not None:
-                self._held.append(progress)
-            elif of_a_flow or progress.message_id == self._message_id:
-                return progress
-
-
-class _Calls:
-    """The calls of a message that have begun and not ended yet, as far as was heard."""
-
-    def __init__(self, message_id: str) -> None:
-        self._message_id = message_id
-        self._open: dict[JsonValue, JsonValue] = {}
-
-    def heed(self, progress: Progress) -> None:
-        """Take in what was told; what a flow calls for no message may outlive the turn."""
-        if progress.message_id != self._message_id:
-            return
-        if progress.type == "tool_started":
-            self._open[progress.data["id"]] = progress.data["name"]
-        elif progress.type == "tool_finished":
-            self._open.pop(progress.data["id"], None)
-
-    def ended_with(self, turn: Turn) -> Iterator[Part]:
-        """Their ends, which nobody lived to tell, or nobody told before the turn was over."""
-        statuses = {call.id: call.status for call in turn.tool_calls}
-        for id_, name in self._open.items():
-            status = statuses.get(str(id_), "skipped")
-            yield "tool_finished", {"id": id_, "name": name, "status": status}
-
-
-class Attempts:
-    """Numbers the times that a turn's text was begun 1, 2, 3, whoever wrote it."""
-
-    def __init__(self) -> None:
-        self._newest = 0
-        self._count = 0
-
-    def shown(self, data: dict[str, Any]) -> dict[str, Any] | None:
-        """The delta as a client sees it; None for a straggler of an earlier attempt."""
-        if data["attempt"] < self._newest:
-            return None
-        self._count += data["attempt"] > self._newest
-        self._newest = data["attempt"]
-        return {**data, "attempt": self._count}
-
-
-async def _while_it_runs(turn: asyncio.Task[Turn], hearing: _Hearing) -> AsyncIterator[bytes]:
-    """What is told until the turn is over, all that was told before its end included."""
-    attempts = Attempts()
-    while True:
-        await asyncio.wait({turn, hearing.next}, timeout=HEARTBEAT, return_when=FIRST_COMPLETED)
-        if hearing.next.done():
-            progress = hearing.take()
-            data: dict[str, Any] | None = progress.data
-            if progress.type == "text_delta":
-                data = attempts.shown(progress.data)
-            if data is not None:
-                yield event(progress.type, data)
-        elif turn.done():
-            return
-        else:
-            yield event("ping", {})
+    async def _parts(self, happening: Happening) -> list[Part]:
+        match happening:
+            case TakenIn(message_id):
+                return [("message", {"message_id": message_id, "status": "running"})]
+            case Progress():
+                return [(happening.type, happening.data)]
+            case Silence():
+                return [("ping", {})]
+            case Turn():
+                return list(parts_of(happening))
+            case Failed(error):
+                problem = await problems.answer_to(self.request, error)
+                return [("error", json.loads(bytes(problem.body)))]
 
 
 def parts_of(turn: Turn) -> Iterator[Part]:

@@ -17,6 +17,7 @@ from router.api.problems import problems
 from router.api.standing import live_standing
 from router.api.starting import check_start
 from router.api.streaming import TurnStream
+from router.api.under_way import UnderWay
 from router.contracts.conversation import Submission
 from router.domain.errors import NotFound
 from router.domain.messages import Reply, Route, Turn
@@ -111,8 +112,8 @@ async def send(
     `Accept: text/event-stream` what happens in the turn comes as it happens, and last the turn.
     """
     if prefers_events(", ".join(request.headers.getlist("accept"))):
-        stream = TurnStream(request, services.store.live, turns, record, submission)
-        return await stream.response()
+        under_way = UnderWay(services.store.live, turns, record, submission)
+        return await TurnStream(request, under_way).response()
     return _answer(submission.message_id, await turns.submit(record, submission, wait))
 
 

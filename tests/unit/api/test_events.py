@@ -330,7 +330,7 @@ class TestBothStreams:
     async def test_silence_is_broken_by_pings(
         self, house: House, stream: int, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("router.api.streaming.HEARTBEAT", 0.02)
+        monkeypatch.setattr("router.api.under_way.HEARTBEAT", 0.02)
         async with served(await house.open()) as where:
             await house.furnish()
             async with reading(where, "alice", house.paths[stream]) as reader:

@@ -238,7 +238,7 @@ async def test_what_a_run_says_by_itself_is_a_flow_and_its_replies(house: House)
 async def test_rows_that_nobody_told_of_come_with_the_next_heartbeat(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("router.api.streaming.HEARTBEAT", 0.05)
+    monkeypatch.setattr("router.api.under_way.HEARTBEAT", 0.05)
     appending = house.store.log._appending  # type: ignore[attr-defined]
     async with house.reading() as reader:
         assert (await reader.take(1))[0].name == "ping"

@@ -1,0 +1,191 @@
+"""A message on its way: what happens in its turn, as it happens, for any face to put into words."""
+
+import asyncio
+from asyncio import FIRST_COMPLETED
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import JsonValue
+
+from router.api.turns import Turns, outcome
+from router.contracts.conversation import Submission
+from router.domain.messages import Turn
+from router.domain.ports import Live
+from router.domain.progress import Progress
+from router.domain.records import ConversationRecord
+
+HEARTBEAT = 15.0
+"""Seconds of silence after which that is said: proxies close what seems dead."""
+
+
+@dataclass(frozen=True)
+class TakenIn:
+    """The message was taken in: its turn will be answered whoever stays to hear it."""
+
+    message_id: str
+
+
+@dataclass(frozen=True)
+class Silence:
+    """Nothing happened for `HEARTBEAT` seconds."""
+
+
+@dataclass(frozen=True)
+class Failed:
+    """The turn came to nothing, for this reason."""
+
+    error: Exception
+
+
+Happening = TakenIn | Progress | Silence | Turn | Failed
+
+
+@dataclass(frozen=True)
+class UnderWay:
+    """One message on its way, and what is heard of it meanwhile."""
+
+    live: Live
+    turns: Turns
+    record: ConversationRecord
+    submission: Submission
+
+    async def happenings(self) -> AsyncGenerator[Happening]:
+        """`TakenIn`, then `Progress` and `Silence` as they come, and last a `Turn` or `Failed`.
+
+        Attempts at a text are numbered 1, 2, 3, without stragglers, and each call that has
+        started also finishes. Before the first one comes, this raises what `Turns.submit`
+        raises: nothing was taken in then. Close it to hear no more; the turn runs on.
+        """
+        record, message_id = self.record, self.submission.message_id
+        async with self.live.listen(record.tenant, record.id) as told:
+            hearing = _Hearing(told, message_id)
+            try:
+                turn = await self.turns.take(record, self.submission, hearing.next)
+                yield TakenIn(message_id)
+                for progress in hearing.begin():
+                    yield progress
+                async for happening in _while_it_runs(turn, hearing):
+                    yield happening
+                for ending in self._ending(turn, hearing.calls):
+                    yield ending
+            finally:
+                hearing.close()
+
+    def _ending(self, task: asyncio.Task[Turn], calls: "_Calls") -> Iterator[Happening]:
+        try:
+            turn = outcome(task)
+        except Exception as error:  # noqa: BLE001 - too late to raise it: each face says it its way
+            yield Failed(error)
+            return
+        for data in calls.ended_with(turn):
+            yield Progress(
+                tenant=self.record.tenant,
+                conversation=self.record.id,
+                message_id=turn.message_id,
+                type="tool_finished",
+                data=data,
+            )
+        yield turn
+
+
+class _Hearing:
+    """What is told of one message, one by one."""
+
+    def __init__(self, told: AsyncIterator[Progress], message_id: str) -> None:
+        self._told = told
+        self._message_id = message_id
+        self._held: list[Progress] | None = []
+        self.calls = _Calls(message_id)
+        self.next = asyncio.create_task(self._one())
+
+    def begin(self) -> list[Progress]:
+        """What flows have done meanwhile; what they do from now on is `next` as well.
+
+        They do it for no message. Only the message's own progress proves that it was taken
+        in, so that alone is `next` until then.
+        """
+        held, self._held = self._held or [], None
+        return held
+
+    def take(self) -> Progress:
+        """The next one, which is there already."""
+        progress = self.next.result()
+        self.calls.heed(progress)
+        self.next = asyncio.create_task(self._one())
+        return progress
+
+    def close(self) -> None:
+        """Hear no more."""
+        self.next.cancel()
+
+    async def _one(self) -> Progress:
+        while True:
+            progress = await anext(self._told)
+            if progress.type == "recorded":
+                continue
+            of_a_flow = progress.message_id == ""
+            if of_a_flow and self._held is not None:
+                self._held.append(progress)
+            elif of_a_flow or progress.message_id == self._message_id:
+                return progress
+
+
+class _Calls:
+    """The calls of a message that have begun and not ended yet, as far as was heard."""
+
+    def __init__(self, message_id: str) -> None:
+        self._message_id = message_id
+        self._open: dict[JsonValue, JsonValue] = {}
+
+    def heed(self, progress: Progress) -> None:
+        """Take in what was told; what a flow calls for no message may outlive the turn."""
+        if progress.message_id != self._message_id:
+            return
+        if progress.type == "tool_started":
+            self._open[progress.data["id"]] = progress.data["name"]
+        elif progress.type == "tool_finished":
+            self._open.pop(progress.data["id"], None)
+
+    def ended_with(self, turn: Turn) -> Iterator[dict[str, JsonValue]]:
+        """Their ends, which nobody lived to tell, or nobody told before the turn was over."""
+        statuses = {call.id: call.status for call in turn.tool_calls}
+        for id_, name in self._open.items():
+            status = statuses.get(str(id_), "skipped")
+            yield {"id": id_, "name": name, "status": status}
+
+
+class Attempts:
+    """Numbers the times that a turn's text was begun 1, 2, 3, whoever wrote it."""
+
+    def __init__(self) -> None:
+        self._newest = 0
+        self._count = 0
+
+    def shown(self, data: dict[str, Any]) -> dict[str, Any] | None:
+        """The delta as a client sees it; None for a straggler of an earlier attempt."""
+        if data["attempt"] < self._newest:
+            return None
+        self._count += data["attempt"] > self._newest
+        self._newest = data["attempt"]
+        return {**data, "attempt": self._count}
+
+
+async def _while_it_runs(
+    turn: asyncio.Task[Turn], hearing: _Hearing
+) -> AsyncIterator[Progress | Silence]:
+    """What is told until the turn is over, all that was told before its end included."""
+    attempts = Attempts()
+    while True:
+        await asyncio.wait({turn, hearing.next}, timeout=HEARTBEAT, return_when=FIRST_COMPLETED)
+        if hearing.next.done():
+            progress = hearing.take()
+            data: dict[str, Any] | None = progress.data
+            if progress.type == "text_delta":
+                data = attempts.shown(progress.data)
+            if data is not None:
+                yield progress.model_copy(update={"data": data})
+        elif turn.done():
+            return
+        else:
+            yield Silence()
