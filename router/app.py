@@ -14,6 +14,7 @@ from router.api.headers import SafeHeaders
 from router.api.routes import (
     approvals,
     capabilities,
+    chat_completions,
     conversations,
     events,
     files,
@@ -63,7 +64,8 @@ def create_app(services: Services) -> FastAPI:
         lifespan=lifespan,
     )
     app.state.desk = desk
-    app.add_middleware(BodyLimit, read_elsewhere={("POST", files.PATH)})
+    elsewhere = {("POST", files.PATH), ("POST", chat_completions.PATH)}
+    app.add_middleware(BodyLimit, read_elsewhere=elsewhere)
     app.add_middleware(SafeHeaders)
     problems.install(app)
     for routes in (
@@ -76,6 +78,7 @@ def create_app(services: Services) -> FastAPI:
         files,
         capabilities,
         routing,
+        chat_completions,
     ):
         app.include_router(routes.router)
     if services.settings.auth == "dev":

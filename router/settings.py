@@ -38,6 +38,7 @@ OPENAI = "https://api.openai.com/v1"
 DOTENV = ".env"
 BUILD = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
 DEPLOYMENT = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$"
+DOMAIN = r"^[A-Za-z0-9.-]{1,253}$"
 MIN_SECRET = 32
 """Bytes: a key shorter than its hash can be guessed (RFC 7518, section 3.2)."""
 
@@ -153,6 +154,11 @@ class Settings(BaseSettings):
     jwt_jwks_url: Annotated[str, AfterValidator(_web_url)] | None = None
     jwt_issuer: str | None = None
     jwt_audience: str | None = None
+    openwebui_jwt_secret: Annotated[SecretStr, AfterValidator(_secret)] | None = None
+    """What Open WebUI signs its users' names with (`FORWARD_USER_INFO_HEADER_JWT_SECRET`); with
+    it no unsigned name is believed."""
+    mail_domain: Annotated[str, Field(pattern=DOMAIN)] | None = None
+    """The house's own, such as `example.com`: a chat UI's `alice@example.com` is then `alice`."""
 
     llm_base_url: Annotated[str, AfterValidator(_web_url)] | None = Field(
         None, validation_alias=AliasChoices("ROUTER_LLM_BASE_URL", "OPENAI_BASE_URL")

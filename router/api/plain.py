@@ -5,6 +5,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, JsonValue
 
+from router.domain.errors import FieldProblem, InvalidInput
+
 MAX_TEXT = 8000
 MAX_COMMENT = 2000
 MAX_KEY = 64
@@ -67,3 +69,15 @@ def check_plain(value: JsonValue) -> None:
         ValueError: there is one, and this is where.
     """
     _plain_throughout(value)
+
+
+def said_text(text: str, field: str) -> str:
+    """The text, where a person may say it.
+
+    Raises:
+        InvalidInput: they may not, and this is why; `field` is where it was sent.
+    """
+    try:
+        return _said(text)
+    except ValueError as error:
+        raise InvalidInput(f"{field}: {error}.", [FieldProblem(field, str(error))]) from None

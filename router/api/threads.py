@@ -22,7 +22,7 @@ async def thread(
     somebody else uses, guessed or by chance, leads to another conversation: it says which one is
     meant and never authorises. Asked for at once by two requests it is one conversation.
     """
-    id_ = derived_id("thread", face, owner.tenant, owner.id, name)
+    id_ = thread_id(owner, face, name)
     known = await conversations.find(owner.tenant, id_)
     if known is not None:
         return known
@@ -35,3 +35,8 @@ async def thread(
         metadata={"face": face},
     )
     return await conversations.create(begun)
+
+
+def thread_id(owner: Principal, face: str, name: str) -> str:
+    """The id that `thread` gives that conversation, begun or not."""
+    return derived_id("thread", face, owner.tenant, owner.id, name)

@@ -41,7 +41,7 @@ async def uploaded(request: Request, caller: Caller) -> Upload:
         upload = Upload(file.filename or "", await file.read())
     if len(upload.content) > MOST_BYTES:
         raise _too_large()
-    _check_kind(upload.content)
+    check_kind(upload.content)
     return upload
 
 
@@ -84,10 +84,15 @@ def _only_file(form: FormData) -> UploadFile:
     return file
 
 
-def _check_kind(content: bytes) -> None:
+def check_kind(content: bytes, field: str = FIELD) -> None:
+    """Return where the content is a PDF or a picture.
+
+    Raises:
+        InvalidInput: it is neither; `field` is where it was sent.
+    """
     if document_kind(content) is None:
         raise _unusable(
-            FIELD,
+            field,
             f"is {_described(content)}; send a PDF or a picture (PNG, JPEG, WebP, GIF, HEIC)",
         )
 
