@@ -1,6 +1,7 @@
 """The real `openai` client over everything real: whole requests, typed into a chat UI."""
 
 import asyncio
+import base64
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -18,9 +19,11 @@ from router.worker import build_worker
 from tests.fakes.behaviours import calls, drops, says, waits
 from tests.fakes.model_server import ModelServer
 from tests.workflow.desk import QUEUE
+from tests.workflow.test_files import HAND_IN
 from tests.workflow.test_streaming import served
+from tests.workflow.tooled import furnished
 
-MODELLED = "openai-face"
+MODELLED, FILES = "openai-face", "openai-face-files"
 SAID = "你还有 15 天年假，用不完的可以留到明年三月。"
 
 
@@ -158,6 +161,29 @@ async def test_a_repeat_of_yes_hands_nothing_in_twice(
     runs = await http.get("/v1/flow-runs", headers={"Authorization": "Bearer frank"})
     started = [r for r in runs.json()["items"] if r["slots"].get("start") == "2026-12-29"]
     assert len(started) == 1
+
+
+async def test_a_picture_answers_a_flow_that_asks_for_a_file(
+    parts: Parts, real_client: Client
+) -> None:
+    picture = base64.b64encode(b"\x89PNG\r\n\x1a\nreceipt").decode()
+    image = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{picture}"}}
+    async with (
+        furnished(parts, [], flows=[HAND_IN]) as house,
+        build_worker(real_client, house, FILES),
+        served(house, real_client, FILES) as http,
+    ):
+        chat = Chat(as_person(http, "alice"))
+        asked = await chat.say("交收据")
+        before = list(chat.messages)
+        card = await chat.say([{"type": "text", "text": "给你"}, image])
+        again = await Chat(chat.client, messages=before).say(
+            [{"type": "text", "text": "给你"}, image]
+        )
+
+    assert asked == "收据呢？\n\n请附上图片或 PDF。"
+    assert "file.png" in card
+    assert again == card
 
 
 async def test_a_title_job_in_the_middle_of_a_flow_leaves_it_as_it_was(alice: AsyncOpenAI) -> None:
