@@ -49,7 +49,7 @@ def described(*statuses: int) -> dict[int | str, dict[str, Any]]:
     return {
         status: {"description": HTTPStatus(status).phrase, "model": OpenAIError}
         for status in sorted({*statuses, 401, 503})
-    }
+    } | {"default": {"description": "Any other error.", "model": OpenAIError}}
 
 
 class FaceRoute(APIRoute):
