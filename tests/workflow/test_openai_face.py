@@ -121,7 +121,7 @@ async def test_a_claim_of_two_items_is_made_in_english_by_numbers(frank: AsyncOp
     assert answers[2] == "On which day did you pay?"
     assert answers[4].endswith("1. Add another\n2. That's all")
     assert answers[5].startswith("Item 2: What kind")
-    assert answers[6] == "Item 2: How much was it?"
+    assert answers[6] == "Item 2 (transport): How much was it?"
     assert "88" in answers[-1]
     assert answers[-1].endswith("Answer “yes” or “no”.")
 
