@@ -77,7 +77,7 @@ class EventLog(Protocol):
     async def turn(self, tenant: str, conversation: str, message_id: str) -> RecordedTurn | None:
         """What this message id was answered with, however long ago; None where it never was."""
 
-    async def said_between(self, tenant: str, conversation: str, message_id: str) -> list[LogEntry]:
+    async def untold(self, tenant: str, conversation: str, message_id: str) -> list[LogEntry]:
         """What runs have said by themselves between a message's turn and the one before it.
 
         `message` entries, oldest first; where the message has no turn yet, those up to now.

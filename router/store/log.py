@@ -105,7 +105,7 @@ class DatabaseLog:
         data = await self._database.read(lambda c: c.execute(query).scalar())
         return RecordedTurn.model_validate(data) if data else None
 
-    async def said_between(self, tenant: str, conversation: str, message_id: str) -> list[LogEntry]:
+    async def untold(self, tenant: str, conversation: str, message_id: str) -> list[LogEntry]:
         """What runs have said by themselves between a message's turn and the one before it.
 
         `message` entries, oldest first; where the message has no turn yet, those up to now.

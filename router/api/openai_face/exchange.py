@@ -46,7 +46,7 @@ class Exchange:
         of the message hears the same again.
         """
         record = self.record
-        rows = await self.services.store.log.said_between(
+        rows = await self.services.store.log.untold(
             record.tenant, record.id, self.submission.message_id
         )
         told = [as_plain_text(replies_of(row.data), record.locale) for row in rows]

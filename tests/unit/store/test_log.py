@@ -147,9 +147,7 @@ async def test_news_is_what_came_by_itself_between_a_turn_and_the_one_before(sto
     await store.log.append("t", rows)
 
     async def news(message_id: str, conversation: str = "c1") -> list[object]:
-        return [
-            row.data["text"] for row in await store.log.said_between("t", conversation, message_id)
-        ]
+        return [row.data["text"] for row in await store.log.untold("t", conversation, message_id)]
 
     assert await news("m1") == ["1"]
     assert await news("m2") == ["4", "7"]
