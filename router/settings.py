@@ -32,6 +32,8 @@ from router.domain.budgets import Budgets
 from router.domain.errors import MisconfiguredError
 
 PREFIX = "ROUTER_"
+OF_CLIENTS = frozenset({"ROUTER_TOKEN"})
+"""Variables of `intent-router chat`, which is a client of the API and knows no settings."""
 TOOL_PREFIX = "ROUTER_TOOL_"
 """Variables that begin so are for the files of declared tools, which read nothing else."""
 OPENAI = "https://api.openai.com/v1"
@@ -288,7 +290,7 @@ def unknown_variables() -> list[str]:
         name
         for name in present
         if name.upper().startswith(PREFIX)
-        and name.upper() not in known
+        and name.upper() not in known | OF_CLIENTS
         and not name.startswith(TOOL_PREFIX)
     )
 
