@@ -156,6 +156,17 @@ class Settings(BaseSettings):
     jwt_issuer: str | None = None
     jwt_audience: str | None = None
 
+    slack_signing_secret: SecretStr | None = None
+    """By which Slack's requests are told from anybody's; with the token, Slack is an entrance."""
+    slack_bot_token: SecretStr | None = None
+    slack_url: Annotated[str, AfterValidator(_web_url)] = "https://slack.com/api"
+    feishu_app_id: str | None = None
+    """With the three below, Feishu is an entrance."""
+    feishu_app_secret: SecretStr | None = None
+    feishu_encrypt_key: SecretStr | None = None
+    feishu_verification_token: SecretStr | None = None
+    feishu_url: Annotated[str, AfterValidator(_web_url)] = "https://open.feishu.cn"
+
     llm_base_url: Annotated[str, AfterValidator(_web_url)] | None = Field(
         None, validation_alias=AliasChoices("ROUTER_LLM_BASE_URL", "OPENAI_BASE_URL")
     )
@@ -214,6 +225,20 @@ class Settings(BaseSettings):
                 "ROUTER_AUTH=jwt needs one way to check a token: "
                 "set either ROUTER_JWT_SECRET or ROUTER_JWT_JWKS_URL"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _platforms_whole_or_not_at_all(self) -> Self:
+        """Half a configuration would be a request that nobody can check."""
+        slack = {"SLACK_SIGNING_SECRET", "SLACK_BOT_TOKEN"}
+        feishu = {f"FEISHU_{n}" for n in ("APP_ID", "APP_SECRET", "ENCRYPT_KEY")}
+        for names in (slack, feishu | {"FEISHU_VERIFICATION_TOKEN"}):
+            missing = sorted(n for n in names if getattr(self, n.lower()) is None)
+            if missing and len(missing) < len(names):
+                raise ValueError(
+                    f"{PREFIX}{missing[0]} isn't set and the platform's other variables are: "
+                    "set all of them, or none"
+                )
         return self
 
     @classmethod
