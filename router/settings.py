@@ -342,6 +342,6 @@ def _line(where: tuple[int | str, ...], message: str) -> str:
 def _shown(name: str) -> str:
     """`=value` as it was set; a URL with a password and a secret stay out of terminals."""
     value = {k.upper(): v for k, v in _environment().items()}.get(name)
-    if value is None or "SECRET" in name or "KEY" in name or "@" in value:
+    if value is None or re.search("SECRET|KEY|TOKEN", name) or "@" in value:
         return ""
     return f"={value}"

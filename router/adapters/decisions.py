@@ -57,17 +57,28 @@ async def card_of(
 async def _too_late(
     services: Services, person: Principal, decision: Decision, error: RouterError
 ) -> Outcome:
-    """Why it wasn't decided, as far as the approval's row tells by now."""
+    """Why it wasn't decided, as far as rows tell by now."""
     record = await services.store.runs.find_approval(person.tenant, decision.approval)
     if record is None:
         return Outcome(words.NOT_YOURS.within(person.locale))
-    if record.verdict is not None:
-        return await _outcome(services, person, record, _already(record.verdict))
     if record.digest != decision.digest:
         return await _outcome(services, person, record, words.CHANGED)
-    if not record.active:
-        return await _outcome(services, person, record, words.CLOSED)
-    return Outcome(error.said.within(person.locale))
+    if record.verdict is None and record.active:
+        return Outcome(error.said.within(person.locale))
+    return await _outcome(services, person, record, await _what_happened(services, record))
+
+
+async def _what_happened(services: Services, record: ApprovalRecord) -> Localised:
+    """What was decided and by whom, as the run's history has it: the row itself may not."""
+    if record.verdict is not None:
+        return _already(record.verdict)
+    run = await services.store.runs.find(record.tenant, record.run)
+    since = [line for line in run.history if line.at >= record.since] if run else []
+    made = next((line for line in since if line.event in words.DONE and line.by), None)
+    if made is None or made.by is None:
+        return words.CLOSED
+    decider = await services.directory.find(record.tenant, made.by)
+    return _already(made.event, decider.name if decider else made.by)
 
 
 async def _outcome(
@@ -77,8 +88,9 @@ async def _outcome(
     return Outcome(text, await card_of(services, person, record, text))
 
 
-def _already(verdict: str) -> Localised:
-    done = words.DONE.get(verdict, Localised(zh=verdict, en=verdict))
+def _already(verdict: str, by: str = "") -> Localised:
+    done, whose = words.DONE.get(verdict, Localised(zh=verdict, en=verdict)), f" ({by})" * bool(by)
     return Localised(
-        zh=words.ALREADY.zh.format(verdict=done.zh), en=words.ALREADY.en.format(verdict=done.en)
+        zh=words.ALREADY.zh.format(verdict=f"{done.zh}{whose}"),
+        en=words.ALREADY.en.format(verdict=f"{done.en}{whose}"),
     )
