@@ -68,6 +68,8 @@ class Postman:
                 await self.round()
             except RouterError as error:
                 log.warning("nothing can be posted right now: %s", error)
+            except Exception:  # a postman who stops would be a silence that nobody explains
+                log.exception("nothing was posted")
             with suppress(TimeoutError):
                 async with asyncio.timeout(EVERY):
                     await self._nudged.wait()
