@@ -7,6 +7,7 @@ from typing import Any
 
 from fastapi import FastAPI
 
+from router.adapters.mounting import platforms
 from router.api import problems
 from router.api.body import BodyLimit
 from router.api.deps import Desk, Services
@@ -48,10 +49,12 @@ class Api(FastAPI):
 def create_app(services: Services) -> FastAPI:
     """The API over these services, ready for any ASGI server."""
     desk = Desk.furnished(services)
+    entrances = platforms(desk)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        yield
+        async with entrances.at_work():
+            yield
         await desk.turns.close()
 
     app = Api(
@@ -88,6 +91,8 @@ def create_app(services: Services) -> FastAPI:
         app.include_router(routes.router)
     if services.settings.auth == "dev":
         app.include_router(people.router)
+    for entrance in entrances.routers:
+        app.include_router(entrance)
     app.include_router(page.router)
     page.mount_assets(app)
     return app

@@ -32,6 +32,8 @@ from router.domain.budgets import Budgets
 from router.domain.errors import MisconfiguredError
 
 PREFIX = "ROUTER_"
+OF_CLIENTS = frozenset({"ROUTER_TOKEN"})
+"""Variables of `intent-router chat`, which is a client of the API and knows no settings."""
 TOOL_PREFIX = "ROUTER_TOOL_"
 """Variables that begin so are for the files of declared tools, which read nothing else."""
 OPENAI = "https://api.openai.com/v1"
@@ -160,6 +162,17 @@ class Settings(BaseSettings):
     mail_domain: Annotated[str, Field(pattern=DOMAIN)] | None = None
     """The house's own, such as `example.com`: a chat UI's `alice@example.com` is then `alice`."""
 
+    slack_signing_secret: SecretStr | None = None
+    """By which Slack's requests are told from anybody's; with the token, Slack is an entrance."""
+    slack_bot_token: SecretStr | None = None
+    slack_url: Annotated[str, AfterValidator(_web_url)] = "https://slack.com/api"
+    feishu_app_id: str | None = None
+    """With the three below, Feishu is an entrance."""
+    feishu_app_secret: SecretStr | None = None
+    feishu_encrypt_key: SecretStr | None = None
+    feishu_verification_token: SecretStr | None = None
+    feishu_url: Annotated[str, AfterValidator(_web_url)] = "https://open.feishu.cn"
+
     llm_base_url: Annotated[str, AfterValidator(_web_url)] | None = Field(
         None, validation_alias=AliasChoices("ROUTER_LLM_BASE_URL", "OPENAI_BASE_URL")
     )
@@ -218,6 +231,20 @@ class Settings(BaseSettings):
                 "ROUTER_AUTH=jwt needs one way to check a token: "
                 "set either ROUTER_JWT_SECRET or ROUTER_JWT_JWKS_URL"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _platforms_whole_or_not_at_all(self) -> Self:
+        """Half a configuration would be a request that nobody can check."""
+        slack = {"SLACK_SIGNING_SECRET", "SLACK_BOT_TOKEN"}
+        feishu = {f"FEISHU_{n}" for n in ("APP_ID", "APP_SECRET", "ENCRYPT_KEY")}
+        for names in (slack, feishu | {"FEISHU_VERIFICATION_TOKEN"}):
+            missing = sorted(n for n in names if getattr(self, n.lower()) is None)
+            if missing and len(missing) < len(names):
+                raise ValueError(
+                    f"{PREFIX}{missing[0]} isn't set and the platform's other variables are: "
+                    "set all of them, or none"
+                )
         return self
 
     @classmethod
@@ -294,7 +321,7 @@ def unknown_variables() -> list[str]:
         name
         for name in present
         if name.upper().startswith(PREFIX)
-        and name.upper() not in known
+        and name.upper() not in known | OF_CLIENTS
         and not name.startswith(TOOL_PREFIX)
     )
 
@@ -321,6 +348,6 @@ def _line(where: tuple[int | str, ...], message: str) -> str:
 def _shown(name: str) -> str:
     """`=value` as it was set; a URL with a password and a secret stay out of terminals."""
     value = {k.upper(): v for k, v in _environment().items()}.get(name)
-    if value is None or "SECRET" in name or "KEY" in name or "@" in value:
+    if value is None or re.search("SECRET|KEY|TOKEN", name) or "@" in value:
         return ""
     return f"={value}"

@@ -21,6 +21,7 @@ from router.domain.records import (
     EffectRecord,
     FileRecord,
     LogEntry,
+    Mailbox,
     RecordedTurn,
     RunRecord,
 )
@@ -166,6 +167,27 @@ class IdempotencyKeys(Protocol):
 
     async def claimed(self, tenant: str, user: str, key: str) -> bool:
         """True where the key came before, with whatever digest."""
+
+
+class Mailboxes(Protocol):
+    """Which words of the log have yet to be posted on chat platforms, and where."""
+
+    async def open(self, mailbox: Mailbox) -> None:
+        """Keep a mailbox; of one that is there already only the place is changed.
+
+        A person's begins with what comes from now on.
+        """
+
+    async def claim(
+        self, faces: Collection[str], now: datetime, until: datetime, limit: int
+    ) -> list[Mailbox]:
+        """Those with something new that nobody else is at; they are the caller's until then."""
+
+    async def unread(self, mailbox: Mailbox, limit: int) -> list[LogEntry]:
+        """What the mailbox hasn't got yet, oldest first."""
+
+    async def advance(self, mailbox: Mailbox, position: int, due: datetime) -> None:
+        """Everything up to `position` is posted; it may be claimed again from `due` on."""
 
 
 class Spending(Protocol):
