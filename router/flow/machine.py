@@ -350,8 +350,8 @@ def _cancelled(walk: Walk, event: Cancelled) -> None:
         for id_, errand in run.errands.items()
         if errand.may_change_something and id_ not in event.leaving
     }
-    under_way = any(errand.kind != "undo" for errand in run.errands.values())
-    walk.say(undoing.CANCELLING if under_way else undoing.CANCELLED)
+    run.told_elsewhere = event.by_parent
+    undoing.say_cancelled(walk)
     batching.stop(walk)
     run.held = None
     run.ending, run.leaving, run.back_to, run.clearing = "cancelled", None, None, None

@@ -307,6 +307,8 @@ class Run(BaseModel):
     """Answers in a row that didn't answer it."""
     quiet: bool = False
     """True where the last event left the question to be asked another time."""
+    told_elsewhere: bool = False
+    """True where a run that this one is a part of, or a part of it, says that it is cancelled."""
     lapsed: bool = False
     """True where it ends since its requester said nothing more."""
     trail: list[Visit] = []
@@ -424,11 +426,13 @@ class Cancelled(Event):
     """The requester takes it back, or an operator ends it.
 
     `leaving` are calls under way that only look something up: nothing waits for those.
+    `by_parent`: the run that started this one is cancelled, and says so for both.
     """
 
     type: Literal["cancelled"] = "cancelled"
     comment: str | None = None
     leaving: tuple[str, ...] = ()
+    by_parent: bool = False
 
 
 class LookedUp(Event):
