@@ -385,7 +385,8 @@ class CommandRunner:
         if lapsed is not None:
             outcome.state = taking_up.without_lapsed(state, run)
             outcome.replies.append(self._says(notices.back_to(lapsed.title)))
-            await self._start(lapsed.flow, Began(by=self._caller, slots=lapsed.slots), outcome)
+            began = Began(by=self._caller, slots=lapsed.slots, skipped=lapsed.skipped)
+            await self._start(lapsed.flow, began, outcome)
             return
         view = next((one for one in state.paused if one.id == run), None)
         if view is None:

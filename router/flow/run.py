@@ -321,7 +321,7 @@ class Run(BaseModel):
     tries: int = 0
     """Calls of this visit that came back without an answer."""
     held: FailureKind | None = None
-    """Why the call failed that an operator has to do something about."""
+    """Why the call failed, or an approval's lookup, that an operator has to see to."""
     again: int = 0
     """How often an operator had the call of this visit made under a key of its own."""
     arrived: dict[str, dict[str, JsonValue]] = {}
@@ -376,6 +376,8 @@ class Began(Event):
 
     type: Literal["began"] = "began"
     slots: SlotValues = {}
+    skipped: list[str] = []
+    """Slots that the requester left empty in the run that this one goes on from."""
 
 
 class Answered(Event):
