@@ -375,10 +375,12 @@ def _called(walk: Walk, event: Called) -> None:
     if errand.kind == "undo":
         undoing.taken_back(walk, errand)
         return
+    state = walk.state
     if errand.kind == "check":
+        if state.save:
+            run.results[state.save] = event.value
         walk.leave("next")
         return
-    state = walk.state
     if state.save and errand.part is None:
         run.results[state.save] = event.value
     if state.undo:
