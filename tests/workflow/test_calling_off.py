@@ -1,6 +1,7 @@
 """Trips and equipment taken back in whatever state they are: nothing of them stays done."""
 
 from collections import Counter
+from collections.abc import AsyncIterator
 from datetime import timedelta
 from typing import Any
 from uuid import uuid4
@@ -17,7 +18,9 @@ from router.domain.principals import DEFAULT_TENANT
 from router.domain.records import RunRecord
 from router.flow.run import Arrived
 from router.stage.skipping import skip
-from tests.workflow.desk import QUEUE, Approver, Talk, run_of
+from router.worker import build_worker
+from tests.temporal import skipping_server
+from tests.workflow.desk import QUEUE, Approver, Talk, register_attributes, run_of
 from tests.workflow.test_flow import becomes
 from tests.workflow.test_wider_flows import WENDY, child_of, withdrawn
 
@@ -105,6 +108,15 @@ class Requests:
 
     async def times_cancelled(self) -> int:
         return "\n".join(await self.talk.texts()).count(CANCELLED)
+
+
+@pytest.fixture(scope="module")
+async def environment(parts: Parts) -> AsyncIterator[WorkflowEnvironment]:
+    """A server of its own: weeks pass on its clock, which others' dates would be past after."""
+    async with await skipping_server() as environment:
+        await register_attributes(environment.client)
+        async with build_worker(environment.client, parts, QUEUE):
+            yield environment
 
 
 @pytest.fixture
@@ -214,6 +226,7 @@ class TestTrips:
         assert await requests.booked_trips() == 0
         assert (claim.flow, claim.parent) == ("reimbursement", None)
         assert (await run_of(requests.parts, claim.id)).status == "collecting"
+        await requests.call_off(claim.id)
 
 
 class TestEquipment:
