@@ -46,15 +46,15 @@ class CallTool:
         with temporal_failures():
             call = _decoded(arguments)
             if call.checking:
-                await self._checked(call)
-                return Answer(value=None)
+                about = await self._checked(call)
+                return Answer(value=about.model_dump() if about else None)
             with metered(call.spent) as meter:
                 value = await self._watched(call)
             return Answer(value=value, usage=meter.usage)
 
-    async def _checked(self, call: ToolCall) -> None:
-        """Return where the call may be made; nobody watches, since nothing is done yet."""
-        await self._tried(call, self._caller.check)
+    async def _checked(self, call: ToolCall) -> Localised | None:
+        """What the call is about, where it may be made; nobody watches: nothing is done yet."""
+        return await self._tried(call, self._caller.check)
 
     async def _watched(self, call: ToolCall) -> JsonValue:
         """The call's result; who watches sees it start once and end once, over all its tries."""

@@ -89,19 +89,20 @@ class ToolCaller:
         await self._audit.note(call.caller.tenant, _record(call, "admitted", outcome, ""))
         return result
 
-    async def check(self, call: ToolCall) -> None:
-        """Return where nothing speaks against the call but that it isn't confirmed.
+    async def check(self, call: ToolCall) -> Localised | None:
+        """What the call is about, where nothing speaks against it but that it isn't confirmed.
 
         No rate counts it and no ledger notes it; the audit does, as `checked`. Raises what
         `router.tool.gate.screen` and `activities.tool_run.check_rules` raise.
         """
         try:
             screened = screen(self.registry, attempt_of(call, confirmed=False))
-            await check_rules(screened, call, self._dependencies)
+            about = await check_rules(screened, call, self._dependencies)
         except RouterError as error:
             await self._note_failure(call, error, admitted=False)
             raise
         await self._audit.note(call.caller.tenant, _record(call, "checked", "", ""))
+        return about
 
     async def _answered(self, admitted: Admitted, call: ToolCall) -> tuple[JsonValue, str]:
         """The result, and whether it was `done` or `cached`."""

@@ -18,7 +18,7 @@ from activities.stated import changed, stated
 from activities.writing import within_means
 from router.contracts import activities
 from router.deciding import nearest, phrasing, with_model
-from router.deciding.notices import BUDGET_SPENT
+from router.deciding.notices import ADDRESSED, BUDGET_SPENT
 from router.deciding.offer import Offer
 from router.deciding.prompts import Prompts
 from router.deciding.said import shown
@@ -32,7 +32,7 @@ from router.domain.commands import (
     RunSkill,
     StartFlow,
 )
-from router.domain.messages import Usage
+from router.domain.messages import Route, Usage
 from router.llm.errors import BudgetSpent, ModelRefused, ModelUnavailable
 from router.llm.ladder import Ladder
 from router.selection.index import CapabilityIndex
@@ -74,6 +74,8 @@ class Decider:
         self, given: activities.Decide, asking: Asking, on_failure: OnFailure
     ) -> activities.Decided:
         """The same, over all that there is here, whatever is left to spend."""
+        if self.ladder is not None and (addressed := self._addressed(given)):
+            return addressed
         found = await self._near(nearest.words_of(given.message), given)
         notice, decision = "", None
         try:
@@ -104,6 +106,27 @@ class Decider:
             return activities.Phrased(text=plainly)
         said = phrasing.with_links(shown(answer.text) or plainly, findings, given.locale)
         return activities.Phrased(text=said, usage=asking.usage)
+
+    def _addressed(self, given: activities.Decide) -> activities.Decided | None:
+        """The skill that the message itself names; None where it names none for this caller."""
+        caller, name = given.account.caller, given.message.skill
+        skill = next(
+            (s for s in self.capabilities.skills.visible_to(caller) if s.name == name), None
+        )
+        if skill is None:
+            return None
+        tools = self.capabilities.tools_of(skill, caller)
+        return activities.Decided(
+            route=Route(
+                kind="skill",
+                target=skill.name,
+                by="action",
+                reason=ADDRESSED.within(given.situation.locale),
+            ),
+            commands=[RunSkill(skill=skill.name, request=given.message.text or "")],
+            tools={each: self.capabilities.limits(each) for each in sorted(tools)},
+            skills={skill.name: skill},
+        )
 
     async def _near(self, text: str, given: activities.Decide) -> Selection:
         usable = self.capabilities.visible_to(given.account.caller)

@@ -60,20 +60,24 @@ async def let_through(
     return admit(registry, attempt)
 
 
-async def check_rules(admitted: Admitted, call: ToolCall, dependencies: Dependencies) -> None:
-    """Return where the tool's own rules have nothing against the call; nothing is changed.
+async def check_rules(
+    admitted: Admitted, call: ToolCall, dependencies: Dependencies
+) -> Localised | None:
+    """What the call is about, where the tool's own rules say so and have nothing against it.
+
+    Nothing is changed.
 
     Raises what the tool's check raises, and `TransientToolError` where it failed in a way
     nobody foresaw, or took longer than a call may.
     """
     check, tool = admitted.tool.check, admitted.tool
     if check is None:
-        return
+        return None
     own = with_own_keys(call)
     context = _context(own, None, Keeping(tool, own.caller, dependencies))
     with _foreseen(tool, context):
         async with asyncio.timeout(tool.timeout.total_seconds()):
-            await check(admitted.arguments, context, dependencies)
+            return await check(admitted.arguments, context, dependencies)
 
 
 def attempt_of(call: ToolCall, confirmed: bool) -> Attempt:

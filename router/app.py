@@ -7,6 +7,7 @@ from typing import Any
 
 from fastapi import FastAPI
 
+from router.adapters.mounting import platforms
 from router.api import problems
 from router.api.body import BodyLimit
 from router.api.deps import Desk, Services
@@ -15,6 +16,7 @@ from router.api.routes import (
     ag_ui,
     approvals,
     capabilities,
+    chat_completions,
     conversations,
     events,
     files,
@@ -47,10 +49,12 @@ class Api(FastAPI):
 def create_app(services: Services) -> FastAPI:
     """The API over these services, ready for any ASGI server."""
     desk = Desk.furnished(services)
+    entrances = platforms(desk)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        yield
+        async with entrances.at_work():
+            yield
         await desk.turns.close()
 
     app = Api(
@@ -66,7 +70,7 @@ def create_app(services: Services) -> FastAPI:
     app.state.desk = desk
     app.add_middleware(
         BodyLimit,
-        read_elsewhere={("POST", files.PATH)},
+        read_elsewhere={("POST", files.PATH), ("POST", chat_completions.PATH)},
         limits={("POST", ag_ui.PATH): ag_ui.MAX_BODY},
     )
     app.add_middleware(SafeHeaders)
@@ -83,10 +87,13 @@ def create_app(services: Services) -> FastAPI:
         routing,
         people,
         ag_ui,
+        chat_completions,
     ):
         app.include_router(routes.router)
     if services.settings.auth == "dev":
         app.include_router(people.sign_in)
+    for entrance in entrances.routers:
+        app.include_router(entrance)
     app.include_router(page.router)
     page.mount_assets(app)
     return app

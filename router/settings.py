@@ -32,12 +32,17 @@ from router.domain.budgets import Budgets
 from router.domain.errors import MisconfiguredError
 
 PREFIX = "ROUTER_"
+OF_CLIENTS = frozenset({"ROUTER_TOKEN"})
+"""Variables of `intent-router chat`, which is a client of the API and knows no settings."""
+TESTS_PREFIX = "ROUTER_TESTS_"
+"""Variables that begin so are for the tests of the project alone."""
 TOOL_PREFIX = "ROUTER_TOOL_"
 """Variables that begin so are for the files of declared tools, which read nothing else."""
 OPENAI = "https://api.openai.com/v1"
 DOTENV = ".env"
 BUILD = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
 DEPLOYMENT = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$"
+DOMAIN = r"^[A-Za-z0-9.-]{1,253}$"
 MIN_SECRET = 32
 """Bytes: a key shorter than its hash can be guessed (RFC 7518, section 3.2)."""
 
@@ -153,6 +158,11 @@ class Settings(BaseSettings):
     jwt_jwks_url: Annotated[str, AfterValidator(_web_url)] | None = None
     jwt_issuer: str | None = None
     jwt_audience: str | None = None
+    openwebui_jwt_secret: Annotated[SecretStr, AfterValidator(_secret)] | None = None
+    """What Open WebUI signs its users' names with (`FORWARD_USER_INFO_HEADER_JWT_SECRET`); with
+    it no unsigned name is believed."""
+    mail_domain: Annotated[str, Field(pattern=DOMAIN)] | None = None
+    """The house's own, such as `example.com`: a chat UI's `alice@example.com` is then `alice`."""
 
     oidc_issuer: Annotated[str, AfterValidator(_web_url)] | None = None
     """Where people sign in to the page, by OpenID Connect: its address, as in its tokens' `iss`."""
@@ -160,6 +170,17 @@ class Settings(BaseSettings):
     """What the page is registered as there: a public client that goes back to the page."""
     oidc_scope: str = "openid profile"
     """What the page asks for; an issuer may want one more for tokens that the API takes."""
+
+    slack_signing_secret: SecretStr | None = None
+    """By which Slack's requests are told from anybody's; with the token, Slack is an entrance."""
+    slack_bot_token: SecretStr | None = None
+    slack_url: Annotated[str, AfterValidator(_web_url)] = "https://slack.com/api"
+    feishu_app_id: str | None = None
+    """With the three below, Feishu is an entrance."""
+    feishu_app_secret: SecretStr | None = None
+    feishu_encrypt_key: SecretStr | None = None
+    feishu_verification_token: SecretStr | None = None
+    feishu_url: Annotated[str, AfterValidator(_web_url)] = "https://open.feishu.cn"
 
     llm_base_url: Annotated[str, AfterValidator(_web_url)] | None = Field(
         None, validation_alias=AliasChoices("ROUTER_LLM_BASE_URL", "OPENAI_BASE_URL")
@@ -237,6 +258,20 @@ class Settings(BaseSettings):
             raise ValueError("ROUTER_OIDC_SCOPE has to name openid, as in `openid profile`")
         return self
 
+    @model_validator(mode="after")
+    def _platforms_whole_or_not_at_all(self) -> Self:
+        """Half a configuration would be a request that nobody can check."""
+        slack = {"SLACK_SIGNING_SECRET", "SLACK_BOT_TOKEN"}
+        feishu = {f"FEISHU_{n}" for n in ("APP_ID", "APP_SECRET", "ENCRYPT_KEY")}
+        for names in (slack, feishu | {"FEISHU_VERIFICATION_TOKEN"}):
+            missing = sorted(n for n in names if getattr(self, n.lower()) is None)
+            if missing and len(missing) < len(names):
+                raise ValueError(
+                    f"{PREFIX}{missing[0]} isn't set and the platform's other variables are: "
+                    "set all of them, or none"
+                )
+        return self
+
     @classmethod
     def load(cls, **overrides: Any) -> "Settings":
         """The settings of this process; `overrides` (a command's options) win.
@@ -311,8 +346,8 @@ def unknown_variables() -> list[str]:
         name
         for name in present
         if name.upper().startswith(PREFIX)
-        and name.upper() not in known
-        and not name.startswith(TOOL_PREFIX)
+        and name.upper() not in known | OF_CLIENTS
+        and not name.startswith((TOOL_PREFIX, TESTS_PREFIX))
     )
 
 
@@ -338,6 +373,6 @@ def _line(where: tuple[int | str, ...], message: str) -> str:
 def _shown(name: str) -> str:
     """`=value` as it was set; a URL with a password and a secret stay out of terminals."""
     value = {k.upper(): v for k, v in _environment().items()}.get(name)
-    if value is None or "SECRET" in name or "KEY" in name or "@" in value:
+    if value is None or re.search("SECRET|KEY|TOKEN", name) or "@" in value:
         return ""
     return f"={value}"

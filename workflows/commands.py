@@ -4,13 +4,13 @@ import asyncio
 from collections.abc import Awaitable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, FailureError, is_cancelled_exception
 
 from router.contracts import activities
-from router.contracts.conversation import ConversationState, Submission
+from router.contracts.conversation import ConversationState, News, Submission
 from router.contracts.flow import STOP, FlowAnswer, Told, workflow_id
 from router.domain.commands import (
     CallTool,
@@ -69,6 +69,9 @@ ASKS_WHICH = "asks which flow to take up"
 STOPS_UNHEARD = "stops a run that began unheard"
 """Conversations in whose history such a run was left standing are replayed as they were."""
 
+PATIENCE = timedelta(seconds=3)
+"""How long a turn waits for the first word of runs that were begun, since it told the first."""
+
 MOST_FORMS = 3
 """Forms that a sub-agent may send the employee to in one turn, one after the other."""
 
@@ -87,6 +90,8 @@ class Outcome:
     usage: Usage = field(default_factory=Usage)
     routes: list[Route] = field(default_factory=list)
     """What came of it besides what was decided."""
+    heard: list[News] = field(default_factory=list)
+    """The news that are part of this turn, and needn't be told again."""
     void: bool = False
     stopped: bool = False
 
@@ -103,7 +108,10 @@ class CommandRunner:
     seen: str
     """The question that the person had before them when they sent the message."""
     skills: SkillRuns
+    unheard: list[News] = field(default_factory=list)
+    """The conversation's news as they come in; this turn may take some as its own."""
     told: int = 0
+    told_at: datetime | None = None
     stopped: bool = False
     """True once the turn was stopped while a flow was told something."""
 
@@ -337,14 +345,38 @@ class CommandRunner:
         if view.status == "running":
             outcome.state = outcome.state.model_copy(update={"at_work": view})
             # What is being cancelled has said itself that it is at it still.
-            if not cancelling:
+            if not cancelling or not answer.replies:
                 outcome.replies.append(self._says(notices.at_work(view.title)))
         else:
             outcome.state = memory.no_longer_at_work(outcome.state, view.id)
         active = view if view.asking else None
         outcome.state = outcome.state.model_copy(update={"active": active})
-        if active is None:
+        if answer.begun:
+            await self._hear_from(answer.begun, outcome)
+        if outcome.state.active is None:
             await self._resume(outcome)
+
+    async def _hear_from(self, begun: list[str], outcome: Outcome) -> None:
+        """Have the first word of runs that were begun said in this turn, so far as it is there.
+
+        What comes later is passed on as news, as ever.
+        """
+        left = (self.told_at or self.began) + PATIENCE - workflow.now()
+        try:
+            await workflow.wait_condition(
+                lambda: {news.view.id for news in self.unheard}.issuperset(begun),
+                timeout=max(left, timedelta()),
+                timeout_summary="first words by then",
+            )
+        except TimeoutError:
+            workflow.logger.info("not heard of yet: %s", ", ".join(begun))
+        except asyncio.CancelledError:
+            self.stopped = True
+        for news in [news for news in self.unheard if news.view.id in begun]:
+            told = taking_up.as_told(outcome.state, news, self.locale)
+            outcome.replies += [reply for reply in told.replies if reply not in outcome.replies]
+            outcome.state = memory.with_news(outcome.state, news.view, take_up=False)
+            outcome.heard.append(news)
 
     async def _take_up(self, run: str, outcome: Outcome) -> None:
         """Go on with a run that is put aside, or begin one with what a lapsed one was told."""
@@ -353,7 +385,8 @@ class CommandRunner:
         if lapsed is not None:
             outcome.state = taking_up.without_lapsed(state, run)
             outcome.replies.append(self._says(notices.back_to(lapsed.title)))
-            await self._start(lapsed.flow, Began(by=self._caller, slots=lapsed.slots), outcome)
+            began = Began(by=self._caller, slots=lapsed.slots, skipped=lapsed.skipped)
+            await self._start(lapsed.flow, began, outcome)
             return
         view = next((one for one in state.paused if one.id == run), None)
         if view is None:
@@ -393,7 +426,7 @@ class CommandRunner:
 
     async def _tell(self, id_: str, flow: str, event: Told, *, first: bool) -> FlowAnswer | None:
         """Tell a run something; None where it is over, or there is no such flow (any more)."""
-        self.told += 1
+        self.told, self.told_at = self.told + 1, workflow.now()
         telling = perform(
             activities.TELL_FLOW,
             activities.TellFlow(

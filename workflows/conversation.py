@@ -367,16 +367,24 @@ class ConversationWorkflow:
         if outcome.void and not outcome.stopped:
             # What this was meant for has ended, or won't have it: what does it mean without that?
             spent, calls = decided.usage + outcome.usage, outcome.tool_calls
+            heard = outcome.heard
             runner = self._runner(submission, outcome.state, seen)
             decided = await self._decide(submission, runner)
             outcome = await runner.carry_out(decided)
             outcome.usage, outcome.tool_calls = spent + outcome.usage, calls + outcome.tool_calls
+            outcome.heard = heard + outcome.heard
         elif forgotten is not None:
             active, locale = outcome.state.active, self._start.locale
             said = reminding.reminder(forgotten, decided, active, outcome.replies, locale)
             outcome.replies.insert(0, self._says(said))
         self._state = outcome.state
+        self._heard_in_turn(outcome)
         return self._turn(submission, decided, outcome)
+
+    def _heard_in_turn(self, outcome: Outcome) -> None:
+        """Let news that a turn took as its own not be told a second time."""
+        for news in outcome.heard:
+            self._unheard.remove(news)
 
     def _runner(self, submission: Submission, state: ConversationState, seen: str) -> CommandRunner:
         return CommandRunner(
@@ -387,6 +395,7 @@ class ConversationWorkflow:
             workflow.now(),
             seen,
             self._skills,
+            self._unheard,
         )
 
     def _turn(self, submission: Submission, decided: activities.Decided, outcome: Outcome) -> Turn:

@@ -74,6 +74,10 @@ with workflow.unsafe.imports_passed_through():
 END_PUBLISHED = "an end that came while publishing is published"
 """Runs that had come to their end unpublished are replayed as they were."""
 
+LEFT_TO_PARENT = "a run that its parent stops leaves it to that one to say so"
+WAITS_FOR_STOPPING = "cancelling is heard out where runs that were started have to stop"
+"""Runs in whose history nobody kept these two are replayed as they were."""
+
 READS_STOP = "cancelling stops reads"
 """Runs in whose history a cancelled call was waited for are replayed as they were."""
 
@@ -101,6 +105,7 @@ class FlowWorkflow:
         self._children = children.Children(start)
         self._under_way: dict[str, asyncio.Task[None]] = {}
         self._said: list[str] = []
+        self._begun: list[str] = []
         self._calls: list[ToolCallView] = []
         self._reminders: list[Remind] = []
         self._ends: list[LogEntry] = []
@@ -207,8 +212,9 @@ class FlowWorkflow:
 
     @workflow.signal(name=STOP)
     def stop(self, comment: str | None = None) -> None:
-        """Be cancelled by the run that started this one."""
-        self._take(self._leaving_reads(Cancelled(comment=comment)))
+        """Be cancelled by the run that started this one, which says so for both, or by its turn."""
+        by_parent = self._run.parent is not None and workflow.patched(LEFT_TO_PARENT)
+        self._take(self._leaving_reads(Cancelled(comment=comment, by_parent=by_parent)))
 
     @workflow.query(name=VIEW)
     def view(self) -> FlowView:
@@ -250,6 +256,12 @@ class FlowWorkflow:
         return any(errand.kind != "flow" for errand in self._run.errands.values())
 
     @property
+    def _comes_back_soon(self) -> bool:
+        """True while a `tell` waits: besides what is busy for runs that were told to stop."""
+        stopping = any(errand.stopping for errand in self._run.errands.values())
+        return self._busy or (stopping and workflow.patched(WAITS_FOR_STOPPING))
+
+    @property
     def _full(self) -> bool:
         return workflow.info().is_continue_as_new_suggested() and not self._run.errands
 
@@ -289,6 +301,8 @@ class FlowWorkflow:
         wanted: dict[str, Callable[[], Awaitable[None]]] = {}
         for id_, errand in self._run.errands.items():
             wanted[id_] = partial(self._carry_out, errand)
+            if errand.kind == "flow" and id_ not in self._under_way:
+                self._begun.append(errand.key)
             if errand.stopping:
                 wanted[f"{id_}:stop"] = partial(self._children.stop, errand)
         for timer in self._run.timers.values():
@@ -407,11 +421,11 @@ class FlowWorkflow:
     async def _settled(self, deadline: datetime) -> None:
         """Wait until no errand is under way, or the deadline has passed."""
         left = deadline - workflow.now()
-        if not self._busy or left <= timedelta():
+        if not self._comes_back_soon or left <= timedelta():
             return
         try:
             await workflow.wait_condition(
-                lambda: not self._busy, timeout=left, timeout_summary="answer by then"
+                lambda: not self._comes_back_soon, timeout=left, timeout_summary="answer by then"
             )
         except builtins.TimeoutError:
             workflow.logger.info("still at work: %s", ", ".join(self._run.errands))
@@ -421,9 +435,10 @@ class FlowWorkflow:
         view = showing.view(self._definition, self._run)
         replies: list[Reply] = [TextReply(text=text) for text in self._said]
         calls, self._said, self._calls = self._calls, [], []
+        begun, self._begun = self._begun, []
         self._told, self._told_of = self._run.events, (self._run.status, self._run.state)
         asked = [] if self._run.quiet else view.replies
-        return FlowAnswer(view=view, replies=[*replies, *asked], calls=calls)
+        return FlowAnswer(view=view, replies=[*replies, *asked], calls=calls, begun=begun)
 
     def _aside(self) -> FlowAnswer:
         """The run as it stands; what was said stays to be told to the conversation."""

@@ -7,6 +7,7 @@ from pydantic import BaseModel, Field
 from activities import provided
 from activities.own_runs import ANY, can_be_taken_back, meant
 from activities.saying import whole
+from activities.standing import offer_of
 from router.contracts.parts import to_remind
 from router.contracts.runs import RunStanding, tell
 from router.contracts.withdrawals import Withdrawing
@@ -98,21 +99,23 @@ class Told(BaseModel):
 
 async def _is_under_way(
     ctx: ToolContext, runs: AllRuns, aside: provided.Aside, request: Which = ANY
-) -> None:
+) -> Localised:
     """One of the caller's own, and not over yet, or such that it can be taken back after all."""
     run = await meant(request, ctx, runs, aside, completed=True)
     if run.status in ENDED and not can_be_taken_back(run):
         raise PermanentToolError(_SAID["already_over"])
+    return offer_of(run, ctx.now.tzinfo).label
 
 
 async def _may_be_hurried(
     ctx: ToolContext, runs: AllRuns, aside: provided.Aside, request: Which = ANY
-) -> None:
+) -> Localised:
     """One of the caller's own that waits for somebody who wasn't reminded just now."""
     run = await meant(request, ctx, runs, aside, submitted=True)
     _, outcome = await to_remind(runs, run, ctx.now)
     if outcome is not None:
         raise PermanentToolError(_SAID[outcome])
+    return offer_of(run, ctx.now.tzinfo).label
 
 
 @tool(

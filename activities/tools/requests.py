@@ -15,6 +15,7 @@ from router.domain.messages import ENDED, FlowStatus
 from router.domain.ports import Runs
 from router.domain.principals import Directory, Principal
 from router.domain.records import ApprovalRecord, RunRecord
+from router.domain.texts import Locale
 from router.tool.context import ToolContext
 from router.tool.dependencies import Depends
 from router.tool.labels import Labelled
@@ -22,7 +23,9 @@ from router.tool.tool import tool
 
 MOST_REQUESTS = 20
 MOST_NAMES = 5
-"""People named for one request; a whole department may be asked, of which anyone decides."""
+"""People named for one request; a whole department may be asked, of which anyone decides.
+And so many of its files."""
+_LIST: dict[Locale, str] = {"zh": "、", "en": ", "}
 
 
 class Awaited(BaseModel):
@@ -50,6 +53,8 @@ class Request(BaseModel):
     waits_for: list[Awaited]
     others: int
     """How many more it waits for than are named."""
+    files: list[str] = []
+    """What the files that were handed in with it are called."""
 
 
 class Requests(BaseModel):
@@ -159,7 +164,11 @@ def _is_asked_for(run: RunRecord, kind: str | None, now: datetime) -> bool:
 def _said(ctx: ToolContext, run: RunRecord, item: Request) -> str:
     people = [one.name for one in item.waits_for]
     since = item.since.isoformat()
-    return standing(item.title, item.status, run.slots, people, since, ctx.locale)
+    stands = standing(item.title, item.status, run.slots, people, since, ctx.locale)
+    if not item.files:
+        return stands
+    files = _LIST[ctx.locale].join(item.files)
+    return f"{stands}；附件：{files}" if ctx.locale == "zh" else f"{stands}; files: {files}"
 
 
 def _whole_of(run: RunRecord) -> str:
@@ -181,6 +190,7 @@ async def _request(
         since=_since(run).astimezone(zone),
         waits_for=[await _awaited(one, ctx.caller, people, zone) for one in awaited[:MOST_NAMES]],
         others=max(len(awaited) - MOST_NAMES, 0),
+        files=list(dict.fromkeys(run.files.values()))[:MOST_NAMES],
     )
 
 

@@ -107,13 +107,18 @@ class StrictRoute(APIRoute):
         async def strictly(request: Request) -> Response:
             strict = _StrictRequest(request.scope, request.receive)
             if await strict.body():
-                _check_media_type(strict)
+                check_media_type(strict)
             return await handle(strict)
 
         return strictly
 
 
-def _check_media_type(request: Request) -> None:
+def check_media_type(request: Request) -> None:
+    """Return where the body says that it is JSON, or doesn't say what it is.
+
+    Raises:
+        HTTPException: 415, it is something else.
+    """
     declared = request.headers.get("content-type")
     if declared is None:
         return

@@ -16,7 +16,15 @@ from router.api.tokens import Tokens, tokens
 from router.api.turns import Turns
 from router.domain.capabilities import Capability
 from router.domain.errors import NotFound, Unauthenticated
-from router.domain.ports import Conversations, EventLog, Files, IdempotencyKeys, Live, Runs
+from router.domain.ports import (
+    Conversations,
+    EventLog,
+    Files,
+    IdempotencyKeys,
+    Live,
+    Mailboxes,
+    Runs,
+)
 from router.domain.principals import DEFAULT_TENANT, Directory, Principal
 from router.domain.records import ConversationRecord
 from router.flow.model import FlowDefinition
@@ -51,6 +59,10 @@ class StorePorts(Protocol):
         """Files of people."""
 
     @property
+    def mailboxes(self) -> Mailboxes:
+        """What has yet to be posted on chat platforms."""
+
+    @property
     def live(self) -> Live:
         """What happens in turns right now."""
 
@@ -60,6 +72,12 @@ class People(Directory, Protocol):
 
     def everyone(self, tenant: str = DEFAULT_TENANT) -> list[Principal]:
         """All people of a tenant, ordered by id."""
+
+    def by_account(self, platform: str, account: str) -> Principal | None:
+        """Whose account it is on a chat platform (`slack`, `feishu`…); None: nobody's."""
+
+    def accounts(self, platform: str) -> Sequence[tuple[Principal, str]]:
+        """Everyone who has an account there, with it."""
 
 
 class Offers(Protocol):

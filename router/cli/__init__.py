@@ -10,7 +10,18 @@ from typing import NoReturn
 
 import typer
 
-from router.cli import doctor, evaluating, flows, mcp, routing, skills, starting, tokens, tools
+from router.cli import (
+    chat,
+    doctor,
+    evaluating,
+    flows,
+    mcp,
+    routing,
+    skills,
+    starting,
+    tokens,
+    tools,
+)
 
 USAGE = 2
 INTERRUPTED = 130
@@ -25,6 +36,7 @@ app = typer.Typer(
 app.command()(starting.dev)
 app.command()(starting.serve)
 app.command()(starting.worker)
+app.command()(chat.chat)
 app.command()(routing.route)
 app.command("eval")(evaluating.evaluate)
 app.add_typer(flows.app, name="flows")

@@ -84,6 +84,7 @@ class LapsedFlow(Payload):
     flow: str
     title: Localised
     slots: dict[str, JsonValue]
+    skipped: list[str] = []
 
 
 class ConversationState(Payload):

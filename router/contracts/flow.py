@@ -113,6 +113,8 @@ class FlowAnswer(Payload):
     replies: list[Reply] = []
     calls: list[ToolCallView] = []
     """The tools that the run called since it was last heard of."""
+    begun: list[str] = []
+    """The runs that it had started since: each has its first word as news."""
 
 
 class Decision(Payload):

@@ -19,3 +19,4 @@ BUDGET_SPENT: dict[Scope, Localised] = {
         "all other flows work as usual.",
     ),
 }
+ADDRESSED = Localised(zh="消息指名给这个技能", en="the message is addressed to this skill")

@@ -17,6 +17,9 @@ UNKNOWN = 'results.error.kind == "unknown"'
 AMENDABLE = 'results.error.kind == "arguments"'
 """Holds where other arguments might do."""
 
+_ABOUT = "{{% if results.about %}}{}{{{{ results.about.{} }}}}{{% endif %}}"
+"""What the check says that the call is about, behind what the tool is called."""
+
 _FIRST = ("details", "check", "review", "call")
 """The states that a form may begin with, in their order."""
 
@@ -97,7 +100,10 @@ def _states(tool: Tool, slots: dict[str, Slot], given: dict[str, str]) -> dict[s
     then = "call"
     if tool.asks_first:
         then = "check" if tool.check else "review"
-        ask = {"zh": f"{title.zh}，要执行吗？", "en": f"{title.en}: shall I go ahead?"}
+        ask = {
+            "zh": title.zh + _ABOUT.format("：", "zh") + "，要执行吗？",
+            "en": title.en + _ABOUT.format(", ", "en") + ": shall I go ahead?",
+        }
         states["review"] = {"confirm": ask, "confirmed": "call", "declined": "stop"}
         states["stop"] = {
             "say": {"zh": "好的，没有执行。", "en": "All right, nothing was done."},
@@ -107,6 +113,7 @@ def _states(tool: Tool, slots: dict[str, Slot], given: dict[str, str]) -> dict[s
         states["check"] = {
             "check": tool.name,
             "with": given,
+            "save": "about",
             "next": "review",
             "on_error": [{"if": AMENDABLE, "to": "details"}, {"to": "sorry"}] if slots else "sorry",
         }

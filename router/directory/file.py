@@ -5,7 +5,7 @@ middle of an approval would be worse than one that refuses to start.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import resources
 from itertools import pairwise
 from pathlib import Path
@@ -32,6 +32,8 @@ from router.domain.texts import Locale
 SAMPLE = Path(str(resources.files("router.directory") / "sample.yaml"))
 
 UserId = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$")]
+Platform = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,31}$")]
+Account = Annotated[str, Field(pattern=r"^[!-~]{1,100}$")]
 Role = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,63}$")]
 
 
@@ -69,6 +71,8 @@ class _Entry(BaseModel):
     department: str | None = None
     delegate: UserId | None = None
     timezone: Annotated[str, AfterValidator(_timezone)] = "Asia/Shanghai"
+    accounts: dict[Platform, Account] = {}
+    """Who they are on chat platforms: `{slack: U0123}`."""
     away: Annotated[list[Absence], Field(max_length=100, strict=False)] = []
     hours: Annotated[list[Hours], Field(min_length=1, max_length=6), AfterValidator(_in_order)] = (
         list(OFFICE_HOURS)
@@ -77,15 +81,21 @@ class _Entry(BaseModel):
     @property
     def principal(self) -> Principal:
         """The person, holding the role that everybody holds."""
-        fields = self.model_dump(exclude={"roles"})
+        fields = self.model_dump(exclude={"roles", "accounts"})
         return Principal(**fields, roles=frozenset({EVERYONE, *self.roles}))
 
 
 class FileDirectory:
     """A `router.domain.principals.Directory` over the people of one file."""
 
-    def __init__(self, people: Iterable[Principal]) -> None:
+    def __init__(
+        self,
+        people: Iterable[Principal],
+        accounts: Mapping[tuple[str, str], Principal] | None = None,
+    ) -> None:
+        """`accounts` are the people by platform and account there."""
         self._people = {(person.tenant, person.id): person for person in people}
+        self._accounts = dict(accounts or {})
 
     @classmethod
     def load(cls, path: Path | None = None) -> Self:
@@ -100,7 +110,9 @@ class FileDirectory:
         problems += _broken_links(entries, str(file))
         if problems:
             raise DefinitionError(sorted(problems, key=lambda problem: problem.line))
-        return cls(entry.principal for _, entry in entries)
+        people = [(entry, entry.principal) for _, entry in entries]
+        accounts = {each: one for entry, one in people for each in entry.accounts.items()}
+        return cls((person for _, person in people), accounts)
 
     async def find(self, tenant: str, user: str) -> Principal | None:
         """The person with this id, or None."""
@@ -114,6 +126,14 @@ class FileDirectory:
         """All people of a tenant, ordered by id."""
         mine = (person for person in self._people.values() if person.tenant == tenant)
         return sorted(mine, key=lambda person: person.id)
+
+    def by_account(self, platform: str, account: str) -> Principal | None:
+        """Whose account it is on a chat platform (`slack`, `feishu`…); None: nobody's."""
+        return self._accounts.get((platform, account))
+
+    def accounts(self, platform: str) -> Sequence[tuple[Principal, str]]:
+        """Everyone who has an account there, with it."""
+        return [(one, name) for (where, name), one in self._accounts.items() if where == platform]
 
 
 def _document(file: Path) -> Any:
@@ -187,7 +207,20 @@ def _broken_links(entries: _Entries, file: str) -> list[Problem]:
             Problem(file, line, f"id={user} is there twice", f"it is on line {found[0]} already")
             for line in found[1:]
         )
-    return problems + _circles(entries, file)
+    return problems + _shared_accounts(entries, file) + _circles(entries, file)
+
+
+def _shared_accounts(entries: _Entries, file: str) -> list[Problem]:
+    """Accounts of two people: one would act as the other."""
+    owners: dict[tuple[str, str], str] = {}
+    problems = []
+    for line, entry in entries:
+        for platform, account in entry.accounts.items():
+            owner = owners.setdefault((platform, account), entry.id)
+            if owner != entry.id:
+                what = f"{entry.id}'s account {platform}: {account} is {owner}'s too"
+                problems.append(Problem(file, line, what, "give it to one of them"))
+    return problems
 
 
 def _faults(entry: _Entry, known: set[tuple[str, str]]) -> Iterator[tuple[str, str]]:

@@ -94,11 +94,16 @@ class Message(Value):
 
     text: str | None = None
     action: Action | None = None
+    skill: str | None = None
+    """Whom the text is for, where it was addressed to one skill: that one hears what nobody has
+    asked for."""
 
     @property
     def digest(self) -> str:
         """Sixteen hex digits that differ where the content does."""
         body = self.model_dump(mode="json")
+        if self.skill is None:
+            del body["skill"]  # as it was before there was such a thing
         if self.action is not None and body["action"].get("question", "") is None:
             del body["action"]["question"]  # as it was before there was such a thing
         return digest_of(body)

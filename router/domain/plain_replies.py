@@ -1,16 +1,23 @@
 """Replies where there are no buttons: text that can be answered by text."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from router.domain.messages import ChoicesReply, ConfirmReply, FormReply, Reply
+from pydantic import JsonValue, TypeAdapter
+
+from router.domain.messages import ChoicesReply, ConfirmReply, FormReply, Reply, TextReply
 from router.domain.texts import Locale
 
+_REPLIES: TypeAdapter[list[Reply]] = TypeAdapter(list[Reply])
+
 _ANSWER_YES_OR_NO = {"zh": "回复“确认”或“取消”。", "en": "Answer “yes” or “no”."}
+_ATTACH = {"zh": "请附上图片或 PDF。", "en": "Attach a picture or a PDF."}
 _REQUIRED = {"zh": "必填", "en": "required"}
 
 
 def as_plain_text(replies: Sequence[Reply], locale: Locale) -> str:
     r"""All of it as paragraphs: choices numbered, cards and forms line by line.
+
+    A form of one plain field is its question alone.
 
     What it asks for is understood when it is typed: a choice's number or words, yes or no, a
     form's values.
@@ -23,6 +30,14 @@ def as_plain_text(replies: Sequence[Reply], locale: Locale) -> str:
     return "\n\n".join(filter(None, (_plain(reply, locale) for reply in replies)))
 
 
+def replies_of(row: Mapping[str, JsonValue]) -> list[Reply]:
+    """The replies that a row of the transcript holds; of one that has none, its text."""
+    found = row.get("replies")
+    if found is None:
+        return [TextReply(text=str(row.get("text", "")))]
+    return _REPLIES.validate_python(found)
+
+
 def _plain(reply: Reply, locale: Locale) -> str:
     lines: list[str] = []
     if isinstance(reply, ChoicesReply):
@@ -31,8 +46,16 @@ def _plain(reply: Reply, locale: Locale) -> str:
         lines = [f"- {label}: {value}" for label, value in reply.summary.items()]
     elif isinstance(reply, FormReply):
         lines = [_field(reply, number, locale) for number in range(len(reply.fields))]
-    closing = _ANSWER_YES_OR_NO[locale] if isinstance(reply, ConfirmReply) else ""
+        lines = lines if len(lines) > 1 or any(f.options for f in reply.fields) else []
+    closing = _closing(reply, locale)
     return "\n\n".join(filter(None, (reply.text, "\n".join(lines), closing)))
+
+
+def _closing(reply: Reply, locale: Locale) -> str:
+    if isinstance(reply, ConfirmReply):
+        return _ANSWER_YES_OR_NO[locale]
+    wants_file = isinstance(reply, FormReply) and any(f.type == "file" for f in reply.fields)
+    return _ATTACH[locale] if wants_file else ""
 
 
 def _field(form: FormReply, number: int, locale: Locale) -> str:

@@ -22,6 +22,7 @@ from router.domain.records import (
     FileRecord,
     Gist,
     LogEntry,
+    Mailbox,
     RecordedTurn,
     RunRecord,
 )
@@ -80,6 +81,12 @@ class EventLog(Protocol):
 
     async def gists(self, tenant: str, conversations: Collection[str]) -> dict[str, Gist]:
         """What begins each of these conversations and ends it so far, where anything was said."""
+
+    async def untold(self, tenant: str, conversation: str, message_id: str) -> list[LogEntry]:
+        """What runs have said by themselves between a message's turn and the one before it.
+
+        `message` entries, oldest first; where the message has no turn yet, those up to now.
+        """
 
     async def exchanges(
         self, tenant: str, after: tuple[str, int] | None, limit: int
@@ -164,6 +171,27 @@ class IdempotencyKeys(Protocol):
 
     async def claimed(self, tenant: str, user: str, key: str) -> bool:
         """True where the key came before, with whatever digest."""
+
+
+class Mailboxes(Protocol):
+    """Which words of the log have yet to be posted on chat platforms, and where."""
+
+    async def open(self, mailbox: Mailbox) -> None:
+        """Keep a mailbox; of one that is there already only the place is changed.
+
+        A person's begins with what comes from now on.
+        """
+
+    async def claim(
+        self, faces: Collection[str], now: datetime, until: datetime, limit: int
+    ) -> list[Mailbox]:
+        """Those with something new that nobody else is at; they are the caller's until then."""
+
+    async def unread(self, mailbox: Mailbox, limit: int) -> list[LogEntry]:
+        """What the mailbox hasn't got yet, oldest first."""
+
+    async def advance(self, mailbox: Mailbox, position: int, due: datetime) -> None:
+        """Everything up to `position` is posted; it may be claimed again from `due` on."""
 
 
 class Spending(Protocol):

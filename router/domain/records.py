@@ -217,3 +217,20 @@ class AuditRecord(Record):
     key: str = ""
     flow_run: str | None = None
     conversation: str | None = None
+
+
+class Mailbox(Record):
+    """Where a chat platform (`face`) gets what is said in a conversation, or to a person.
+
+    `place` is the platform's own: a channel, a thread. Everything of the log up to `position`
+    is there; from `due` on whoever likes may post what isn't.
+    """
+
+    tenant: str
+    face: str
+    kind: Literal["conversation", "person"]
+    subject: str
+    """The conversation's id, or the person's."""
+    place: dict[str, str]
+    position: int = 0
+    due: datetime

@@ -146,7 +146,7 @@ def finished(walk: Walk, errand: Errand, event: Finished) -> None:
         walk.note(f"{event.status} there", comment=_named(errand))
     if errand.branch and event.status == "cancelled" and not errand.stopping:
         stop(walk)
-        walk.run.ending = "cancelled"
+        walk.run.ending, walk.run.told_elsewhere = "cancelled", True
         return
     good = event.status == "completed" or errand.detached
     _settle(

@@ -42,6 +42,7 @@ FIELDS: Mapping[str, str] = {
     "expression": "算式",
     "feels_like": "体感（℃）",
     "file": "文件",
+    "files": "附件",
     "flow": "流程",
     "from_currency": "原币种",
     "from_unit": "原单位",

@@ -37,7 +37,7 @@ from router.flow import (
     waiting,
 )
 from router.flow.expressions import ExpressionError, LookupNeeded
-from router.flow.model import FlowDefinition
+from router.flow.model import HOLDS_LOOKUPS, FlowDefinition
 from router.flow.run import (
     Answered,
     AnyEvent,
@@ -130,7 +130,7 @@ def _word_question(walk: Walk) -> None:
 def _move(walk: Walk) -> bool:
     """One move; False where the run now waits."""
     run = walk.run
-    if walk.ended or run.errands:
+    if walk.ended or run.errands or operating.holds_approval(walk):
         return False
     if run.ending is not None or run.clearing is not None or run.back_to is not None:
         return undoing.unwind(walk)
@@ -294,6 +294,7 @@ def _began(walk: Walk, event: Began) -> None:
     if walk.run.withdraws is not None and walk.run.visit:
         return  # asked for once more, by whoever was a moment too late
     walk.enter(walk.definition.start, "began", walk.run.requester.id)
+    walk.run.skipped = sorted({*walk.run.skipped, *event.skipped})
     walk.run.offered = dict(event.slots)
 
 
@@ -350,8 +351,8 @@ def _cancelled(walk: Walk, event: Cancelled) -> None:
         for id_, errand in run.errands.items()
         if errand.may_change_something and id_ not in event.leaving
     }
-    under_way = any(errand.kind != "undo" for errand in run.errands.values())
-    walk.say(undoing.CANCELLING if under_way else undoing.CANCELLED)
+    run.told_elsewhere = event.by_parent
+    undoing.say_cancelled(walk)
     batching.stop(walk)
     run.held = None
     run.ending, run.leaving, run.back_to, run.clearing = "cancelled", None, None, None
@@ -374,10 +375,12 @@ def _called(walk: Walk, event: Called) -> None:
     if errand.kind == "undo":
         undoing.taken_back(walk, errand)
         return
+    state = walk.state
     if errand.kind == "check":
+        if state.save:
+            run.results[state.save] = event.value
         walk.leave("next")
         return
-    state = walk.state
     if state.save and errand.part is None:
         run.results[state.save] = event.value
     if state.undo:
@@ -447,7 +450,10 @@ def _asked_back(walk: Walk, event: AskedBack) -> None:
 
 
 def _lookup_failed(walk: Walk, errand: Errand, event: Failed) -> None:
-    """What can't be looked up is asked for anew where someone is there to ask, else it ends."""
+    """What can't be looked up is asked for anew where someone is there to ask.
+
+    Elsewhere it ends the run; an approval waits for an operator, who has it looked up again.
+    """
     if errand.slot:
         known = set(walk.run.slots)
         collecting.blame(walk, errand, event.error)
@@ -456,12 +462,15 @@ def _lookup_failed(walk: Walk, errand: Errand, event: Failed) -> None:
     elif walk.run.offered and walk.state.kind == "collect":
         walk.run.offered = {}
         walk.say(Localised(zh=event.error, en=event.error))
+    elif walk.state.kind == "approve" and walk.definition.rules >= HOLDS_LOOKUPS:
+        operating.hold_lookup(walk, errand, event)
     else:
         walk.give_up(BROKEN, f"{errand.name}: {event.error}")
 
 
 def _decided(walk: Walk, event: Decided) -> None:
     if verdicts.refusal(walk, event) is None:
+        walk.run.held = None
         verdicts.decide(walk, event)
 
 

@@ -61,7 +61,9 @@ RULES = "=rules"
 """Another such key: which rules of the machine a run of the definition lives by."""
 STAND_INS_AND_SKIPS = 2
 """Since these rules those who are away are stood in for, and nobody is asked for the same twice."""
-NEWEST_RULES = STAND_INS_AND_SKIPS
+HOLDS_LOOKUPS = 3
+"""Since these a lookup that fails for good in an approval waits for an operator."""
+NEWEST_RULES = HOLDS_LOOKUPS
 RangePart = Literal["start", "end", "start_half", "end_half"]
 
 

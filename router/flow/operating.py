@@ -8,7 +8,7 @@ run wait for an operator, who has the call made again or ends the run.
 from router.domain.errors import Conflict, RouterError
 from router.domain.texts import Localised
 from router.flow import verdicts
-from router.flow.run import Decided, FailureKind, Reassigned, Retried, Run
+from router.flow.run import Decided, Errand, Failed, FailureKind, Reassigned, Retried, Run
 from router.flow.walk import Walk
 
 OUT_OF_REACH = Localised(
@@ -47,10 +47,33 @@ def put_off(walk: Walk, kind: FailureKind) -> bool:
         return True
     if not state.hold or (kind == "arguments" and state.on_error):
         return False
-    run.held = kind
-    walk.note("held")
-    walk.say(HELD)
+    _hold(walk, kind)
     return True
+
+
+def hold_lookup(walk: Walk, errand: Errand, failed: Failed) -> None:
+    """Have an approval wait where something it has to know can't be looked up.
+
+    Whoever was asked already may decide all the same, which has it looked up again too.
+    """
+    _hold(walk, failed.kind, f"{errand.name}: {failed.error}")
+
+
+def holds_approval(walk: Walk) -> bool:
+    """True where an approval waits for an operator; it ends, or is gone back from, without one."""
+    run = walk.run
+    if run.held is None or walk.state.kind != "approve" or run.ending or run.back_to:
+        return False
+    run.status = "waiting" if run.approval is None else "waiting_approval"
+    return True
+
+
+def _hold(walk: Walk, kind: FailureKind, why: str | None = None) -> None:
+    walk.run.held = kind
+    walk.note("held", comment=why)
+    # An approver who doesn't answer is none of the requester's business.
+    if walk.run.approval is None:
+        walk.say(HELD)
 
 
 def retry(walk: Walk, event: Retried) -> None:

@@ -307,6 +307,8 @@ class Run(BaseModel):
     """Answers in a row that didn't answer it."""
     quiet: bool = False
     """True where the last event left the question to be asked another time."""
+    told_elsewhere: bool = False
+    """True where a run that this one is a part of, or a part of it, says that it is cancelled."""
     lapsed: bool = False
     """True where it ends since its requester said nothing more."""
     trail: list[Visit] = []
@@ -319,7 +321,7 @@ class Run(BaseModel):
     tries: int = 0
     """Calls of this visit that came back without an answer."""
     held: FailureKind | None = None
-    """Why the call failed that an operator has to do something about."""
+    """Why the call failed, or an approval's lookup, that an operator has to see to."""
     again: int = 0
     """How often an operator had the call of this visit made under a key of its own."""
     arrived: dict[str, dict[str, JsonValue]] = {}
@@ -374,6 +376,8 @@ class Began(Event):
 
     type: Literal["began"] = "began"
     slots: SlotValues = {}
+    skipped: list[str] = []
+    """Slots that the requester left empty in the run that this one goes on from."""
 
 
 class Answered(Event):
@@ -424,11 +428,13 @@ class Cancelled(Event):
     """The requester takes it back, or an operator ends it.
 
     `leaving` are calls under way that only look something up: nothing waits for those.
+    `by_parent`: the run that started this one is cancelled, and says so for both.
     """
 
     type: Literal["cancelled"] = "cancelled"
     comment: str | None = None
     leaving: tuple[str, ...] = ()
+    by_parent: bool = False
 
 
 class LookedUp(Event):

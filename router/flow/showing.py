@@ -91,6 +91,7 @@ def view(definition: FlowDefinition, run: Run) -> FlowView:
         events=run.events,
         misses=run.misses,
         kept=kept,
+        skipped=run.skipped if kept is not None else [],
     )
 
 

@@ -19,6 +19,14 @@ ANEW = Localised(zh="好的，从头来。", en="All right, from the beginning."
 STARTED_OVER = "started_over"
 
 
+def say_cancelled(walk: Walk) -> None:
+    """Tell the requester, unless another run does; runs that were started end first."""
+    under_way = {errand.kind for errand in walk.run.errands.values()} - {"undo"}
+    if walk.run.told_elsewhere or under_way == {"flow"}:
+        return
+    walk.say(CANCELLING if under_way else CANCELLED)
+
+
 def start_over(walk: Walk, by: str | None) -> None:
     """Forget every answer, and go back to the start once what was done is taken back."""
     run = walk.run
@@ -105,7 +113,8 @@ def called_off(walk: Walk, errand: Errand, *, lasts: bool = False, unknown: bool
     `lasts`: it was done, and nothing takes it back. `unknown`: nobody can tell whether it was.
     """
     if not lasts and not unknown:
-        if not any(other.may_change_something for other in walk.run.errands.values()):
+        last = not any(other.may_change_something for other in walk.run.errands.values())
+        if last and not walk.run.told_elsewhere:
             walk.say(CANCELLED)
         return
     walk.note("unknown" if unknown else "done before it was cancelled", comment=errand.name)

@@ -34,6 +34,8 @@ class FlowView(BaseModel):
     """Answers in a row that didn't answer what is asked."""
     kept: dict[str, JsonValue] | None = None
     """What a run that expired without a word was told; another one can go on from there."""
+    skipped: list[str] = []
+    """The slots that the requester of such a run had left empty."""
 
     @property
     def ended(self) -> bool:

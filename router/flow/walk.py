@@ -81,7 +81,7 @@ class Walk:
 
     def leave(self, exit_: str, by: str | None = None) -> None:
         """Take this exit next; which state it leads to may still need a lookup."""
-        self.run.leaving, self.run.leaving_by = exit_, by
+        self.run.leaving, self.run.leaving_by, self.run.held = exit_, by, None
 
     def enter(self, target: str, event: str, by: str | None = None) -> None:
         """Stand in another state, or in this one anew. Anything before it in the trail is kept."""

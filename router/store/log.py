@@ -31,6 +31,7 @@ from router.store.rows import from_row
 
 _log = tables.log
 _conversations = tables.conversations
+LAST_SEQUENCE = 2**63 - 1
 
 
 class DatabaseLog:
@@ -128,6 +129,31 @@ class DatabaseLog:
             return {str(rows[a].conversation): _gist(rows[a], rows[z]) for a, z in found}
 
         return await self._database.read(read)
+
+    async def untold(self, tenant: str, conversation: str, message_id: str) -> list[LogEntry]:
+        """What runs have said by themselves between a message's turn and the one before it.
+
+        `message` entries, oldest first; where the message has no turn yet, those up to now.
+        """
+        here = (_log.c.tenant == tenant, _log.c.conversation == conversation)
+        # Spelled out, not a parameter: only so is the index on turns alone of use.
+        turns = select(_log.c.sequence).where(*here, _log.c.kind == literal_column("'turn'"))
+        own = turns.where(_log.c.message_id == message_id).scalar_subquery()
+        until = func.coalesce(own, LAST_SEQUENCE)
+        before = turns.with_only_columns(func.max(_log.c.sequence)).where(_log.c.sequence < until)
+        query = (
+            select(_log)
+            .where(
+                *here,
+                _log.c.kind == "message",
+                _log.c.message_id.is_(None),
+                _log.c.sequence > func.coalesce(before.scalar_subquery(), 0),
+                _log.c.sequence < until,
+            )
+            .order_by(_log.c.sequence)
+        )
+        rows = await self._database.read(lambda c: c.execute(query).all())
+        return [from_row(LogEntry, row) for row in rows]
 
     async def exchanges(
         self, tenant: str, after: tuple[str, int] | None, limit: int

@@ -9,6 +9,7 @@ from router.domain.ports import (
     FlowVersions,
     IdempotencyKeys,
     Live,
+    Mailboxes,
     Results,
     Runs,
     SkillFiles,
@@ -24,6 +25,7 @@ from router.store.ledger import DatabaseLedger
 from router.store.live import InProcessLive
 from router.store.live_postgres import PostgresLive
 from router.store.log import DatabaseLog
+from router.store.mailboxes import DatabaseMailboxes
 from router.store.results import DatabaseResults
 from router.store.runs import DatabaseRuns
 from router.store.skill_files import DatabaseSkillFiles
@@ -49,6 +51,7 @@ class Store:
         self.audit: Audit = DatabaseAudit(database)
         self.results: Results = DatabaseResults(database)
         self.files: Files = DatabaseFiles(database)
+        self.mailboxes: Mailboxes = DatabaseMailboxes(database)
         self.flow_versions: FlowVersions = DatabaseFlowVersions(database)
         self.skill_files: SkillFiles = DatabaseSkillFiles(database)
 

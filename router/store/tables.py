@@ -313,3 +313,17 @@ flow_versions = Table(
     required("first_seen", Moment),
     PrimaryKeyConstraint("flow", "version"),
 )
+
+# What is said in a conversation, or to a person, and goes to a chat platform: how far that has it.
+mailboxes = Table(
+    "mailboxes",
+    metadata,
+    required("tenant"),
+    required("face"),
+    required("kind"),
+    required("subject"),
+    required("place", JSON),
+    required("position", BigInteger),
+    required("due", Moment),
+    PrimaryKeyConstraint("tenant", "face", "kind", "subject"),
+)

@@ -2,7 +2,9 @@
 
 A check is an asynchronous function with some of its tool's parameters. It looks, changes
 nothing, and raises where the call would come to nothing: the request isn't the caller's, the
-balance doesn't reach. The world may move on before the call, so the tool keeps its rules too.
+balance doesn't reach. It may say what the call is about, where the arguments name it in words
+only: whoever confirms the call is shown that. The world may move on before the call, so the tool
+keeps its rules too.
 """
 
 import inspect
@@ -11,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, get_type_hints
 
 from router.domain.errors import Problem
+from router.domain.texts import Localised
 from router.tool.context import ToolContext
 from router.tool.dependencies import Dependencies, Provider
 from router.tool.implementation import Arguments
@@ -22,7 +25,7 @@ from router.tool.signature import (
     source_of,
 )
 
-CheckFunction = Callable[..., Coroutine[Any, Any, None]]
+CheckFunction = Callable[..., Coroutine[Any, Any, Localised | None]]
 
 
 @dataclass(frozen=True)
@@ -41,15 +44,15 @@ class Check:
 
     async def __call__(
         self, arguments: Arguments, context: ToolContext, dependencies: Dependencies
-    ) -> None:
-        """Return where the call may be made, with arguments that fit its schema.
+    ) -> Localised | None:
+        """Return where the call may be made, with arguments that fit its schema: what it is about.
 
         Raises what the function raises: `ArgumentsToolError` where other arguments would do,
         `PermanentToolError` where none would.
         """
         given = self.signature.given(arguments, context, dependencies)
         own = self.signature.arguments.model_fields
-        await self.function(
+        return await self.function(
             **{
                 name: value
                 for name, value in given.items()
@@ -78,9 +81,12 @@ class _Reader(ParameterReader):
         if not inspect.iscoroutinefunction(self.function):
             self.wrong("isn't asynchronous", "write `async def`, and name that function")
             self.raise_if_wrong()
-        if self.read_parameters().get("return", ...) is not type(None):
-            what = "doesn't say that it gives nothing"
-            self.wrong(what, "annotate it with `-> None`, and raise what it has to say")
+        if self.read_parameters().get("return", ...) not in (type(None), Localised):
+            what = "doesn't say that it gives nothing, or a text"
+            remedy = (
+                "annotate it with `-> None` or `-> Localised`, and raise what it has against it"
+            )
+            self.wrong(what, remedy)
         self.raise_if_wrong()
 
     def problem(self, what: str, remedy: str) -> Problem:

@@ -8,7 +8,7 @@ from pydantic import JsonValue
 
 from router.flow.model import Slot
 from router.flow.view import FlowView
-from router.understanding.booleans import yes_or_no
+from router.understanding.booleans import numbered, yes_or_no
 from router.understanding.choices import find_choices
 from router.understanding.corrections import corrected_items, opens_as_correction
 from router.understanding.dates import Days
@@ -107,10 +107,12 @@ def _another(
     count = len(known) if isinstance(known, list) else 0
     if corrected_items(view, utterance) is not None:
         return None
-    items, _ = find_items(slot, utterance)
+    # Whoever was shown a numbered list and types 1 has not spent 1 on something.
+    picked = numbered(utterance.text)
+    items, _ = find_items(slot, utterance) if picked is None else ([], [])
     if items:
         return {f"{name}.{count + n}": dict(item) for n, item in enumerate(items)}
-    said = yes_or_no(utterance.text)
+    said = yes_or_no(utterance.text) if picked is None else picked
     if _NO_MORE.search(utterance.text) or said is False or _DONE.search(utterance.text):
         return {f"{name}.more": False}
     if _AGREED.search(utterance.text):

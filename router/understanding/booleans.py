@@ -100,6 +100,15 @@ def yes_or_no(text: str) -> bool | None:
     return False if _NO_ONLY.search(text) else None
 
 
+def numbered(text: str) -> bool | None:
+    """Which of yes and no, listed in this order, a bare number picks; None for any other text.
+
+    >>> numbered("1"), numbered("2."), numbered("3"), numbered("12")
+    (True, False, None, None)
+    """
+    return {"1": True, "2": False}.get(text.rstrip(".。)、"))
+
+
 def consent(text: str) -> bool | None:
     """Yes or no to what is about to be handed in: also `发吧`, `go for it`, `等等`, `hold on`.
 

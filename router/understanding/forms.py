@@ -8,7 +8,7 @@ from pydantic import JsonValue
 
 from router.domain.files import is_file_id
 from router.flow.model import Slot
-from router.understanding.booleans import leaning, yes_or_no
+from router.understanding.booleans import leaning, numbered, yes_or_no
 from router.understanding.choices import answered_choice
 from router.understanding.currencies import DEFAULT_CURRENCY
 from router.understanding.dates import Days
@@ -156,7 +156,13 @@ def read_duration(_: Slot, utterance: Utterance) -> JsonValue:
 
 
 def read_boolean(_: Slot, utterance: Utterance) -> JsonValue:
-    """Yes or no, also with what it is said of, and nothing that names something else."""
+    """Yes or no, also with what it is said of, and nothing that names something else.
+
+    Where the two are listed one is picked by its number.
+    """
+    picked = numbered(utterance.text)
+    if picked is not None:
+        return picked
     named = any(not isinstance(thing.value, bool) for thing in utterance.things)
     return yes_or_no(utterance.text) if named else leaning(utterance.text)
 

@@ -71,6 +71,8 @@ class _Heard:
     matches: Sequence[Match]
     wanted: Sequence[Match] = ()
     """Sentences that ask for a tool."""
+    skill: str = ""
+    """The skill that it is addressed to, if to one."""
 
     @cached_property
     def starting(self) -> dict[str, list[Match]]:
@@ -119,7 +121,7 @@ class Reader:
         utterance = Utterance.of(message.text or "", situation.now)
         matches = self._index.find(utterance.normalised, situation.roles)
         wanted = self._phrases.find(utterance.normalised, situation.roles)
-        outcome = self._outcome(_Heard(utterance, situation, matches, wanted))
+        outcome = self._outcome(_Heard(utterance, situation, matches, wanted, message.skill or ""))
         return _reading(utterance.text, outcome).model_copy(
             update={
                 "patterns": [match.hit for match in matches],
@@ -134,8 +136,11 @@ class Reader:
             return taken_up
         if active is not None and active.asking:
             return self._in_flow(heard, active)
+        offered = self._offered(heard)
+        if offered is None and heard.skill:
+            return _to_skill(heard) if heard.situation.skill == heard.skill else None
         return (
-            self._offered(heard)
+            offered
             or self._requested(heard)
             or self._called_off_at_work(heard)
             or self._wanted(heard)

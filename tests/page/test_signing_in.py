@@ -8,7 +8,7 @@ from playwright.async_api import expect
 from temporalio.client import Client
 
 from router.assembly import Parts
-from tests.fakes.oidc_provider import API, OidcProvider
+from tests.fakes.oidc_provider import API, Changed, OidcProvider
 from tests.page.house import Door, Served, Visitor
 from tests.workflow.desk import QUEUE
 
@@ -93,6 +93,10 @@ async def test_a_session_that_is_over_is_begun_again(
     await expect(alice.page.locator("#who", has_text="王丽 Alice")).to_be_visible()
 
 
+def changed(claims: dict[str, Any]) -> Changed:
+    return lambda known: known | claims
+
+
 SPOILT: dict[str, dict[str, Any]] = {
     "another nonce": {"nonce": "of somebody else"},
     "another audience": {"aud": "another client"},
@@ -106,7 +110,7 @@ async def test_a_token_for_something_else_signs_nobody_in(
 ) -> None:
     visitor = await at_the_provider(door, house, provider)
     for what, claims in SPOILT.items():
-        provider.id_claims = lambda known, spoilt=claims: known | spoilt
+        provider.id_claims = changed(claims)
         await visitor.page.get_by_role("link", name="Continue").click()
 
         alert = visitor.page.get_by_role("alert")

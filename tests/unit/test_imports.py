@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-ONLY_FOR_SOME = {"openai", "mcp", "torch", "sentence_transformers"}
+ONLY_FOR_SOME = {"openai", "mcp", "torch", "sentence_transformers", "slack_sdk"}
 
 
 def test_libraries_that_only_some_settings_need_are_not_imported_without_them() -> None:

@@ -144,6 +144,7 @@ def test_sqlite_is_refused_where_several_processes_share() -> None:
 def test_unknown_variables_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ROUTER_TASKQUEUE", "x")
     monkeypatch.setenv("ROUTER_TASK_QUEUE", "x")
+    monkeypatch.setenv("ROUTER_TESTS_REQUIRE_BROWSER", "1")
     Path(".env").write_text("ROUTER_AUHT=jwt\nOTHER=1\n")
     assert unknown_variables() == ["ROUTER_AUHT", "ROUTER_TASKQUEUE"]
 
@@ -237,3 +238,30 @@ def test_a_build_that_temporal_would_not_take_is_refused(
     monkeypatch.setenv(f"ROUTER_{name}", value)
     with pytest.raises(MisconfiguredError, match=f"ROUTER_{name}="):
         Settings.load()
+
+
+@pytest.mark.parametrize(
+    ("known", "missing"),
+    [
+        (["SLACK_BOT_TOKEN"], "ROUTER_SLACK_SIGNING_SECRET"),
+        (["SLACK_SIGNING_SECRET"], "ROUTER_SLACK_BOT_TOKEN"),
+        (
+            ["FEISHU_APP_ID", "FEISHU_APP_SECRET", "FEISHU_VERIFICATION_TOKEN"],
+            "ROUTER_FEISHU_ENCRYPT_KEY",
+        ),
+    ],
+)
+def test_half_a_chat_platform_is_refused(
+    known: list[str], missing: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in known:
+        monkeypatch.setenv(f"ROUTER_{name}", "xoxb-very-secret")
+    with pytest.raises(MisconfiguredError) as refused:
+        Settings.load()
+    assert str(refused.value).startswith(f"{missing} isn't set")
+    assert "very-secret" not in str(refused.value)
+
+
+def test_a_client_s_token_is_no_typing_slip(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ROUTER_TOKEN", "t")
+    assert unknown_variables() == []

@@ -17,6 +17,7 @@ from router.domain.messages import (
     ENDED,
     ChoicesReply,
     ChooseAction,
+    ConfirmReply,
     Message,
     StartAction,
     Turn,
@@ -280,6 +281,9 @@ async def test_without_a_name_the_only_one_is_meant_and_of_several_one_is_asked_
     narrowed = await talk.say("12月15日那个")
     assert narrowed.flow is not None
     assert (narrowed.flow.status, narrowed.flow.slots) == ("confirming", {"request": first})
+    (confirm,) = [reply.text for reply in narrowed.replies if isinstance(reply, ConfirmReply)]
+    which = "请假申请（年假，12月14日 至 12月15日）：审批中"
+    assert confirm == f"催办审批：{which}，要执行吗？"
     await talk.say("不用了")
     for each in (first, second):
         await tools.call("withdraw_request", request=each)

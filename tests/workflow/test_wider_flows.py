@@ -334,6 +334,15 @@ class TestSubFlows:
         assert (turn.flow.id, turn.flow.status) == (run, "completed")
         assert booked() == [("book", "train"), ("book", "Berlin")]
 
+    async def test_its_first_question_comes_in_the_turn_that_began_it_and_only_there(
+        self, desk: Talk
+    ) -> None:
+        turn = await desk.say("start trip")
+        assert [reply.text for reply in turn.replies] == ["Which city?"]
+        await desk.say("Berlin")
+        await heard(desk, "A hotel in Berlin?")
+        assert sum("Which city?" in line for line in await desk.texts()) == 1
+
     async def test_cancelling_cancels_it_first_and_undoes_everything(self, desk: Talk) -> None:
         run = await started(desk, "trip")
         await heard(desk, "Which city?")

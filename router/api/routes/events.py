@@ -67,7 +67,7 @@ async def follow(services: Given, hub: EventHub, record: OwnConversation, after:
     return await _begun(Following(hub, ConversationFeed(store.live, store.log, record), after))
 
 
-@router.get("/events", response_class=Response, responses=_OF_THE_CALLER)
+@router.get("/events", response_class=Response, responses={**_OF_THE_CALLER, **problems()})
 async def follow_caller(services: Given, hub: EventHub, caller: Caller, after: After) -> Response:
     """Follow what happens to the caller from now on, or from behind an event, missing nothing.
 

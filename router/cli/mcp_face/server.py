@@ -12,8 +12,9 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
 from router.cli.mcp_face.named import by_name
-from router.cli.mcp_face.rest import Desk, Refused
+from router.cli.mcp_face.rest import Desk
 from router.cli.mcp_face.tools import ALWAYS, Offered, Session
+from router.cli.rest import Refused
 from router.domain.errors import Forbidden, InvalidInput, NotFound, RouterError, Unavailable
 
 LOOPBACK = "127.0.0.1"

@@ -132,3 +132,31 @@ def test_a_file_that_cannot_be_read_is_one_line(tmp_path: Path) -> None:
 def test_ids_that_look_like_other_types_stay_ids(tmp_path: Path) -> None:
     with pytest.raises(DefinitionError, match="id=42 can't be used"):
         load(tmp_path, "users:\n  - {id: 42, name: Forty-two}\n")
+
+
+async def test_people_are_found_by_their_accounts(tmp_path: Path) -> None:
+    directory = load(
+        tmp_path,
+        "users:\n"
+        "  - {id: ann, name: Ann, accounts: {slack: U1, feishu: ou_1}}\n"
+        "  - {id: ben, name: Ben, accounts: {feishu: U1}}\n"
+        "  - {id: cy, name: Cy}\n",
+    )
+    found = [directory.by_account(*who) for who in [("slack", "U1"), ("feishu", "U1")]]
+    assert [person.id for person in found if person] == ["ann", "ben"]
+    assert directory.by_account("slack", "ou_1") is None
+    assert [(one.id, account) for one, account in directory.accounts("feishu")] == [
+        ("ann", "ou_1"),
+        ("ben", "U1"),
+    ]
+
+
+def test_an_account_is_one_person_s(tmp_path: Path) -> None:
+    with pytest.raises(DefinitionError) as refused:
+        load(
+            tmp_path,
+            "users:\n"
+            "  - {id: ann, name: Ann, accounts: {slack: U1}}\n"
+            "  - {id: ben, name: Ben, accounts: {slack: U1}}\n",
+        )
+    assert "ben's account slack: U1 is ann's too; give it to one of them" in str(refused.value)

@@ -11,7 +11,7 @@ from router.domain.messages import (
     Reply,
     TextReply,
 )
-from router.domain.plain_replies import as_plain_text
+from router.domain.plain_replies import as_plain_text, replies_of
 from router.domain.texts import Locale
 
 KINDS = [Option(label="年假", value="annual"), Option(label="病假", value="sick")]
@@ -39,6 +39,17 @@ KINDS = [Option(label="年假", value="annual"), Option(label="病假", value="s
             "zh",
             "请填写：\n\n- 类型 (必填): 年假 / 病假\n- 备注",
         ),
+        (
+            FormReply(text="Until?", fields=[FormField(name="end", type="date", label="Until")]),
+            "en",
+            "Until?",
+        ),
+        (
+            FormReply(text="收据呢？", fields=[FormField(name="r", type="file", label="收据")]),
+            "zh",
+            "收据呢？\n\n请附上图片或 PDF。",
+        ),
+        (FormReply(text="Nothing?", fields=[]), "en", "Nothing?"),
     ],
 )
 def test_a_reply_is_asked_in_text(reply: Reply, locale: Locale, text: str) -> None:
@@ -48,3 +59,12 @@ def test_a_reply_is_asked_in_text(reply: Reply, locale: Locale, text: str) -> No
 def test_several_replies_are_paragraphs_and_empty_ones_are_none() -> None:
     replies = [TextReply(text="one"), TextReply(text=""), TextReply(text="two")]
     assert as_plain_text(replies, "en") == "one\n\ntwo"
+
+
+def test_the_replies_of_a_row_are_those_that_were_given() -> None:
+    asked = ChoicesReply(text="请什么假？", options=KINDS)
+    assert replies_of({"text": "…", "replies": [asked.model_dump(mode="json")]}) == [asked]
+
+
+def test_a_row_without_replies_is_its_text() -> None:
+    assert replies_of({"text": "好"}) == [TextReply(text="好")]

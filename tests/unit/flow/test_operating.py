@@ -6,7 +6,7 @@ import pytest
 
 from router.domain.errors import Conflict
 from router.flow.machine import refusal_of
-from router.flow.model import FlowDefinition
+from router.flow.model import NEWEST_RULES, FlowDefinition
 from router.flow.run import (
     Began,
     Called,
@@ -188,3 +188,74 @@ class TestReassigned:
         assert isinstance(refused, Conflict)
         before = driver.run.approval
         assert driver.take(event).run.approval == before
+
+
+class TestLookupsOfApprovals:
+    """What can't be looked up for an approval waits for an operator; the run isn't ended."""
+
+    def asking(self, *failing: str) -> Driver:
+        newest = flow(LEAVE).model_copy(update={"rules": NEWEST_RULES})
+        driver = Driver(newest)
+        driver.world.failing = dict.fromkeys(failing, "no directory")
+        driver.begin(kind="annual", start="2026-11-23", end="2026-11-24", reason="x")
+        return driver.take(Confirmed(by="alice", value=True))
+
+    def unanswered(self) -> Driver:
+        """Bob didn't answer, and nobody can tell who is above him."""
+        driver = self.asking()
+        driver.world.failing = {"manager": "no directory"}
+        timer = driver.run.timers["escalate"]
+        driver.now = timer.due
+        return driver.take(Fired(timer=timer.id))
+
+    @pytest.mark.parametrize("lookup", ["manager", "names", "stand_ins"])
+    def test_made_again_by_an_operator_it_goes_on(self, lookup: str) -> None:
+        driver = self.asking(lookup)
+        assert (driver.run.status, driver.run.state) == ("waiting", "manager")
+        assert driver.said[-1].startswith("This step didn't work out.")
+        held = driver.run.history[-1]
+        assert (held.event, held.comment) == ("held", f"{lookup}: no directory")
+        assert refusal_of(driver.definition, driver.run, Retried(by="olga"), driver.now) is None
+
+        driver.world.failing = {}
+        driver.take(Retried(by="olga"))
+
+        assert driver.run.status == "waiting_approval"
+        assert driver.said[-1].startswith("This is with Bob")
+
+    def test_tried_again_too_early_it_is_held_once_more(self) -> None:
+        driver = self.asking("names").take(Retried(by="olga"))
+        assert [h.event for h in driver.run.history][-3:] == ["held", "retried", "held"]
+        assert driver.run.status == "waiting"
+
+    def test_cancelled_it_is_undone_like_any(self) -> None:
+        driver = self.asking("names").take(Cancelled(by="alice"))
+        assert driver.run.status == "cancelled"
+        assert "release" in [name for name, _, _ in driver.world.calls]
+
+    def test_it_is_passed_up_once_that_is_known(self) -> None:
+        driver = self.unanswered()
+        assert (driver.run.status, driver.run.history[-1].event) == ("waiting_approval", "held")
+        driver.world.failing = {}
+        driver.take(Retried(by="olga"))
+        assert driver.run.approval is not None
+        assert [one.person for one in driver.run.approval.waiting_for()] == ["carol"]
+
+    def test_meanwhile_whoever_was_asked_may_decide(self) -> None:
+        driver = self.unanswered()
+        assert driver.run.approval is not None
+        (bob,) = driver.run.approval.waiting_for()
+        driver.take(Decided(by="bob", approval=bob.id, verdict="approve"))
+        assert driver.run.status == "completed"
+
+    def test_meanwhile_it_may_expire(self) -> None:
+        driver = self.unanswered()
+        timer = driver.run.timers["expire"]
+        driver.now = timer.due
+        assert driver.take(Fired(timer=timer.id)).run.status == "expired"
+
+    def test_runs_of_earlier_rules_end_as_they_did(self) -> None:
+        driver = Driver(flow(LEAVE))
+        driver.world.failing["names"] = "no directory"
+        driver.begin(kind="annual", start="2026-11-23", end="2026-11-24", reason="x")
+        assert driver.take(Confirmed(by="alice", value=True)).run.status == "failed"

@@ -8,6 +8,7 @@ import pytest
 
 from router.domain.happenings import Call, Place, Thinking
 from router.domain.messages import Usage
+from router.domain.records import LogEntry
 from router.store.database import Database
 from router.store.store import Store
 
@@ -122,3 +123,33 @@ async def test_whoever_listens_hears_that_there_is_more(store: Store) -> None:
         await store.log.append("t", [CALL.started(AT)])
         assert (await anext(told)).type == "recorded"
         assert await kinds(store) == ["tool_started"]
+
+
+def line(number: int, kind: str, message_id: str | None = None) -> LogEntry:
+    return LogEntry.model_validate(
+        {
+            "key": f"c1:{number}",
+            "kind": kind,
+            "at": AT,
+            "conversation": "c1",
+            "message_id": message_id,
+            "data": {"role": "assistant", "text": str(number)},
+        }
+    )
+
+
+async def test_news_is_what_came_by_itself_between_a_turn_and_the_one_before(store: Store) -> None:
+    rows = [
+        *(line(1, "message"), line(2, "message", "m1"), line(3, "turn", "m1")),
+        *(line(4, "message"), line(5, "route"), line(6, "message", "m2"), line(7, "message")),
+        *(line(8, "turn", "m2"), line(9, "message")),
+    ]
+    await store.log.append("t", rows)
+
+    async def news(message_id: str, conversation: str = "c1") -> list[object]:
+        return [row.data["text"] for row in await store.log.untold("t", conversation, message_id)]
+
+    assert await news("m1") == ["1"]
+    assert await news("m2") == ["4", "7"]
+    assert await news("m3") == ["9"]
+    assert await news("m1", "c2") == []

@@ -221,6 +221,8 @@ def test_what_was_spent_was_spent_in_the_past(
 @pytest.mark.parametrize(
     ("typed", "slots"),
     [
+        ("1", {"items.more": True}),
+        ("2.", {"items.more": False}),
         ("没有了", {"items.more": False}),
         ("no", {"items.more": False}),
         ("就这些", {"items.more": False}),

@@ -10,6 +10,7 @@ from router.domain.commands import (
     Confirm,
     FillSlots,
     ReplyText,
+    RunSkill,
     StartFlow,
 )
 from router.domain.messages import (
@@ -366,3 +367,20 @@ def test_a_flow_that_is_asked_for_begins_also_where_a_text_is_asked_for(request_
 def test_a_mere_name_is_a_request_where_no_text_is_asked_for() -> None:
     assert isinstance(command("请假申请", asking(EXPENSE, "items.0.amount")), StartFlow)
     assert isinstance(command("请假申请"), StartFlow)
+
+
+def test_what_is_addressed_to_a_skill_begins_no_flow() -> None:
+    addressed = Message(text="我要请假", skill="policy-advisor")
+    assert READER.read(addressed, situation()).route is None
+
+
+def test_what_is_addressed_to_a_skill_still_answers_a_flow_that_asks() -> None:
+    addressed = Message(text="确认", skill="policy-advisor")
+    assert READER.read(addressed, situation(CONFIRMING)).commands == [Confirm(value=True)]
+
+
+def test_what_is_addressed_to_the_skill_that_asked_answers_it() -> None:
+    addressed = Message(text="三年", skill="policy-advisor")
+    (command,) = READER.read(addressed, situation(skill="policy-advisor")).commands
+    assert command == RunSkill(skill="policy-advisor", request="三年")
+    assert READER.read(addressed, situation(skill="trip-planner")).route is None

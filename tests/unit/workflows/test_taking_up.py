@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 from router.contracts.conversation import ConversationState, News
 from router.domain.messages import ChoicesReply, TextReply
 from router.flow.machine import step
-from router.flow.run import Began, Run
+from router.flow.run import Began, Fired, Run, Skipped
 from router.flow.showing import view
 from router.flow.view import FlowView
-from tests.unit.flow.definitions import ALICE, LEAVE, NOW, flow
+from tests.unit.flow.definitions import ALICE, LEAVE, NOW, Driver, flow
 from workflows import memory, taking_up
 
 ASKED = flow(LEAVE)
@@ -75,3 +75,21 @@ def test_it_is_asked_which_where_several_are_left() -> None:
     assert [option.value for option in which.options] == [
         *("take_up:r1", "take_up:r2", "take_up:none")
     ]
+
+
+def test_what_was_left_empty_stays_so_in_the_run_that_goes_on() -> None:
+    reason = {**LEAVE["slots"]["reason"], "required": False, "=skippable": True}
+    definition = flow(LEAVE, slots={**LEAVE["slots"], "reason": reason}, idle="PT72H")
+    silent = Driver(definition).begin(kind="annual", start="2026-11-23", end="2026-11-25")
+    silent.take(Skipped(by="alice"))
+    for _ in ("idle", "lapse"):
+        (timer,) = silent.run.timers.values()
+        silent.now = timer.due
+        silent.take(Fired(timer=timer.id))
+
+    state = taking_up.with_lapsed(ConversationState(), view(definition, silent.run))
+    (lapsed_,) = state.lapsed
+    again = Driver(definition)
+    again.take(Began(by="alice", slots=lapsed_.slots, skipped=lapsed_.skipped))
+
+    assert (again.run.status, again.run.skipped) == ("confirming", ["reason"])

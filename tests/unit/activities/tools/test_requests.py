@@ -67,11 +67,22 @@ async def test_a_request_says_since_when_it_waits_and_for_whom(desk: Desk, store
                     }
                 ],
                 "others": 0,
+                "files": [],
             }
         ],
         "more": False,
         "summary": "请假申请：审批中，在等 陈博 Bob 审批",
     }
+
+
+async def test_what_was_handed_in_is_called_by_its_name(desk: Desk, store: Store) -> None:
+    files = {"f1": "hotel.pdf", "f2": "taxi.pdf", "f3": "taxi.pdf"}
+    await publish(store, waiting(files=files), approval("a1"))
+
+    found = await desk.ask("get_my_requests")
+
+    assert found["items"][0]["files"] == ["hotel.pdf", "taxi.pdf"]
+    assert found["summary"].endswith("审批；附件：hotel.pdf、taxi.pdf")
 
 
 async def test_a_request_waits_for_whom_its_branches_wait_for(desk: Desk, store: Store) -> None:

@@ -1,0 +1,96 @@
+"""An approver's press on a card: decided once, and only on what the card shows."""
+
+from dataclasses import dataclass
+
+from router.adapters import words
+from router.adapters.port import Decision, Wanted
+from router.api.deps import Services
+from router.contracts import runs
+from router.domain.errors import Conflict, NotFound, RouterError
+from router.domain.principals import Principal
+from router.domain.records import ApprovalRecord
+from router.domain.texts import Localised
+from router.flow.run import Decided
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a press came to, for whoever pressed. `card` is how theirs looks from now on, if known.
+
+    `text` is in their language.
+    """
+
+    text: str
+    card: Wanted | None = None
+
+
+async def decided(services: Services, person: Principal, decision: Decision, word: str) -> Outcome:
+    """Decide, and say what became of it; of a second press, what became of the first one.
+
+    `word` makes a press one, however often it is delivered. Raises `Unavailable` where the run
+    can't be reached.
+    """
+    record = await services.store.runs.find_approval(person.tenant, decision.approval)
+    if record is None or record.person != person.id:
+        return Outcome(words.NOT_YOURS.within(person.locale))
+    if record.verdict is not None:
+        return await _outcome(services, person, record, _already(record.verdict))
+    event = Decided(
+        by=person.id, approval=record.id, verdict=decision.verdict, digest=decision.digest
+    )
+    try:
+        await runs.decide(services.temporal, record, event, word)
+    except (Conflict, NotFound) as error:
+        return await _too_late(services, person, decision, error)
+    return await _outcome(services, person, record, words.DONE[decision.verdict])
+
+
+async def card_of(
+    services: Services, person: Principal, record: ApprovalRecord, outcome: str = ""
+) -> Wanted:
+    """The approver's card, in their language."""
+    requester = await services.directory.find(record.tenant, record.requester)
+    name = requester.name if requester else record.requester
+    return Wanted(record, name, person.locale, outcome)
+
+
+async def _too_late(
+    services: Services, person: Principal, decision: Decision, error: RouterError
+) -> Outcome:
+    """Why it wasn't decided, as far as rows tell by now."""
+    record = await services.store.runs.find_approval(person.tenant, decision.approval)
+    if record is None:
+        return Outcome(words.NOT_YOURS.within(person.locale))
+    if record.digest != decision.digest:
+        return await _outcome(services, person, record, words.CHANGED)
+    if record.verdict is None and record.active:
+        return Outcome(error.said.within(person.locale))
+    return await _outcome(services, person, record, await _what_happened(services, record))
+
+
+async def _what_happened(services: Services, record: ApprovalRecord) -> Localised:
+    """What was decided and by whom, as the run's history has it: the row itself may not."""
+    if record.verdict is not None:
+        return _already(record.verdict)
+    run = await services.store.runs.find(record.tenant, record.run)
+    since = [line for line in run.history if line.at >= record.since] if run else []
+    made = next((line for line in since if line.event in words.DONE and line.by), None)
+    if made is None or made.by is None:
+        return words.CLOSED
+    decider = await services.directory.find(record.tenant, made.by)
+    return _already(made.event, decider.name if decider else made.by)
+
+
+async def _outcome(
+    services: Services, person: Principal, record: ApprovalRecord, said: Localised
+) -> Outcome:
+    text = said.within(person.locale)
+    return Outcome(text, await card_of(services, person, record, text))
+
+
+def _already(verdict: str, by: str = "") -> Localised:
+    done, whose = words.DONE.get(verdict, Localised(zh=verdict, en=verdict)), f" ({by})" * bool(by)
+    return Localised(
+        zh=words.ALREADY.zh.format(verdict=f"{done.zh}{whose}"),
+        en=words.ALREADY.en.format(verdict=f"{done.en}{whose}"),
+    )

@@ -1,0 +1,1 @@
+"""Feishu (Lark): event callbacks in, interactive cards out."""

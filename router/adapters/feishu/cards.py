@@ -1,0 +1,57 @@
+"""What the desk says, as interactive cards. Pure.
+
+Texts are `plain_text`, so that nothing that anybody wrote is a link, a picture or a mention.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from router.adapters import words
+from router.adapters.port import VERDICTS, Button, Decision, Post, Said, Wanted
+from router.adapters.showing import Labelled, answers, decided_on, text_of, title_of
+
+Card = dict[str, Any]
+Element = dict[str, Any]
+
+_STYLES = {"approve": "primary", "reject": "danger"}
+
+
+def card(post: Post) -> Card:
+    """The post as a card."""
+    elements = list(_said(post) if isinstance(post, Said) else _wanted(post))
+    return {"config": {"wide_screen_mode": True, "update_multi": True}, "elements": elements}
+
+
+def _said(said: Said) -> Iterator[Element]:
+    for reply in said.replies:
+        buttons = list(answers(reply, said))
+        yield _text(text_of(reply, said.locale, buttons=bool(buttons)))
+        if buttons:
+            yield {"tag": "action", "actions": [_button(each) for each in buttons]}
+
+
+def _wanted(wanted: Wanted) -> Iterator[Element]:
+    yield _text("\n".join([title_of(wanted), "", *decided_on(wanted)]))
+    if wanted.outcome:
+        yield {"tag": "note", "elements": [_plain(wanted.outcome)]}
+        return
+    record, buttons = wanted.approval, []
+    for verdict in VERDICTS:
+        decision = Decision(approval=record.id, digest=record.digest, verdict=verdict)
+        label = words.BUTTONS[verdict].within(wanted.locale)
+        buttons.append(_button(Labelled(label, Button(decision=decision), _STYLES.get(verdict))))
+    yield {"tag": "action", "actions": buttons}
+
+
+def _text(text: str) -> Element:
+    return {"tag": "div", "text": _plain(text)}
+
+
+def _button(each: Labelled) -> Element:
+    value = {"button": each.button.packed}
+    style = each.style or "default"
+    return {"tag": "button", "text": _plain(each.label), "type": style, "value": value}
+
+
+def _plain(text: str) -> Element:
+    return {"tag": "plain_text", "content": text}

@@ -1,0 +1,1 @@
+"""Slack: the Events API in, Block Kit out."""

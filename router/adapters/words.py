@@ -1,0 +1,57 @@
+"""What the desk says on chat platforms besides what conversations say, in both languages."""
+
+from router.adapters.port import Verdict
+from router.domain.texts import Localised
+
+STRANGER = (
+    "我还不认识您：请让管理员把您的账号（{account}）加到通讯录里。\n"
+    "I don't know you yet: please have an administrator add your account ({account}) to the "
+    "directory."
+)
+"""Nobody knows which language they speak."""
+
+NOT_YOURS = Localised(
+    zh="这张卡片不是给您的，没有改动任何内容。",
+    en="This card isn't for you; nothing was changed.",
+)
+FAILED = Localised(
+    zh="这条消息没有处理成功，请再发一次。",
+    en="This message couldn't be dealt with; please send it again.",
+)
+UNUSABLE = Localised(
+    zh="这条消息收不了：要有文字，最多 8000 字，不能有控制字符。",
+    en="This message can't be taken: it needs words, 8,000 characters at most, and none that "
+    "control a terminal.",
+)
+NO_FILES = Localised(
+    zh="这里还收不了文件；请在网页上交，或用文字说明。",
+    en="Files can't be handed in here yet; use the web page, or say it in words.",
+)
+APPROVAL_OF = Localised(zh="请审批：{title}", en="For your approval: {title}")
+REQUESTER = Localised(zh="申请人", en="Requested by")
+CHANGED = Localised(
+    zh="内容在这张卡片之后有变化，没有按它审批；请看最新的卡片。",
+    en="What is to be approved has changed since this card; nothing was decided. See the newest.",
+)
+CLOSED = Localised(
+    zh="这项审批已经关闭，不需要再处理。", en="This approval is closed; nothing is left to decide."
+)
+ALREADY = Localised(zh="已经处理过了：{verdict}。", en="This was decided already: {verdict}.")
+TRY_AGAIN = Localised(
+    zh="现在没能记录，请稍后再按一次。", en="It couldn't be recorded right now; press again later."
+)
+BUTTONS: dict[Verdict, Localised] = {
+    "approve": Localised(zh="同意", en="Approve"),
+    "reject": Localised(zh="拒绝", en="Reject"),
+    "return": Localised(zh="退回修改", en="Return"),
+}
+YES = Localised(zh="确认", en="Confirm")
+NO = Localised(zh="取消", en="Cancel")
+DONE: dict[str, Localised] = {
+    "approve": Localised(zh="✅ 已同意", en="✅ approved"),
+    "reject": Localised(zh="❌ 已拒绝", en="❌ rejected"),
+    "return": Localised(zh="↩️ 已退回修改", en="↩️ returned for changes"),
+    "delegate": Localised(zh="已转交", en="delegated"),
+    "escalated": Localised(zh="已上报", en="escalated"),
+}
+"""By verdict, as the log has them."""

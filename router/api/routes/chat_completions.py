@@ -1,0 +1,102 @@
+"""The OpenAI-compatible face: to a chat UI, or any program that asks a model, we are a model."""
+
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+from starlette.exceptions import HTTPException
+
+from router.api.deps import Caller, Given, OpenTurns
+from router.api.idempotency import IdempotencyKey
+from router.api.openai_face import answering, jobs, models, shapes
+from router.api.openai_face.callers import Speaker
+from router.api.openai_face.errors import FaceRoute, described
+from router.api.openai_face.exchange import Desk
+from router.api.openai_face.naming import message_id
+from router.api.openai_face.reading import Posted
+
+PATH = "/v1/chat/completions"
+
+router = APIRouter(tags=["openai"], route_class=FaceRoute)
+
+_BODY: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "application/json": {
+                "schema": {
+                    "type": "object",
+                    "required": ["model", "messages"],
+                    "properties": {
+                        "model": {"type": "string"},
+                        "messages": {"type": "array", "items": {"type": "object"}, "minItems": 1},
+                        "stream": {"type": "boolean"},
+                    },
+                },
+                "example": {
+                    "model": models.ROUTER,
+                    "messages": [{"role": "user", "content": "我要请假"}],
+                },
+            }
+        },
+    }
+}
+_ANSWER: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "A chat completion, or with `stream` its chunks.",
+        "content": {
+            "application/json": {"schema": {"type": "object"}},
+            "text/event-stream": {"schema": {"type": "string"}},
+        },
+    }
+}
+
+
+@router.post(
+    PATH,
+    response_class=Response,
+    openapi_extra=_BODY,
+    responses={**_ANSWER, **described(400, 404, 409, 413, 415, 429)},
+)
+async def complete(
+    request: Request,
+    services: Given,
+    turns: OpenTurns,
+    speaker: Speaker,
+    asked: Posted,
+    key: IdempotencyKey,
+) -> Response:
+    """Say the last message of the chat to the router, and get its answer as a model's.
+
+    The conversation is the router's own: earlier messages aren't said again.
+    """
+    about = answering.envelope(asked, message_id(asked, request.headers, key))
+    job = jobs.answer(asked, request.headers, speaker.locale)
+    if job is not None:
+        return answering.at_once(asked, about, job)
+    exchange = await Desk(services, speaker).exchange(asked, request.headers, key)
+    if asked.stream:
+        return await answering.streamed(request, exchange, turns, asked, about)
+    return await answering.whole(exchange, turns, about)
+
+
+@router.get("/v1/models", responses=described())
+async def index(services: Given, caller: Caller) -> dict[str, Any]:
+    """List what may be asked as a model: the router, and each skill by itself."""
+    return {"object": "list", "data": [shapes.model(n) for n in models.names(services, caller)]}
+
+
+@router.get("/v1/models/{model:path}", responses=described(404))
+async def show(services: Given, caller: Caller, model: str) -> dict[str, Any]:
+    """Get one of the models."""
+    models.skill_meant(model, services, caller)
+    return shapes.model(model)
+
+
+@router.api_route(
+    PATH, methods=["GET", "PUT", "PATCH", "DELETE"], include_in_schema=False, status_code=405
+)
+@router.api_route("/v1/models", methods=["POST", "PUT", "PATCH", "DELETE"], include_in_schema=False)
+async def refuse(request: Request) -> Response:
+    """Nothing else can be done here."""
+    raise HTTPException(405, f"{request.method} {request.url.path}: method not allowed.")

@@ -1,0 +1,1 @@
+"""A chat in the terminal: a client of the REST API, as one person."""

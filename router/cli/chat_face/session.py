@@ -1,0 +1,172 @@
+"""A chat from beginning to end: with somebody at a terminal, or with what a pipe brings."""
+
+import asyncio
+import signal
+import sys
+from asyncio import FIRST_COMPLETED
+from collections.abc import Coroutine
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from router.cli.chat_face import words
+from router.cli.chat_face.answering import body_of
+from router.cli.chat_face.commands import Commands, Left, begun, listed
+from router.cli.chat_face.forms import filled
+from router.cli.chat_face.screen import Prompt, Screen, TerminalPrompt, above_the_prompt
+from router.cli.chat_face.talk import Talk
+from router.cli.rest import Refused, Rest
+from router.domain.errors import Forbidden, RouterError
+from router.domain.messages import FormReply
+
+
+async def chat(
+    url: str, token: str, wanted: str | None, *, new: bool, screen: Screen, state: Path
+) -> None:
+    """Chat until whoever does so leaves, or the pipe ends.
+
+    Raises:
+        RouterError: the API isn't there, or refuses; at a terminal only before the chat begins.
+    """
+    rest = Rest(url, token)
+    try:
+        talk = Talk(rest, screen, await _opened(rest, wanted, new=new))
+        if screen.interactive:
+            with above_the_prompt():
+                await _Interactive(talk, TerminalPrompt(state / "history")).run()
+        else:
+            await _piped(talk)
+    finally:
+        await rest.aclose()
+
+
+async def _opened(rest: Rest, wanted: str | None, *, new: bool) -> dict[str, Any]:
+    """The conversation that is asked for, the last one, or a new one."""
+    try:
+        if wanted is not None:
+            return await rest.get(f"/v1/conversations/{quote(wanted, safe='')}")
+        last = [] if new else await listed(rest)
+        return last[0] if last else await begun(rest)
+    except Refused as error:
+        if error.status != 401:  # noqa: PLR2004
+            raise
+        raise Forbidden(
+            f"the API won't have this person: {error} Name a user id of its directory with --user "
+            "where ROUTER_AUTH=dev, else a valid token in ROUTER_TOKEN or with --token"
+        ) from None
+
+
+async def _piped(talk: Talk) -> None:
+    """Each line of stdin is a message or a command; what the desk says goes to stdout."""
+
+    async def ready(_: Talk) -> None:
+        return
+
+    # What was asked before is asked still: a pipe goes on where the last one ended.
+    talk.asked = await talk.last_question()
+    commands = Commands(talk, ready)
+    while line := await asyncio.to_thread(sys.stdin.readline):
+        with suppress(Left):
+            await _taken(commands, line.rstrip("\r\n"))
+
+
+async def _taken(commands: Commands, line: str) -> None:
+    if line.startswith("/"):
+        await commands.run(line)
+    elif line.strip():
+        await commands.talk.send(body_of(line, commands.talk.asked))
+
+
+class _Interactive:
+    """Somebody sits there: Ctrl-C stops a turn and twice leaves, news come above the prompt."""
+
+    def __init__(self, talk: Talk, prompt: Prompt) -> None:
+        self._commands = Commands(talk, self._open)
+        self._prompt = prompt
+        self._following: asyncio.Task[None] | None = None
+
+    async def run(self) -> None:
+        """Chat until they leave."""
+        talk = self._commands.talk
+        talk.screen.aside(talk.say(words.WELCOME))
+        try:
+            await self._open(talk)
+            await self._lines()
+        except Left:
+            return
+        finally:
+            self._deaf()
+
+    async def _open(self, talk: Talk) -> None:
+        """Show where a conversation was left, and listen to it from now on."""
+        self._deaf()
+        talk.screen.aside(talk.say(words.OPENED, id=talk.id))
+        await talk.resume()
+        self._following = asyncio.create_task(talk.follow())
+
+    def _deaf(self) -> None:
+        if self._following is not None:
+            self._following.cancel()
+
+    async def _lines(self) -> None:
+        warned = False
+        while True:
+            try:
+                line = await self._prompt.line()
+            except EOFError:
+                return
+            except KeyboardInterrupt:
+                if warned:
+                    return
+                warned = True
+                self._aside(words.LEAVE_HINT)
+                continue
+            warned = False
+            await self._answered(line)
+
+    async def _answered(self, line: str) -> None:
+        """Whatever becomes of one line, the chat goes on."""
+        talk = self._commands.talk
+        try:
+            if line.strip() or not isinstance(talk.asked, FormReply):
+                await self._stoppable(_taken(self._commands, line))
+            elif body := await filled(talk, talk.asked, self._prompt):
+                await self._stoppable(talk.send(body))
+        except RouterError as error:
+            talk.screen.line(f"! {error}")
+
+    async def _stoppable(self, work: Coroutine[Any, Any, None]) -> None:
+        """Await it; a first Ctrl-C meanwhile stops the turn, a second one leaves."""
+        presses: asyncio.Queue[None] = asyncio.Queue()
+        loop, task = asyncio.get_running_loop(), asyncio.create_task(work)
+        loop.add_signal_handler(signal.SIGINT, presses.put_nowait, None)
+        try:
+            if await _pressed(presses, task):
+                self._aside(words.STOPPING)
+                await self._cancel()
+                if await _pressed(presses, task):
+                    raise Left
+            await task
+        finally:
+            task.cancel()
+            loop.remove_signal_handler(signal.SIGINT)
+
+    async def _cancel(self) -> None:
+        talk = self._commands.talk
+        with suppress(Refused):  # nothing runs any more, which is what was wanted
+            await talk.rest.post(f"{talk.path}/cancel", {})
+
+    def _aside(self, text: Any) -> None:
+        talk = self._commands.talk
+        talk.screen.aside(talk.say(text))
+
+
+async def _pressed(presses: asyncio.Queue[None], task: asyncio.Task[None]) -> bool:
+    """True once Ctrl-C was pressed; False where the task was over before."""
+    press = asyncio.create_task(presses.get())
+    try:
+        await asyncio.wait({press, task}, return_when=FIRST_COMPLETED)
+        return not task.done()
+    finally:
+        press.cancel()

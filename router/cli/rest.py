@@ -1,0 +1,131 @@
+"""The REST API as its clients on the command line call it, each on behalf of one person."""
+
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+from pydantic import JsonValue, TypeAdapter, ValidationError
+
+from router.domain.errors import RouterError, Unavailable
+
+SECONDS = 90.0
+"""How long an answer is waited for, or the next of a stream's events."""
+CONNECTED_WITHIN = 5.0
+EVENTS = "text/event-stream"
+
+_OBJECT: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
+
+
+class Refused(RouterError):
+    """The API said no; says why."""
+
+    def __init__(self, detail: str, status: int = 0) -> None:
+        super().__init__(detail)
+        self.status = status
+
+
+@dataclass(frozen=True)
+class Event:
+    """A server-sent event: its name, its data, and where it stands in what can be resumed."""
+
+    name: str
+    data: dict[str, Any]
+    id: str | None = None
+
+    @property
+    def row(self) -> str:
+        """The row of the event log that it is of; events of one row belong together."""
+        return (self.id or "").partition(".")[0]
+
+
+class Rest:
+    """A person at the API. `aclose` lets go of the connections.
+
+    Every method raises `Refused` with the API's reason, and `Unavailable` where it isn't there.
+    """
+
+    def __init__(self, url: str, token: str) -> None:
+        self._url = url
+        timeout = httpx.Timeout(SECONDS, connect=CONNECTED_WITHIN)
+        headers = {"Authorization": f"Bearer {token}"}
+        self._http = httpx.AsyncClient(base_url=url, headers=headers, timeout=timeout)
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._http.aclose()
+
+    async def get(self, path: str, **query: Any) -> dict[str, Any]:
+        """What is there."""
+        given = {name: value for name, value in query.items() if value is not None}
+        return await self._answer(self._http.build_request("GET", path, params=given))
+
+    async def post(self, path: str, body: dict[str, Any], **query: Any) -> dict[str, Any]:
+        """What came of it."""
+        return await self._answer(self._http.build_request("POST", path, json=body, params=query))
+
+    async def upload(self, path: str, name: str, content: bytes) -> dict[str, Any]:
+        """What a file was taken in as."""
+        files = {"file": (name, content)}
+        return await self._answer(self._http.build_request("POST", path, files=files))
+
+    async def events(
+        self,
+        method: str,
+        path: str,
+        body: dict[str, JsonValue] | None = None,
+        after: str | None = None,
+    ) -> AsyncGenerator[Event]:
+        """The events of a stream until it ends; `after` is the id of the last one seen before."""
+        headers = {"Accept": EVENTS} | ({"Last-Event-ID": after} if after else {})
+        with self._reachable():
+            streaming = self._http.stream(method, path, json=body, headers=headers)
+            async with streaming as response:
+                if response.is_error:
+                    await response.aread()
+                    raise self._refusal(response)
+                async for event in events_of(response.aiter_lines()):
+                    yield event
+
+    async def _answer(self, request: httpx.Request) -> dict[str, Any]:
+        with self._reachable():
+            response = await self._http.send(request)
+            if response.is_error:
+                raise self._refusal(response)
+            return _OBJECT.validate_json(response.content)
+
+    def _refusal(self, response: httpx.Response) -> Refused:
+        return Refused(reason(_OBJECT.validate_json(response.content)), response.status_code)
+
+    @contextmanager
+    def _reachable(self) -> Iterator[None]:
+        try:
+            yield
+        except httpx.ReadTimeout:
+            raise Unavailable(f"the API at {self._url} doesn't answer in time: ask again") from None
+        except (httpx.HTTPError, ValidationError):
+            raise Unavailable(
+                f"no API answers at {self._url}: start `intent-router dev`, or name another with "
+                "--url"
+            ) from None
+
+
+async def events_of(lines: AsyncIterator[str]) -> AsyncIterator[Event]:
+    """The events that these lines are; one that the connection was lost in is none."""
+    fields: dict[str, str] = {}
+    async for line in lines:
+        if line:
+            name, _, value = line.partition(":")
+            fields[name] = value.removeprefix(" ")
+        elif "data" in fields:
+            data = _OBJECT.validate_json(fields["data"])
+            yield Event(fields.get("event", "message"), data, fields.get("id"))
+            fields = {}
+
+
+def reason(problem: dict[str, Any]) -> str:
+    """What a problem of RFC 9457 says, with the fields at fault."""
+    said = str(problem.get("detail") or problem.get("title") or "it refuses")
+    fields = [f"{each.get('field')} {each.get('detail')}" for each in problem.get("errors") or []]
+    return f"{said} ({'; '.join(fields)})" if fields else said

@@ -1,0 +1,117 @@
+"""Feishu, over real HTTP on loopback: takes posts of one app, and delivers what people do."""
+
+import asyncio
+import base64
+import hashlib
+import json
+import os
+import time
+from typing import Any
+from uuid import uuid4
+
+import httpx
+from cryptography.hazmat.primitives.ciphers import Cipher
+from cryptography.hazmat.primitives.ciphers.algorithms import AES
+from cryptography.hazmat.primitives.ciphers.modes import CBC
+from cryptography.hazmat.primitives.padding import PKCS7
+
+from tests.fakes.http_exchange import Reply, json_reply
+from tests.fakes.web_server import Got, WebServer
+
+Body = dict[str, Any]
+
+
+class Feishu(WebServer):
+    """A company with one app in it."""
+
+    app_id, secret = "cli_test", "app-secret"
+    key, verification = "encrypt-key-of-the-app", "verification-token"
+
+    def __init__(self) -> None:
+        super().__init__(self._answered)
+        self._changed = asyncio.Event()
+        self.token = "t-1"
+        self.posts: list[Body] = []
+        """What was posted, each once: a second one of the same `uuid` isn't taken."""
+
+    @property
+    def url(self) -> str:
+        return self.origin
+
+    def _answered(self, got: Got) -> Reply:
+        self._changed.set()
+        body = json.loads(got.body)
+        if got.target.endswith("/tenant_access_token/internal"):
+            if body != {"app_id": self.app_id, "app_secret": self.secret}:
+                return json_reply({"code": 10014, "msg": "app secret invalid"})
+            return json_reply({"code": 0, "tenant_access_token": self.token, "expire": 7200})
+        if got.headers.get("authorization") != f"Bearer {self.token}":
+            return json_reply({"code": 99991663, "msg": "Invalid access token"}, 400)
+        seen = {post.get("uuid") for post in self.posts} - {None}
+        if body.get("uuid") not in seen:
+            self.posts.append({**body, "content": json.loads(body["content"]), "to": got.target})
+        return json_reply({"code": 0, "msg": "success"})
+
+    async def posted(self, text: str) -> Body:
+        """The first post with this in it, as soon as it is there."""
+        try:
+            async with asyncio.timeout(20):
+                while True:
+                    for post in self.posts:
+                        if text in json.dumps(post, ensure_ascii=False):
+                            return post
+                    self._changed.clear()
+                    await self._changed.wait()
+        except TimeoutError:
+            raise AssertionError(f"never posted {text!r}, but {self.posts}") from None
+
+    def message(self, user: str, text: str, **more: Any) -> Body:
+        """What somebody says to the bot alone."""
+        content = json.dumps({"text": text}, ensure_ascii=False)
+        said = {"message_id": "om_1", "chat_id": f"oc_{user}", "chat_type": "p2p"}
+        said |= {"message_type": "text", "content": content, **more}
+        sender = {"sender_type": "user", "sender_id": {"open_id": user}}
+        return self.callback("im.message.receive_v1", {"sender": sender, "message": said})
+
+    def press(self, user: str, post: Body, label: str) -> Body:
+        """A press of the button of this label in a post."""
+        (button,) = [each for each in buttons(post) if each["text"]["content"] == label]
+        event = {
+            "operator": {"open_id": user},
+            "action": {"tag": "button", "value": button["value"]},
+            "context": {"open_chat_id": f"oc_{user}", "open_message_id": "om_2"},
+        }
+        return self.callback("card.action.trigger", event)
+
+    def callback(self, kind: str, event: Body) -> Body:
+        header = {"event_id": uuid4().hex, "event_type": kind}
+        return {"schema": "2.0", "header": {**header, "token": self.verification}, "event": event}
+
+    async def deliver(self, router: httpx.AsyncClient, body: Body) -> httpx.Response:
+        raw = self.sealed(body)
+        headers = self.signed(raw)
+        return await router.post("/adapters/feishu/events", content=raw, headers=headers)
+
+    def sealed(self, body: Body, key: str = "") -> bytes:
+        """A callback as it is sent: encrypted with the key."""
+        iv, padder = os.urandom(16), PKCS7(128).padder()
+        digest = hashlib.sha256((key or self.key).encode()).digest()
+        encryptor = Cipher(AES(digest), CBC(iv)).encryptor()
+        padded = padder.update(json.dumps(body).encode()) + padder.finalize()
+        sealed = iv + encryptor.update(padded) + encryptor.finalize()
+        return json.dumps({"encrypt": base64.b64encode(sealed).decode()}).encode()
+
+    def signed(self, raw: bytes, at: float | None = None, key: str = "") -> dict[str, str]:
+        """The headers by which Feishu signs a body."""
+        stamp, nonce = str(int(time.time() if at is None else at)), "n0nce"
+        hexed = hashlib.sha256(f"{stamp}{nonce}{key or self.key}".encode() + raw).hexdigest()
+        return {
+            "x-lark-request-timestamp": stamp,
+            "x-lark-request-nonce": nonce,
+            "x-lark-signature": hexed,
+        }
+
+
+def buttons(post: Body) -> list[Body]:
+    elements = post["content"].get("elements", [])
+    return [each for e in elements if e["tag"] == "action" for each in e["actions"]]

@@ -1,0 +1,131 @@
+"""Slack, over real HTTP on loopback: takes posts of one bot, and delivers what people do.
+
+async with Slack() as slack:
+    ...  # slack.url, slack.token and slack.secret for the settings
+    await slack.says(router, "UALICE", "我要请假")
+    card = await slack.posted("请什么假")
+"""
+
+import asyncio
+import hashlib
+import hmac
+import itertools
+import json
+import time
+from collections import deque
+from typing import Any
+from urllib.parse import parse_qs, urlencode
+from uuid import uuid4
+
+import httpx
+
+from tests.fakes.http_exchange import Reply, json_reply
+from tests.fakes.web_server import Got, WebServer
+
+Post = dict[str, Any]
+
+
+class Slack(WebServer):
+    """A workspace with one app in it."""
+
+    secret = "8f742231b10e8888abcd99yyyzzz85a5"
+    token = "xoxb-test"
+
+    def __init__(self) -> None:
+        super().__init__(self._answered)
+        self._changed = asyncio.Event()
+        self._ids = itertools.count(1)
+        self.posts: list[Post] = []
+        """What was posted, in order; `ts` names each."""
+        self.updates: list[Post] = []
+        self.troubles: deque[Reply] = deque()
+        """What the next calls are answered with instead."""
+
+    @property
+    def url(self) -> str:
+        return f"{self.origin}/api"
+
+    def _answered(self, got: Got) -> Reply:
+        self._changed.set()
+        if self.troubles:
+            return self.troubles.popleft()
+        if got.headers.get("authorization") != f"Bearer {self.token}":
+            return json_reply({"ok": False, "error": "invalid_auth"})
+        body = _body(got)
+        if got.target.endswith("/chat.update"):
+            self.updates.append(body)
+        elif got.target.endswith("/chat.postMessage"):
+            body["ts"] = f"17000.{len(self.posts):06}"
+            self.posts.append(body)
+        else:
+            return json_reply({"ok": False, "error": "unknown_method"})
+        return json_reply({"ok": True, "ts": body["ts"], "channel": body["channel"]})
+
+    async def posted(self, text: str) -> Post:
+        """The first post with this in it, as soon as it is there."""
+        return await self._among(self.posts, text)
+
+    async def updated(self, text: str) -> Post:
+        return await self._among(self.updates, text)
+
+    async def _among(self, posts: list[Post], text: str) -> Post:
+        try:
+            async with asyncio.timeout(20):
+                while True:
+                    found = [p for p in posts if text in json.dumps(p, ensure_ascii=False)]
+                    if found:
+                        return found[0]
+                    self._changed.clear()
+                    await self._changed.wait()
+                    await asyncio.sleep(0)
+        except TimeoutError:
+            raise AssertionError(f"never posted {text!r}, but {posts}") from None
+
+    def event(self, user: str, text: str, **more: Any) -> Post:
+        """A message to the bot in a channel of their own, as the Events API has it."""
+        number = next(self._ids)
+        event = {"type": "message", "channel_type": "im", "channel": f"D{user}", "user": user}
+        event |= {"text": text, "ts": f"16000.{number:06}", **more}
+        return {"type": "event_callback", "event_id": f"Ev{uuid4().hex}", "event": event}
+
+    async def says(self, router: httpx.AsyncClient, user: str, text: str, **more: Any) -> None:
+        assert (await self.deliver(router, self.event(user, text, **more))).status_code == 200
+
+    async def deliver(self, router: httpx.AsyncClient, body: Post) -> httpx.Response:
+        raw = json.dumps(body).encode()
+        headers = {"content-type": "application/json", **self.signed(raw)}
+        return await router.post("/adapters/slack/events", content=raw, headers=headers)
+
+    async def presses(
+        self, router: httpx.AsyncClient, user: str, post: Post, label: str
+    ) -> httpx.Response:
+        """Press the button of this label in a post."""
+        (button,) = [b for b in buttons(post) if b["text"]["text"] == label]
+        payload = {
+            "type": "block_actions",
+            "user": {"id": user},
+            "channel": {"id": post["channel"]},
+            "message": {"ts": post["ts"], "thread_ts": post.get("thread_ts")},
+            "actions": [{**button, "action_ts": f"16500.{next(self._ids):06}"}],
+        }
+        raw = urlencode({"payload": json.dumps(payload)}).encode()
+        headers = {"content-type": "application/x-www-form-urlencoded", **self.signed(raw)}
+        return await router.post("/adapters/slack/interactions", content=raw, headers=headers)
+
+    def signed(self, raw: bytes, at: float | None = None, secret: str = "") -> dict[str, str]:
+        """The headers by which Slack signs a body."""
+        stamp = str(int(time.time() if at is None else at))
+        base = f"v0:{stamp}:".encode() + raw
+        hexed = hmac.new((secret or self.secret).encode(), base, hashlib.sha256).hexdigest()
+        return {"x-slack-request-timestamp": stamp, "x-slack-signature": f"v0={hexed}"}
+
+
+def buttons(post: Post) -> list[Post]:
+    return [e for b in post.get("blocks") or [] if b["type"] == "actions" for e in b["elements"]]
+
+
+def _body(got: Got) -> Post:
+    if got.headers.get("content-type", "").startswith("application/json"):
+        body: Post = json.loads(got.body)
+        return body
+    return {name: values[0] for name, values in parse_qs(got.body.decode()).items()}

@@ -1,0 +1,149 @@
+"""Who speaks: the token's owner, or the person that a service account vouches for."""
+
+import time
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import jwt
+import pytest
+
+from router.api.deps import Services
+from tests.unit.api.openai_face.conftest import ask, client_of, house, said
+
+SECRET = "a secret that the chat UI and we share"
+SIGNED = "X-OpenWebUI-User-Jwt"
+PLAIN = "X-OpenWebUI-User-Id"
+
+
+def signed(secret: str = SECRET, algorithm: str = "HS256", **more: Any) -> dict[str, str]:
+    claims = {
+        "sub": "0d9f",
+        "email": "alice@example.com",
+        "name": "Alice",
+        "role": "user",
+        "iss": "open-webui",
+        "iat": int(time.time()),
+        "exp": int(time.time()) + 300,
+    } | more
+    kept = {name: value for name, value in claims.items() if value is not None}
+    return {SIGNED: jwt.encode(kept, secret, algorithm)}
+
+
+@pytest.fixture
+async def trusting(serviced: Services) -> AsyncIterator[httpx.AsyncClient]:
+    """The service account's client where no secret is set."""
+    async with (
+        house(serviced, mail_domain="example.com") as app,
+        client_of(app, "webui") as client,
+    ):
+        yield client
+
+
+@pytest.fixture
+async def strict(serviced: Services) -> AsyncIterator[dict[str, httpx.AsyncClient]]:
+    """Clients by user of a house with a secret."""
+    from pydantic import SecretStr
+
+    secret = SecretStr(SECRET)
+    async with (
+        house(serviced, mail_domain="example.com", openwebui_jwt_secret=secret) as app,
+        client_of(app, "webui") as webui,
+        client_of(app, "bob") as bob,
+    ):
+        yield {"webui": webui, "bob": bob}
+
+
+@pytest.mark.parametrize(
+    ("headers", "who"),
+    [
+        ({PLAIN: "alice"}, "alice"),
+        ({"X-OpenWebUI-User-Email": "bob@example.com", PLAIN: "0d9f"}, "bob"),
+        ({"X-OpenWebUI-User-Email": "bob@EXAMPLE.com"}, "bob"),
+        ({"X-LibreChat-User-Email": "alice@example.com"}, "alice"),
+        ({"X-LibreChat-User-Email": "{{LIBRECHAT_USER_EMAIL}}", PLAIN: "bob"}, "bob"),
+    ],
+)
+async def test_a_service_account_says_for_whom_it_asks(
+    trusting: httpx.AsyncClient, headers: dict[str, str], who: str
+) -> None:
+    assert said(await ask(trusting, "hello", headers=headers)) == f"{who}: hello"
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 401),
+        ({PLAIN: ""}, 401),
+        ({PLAIN: "nobody"}, 401),
+        ({PLAIN: "other-ui"}, 403),
+        ({PLAIN: "webui"}, 403),
+        ({"X-OpenWebUI-User-Email": "bob@evil.example"}, 401),
+        ({"X-OpenWebUI-User-Email": "bob@sub.example.com"}, 401),
+        ({"X-OpenWebUI-User-Email": "@example.com"}, 401),
+        (signed(), 401),
+    ],
+)
+async def test_a_service_account_speaks_for_nobody_else(
+    trusting: httpx.AsyncClient, headers: dict[str, str], status: int
+) -> None:
+    answer = await ask(trusting, "hello", headers=headers)
+    assert answer.status_code == status
+    assert answer.json()["error"]["message"]
+
+
+async def test_a_signed_name_is_believed(strict: dict[str, httpx.AsyncClient]) -> None:
+    assert said(await ask(strict["webui"], "hello", headers=signed())) == "alice: hello"
+    by_id = signed(email=None, sub="bob")
+    assert said(await ask(strict["webui"], "hello", headers=by_id)) == "bob: hello"
+
+
+REFUSED: dict[str, dict[str, str]] = {
+    "nobody": {},
+    "a plain id": {PLAIN: "alice"},
+    "a plain address": {"X-OpenWebUI-User-Email": "alice@example.com"},
+    "of LibreChat": {"X-LibreChat-User-Id": "alice"},
+    "no token": {SIGNED: "alice"},
+    "no algorithm": signed("", "none"),
+    "another algorithm": signed(SECRET * 2, "HS512"),
+    "another secret": signed("another secret of the right length"),
+    "another issuer": signed(iss="librechat"),
+    "no issuer": signed(iss=None),
+    "expired": signed(exp=int(time.time()) - 60),
+    "for ever": signed(exp=None),
+    "no subject": signed(sub=None),
+    "an unknown person": signed(email="nobody@example.com"),
+    "an address elsewhere": signed(email="alice@evil.example"),
+    "signed and plain, the one wrong": {**signed(iss="x"), PLAIN: "alice"},
+}
+
+
+@pytest.mark.parametrize("headers", REFUSED.values(), ids=REFUSED)
+async def test_with_a_secret_nothing_else_is(
+    strict: dict[str, httpx.AsyncClient], headers: dict[str, str]
+) -> None:
+    answer = await ask(strict["webui"], "hello", headers=headers)
+    assert answer.status_code == 401
+    assert answer.json()["error"]["type"] == "authentication_error"
+
+
+@pytest.mark.parametrize("headers", [signed(), {PLAIN: "alice"}, {SIGNED: "nonsense"}])
+async def test_a_persons_token_speaks_for_that_person_alone(
+    strict: dict[str, httpx.AsyncClient], headers: dict[str, str]
+) -> None:
+    assert said(await ask(strict["bob"], "hello", headers=headers)) == "bob: hello"
+
+
+async def test_a_service_account_may_list_the_models(trusting: httpx.AsyncClient) -> None:
+    listed = (await trusting.get("/v1/models")).json()["data"]
+    assert [model["id"] for model in listed] == ["intent-router"]
+
+
+async def test_two_people_of_one_ui_have_conversations_of_their_own(
+    trusting: httpx.AsyncClient, unique: str
+) -> None:
+    both = [
+        await ask(trusting, unique, headers={PLAIN: person, "X-OpenWebUI-Chat-Id": unique})
+        for person in ("alice", "bob")
+    ]
+    assert [said(answer) for answer in both] == [f"alice: {unique}", f"bob: {unique}"]

@@ -1,0 +1,181 @@
+"""What a terminal chat sends and shows, as pure functions; and how the command fails."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from router.cli.chat_face import rendering
+from router.cli.chat_face.answering import body_of, form_body, question_in
+from router.cli.chat_face.screen import own
+from router.cli.rest import Event, events_of
+from router.domain.messages import (
+    Candidate,
+    ChoicesReply,
+    ConfirmReply,
+    FormField,
+    FormReply,
+    Option,
+    Reply,
+    Route,
+    TextReply,
+)
+from tests.unit.cli.conftest import Run
+
+KINDS = ChoicesReply(
+    text="Which?",
+    options=[Option(label="Annual", value="annual"), Option(label="Sick", value="sick")],
+    question="q1",
+)
+CONFIRM = ConfirmReply(text="File it?", summary={"days": "3"}, question="q2")
+FORM = FormReply(
+    text="When?",
+    fields=[FormField(name=n, type="date", label=n.title()) for n in ("start", "end")],
+    question="q3",
+)
+
+
+@pytest.mark.parametrize("typed", ["2", " 2 ", "2.", "２"])
+def test_a_number_chooses_in_the_question_that_was_shown(typed: str) -> None:
+    assert body_of(typed, KINDS) == {
+        "action": {"type": "choose", "value": "sick", "question": "q1"}
+    }
+
+
+@pytest.mark.parametrize(
+    ("typed", "value"), [("y", True), ("YES", True), ("确认", True), ("n", False), ("否", False)]
+)
+def test_yes_and_no_answer_what_is_to_be_confirmed(typed: str, value: bool) -> None:
+    assert body_of(typed, CONFIRM) == {
+        "action": {"type": "confirm", "value": value, "question": "q2"}
+    }
+
+
+@pytest.mark.parametrize(
+    ("typed", "asked"),
+    [
+        ("0", KINDS),
+        ("3", KINDS),
+        ("99999999999999999999", KINDS),
+        ("²", KINDS.model_copy(update={"options": []})),
+        ("y", KINDS),
+        ("1", CONFIRM),
+        ("yes, but a day later", CONFIRM),
+        ("1", None),
+        ("y", FORM),
+    ],
+)
+def test_everything_else_is_said_as_it_is_typed(typed: str, asked: Reply | None) -> None:
+    assert body_of(typed, asked) == {"text": typed}
+
+
+def test_a_form_names_its_question_where_it_has_one() -> None:
+    nameless = FORM.model_copy(update={"question": None})
+    values = {"start": "tomorrow"}
+    assert form_body(FORM, values)["action"] == {"type": "form", "values": values, "question": "q3"}
+    assert "question" not in form_body(nameless, values)["action"]
+
+
+def test_the_last_question_is_the_open_one() -> None:
+    assert question_in([KINDS, TextReply(text="and"), CONFIRM]) is CONFIRM
+    assert question_in([TextReply(text="done")]) is None
+
+
+def test_a_form_of_several_fields_says_how_it_is_filled_where_somebody_sits_there() -> None:
+    assert "Enter" in rendering.said([FORM], "en", interactive=True)
+    assert "回车" in rendering.said([FORM], "zh", interactive=True)
+    assert "Enter" not in rendering.said([FORM], "en", interactive=False)
+
+
+@pytest.mark.parametrize("hostile", ["\x1b[2J", "\x1b]0;title\x07", "\x9b31m", "\x08\x08", "\r"])
+def test_nothing_that_is_shown_drives_the_terminal(hostile: str) -> None:
+    shown = [
+        rendering.said([TextReply(text=f"a{hostile}b")], "en", interactive=True),
+        rendering.approvals([approval(title=hostile, summary={hostile: hostile})], "en"),
+        rendering.why(Route(kind="reply", by="llm", reason=hostile), "en"),
+    ]
+    assert not set("".join(shown)) & set("\x1b\x07\x9b\x08\r")
+
+
+def approval(**more: Any) -> dict[str, Any]:
+    whole = {
+        "title": "Leave",
+        "requester": "alice",
+        "since": "2026-11-22T10:00:00Z",
+        "summary": {"Days": "3"},
+    }
+    return whole | more
+
+
+def test_an_approval_is_listed_with_all_that_is_decided_on() -> None:
+    listed = rendering.approvals([approval(), approval(summary={"Amount": "¥58"})], "en")
+    assert listed.startswith("  1. Leave (requested by alice, ")
+    assert "     Days: 3" in listed
+    assert "  2. Leave" in listed
+    assert "     Amount: ¥58" in listed
+
+
+def test_an_empty_list_says_so() -> None:
+    assert rendering.requests([], "zh") == "没有。"
+
+
+def test_why_names_the_way_and_what_else_was_near() -> None:
+    near = [Candidate(kind="tool", name="get_leave_balance", score=0.71)]
+    route = Route(
+        kind="flow", target="leave", by="llm", confidence=0.9, reason="asks", candidates=near
+    )
+    assert rendering.why(route, "en") == (
+        "flow leave ← llm (0.90)\nasks\ncandidates: get_leave_balance 0.71"
+    )
+
+
+async def lines_of(*lines: str) -> AsyncIterator[str]:
+    for line in lines:
+        yield line
+
+
+async def test_events_are_read_whole_or_not_at_all() -> None:
+    stream = lines_of(
+        *("event: ping", "data: {}", ""),
+        *(": a comment", ""),
+        *("event: reply", 'data: {"text":"a: b"}', "id: 43.2", ""),
+        *("event: turn", "data: {"),
+    )
+    got = [event async for event in events_of(stream)]
+    assert got == [Event("ping", {}), Event("reply", {"text": "a: b"}, "43.2")]
+    assert [event.row for event in got] == ["", "43"]
+
+
+def test_the_history_is_nobody_elses_to_read(tmp_path: Any) -> None:
+    file = tmp_path / "deep" / "history"
+    file.parent.mkdir()
+    file.write_text("said before")
+    file.chmod(0o644)
+    assert own(file).stat().st_mode & 0o777 == 0o600
+    assert file.read_text() == "said before"
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["--url", "localhost:8000"], "--url 'localhost:8000' is no URL"),
+        (["--url", "http://"], "--url 'http://' is no URL"),
+        (["--url", "http://a:b:c"], "--url 'http://a:b:c' is no URL"),
+        (["--user", "张三"], "is no user id"),
+        (["--token", "a\nb"], "is no user id, nor a token"),
+        (["--new", "--conversation", "c1"], "name one of --conversation and --new"),
+    ],
+)
+def test_mistakes_end_with_2(run: Run, words: list[str], line: str) -> None:
+    outcome = run("chat", *words)
+    assert outcome.status == 2
+    assert line in outcome.first_line
+
+
+def test_without_an_api_it_says_what_to_do(run: Run) -> None:
+    outcome = run("chat", "--url", "http://127.0.0.1:1")
+    assert outcome.status == 1
+    assert outcome.err == (
+        "error: no API answers at http://127.0.0.1:1: start `intent-router dev`, or name another "
+        "with --url\n"
+    )

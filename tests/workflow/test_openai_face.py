@@ -1,0 +1,285 @@
+"""The real `openai` client over everything real: whole requests, typed into a chat UI."""
+
+import asyncio
+import base64
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+from uuid import uuid4
+
+import httpx
+import pytest
+from openai import AsyncOpenAI, NotFoundError
+from temporalio.client import Client
+
+from router.assembly import Parts
+from router.llm.ladders import Ladders
+from router.llm.model import ChatModel
+from router.worker import build_worker
+from tests.fakes.behaviours import calls, drops, says, waits
+from tests.fakes.model_server import ModelServer
+from tests.workflow.desk import QUEUE
+from tests.workflow.test_files import HAND_IN
+from tests.workflow.test_streaming import served
+from tests.workflow.tooled import furnished
+
+MODELLED, FILES = "openai-face", "openai-face-files"
+SAID = "你还有 15 天年假，用不完的可以留到明年三月。"
+
+
+@dataclass
+class Chat:
+    """A chat as a UI has it: it sends all of it, each time."""
+
+    client: AsyncOpenAI
+    headers: dict[str, str] = field(default_factory=dict)
+    messages: list[Any] = field(default_factory=list)
+
+    async def say(self, text: Any, model: str = "intent-router") -> str:
+        self.messages.append({"role": "user", "content": text})
+        made = await self.client.chat.completions.create(
+            model=model, messages=self.messages, extra_headers=self.headers
+        )
+        answer = made.choices[0].message.content or ""
+        self.messages.append({"role": "assistant", "content": answer})
+        return answer
+
+    async def say_all(self, *texts: str) -> list[str]:
+        return [await self.say(text) for text in texts]
+
+
+def as_person(http: httpx.AsyncClient, name: str) -> AsyncOpenAI:
+    return AsyncOpenAI(base_url=f"{http.base_url}/v1", api_key=name, max_retries=0)
+
+
+@pytest.fixture
+async def http(parts: Parts, real_client: Client) -> AsyncIterator[httpx.AsyncClient]:
+    async with served(parts, real_client, QUEUE) as client:
+        yield client
+
+
+@pytest.fixture
+def alice(http: httpx.AsyncClient) -> AsyncOpenAI:
+    return as_person(http, "alice")
+
+
+@pytest.fixture
+def frank(http: httpx.AsyncClient) -> AsyncOpenAI:
+    return as_person(http, "frank")
+
+
+async def decided(http: httpx.AsyncClient, decision: str) -> None:
+    """Have bob decide everything that waits for him."""
+    bob = {"Authorization": "Bearer bob"}
+    for waiting in (await http.get("/v1/approvals", headers=bob)).json()["items"]:
+        path = f"/v1/approvals/{waiting['id']}/decision"
+        await http.post(path, json={"decision": decision}, headers=bob)
+
+
+async def told(http: httpx.AsyncClient, text: str) -> None:
+    """Return once a run of alice's has said this by itself, in her latest conversation."""
+    latest = (await http.get("/v1/conversations")).json()["items"][0]["id"]
+    async with asyncio.timeout(20):
+        while True:
+            shown = (await http.get(f"/v1/conversations/{latest}/messages")).json()
+            if any(text in line["text"] and "message_id" not in line for line in shown["items"]):
+                return
+            await asyncio.sleep(0.05)
+
+
+async def test_leave_is_asked_for_in_chinese_and_the_decision_comes_with_the_next_answer(
+    http: httpx.AsyncClient, alice: AsyncOpenAI
+) -> None:
+    chat = Chat(alice)
+    kinds, first_day, _, reason, card = await chat.say_all(
+        "我要请假", "第三个", "2026-12-21", "12月22日", "搬家"
+    )
+    assert "\n3. 事假\n" in kinds
+    assert first_day == "从哪天开始？"
+    assert "事由" in reason
+    assert "- 假别: 事假" in card
+    assert card.endswith("回复“确认”或“取消”。")
+
+    assert "陈博 Bob" in await chat.say("确认")
+    await decided(http, "approve")
+    await told(http, "批准")
+
+    answer = await chat.say("谢谢")
+    assert answer.startswith("（上次之后的消息）")
+    assert "批准" in answer
+    assert answer.endswith("直接说就行。")
+    assert "批准" not in await chat.say("好的")
+
+
+async def test_a_claim_of_two_items_is_made_in_english_by_numbers(frank: AsyncOpenAI) -> None:
+    answers = await Chat(frank).say_all(
+        *("I'd like to claim expenses", "2", "58", "yesterday", f"INV-{uuid4().int % 10**8}"),
+        *("1", "1", "30", "yesterday", f"INV-{uuid4().int % 10**8}"),
+        *("2", "client visit"),
+    )
+    assert "2. meal" in answers[0]
+    assert answers[2] == "On which day did you pay?"
+    assert answers[4].endswith("1. Add another\n2. That's all")
+    assert answers[5].startswith("Item 2: What kind")
+    assert answers[6] == "Item 2 (transport): How much was it?"
+    assert "88" in answers[-1]
+    assert answers[-1].endswith("Answer “yes” or “no”.")
+
+
+async def test_what_is_declined_is_changed_by_its_number(frank: AsyncOpenAI) -> None:
+    chat = Chat(frank)
+    await chat.say("I want annual leave from 2026-12-28 to 2026-12-28, family visit")
+    what = await chat.say("no")
+    assert "\n2. From\n" in what
+    assert await chat.say("2") == "From which day?"
+
+
+async def test_two_chats_that_begin_alike_are_told_apart_by_what_was_said_since(
+    alice: AsyncOpenAI,
+) -> None:
+    first, second = Chat(alice), Chat(alice)
+    await first.say_all("帮我请个假", "年假")
+    assert "1. 年假" in await second.say("帮我请个假")
+
+    assert "到哪天" in await first.say("2026-12-23")
+    assert "从哪天" in await second.say("病假")
+
+
+async def test_a_repeat_of_yes_hands_nothing_in_twice(
+    http: httpx.AsyncClient, frank: AsyncOpenAI
+) -> None:
+    chat = Chat(frank)
+    await chat.say("I want annual leave from 2026-12-29 to 2026-12-29, family visit")
+    before = list(chat.messages)
+    assert before[-1]["content"].endswith("Answer “yes” or “no”.")
+    once = await chat.say("yes")
+    chat.messages = before
+    again = await chat.say("yes")
+    later = await chat.say("yes")
+
+    assert once == again != later
+    runs = await http.get("/v1/flow-runs", headers={"Authorization": "Bearer frank"})
+    started = [r for r in runs.json()["items"] if r["slots"].get("start") == "2026-12-29"]
+    assert len(started) == 1
+
+
+async def test_a_picture_answers_a_flow_that_asks_for_a_file(
+    parts: Parts, real_client: Client
+) -> None:
+    picture = base64.b64encode(b"\x89PNG\r\n\x1a\nreceipt").decode()
+    image = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{picture}"}}
+    async with (
+        furnished(parts, [], flows=[HAND_IN]) as house,
+        build_worker(real_client, house, FILES),
+        served(house, real_client, FILES) as http,
+    ):
+        chat = Chat(as_person(http, "alice"))
+        asked = await chat.say("交收据")
+        before = list(chat.messages)
+        card = await chat.say([{"type": "text", "text": "给你"}, image])
+        again = await Chat(chat.client, messages=before).say(
+            [{"type": "text", "text": "给你"}, image]
+        )
+
+    assert asked == "收据呢？\n\n请附上图片或 PDF。"
+    assert "file.png" in card
+    assert again == card
+
+
+async def test_a_title_job_in_the_middle_of_a_flow_leaves_it_as_it_was(alice: AsyncOpenAI) -> None:
+    chat = Chat(alice)
+    await chat.say("我想请个假")
+    job = "### Task:\nGenerate a concise, 3-5 word title\n### Output:\nJSON format: "
+    job += '{ "title": "…" }\n### Chat History:\n<chat_history>\nUSER: 我要报销\n</chat_history>'
+    title = await Chat(alice, messages=list(chat.messages)).say(job)
+
+    assert title == '{"title": "我要报销"}'
+    assert "从哪天" in await chat.say("1")
+
+
+@pytest.fixture
+async def model() -> AsyncIterator[ModelServer]:
+    async with ModelServer([]) as server:
+        yield server
+
+
+@pytest.fixture
+async def modelled(
+    parts: Parts, real_client: Client, model: ModelServer
+) -> AsyncIterator[AsyncOpenAI]:
+    """Alice's client of a house whose worker asks the scripted model."""
+    known = {"llm_base_url": model.url, "llm_model": "scripted"}
+    chat = ChatModel(model.url, "scripted")
+    settings = parts.settings.model_copy(update=known)
+    house = replace(parts, ladders=Ladders([chat]), settings=settings)
+    async with (
+        build_worker(real_client, house, MODELLED),
+        served(house, real_client, MODELLED) as http,
+    ):
+        yield as_person(http, "alice")
+    await chat.aclose()
+
+
+async def streamed(client: AsyncOpenAI, text: str) -> AsyncIterator[Any]:
+    chunks = await client.chat.completions.create(
+        model="intent-router",
+        messages=[{"role": "user", "content": text}],
+        stream=True,
+        stream_options={"include_usage": True},
+    )
+    async for chunk in chunks:
+        yield chunk
+
+
+def written(chunks: list[Any]) -> str:
+    return "".join(c.choices[0].delta.content or "" for c in chunks if c.choices)
+
+
+async def test_what_a_model_writes_is_heard_while_it_writes_and_its_cost_comes_last(
+    modelled: AsyncOpenAI, model: ModelServer
+) -> None:
+    rest, chunks = asyncio.Event(), []
+    balance = calls(("get_leave_balance", {"leave_type": "annual"}))
+    model.then(balance, waits(rest, before=4, then=says(SAID)))
+
+    async for chunk in streamed(modelled, "我的年假还有多少来着"):
+        chunks.append(chunk)
+        if written(chunks):
+            rest.set()
+
+    assert chunks[0].choices[0].delta.role == "assistant"
+    assert written(chunks) == SAID
+    assert chunks[-2].choices[0].finish_reason == "stop"
+    assert chunks[-1].choices == []
+    assert chunks[-1].usage.total_tokens > 0
+
+
+async def test_a_text_that_broke_off_is_followed_by_what_counts(
+    modelled: AsyncOpenAI, model: ModelServer
+) -> None:
+    reply = calls(("respond_message", {"text": SAID}))
+    model.then(drops(calls(("respond_message", {"text": "早上好，今天天气"})), pieces=9), reply)
+
+    text = written([chunk async for chunk in streamed(modelled, "你是谁呀")])
+
+    assert text.endswith(f"\n\n---\n\n以上作废，改为：\n\n{SAID}")
+    assert text.startswith("早")
+
+
+async def test_a_skill_is_asked_as_a_model_of_its_own(
+    modelled: AsyncOpenAI, model: ModelServer
+) -> None:
+    model.then(calls(("done", {"result": "试用期可以休两天半。"})))
+
+    listed = [each.id async for each in modelled.models.list()]
+    answer = await Chat(modelled).say("我要请假", "intent-router/policy-advisor")
+
+    assert {"intent-router", "intent-router/policy-advisor"} <= set(listed)
+    assert answer == "试用期可以休两天半。"
+    assert len(model.chats) == 1
+
+
+async def test_without_a_model_there_is_no_skill_to_ask(alice: AsyncOpenAI) -> None:
+    assert [each.id async for each in alice.models.list()] == ["intent-router"]
+    with pytest.raises(NotFoundError):
+        await Chat(alice).say("试用期能休几天", "intent-router/policy-advisor")

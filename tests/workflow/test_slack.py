@@ -1,0 +1,157 @@
+"""The desk on Slack, with everything behind it real: API, worker, Temporal, flows, approvals."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import httpx
+import pytest
+from pydantic import SecretStr
+from temporalio.client import Client
+
+from router.assembly import Parts
+from router.directory.file import SAMPLE, FileDirectory
+from tests.fakes.http_exchange import json_reply
+from tests.fakes.slack import Slack, buttons
+from tests.workflow.desk import QUEUE
+from tests.workflow.test_streaming import served
+
+ALICE, BOB, FRANK, GINA = "UALICE", "UBOB", "UFRANK", "UGINA"
+REQUEST = "我要请年假，2027-05-11 到 2027-05-12，家里有事"
+
+
+@pytest.fixture
+async def slack() -> AsyncIterator[Slack]:
+    async with Slack() as slack:
+        yield slack
+
+
+def with_accounts(folder: Path) -> FileDirectory:
+    """The sample directory, its people with accounts on Slack."""
+    text = SAMPLE.read_text("utf-8")
+    for user in ("alice", "bob", "frank", "gina"):
+        begins = f"{{id: {user}, "
+        assert begins in text
+        text = text.replace(begins, f"{begins}accounts: {{slack: U{user.upper()}}}, ")
+    file = folder / "people.yaml"
+    file.write_text(text, "utf-8")
+    return FileDirectory.load(file)
+
+
+@asynccontextmanager
+async def on_slack(
+    slack: Slack, parts: Parts, client: Client, folder: Path
+) -> AsyncIterator[httpx.AsyncClient]:
+    """A connection to an API that Slack is an entrance of."""
+    known = {
+        "slack_signing_secret": SecretStr(slack.secret),
+        "slack_bot_token": SecretStr(slack.token),
+        "slack_url": slack.url,
+    }
+    settings = parts.settings.model_copy(update=known)
+    directory = with_accounts(folder)
+    async with served(replace(parts, settings=settings, directory=directory), client, QUEUE) as api:
+        yield api
+
+
+@pytest.fixture
+async def router(
+    slack: Slack, parts: Parts, real_client: Client, tmp_path: Path
+) -> AsyncIterator[httpx.AsyncClient]:
+    async with on_slack(slack, parts, real_client, tmp_path) as api:
+        yield api
+
+
+async def test_leave_is_asked_for_confirmed_and_approved_by_buttons(
+    slack: Slack, router: httpx.AsyncClient
+) -> None:
+    await slack.says(router, ALICE, REQUEST)
+    card = await slack.posted("确认")
+    await slack.presses(router, ALICE, card, "确认")
+    await slack.posted("已提交给")
+    wanted = await slack.posted("请审批")
+    assert wanted["channel"] == BOB
+    assert "2027" in str(wanted["blocks"])
+    await slack.presses(router, BOB, wanted, "同意")
+    done = await slack.updated("已同意")
+    assert (done["ts"], buttons(done)) == (wanted["ts"], [])
+    await slack.posted("批准")
+
+    await slack.presses(router, BOB, wanted, "拒绝")
+    again = await slack.updated("已经处理过了")
+    assert "已同意" in again["text"]
+
+
+async def test_an_event_that_is_delivered_again_is_answered_once(
+    slack: Slack, router: httpx.AsyncClient
+) -> None:
+    event = slack.event(FRANK, "I want leave")
+    answers = [await slack.deliver(router, event) for _ in range(3)]
+    await slack.posted("What kind of leave")
+    await slack.says(router, FRANK, "cancel")
+    await slack.posted("ancel")
+    assert [a.status_code for a in answers] == [200] * 3
+    assert str(slack.posts).count("'text': 'What kind of leave would you like?") <= 2  # text, block
+    assert sum("What kind of leave" in post["text"] for post in slack.posts) == 1
+
+
+async def test_a_channel_s_threads_are_conversations_of_their_own(
+    slack: Slack, router: httpx.AsyncClient
+) -> None:
+    there = {"channel": "C1", "channel_type": "channel", "type": "app_mention"}
+    await slack.says(router, GINA, "<@UDESK> 我要请假", ts="1.1", **there)
+    choices = await slack.posted("想请什么假")
+    await slack.presses(router, GINA, choices, "年假")
+    form = await slack.posted("从哪天开始")
+    assert (choices["channel"], choices["thread_ts"]) == ("C1", "1.1")
+    assert (form["channel"], form["thread_ts"]) == ("C1", "1.1")
+
+
+async def test_nobody_answers_on_a_card_of_somebody_else(
+    slack: Slack, router: httpx.AsyncClient
+) -> None:
+    await slack.says(router, GINA, "我要请假", channel="D2")
+    choices = await slack.posted("想请什么假")
+    await slack.presses(router, ALICE, choices, "年假")
+    await slack.posted("这张卡片不是给您的")
+    assert not [post for post in slack.posts if "从哪天开始" in post["text"]]
+
+
+async def test_whoever_nobody_knows_is_told_so_in_both_languages_once(
+    slack: Slack, router: httpx.AsyncClient
+) -> None:
+    event = slack.event("UMALLORY", "hello")
+    for _ in range(2):
+        assert (await slack.deliver(router, event)).status_code == 200
+    said = await slack.posted("I don't know you yet")
+    assert "我还不认识您" in said["text"]
+    assert len(slack.posts) == 1
+
+
+async def test_what_slack_refuses_for_now_is_posted_later(
+    slack: Slack, router: httpx.AsyncClient
+) -> None:
+    busy = json_reply({"ok": False, "error": "ratelimited"}, 429, retry_after="1")
+    slack.troubles.append(busy)
+    await slack.says(router, ALICE, "我要报销", channel="D3")
+    await slack.posted("是哪一类费用")
+    assert not slack.troubles
+
+
+async def test_an_answer_that_a_dead_process_owed_is_posted_by_the_next(
+    slack: Slack, parts: Parts, real_client: Client, tmp_path: Path
+) -> None:
+    gone = json_reply({"ok": False, "error": "ratelimited"}, 429, retry_after="0")
+    slack.troubles.extend([gone] * 1000)
+    async with on_slack(slack, parts, real_client, tmp_path) as api:
+        await slack.says(api, GINA, "我要请假", channel="D4")
+        async with asyncio.timeout(20):
+            while len(slack.troubles) == 1000:  # noqa: ASYNC110 - it is the server that counts
+                await asyncio.sleep(0.05)
+    assert not slack.posts
+    slack.troubles.clear()
+    async with on_slack(slack, parts, real_client, tmp_path):
+        await slack.posted("想请什么假")
+    assert len([post for post in slack.posts if "想请什么假" in post["text"]]) == 1
