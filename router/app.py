@@ -85,12 +85,13 @@ def create_app(services: Services) -> FastAPI:
         files,
         capabilities,
         routing,
+        people,
         ag_ui,
         chat_completions,
     ):
         app.include_router(routes.router)
     if services.settings.auth == "dev":
-        app.include_router(people.router)
+        app.include_router(people.sign_in)
     for entrance in entrances.routers:
         app.include_router(entrance)
     app.include_router(page.router)

@@ -173,6 +173,13 @@ class Settings(BaseSettings):
     feishu_verification_token: SecretStr | None = None
     feishu_url: Annotated[str, AfterValidator(_web_url)] = "https://open.feishu.cn"
 
+    oidc_issuer: Annotated[str, AfterValidator(_web_url)] | None = None
+    """Where people sign in to the page, by OpenID Connect: its address, as in its tokens' `iss`."""
+    oidc_client_id: str | None = None
+    """What the page is registered as there: a public client that goes back to the page."""
+    oidc_scope: str = "openid profile"
+    """What the page asks for; an issuer may want one more for tokens that the API takes."""
+
     llm_base_url: Annotated[str, AfterValidator(_web_url)] | None = Field(
         None, validation_alias=AliasChoices("ROUTER_LLM_BASE_URL", "OPENAI_BASE_URL")
     )
@@ -245,6 +252,22 @@ class Settings(BaseSettings):
                     f"{PREFIX}{missing[0]} isn't set and the platform's other variables are: "
                     "set all of them, or none"
                 )
+        return self
+
+    @model_validator(mode="after")
+    def _whole_oidc(self) -> Self:
+        if (self.oidc_issuer is None) != (self.oidc_client_id is None):
+            raise ValueError(
+                "signing in by OpenID Connect needs both: "
+                "set ROUTER_OIDC_ISSUER and ROUTER_OIDC_CLIENT_ID, or neither"
+            )
+        if self.oidc_issuer is not None and self.auth == "dev":
+            raise ValueError(
+                "ROUTER_OIDC_ISSUER is of no use with ROUTER_AUTH=dev, where tokens are user ids: "
+                "set ROUTER_AUTH=jwt, or leave ROUTER_OIDC_ISSUER out"
+            )
+        if "openid" not in self.oidc_scope.split():
+            raise ValueError("ROUTER_OIDC_SCOPE has to name openid, as in `openid profile`")
         return self
 
     @classmethod

@@ -1,13 +1,16 @@
 """Headers that every answer carries: what a browser may do with it."""
 
+from urllib.parse import urlsplit
+
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+POLICY = (
+    "default-src 'self'; base-uri 'none'; form-action 'self'; "
+    "frame-ancestors 'none'; object-src 'none'"
+)
 HEADERS = {
-    "Content-Security-Policy": (
-        "default-src 'self'; base-uri 'none'; form-action 'self'; "
-        "frame-ancestors 'none'; object-src 'none'"
-    ),
+    "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Opener-Policy": "same-origin",
@@ -16,6 +19,19 @@ HEADERS = {
 PERSONAL = ("/v1/", "/ag-ui")
 NEVER_KEPT = {"Cache-Control": "no-store"}
 ASKED_ANEW = {"Cache-Control": "no-cache"}
+
+
+def page_policy(issuer: str | None) -> str:
+    """The chat page's: it also shows pictures that it fetched, and may ask the issuer for tokens.
+
+    >>> page_policy("https://id.example/realm").rpartition("; ")[2]
+    "connect-src 'self' https://id.example"
+    """
+    pictures = f"{POLICY}; img-src 'self' blob:"
+    if issuer is None:
+        return pictures
+    parts = urlsplit(issuer)
+    return f"{pictures}; connect-src 'self' {parts.scheme}://{parts.netloc}"
 
 
 class SafeHeaders:

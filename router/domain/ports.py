@@ -20,6 +20,7 @@ from router.domain.records import (
     ConversationRecord,
     EffectRecord,
     FileRecord,
+    Gist,
     LogEntry,
     Mailbox,
     RecordedTurn,
@@ -83,6 +84,9 @@ class EventLog(Protocol):
 
         `message` entries, oldest first; where the message has no turn yet, those up to now.
         """
+
+    async def gists(self, tenant: str, conversations: Collection[str]) -> dict[str, Gist]:
+        """What begins each of these conversations and ends it so far, where anything was said."""
 
     async def exchanges(
         self, tenant: str, after: tuple[str, int] | None, limit: int

@@ -55,6 +55,16 @@ class LogEntry(Record):
     """Assigned by the log: the order of appending, and the cursor to read on from."""
 
 
+class Gist(Record):
+    """What a list shows of a conversation in which something was said."""
+
+    opening: str
+    """Its first words, whole."""
+    latest: int
+    """The number of the last `message` entry: higher than the one last seen, there is news."""
+    latest_at: datetime
+
+
 class RecordedTurn(Record):
     """What a message id was answered with, and the digest of the body it came with."""
 

@@ -1,5 +1,7 @@
 """A run as its requester sees it: what is being asked, and how."""
 
+from collections.abc import Mapping
+
 from pydantic import JsonValue
 
 from router.domain.messages import (
@@ -174,10 +176,20 @@ def _changes(definition: FlowDefinition, run: Run) -> str:
 
 def summary(definition: FlowDefinition, run: Run, locale: Locale) -> dict[str, str]:
     """What is known, as people read it: every slot that has a label and a value."""
+    return known_in(definition.slots, run.slots, locale, run.files)
+
+
+def known_in(
+    slots: Mapping[str, Slot],
+    values: Mapping[str, JsonValue],
+    locale: Locale,
+    files: Mapping[str, str],
+) -> dict[str, str]:
+    """Every value whose slot has a label, by that, as people read it; `files` has names by id."""
     return {
-        slot.label.within(locale): texts.shown(slot, run.slots[name], locale, run.files)
-        for name, slot in definition.slots.items()
-        if slot.label is not None and run.slots.get(name) is not None
+        slot.label.within(locale): texts.shown(slot, values[name], locale, files)
+        for name, slot in slots.items()
+        if slot.label is not None and values.get(name) is not None
     }
 
 

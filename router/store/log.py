@@ -9,12 +9,21 @@ committed. Within what one reader follows, numbers therefore appear in order. Ac
 conversations they may not: nobody may follow the whole log by sequence number alone.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from typing import Any
 
-from sqlalchemy import ColumnElement, func, literal_column, select, tuple_
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    ScalarSelect,
+    func,
+    literal_column,
+    select,
+    tuple_,
+)
 
 from router.domain.ports import Live
-from router.domain.records import LogEntry, RecordedTurn
+from router.domain.records import Gist, LogEntry, RecordedTurn
 from router.store import tables
 from router.store.appending import Appending
 from router.store.database import Database
@@ -22,6 +31,7 @@ from router.store.rows import from_row
 
 _log = tables.log
 LAST_SEQUENCE = 2**63 - 1
+_conversations = tables.conversations
 
 
 class DatabaseLog:
@@ -130,6 +140,21 @@ class DatabaseLog:
         rows = await self._database.read(lambda c: c.execute(query).all())
         return [from_row(LogEntry, row) for row in rows]
 
+    async def gists(self, tenant: str, conversations: Collection[str]) -> dict[str, Gist]:
+        """What begins each of these conversations and ends it so far, where anything was said."""
+        ends = select(_said(first=True), _said(first=False)).where(
+            _conversations.c.tenant == tenant, _conversations.c.id.in_(sorted(conversations))
+        )
+
+        def read(connection: Connection) -> dict[str, Gist]:
+            found = [(a, z) for a, z in connection.execute(ends) if a is not None]
+            numbers = {number for pair in found for number in pair}
+            query = select(_log).where(_log.c.sequence.in_(sorted(numbers)))
+            rows = {row.sequence: from_row(LogEntry, row) for row in connection.execute(query)}
+            return {str(rows[a].conversation): _gist(rows[a], rows[z]) for a, z in found}
+
+        return await self._database.read(read)
+
     async def exchanges(
         self, tenant: str, after: tuple[str, int] | None, limit: int
     ) -> list[LogEntry]:
@@ -152,3 +177,24 @@ class DatabaseLog:
         )
         rows = await self._database.read(lambda c: c.execute(query).all())
         return [from_row(LogEntry, row) for row in rows]
+
+
+def _said(*, first: bool) -> ScalarSelect[Any]:
+    """The number of a conversation's first or last `message` entry, from the end of an index."""
+    order = _log.c.sequence.asc() if first else _log.c.sequence.desc()
+    return (
+        select(_log.c.sequence)
+        .where(
+            _log.c.tenant == _conversations.c.tenant,
+            _log.c.conversation == _conversations.c.id,
+            _log.c.kind == "message",
+        )
+        .order_by(order)
+        .limit(1)
+        .scalar_subquery()
+    )
+
+
+def _gist(first: LogEntry, last: LogEntry) -> Gist:
+    opening = str(first.data.get("text") or "")
+    return Gist(opening=opening, latest=last.sequence or 0, latest_at=last.at)

@@ -1,19 +1,18 @@
-// The REST API as the page uses it. The token lives as long as the tab, so that two tabs may be two people.
+// The REST API as the page uses it.
 
-import { events } from "./events.js";
-
-const TOKEN = "intent-router.token";
+import { token } from "./session.js";
 
 export class Problem extends Error {
   constructor(status, detail) {
     super(detail);
     this.status = status;
   }
-}
 
-export const signedIn = () => sessionStorage.getItem(TOKEN);
-export const signIn = (token) => sessionStorage.setItem(TOKEN, token);
-export const signOut = () => sessionStorage.removeItem(TOKEN);
+  // True where the server may answer if it is asked again: it is out of reach, or not ready yet.
+  get passes() {
+    return this.status === 0 || [502, 503, 504].includes(this.status);
+  }
+}
 
 export const get = (path) => call("GET", path);
 
@@ -28,27 +27,15 @@ export function upload(path, file, key) {
 
 // A file's content, and the name that the server gives it.
 export async function fetched(path) {
-  const answer = await ask("GET", path);
-  if (!answer.ok) throw await problemOf(answer);
+  const answer = await asked("GET", path);
   const [, name] = /filename\*=UTF-8''([^;]+)/.exec(answer.headers.get("Content-Disposition")) ?? [];
   return { name: decodeURIComponent(name ?? "file"), content: await answer.blob() };
 }
 
-// A message's turn. What happens in it is told meanwhile, by name and data. Where the connection is
-// lost, the same message is sent again: the server does nothing twice and answers the same turn.
-export async function turnOf(path, body, key, told) {
-  const answer = await ask("POST", path, body, { "Idempotency-Key": key, Accept: "text/event-stream" });
-  if (!answer.ok) throw await problemOf(answer);
-  try {
-    for await (const [name, data] of events(answer.body)) {
-      if (name === "turn") return data;
-      if (name === "error") throw new Problem(data.status, data.detail);
-      told(name, data);
-    }
-  } catch (lost) {
-    if (lost instanceof Problem) throw lost;
-  }
-  return post(path, body, key);
+// The body of an event stream, from behind the event of this id on.
+export async function streamed(path, after, signal) {
+  const headers = { Accept: "text/event-stream", ...(after && { "Last-Event-ID": after }) };
+  return (await asked("GET", path, undefined, headers, signal)).body;
 }
 
 export function fresh() {
@@ -57,20 +44,23 @@ export function fresh() {
 }
 
 async function call(method, path, body, extra = {}) {
-  const answer = await ask(method, path, body, extra);
-  if (!answer.ok) throw await problemOf(answer);
-  return answer.json().catch(() => null);
+  const answer = await asked(method, path, body, extra);
+  return answer.json().catch(() => {
+    throw new Problem(0, ""); // the connection was lost in the middle of the answer
+  });
 }
 
-function ask(method, path, body, extra) {
+async function asked(method, path, body, extra, signal) {
   const headers = { Accept: "application/json", ...extra };
-  if (signedIn()) headers.Authorization = `Bearer ${signedIn()}`;
+  if (token()) headers.Authorization = `Bearer ${token()}`;
   const asItIs = body === undefined || body instanceof FormData;
   if (!asItIs) headers["Content-Type"] = "application/json";
-  const options = { method, headers, body: asItIs ? body : JSON.stringify(body) };
-  return fetch(path, options).catch(() => {
+  const options = { method, headers, signal, body: asItIs ? body : JSON.stringify(body) };
+  const answer = await fetch(path, options).catch(() => {
     throw new Problem(0, "");
   });
+  if (!answer.ok) throw await problemOf(answer);
+  return answer;
 }
 
 async function problemOf(answer) {

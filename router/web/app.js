@@ -1,133 +1,161 @@
-// Puts the page together: who is here, which section is open, and asking for news.
+// Puts the page together: who is here, what is open, and what is new.
 
-import { Problem, get, signIn, signOut, signedIn } from "./api.js";
+import { Problem, get } from "./api.js";
 import { approvals } from "./approvals.js";
 import { chat } from "./chat.js";
-import { button, element, labelled } from "./dom.js";
+import { coalesced, follow } from "./events.js";
+import { comeBack } from "./oidc.js";
 import { requests } from "./requests.js";
+import { dropToken, keepToken, remember, remembered, token } from "./session.js";
+import { sidebar } from "./sidebar.js";
+import { signIn } from "./sign_in.js";
+import { at, frame, menu, title, translate } from "./frame.js";
 import { language, speak, t } from "./texts.js";
 
-const NEWS_EVERY = 2000;
-const LANGUAGE = "intent-router.language";
-const SECTIONS = { chat, approvals, requests };
+const NEWS_EVERY = 60_000; // in case; the server's stream of news says when, and at least every 15 seconds
+const LANGUAGE = "language";
 
-const at = (id) => document.getElementById(id);
-let sections = {};
-let current = "chat";
-let people = null; // whom one may be; null where a token is needed
+let people = null; // whom one may be, in `dev`
+let provider = null; // where accounts are, if anywhere
+let desk = null; // what is there once somebody is here
 
-const page = {
-  say: (text) => (at("status").textContent = text),
-  complain: (text) => (at("alert").textContent = text),
-  count: (number) => (tab("approvals").dataset.count = number || ""),
+const complain = (text) => (at("alert").textContent = text);
 
-  // Run what a person asked for; what goes wrong is shown, never lost.
-  async trying(work) {
-    try {
-      page.complain("");
-      return await work();
-    } catch (problem) {
-      return complainOf(problem);
-    }
-  },
-};
+// What sections may ask of the page.
+function pageFor(me, capabilities, colleagues) {
+  const titles = Object.fromEntries(capabilities.map((one) => [one.name, one.title]));
+  const names = Object.fromEntries(colleagues.map((one) => [one.id, one.name]));
+  return {
+    me,
+    complain,
+    trying,
+    say: (text) => (at("status").textContent = text),
+    connected: (whether) => (at("offline").hidden = whether),
+    titleOf: (name) => titles[name],
+    nameOf: (id) => names[id] ?? id,
+    people: () => colleagues,
+    examples: () => examples(capabilities),
+    count: (number) => (desk?.side.count(number), title(number)),
+    seen: (conversation, latest) => desk?.side.note(conversation, latest),
+    changed: () => trying(() => desk?.side.load()),
+    went: (hash) => (history.replaceState(null, "", hash), desk.side.mark(hash.slice(4), "chat")),
+  };
+}
+
+// The first sentence of each flow, then the second of each, and so on.
+function examples(capabilities) {
+  const lists = capabilities.map((one) => one.examples ?? []).filter((list) => list.length);
+  const longest = Math.max(0, ...lists.map((list) => list.length));
+  return Array.from({ length: longest }, (_, n) => lists.map((list) => list[n])).flat().filter(Boolean);
+}
+
+// Run what a person asked for; what goes wrong is shown, never lost.
+async function trying(work) {
+  try {
+    complain("");
+    return await work();
+  } catch (problem) {
+    return complainOf(problem);
+  }
+}
 
 function complainOf(problem) {
   if (!(problem instanceof Problem)) throw problem;
   if (problem.status === 401) return leave(t("signedOut"));
-  return page.complain(problem.status === 0 ? t("offline") : `${t("failed")}: ${problem.message}`);
-}
-
-const tab = (name) => at("tabs").querySelector(`[data-section="${name}"]`);
-
-function translate() {
-  for (const marked of document.querySelectorAll("[data-text]")) marked.textContent = t(marked.dataset.text);
-  for (const marked of document.querySelectorAll("[data-label]")) marked.setAttribute("aria-label", t(marked.dataset.label));
-  at("language").textContent = t("otherLanguage");
-  at("tabs").replaceChildren(
-    ...Object.keys(SECTIONS).map((name) => button(t(name), () => page.trying(() => open(name)), { "data-section": name })),
-  );
-}
-
-async function open(name) {
-  current = name;
-  for (const one of at("tabs").children) one.removeAttribute("aria-current");
-  tab(name).setAttribute("aria-current", "page");
-  at("main").replaceChildren(sections[name].view);
-  await sections[name].open();
+  if (problem.status === 0) return void (at("offline").hidden = false);
+  return complain(`${t("failed")}: ${problem.message}`);
 }
 
 async function enter() {
-  const me = people?.find((person) => person.id === signedIn());
-  if (people && !me) return leave("");
-  speak(localStorage.getItem(LANGUAGE) ?? me?.locale ?? navigator.language.slice(0, 2));
+  const [me, { items: capabilities }, { items: colleagues }] = await Promise.all([get("/v1/me"), get("/v1/capabilities"), get("/v1/people")]);
+  if (!remembered(LANGUAGE)) speak(me.locale);
   translate();
-  at("name").textContent = me?.name ?? "";
-  at("leave").hidden = at("tabs").hidden = false;
-  sections = Object.fromEntries(Object.entries(SECTIONS).map(([name, make]) => [name, make(page)]));
-  await page.trying(() => open(current));
-  return news();
+  const page = pageFor(me, capabilities, colleagues);
+  const sections = { chat: chat(page), approvals: approvals(page), requests: requests(page) };
+  desk = { page, sections, side: sidebar(page), current: null, watching: new AbortController() };
+  frame(desk.side.view, me);
+  await Promise.all([trying(() => desk.side.load()), trying(open)]);
+  await news();
+  desk?.sections.chat.resume();
+  if (desk) trying(() => follow("/v1/events", null, { heard: news, connected: page.connected }, desk.watching.signal));
+}
+
+function close() {
+  desk?.sections.chat.close();
+  desk?.watching.abort();
+  desk = null;
 }
 
 function leave(why) {
-  signOut();
-  sections = {};
-  current = "chat";
-  at("name").textContent = "";
-  at("leave").hidden = at("tabs").hidden = true;
-  at("main").replaceChildren(people ? whoAreYou() : askToken());
-  page.complain(why);
+  close();
+  dropToken();
+  frame(null, null);
+  title(0);
+  at("main").replaceChildren(signIn({ people, provider, enter: come, complain }));
+  complain(why);
 }
 
-function whoAreYou() {
-  const choose = (person) => () => (signIn(person.id), page.complain(""), enter());
-  const buttons = people.map((person) => button(`${person.name} (${person.roles.join(", ")})`, choose(person)));
-  return element("section", { class: "card welcome" }, element("h2", {}, t("signInAs")), element("div", { class: "choices" }, ...buttons));
+const come = (given) => {
+  keepToken(given);
+  return trying(enter);
+};
+
+// `#/c/…` is a conversation, `#/approvals` and `#/requests` are what they say.
+async function open() {
+  const [, name = "", id = null] = location.hash.split("/");
+  const section = name in desk.sections ? name : "chat";
+  const conversation = name === "c" ? decodeURIComponent(id) : name === "" ? desk.sections.chat.current() : null;
+  const { view, show } = desk.sections[section];
+  const moved = desk.current !== section;
+  desk.current = section;
+  if (section === "chat" && conversation) history.replaceState(null, "", `#/c/${conversation}`);
+  desk.side.mark(section === "chat" ? conversation : null, section);
+  menu(false);
+  if (moved) at("main").replaceChildren(view);
+  if (moved && section !== "chat") view.querySelector("h1").focus();
+  await show(conversation);
 }
 
-function askToken() {
-  const token = element("input", { type: "password", required: true, autocomplete: "off" });
-  const onsubmit = (event) => (event.preventDefault(), signIn(token.value.trim()), page.complain(""), enter());
-  return element(
-    "form",
-    { class: "card welcome", onsubmit },
-    labelled(t("token"), token),
-    button(t("signIn"), null, { type: "submit", class: "primary" }),
-  );
-}
-
-// What is open, and what waits for a decision; a hidden tab asks for nothing.
-async function news() {
-  if (document.hidden || !sections[current]) return;
+// What waits for a decision, what is new in conversations, and what is open.
+const news = coalesced(async () => {
+  if (document.hidden || !desk) return;
   try {
-    await sections[current].refresh();
-    if (current !== "approvals") page.count((await get("/v1/approvals?limit=100")).items.length);
-    if (at("alert").textContent === t("offline")) page.complain("");
+    const { side, sections, current, page } = desk;
+    await Promise.all([side.load(), sections[current].refresh(), current === "approvals" || count(page)]);
+    at("offline").hidden = true;
   } catch (problem) {
     complainOf(problem);
   }
-}
+});
 
-async function forEver() {
-  for (;;) {
-    await new Promise((wake) => setTimeout(wake, NEWS_EVERY));
-    await news();
+const count = async (page) => page.count((await get("/v1/approvals?limit=100")).items.length);
+
+async function begin() {
+  speak(remembered(LANGUAGE) ?? navigator.language.slice(0, 2));
+  translate();
+  const { auth, oidc } = await get("/web/config.json");
+  provider = oidc;
+  if (auth === "dev") people = await get("/v1/dev/users");
+  if (provider) {
+    const given = await comeBack(provider);
+    if (given) keepToken(given);
   }
 }
 
 at("leave").addEventListener("click", () => leave(""));
 at("language").addEventListener("click", () => {
-  localStorage.setItem(LANGUAGE, language() === "zh" ? "en" : "zh");
-  speak(localStorage.getItem(LANGUAGE));
+  remember(LANGUAGE, language() === "zh" ? "en" : "zh");
+  speak(remembered(LANGUAGE));
   translate();
-  if (signedIn()) enter();
+  close();
+  if (token()) trying(enter);
   else leave("");
 });
+addEventListener("hashchange", () => desk && trying(open));
 document.addEventListener("visibilitychange", news);
+setInterval(news, NEWS_EVERY);
 
-speak(localStorage.getItem(LANGUAGE) ?? navigator.language.slice(0, 2));
-translate();
-people = await get("/v1/dev/users").catch(() => null);
-if (signedIn()) await enter();
+const failed = await begin().catch((problem) => problem);
+if (token()) await trying(enter);
 else leave("");
-forEver();
+if (failed) complain(`${t("signInFailed")}: ${failed.message}`);

@@ -1,294 +1,177 @@
-// Conversations and what is said in them. The transcript on the server is the truth: what is
-// sent shows at once as pending, and is replaced by what the server has.
+// One conversation. The transcript on the server is the truth: what is sent shows at once as
+// pending, and is replaced by what the server has; its events say when to look.
 
-import { fresh, get, post, turnOf } from "./api.js";
-import { button, element, pairs } from "./dom.js";
-import { writing } from "./events.js";
-import { withLinks } from "./files.js";
-import { form } from "./forms.js";
-import { language, moment, statusName, t } from "./texts.js";
-import { work } from "./work.js";
+import { fresh, get, post } from "./api.js";
+import { attachments } from "./attachments.js";
+import { composer } from "./composer.js";
+import { button, element } from "./dom.js";
+import { coalesced, follow } from "./events.js";
+import { flowCard } from "./flow_card.js";
+import { outbox } from "./outbox.js";
+import { empty } from "./runs.js";
+import { language, t } from "./texts.js";
+import { transcript } from "./transcript.js";
 
-const WORK = new Set(["thinking", "tool_started", "tool_finished"]);
+const LIVE = new Set(["thinking", "tool_started", "tool_finished", "text_delta"]);
+const EXAMPLES = 6;
 
 export function chat(page) {
-  const list = element("ul", {});
-  const older = button(t("more"), () => page.trying(() => loadConversations(true)), { class: "quiet", hidden: true });
-  const log = element("ol", { class: "log", role: "log", "aria-live": "polite", "aria-label": t("transcript") });
-  const flow = element("p", { class: "flow", hidden: true });
-  const stop = button(t("stop"), () => page.trying(cancel), { hidden: true });
-  const typed = element("textarea", {
-    rows: "2",
-    maxlength: "8000",
-    "aria-label": t("message"),
-    placeholder: t("placeholder"),
-    onkeydown: onEnter,
-  });
-  const composer = element(
-    "form",
-    { class: "composer", onsubmit: onSubmit },
-    typed,
-    stop,
-    button(t("send"), null, { type: "submit", class: "primary" }),
-  );
-
+  const tray = attachments(page);
+  const log = transcript(page, { act, offer: tray.offer });
+  const flow = flowCard(page);
+  const typing = composer({ send: (text, on_busy) => send({ text, on_busy }, text), stop, tray });
+  const start = element("div", { class: "start", hidden: true });
+  const view = element("section", { class: "chat", "aria-label": t("chat") }, flow.view, start, log.view, typing.view);
+  const sending = outbox(page.me.id, { changed: busy, begun, connected: page.connected });
   let conversation = null;
-  let chosen = false; // whether one was opened, or a new one asked for
-  let cursor = null; // of the next page of conversations
   let seen = null; // id of the last transcript item shown
-  let pending = new Map(); // message id to the bubble that waits for the server's
-  let drafts = new Map(); // message id to the bubble of what a model is writing
-  let sending = 0;
-  let titles = {}; // of flows and tools, by name
+  let watching = new AbortController();
 
-  async function loadConversations(more = false) {
-    const page = await get(`/v1/conversations?limit=20${more && cursor ? `&after=${encodeURIComponent(cursor)}` : ""}`);
-    cursor = page.next;
-    older.hidden = cursor === null;
-    const items = page.items.map(conversationItem);
-    if (more) list.append(...items);
-    else list.replaceChildren(...items);
-    return page.items;
-  }
-
-  function conversationItem(item) {
-    const open = () => page.trying(() => show(item.id));
-    return element("li", {}, button(moment(item.created_at), open, { "data-id": item.id, class: "quiet" }));
-  }
+  tray.droppable(view);
+  document.addEventListener("keydown", pickByNumber);
 
   async function show(id) {
-    chosen = true;
+    watching.abort();
+    watching = new AbortController();
     conversation = id;
     seen = null;
-    pending = new Map();
-    drafts = new Map();
-    log.replaceChildren();
-    showFlow(null);
-    mark();
-    await refresh();
-    focusTyped();
+    log.clear();
+    start.hidden = id !== null;
+    log.view.hidden = id === null;
+    if (!id) welcome();
+    await Promise.all([flow.show(id), id && load(id, false)]);
+    if (id !== conversation) return;
+    for (const entry of sending.waiting.filter((one) => one.conversation === id)) log.sent(entry);
+    log.toLatest();
+    busy();
+    if (id) watch(id, watching.signal);
+    typing.focus();
   }
 
-  // On a touch screen the focus would bring up the keyboard, unasked.
-  function focusTyped() {
-    if (matchMedia("(pointer: fine)").matches) typed.focus();
+  function welcome() {
+    const ask = (text) => button(text, () => send({ text }, text), { class: "choice" });
+    const ideas = page.examples().slice(0, EXAMPLES).map(ask);
+    start.replaceChildren(empty("chat", t("hello"), t("helloHint")), element("div", { class: "options" }, ...ideas));
   }
 
-  function mark() {
-    for (const item of list.querySelectorAll("button")) {
-      if (item.dataset.id === conversation) item.setAttribute("aria-current", "true");
-      else item.removeAttribute("aria-current");
-    }
-    if (!conversation) log.replaceChildren(element("li", { class: "hint" }, t("noConversation")));
-  }
-
-  async function begin() {
-    const made = await post("/v1/conversations", { locale: language() });
-    conversation = made.id;
-    log.replaceChildren();
-    await loadConversations();
-    mark();
-  }
-
-  async function refresh() {
-    if (!conversation) return;
-    const asked = conversation;
-    const before = seen;
-    let more = true;
-    while (more && asked === conversation) {
+  // Everything said since what is on the screen. `isNews`: it happens before somebody's eyes.
+  async function load(id, isNews) {
+    for (let more = true; more; ) {
       const after = seen === null ? "" : `&after=${seen}`;
-      const part = await get(`/v1/conversations/${asked}/messages?limit=200${after}`);
-      if (asked !== conversation) return;
-      part.items.filter((item) => seen === null || Number(item.id) > Number(seen)).forEach(append);
+      const part = await get(`/v1/conversations/${encodeURIComponent(id)}/messages?limit=200${after}`);
+      if (id !== conversation) return;
+      for (const item of part.items.filter((one) => seen === null || Number(one.id) > Number(seen))) {
+        log.append(item, isNews);
+        seen = item.id;
+      }
       more = part.next !== null;
     }
-    if (seen !== before && !sending) showFlow((await get(`/v1/conversations/${asked}`)).active_flow);
+    page.seen(id, seen);
   }
 
-  function append(item) {
-    seen = item.id;
-    if (item.role === "user") {
-      pending.get(item.message_id)?.remove();
-      pending.delete(item.message_id);
+  const refresh = coalesced(async () => {
+    const id = conversation;
+    if (!id) return;
+    await load(id, true);
+    await flow.show(id);
+    busy();
+  });
+
+  function watch(id, signal) {
+    const heard = (name, data) => {
+      if (LIVE.has(name)) {
+        log.heed(name, data);
+        if (name === "tool_started") page.say(`${page.titleOf(data.name) ?? data.name}…`);
+        return busy();
+      }
+      return page.trying(async () => {
+        await refresh();
+        if (name === "turn") log.ended(data.message_id);
+        busy();
+      });
+    };
+    const path = `/v1/conversations/${encodeURIComponent(id)}/events`;
+    page.trying(() => follow(path, seen ?? "0", { heard, connected: page.connected }, signal));
+  }
+
+  function busy() {
+    typing.busy(log.busy() || sending.waiting.some((one) => one.conversation === conversation));
+  }
+
+  function act(action, text) {
+    return send({ action }, text);
+  }
+
+  function send(body, text) {
+    const entry = { id: fresh(), conversation, locale: language(), body, text };
+    return page.trying(() => deliver(entry));
+  }
+
+  async function deliver(entry) {
+    const here = () => entry.conversation === conversation;
+    if (here()) {
+      start.hidden = true;
+      log.view.hidden = false;
+      log.sent(entry);
     }
-    const worked = item.role === "user" ? null : (undraft(item.message_id)?.ended() ?? null);
-    retire();
-    const bubble = item.role === "user" ? userBubble(item.text) : botBubble(item);
-    if (worked) bubble.prepend(worked);
-    const waiting = pending.values().next().value;
-    if (waiting) waiting.before(bubble);
-    else log.append(bubble);
-    bubble.scrollIntoView({ block: "end" });
-  }
-
-  // Only the last question can still be answered by its buttons.
-  function retire() {
-    for (const control of log.querySelectorAll("li.bot button, li.bot input, li.bot select, li.bot textarea")) {
-      control.disabled = true;
-    }
-  }
-
-  const userBubble = (text) => element("li", { class: "user" }, element("p", {}, text));
-
-  function botBubble(item) {
-    const replies = item.replies?.length ? item.replies : [{ type: "text", text: item.text }];
-    const why = item.route && `${titleOf(item.route.target) ?? item.route.kind} ← ${item.route.by}`;
-    return element(
-      "li",
-      { class: "bot" },
-      ...replies.flatMap(shown),
-      why && element("small", { title: item.route.reason ?? "" }, why),
-    );
-  }
-
-  function shown(reply) {
-    const text = reply.text ? [element("p", {}, ...withLinks(reply.text, page.trying))] : [];
-    if (reply.type === "choices") return [...text, choices(reply)];
-    if (reply.type === "confirm") return [...text, confirmation(reply)];
-    if (reply.type === "form") return [...text, form(reply, (fill) => page.trying(() => sendForm(reply, fill)))];
-    return text;
-  }
-
-  function choices(reply) {
-    const pick = (option) => () => act({ type: "choose", value: option.value, question: reply.question }, option.label);
-    return element("div", { class: "choices" }, ...reply.options.map((o) => button(o.label, pick(o))));
-  }
-
-  function confirmation(reply) {
-    const say = (value) => () => act({ type: "confirm", value, question: reply.question }, t(value ? "yes" : "no"));
-    return element(
-      "div",
-      { class: "card" },
-      pairs(reply.summary ?? {}),
-      element("div", { class: "choices" }, button(t("yes"), say(true), { class: "primary" }), button(t("no"), say(false))),
-    );
-  }
-
-  async function sendForm(reply, fill) {
-    const action = await fill();
-    await send({ action }, answered(reply, action));
-  }
-
-  function answered(reply, action) {
-    const shownValue = (value) => (typeof value === "object" ? (value.name ?? Object.values(value).join(" ")) : String(value));
-    return reply.fields
-      .filter((field) => field.name in action.values)
-      .map((field) => `${field.label}: ${shownValue(action.values[field.name])}`)
-      .join("\n");
-  }
-
-  const act = (action, text) => page.trying(() => send({ action }, text));
-
-  async function send(message, text) {
-    if (!conversation) await begin();
-    const to = conversation;
-    const id = fresh();
-    const bubble = userBubble(text);
-    bubble.classList.add("pending");
-    retire();
-    pending.set(id, bubble);
-    log.append(bubble);
-    bubble.scrollIntoView({ block: "end" });
-    busy(+1);
     try {
-      const turn = await turnOf(`/v1/conversations/${to}/messages`, { ...message, message_id: id }, id, shows(to, id));
-      if (to === conversation && turn.flow) showFlow(turn.flow);
+      await sending.send(entry);
     } catch (problem) {
-      bubble.remove();
-      undraft(id);
-      pending.delete(id);
-      if (message.text && !typed.value) typed.value = message.text;
+      if (here() && problem.status !== 401) log.refused(entry.id);
+      if (here() && entry.body.text && problem.status !== 401) typing.restore(entry.body.text);
       throw problem;
     } finally {
-      busy(-1);
+      busy();
     }
-    if (to === conversation) await refresh();
-    undraft(id);
-    if (to === conversation) focusTyped();
-  }
-
-  // What of a running turn can be seen already: the tool at work, the text as a model writes it.
-  function shows(to, id) {
-    const written = writing();
-    return (name, data) => {
-      if (to !== conversation) return;
-      if (name === "tool_started") page.say(`${titleOf(data.name)}…`);
-      if (name === "text_delta") draft(id).text.textContent = written(data);
-      if (WORK.has(name)) draft(id).worked.heed(name, data);
-    };
-  }
-
-  // The text is read out only when it is finished: until then it may still be begun anew.
-  function draft(id) {
-    if (!drafts.has(id)) {
-      const text = element("p", { "aria-hidden": "true" });
-      const worked = work(titleOf);
-      const bubble = element("li", { class: "bot pending" }, worked.view, text);
-      drafts.set(id, { bubble, text, worked });
-      log.append(bubble);
+    if (here()) {
+      await refresh();
+      log.refused(entry.id); // it was stopped before it was taken in
+      focusNext();
     }
-    drafts.get(id).bubble.scrollIntoView({ block: "end" });
-    return drafts.get(id);
+    page.changed();
   }
 
-  // Take it away, but for what was done for it.
-  function undraft(id) {
-    const gone = drafts.get(id);
-    gone?.bubble.remove();
-    drafts.delete(id);
-    return gone?.worked;
+  // A conversation begins with what is said first: whoever says nothing leaves none behind.
+  async function begun({ conversation: id }) {
+    if (conversation !== null) return;
+    page.went(`#/c/${id}`);
+    await show(id);
   }
 
-  function busy(change) {
-    sending += change;
-    stop.hidden = sending === 0;
-    page.say(sending ? t("thinking") : "");
+  // What was on its way when the page was left goes on.
+  function resume() {
+    for (const entry of [...sending.waiting]) page.trying(() => deliver(entry));
   }
 
-  async function cancel() {
-    await post(`/v1/conversations/${conversation}/cancel`);
+  function focusNext() {
+    if (document.activeElement !== document.body && !view.contains(document.activeElement)) return;
+    const field = [...log.log.querySelectorAll("fieldset.answer.form:enabled")].at(-1)?.querySelector("input, select, textarea");
+    if (field && matchMedia("(pointer: fine)").matches) field.focus();
+    else typing.focus();
   }
 
-  const titleOf = (name) => titles[name] ?? name;
-
-  function showFlow(summary) {
-    flow.hidden = !summary;
-    flow.textContent = summary ? `${titleOf(summary.name)} · ${statusName(summary.status)}` : "";
+  async function stop() {
+    await page.trying(async () => {
+      await post(`/v1/conversations/${encodeURIComponent(conversation)}/cancel`).catch((problem) => {
+        if (problem.status !== 409) throw problem; // it was over already
+      });
+    });
   }
 
-  function onEnter(event) {
-    // Enter also ends the input of a Chinese word; that one sends nothing.
-    if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return;
-    event.preventDefault();
-    composer.requestSubmit();
+  // 1 to 9 press the open question's buttons, where nobody is typing.
+  function pickByNumber(event) {
+    const editing = event.target.closest?.("input, textarea, select");
+    if (!view.isConnected || editing || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (!/^[1-9]$/.test(event.key)) return;
+    const open = [...log.log.querySelectorAll("fieldset.answer.choices:enabled")].at(-1);
+    open?.querySelectorAll("button")[Number(event.key) - 1]?.click();
   }
 
-  function onSubmit(event) {
-    event.preventDefault();
-    const text = typed.value.trim();
-    if (!text) return;
-    typed.value = "";
-    page.trying(() => send({ text }, text));
+  function close() {
+    watching.abort();
+    sending.close();
+    document.removeEventListener("keydown", pickByNumber);
   }
 
-  const aside = element(
-    "aside",
-    { "aria-label": t("conversations") },
-    button(t("newConversation"), () => page.trying(() => show(null)), { class: "primary" }),
-    list,
-    older,
-  );
-  const view = element("div", { class: "chat" }, aside, element("section", {}, flow, log, composer));
-
-  return {
-    view,
-    open: async () => {
-      const { items: known } = await get("/v1/capabilities");
-      titles = Object.fromEntries(known.map((one) => [one.name, one.title]));
-      const items = await loadConversations();
-      if (!chosen) await show(items[0]?.id ?? null);
-      mark();
-    },
-    refresh,
-  };
+  return { view, show, refresh, resume, close, current: () => conversation };
 }

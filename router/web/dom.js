@@ -15,17 +15,77 @@ export function button(label, onclick, attributes = {}) {
   return element("button", { type: "button", onclick, ...attributes }, label);
 }
 
+// A button that shows a picture and says its name to those who don't see it.
+export function iconButton(name, label, onclick, attributes = {}) {
+  const named = { "aria-label": label, title: label, class: "icon", ...attributes };
+  return element("button", { type: "button", onclick, ...named }, icon(name));
+}
+
 export function pairs(summary) {
-  const rows = Object.entries(summary).flatMap(([label, value]) => [
-    element("dt", {}, label),
-    element("dd", {}, String(value)),
-  ]);
+  const rows = Object.entries(summary).map(([label, value]) =>
+    element("div", {}, element("dt", {}, label), element("dd", {}, value instanceof Node ? value : String(value))),
+  );
   return element("dl", {}, ...rows);
 }
 
-let fieldCount = 0;
+let ids = 0;
+export const freshId = (prefix) => `${prefix}-${++ids}`;
 
 export function labelled(label, input, attributes = {}) {
-  input.id = `field-${++fieldCount}`;
+  input.id = freshId("field");
   return element("div", { class: "field", ...attributes }, element("label", { for: input.id }, label), input);
+}
+
+// A closed part that is filled when it is first opened.
+export function unfolding(title, fill, attributes = {}) {
+  const body = element("div", { class: "unfolded" });
+  const ontoggle = async () => {
+    if (!view.open || body.childElementCount) return;
+    body.append(...[await fill()].flat());
+  };
+  const view = element("details", { ontoggle, ...attributes }, element("summary", {}, title), body);
+  return view;
+}
+
+// Asks once more in place, for what can't be taken back: a dialog of the browser would stop the page.
+export function twice(label, question, { yes, no }, action, attributes = {}) {
+  const ask = button(label, () => swap(true), attributes);
+  const sure = button(yes, action, { class: "danger solid" });
+  const sheet = element("span", { class: "twice", hidden: true, role: "group", "aria-label": question }, question, sure, button(no, () => swap(false)));
+  function swap(asking) {
+    sheet.hidden = !asking;
+    ask.hidden = asking;
+    (asking ? sure : ask).focus();
+  }
+  sheet.addEventListener("keydown", (event) => event.key === "Escape" && (event.stopPropagation(), swap(false)));
+  return element("span", { class: "asking" }, ask, sheet);
+}
+
+const SVG = "http://www.w3.org/2000/svg";
+const PATHS = {
+  menu: "M4 7h16M4 12h16M4 17h16",
+  plus: "M12 5v14M5 12h14",
+  chat: "M20 12a7.5 7.5 0 0 1-11 6.6L4 20l1.4-4.6A7.5 7.5 0 1 1 20 12Z",
+  inbox: "M4 13l2.5-7h11L20 13v5H4zM4 13h5l1 2.5h4l1-2.5h5",
+  list: "M9 6h11M9 12h11M9 18h11M4.5 6h.01M4.5 12h.01M4.5 18h.01",
+  send: "M12 19V5M6 11l6-6 6 6",
+  stop: "M8 8h8v8H8z",
+  clip: "M19 11.5l-7 7a4.5 4.5 0 0 1-6.4-6.4l7.5-7.5a3 3 0 0 1 4.3 4.3l-7.4 7.4a1.5 1.5 0 0 1-2.2-2.2l6.7-6.6",
+  camera: "M4 8h3.5L9 5.5h6L16.5 8H20v11H4zM12 10a3.2 3.2 0 1 0 0 6.4 3.2 3.2 0 0 0 0-6.4Z",
+  down: "M12 5v14M6 13l6 6 6-6",
+  close: "M6 6l12 12M18 6L6 18",
+  theme: "M12 4a8 8 0 1 0 0 16zM12 4a8 8 0 0 1 0 16",
+  leave: "M10 4H5v16h5M14 8l4 4-4 4M18 12H9",
+  file: "M7 3h7l5 5v13H7zM14 3v5h5",
+  steer: "M5 19V9a4 4 0 0 1 4-4h10M15 1l4 4-4 4",
+};
+
+export function icon(name) {
+  const picture = document.createElementNS(SVG, "svg");
+  const path = document.createElementNS(SVG, "path");
+  picture.setAttribute("viewBox", "0 0 24 24");
+  picture.setAttribute("aria-hidden", "true");
+  path.setAttribute("d", PATHS[name]);
+  picture.append(path);
+  return picture;
 }

@@ -1,37 +1,58 @@
-// Files: sent for a field of a form, and fetched where a text names one.
+// Files: chosen for a form, shown to who decides, and fetched where a text names one.
 
-import { Problem, fetched, fresh, upload } from "./api.js";
-import { element } from "./dom.js";
+import { fetched, fresh, upload } from "./api.js";
+import { button, element, icon } from "./dom.js";
 import { t } from "./texts.js";
 
 const MOST_BYTES = 10 * 1024 * 1024;
-const KINDS = "application/pdf,image/png,image/jpeg,image/webp,image/gif,image/heic,.heic,.heif";
-const LINK = /(\/v1\/files\/[0-9a-z]{24})(?![0-9a-z])/;
+const PICTURE = /\.(png|jpe?g|webp|gif)$/i;
+export const KINDS = "application/pdf,image/png,image/jpeg,image/webp,image/gif,image/heic,.heic,.heif";
 
-// A file input, and what is in it as a value of a form: what the upload is answered.
-export function attaching(attributes) {
+// Why a file can't be taken; null where it can. Said here, since ten megabytes take a while to be refused.
+export function refusal(file) {
+  if (file.size > MOST_BYTES) return t("tooLarge");
+  const known = KINDS.split(",").some((kind) => kind === file.type || file.name.toLowerCase().endsWith(kind));
+  return known ? null : t("wrongKind");
+}
+
+// What is in a file input as the value of a form: what the upload is answered. Sent again, it is one file.
+export function sending(control) {
   let key = fresh();
-  const control = element("input", { type: "file", accept: KINDS, onchange: () => (key = fresh()), ...attributes });
-  return { control, value: () => attached(control.files[0], key) };
+  control.addEventListener("change", () => (key = fresh()));
+  return () => upload("/v1/files", control.files[0], key);
 }
 
-function attached(file, key) {
-  // Said here, since ten megabytes take a while to be refused.
-  if (file.size > MOST_BYTES) throw new Problem(413, t("tooLarge"));
-  return upload("/v1/files", file, key);
-}
-
-// A text whose links to files can be followed: the token goes along, which a plain link has none of.
-export function withLinks(text, trying) {
-  return text.split(LINK).map((part) => (LINK.test(part) ? link(part, trying) : part));
-}
-
-function link(path, trying) {
+// The link to a file: the token goes along, which a plain link has none of.
+export function fileLink(path, trying, name = t("download")) {
   const onclick = (event) => {
     event.preventDefault();
     trying(() => save(path));
   };
-  return element("a", { href: path, onclick }, t("download"));
+  return element("a", { href: path, onclick }, name);
+}
+
+// The files of a run, by id: pictures can be looked at here, all of them saved.
+export function fileList(files, trying) {
+  return element("ul", { class: "files", "aria-label": t("files") }, ...Object.entries(files).map(([id, name]) => item(id, name, trying)));
+}
+
+function item(id, name, trying) {
+  const path = `/v1/files/${encodeURIComponent(id)}`;
+  const link = fileLink(path, trying, name);
+  if (!PICTURE.test(name)) return element("li", {}, icon("file"), link);
+  const place = element("span", { class: "preview" });
+  const look = button(icon("file"), () => trying(async () => place.replaceChildren(await picture(path, name))), {
+    class: "icon",
+    "aria-label": `${t("details")}: ${name}`,
+  });
+  return element("li", {}, look, link, place);
+}
+
+// A picture that only the token opens, as an image. It can show, and do nothing.
+export async function picture(path, description) {
+  const { content } = await fetched(path);
+  const address = URL.createObjectURL(content);
+  return element("img", { src: address, alt: description, onload: () => URL.revokeObjectURL(address) });
 }
 
 async function save(path) {

@@ -1,56 +1,96 @@
 // A form reply as input fields, and what was typed as the values that flows take.
 
-import { button, element, labelled } from "./dom.js";
-import { attaching } from "./files.js";
+import { button, element, freshId } from "./dom.js";
+import { KINDS, refusal, sending } from "./files.js";
 import { t } from "./texts.js";
 
 // `answer` is given a function that fills the action in: files are sent first, which takes a while.
-export function form(reply, answer) {
-  const inputs = reply.fields.map((field) => ({ field, ...input(field) }));
+// `offer` gets the inputs that take a file.
+export function form(reply, answer, offer) {
+  const fields = reply.fields.map(input);
   const submit = button(t("submit"), null, { type: "submit", class: "primary" });
   const onsubmit = (event) => {
     event.preventDefault();
-    answer(async () => {
-      submit.disabled = true;
-      try {
-        return { type: "form", values: await filled(inputs), question: reply.question };
-      } finally {
-        submit.disabled = false;
-      }
-    });
+    const wrong = fields.filter((one) => !one.check());
+    if (wrong.length) return wrong[0].control.focus();
+    return answer(() => filling(submit, reply, fields));
   };
-  return element("form", { class: "card", onsubmit }, ...inputs.map((one) => labelled(one.field.label, one.control)), submit);
+  const view = element("form", { class: "card", onsubmit, novalidate: true }, ...fields.map((one) => one.view), submit);
+  // Once it is on the page: what is nowhere takes no file.
+  queueMicrotask(() => fields.filter((one) => one.field.type === "file").forEach((one) => offer(one.control)));
+  return view;
 }
 
-async function filled(inputs) {
-  const given = inputs.filter(({ control }) => control.value !== "");
-  return Object.fromEntries(await Promise.all(given.map(async ({ field, value }) => [field.name, await value()])));
+async function filling(submit, reply, fields) {
+  submit.disabled = true;
+  try {
+    const given = fields.filter(({ control }) => control.value !== "");
+    const values = await Promise.all(given.map(async ({ field, value }) => [field.name, await value()]));
+    return { type: "form", values: Object.fromEntries(values), question: reply.question };
+  } finally {
+    submit.disabled = false;
+  }
 }
 
-const KINDS = {
+// What was answered, as a person reads it.
+export function answered(reply, action) {
+  const shown = (field, value) => {
+    const option = optionsOf(field)?.find((one) => JSON.stringify(one.value) === JSON.stringify(value));
+    if (option) return option.label;
+    return typeof value === "object" ? (value.name ?? Object.values(value).join(" ")) : String(value);
+  };
+  return reply.fields
+    .filter((field) => field.name in action.values)
+    .map((field) => `${field.label}: ${shown(field, action.values[field.name])}`)
+    .join("\n");
+}
+
+const TYPES = {
   date: { type: "date" },
   datetime: { type: "datetime-local" },
   time: { type: "time" },
-  number: { type: "number", step: "any" },
-  integer: { type: "number", step: "1" },
-  money: { type: "number", step: "0.01", min: "0" },
-  duration: { type: "number", step: "0.5", min: "0.5" },
+  number: { type: "number", step: "any", inputmode: "decimal" },
+  integer: { type: "number", step: "1", inputmode: "numeric" },
+  money: { type: "number", step: "0.01", min: "0", inputmode: "decimal" },
+  duration: { type: "number", step: "0.5", min: "0.5", inputmode: "decimal" },
+  file: { type: "file", accept: KINDS },
 };
 
-// An input field, and what is in it as the value that a flow takes.
+// An input with its label, what is in it as the value that a flow takes, and what is wrong with it.
 function input(field) {
-  if (field.type === "file") return attaching({ required: field.required !== false });
-  const control = typedInto(field);
-  return { control, value: () => value(field, control.value) };
+  const required = field.required !== false;
+  const control = controlOf(field, required);
+  const error = element("p", { class: "error", id: freshId("error"), hidden: true });
+  control.id = freshId("field");
+  const check = () => {
+    const wrong = problem(field, control);
+    error.textContent = wrong ?? "";
+    error.hidden = wrong === null;
+    control.toggleAttribute("aria-invalid", wrong !== null);
+    if (wrong === null) control.removeAttribute("aria-describedby");
+    else control.setAttribute("aria-describedby", error.id);
+    return wrong === null;
+  };
+  control.addEventListener("change", check);
+  const label = element("label", { for: control.id }, field.label, required ? null : element("small", {}, ` (${t("optional")})`));
+  const value = field.type === "file" ? sending(control) : () => valueOf(field, control.value);
+  return { field, control, value, check, view: element("div", { class: "field" }, label, control, error) };
 }
 
-function typedInto(field) {
-  const required = field.required !== false;
-  const options = field.type === "boolean" ? yesOrNo() : field.options;
+function problem(field, control) {
+  if (control.validity.valueMissing) return t("required", field.label);
+  if (!control.validity.valid) return t("unfit", field.label);
+  return control.files?.length ? refusal(control.files[0]) : null;
+}
+
+function controlOf(field, required) {
+  const options = optionsOf(field);
   if (options) return select(options, required);
   if (field.type === "text") return element("textarea", { rows: "2", required });
-  return element("input", { ...(KINDS[field.type] ?? { type: "text" }), required, autocomplete: "off" });
+  return element("input", { ...(TYPES[field.type] ?? { type: "text" }), required, autocomplete: "off" });
 }
+
+const optionsOf = (field) => (field.type === "boolean" ? yesOrNo() : field.options);
 
 const yesOrNo = () => [
   { label: t("yes"), value: true },
@@ -63,8 +103,8 @@ function select(options, required) {
   return element("select", { required }, nothing, ...items);
 }
 
-function value(field, typed) {
-  if (field.options || field.type === "boolean") return JSON.parse(typed);
+function valueOf(field, typed) {
+  if (optionsOf(field)) return JSON.parse(typed);
   if (field.type === "number" || field.type === "integer") return Number(typed);
   if (field.type === "money") return { amount: typed, currency: "CNY" };
   if (field.type === "duration") return { days: Number(typed) };

@@ -1,79 +1,95 @@
 // The caller's own flow runs and what became of them.
 
 import { get, post } from "./api.js";
-import { button, element, pairs } from "./dom.js";
-import { moment, statusName, t } from "./texts.js";
+import { button, element, freshId, twice } from "./dom.js";
+import { chip, diagram, empty, filesOf, known, temporalLink, timeline } from "./runs.js";
+import { t } from "./texts.js";
+import { ago, moment } from "./times.js";
 
-const ENDED = new Set(["completed", "rejected", "cancelled", "failed", "expired"]);
+const PAGE = 30;
 
 export function requests(page) {
   const list = element("ul", { class: "cards" });
-  let last = "";
+  const none = empty("list", t("nothingAsked"), t("nothingAskedHint"));
+  const older = button(t("more"), () => page.trying(more), { hidden: true });
+  const view = element("section", { class: "sheet" }, element("h1", { tabindex: "-1" }, t("requests")), none, list, older);
+  const shown = new Map(); // run id to its card and what it was made of
+  let cursor = null;
 
+  // Those that have changed are drawn anew, in place; what is being read stays as it is.
   async function refresh() {
-    const { items } = await get("/v1/flow-runs?limit=50");
-    const now = JSON.stringify(items);
-    if (now === last) return;
-    last = now;
-    const open = new Set([...list.querySelectorAll("details[open]")].map((details) => details.dataset.run));
-    list.replaceChildren(...items.map((run) => card(run, open.has(run.id))));
-    list.dataset.empty = items.length ? "" : t("nothingAsked");
+    const part = await get(`/v1/flow-runs?limit=${PAGE}`);
+    if (shown.size <= PAGE) cursor = part.next;
+    for (const run of part.items.toReversed()) put(run, (made) => list.prepend(made));
+    settle();
+  }
+
+  async function more() {
+    const part = await get(`/v1/flow-runs?limit=${PAGE}&after=${encodeURIComponent(cursor)}`);
+    cursor = part.next;
+    for (const run of part.items) put(run, (made) => list.append(made));
+    settle();
+  }
+
+  function settle() {
+    older.hidden = cursor === null;
+    none.hidden = shown.size > 0;
+  }
+
+  function put(run, add) {
+    const before = shown.get(run.id);
+    const made = JSON.stringify(run);
+    // Nobody is interrupted who is being asked whether they are sure.
+    if (before?.made === made || before?.view.querySelector(".twice:not([hidden])")) return;
+    const open = before?.view.querySelector("details")?.open ?? false;
+    const held = before?.view.contains(document.activeElement);
+    const view = card(run, open);
+    if (before) before.view.replaceWith(view);
+    else add(view);
+    if (held) view.querySelector("summary").focus();
+    shown.set(run.id, { view, made });
   }
 
   function card(run, open) {
+    const title = element("h2", { id: freshId("run") }, run.title);
+    const when = element("time", { class: "hint", datetime: run.created_at, title: moment(run.created_at) }, ago(run.created_at));
+    const first = Object.values(run.summary).slice(0, 3).join(" · ");
+    const details = element(
+      "details",
+      { open },
+      element("summary", {}, t("details")),
+      known(run),
+      filesOf(run, page),
+      element("h3", {}, t("history")),
+      timeline(run, page),
+      diagram(run, page),
+      element("div", { class: "actions" }, conversationLink(run), temporalLink(run)),
+    );
     return element(
       "li",
-      { class: "card" },
-      element("h2", {}, run.title, " ", element("span", { class: `chip ${run.status}` }, statusName(run.status))),
-      element("p", { class: "hint" }, moment(run.created_at)),
-      element(
-        "details",
-        { "data-run": run.id, open },
-        element("summary", {}, t("details")),
-        pairs(Object.fromEntries(Object.entries(run.slots).map(([name, value]) => [name, plain(value)]))),
-        element("h3", {}, t("history")),
-        element("ol", { class: "history" }, ...run.history.map(line)),
-        element("a", { href: run.temporal.url, target: "_blank", rel: "noopener noreferrer" }, t("inTemporal")),
-      ),
+      { class: "card", "aria-labelledby": title.id },
+      element("header", {}, element("div", {}, title, element("p", { class: "hint" }, first), when), chip(run.status)),
+      details,
       actions(run),
     );
   }
 
-  function line(entry) {
-    const words = [entry.event, entry.state, entry.by, entry.comment && `“${entry.comment}”`];
-    return element("li", {}, element("time", { datetime: entry.at }, moment(entry.at)), " ", words.filter(Boolean).join(" · "));
-  }
-
-  function plain(value) {
-    if (value === null || typeof value !== "object") return String(value);
-    if ("amount" in value) return `${value.amount} ${value.currency}`;
-    const parts = Array.isArray(value) ? value : Object.entries(value).map(([key, part]) => `${key}: ${plain(part)}`);
-    return parts.map((part) => plain(part)).join(Array.isArray(value) ? " | " : ", ");
-  }
+  const conversationLink = (run) => run.conversation && element("a", { href: `#/c/${run.conversation}` }, t("toConversation"));
 
   function actions(run) {
-    if (ENDED.has(run.status)) return null;
-    const word = (verb) => () => page.trying(() => tell(run, verb));
-    const nudge = run.status === "waiting_approval" ? button(t("nudge"), word("nudge")) : null;
-    return element("div", { class: "choices" }, nudge, withdrawing(word("withdraw")));
-  }
-
-  // Asks once more by itself: a dialog of the browser would stop the page's news.
-  function withdrawing(withdraw) {
-    const ask = button(t("withdraw"), () => {
-      if (ask.classList.contains("danger")) return withdraw();
-      ask.classList.add("danger");
-      ask.textContent = t("reallyWithdraw");
-      return undefined;
+    const tell = (verb, said) => page.trying(async () => {
+      await post(`/v1/flow-runs/${encodeURIComponent(run.id)}/${verb}`);
+      page.say(t(said));
+      shown.get(run.id)?.view.querySelector(".twice")?.setAttribute("hidden", "");
+      await refresh();
     });
-    return ask;
+    const words = { yes: t("withdraw"), no: t("neverMind") };
+    const parts = [
+      run.status === "waiting_approval" && button(t("nudge"), () => tell("nudge", "nudged")),
+      run.can_be_withdrawn && twice(t("withdraw"), t("reallyWithdraw"), words, () => tell("withdraw", "withdrawing")),
+    ].filter(Boolean);
+    return parts.length ? element("div", { class: "actions" }, ...parts) : null;
   }
 
-  async function tell(run, verb) {
-    await post(`/v1/flow-runs/${encodeURIComponent(run.id)}/${verb}`);
-    page.say(t("done"));
-    await refresh();
-  }
-
-  return { view: list, open: refresh, refresh };
+  return { view, show: refresh, refresh };
 }

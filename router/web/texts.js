@@ -6,94 +6,120 @@ const TEXTS = {
   chat: { zh: "对话", en: "Chat" },
   approvals: { zh: "待我审批", en: "Approvals" },
   requests: { zh: "我的申请", en: "My requests" },
+  menu: { zh: "菜单", en: "Menu" },
+  closeMenu: { zh: "关闭菜单", en: "Close the menu" },
   leave: { zh: "退出", en: "Sign out" },
-  otherLanguage: { zh: "English", en: "中文" },
+  theme: { zh: "切换深浅色", en: "Switch between light and dark" },
+  otherLanguage: { zh: "EN", en: "中文" },
+  inOtherLanguage: { zh: "Switch to English", en: "切换到中文" },
   signIn: { zh: "登录", en: "Sign in" },
+  signInTo: { zh: "登录 intent-router", en: "Sign in to intent-router" },
   signInAs: { zh: "以谁的身份登录？", en: "Who are you?" },
+  signInHint: { zh: "示例公司里的同事，随便挑一位试试。", en: "People of the sample company: be any of them." },
+  company: { zh: "用公司账号登录", en: "Sign in with your company account" },
+  signInFailed: { zh: "没有登录成功", en: "Signing in didn't work" },
   token: { zh: "访问令牌", en: "Access token" },
   conversations: { zh: "对话列表", en: "Conversations" },
   newConversation: { zh: "新对话", en: "New conversation" },
-  noConversation: { zh: "说点什么就开始一个对话，例如“我要请假”。", en: "Say something to begin, such as “I need to take leave”." },
+  unread: { zh: "有新消息", en: "New" },
   more: { zh: "更多", en: "More" },
+  hello: { zh: "想办什么？", en: "What can I do for you?" },
+  helloHint: { zh: "请假、报销、查制度，直接说就行。可以这样开始：", en: "Leave, expenses, policies: just say it. You could begin with:" },
   transcript: { zh: "对话内容", en: "Transcript" },
+  toLatest: { zh: "回到最新", en: "Jump to the latest" },
   message: { zh: "消息", en: "Message" },
-  placeholder: { zh: "想办什么？回车发送，Shift+回车换行", en: "What can I do for you? Enter sends, Shift+Enter breaks the line" },
+  placeholder: { zh: "说说想办什么…", en: "Say what you need…" },
+  keys: { zh: "回车发送，Shift+回车换行", en: "Enter sends, Shift+Enter breaks the line" },
   send: { zh: "发送", en: "Send" },
   stop: { zh: "停下", en: "Stop" },
+  queued: { zh: "正在办上一件，这条会排队。", en: "Still at work: this will wait its turn." },
+  steer: { zh: "现在就插话", en: "Steer now" },
+  attach: { zh: "添加文件", en: "Attach files" },
+  photograph: { zh: "拍照", en: "Take a photo" },
+  attachments: { zh: "附件", en: "Attachments" },
+  attached: { zh: "需要文件时会自动带上", en: "Goes along as soon as a file is asked for" },
+  remove: { zh: "移除", en: "Remove" },
+  dropHere: { zh: "松手就添加文件", en: "Drop to attach" },
   thinking: { zh: "正在处理…", en: "Working…" },
   thinks: { zh: "正在想…", en: "Thinking…" },
   step: { zh: "第 {} 步", en: "step {}" },
   used: { zh: "用了 {} 个工具", en: "Tools used: {}" },
-  you: { zh: "我", en: "You" },
   yes: { zh: "确认", en: "Yes" },
   no: { zh: "不对", en: "No" },
+  saidYes: { zh: "✓ 确认", en: "✓ Yes" },
+  saidNo: { zh: "✗ 不对", en: "✗ No" },
   choose: { zh: "请选择", en: "Please choose" },
   submit: { zh: "提交", en: "Submit" },
+  required: { zh: "请填写“{}”。", en: "Please fill in “{}”." },
+  unfit: { zh: "“{}”不是这里能用的值。", en: "“{}” can't be this." },
+  optional: { zh: "选填", en: "optional" },
   download: { zh: "下载", en: "Download" },
   tooLarge: { zh: "文件太大：最多 10 MB。", en: "The file is too large: 10 MB at most." },
-  days: { zh: "天", en: "days" },
-  nothingWaits: { zh: "没有等你审批的事。", en: "Nothing waits for your decision." },
-  nothingAsked: { zh: "你还没有提交过申请。", en: "You have no requests yet." },
-  requester: { zh: "申请人", en: "Requested by" },
-  since: { zh: "提交于", en: "Since" },
-  due: { zh: "截止", en: "Due" },
-  comment: { zh: "意见（可不填）", en: "Comment (optional)" },
+  wrongKind: { zh: "只收 PDF 和图片。", en: "Only PDFs and pictures can be taken." },
+  files: { zh: "文件", en: "Files" },
+  why: { zh: "为什么这样办", en: "Why this way" },
+  whyKind: { zh: "怎么处理的", en: "Handled as" },
+  whyBy: { zh: "依据", en: "Decided by" },
+  whyReason: { zh: "理由", en: "Reason" },
+  confidence: { zh: "把握", en: "Confidence" },
+  patterns: { zh: "符合的句式", en: "Patterns that match" },
+  blocked: { zh: "没算数：{}", en: "doesn't count: {}" },
+  entities: { zh: "认出的内容", en: "What was recognised" },
+  candidates: { zh: "候选", en: "Candidates" },
+  nothingFound: { zh: "没有", en: "none" },
+  ifSaidNow: { zh: "以下是这句话现在会怎么理解：", en: "How these words would be understood now:" },
+  cancelFlow: { zh: "不办了", en: "Cancel it" },
+  reallyCancel: { zh: "确定不办了？", en: "Really cancel it?" },
+  nothingKnown: { zh: "还没有填写", en: "Nothing yet" },
+  diagram: { zh: "流程图", en: "Diagram" },
+  zoom: { zh: "原始大小", en: "Full size" },
+  diagramOf: { zh: "{}的流程图，标出了走到哪里", en: "Diagram of {}, showing where it stands" },
+  nothingWaits: { zh: "没有等你审批的事", en: "Nothing waits for your decision" },
+  nothingWaitsHint: { zh: "有新的会马上出现在这里。", en: "What comes will be here at once." },
+  nothingAsked: { zh: "你还没有提交过申请", en: "You have no requests yet" },
+  nothingAskedHint: { zh: "在对话里说一声，比如“我要请假”。", en: "Say what you need in a chat, such as “I need to take leave”." },
+  asks: { zh: "{} · {}提交", en: "{} · {}" },
+  comment: { zh: "意见", en: "Comment" },
   approve: { zh: "同意", en: "Approve" },
   reject: { zh: "拒绝", en: "Reject" },
   return: { zh: "退回修改", en: "Return for changes" },
+  reallyReject: { zh: "确定拒绝？", en: "Really reject?" },
+  passOn: { zh: "转交或加签", en: "Pass on or add somebody" },
+  toWhom: { zh: "给谁", en: "To whom" },
+  how: { zh: "怎么给", en: "How" },
+  delegate: { zh: "转交：由对方决定", en: "Delegate: they decide instead" },
+  addBefore: { zh: "先加签：对方先审，再回到我", en: "Add before me: they decide, then I" },
+  addAfter: { zh: "后加签：我同意，再由对方审", en: "Add after me: I agree, then they decide" },
+  passIt: { zh: "确定", en: "Pass on" },
   decided: { zh: "已处理", en: "Decided" },
   details: { zh: "内容", en: "Details" },
   history: { zh: "经过", en: "History" },
   withdraw: { zh: "撤回", en: "Withdraw" },
-  reallyWithdraw: { zh: "确定撤回？", en: "Really withdraw?" },
+  reallyWithdraw: { zh: "确定撤回？", en: "Really withdraw it?" },
+  neverMind: { zh: "算了", en: "Never mind" },
   nudge: { zh: "催一下", en: "Remind" },
-  done: { zh: "好了", en: "Done" },
+  nudged: { zh: "已经提醒审批人。", en: "The approvers were reminded." },
+  withdrawing: { zh: "已经撤回。", en: "It was taken back." },
+  toConversation: { zh: "打开对话", en: "Open the conversation" },
   inTemporal: { zh: "在 Temporal 中查看", en: "Open in Temporal" },
   offline: { zh: "连不上服务器，正在重试…", en: "The server can't be reached; trying again…" },
   signedOut: { zh: "登录已失效，请重新登录。", en: "You are no longer signed in." },
   failed: { zh: "没有成功", en: "That didn't work" },
 };
 
-const STATUSES = {
-  collecting: { zh: "填写中", en: "in progress" },
-  confirming: { zh: "待确认", en: "to be confirmed" },
-  running: { zh: "处理中", en: "being processed" },
-  waiting_approval: { zh: "审批中", en: "waiting for approval" },
-  waiting: { zh: "等待中", en: "waiting" },
-  completed: { zh: "已完成", en: "completed" },
-  rejected: { zh: "被拒绝", en: "rejected" },
-  cancelled: { zh: "已取消", en: "cancelled" },
-  failed: { zh: "失败", en: "failed" },
-  expired: { zh: "已过期", en: "expired" },
-};
-
-const TOOL_STATUSES = {
-  running: { zh: "进行中", en: "at work" },
-  done: { zh: "完成", en: "done" },
-  failed: { zh: "没有成功", en: "failed" },
-  skipped: { zh: "没有做", en: "not done" },
-  unknown: { zh: "不知道成没成", en: "outcome unknown" },
-};
-
 let locale = "zh";
 
 export function speak(language) {
   locale = language === "en" ? "en" : "zh";
-  document.documentElement.lang = locale;
+  document.documentElement.lang = locale === "zh" ? "zh-CN" : "en";
 }
 
 export const language = () => locale;
-export const t = (key) => TEXTS[key][locale];
-export const statusName = (status) => STATUSES[status]?.[locale] ?? status;
 
-export const toolStatus = (status) => TOOL_STATUSES[status]?.[locale] ?? status;
-
-export function seconds(milliseconds) {
-  const format = { style: "unit", unit: "second", unitDisplay: "narrow", maximumFractionDigits: 1 };
-  return new Intl.NumberFormat(locale, format).format(milliseconds / 1000);
+// What the page says under this key, with the values in the places of `{}`.
+export function t(key, ...values) {
+  return TEXTS[key][locale].replace(/\{\}/g, () => values.shift());
 }
 
-export function moment(iso) {
-  const format = { dateStyle: "medium", timeStyle: "short" };
-  return new Intl.DateTimeFormat(locale, format).format(new Date(iso));
-}
+// One of the words of a table, in the language of the page; the word itself where it isn't there.
+export const within = (table, word) => table[word]?.[locale] ?? word;

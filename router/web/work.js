@@ -2,7 +2,9 @@
 // quiet line, which opens into a list of the tools.
 
 import { element } from "./dom.js";
-import { seconds, t, toolStatus } from "./texts.js";
+import { t } from "./texts.js";
+import { seconds } from "./times.js";
+import { toolStatus } from "./words.js";
 
 export function work(titleOf) {
   const title = element("summary", {}, t("thinking"));
@@ -14,7 +16,7 @@ export function work(titleOf) {
 
   function thinking({ status, skill, step }) {
     if (status !== "started") return;
-    title.textContent = skill ? `${titleOf(skill)} · ${t("step").replace("{}", step)}…` : t("thinks");
+    title.textContent = skill ? `${titleOf(skill)} · ${t("step", step)}…` : t("thinks");
   }
 
   function started({ id, name, progress }) {
@@ -41,7 +43,7 @@ export function work(titleOf) {
     heed: (name, data) => heeds[name]?.(data),
     // What is left of it once there is an answer; null where no tool was used.
     ended: () => {
-      title.textContent = `${t("used").replace("{}", lines.size)} · ${seconds(Date.now() - began)}`;
+      title.textContent = `${t("used", lines.size)} · ${seconds(Date.now() - began)}`;
       return lines.size ? view : null;
     },
   };

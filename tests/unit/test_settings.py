@@ -101,6 +101,28 @@ def test_jwt_needs_exactly_one_way_to_check(
         Settings.load()
 
 
+@pytest.mark.parametrize(
+    ("given", "remedy"),
+    [
+        ({"OIDC_ISSUER": "https://id.example"}, "set ROUTER_OIDC_ISSUER and ROUTER_OIDC_CLIENT_ID"),
+        ({"OIDC_CLIENT_ID": "desk"}, "set ROUTER_OIDC_ISSUER and ROUTER_OIDC_CLIENT_ID"),
+        ({"OIDC_ISSUER": "id.example", "OIDC_CLIENT_ID": "desk"}, "https://"),
+        ({"OIDC_SCOPE": "profile email"}, "ROUTER_OIDC_SCOPE has to name openid"),
+        (
+            {"OIDC_ISSUER": "https://id.example", "OIDC_CLIENT_ID": "desk", "AUTH": "dev"},
+            "set ROUTER_AUTH=jwt",
+        ),
+    ],
+)
+def test_signing_in_by_openid_connect_is_set_up_whole(
+    monkeypatch: pytest.MonkeyPatch, given: dict[str, str], remedy: str
+) -> None:
+    for name, value in {"AUTH": "jwt", "JWT_SECRET": SECRET, **given}.items():
+        monkeypatch.setenv(f"ROUTER_{name}", value)
+    with pytest.raises(MisconfiguredError, match=remedy):
+        Settings.load()
+
+
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.1.2.3", "::1", "localhost"])
 def test_dev_authentication_is_fine_on_loopback(host: str) -> None:
     Settings.load().check_binding(host)

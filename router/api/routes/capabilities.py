@@ -1,5 +1,6 @@
 """What can be done here, for this caller."""
 
+import re
 from typing import Literal
 
 from fastapi import APIRouter
@@ -10,8 +11,11 @@ from router.api.problems import problems
 from router.api.slot_schema import schema_of_slots
 from router.domain.capabilities import Capability, CapabilityKind
 from router.domain.principals import Principal
+from router.domain.texts import Locale
 
 router = APIRouter(prefix="/v1/capabilities", tags=["capabilities"])
+
+_HAN = re.compile("[\u4e00-\u9fff]")
 
 
 class CapabilityView(BaseModel):
@@ -25,6 +29,8 @@ class CapabilityView(BaseModel):
     """Of a tool: whether it changes something, and whose."""
     parameters: dict[str, JsonValue] | None = None
     """JSON Schema: a tool's arguments, or the slots that a flow may be started with."""
+    examples: list[str] | None = None
+    """Of a flow: sentences that begin it, in the reader's language."""
     client: Literal[True] | None = None
     """Of a tool that the front end calls when a turn says so: it can't be started by name."""
 
@@ -38,8 +44,16 @@ class CapabilityView(BaseModel):
             description=capability.description.within(caller.locale),
             permission=capability.permission,
             parameters=_parameters(capability, offered, caller),
+            examples=_examples(capability, caller.locale) or None,
             client=capability.client or None,
         )
+
+
+def _examples(capability: Capability, locale: Locale) -> list[str]:
+    """Those of a flow's sentences that are written in this language."""
+    if capability.kind != "flow":
+        return []
+    return [text for text in capability.examples if bool(_HAN.search(text)) == (locale == "zh")]
 
 
 def _parameters(

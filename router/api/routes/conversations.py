@@ -18,7 +18,7 @@ from router.contracts.reaching import RPC_TIMEOUT, speaking_ours
 from router.domain.errors import Conflict, NotFound
 from router.domain.messages import FlowSummary, Usage
 from router.domain.principals import Principal
-from router.domain.records import ConversationRecord
+from router.domain.records import ConversationRecord, Gist
 from router.domain.texts import Locale
 
 router = APIRouter(prefix="/v1/conversations", tags=["conversations"], route_class=StrictRoute)
@@ -35,7 +35,7 @@ class NewConversation(BaseModel):
 
 
 class ConversationView(BaseModel):
-    """A conversation in a list."""
+    """A conversation as it was begun."""
 
     id: str
     locale: Locale
@@ -47,10 +47,34 @@ class ConversationView(BaseModel):
         return cls(id=record.id, locale=record.locale, created_at=record.created_at)
 
 
+TITLE = 80
+"""Characters of a conversation's first words that a list shows."""
+
+
+class ListedConversation(ConversationView):
+    """A conversation in a list, so that it can be told from the others."""
+
+    title: str
+    """Its first words; empty where nothing was said yet."""
+    latest: str | None
+    """The id of the transcript's last item: higher than the last one seen, there is news."""
+    latest_at: datetime | None
+
+    @classmethod
+    def with_gist(cls, record: ConversationRecord, gist: Gist | None) -> "ListedConversation":
+        """The row and what was said in it."""
+        return cls(
+            **ConversationView.of(record).model_dump(),
+            title=" ".join(gist.opening.split())[:TITLE] if gist else "",
+            latest=str(gist.latest) if gist else None,
+            latest_at=gist.latest_at if gist else None,
+        )
+
+
 class ConversationPage(BaseModel):
     """The caller's conversations, newest first."""
 
-    items: list[ConversationView]
+    items: list[ListedConversation]
     next: str | None
 
 
@@ -117,7 +141,9 @@ async def index(services: Given, caller: Caller, page: Paged) -> ConversationPag
     found, following = await services.store.conversations.owned_by(
         caller.tenant, caller.id, page.after, page.limit
     )
-    return ConversationPage(items=[ConversationView.of(r) for r in found], next=following)
+    gists = await services.store.log.gists(caller.tenant, [record.id for record in found])
+    items = [ListedConversation.with_gist(record, gists.get(record.id)) for record in found]
+    return ConversationPage(items=items, next=following)
 
 
 @router.get("/{conversation}", responses=problems(404))

@@ -1,5 +1,6 @@
 """Flow runs: what was asked for, how it stands, and taking it back or hurrying it."""
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Annotated
 from zoneinfo import ZoneInfo
@@ -23,11 +24,12 @@ from router.domain.messages import ENDED, FlowStatus
 from router.domain.nudging import WHY_NOT
 from router.domain.principals import Principal
 from router.domain.records import HistoryLine, RunRecord
+from router.domain.texts import Locale
 from router.drawing import graph_of, journey_of, svg_of
 from router.flow.model import FlowDefinition
 from router.flow.run import Arrived, Cancelled, Nudged, Reassigned, Retried
+from router.flow.showing import known_in
 from router.flow.waiting import unfit
-from router.settings import Settings
 
 router = APIRouter(prefix="/v1/flow-runs", tags=["flow runs"], route_class=StrictRoute)
 
@@ -53,7 +55,14 @@ class FlowRun(BaseModel):
     status: FlowStatus
     state: str
     slots: dict[str, JsonValue]
+    summary: dict[str, str] = {}
+    """The slots as people read them, by label, in the reader's language; empty where the flow of
+    this version isn't known any more."""
     requester: str
+    conversation: str | None = None
+    """Where it was begun, for its requester."""
+    can_be_withdrawn: bool = False
+    """Whether its requester may take it back now."""
     parent: str | None
     """The run that started this one and waits for it."""
     history: list[HistoryLine]
@@ -68,14 +77,38 @@ class FlowRun(BaseModel):
     updated_at: datetime
 
     @classmethod
-    def of(cls, record: RunRecord, settings: Settings, reader: Principal) -> "FlowRun":
+    def of(cls, record: RunRecord, services: Services, reader: Principal) -> "FlowRun":
         """The row as this reader sees it."""
-        shown = record.model_dump(exclude={"title", "history", "parent"})
+        settings = services.settings
+        shown = record.model_dump(exclude={"title", "history", "parent", "conversation"})
         parent = record.parent.rsplit("/", 1)[-1] if record.parent else None
         url = history_url(settings, record.workflow_id, record.run_id)
         temporal = TemporalRun(workflow_id=record.workflow_id, run_id=record.run_id, url=url)
         title = record.title.within(reader.locale)
-        return cls(title=title, history=record.history, temporal=temporal, parent=parent, **shown)
+        summary = _summary(record, services.offered.flows(), reader.locale)
+        return cls(
+            title=title,
+            summary=summary,
+            conversation=record.conversation if record.requester == reader.id else None,
+            can_be_withdrawn=_can_be_withdrawn(record),
+            history=record.history,
+            temporal=temporal,
+            parent=parent,
+            **shown,
+        )
+
+
+def _can_be_withdrawn(record: RunRecord) -> bool:
+    if record.status in ENDED:
+        return record.remedy is not None and record.withdrawn_by is None
+    return True
+
+
+def _summary(record: RunRecord, flows: Iterable[FlowDefinition], locale: Locale) -> dict[str, str]:
+    """What the run knows, as people read it, where its flow of that version is today's too."""
+    wanted = (record.flow, record.version)
+    definition = next((flow for flow in flows if (flow.flow, flow.version) == wanted), None)
+    return known_in(definition.slots, record.slots, locale, record.files) if definition else {}
 
 
 class FlowRunPage(BaseModel):
@@ -162,7 +195,7 @@ async def index(
         () if flow else besides,
         branches=everyone,
     )
-    items = [FlowRun.of(record, services.settings, caller) for record in found]
+    items = [FlowRun.of(record, services, caller) for record in found]
     return FlowRunPage(items=items, next=following)
 
 
@@ -170,7 +203,7 @@ async def index(
 async def show(services: Given, caller: Caller, record: VisibleRun) -> FlowRun:
     """Show a run to its requester, its approvers, those who were told of it, and operators."""
     record = await runs.as_it_stands(services.temporal, record)
-    return FlowRun.of(record, services.settings, caller)
+    return FlowRun.of(record, services, caller)
 
 
 INERT = "sandbox; default-src 'none'; style-src 'unsafe-inline'"

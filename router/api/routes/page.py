@@ -2,26 +2,63 @@
 
 from importlib import resources
 from pathlib import Path
+from typing import Literal
 
 from fastapi import APIRouter, FastAPI
 from fastapi.responses import FileResponse
 from fastapi.staticfiles import StaticFiles
+from pydantic import BaseModel
+
+from router.api.deps import Given
+from router.api.headers import page_policy
+from router.settings import Settings
 
 WEB = Path(str(resources.files("router") / "web"))
 
 router = APIRouter(include_in_schema=False)
 
 
+class Provider(BaseModel):
+    """Where people sign in by OpenID Connect, and what the page is there. Nothing secret."""
+
+    issuer: str
+    client_id: str
+    scope: str
+
+
+class PageSettings(BaseModel):
+    """What the page has to know before anybody has signed in."""
+
+    auth: Literal["dev", "jwt"]
+    oidc: Provider | None
+
+    @classmethod
+    def of(cls, settings: Settings) -> "PageSettings":
+        """The public part of the settings."""
+        issuer, client_id = settings.oidc_issuer, settings.oidc_client_id
+        oidc = None
+        if issuer and client_id:
+            oidc = Provider(issuer=issuer, client_id=client_id, scope=settings.oidc_scope)
+        return cls(auth=settings.auth, oidc=oidc)
+
+
 @router.api_route("/", methods=["GET", "HEAD"])
-async def chat() -> FileResponse:
+async def chat(services: Given) -> FileResponse:
     """Serve the chat page."""
-    return FileResponse(WEB / "index.html")
+    policy = page_policy(services.settings.oidc_issuer)
+    return FileResponse(WEB / "index.html", headers={"Content-Security-Policy": policy})
 
 
 @router.api_route("/docs", methods=["GET", "HEAD"])
 async def docs() -> FileResponse:
     """Serve the page that shows `/openapi.json` to people."""
     return FileResponse(WEB / "docs.html")
+
+
+@router.get("/web/config.json")
+async def config(services: Given) -> PageSettings:
+    """Tell the page how people sign in."""
+    return PageSettings.of(services.settings)
 
 
 def mount_assets(app: FastAPI) -> None:

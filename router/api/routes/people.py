@@ -1,16 +1,19 @@
-"""Whom one may be in `dev` mode: what the chat page's sign-in offers. Absent under `jwt`."""
+"""People: who is calling, whom one may name, and in `dev` mode whom one may be."""
 
 from fastapi import APIRouter
 from pydantic import BaseModel
 
-from router.api.deps import Given
+from router.api.deps import Caller, Given
+from router.api.problems import problems
 from router.domain.texts import Locale
 
-router = APIRouter(prefix="/v1/dev/users", tags=["dev"], include_in_schema=False)
+router = APIRouter(prefix="/v1", tags=["people"])
+sign_in = APIRouter(prefix="/v1/dev/users", tags=["dev"], include_in_schema=False)
+"""What the chat page's sign-in offers. Absent under `jwt`."""
 
 
 class Person(BaseModel):
-    """Somebody to sign in as."""
+    """Somebody with what they may do."""
 
     id: str
     name: str
@@ -18,7 +21,36 @@ class Person(BaseModel):
     roles: list[str]
 
 
-@router.get("")
+class Colleague(BaseModel):
+    """Somebody as everybody may know them: whom to ask, and who it was."""
+
+    id: str
+    name: str
+    department: str | None
+
+
+class ColleaguePage(BaseModel):
+    """All of them, ordered by id; there is never a next page."""
+
+    items: list[Colleague]
+    next: str | None = None
+
+
+@router.get("/me", responses=problems())
+async def me(caller: Caller) -> Person:
+    """Say who the token stands for."""
+    return Person(id=caller.id, name=caller.name, locale=caller.locale, roles=sorted(caller.roles))
+
+
+@router.get("/people", responses=problems())
+async def colleagues(services: Given, caller: Caller) -> ColleaguePage:
+    """List the people of the caller's directory, such as a decision may be passed to."""
+    everyone = services.directory.everyone(caller.tenant)
+    shown = [Colleague(id=p.id, name=p.name, department=p.department) for p in everyone]
+    return ColleaguePage(items=shown)
+
+
+@sign_in.get("")
 async def index(services: Given) -> list[Person]:
     """List everybody in the directory."""
     return [

@@ -84,6 +84,7 @@ def capability(kind: str, name: str, *roles: str, client: bool = False) -> Capab
             "description": title,
             "roles": roles,
             "client": client,
+            "examples": (f"办 {name}", f"do {name}"),
         }
     )
 

@@ -1,11 +1,13 @@
 import asyncio
 import re
+from datetime import UTC, datetime
 from typing import Any
 
 import httpx
 import pytest
 
 from router.contracts.conversation import ConversationState
+from router.domain.records import LogEntry
 from router.store.store import Store
 from tests.unit.api.conftest import As, until
 
@@ -66,6 +68,41 @@ async def test_the_list_is_ones_own_newest_first_in_pages(caller: As) -> None:
             break
         after = f"&after={page['next']}"
     assert found == made[::-1]
+
+
+def said(conversation: str, role: str, text: str) -> LogEntry:
+    return LogEntry(
+        key=f"{conversation} {role}",
+        kind="message",
+        at=datetime.now(UTC),
+        conversation=conversation,
+        data={"role": role, "text": text},
+    )
+
+
+async def test_the_list_shows_the_first_words_and_how_far_each_went(
+    alice: httpx.AsyncClient, conversation: str, store: Store
+) -> None:
+    id_ = conversation.rpartition("/")[2]
+
+    async def listed() -> dict[str, Any]:
+        items = (await alice.get("/v1/conversations?limit=200")).json()["items"]
+        found: dict[str, Any] = next(item for item in items if item["id"] == id_)
+        return found
+
+    silent = await listed()
+    assert (silent["title"], silent["latest"], silent["latest_at"]) == ("", None, None)
+
+    await store.log.append("default", [said(id_, "user", "I  need\n" + "x" * 100)])
+    begun = await listed()
+    assert begun["title"] == "I need " + "x" * 73
+    await store.log.append("default", [said(id_, "assistant", "Why?")])
+
+    went_on = await listed()
+    assert went_on["title"] == begun["title"]
+    assert int(went_on["latest"]) > int(begun["latest"])
+    (last,) = (await alice.get(f"{conversation}/messages?after={begun['latest']}")).json()["items"]
+    assert (last["id"], last["at"]) == (went_on["latest"], went_on["latest_at"])
 
 
 async def test_a_place_in_a_list_that_no_list_gave_is_refused_by_its_name(

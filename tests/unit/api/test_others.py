@@ -176,6 +176,7 @@ class TestCapabilities:
             "name": "leave_request",
             "title": "leave_request 中文",
             "description": "leave_request 中文",
+            "examples": ["办 leave_request"],
         }
         assert [item["name"] for item in items] == [
             "leave_request",
@@ -188,7 +189,8 @@ class TestCapabilities:
         assert [item["title"] for item in theirs] == ["leave_request English", "audit English"]
         skills = (await caller("dave").get("/v1/capabilities?kind=skill")).json()["items"]
         assert [item["title"] for item in skills] == ["policy-advisor English"]
-        assert not {"permission", "parameters"} & set(skills[0])
+        assert not {"permission", "parameters", "examples"} & set(skills[0])
+        assert theirs[0]["examples"] == ["do leave_request"]
         tools = (await caller("dave").get("/v1/capabilities?kind=tool")).json()["items"]
         assert [each["name"] for each in tools if each.get("client")] == ["locate"]
 
@@ -253,6 +255,55 @@ class TestPage:
 
     async def test_head_is_answered(self, alice: httpx.AsyncClient) -> None:
         assert (await alice.head("/")).status_code == 200
+
+    async def test_it_may_load_nothing_from_elsewhere(self, alice: httpx.AsyncClient) -> None:
+        policy = (await alice.get("/")).headers["content-security-policy"]
+        assert "default-src 'self'" in policy
+        assert "img-src 'self' blob:" in policy
+        assert "connect-src" not in policy
+        assert "unsafe" not in policy
+        config = (await alice.get("/web/config.json")).json()
+        assert config == {"auth": "dev", "oidc": None}
+
+    async def test_it_may_ask_the_issuer_where_there_is_one(self, services: Services) -> None:
+        settings = Settings(
+            auth="jwt",
+            jwt_secret="x" * 32,
+            oidc_issuer="https://id.example:8443/realms/house/",
+            oidc_client_id="desk",
+            _env_file=None,
+        )
+        async with client_of(create_app(replace(services, settings=settings)), None) as client:
+            page, config = await client.get("/"), await client.get("/web/config.json")
+
+        policy = page.headers["content-security-policy"]
+        assert policy.endswith("; connect-src 'self' https://id.example:8443")
+        assert config.json() == {
+            "auth": "jwt",
+            "oidc": {
+                "issuer": "https://id.example:8443/realms/house",
+                "client_id": "desk",
+                "scope": "openid profile",
+            },
+        }
+
+    async def test_everybody_may_know_who_they_are_and_whom_to_ask(self, caller: As) -> None:
+        frank = caller("frank")
+        assert (await frank.get("/v1/me")).json() == {
+            "id": "frank",
+            "name": "Frank Novak",
+            "locale": "en",
+            "roles": ["employee"],
+        }
+        people = (await frank.get("/v1/people")).json()
+        assert people["next"] is None
+        assert people["items"][0] == {"id": "alice", "name": "王丽 Alice", "department": "sales"}
+        assert {person["id"] for person in people["items"]} > {"bob", "carol", "frank"}
+
+    async def test_strangers_are_told_of_nobody(self, app: FastAPI) -> None:
+        async with client_of(app, None) as client:
+            for path in ("/v1/me", "/v1/people"):
+                assert (await client.get(path)).status_code == 401
 
     async def test_dev_offers_people_to_be(self, app: FastAPI) -> None:
         async with client_of(app, None) as client:

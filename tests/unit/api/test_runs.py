@@ -7,9 +7,10 @@ from temporalio.client import Client
 
 from router.contracts import flow
 from router.domain.records import ApprovalRecord, HistoryLine, RunRecord
-from router.domain.texts import Localised
+from router.domain.texts import Locale, Localised
 from router.store.store import Store
 from tests.unit.api.conftest import QUEUE, As
+from tests.unit.understanding.flows import LEAVE as LEAVE_FLOW
 
 LEAVE = Localised(zh="请假", en="Leave")
 
@@ -108,6 +109,59 @@ class TestFlowRuns:
         assert shown["slots"] == {"leave_type": "annual", "half": None}
         assert (shown["title"], shown["requester"], shown["version"]) == ("请假", "alice", 1)
         assert set(shown["history"][0]) >= {"at", "state", "event", "by"}
+
+    async def test_what_it_knows_is_shown_as_people_read_it(
+        self, caller: As, store: Store, run: RunRecord, unique: str
+    ) -> None:
+        alice, olga = caller("alice"), caller("olga")
+        labels = {slot.label for slot in LEAVE_FLOW.slots.values() if slot.label}
+        both: tuple[tuple[httpx.AsyncClient, Locale], ...] = ((alice, "zh"), (olga, "en"))
+        for client, locale in both:
+            summary = (await client.get(f"/v1/flow-runs/{run.id}")).json()["summary"]
+            assert summary
+            assert set(summary) <= {label.within(locale) for label in labels}
+
+        old = run_record(f"o{unique[:11]}", version=7)
+        await store.runs.publish(old, [])
+        assert (await alice.get(f"/v1/flow-runs/{old.id}")).json()["summary"] == {}
+
+    async def test_where_it_was_begun_is_its_requesters_alone(
+        self, caller: As, store: Store, unique: str
+    ) -> None:
+        begun = run_record(unique[:12], conversation="c1")
+        await store.runs.publish(begun, [approval_record(begun)])
+        for user, conversation in (("alice", "c1"), ("bob", None), ("olga", None)):
+            shown = (await caller(user).get(f"/v1/flow-runs/{begun.id}")).json()
+            assert shown["conversation"] == conversation
+
+    @pytest.mark.parametrize(
+        ("more", "can"),
+        [
+            ({"status": "waiting_approval"}, True),
+            ({"status": "completed"}, False),
+            ({"status": "completed", "remedy": {"definition": "f", "done": []}}, True),
+            (
+                {
+                    "status": "completed",
+                    "remedy": {"definition": "f", "done": []},
+                    "withdrawn_by": "x",
+                },
+                False,
+            ),
+            ({"status": "rejected"}, False),
+        ],
+    )
+    async def test_it_says_whether_it_can_be_taken_back(
+        self,
+        alice: httpx.AsyncClient,
+        store: Store,
+        unique: str,
+        more: dict[str, Any],
+        can: bool,
+    ) -> None:
+        record = run_record(unique[:12], **more)
+        await store.runs.publish(record, [])
+        assert (await alice.get(f"/v1/flow-runs/{record.id}")).json()["can_be_withdrawn"] is can
 
     @pytest.mark.parametrize(
         ("user", "status"),

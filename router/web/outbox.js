@@ -1,0 +1,69 @@
+// What was sent and isn't answered yet. It is kept in the tab, and sent again after a reload or
+// once the server is back: by its id the server knows it again, and does nothing twice.
+
+import { Problem, post } from "./api.js";
+import { rest } from "./events.js";
+
+const LONGEST_PAUSE = 8000;
+
+// `changed()` is called whenever `waiting` is another, `connected(whether)` as the server comes and
+// goes, and `begun(entry)` where what is sent has begun a conversation.
+export function outbox(user, { changed, begun, connected }) {
+  const place = `intent-router.outbox.${user}`;
+  const waiting = JSON.parse(sessionStorage.getItem(place) ?? "[]");
+  const gone = new AbortController();
+
+  function keep() {
+    sessionStorage.setItem(place, JSON.stringify(waiting));
+    changed();
+  }
+
+  // Send it until it is answered; the turn. Throws what the server refuses it with.
+  async function send(entry) {
+    if (!waiting.includes(entry)) {
+      waiting.push(entry);
+      keep();
+    }
+    try {
+      const turn = await delivered(entry);
+      drop(entry);
+      return turn;
+    } catch (problem) {
+      // Who has to sign in again finds it still waiting.
+      if (problem.status !== 401 && !gone.signal.aborted) drop(entry);
+      throw problem;
+    }
+  }
+
+  function drop(entry) {
+    waiting.splice(waiting.indexOf(entry), 1);
+    keep();
+  }
+
+  async function delivered(entry) {
+    for (let pause = 250; ; pause = Math.min(pause * 2, LONGEST_PAUSE)) {
+      if (gone.signal.aborted) throw new Problem(0, "");
+      try {
+        const answer = await attempt(entry);
+        connected(true);
+        if (answer.status !== "running") return answer;
+      } catch (problem) {
+        if (!(problem instanceof Problem) || !problem.passes) throw problem;
+        connected(false);
+      }
+      await rest(pause, gone.signal);
+    }
+  }
+
+  async function attempt(entry) {
+    if (!entry.conversation) {
+      entry.conversation = (await post("/v1/conversations", { locale: entry.locale }, entry.id)).id;
+      keep();
+      await begun(entry);
+    }
+    const path = `/v1/conversations/${encodeURIComponent(entry.conversation)}/messages`;
+    return post(path, { ...entry.body, message_id: entry.id }, entry.id);
+  }
+
+  return { waiting, send, close: () => gone.abort() };
+}

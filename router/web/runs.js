@@ -1,0 +1,63 @@
+// A flow run as people look at it: what is known, the way it took, its files and its picture.
+
+import { button, element, icon, pairs, unfolding } from "./dom.js";
+import { fileList, picture } from "./files.js";
+import { t } from "./texts.js";
+import { moment } from "./times.js";
+import { eventName, statusName } from "./words.js";
+
+export const ENDED = new Set(["completed", "rejected", "cancelled", "failed", "expired"]);
+
+export const chip = (status) => element("span", { class: `chip ${status}` }, statusName(status));
+
+export const known = (run) =>
+  Object.keys(run.summary).length ? pairs(run.summary) : element("p", { class: "hint" }, t("nothingKnown"));
+
+export function filesOf(run, page) {
+  return Object.keys(run.files).length ? fileList(run.files, page.trying) : null;
+}
+
+// What happened, a line each; that it went on by itself is nobody's news.
+export function timeline(run, page) {
+  const lines = run.history.map((entry) => ({ ...entry, words: eventName(entry.event) })).filter(({ words }) => words);
+  const line = ({ at, words, by, comment }) =>
+    element(
+      "li",
+      {},
+      element("strong", {}, words),
+      by && ` · ${page.nameOf(by)}`,
+      element("time", { datetime: at }, moment(at)),
+      comment && element("q", {}, comment),
+    );
+  return element("ol", { class: "timeline" }, ...lines.map(line), ended(run));
+}
+
+function ended(run) {
+  if (!ENDED.has(run.status)) return null;
+  const at = run.history.at(-1)?.at ?? run.updated_at;
+  return element("li", { class: run.status }, element("strong", {}, statusName(run.status)), element("time", { datetime: at }, moment(at)));
+}
+
+// Its flow as a picture, with the way that it took.
+export function diagram(run, page) {
+  const fill = async () => {
+    const path = `/v1/flow-runs/${encodeURIComponent(run.id)}/graph`;
+    const drawn = await page.trying(() => picture(path, t("diagramOf", run.title)));
+    const frame = element("div", { class: "diagram", tabindex: "0", role: "region", "aria-label": t("diagram") }, drawn ?? t("failed"));
+    const zoom = button(t("zoom"), () => zoom.setAttribute("aria-pressed", String(frame.classList.toggle("full"))), { "aria-pressed": "false" });
+    return [frame, element("div", { class: "actions" }, zoom)];
+  };
+  return unfolding(t("diagram"), fill);
+}
+
+export const temporalLink = (run) =>
+  element("a", { href: run.temporal.url, target: "_blank", rel: "noopener noreferrer" }, t("inTemporal"));
+
+// A person's initial in a circle of their own colour.
+export function avatar(name, id) {
+  const hue = [...id].reduce((sum, letter) => sum + letter.charCodeAt(0) * 47, 0) % 6;
+  return element("span", { class: "avatar", "data-hue": String(hue), "aria-hidden": "true" }, [...name][0] ?? "?");
+}
+
+export const empty = (picture, title, hint) =>
+  element("div", { class: "empty" }, icon(picture), element("h2", {}, title), element("p", { class: "hint" }, hint));

@@ -1,0 +1,53 @@
+// Moments and lengths of time as people say them.
+
+import { language } from "./texts.js";
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+const UNITS = [
+  ["day", DAY],
+  ["hour", HOUR],
+  ["minute", MINUTE],
+];
+const LEFT = { zh: (length) => `还剩 ${length}`, en: (length) => `${length} left` };
+const OVERDUE = { zh: (length) => `已过期 ${length}`, en: (length) => `${length} overdue` };
+
+export function moment(iso) {
+  return new Intl.DateTimeFormat(language(), { dateStyle: "medium", timeStyle: "short" }).format(new Date(iso));
+}
+
+export function clock(iso) {
+  return new Intl.DateTimeFormat(language(), { timeStyle: "short" }).format(new Date(iso));
+}
+
+export function day(iso) {
+  return new Intl.DateTimeFormat(language(), { month: "long", day: "numeric", weekday: "short" }).format(new Date(iso));
+}
+
+// `3 天前`, `2 hours ago`
+export function ago(iso, now = Date.now()) {
+  const passed = new Date(iso) - now;
+  const [unit, size] = UNITS.find(([, size]) => Math.abs(passed) >= size) ?? ["minute", MINUTE];
+  return new Intl.RelativeTimeFormat(language(), { numeric: "auto" }).format(Math.trunc(passed / size), unit);
+}
+
+// `还剩 2 天`, `2 days left`, and whether that is soon.
+export function left(iso, now = Date.now()) {
+  const remaining = new Date(iso) - now;
+  const [unit, size] = UNITS.find(([, size]) => Math.abs(remaining) >= size) ?? ["minute", MINUTE];
+  const format = new Intl.NumberFormat(language(), { style: "unit", unit, unitDisplay: "long" });
+  const length = format.format(Math.trunc(Math.abs(remaining) / size));
+  return { text: (remaining < 0 ? OVERDUE : LEFT)[language()](length), soon: remaining < DAY };
+}
+
+export function seconds(milliseconds) {
+  const format = { style: "unit", unit: "second", unitDisplay: "narrow", maximumFractionDigits: 1 };
+  return new Intl.NumberFormat(language(), format).format(milliseconds / 1000);
+}
+
+export function size(bytes) {
+  const large = bytes >= 1024 * 1024;
+  const format = { style: "unit", unit: large ? "megabyte" : "kilobyte", maximumFractionDigits: large ? 1 : 0 };
+  return new Intl.NumberFormat(language(), format).format(bytes / 1024 / (large ? 1024 : 1));
+}

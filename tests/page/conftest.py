@@ -1,0 +1,40 @@
+from collections.abc import AsyncIterator
+
+import pytest
+from playwright.async_api import Browser
+from temporalio.client import Client
+
+from router.assembly import Parts
+from tests.page.house import Door, Served, chromium
+from tests.workflow.conftest import parts, real_client
+from tests.workflow.desk import QUEUE
+
+__all__ = ["parts", "real_client"]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """One browser, one server: all of them in one process."""
+    for item in items:
+        if "tests/page/" in item.path.as_posix():
+            item.add_marker(pytest.mark.xdist_group("page"))
+
+
+@pytest.fixture(scope="session")
+async def browser() -> AsyncIterator[Browser]:
+    async with chromium() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="session")
+async def served(parts: Parts, real_client: Client) -> AsyncIterator[Served]:
+    """The house as it ships, without a model."""
+    async with Served(parts, real_client, QUEUE) as served:
+        yield served
+
+
+@pytest.fixture
+async def door(browser: Browser) -> AsyncIterator[Door]:
+    """Where people come in; whose browsers may have nothing to complain of."""
+    door = Door(browser)
+    yield door
+    assert await door.close() == []

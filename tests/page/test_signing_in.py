@@ -1,0 +1,135 @@
+"""Signing in by the company's account: OpenID Connect, code flow, PKCE."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from playwright.async_api import expect
+from temporalio.client import Client
+
+from router.assembly import Parts
+from tests.fakes.oidc_provider import API, OidcProvider
+from tests.page.house import Door, Served, Visitor
+from tests.workflow.desk import QUEUE
+
+CLIENT = "desk"
+REFUSED = ("status of 401",)
+
+
+@pytest.fixture
+async def provider() -> AsyncIterator[OidcProvider]:
+    async with OidcProvider(CLIENT) as provider:
+        yield provider
+
+
+def settings(provider: OidcProvider, audience: str = API) -> dict[str, Any]:
+    return {
+        "auth": "jwt",
+        "jwt_jwks_url": provider.keys,
+        "jwt_issuer": provider.origin,
+        "jwt_audience": audience,
+        "oidc_issuer": provider.origin,
+        "oidc_client_id": CLIENT,
+    }
+
+
+@pytest.fixture
+async def house(parts: Parts, real_client: Client, provider: OidcProvider) -> AsyncIterator[Served]:
+    async with Served(parts, real_client, QUEUE, **settings(provider)) as served:
+        yield served
+
+
+async def at_the_provider(
+    door: Door, house: Served, provider: OidcProvider, **options: Any
+) -> Visitor:
+    visitor = await door.visitor(house, others=(provider.origin,), **options)
+    await visitor.come(at="/#/requests")
+    await visitor.press("用公司账号登录")
+    await expect(visitor.page).to_have_title("Sign in")
+    return visitor
+
+
+async def test_one_comes_back_from_the_provider_to_where_one_was(
+    house: Served, door: Door, provider: OidcProvider
+) -> None:
+    alice = await at_the_provider(door, house, provider)
+    await alice.page.get_by_role("link", name="Continue").click()
+
+    await expect(alice.page.locator("#who", has_text="王丽 Alice")).to_be_visible()
+    await expect(alice.page.locator(".sheet h1")).to_have_text("我的申请")
+    assert alice.page.url == f"{house.origin}/#/requests"
+    await alice.page.reload()
+    await expect(alice.page.locator("#who", has_text="王丽 Alice")).to_be_visible()
+    kept = await alice.page.evaluate("JSON.stringify([{...localStorage}, document.cookie])")
+    assert "eyJ" not in kept
+    await alice.page.get_by_role("button", name="退出").click()
+    await expect(alice.page.get_by_role("button", name="用公司账号登录")).to_be_visible()
+
+
+async def test_where_access_tokens_say_nothing_the_id_token_speaks(
+    parts: Parts, real_client: Client, door: Door, provider: OidcProvider
+) -> None:
+    provider.opaque = True
+    provider.person = "frank"
+    async with Served(parts, real_client, QUEUE, **settings(provider, CLIENT)) as house:
+        frank = await at_the_provider(door, house, provider)
+        await frank.page.get_by_role("link", name="Continue").click()
+        await expect(frank.page.locator("#who", has_text="Frank Novak")).to_be_visible()
+        await frank.page.goto("about:blank")
+
+
+async def test_a_session_that_is_over_is_begun_again(
+    house: Served, door: Door, provider: OidcProvider
+) -> None:
+    provider.lifetime = -60  # over for the API, not yet by what the page was told
+    provider.id_claims = lambda claims: claims | {"exp": claims["iat"] + 60}
+    alice = await at_the_provider(door, house, provider, forgives=REFUSED)
+    await alice.page.get_by_role("link", name="Continue").click()
+
+    await expect(alice.page.get_by_role("alert")).to_have_text("登录已失效，请重新登录。")
+    provider.lifetime = 300
+    await alice.press("用公司账号登录")
+    await alice.page.get_by_role("link", name="Continue").click()
+    await expect(alice.page.locator("#who", has_text="王丽 Alice")).to_be_visible()
+
+
+SPOILT: dict[str, dict[str, Any]] = {
+    "another nonce": {"nonce": "of somebody else"},
+    "another audience": {"aud": "another client"},
+    "another issuer": {"iss": "https://evil.example"},
+    "long over": {"exp": 1},
+}
+
+
+async def test_a_token_for_something_else_signs_nobody_in(
+    house: Served, door: Door, provider: OidcProvider
+) -> None:
+    visitor = await at_the_provider(door, house, provider)
+    for what, claims in SPOILT.items():
+        provider.id_claims = lambda known, spoilt=claims: known | spoilt
+        await visitor.page.get_by_role("link", name="Continue").click()
+
+        alert = visitor.page.get_by_role("alert")
+        await expect(alert, what).to_contain_text("没有登录成功: id_token")
+        assert await visitor.page.evaluate("JSON.stringify({...sessionStorage})") == "{}", what
+        await visitor.press("用公司账号登录")
+
+
+async def test_what_nobody_asked_for_signs_nobody_in(
+    house: Served, door: Door, provider: OidcProvider
+) -> None:
+    stranger = await door.visitor(house, others=(provider.origin,))
+    await stranger.come(at="/?code=stolen&state=guessed")
+
+    await expect(stranger.page.get_by_role("alert")).to_contain_text("没有登录成功: state")
+    assert stranger.page.url == f"{house.origin}/"
+
+
+async def test_the_providers_refusal_is_said(
+    house: Served, door: Door, provider: OidcProvider
+) -> None:
+    provider.refuses = "access_denied"
+    visitor = await at_the_provider(door, house, provider)
+    await visitor.page.get_by_role("link", name="Continue").click()
+
+    await expect(visitor.page.get_by_role("alert")).to_have_text("没有登录成功: access_denied")
