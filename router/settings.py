@@ -164,13 +164,6 @@ class Settings(BaseSettings):
     mail_domain: Annotated[str, Field(pattern=DOMAIN)] | None = None
     """The house's own, such as `example.com`: a chat UI's `alice@example.com` is then `alice`."""
 
-    oidc_issuer: Annotated[str, AfterValidator(_web_url)] | None = None
-    """Where people sign in to the page, by OpenID Connect: its address, as in its tokens' `iss`."""
-    oidc_client_id: str | None = None
-    """What the page is registered as there: a public client that goes back to the page."""
-    oidc_scope: str = "openid profile"
-    """What the page asks for; an issuer may want one more for tokens that the API takes."""
-
     slack_signing_secret: SecretStr | None = None
     """By which Slack's requests are told from anybody's; with the token, Slack is an entrance."""
     slack_bot_token: SecretStr | None = None
@@ -181,6 +174,13 @@ class Settings(BaseSettings):
     feishu_encrypt_key: SecretStr | None = None
     feishu_verification_token: SecretStr | None = None
     feishu_url: Annotated[str, AfterValidator(_web_url)] = "https://open.feishu.cn"
+
+    oidc_issuer: Annotated[str, AfterValidator(_web_url)] | None = None
+    """Where people sign in to the page, by OpenID Connect: its address, as in its tokens' `iss`."""
+    oidc_client_id: str | None = None
+    """What the page is registered as there: a public client that goes back to the page."""
+    oidc_scope: str = "openid profile"
+    """What the page asks for; an issuer may want one more for tokens that the API takes."""
 
     llm_base_url: Annotated[str, AfterValidator(_web_url)] | None = Field(
         None, validation_alias=AliasChoices("ROUTER_LLM_BASE_URL", "OPENAI_BASE_URL")
@@ -243,6 +243,20 @@ class Settings(BaseSettings):
         return self
 
     @model_validator(mode="after")
+    def _platforms_whole_or_not_at_all(self) -> Self:
+        """Half a configuration would be a request that nobody can check."""
+        slack = {"SLACK_SIGNING_SECRET", "SLACK_BOT_TOKEN"}
+        feishu = {f"FEISHU_{n}" for n in ("APP_ID", "APP_SECRET", "ENCRYPT_KEY")}
+        for names in (slack, feishu | {"FEISHU_VERIFICATION_TOKEN"}):
+            missing = sorted(n for n in names if getattr(self, n.lower()) is None)
+            if missing and len(missing) < len(names):
+                raise ValueError(
+                    f"{PREFIX}{missing[0]} isn't set and the platform's other variables are: "
+                    "set all of them, or none"
+                )
+        return self
+
+    @model_validator(mode="after")
     def _whole_oidc(self) -> Self:
         if (self.oidc_issuer is None) != (self.oidc_client_id is None):
             raise ValueError(
@@ -256,20 +270,6 @@ class Settings(BaseSettings):
             )
         if "openid" not in self.oidc_scope.split():
             raise ValueError("ROUTER_OIDC_SCOPE has to name openid, as in `openid profile`")
-        return self
-
-    @model_validator(mode="after")
-    def _platforms_whole_or_not_at_all(self) -> Self:
-        """Half a configuration would be a request that nobody can check."""
-        slack = {"SLACK_SIGNING_SECRET", "SLACK_BOT_TOKEN"}
-        feishu = {f"FEISHU_{n}" for n in ("APP_ID", "APP_SECRET", "ENCRYPT_KEY")}
-        for names in (slack, feishu | {"FEISHU_VERIFICATION_TOKEN"}):
-            missing = sorted(n for n in names if getattr(self, n.lower()) is None)
-            if missing and len(missing) < len(names):
-                raise ValueError(
-                    f"{PREFIX}{missing[0]} isn't set and the platform's other variables are: "
-                    "set all of them, or none"
-                )
         return self
 
     @classmethod

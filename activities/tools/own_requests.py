@@ -56,6 +56,8 @@ _SAID: dict[Outcome, Localised] = {
 }
 
 
+_SUMMARY = Localised(zh="{title}：{said}", en="{title}: {said}")
+
 _TAKE_BACK = "(?:撤回|撤销|撤掉|取消|收回)"
 _WHOSE = "(?:我|我们)?(?:的|上次|刚才|刚刚|之前|最近|已经|提交|交|申请|那|这|个|条|份|笔|次)*"
 _TIME = "[0-9零一二三四五六七八九十两上下个这本前昨今明后大天日周月号年星期礼拜初底至到和~-]"
@@ -95,6 +97,8 @@ class Told(BaseModel):
     """Those who were reminded, by name."""
     said: str
     """The outcome in the language of the conversation."""
+    summary: str
+    """The same with the request's title: all that a person is told without a model."""
 
 
 async def _is_under_way(
@@ -136,6 +140,15 @@ async def _may_be_hurried(
         "withdraw the leave for next Monday",
     ],
     phrases=[
+        # 取消、不请了、cancel it: nothing is being asked just now, so a request is meant
+        whole(
+            "(?:算了,?)?(?:都|还是|先)?取消(?:它|掉|这个|这次|申请)?"
+            "|(?:算了,?)?我?不(?:请|报|去|申请)(?:假|销)?"
+        ),
+        whole(
+            "(?:never ?mind,? ?)?(?:cancel|withdraw|take back)"
+            "(?: (?:it|this|that|the request|my request))?"
+        ),
         # 撤回我的请假、我要撤销昨天的报销申请
         whole(f"{_TAKE_BACK}{_WHOSE}{_NAMED}"),
         # 把我的请假撤了、我的报销不报了，撤回来
@@ -143,7 +156,10 @@ async def _may_be_hurried(
         # 取消已经提交的申请
         whole(f"{_TAKE_BACK}(?:我|已经|已|刚才?|刚刚)*(?:的|提交|交)*(?:的)?申请"),
         # withdraw my leave request, take back the expense claim I submitted
-        whole(f"(?:withdraw|cancel|take back|retract|revoke|recall) {_MY}{_NAMED_EN}{_SUBMITTED}"),
+        whole(
+            "(?:never ?mind,? ?|actually,? ?)?(?:withdraw|cancel|take back|retract|revoke|recall) "
+            f"{_MY}{_NAMED_EN}{_SUBMITTED}"
+        ),
     ],
 )
 async def withdraw_request(
@@ -192,11 +208,13 @@ async def withdraw_request(
     phrases=[
         # 催一下、帮我催催经理、催一下我的请假审批
         whole(
-            f"(?:催|催催|催办|催促|催一催)(?:一?下)?(?:{_APPROVER})?(?:尽快|快点|赶紧)?(?:审?批(?:一下)?)?(?:{_WHOSE}{_NAMED})?(?:的)?(?:审批)?"
+            f"(?:催|催催|催办|催促|催一催)(?:一?下)?(?:{_APPROVER})?(?:尽快|快点"
+            f"|赶紧)?(?:审?批(?:一下)?)?(?:{_WHOSE}{_NAMED})?(?:的)?(?:审批)?"
         ),
         # 提醒一下审批人、提醒经理审批
         whole(
-            f"提醒(?:一?下)?(?:{_APPROVER})(?:尽快|快点|赶紧)?(?:审?批(?:一下)?)?(?:{_WHOSE}{_NAMED})?"
+            f"提醒(?:一?下)?(?:{_APPROVER})(?:尽快|快点"
+            f"|赶紧)?(?:审?批(?:一下)?)?(?:{_WHOSE}{_NAMED})?"
         ),
         # nudge my approver, remind my manager to approve my leave
         whole(
@@ -288,4 +306,7 @@ def _told(
         status=status,
         waits_for=waits_for or [],
         said=_SAID[outcome].within(locale),
+        summary=_SUMMARY.within(locale).format(
+            title=run.title.within(locale), said=_SAID[outcome].within(locale)
+        ),
     )

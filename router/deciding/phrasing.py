@@ -10,7 +10,7 @@ from router.deciding.prompts import Prompt
 from router.domain.files import mentions_in
 from router.domain.messages import Line
 from router.domain.texts import Locale
-from router.flow.wording import linked, readable
+from router.flow.wording import linked, told
 from router.llm.chat import ChatRequest, SystemMessage, UserMessage
 
 LONGEST = 6000
@@ -66,6 +66,4 @@ def _plainly(finding: Finding, locale: Locale) -> str:
     _, result, error = finding
     if error is not None:
         return f"没查到：{error}" if locale == "zh" else f"That couldn't be found out: {error}"
-    if isinstance(result, dict) and isinstance(said := result.get("summary"), str) and said:
-        return said
-    return readable(result, locale)
+    return told(result, locale)

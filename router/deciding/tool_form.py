@@ -83,7 +83,7 @@ def _states(tool: Tool, slots: dict[str, Slot], given: dict[str, str]) -> dict[s
             "on_error": "sorry",
         },
         "tell": {
-            "say": {"zh": "{{ results.found | readable }}", "en": "{{ results.found | readable }}"},
+            "say": {"zh": "{{ results.found | told }}", "en": "{{ results.found | told }}"},
             "end": "completed",
         },
         "sorry": {

@@ -79,14 +79,14 @@ class EventLog(Protocol):
     async def turn(self, tenant: str, conversation: str, message_id: str) -> RecordedTurn | None:
         """What this message id was answered with, however long ago; None where it never was."""
 
-    async def gists(self, tenant: str, conversations: Collection[str]) -> dict[str, Gist]:
-        """What begins each of these conversations and ends it so far, where anything was said."""
-
     async def untold(self, tenant: str, conversation: str, message_id: str) -> list[LogEntry]:
         """What runs have said by themselves between a message's turn and the one before it.
 
         `message` entries, oldest first; where the message has no turn yet, those up to now.
         """
+
+    async def gists(self, tenant: str, conversations: Collection[str]) -> dict[str, Gist]:
+        """What begins each of these conversations and ends it so far, where anything was said."""
 
     async def exchanges(
         self, tenant: str, after: tuple[str, int] | None, limit: int

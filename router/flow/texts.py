@@ -1,7 +1,7 @@
 """Texts of flow files: Jinja in a sandbox, the same words for the same values, always. Pure.
 
 A text reads `slots` (raw values), `shown` (the same as people read them), `results` and
-`requester`, and may use the filters `money`, `date` and `readable` on raw values:
+`requester`, and may use the filters `money`, `date`, `readable` and `told` on raw values:
 
     {{ shown.leave_type }}，{{ shown.start }} 起{% if slots.reason %}：{{ slots.reason }}{% endif %}
 
@@ -214,6 +214,7 @@ def _environment() -> _Sandbox:
         "money": _in_locale(wording.money),
         "date": _in_locale(wording.day),
         "readable": _in_locale(wording.readable),
+        "told": _in_locale(wording.told),
     }
     return environment
 

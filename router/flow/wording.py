@@ -197,6 +197,22 @@ _WORDED: dict[str, Callable[[Slot, JsonValue, Locale], str]] = {
 }
 
 
+def told(result: JsonValue, locale: Locale) -> str:
+    """What a tool found, as it is told where no model words it.
+
+    One that sums itself up, in a text called `summary`, is that; of nothing it is said that
+    there is nothing.
+
+    >>> told({"summary": "Two requests.", "items": [1, 2]}, "en"), told([], "en")
+    ('Two requests.', 'There is nothing on record.')
+    """
+    if isinstance(result, dict) and isinstance(said := result.get("summary"), str) and said:
+        return said
+    if result in (None, [], ""):
+        return "没有查到记录。" if locale == "zh" else "There is nothing on record."
+    return readable(result, locale)
+
+
 def readable(value: JsonValue, locale: Locale) -> str:
     """Any JSON as lines that a person can read; what is empty is left out, and never all of it.
 
@@ -217,7 +233,7 @@ def readable(value: JsonValue, locale: Locale) -> str:
         return "\n".join(f"- {readable(item, locale).replace(chr(10), comma)}" for item in value)
     if isinstance(value, bool):
         return ("是" if value else "否") if locale == "zh" else ("yes" if value else "no")
-    if value is None or value in ([], ""):
+    if value in (None, [], ""):
         return "（无）" if locale == "zh" else "(none)"
     return plain(value)
 

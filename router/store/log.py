@@ -30,8 +30,8 @@ from router.store.database import Database
 from router.store.rows import from_row
 
 _log = tables.log
-_conversations = tables.conversations
 LAST_SEQUENCE = 2**63 - 1
+_conversations = tables.conversations
 
 
 class DatabaseLog:
@@ -115,21 +115,6 @@ class DatabaseLog:
         data = await self._database.read(lambda c: c.execute(query).scalar())
         return RecordedTurn.model_validate(data) if data else None
 
-    async def gists(self, tenant: str, conversations: Collection[str]) -> dict[str, Gist]:
-        """What begins each of these conversations and ends it so far, where anything was said."""
-        ends = select(_said(first=True), _said(first=False)).where(
-            _conversations.c.tenant == tenant, _conversations.c.id.in_(sorted(conversations))
-        )
-
-        def read(connection: Connection) -> dict[str, Gist]:
-            found = [(a, z) for a, z in connection.execute(ends) if a is not None]
-            numbers = {number for pair in found for number in pair}
-            query = select(_log).where(_log.c.sequence.in_(sorted(numbers)))
-            rows = {row.sequence: from_row(LogEntry, row) for row in connection.execute(query)}
-            return {str(rows[a].conversation): _gist(rows[a], rows[z]) for a, z in found}
-
-        return await self._database.read(read)
-
     async def untold(self, tenant: str, conversation: str, message_id: str) -> list[LogEntry]:
         """What runs have said by themselves between a message's turn and the one before it.
 
@@ -154,6 +139,21 @@ class DatabaseLog:
         )
         rows = await self._database.read(lambda c: c.execute(query).all())
         return [from_row(LogEntry, row) for row in rows]
+
+    async def gists(self, tenant: str, conversations: Collection[str]) -> dict[str, Gist]:
+        """What begins each of these conversations and ends it so far, where anything was said."""
+        ends = select(_said(first=True), _said(first=False)).where(
+            _conversations.c.tenant == tenant, _conversations.c.id.in_(sorted(conversations))
+        )
+
+        def read(connection: Connection) -> dict[str, Gist]:
+            found = [(a, z) for a, z in connection.execute(ends) if a is not None]
+            numbers = {number for pair in found for number in pair}
+            query = select(_log).where(_log.c.sequence.in_(sorted(numbers)))
+            rows = {row.sequence: from_row(LogEntry, row) for row in connection.execute(query)}
+            return {str(rows[a].conversation): _gist(rows[a], rows[z]) for a, z in found}
+
+        return await self._database.read(read)
 
     async def exchanges(
         self, tenant: str, after: tuple[str, int] | None, limit: int

@@ -30,6 +30,11 @@ _NUMBERED = compiled(
     + r")(?:st|nd|rd|th)?(?: ?[个项条种号]| one| option)?[吧.。)!]?$"
 )
 _LAST = compiled("^(?:最后(?:一)?[个项种条]?|the last(?: one)?|last(?: one)?)[.!]?$")
+# 取消请假, "cancel my leave": what names an option isn't always its choice.
+_TURNED_DOWN = compiled(
+    r"取消|撤[回销掉]|不(?:请|报|办|要|是|想|用)|别|\b(?:cancel|withdraw|revoke|undo|no|not|don't"
+    r"|do not|neither|none|never)\b"
+)
 
 Phrases = tuple[tuple[str, str], ...]
 
@@ -128,6 +133,8 @@ def chosen_option(options: Iterable[Option], text: str) -> Option | None:
         for place, option in enumerate(listed)
         for written in (option.label, str(option.value))
     )
+    if _TURNED_DOWN.search(text):
+        return None
     named = {found.value for found in longest(_named(phrases, text))}
     place = named.pop() if len(named) == 1 else _begun(phrases, text)
     return None if place is None else listed[int(place)]

@@ -55,3 +55,23 @@ async def test_alice_asks_step_by_step_and_sees_bobs_decision_arrive(
     await expect(mine.locator(".timeline strong")).to_have_text(
         ["开始填写", "确认提交", "同意", "已完成"]
     )
+
+
+async def test_a_request_is_cancelled_at_the_card_of_its_flow(door: Door, served: Served) -> None:
+    alice = await (await door.visitor(served)).come("王丽 Alice")
+    await alice.say("我要请年假")
+    await alice.hears("从哪天开始")
+    card = alice.page.locator(".flow-card")
+    await card.locator("summary").first.click()
+    await expect(card.locator("dd")).to_have_text(["年假"])
+    await expect(card.get_by_role("link", name="在 Temporal 中查看")).to_be_visible()
+
+    await card.get_by_role("button", name="不办了").click()
+    await (
+        card.get_by_role("group", name="确定不办了？").get_by_role("button", name="不办了").click()
+    )
+
+    await expect(card.locator("summary").first).to_contain_text("已取消")
+    await expect(card.get_by_role("button", name="不办了")).to_have_count(0)
+    await alice.say("我要报销")
+    await expect(alice.page.locator(".answer.choices:enabled button").first).to_be_visible()

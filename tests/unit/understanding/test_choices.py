@@ -68,6 +68,6 @@ def test_an_offered_option_is_picked_in_words(typed: str) -> None:
     assert picked.value == "leave_request"
 
 
-@pytest.mark.parametrize("typed", ["都不是", "3", "天气"])
+@pytest.mark.parametrize("typed", ["都不是", "取消请假", "cancel my leave request", "3", "天气"])
 def test_nothing_is_picked_that_was_not_offered(typed: str) -> None:
     assert chosen_option(OFFERED, normalise(typed).text) is None

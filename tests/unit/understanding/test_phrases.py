@@ -67,6 +67,11 @@ WITHDRAWALS = [
         "annual leave from 7 december to 8 december",
     ),
     ("取消已经提交的申请", ""),
+    *(
+        (typed, "")
+        for typed in ("取消", "算了，取消吧", "不请了", "cancel", "cancel it", "never mind, cancel")
+    ),
+    ("never mind, cancel my leave", "leave"),
     ("withdraw my leave request", "leave request"),
     ("cancel my leave request", "leave request"),
     ("take back my claim", "claim"),
