@@ -1,10 +1,12 @@
 """The sub-agents that work for a turn: started, steered, and heard out when they are stopped."""
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from temporalio import workflow
+from temporalio.exceptions import ApplicationError
 from temporalio.workflow import ChildWorkflowHandle
 
 from router.contracts.conversation import ConversationState
@@ -72,7 +74,8 @@ class SkillRuns:
     async def steer(self, said: Steer) -> None:
         """Tell it to everyone who is at work; who has ended meanwhile doesn't hear it."""
         for handle in list(self._at_work.values()):
-            await handle.signal(STEER, said)
+            with suppress(ApplicationError):
+                await handle.signal(STEER, said)
 
 
 def is_open(run: str, state: ConversationState) -> bool:
