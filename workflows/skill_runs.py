@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from temporalio import workflow
-from temporalio.exceptions import ApplicationError
+from temporalio.exceptions import FailureError
 from temporalio.workflow import ChildWorkflowHandle
 
 from router.contracts.conversation import ConversationState
@@ -74,7 +74,7 @@ class SkillRuns:
     async def steer(self, said: Steer) -> None:
         """Tell it to everyone who is at work; who has ended meanwhile doesn't hear it."""
         for handle in list(self._at_work.values()):
-            with suppress(ApplicationError):
+            with suppress(FailureError):
                 await handle.signal(STEER, said)
 
 
