@@ -143,7 +143,9 @@ class Approval(BaseModel):
         """True where those asked have agreed as `mode` wants, and everyone added has too."""
         verdicts = [a.verdict for a in self.asked if a.verdict in (None, "approve")]
         enough = "approve" in verdicts if self.mode == "any" else None not in verdicts
-        return enough and all(a.verdict == "approve" for a in self.assignees if a.via == "added")
+        # Whoever passed it on is stood for by the one they passed it on to.
+        added = [a for a in self.assignees if a.via == "added" and a.verdict != "delegate"]
+        return enough and all(a.verdict == "approve" for a in added)
 
     def waiting_for(self) -> list[Assignee]:
         """Those whose decision is awaited now: in sequence the first, else everyone still open.

@@ -10,7 +10,7 @@ from uuid import uuid4
 
 import httpx
 
-AT_ONCE = 32
+AT_ONCE = 8
 """Words under way, of all people together: the other requests wait, as most do at any time."""
 PATIENCE = 120.0
 """Seconds until somebody takes it that they won't be answered any more."""

@@ -139,6 +139,18 @@ class TestAdding:
         assert "erin decides first" in refused(driver, "bob", "approve")
         assert awaited(decide(driver, "erin", "approve")) == ["bob"]
 
+    @pytest.mark.parametrize("position", ["before", "after"])
+    def test_whoever_is_added_may_pass_it_on_and_their_word_isnt_waited_for(
+        self, position: str
+    ) -> None:
+        driver = asking(ladder({"by": "'bob'"}))
+        decide(driver, "bob", "add", to="dave", position=position)
+        decide(driver, "dave", "delegate", to="erin")
+        while driver.run.status == "waiting_approval":
+            (one,) = awaited(driver)
+            decide(driver, one, "approve")
+        assert driver.run.status == "completed"
+
     def test_passing_on_comes_to_an_end(self) -> None:
         driver = asking(ladder({"by": "'bob'"}))
         people = ["bob", *(f"p{n}" for n in range(MOST_PASSED_ON))]
