@@ -39,7 +39,10 @@ _OUT_OF_REACH = frozenset(
 )
 """FAILED_PRECONDITION is what a query gets where no worker has polled lately."""
 
-TRANSIENT = frozenset({RPCStatusCode.UNAVAILABLE, RPCStatusCode.ABORTED})
+TRANSIENT = frozenset(
+    {RPCStatusCode.UNAVAILABLE, RPCStatusCode.ABORTED, RPCStatusCode.FAILED_PRECONDITION}
+)
+"""FAILED_PRECONDITION is what an update gets while a workflow's task has failed and is made anew."""
 
 Out = TypeVar("Out")
 
