@@ -42,7 +42,7 @@ _OUT_OF_REACH = frozenset(
 TRANSIENT = frozenset(
     {RPCStatusCode.UNAVAILABLE, RPCStatusCode.ABORTED, RPCStatusCode.FAILED_PRECONDITION}
 )
-"""FAILED_PRECONDITION is what an update gets while a workflow's task has failed and is made anew."""
+"""FAILED_PRECONDITION is what an update gets while a workflow's task has failed and comes again."""
 
 Out = TypeVar("Out")
 
