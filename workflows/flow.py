@@ -74,6 +74,9 @@ with workflow.unsafe.imports_passed_through():
 END_PUBLISHED = "an end that came while publishing is published"
 """Runs that had come to their end unpublished are replayed as they were."""
 
+PUBLISHED_AGAIN = "what came while publishing is published"
+"""Runs that had gone on unpublished until the next word are replayed as they were."""
+
 LEFT_TO_PARENT = "a run that its parent stops leaves it to that one to say so"
 WAITS_FOR_STOPPING = "cancelling is heard out where runs that were started have to stop"
 """Runs in whose history nobody kept these two are replayed as they were."""
@@ -451,25 +454,31 @@ class FlowWorkflow:
         asked of the run itself.
         """
         async with self._publishing:
-            listed, reminders = self._listed, self._reminders
-            if self._published == listed and not reminders:
-                return
-            ends, self._reminders, self._ends = self._ends, [], []
-            info = workflow.info()
-            published = publication.of(
-                self._whole,
-                self._run,
-                publication.Whereabouts(info.workflow_id, info.run_id, self._created_at),
-                workflow.now(),
-                reminders,
-                self._tools,
-            )
-            await perform(
-                activities.PUBLISH,
-                published.model_copy(update={"entries": [*ends, *published.entries]}),
-                summary=f"{self._run.status} in {self._run.state}",
-            )
-            self._published = listed
+            await self._publish_once()
+            # The run may have gone on meanwhile, and nothing else may happen to it for days.
+            while self._published != self._listed and workflow.patched(PUBLISHED_AGAIN):
+                await self._publish_once()
+
+    async def _publish_once(self) -> None:
+        listed, reminders = self._listed, self._reminders
+        if self._published == listed and not reminders:
+            return
+        ends, self._reminders, self._ends = self._ends, [], []
+        info = workflow.info()
+        published = publication.of(
+            self._whole,
+            self._run,
+            publication.Whereabouts(info.workflow_id, info.run_id, self._created_at),
+            workflow.now(),
+            reminders,
+            self._tools,
+        )
+        await perform(
+            activities.PUBLISH,
+            published.model_copy(update={"entries": [*ends, *published.entries]}),
+            summary=f"{self._run.status} in {self._run.state}",
+        )
+        self._published = listed
 
     async def _notify(self) -> None:
         """Tell the conversation what happened without its asking."""

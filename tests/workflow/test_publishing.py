@@ -1,0 +1,58 @@
+"""What lists show is how a run stands, however slow the database and the directory are."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from temporalio.client import Client
+
+from router.assembly import Parts
+from router.domain.records import RunRecord
+from tests.workflow.conftest import person
+from tests.workflow.desk import Approver, Talk
+
+
+class SlowHouse:
+    """A tool that answers only once its run is being published, and a database even later."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._submit, self._find = parts.people.claims.submit, parts.directory.find
+        self._publish = parts.store.runs.publish
+        self._publishing, self.found = asyncio.Event(), 0
+
+    async def submit(self, *given: Any, **more: Any) -> Any:
+        await self._publishing.wait()
+        return await self._submit(*given, **more)
+
+    async def find(self, tenant: str, user: str) -> Any:
+        self.found += self._publishing.is_set()
+        return await self._find(tenant, user)
+
+    async def publish(self, run: RunRecord, *more: Any) -> None:
+        if run.status == "running" and not self._publishing.is_set():
+            self._publishing.set()
+            await self._approvers_are_known()
+        await self._publish(run, *more)
+
+    async def _approvers_are_known(self) -> None:
+        known = 0
+        while not known or known != self.found:
+            known = self.found
+            await asyncio.sleep(0.3)
+
+
+async def test_what_happens_while_a_run_is_being_published_is_published_too(
+    real_client: Client, parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    talk = await Talk(real_client, parts, await person(parts, "alice")).open()
+    await talk.say("报销打车费58元，2026年11月2日，发票号 PB-58，见客户")
+    slow = SlowHouse(parts)
+    monkeypatch.setattr(parts.people.claims, "submit", slow.submit)
+    monkeypatch.setattr(parts.directory, "find", slow.find)
+    monkeypatch.setattr(parts.store.runs, "publish", slow.publish)
+
+    turn = await talk.say("确认")
+
+    assert slow.found
+    assert turn.flow is not None
+    assert (await Approver(real_client, parts, "bob").waiting(turn.flow.id)).active
