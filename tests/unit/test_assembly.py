@@ -94,10 +94,11 @@ async def test_a_flow_whose_tool_is_deleted_is_named_with_its_line(
     assert "birds.yaml:12: there is no tool get_flamingos" in caplog.text
 
 
-def test_forms_that_only_read_are_no_requests_and_those_that_write_are() -> None:
+def test_forms_that_only_read_or_are_about_requests_are_no_requests_themselves() -> None:
     offered = load_capabilities(Settings())
-    assert {"get_current_time", "get_my_requests"} <= offered.look_ups()
-    assert {"withdraw_request", "leave_request"}.isdisjoint(offered.look_ups())
+    about = {"withdraw_request", "nudge_approver"}
+    assert {"get_current_time", "get_my_requests", *about} <= offered.look_ups()
+    assert {"leave_request", "equipment_request"}.isdisjoint(offered.look_ups())
 
 
 async def holds(parts: Parts, skill: str, instructions: str) -> bool:

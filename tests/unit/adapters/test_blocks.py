@@ -99,7 +99,8 @@ def test_nothing_that_is_said_is_a_mention_or_a_link(hostile: str) -> None:
 
 
 def test_a_form_is_answered_in_words() -> None:
-    form = FormReply(text="When?", fields=[FormField(name="start", type="date", label="Start")])
+    fields = [FormField(name=name, type="date", label=name.title()) for name in ("start", "end")]
+    form = FormReply(text="When?", fields=fields)
     assert [block["type"] for block in blocks(said(form))] == ["section"]
     (element,) = card(said(form))["elements"]
-    assert element["text"]["content"] == "When?\n\n- Start (required)"
+    assert element["text"]["content"] == "When?\n\n- Start (required)\n- End (required)"
