@@ -96,8 +96,10 @@ def _people(value: Any) -> Any:
     if not isinstance(value, str) or not re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", value):
         return value if value is None else Path(value)
     address = urlsplit(value)
-    if address.username or address.password:
-        raise ValueError("the token belongs in ROUTER_DIRECTORY_TOKEN or its file, not in the URL")
+    if address.username or address.password or address.query:
+        raise ValueError(
+            "write it without user and query: a token belongs in ROUTER_DIRECTORY_TOKEN or its file"
+        )
     if not address.hostname or not (
         address.scheme == "https" or (address.scheme == "http" and _is_loopback(address.hostname))
     ):
@@ -448,8 +450,8 @@ def _line(where: tuple[int | str, ...], message: str) -> str:
 
 
 def _shown(name: str) -> str:
-    """`=value` as it was set; a URL with a password and a secret stay out of terminals."""
+    """`=value` as it was set; secrets, and URLs that may have one in them, stay out of terminals."""
     value = {k.upper(): v for k, v in _environment().items()}.get(name)
-    if value is None or re.search("SECRET|KEY|TOKEN", name) or "@" in value:
+    if value is None or re.search("SECRET|KEY|TOKEN", name) or re.search("[@?]", value):
         return ""
     return f"={value}"

@@ -101,7 +101,7 @@ class Address:
                 return self._asked(client)
         except httpx.HTTPError as error:
             raise Unavailable(
-                f"ROUTER_DIRECTORY={self._shown} can't be reached ({type(error).__name__}): "
+                f"ROUTER_DIRECTORY={self._url} can't be reached ({type(error).__name__}): "
                 "see that it is up"
             ) from error
 
@@ -118,14 +118,9 @@ class Address:
 
     def _people(self, text: str) -> FileDirectory:
         try:
-            return FileDirectory.read(text, self._shown)
+            return FileDirectory.read(text, self._url)
         except RecursionError:
-            raise Unavailable(f"ROUTER_DIRECTORY={self._shown} is nested without end") from None
-
-    @property
-    def _shown(self) -> str:
-        """The address as logs may have it: a key may be in what follows the question mark."""
-        return self._url.partition("?")[0]
+            raise Unavailable(f"ROUTER_DIRECTORY={self._url} is nested without end") from None
 
     def _headers(self) -> Mapping[str, str]:
         headers = {"Accept": "application/json, application/yaml;q=0.9"}
@@ -140,14 +135,14 @@ class Address:
         for part in answer.iter_bytes():
             body += part
             if len(body) > MOST_BYTES:
-                raise Unavailable(f"ROUTER_DIRECTORY={self._shown} gives over {MOST_BYTES} bytes")
+                raise Unavailable(f"ROUTER_DIRECTORY={self._url} gives over {MOST_BYTES} bytes")
         try:
             return body.decode("utf-8")
         except UnicodeDecodeError:
-            raise Unavailable(f"ROUTER_DIRECTORY={self._shown} gives no UTF-8 text") from None
+            raise Unavailable(f"ROUTER_DIRECTORY={self._url} gives no UTF-8 text") from None
 
     def _refused(self, status: int) -> RouterError:
-        what = f"ROUTER_DIRECTORY={self._shown} answers {status}"
+        what = f"ROUTER_DIRECTORY={self._url} answers {status}"
         if status in (httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN):
             return MisconfiguredError(
                 f"{what}: set ROUTER_DIRECTORY_TOKEN to a token that it takes"

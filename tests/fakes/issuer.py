@@ -15,8 +15,11 @@ from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 
 def jwk(key: RSAPublicKey | EllipticCurvePublicKey, kid: str, **more: Any) -> dict[str, Any]:
     """The key as it is published."""
-    algorithm = RSAAlgorithm if isinstance(key, RSAPublicKey) else ECAlgorithm
-    return {**algorithm.to_jwk(key, as_dict=True), "kid": kid, "use": "sig"} | more  # type: ignore[arg-type]
+    if isinstance(key, RSAPublicKey):
+        published = RSAAlgorithm.to_jwk(key, as_dict=True)
+    else:
+        published = ECAlgorithm.to_jwk(key, as_dict=True)
+    return published | {"kid": kid, "use": "sig"} | more
 
 
 @dataclass

@@ -152,3 +152,20 @@ class TestOverHttp:
     async def test_some_pages_are_for_everybody(self, services: Services, path: str) -> None:
         async with client_of(create_app(services), None) as client:
             assert (await client.get(path)).status_code == 200
+
+    async def test_roles_of_a_token_last_as_long_as_the_token_is_sent(
+        self, services: Services
+    ) -> None:
+        app = create_app(replace(services, settings=settings(jwt_roles_claim="house.roles")))
+        for roles, status in ((["operator"], 200), (["hr"], 403), ([], 403)):
+            async with client_of(app, signed(house={"roles": roles})) as client:
+                assert (await client.get("/v1/flow-runs?all=true")).status_code == status
+                assert set((await client.get("/v1/me")).json()["roles"]) == {"employee", *roles}
+
+    async def test_a_token_that_names_no_tenant_is_refused_where_there_are_some(
+        self, services: Services
+    ) -> None:
+        app = create_app(replace(services, settings=settings(jwt_tenant_claim="tenant")))
+        for tenant, status in (("default", 200), ("acme", 401), (None, 401), ("", 401)):
+            async with client_of(app, signed(tenant=tenant)) as client:
+                assert (await client.get("/v1/me")).status_code == status

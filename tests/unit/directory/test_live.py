@@ -189,9 +189,8 @@ class TestAddress:
     ) -> None:
         served.status = status
         with pytest.raises(RouterError, match=remedy) as refused:
-            Address(f"{served.url}?key=k3y", "s3cret").read()
+            Address(served.url, "s3cret").read()
         assert "s3cret" not in str(refused.value)
-        assert "k3y" not in str(refused.value)
         assert len(served.asked) == 1
 
     def test_an_address_out_of_reach_is_named(self) -> None:
@@ -213,15 +212,17 @@ class TestSettings:
             ("https://", "begins with https://"),
             ("ftp://hr.example.com/people", "begins with https://"),
             ("file:///etc/passwd", "begins with https://"),
-            ("https://token@hr.example.com/", "ROUTER_DIRECTORY_TOKEN"),
+            ("https://s3cret@hr.example.com/", "ROUTER_DIRECTORY_TOKEN"),
+            ("https://hr.example.com/people?key=s3cret", "ROUTER_DIRECTORY_TOKEN"),
         ],
     )
     def test_a_place_that_cannot_be_trusted_is_refused(
         self, monkeypatch: pytest.MonkeyPatch, place: str, remedy: str
     ) -> None:
         monkeypatch.setenv("ROUTER_DIRECTORY", place)
-        with pytest.raises(MisconfiguredError, match=remedy):
+        with pytest.raises(MisconfiguredError, match=remedy) as refused:
             Settings.load()
+        assert "s3cret" not in str(refused.value)
 
 
 def test_one_account_is_not_two_peoples_in_two_tenants(tmp_path: Path) -> None:
