@@ -450,7 +450,7 @@ def _line(where: tuple[int | str, ...], message: str) -> str:
 
 
 def _shown(name: str) -> str:
-    """`=value` as it was set; secrets, and URLs that may have one in them, stay out of terminals."""
+    """`=value` as it was set; secrets, and URLs that may hold one, stay out of terminals."""
     value = {k.upper(): v for k, v in _environment().items()}.get(name)
     if value is None or re.search("SECRET|KEY|TOKEN", name) or re.search("[@?]", value):
         return ""

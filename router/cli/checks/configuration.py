@@ -61,7 +61,8 @@ async def directory(settings: Settings) -> str:
     people = people_of(settings)
     tenants = people.tenants
     where = settings.directory or SAMPLE
-    if settings.jwt_tenant_claim is None and set(tenants) - {DEFAULT_TENANT}:
+    nameable = settings.auth == "dev" or settings.jwt_tenant_claim is not None
+    if not nameable and set(tenants) - {DEFAULT_TENANT}:
         raise MisconfiguredError(
             f"{where} has the tenants {', '.join(tenants)}, and no token can name one: "
             "set ROUTER_JWT_TENANT_CLAIM, or take `tenant` out"
