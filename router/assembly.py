@@ -21,10 +21,12 @@ from activities.policies.limits import ExpenseLimits, expense_limits
 from activities.sandbox.running import Bubblewrap, NoSandbox, Sandbox, sandbox
 from activities.telling import Telling
 from activities.writing import Writer, writer
+from router.api.deps import People as Everybody
 from router.api.temporal import Connection
 from router.deciding.prompts import Prompts
 from router.definitions import load_capabilities, load_prompts, load_tools, skill_folders
-from router.directory.file import FileDirectory
+from router.directory.live import LiveDirectory
+from router.directory.sources import source_of
 from router.domain.errors import MisconfiguredError
 from router.llm.abilities import ServerMemoryFile
 from router.llm.ladders import Ladders
@@ -64,7 +66,7 @@ class Parts:
     """The rooms, furnished: what can be known without a Temporal server."""
 
     settings: Settings
-    directory: FileDirectory
+    directory: Everybody
     offered: Capabilities
     declared: WatchedTools
     """Those of the tools that follow their files."""
@@ -164,7 +166,7 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
     loaded = folders.load()
     offered = load_capabilities(settings, registry, loaded.catalog)
     prompts = load_prompts(settings)
-    directory = FileDirectory.load(settings.directory)
+    directory = LiveDirectory.load(source_of(settings))
     database = Database(settings.database_url)
     store = Store(database)
     try:

@@ -1,7 +1,8 @@
 """The settings of every process: the only place that reads the environment.
 
 Each field is the variable `ROUTER_<FIELD>`; a `.env` file in the working directory is read
-too, and the environment wins over it. Whoever composes a process loads this once and hands
+too, and the environment wins over it. A secret may be in a file instead, which
+`ROUTER_<FIELD>_FILE` names. Whoever composes a process loads this once and hands
 the values on; nothing else looks at `os.environ`.
 """
 
@@ -13,6 +14,7 @@ from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
+from urllib.parse import urlsplit
 
 from dotenv import dotenv_values
 from pydantic import (
@@ -26,10 +28,17 @@ from pydantic import (
     ValidationError,
     model_validator,
 )
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic_settings import (
+    BaseSettings,
+    NoDecode,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+)
 
 from router.domain.budgets import Budgets
 from router.domain.errors import MisconfiguredError
+from router.domain.principals import RESERVED_ROLES
+from router.secret_files import SUFFIX, SecretFiles, is_secret
 
 PREFIX = "ROUTER_"
 OF_CLIENTS = frozenset({"ROUTER_TOKEN"})
@@ -43,6 +52,7 @@ DOTENV = ".env"
 BUILD = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
 DEPLOYMENT = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$"
 DOMAIN = r"^[A-Za-z0-9.-]{1,253}$"
+ROLE = r"^[a-z][a-z0-9_-]{0,63}$"
 MIN_SECRET = 32
 """Bytes: a key shorter than its hash can be guessed (RFC 7518, section 3.2)."""
 
@@ -63,6 +73,37 @@ def _web_url(value: str) -> str:
 def _database_url(value: str) -> str:
     if not re.match(r"[a-z0-9+]+://", value):
         raise ValueError("write a SQLAlchemy URL, such as postgresql+asyncpg://user@host/name")
+    return value
+
+
+def _claim(value: str) -> str:
+    if not re.fullmatch(r"[!-~]{1,200}", value):
+        raise ValueError("name a claim, or a path to one such as realm_access.roles")
+    return value
+
+
+def _grantable(roles: dict[str, str]) -> dict[str, str]:
+    for role in roles.values():
+        if not re.fullmatch(ROLE, role):
+            raise ValueError(f"{role!r} is no role: write it like travel_desk")
+        if role in RESERVED_ROLES:
+            raise ValueError(f"{role} can't come from a token: the directory alone gives it")
+    return roles
+
+
+def _people(value: Any) -> Any:
+    """An address stays the text that it is; anything else is a path."""
+    if not isinstance(value, str) or not re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", value):
+        return value if value is None else Path(value)
+    address = urlsplit(value)
+    if address.username or address.password or address.query:
+        raise ValueError(
+            "write it without user and query: a token belongs in ROUTER_DIRECTORY_TOKEN or its file"
+        )
+    if not address.hostname or not (
+        address.scheme == "https" or (address.scheme == "http" and _is_loopback(address.hostname))
+    ):
+        raise ValueError("write a path, or a URL that begins with https:// (http at loopback)")
     return value
 
 
@@ -109,6 +150,7 @@ class Fallback(BaseModel):
     api_key_env: str | None = None
 
 
+Claim = Annotated[str, AfterValidator(_claim)]
 HttpOrigin = Annotated[str, AfterValidator(_origin)]
 Share = Annotated[int, Field(ge=0, le=1_000_000)]
 
@@ -158,6 +200,17 @@ class Settings(BaseSettings):
     jwt_jwks_url: Annotated[str, AfterValidator(_web_url)] | None = None
     jwt_issuer: str | None = None
     jwt_audience: str | None = None
+    jwt_user_claim: Claim = "sub"
+    """Which claim has the directory's user id; a path such as `profile.name`, too."""
+    jwt_tenant_claim: Claim | None = None
+    """Which claim names the tenant; a token without it is then refused. None: there is one."""
+    jwt_roles_claim: Claim | None = None
+    """Which claim has roles, beyond those that the directory gives. None: no token gives any."""
+    jwt_roles: Annotated[
+        dict[str, str], NoDecode, BeforeValidator(_json), AfterValidator(_grantable)
+    ] = {}
+    """What names in that claim stand for, as JSON: `{"IT-Admins": "operator"}`. Where this is set
+    no other name counts; where it isn't, names are roles."""
     openwebui_jwt_secret: Annotated[SecretStr, AfterValidator(_secret)] | None = None
     """What Open WebUI signs its users' names with (`FORWARD_USER_INFO_HEADER_JWT_SECRET`); with
     it no unsigned name is believed."""
@@ -211,8 +264,15 @@ class Settings(BaseSettings):
     thresholds: Path | None = None
     """A JSON file that says when what was found is clear; None is the default."""
 
-    directory: Path | None = None
-    """A YAML file of people; None is the sample."""
+    directory: Annotated[str | Path | None, BeforeValidator(_people)] = None
+    """A YAML file of people, or the address where the same is to be had as JSON or YAML; None is
+    the sample."""
+    directory_token: SecretStr | None = None
+    """Sent to that address, as a bearer token."""
+    directory_seconds: Annotated[float, Field(ge=1, le=86_400)] = 60.0
+    """How old what the address said may be before it is asked again."""
+    directory_stale_seconds: Annotated[float, Field(ge=1, le=30 * 86_400)] = 86_400.0
+    """How old it may be while the address doesn't answer; beyond that nobody is let in."""
     flows: Path | None = None
     """A folder of flow files; None is the project's own."""
     skills: Path | None = None
@@ -271,6 +331,20 @@ class Settings(BaseSettings):
         if "openid" not in self.oidc_scope.split():
             raise ValueError("ROUTER_OIDC_SCOPE has to name openid, as in `openid profile`")
         return self
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Options win over files of secrets, and those over the environment and `.env`."""
+        variables = {name.upper(): value for name, value in _environment().items()}
+        files = SecretFiles(settings_cls, variables)
+        return init_settings, files, env_settings, dotenv_settings, file_secret_settings
 
     @classmethod
     def load(cls, **overrides: Any) -> "Settings":
@@ -341,6 +415,11 @@ class Settings(BaseSettings):
 def unknown_variables() -> list[str]:
     """Variables that begin with `ROUTER_` and mean nothing, sorted: typing slips, most likely."""
     known = {f"{PREFIX}{name}".upper() for name in Settings.model_fields}
+    known |= {
+        f"{PREFIX}{name}{SUFFIX}".upper()
+        for name, field in Settings.model_fields.items()
+        if is_secret(field)
+    }
     present: Iterable[str] = {*os.environ, *dotenv_values(DOTENV)}
     return sorted(
         name
@@ -371,8 +450,8 @@ def _line(where: tuple[int | str, ...], message: str) -> str:
 
 
 def _shown(name: str) -> str:
-    """`=value` as it was set; a URL with a password and a secret stay out of terminals."""
+    """`=value` as it was set; secrets, and URLs that may hold one, stay out of terminals."""
     value = {k.upper(): v for k, v in _environment().items()}.get(name)
-    if value is None or re.search("SECRET|KEY|TOKEN", name) or "@" in value:
+    if value is None or re.search("SECRET|KEY|TOKEN", name) or re.search("[@?]", value):
         return ""
     return f"={value}"

@@ -10,6 +10,7 @@ from pathlib import Path
 from activities.policies.book import policy_book
 from router.assembly import VECTORS, Parts, assembled
 from router.definitions import check_versions, load_catalog, mcp_servers
+from router.directory.live import LiveDirectory
 from router.domain.errors import DefinitionError, RouterError
 from router.selection.vector_file import VectorFile
 from router.settings import Settings
@@ -47,6 +48,8 @@ async def at_work(settings: Settings, *, editing: bool = False) -> AsyncIterator
             asyncio.create_task(_skills_kept_up(parts)),
             asyncio.create_task(_skill_files_tidied(parts)),
         ]
+        if isinstance(parts.directory, LiveDirectory):
+            tasks.append(asyncio.create_task(parts.directory.kept_up()))
         try:
             yield parts
         finally:

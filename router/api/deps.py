@@ -159,7 +159,7 @@ async def _turns(request: Request) -> Turns:
 
 bearer = HTTPBearer(
     auto_error=False,
-    description="`dev`: a user id of the directory. `jwt`: a signed token whose `sub` is one.",
+    description="`dev`: a user id of the directory, or `tenant/user`. `jwt`: a signed token.",
 )
 
 
@@ -170,10 +170,11 @@ async def _caller(
     if credentials is None or not credentials.credentials:
         raise Unauthenticated("Say who is calling: Authorization: Bearer <token>.")
     desk = Desk.of(request)
-    user = await desk.tokens.user_of(credentials.credentials)
-    principal = await desk.services.directory.find(DEFAULT_TENANT, user)
-    if principal is None:
+    vouched = await desk.tokens.vouched(credentials.credentials)
+    person = await desk.services.directory.find(vouched.tenant, vouched.user)
+    if person is None:
         raise Unauthenticated("The token names nobody in the directory.")
+    principal = person.also(vouched.roles)
     # Where the request is refused after this, it is in the caller's language.
     request.state.locale = principal.locale
     return principal

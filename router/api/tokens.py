@@ -1,29 +1,29 @@
 """Bearer tokens: who vouches for whom. What comes out is a user id for the directory."""
 
-import asyncio
 import time
 from typing import Any, Protocol
 
 import jwt
-from jwt import PyJWKClient
-from jwt.exceptions import InvalidTokenError, PyJWKClientConnectionError, PyJWKClientError
+from jwt.exceptions import InvalidTokenError
 
-from router.domain.errors import MisconfiguredError, Unauthenticated, Unavailable
+from router.api.claims import Vouched, claims_with, vouched
+from router.api.published_keys import ALGORITHMS, PublishedKeys
+from router.domain.errors import MisconfiguredError, Unauthenticated
+from router.domain.principals import DEFAULT_TENANT
 from router.settings import Settings
 
 SYMMETRIC = ["HS256"]
-ASYMMETRIC = ["RS256", "ES256"]
-"""Never mixed with the symmetric one: a public key would pass as a shared secret."""
 LEEWAY = 30
 """Seconds by which clocks may differ."""
-JWKS_TIMEOUT = 5
+MOST_CHARACTERS = 16 * 1024
+"""A longer one isn't looked into."""
 
 
 class Tokens(Protocol):
     """What can tell from a bearer token who it is."""
 
-    async def user_of(self, token: str) -> str:
-        """The user id that the token vouches for.
+    async def vouched(self, token: str) -> Vouched:
+        """Whom the token vouches for.
 
         Raises:
             Unauthenticated: it vouches for nobody.
@@ -36,18 +36,27 @@ def tokens(settings: Settings) -> Tokens:
     if settings.auth == "dev":
         return UserIdTokens()
     if settings.jwt_jwks_url is not None:
-        return PublishedKeyTokens(settings.jwt_jwks_url, settings)
+        return PublishedKeyTokens(PublishedKeys(settings.jwt_jwks_url), settings)
     return SharedSecretTokens(_secret(settings), settings)
 
 
-def mint(settings: Settings, user: str, lifetime: int) -> str:
-    """A token that vouches for `user` for `lifetime` seconds.
+def mint(settings: Settings, user: str, lifetime: int, tenant: str = DEFAULT_TENANT) -> str:
+    """A token that vouches for `user`, of this tenant, for `lifetime` seconds.
 
     Raises:
-        MisconfiguredError: there is no shared secret to sign it with.
+        MisconfiguredError: there is no shared secret to sign it with, or tokens name no tenant
+            and this isn't the only one.
     """
     now = int(time.time())
     claims: dict[str, Any] = {"sub": user, "iat": now, "exp": now + lifetime}
+    claims |= claims_with(settings.jwt_user_claim, user)
+    if settings.jwt_tenant_claim:
+        claims |= claims_with(settings.jwt_tenant_claim, tenant)
+    elif tenant != DEFAULT_TENANT:
+        raise MisconfiguredError(
+            f"a token can't say that it is of tenant {tenant!r}: set ROUTER_JWT_TENANT_CLAIM to "
+            "the name of the claim that does, such as tenant"
+        )
     if settings.jwt_issuer:
         claims["iss"] = settings.jwt_issuer
     if settings.jwt_audience:
@@ -62,11 +71,12 @@ def _secret(settings: Settings) -> str:
 
 
 class UserIdTokens:
-    """`dev`: the token is the user id. For a loopback address alone."""
+    """`dev`: the token is the user id, or `tenant/user`. For a loopback address alone."""
 
-    async def user_of(self, token: str) -> str:
-        """The token itself."""
-        return token
+    async def vouched(self, token: str) -> Vouched:
+        """Whoever the token says."""
+        tenant, slash, user = token.partition("/")
+        return Vouched(user, tenant) if slash else Vouched(token)
 
 
 class SharedSecretTokens:
@@ -76,45 +86,44 @@ class SharedSecretTokens:
         self._secret = secret
         self._settings = settings
 
-    async def user_of(self, token: str) -> str:
-        """The token's subject, where signature and claims hold."""
-        return _subject(token, self._secret, SYMMETRIC, self._settings)
+    async def vouched(self, token: str) -> Vouched:
+        """Whom the token names, where signature and claims hold."""
+        return vouched(_claims(token, self._secret, SYMMETRIC, self._settings), self._settings)
 
 
 class PublishedKeyTokens:
     """JWTs signed with a key whose public half their issuer publishes (JWKS)."""
 
-    def __init__(self, url: str, settings: Settings) -> None:
-        self._keys = PyJWKClient(url, timeout=JWKS_TIMEOUT)
+    def __init__(self, keys: PublishedKeys, settings: Settings) -> None:
+        self._keys = keys
         self._settings = settings
 
-    async def user_of(self, token: str) -> str:
-        """The token's subject, where signature and claims hold."""
-        key = await asyncio.to_thread(self._key, token)
-        return _subject(token, key, ASYMMETRIC, self._settings)
-
-    def _key(self, token: str) -> jwt.PyJWK:
-        try:
-            return self._keys.get_signing_key_from_jwt(token)
-        except PyJWKClientConnectionError as error:
-            raise Unavailable("The keys that check tokens can't be fetched right now.") from error
-        except (PyJWKClientError, InvalidTokenError) as error:
-            raise Unauthenticated(
-                "The token is signed with a key that nobody publishes."
-            ) from error
+    async def vouched(self, token: str) -> Vouched:
+        """Whom the token names, where signature and claims hold."""
+        key = await self._keys.key_of(_bounded(token))
+        # One algorithm, and the key's own: never the one that the token would like best.
+        algorithms = [name for name in ALGORITHMS if name == key.algorithm_name]
+        return vouched(_claims(token, key, algorithms, self._settings), self._settings)
 
 
-def _subject(token: str, key: str | jwt.PyJWK, algorithms: list[str], settings: Settings) -> str:
+def _bounded(token: str) -> str:
+    if len(token) > MOST_CHARACTERS:
+        raise Unauthenticated(f"The token isn't valid: it is over {MOST_CHARACTERS} characters.")
+    return token
+
+
+def _claims(
+    token: str, key: str | jwt.PyJWK, algorithms: list[str], settings: Settings
+) -> dict[str, Any]:
     try:
-        claims = jwt.decode(
-            token,
+        return jwt.decode(
+            _bounded(token),
             key,
             algorithms=algorithms,
             issuer=settings.jwt_issuer,
             audience=settings.jwt_audience,
             leeway=LEEWAY,
-            options={"require": ["exp", "sub"], "verify_aud": settings.jwt_audience is not None},
+            options={"require": ["exp"], "verify_aud": settings.jwt_audience is not None},
         )
     except InvalidTokenError as error:
         raise Unauthenticated(f"The token isn't valid: {error}.") from error
-    return str(claims["sub"])

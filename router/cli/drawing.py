@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 from sqlalchemy.engine import make_url
 
 from router.definitions import load_catalog, load_registry
-from router.directory.file import FileDirectory
+from router.directory.sources import people_of
 from router.documents.faults import nearest
 from router.domain.errors import Conflict, NotFound
 from router.domain.principals import DEFAULT_TENANT
@@ -40,7 +40,7 @@ async def drawn(
         return _WRITERS[picture](graph, None)
     record = await _record(settings, run)
     _check_same(definition, record)
-    everyone = {one.id: one for one in FileDirectory.load(settings.directory).everyone()}
+    everyone = {one.id: one for one in people_of(settings).everyone()}
     requester = everyone.get(record.requester)
     zone = ZoneInfo(requester.timezone if requester else "UTC")
     return _WRITERS[picture](graph, journey_of(definition, record.history, zone))

@@ -14,7 +14,7 @@ from router.cli.gathering import gather
 from router.cli.people import person
 from router.cli.rehearsal import Rehearsal, check_model, known_of, rehearsing
 from router.cli.trial import Trial
-from router.directory.file import FileDirectory
+from router.directory.sources import people_of
 from router.domain.errors import InvalidInput, RouterError
 from router.evaluation.figures import Figures, figures_of
 from router.evaluation.fitting import judged
@@ -82,7 +82,7 @@ async def evaluation(settings: Settings, options: Options) -> None:
 def _trial(
     settings: Settings, options: Options, rehearsal: Rehearsal, lines: Sequence[Labelled]
 ) -> Trial:
-    people = {one.id: one for one in FileDirectory.load(settings.directory).everyone()}
+    people = {one.id: one for one in people_of(settings).everyone()}
     labels = frozenset(one.line.label for one in lines if one.line.label is not None)
     return Trial(rehearsal, people, options.user, options.now, labels)
 
@@ -95,7 +95,7 @@ class _Reader:
 
     @classmethod
     def of(cls, settings: Settings) -> "_Reader":
-        people = FileDirectory.load(settings.directory).everyone()
+        people = people_of(settings).everyone()
         return cls(known_of(settings, frozenset(one.id for one in people)))
 
     def read(self, path: Path, split: str | None = None) -> LabelledFile:

@@ -8,7 +8,7 @@ from pathlib import Path
 from sqlalchemy.engine import make_url
 
 from router.definitions import load_capabilities
-from router.directory.file import FileDirectory
+from router.directory.sources import people_of
 from router.domain.errors import InvalidInput, NotFound
 from router.evaluation.choices import Choice, ChoiceReader
 from router.settings import Settings
@@ -74,7 +74,7 @@ def _lines(
 ) -> Iterable[dict[str, str]]:
     """A line for each choice, less what nobody here could say or do any more, and repetitions."""
     there = {capability.name for capability in load_capabilities(settings).everything()}
-    people = {one.id for one in FileDirectory.load(settings.directory).everyone()}
+    people = {one.id for one in people_of(settings).everyone()}
     seen: set[tuple[str, str, str]] = set()
     for choice in choices:
         user = owners[choice.conversation]

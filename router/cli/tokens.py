@@ -12,6 +12,7 @@ _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 def token(
     user: Annotated[str, typer.Option(help="A user id from the directory.")],
     ttl: Annotated[str, typer.Option(help="How long it is good for: 90s, 30m, 1h, 7d.")] = "1h",
+    tenant: Annotated[str, typer.Option(help="Of which tenant they are.")] = "default",
 ) -> None:
     """Mint a signed bearer token.
 
@@ -30,7 +31,7 @@ def token(
             f"ROUTER_AUTH=dev needs no token, the user id is one (Authorization: Bearer {user}): "
             "set ROUTER_AUTH=jwt and ROUTER_JWT_SECRET to sign some"
         )
-    typer.echo(mint(settings, person(settings, user).id, seconds))
+    typer.echo(mint(settings, person(settings, user, tenant).id, seconds, tenant))
 
 
 def lifetime(written: str) -> timedelta:

@@ -1,9 +1,10 @@
-"""People from a YAML file.
+"""People from a YAML file, or from JSON of the same shape.
 
-The file is read once, checked whole, and held in memory: a directory that could fail in the
-middle of an approval would be worse than one that refuses to start.
+What is read is checked whole and held in memory: a directory that could fail in the middle of
+an approval would be worse than one that refuses to start. `router.directory.live` follows it.
 """
 
+import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import resources
@@ -106,8 +107,26 @@ class FileDirectory:
             DefinitionError: it can, and these are all its problems.
         """
         file = path or SAMPLE
-        entries, problems = _entries(_document(file), str(file))
-        problems += _broken_links(entries, str(file))
+        return cls._of(_yaml(_text(file), str(file)), str(file))
+
+    @classmethod
+    def read(cls, text: str, source: str) -> Self:
+        """The directory that was fetched as this text, JSON or YAML, from `source`.
+
+        Raises:
+            DefinitionError: these are all its problems. In JSON a problem's line is which person
+                it is, counted from 1: machines write all of it on one.
+        """
+        try:
+            document = json.loads(text)
+        except ValueError:
+            return cls._of(_yaml(text, source), source)
+        return cls._of(document, f"{source} users")
+
+    @classmethod
+    def _of(cls, document: Any, source: str) -> Self:
+        entries, problems = _entries(document, source)
+        problems += _broken_links(entries, source)
         if problems:
             raise DefinitionError(sorted(problems, key=lambda problem: problem.line))
         people = [(entry, entry.principal) for _, entry in entries]
@@ -127,6 +146,11 @@ class FileDirectory:
         mine = (person for person in self._people.values() if person.tenant == tenant)
         return sorted(mine, key=lambda person: person.id)
 
+    @property
+    def tenants(self) -> list[str]:
+        """All that somebody is of, in order."""
+        return sorted({tenant for tenant, _ in self._people})
+
     def by_account(self, platform: str, account: str) -> Principal | None:
         """Whose account it is on a chat platform (`slack`, `feishu`…); None: nobody's."""
         return self._accounts.get((platform, account))
@@ -136,17 +160,20 @@ class FileDirectory:
         return [(one, name) for (where, name), one in self._accounts.items() if where == platform]
 
 
-def _document(file: Path) -> Any:
+def _text(file: Path) -> str:
     try:
-        text = file.read_text("utf-8")
+        return file.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise MisconfiguredError(
             f"ROUTER_DIRECTORY={file} can't be read ({error}): name a readable YAML file"
         ) from error
+
+
+def _yaml(text: str, source: str) -> Any:
     try:
         return YAML(typ="rt").load(text)
     except YAMLError as error:
-        raise DefinitionError([_unreadable(error, str(file))]) from error
+        raise DefinitionError([_unreadable(error, source)]) from error
 
 
 def _unreadable(error: YAMLError, file: str) -> Problem:
@@ -162,13 +189,13 @@ _Entries = list[tuple[int, _Entry]]
 
 def _entries(document: Any, file: str) -> tuple[_Entries, list[Problem]]:
     """The people that can be read, each with its line, and what is wrong with the others."""
-    users = document.get("users") if isinstance(document, CommentedMap) else None
-    if not isinstance(users, CommentedSeq) or not users:
+    users = document.get("users") if isinstance(document, dict) else None
+    if not isinstance(users, list) or not users:
         return [], [Problem(file, 1, "it lists nobody", "write `users:` and a list of people")]
     good: _Entries = []
     problems: list[Problem] = []
     for index, raw in enumerate(users):
-        line = users.lc.item(index)[0] + 1
+        line = users.lc.item(index)[0] + 1 if isinstance(users, CommentedSeq) else index + 1
         try:
             good.append((line, _Entry.model_validate(raw)))
         except ValidationError as error:
@@ -212,13 +239,13 @@ def _broken_links(entries: _Entries, file: str) -> list[Problem]:
 
 def _shared_accounts(entries: _Entries, file: str) -> list[Problem]:
     """Accounts of two people: one would act as the other."""
-    owners: dict[tuple[str, str], str] = {}
+    owners: dict[tuple[str, str], tuple[str, str]] = {}
     problems = []
     for line, entry in entries:
         for platform, account in entry.accounts.items():
-            owner = owners.setdefault((platform, account), entry.id)
-            if owner != entry.id:
-                what = f"{entry.id}'s account {platform}: {account} is {owner}'s too"
+            owner = owners.setdefault((platform, account), (entry.tenant, entry.id))
+            if owner != (entry.tenant, entry.id):
+                what = f"{entry.id}'s account {platform}: {account} is {owner[1]}'s too"
                 problems.append(Problem(file, line, what, "give it to one of them"))
     return problems
 

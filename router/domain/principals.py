@@ -19,6 +19,12 @@ FLOW_ROLE = "flow"
 A tool with `roles=["flow"]` can be reached through a flow and its approvals alone.
 """
 
+SERVICE = "service"
+"""The role of an account that speaks for the people who use a chat UI."""
+
+RESERVED_ROLES = frozenset({EVERYONE, FLOW_ROLE, SERVICE})
+"""Roles that no token may give: whoever could, could be everybody, or do what approvals guard."""
+
 
 class Absence(BaseModel):
     """Days on which somebody is away, both ends included, in their own time zone."""
@@ -87,6 +93,15 @@ class Principal(BaseModel):
         """True where the person is away at this moment; `now` is aware."""
         today = now.astimezone(ZoneInfo(self.timezone)).date()
         return any(absence.first <= today <= absence.last for absence in self.away)
+
+    def also(self, roles: frozenset[str]) -> Self:
+        """The same person with these roles too, less those that only the directory gives.
+
+        >>> sorted(Principal(id="a", name="A").also(frozenset({"hr", "flow"})).roles)
+        ['employee', 'hr']
+        """
+        more = roles - RESERVED_ROLES - self.roles
+        return self.model_copy(update={"roles": self.roles | more}) if more else self
 
     def may(self, roles: frozenset[str] | list[str]) -> bool:
         """True where one of `roles` is held, or none is asked for."""

@@ -1,5 +1,6 @@
 """The directory, once for every story: each has a tenant of its own, and so sees no other."""
 
+from router.api.deps import People
 from router.directory.file import FileDirectory
 from router.domain.principals import Principal
 
@@ -17,6 +18,6 @@ class EveryTenant(FileDirectory):
         return [one.model_copy(update={"tenant": tenant}) for one in there] if tenant else there
 
     @classmethod
-    def of(cls, directory: FileDirectory) -> "EveryTenant":
+    def of(cls, directory: People) -> "EveryTenant":
         """The same people."""
         return cls(directory.everyone())

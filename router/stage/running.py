@@ -6,7 +6,7 @@ from pathlib import Path
 
 import flows
 from router.definitions import load_catalog, load_registry
-from router.directory.file import FileDirectory
+from router.directory.sources import people_of
 from router.domain.errors import NotFound
 from router.flow.catalog import Catalog
 from router.settings import Settings
@@ -62,7 +62,7 @@ def chosen(settings: Settings, paths: Sequence[Path], text: str) -> list[Story]:
 def known_of(settings: Settings) -> Known:
     """What stories may name here."""
     registry = load_registry(settings)
-    people = FileDirectory.load(settings.directory).everyone()
+    people = people_of(settings).everyone()
     catalog = load_catalog(settings, registry)
     return Known([one.id for one in people], registry.names, catalog.flows)
 

@@ -15,11 +15,9 @@ from jwt.exceptions import InvalidTokenError
 from router.api.deps import Caller, Desk
 from router.api.tokens import LEEWAY, SYMMETRIC
 from router.domain.errors import Forbidden, Unauthenticated
-from router.domain.principals import DEFAULT_TENANT, Directory, Principal
+from router.domain.principals import SERVICE, Directory, Principal
 from router.settings import Settings
 
-SERVICE = "service"
-"""The role of an account that speaks for the people who use a chat UI."""
 SIGNED = "x-openwebui-user-jwt"
 ISSUER = "open-webui"
 PLAIN = (
@@ -41,7 +39,7 @@ async def _speaker(request: Request, caller: Caller) -> Principal:
             f"{caller.id!r} is a service account: say for whom it asks, in "
             f"{SIGNED} or {PLAIN[0]} (docs/openai.md)."
         )
-    person = await _first_known(services.directory, names)
+    person = await _first_known(services.directory, caller.tenant, names)
     if person is None:
         raise Unauthenticated(f"The directory knows nobody by {names[0]!r}.")
     if SERVICE in person.roles:
@@ -109,9 +107,9 @@ def _ids(names: list[str], settings: Settings) -> Iterator[str]:
             yield local
 
 
-async def _first_known(directory: Directory, names: list[str]) -> Principal | None:
+async def _first_known(directory: Directory, tenant: str, names: list[str]) -> Principal | None:
     for name in names:
-        found = await directory.find(DEFAULT_TENANT, name)
+        found = await directory.find(tenant, name)
         if found is not None:
             return found
     return None

@@ -18,8 +18,10 @@ from router.definitions import (
     skill_folders,
     skill_remarks,
 )
-from router.directory.file import SAMPLE, FileDirectory
+from router.directory.file import SAMPLE
+from router.directory.sources import people_of
 from router.domain.errors import MisconfiguredError
+from router.domain.principals import DEFAULT_TENANT
 from router.llm.embeddings import OpenAIEmbeddings
 from router.selection.selected import Thresholds
 from router.selection.threshold_file import read_thresholds
@@ -45,13 +47,29 @@ async def authentication(settings: Settings) -> str:
         return "dev: a bearer token is a user id; good on loopback alone"
     if settings.jwt_jwks_url is None:
         return "jwt, with a shared secret"
-    return f"jwt, with {await _keys(settings.jwt_jwks_url)} keys from {settings.jwt_jwks_url}"
+    keys = await _keys(settings.jwt_jwks_url)
+    if settings.jwt_issuer is None or settings.jwt_audience is None:
+        raise MisconfiguredError(
+            "an identity provider signs tokens for every application of the house, and all of "
+            "them are taken: set ROUTER_JWT_ISSUER and ROUTER_JWT_AUDIENCE"
+        )
+    return f"jwt, with {keys} keys from {settings.jwt_jwks_url}"
 
 
 async def directory(settings: Settings) -> str:
     """The people can be loaded."""
-    people = FileDirectory.load(settings.directory).everyone()
-    return f"{len(people)} people in {settings.directory or SAMPLE}"
+    people = people_of(settings)
+    tenants = people.tenants
+    where = settings.directory or SAMPLE
+    nameable = settings.auth == "dev" or settings.jwt_tenant_claim is not None
+    if not nameable and set(tenants) - {DEFAULT_TENANT}:
+        raise MisconfiguredError(
+            f"{where} has the tenants {', '.join(tenants)}, and no token can name one: "
+            "set ROUTER_JWT_TENANT_CLAIM, or take `tenant` out"
+        )
+    found = [f"{len(people.everyone(tenant))} people of {tenant}" for tenant in tenants]
+    alone = f"{len(people.everyone())} people"
+    return f"{alone if tenants == [DEFAULT_TENANT] else ', '.join(found)} in {where}"
 
 
 async def flows(settings: Settings) -> str:

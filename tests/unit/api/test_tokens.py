@@ -1,21 +1,19 @@
-import json
-import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, HTTPServer
-from typing import Any, ClassVar
+from typing import Any
 
 import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
-from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 
+from router.api.claims import Vouched
 from router.api.deps import Services
 from router.api.tokens import mint, tokens
 from router.app import create_app
 from router.domain.errors import MisconfiguredError, Unauthenticated, Unavailable
 from router.settings import Settings
+from tests.fakes.issuer import Served, jwk, serving
 from tests.unit.api.conftest import client_of
 
 SECRET = "a secret of the right length, 32+"
@@ -38,7 +36,7 @@ def signed(secret: str = SECRET, algorithm: str = "HS256", **more: Any) -> str:
 
 
 async def test_a_minted_token_names_its_user() -> None:
-    assert await tokens(settings()).user_of(mint(settings(), "bob", 60)) == "bob"
+    assert await tokens(settings()).vouched(mint(settings(), "bob", 60)) == Vouched("bob")
 
 
 def test_nothing_is_minted_without_a_secret() -> None:
@@ -47,7 +45,7 @@ def test_nothing_is_minted_without_a_secret() -> None:
 
 
 async def test_clocks_may_differ_a_little() -> None:
-    assert await tokens(settings()).user_of(signed(exp=int(time.time()) - 10)) == "alice"
+    assert await tokens(settings()).vouched(signed(exp=int(time.time()) - 10)) == Vouched("alice")
 
 
 REFUSED = {
@@ -73,26 +71,12 @@ REFUSED = {
 @pytest.mark.parametrize("token", REFUSED.values(), ids=REFUSED.keys())
 async def test_what_proves_nothing_is_refused(token: str) -> None:
     with pytest.raises(Unauthenticated):
-        await tokens(settings()).user_of(token)
+        await tokens(settings()).vouched(token)
 
 
 async def test_without_issuer_and_audience_neither_matters() -> None:
     lax = settings(jwt_issuer=None, jwt_audience=None)
-    assert await tokens(lax).user_of(signed(iss="any", aud="any")) == "alice"
-
-
-class KeyHandler(BaseHTTPRequestHandler):
-    keys: ClassVar[list[dict[str, Any]]] = []
-
-    def do_GET(self) -> None:
-        body = json.dumps({"keys": self.keys}).encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        pass
+    assert await tokens(lax).vouched(signed(iss="any", aud="any")) == Vouched("alice")
 
 
 RSA = rsa.generate_private_key(public_exponent=65537, key_size=2048)
@@ -103,16 +87,10 @@ STRANGER = rsa.generate_private_key(public_exponent=65537, key_size=2048)
 @pytest.fixture(scope="module")
 def jwks_url() -> Iterator[str]:
     """A real issuer's keys over real HTTP."""
-    KeyHandler.keys = [
-        {**RSAAlgorithm.to_jwk(RSA.public_key(), as_dict=True), "kid": "r", "use": "sig"},
-        {**ECAlgorithm.to_jwk(EC.public_key(), as_dict=True), "kid": "e", "use": "sig"},
-    ]
-    server = HTTPServer(("127.0.0.1", 0), KeyHandler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/keys"
-    server.shutdown()
-    thread.join()
+    served = Served()
+    served.publish(jwk(RSA.public_key(), "r"), jwk(EC.public_key(), "e"))
+    with serving(served):
+        yield served.url
 
 
 def published(jwks_url: str) -> Settings:
@@ -122,7 +100,7 @@ def published(jwks_url: str) -> Settings:
 @pytest.mark.parametrize(("key", "algorithm", "kid"), [(RSA, "RS256", "r"), (EC, "ES256", "e")])
 async def test_published_keys_verify(jwks_url: str, key: Any, algorithm: str, kid: str) -> None:
     token = jwt.encode(claims(), key, algorithm, headers={"kid": kid})
-    assert await tokens(published(jwks_url)).user_of(token) == "alice"
+    assert await tokens(published(jwks_url)).vouched(token) == Vouched("alice")
 
 
 @pytest.mark.parametrize(
@@ -140,13 +118,13 @@ async def test_other_keys_and_algorithms_do_not(
 ) -> None:
     token = jwt.encode(claims(), key, algorithm, headers={"kid": kid})
     with pytest.raises(Unauthenticated):
-        await tokens(published(jwks_url)).user_of(token)
+        await tokens(published(jwks_url)).vouched(token)
 
 
 async def test_keys_out_of_reach_are_nobodys_fault() -> None:
     token = jwt.encode(claims(), RSA, "RS256", headers={"kid": "r"})
     with pytest.raises(Unavailable):
-        await tokens(published("http://127.0.0.1:9/keys")).user_of(token)
+        await tokens(published("http://127.0.0.1:9/keys")).vouched(token)
 
 
 class TestOverHttp:
@@ -174,3 +152,20 @@ class TestOverHttp:
     async def test_some_pages_are_for_everybody(self, services: Services, path: str) -> None:
         async with client_of(create_app(services), None) as client:
             assert (await client.get(path)).status_code == 200
+
+    async def test_roles_of_a_token_last_as_long_as_the_token_is_sent(
+        self, services: Services
+    ) -> None:
+        app = create_app(replace(services, settings=settings(jwt_roles_claim="house.roles")))
+        for roles, status in ((["operator"], 200), (["hr"], 403), ([], 403)):
+            async with client_of(app, signed(house={"roles": roles})) as client:
+                assert (await client.get("/v1/flow-runs?all=true")).status_code == status
+                assert set((await client.get("/v1/me")).json()["roles"]) == {"employee", *roles}
+
+    async def test_a_token_that_names_no_tenant_is_refused_where_there_are_some(
+        self, services: Services
+    ) -> None:
+        app = create_app(replace(services, settings=settings(jwt_tenant_claim="tenant")))
+        for tenant, status in (("default", 200), ("acme", 401), (None, 401), ("", 401)):
+            async with client_of(app, signed(tenant=tenant)) as client:
+                assert (await client.get("/v1/me")).status_code == status

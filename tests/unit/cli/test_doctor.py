@@ -5,12 +5,14 @@ import socket
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
 
 from router.cli.checks import Finding, configuration, examine, machine, models, services
 from router.dev.ports import LOOPBACK
 from router.domain.errors import MisconfiguredError, RouterError, Unavailable
 from router.settings import Settings
 from tests.fakes.behaviours import calls, refuses, says
+from tests.fakes.issuer import Served, jwk, serving
 from tests.fakes.model_server import ModelServer
 from tests.unit.cli.conftest import Run
 from tests.unit.skill.folders import HEAD, write
@@ -79,6 +81,32 @@ async def test_keys_that_are_not_published_are_noticed() -> None:
     settings = Settings(auth="jwt", jwt_jwks_url="http://127.0.0.1:1/keys")
     with pytest.raises(MisconfiguredError, match="ROUTER_JWT_JWKS_URL="):
         await configuration.authentication(settings)
+
+
+async def test_keys_without_issuer_and_audience_are_warned_of() -> None:
+    key = generate_private_key(SECP256R1()).public_key()
+    with serving(Served()) as issuer:
+        issuer.publish(jwk(key, "k"))
+        settings = Settings(auth="jwt", jwt_jwks_url=issuer.url, jwt_issuer="https://id.example")
+        with pytest.raises(MisconfiguredError, match="set ROUTER_JWT_ISSUER and ROUTER_JWT_AUD"):
+            await configuration.authentication(settings)
+        whole = settings.model_copy(update={"jwt_audience": "router"})
+        assert "with 1 keys" in await configuration.authentication(whole)
+
+
+async def test_tenants_that_no_token_can_name_are_noticed(tmp_path: Path) -> None:
+    file = tmp_path / "people.yaml"
+    file.write_text("users:\n- {id: a, name: A}\n- {id: b, name: B, tenant: acme}\n")
+    house = {"directory": file, "auth": "jwt", "jwt_secret": "x" * 32}
+    settings = Settings.model_validate(house)
+    with pytest.raises(MisconfiguredError, match="set ROUTER_JWT_TENANT_CLAIM"):
+        await configuration.directory(settings)
+    named = settings.model_copy(update={"jwt_tenant_claim": "tenant"})
+    assert (
+        await configuration.directory(named) == f"1 people of acme, 1 people of default in {file}"
+    )
+    dev = settings.model_copy(update={"auth": "dev"})
+    assert "people of acme" in await configuration.directory(dev)
 
 
 async def test_flows_are_loaded_as_they_would_be(tmp_path: Path) -> None:

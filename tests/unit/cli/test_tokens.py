@@ -1,6 +1,7 @@
 """`intent-router token`."""
 
 from datetime import timedelta
+from pathlib import Path
 
 import jwt
 import pytest
@@ -56,3 +57,35 @@ def test_lifetimes(written: str, meant: timedelta) -> None:
 def test_lifetimes_that_are_none(written: str) -> None:
     with pytest.raises(typer.BadParameter, match="write 90s, 30m, 1h or 7d"):
         lifetime(written)
+
+
+@pytest.fixture
+def houses(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A directory of two tenants, each with an alice."""
+    file = tmp_path / "people.yaml"
+    file.write_text("users:\n- {id: alice, name: A}\n- {id: alice, name: B, tenant: acme}\n")
+    monkeypatch.setenv("ROUTER_DIRECTORY", str(file))
+
+
+@pytest.mark.usefixtures("houses")
+def test_names_the_tenant_and_the_user_where_they_are_looked_for(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ROUTER_JWT_TENANT_CLAIM", "org.id")
+    monkeypatch.setenv("ROUTER_JWT_USER_CLAIM", "name")
+    outcome = run("token", "--user", "alice", "--tenant", "acme")
+    claims = jwt.decode(outcome.out.strip(), SECRET, algorithms=["HS256"])
+    assert (claims["org"], claims["name"], claims["sub"]) == ({"id": "acme"}, "alice", "alice")
+
+
+@pytest.mark.usefixtures("houses")
+def test_is_refused_where_tokens_name_no_tenant(run: Run) -> None:
+    outcome = run("token", "--user", "alice", "--tenant", "acme")
+    assert (outcome.status, outcome.out) == (1, "")
+    assert "set ROUTER_JWT_TENANT_CLAIM" in outcome.err
+
+
+@pytest.mark.usefixtures("houses")
+def test_is_refused_for_strangers_of_the_tenant(run: Run) -> None:
+    outcome = run("token", "--user", "bob", "--tenant", "acme")
+    assert outcome.err.startswith("error: --user 'bob' isn't in the directory of tenant 'acme'")

@@ -13,7 +13,7 @@ import pytest
 
 import skills
 from router.cli.rehearsal import Rehearsal, rehearsing
-from router.directory.file import FileDirectory
+from router.directory.sources import people_of
 from router.domain.principals import Principal
 from router.evaluation.lines import Line
 from router.settings import Settings
@@ -71,7 +71,7 @@ async def desk(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Desk]:
         llm_base_url="http://127.0.0.1:9/v1",
         llm_model="never-asked",
     )
-    people = {person.id: person for person in FileDirectory.load(settings.directory).everyone()}
+    people = {person.id: person for person in people_of(settings).everyone()}
     async with rehearsing(settings) as rehearsal:
         yield Desk(rehearsal, people)
 

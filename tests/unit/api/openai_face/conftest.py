@@ -22,6 +22,7 @@ users:
   - {id: bob, name: Bob, locale: zh}
   - {id: webui, name: Open WebUI, roles: [service]}
   - {id: other-ui, name: Another, roles: [service]}
+  - {id: zed, name: Zed, tenant: acme}
 """
 
 

@@ -92,6 +92,14 @@ async def test_a_service_account_speaks_for_nobody_else(
     assert answer.json()["error"]["message"]
 
 
+async def test_a_service_account_speaks_for_people_of_its_tenant_alone(
+    trusting: httpx.AsyncClient,
+) -> None:
+    for name in ("zed", "acme/zed"):
+        answer = await ask(trusting, "hi", headers={PLAIN: name})
+        assert answer.status_code == 401
+
+
 async def test_a_signed_name_is_believed(strict: dict[str, httpx.AsyncClient]) -> None:
     assert said(await ask(strict["webui"], "hello", headers=signed())) == "alice: hello"
     by_id = signed(email=None, sub="bob")

@@ -1,0 +1,150 @@
+"""Where a directory comes from: a file that somebody edits, or an address that serves it."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Protocol
+
+import httpx
+
+from router.directory.file import SAMPLE, FileDirectory
+from router.domain.errors import MisconfiguredError, RouterError, Unavailable
+from router.settings import Settings
+
+TIMEOUT = 10.0
+"""Seconds, for the connection and between two parts of an answer."""
+MOST_BYTES = 32 * 1024 * 1024
+"""Some hundred thousand people."""
+LOOKED_AT_EVERY = 2.0
+"""Seconds between two looks at a file."""
+
+
+class Source(Protocol):
+    """What gives the people, all of them at once."""
+
+    seconds: float
+    """How long to wait until it is worth asking again."""
+    stale_seconds: float
+    """For how long what it gave is good while it doesn't answer."""
+
+    def read(self) -> FileDirectory | None:
+        """The people; None where they are as they were when this was last asked.
+
+        Blocks: call it in a thread.
+
+        Raises:
+            DefinitionError: what it gives can't be used; these are all problems.
+            Unavailable, MisconfiguredError: it gives nothing.
+        """
+
+
+def source_of(settings: Settings) -> Source:
+    """Where these settings say that people are."""
+    place = settings.directory
+    if isinstance(place, str):
+        token = settings.directory_token.get_secret_value() if settings.directory_token else None
+        return Address(place, token, settings.directory_seconds, settings.directory_stale_seconds)
+    return File(place or SAMPLE)
+
+
+def people_of(settings: Settings) -> FileDirectory:
+    """The people as they are right now: for a command that ends soon.
+
+    Raises:
+        RouterError: as `Source.read` does.
+    """
+    return source_of(settings).read() or FileDirectory([])
+
+
+class File:
+    """A YAML file. Whoever deletes it deletes nobody: the people stay until it is there again."""
+
+    seconds = LOOKED_AT_EVERY
+    stale_seconds = float("inf")
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._seen: tuple[int, int, int] | None = None
+
+    def read(self) -> FileDirectory | None:
+        """The people, where the file is another one than it was."""
+        seen, self._seen = self._seen, self._stamp()
+        if seen is not None and seen == self._seen:
+            return None
+        return FileDirectory.load(self._path)
+
+    def _stamp(self) -> tuple[int, int, int]:
+        """What tells one state of the file from another, also where it is replaced."""
+        try:
+            state = self._path.stat()
+        except OSError:
+            return (0, 0, 0)
+        return (state.st_mtime_ns, state.st_size, state.st_ino)
+
+
+class Address:
+    """A URL that serves the file's content, as JSON or YAML; an `ETag` saves the transfer."""
+
+    def __init__(
+        self, url: str, token: str | None, seconds: float = 60.0, stale_seconds: float = 86_400.0
+    ) -> None:
+        self.seconds = seconds
+        self.stale_seconds = stale_seconds
+        self._url = url
+        self._token = token
+        self._etag: str | None = None
+
+    def read(self) -> FileDirectory | None:
+        """The people, unless the address says that they are as they were."""
+        try:
+            # No redirects: the token is for this host, and nobody else.
+            with httpx.Client(timeout=TIMEOUT) as client:
+                return self._asked(client)
+        except httpx.HTTPError as error:
+            raise Unavailable(
+                f"ROUTER_DIRECTORY={self._url} can't be reached ({type(error).__name__}): "
+                "see that it is up"
+            ) from error
+
+    def _asked(self, client: httpx.Client) -> FileDirectory | None:
+        with client.stream("GET", self._url, headers=self._headers()) as answer:
+            if answer.status_code == httpx.codes.NOT_MODIFIED and self._etag:
+                return None
+            if answer.status_code != httpx.codes.OK:
+                raise self._refused(answer.status_code)
+            people = self._people(self._body(answer))
+        # Only now: what can't be used is to be fetched again, and complained of again.
+        self._etag = answer.headers.get("etag")
+        return people
+
+    def _people(self, text: str) -> FileDirectory:
+        try:
+            return FileDirectory.read(text, self._url)
+        except RecursionError:
+            raise Unavailable(f"ROUTER_DIRECTORY={self._url} is nested without end") from None
+
+    def _headers(self) -> Mapping[str, str]:
+        headers = {"Accept": "application/json, application/yaml;q=0.9"}
+        if self._token:
+            headers["Authorization"] = f"Bearer {self._token}"
+        if self._etag:
+            headers["If-None-Match"] = self._etag
+        return headers
+
+    def _body(self, answer: httpx.Response) -> str:
+        body = bytearray()
+        for part in answer.iter_bytes():
+            body += part
+            if len(body) > MOST_BYTES:
+                raise Unavailable(f"ROUTER_DIRECTORY={self._url} gives over {MOST_BYTES} bytes")
+        try:
+            return body.decode("utf-8")
+        except UnicodeDecodeError:
+            raise Unavailable(f"ROUTER_DIRECTORY={self._url} gives no UTF-8 text") from None
+
+    def _refused(self, status: int) -> RouterError:
+        what = f"ROUTER_DIRECTORY={self._url} answers {status}"
+        if status in (httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN):
+            return MisconfiguredError(
+                f"{what}: set ROUTER_DIRECTORY_TOKEN to a token that it takes"
+            )
+        return Unavailable(f"{what}: it should answer 200 with the people, without a redirect")

@@ -1,0 +1,237 @@
+"""A directory that follows its source: a file that is edited, an address that serves it."""
+
+import asyncio
+import json
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from router.directory import sources
+from router.directory.live import LiveDirectory
+from router.directory.sources import Address, File, people_of, source_of
+from router.domain.errors import DefinitionError, MisconfiguredError, RouterError, Unavailable
+from router.settings import Settings
+from tests.fakes.issuer import Served, serving
+
+ALICE = {"id": "alice", "name": "Alice", "accounts": {"slack": "U1"}}
+BOB = {"id": "bob", "name": "Bob", "roles": ["hr"], "tenant": "acme"}
+
+
+class Clock:
+    """Time that passes when it is told to."""
+
+    time = 0.0
+
+    def __call__(self) -> float:
+        return self.time
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+def write(file: Path, *people: dict[str, Any]) -> None:
+    """Replaced as editors do, so that no two states look alike."""
+    fresh = file.with_suffix(".new")
+    fresh.write_text(json.dumps({"users": people}))
+    fresh.rename(file)
+
+
+class TestFile:
+    async def test_who_is_added_and_who_is_gone_counts(self, tmp_path: Path) -> None:
+        file = tmp_path / "people.yaml"
+        write(file, ALICE)
+        directory = LiveDirectory.load(File(file))
+        write(file, BOB)
+        assert directory.refresh()
+        assert await directory.find("default", "alice") is None
+        assert [p.name for p in await directory.holding("acme", "hr")] == ["Bob"]
+        assert directory.by_account("slack", "U1") is None
+        assert not directory.accounts("slack")
+        assert not directory.refresh()
+
+    @pytest.mark.parametrize("broken", ["users: [", "users: []", None, "users:\n- {id: 1}\n"])
+    async def test_an_edit_that_cannot_be_used_is_said_once_and_changes_nothing(
+        self, tmp_path: Path, caplog: pytest.LogCaptureFixture, broken: str | None
+    ) -> None:
+        file = tmp_path / "people.yaml"
+        write(file, ALICE)
+        directory = LiveDirectory.load(File(file))
+        if broken is None:
+            file.unlink()
+        else:
+            file.write_text(broken)
+        assert not directory.refresh()
+        assert not directory.refresh()
+        assert await directory.find("default", "alice")
+        assert caplog.text.count("the people stay as they were") == 1
+        assert str(file) in caplog.text
+
+    async def test_it_follows_by_itself(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(File, "seconds", 0.01)
+        file = tmp_path / "people.yaml"
+        write(file, ALICE)
+        directory = LiveDirectory.load(File(file))
+        following = asyncio.create_task(directory.kept_up())
+        write(file, ALICE, BOB)
+        async with asyncio.timeout(10):
+            while await directory.find("acme", "bob") is None:  # noqa: ASYNC110 - a file changes
+                await asyncio.sleep(0.01)
+        following.cancel()
+
+
+@pytest.fixture
+def served() -> Iterator[Served]:
+    """An address that serves alice."""
+    with serving(Served(json.dumps({"users": [ALICE]}).encode(), etag='"1"')) as here:
+        yield here
+
+
+class TestAddress:
+    async def test_people_come_with_the_token_and_only_where_they_changed(
+        self, served: Served
+    ) -> None:
+        directory = LiveDirectory.load(Address(served.url, "s3cret"))
+        assert [p.id for p in directory.everyone()] == ["alice"]
+        assert not directory.refresh()
+        served.body, served.etag = json.dumps({"users": [BOB]}).encode(), '"2"'
+        assert directory.refresh()
+        assert directory.everyone() == []
+        assert [p.id for p in directory.everyone("acme")] == ["bob"]
+        assert [asked.get("if-none-match") for asked in served.asked] == [None, '"1"', '"1"']
+        assert {asked["authorization"] for asked in served.asked} == {"Bearer s3cret"}
+
+    async def test_yaml_is_read_too(self, served: Served) -> None:
+        served.body = b"users:\n  - {id: zoe, name: Zoe}\n"
+        assert await LiveDirectory.load(Address(served.url, None)).find("default", "zoe")
+
+    async def test_they_stay_for_a_while_where_it_does_not_answer(
+        self, served: Served, clock: Clock, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        directory = LiveDirectory.load(Address(served.url, None, stale_seconds=100), clock)
+        served.status, served.etag = 500, None
+        clock.time = 100
+        assert not directory.refresh()
+        assert await directory.find("default", "alice")
+        assert "answers 500" in caplog.text
+        clock.time = 101
+        with pytest.raises(Unavailable, match="too old"):
+            await directory.find("default", "alice")
+        for ask in (directory.everyone, lambda: directory.accounts("slack")):
+            with pytest.raises(Unavailable):
+                ask()
+        served.status = 200
+        directory.refresh()
+        assert await directory.find("default", "alice")
+
+    async def test_that_nothing_changed_keeps_them_fresh(
+        self, served: Served, clock: Clock
+    ) -> None:
+        directory = LiveDirectory.load(Address(served.url, None, stale_seconds=100), clock)
+        clock.time = 90
+        assert not directory.refresh()
+        clock.time = 190
+        assert await directory.find("default", "alice")
+
+    async def test_what_could_not_be_used_is_fetched_again_although_it_is_the_same(
+        self, served: Served
+    ) -> None:
+        directory = LiveDirectory.load(Address(served.url, None))
+        served.body, served.etag = b'{"users": [{"id": "!"}]}', '"bad"'
+        assert not directory.refresh()
+        assert not directory.refresh()
+        assert [asked.get("if-none-match") for asked in served.asked][1:] == ['"1"', '"1"']
+
+    @pytest.mark.parametrize(
+        ("body", "said"),
+        [
+            (b"", "it lists nobody"),
+            (b"null", "it lists nobody"),
+            (b'{"users": {}}', "it lists nobody"),
+            (b'{"users": [{"id": "a", "name": "A"}, {"id": "b"}]}', "users:2: name can't be used"),
+            (b'{"users": [{"id": "a", "name": "A", "roles": ["flow"]}]}', "has the role flow"),
+            (b'{"users": [{"id": "a", "name": "A", "admin": true}]}', "admin=True can't be used"),
+            (b"<html>", "it lists nobody"),
+            (b"\xff\xfe", "no UTF-8"),
+            (b"[" * 100_000, "nested without end"),
+        ],
+    )
+    def test_what_is_no_directory_is_refused(self, served: Served, body: bytes, said: str) -> None:
+        served.body = body
+        with pytest.raises((DefinitionError, Unavailable), match=said):
+            Address(served.url, None).read()
+
+    def test_no_more_is_read_than_a_directory_has(
+        self, served: Served, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(sources, "MOST_BYTES", 10)
+        with pytest.raises(Unavailable, match="over 10 bytes"):
+            Address(served.url, None).read()
+
+    @pytest.mark.parametrize(
+        ("status", "remedy"),
+        [
+            (401, "set ROUTER_DIRECTORY_TOKEN"),
+            (403, "set ROUTER_DIRECTORY_TOKEN"),
+            (302, "without a redirect"),
+            (404, "answers 404"),
+            (503, "answers 503"),
+        ],
+    )
+    def test_a_refusal_says_what_to_do_and_no_secret(
+        self, served: Served, status: int, remedy: str
+    ) -> None:
+        served.status = status
+        with pytest.raises(RouterError, match=remedy) as refused:
+            Address(served.url, "s3cret").read()
+        assert "s3cret" not in str(refused.value)
+        assert len(served.asked) == 1
+
+    def test_an_address_out_of_reach_is_named(self) -> None:
+        with pytest.raises(Unavailable, match=r"127\.0\.0\.1:9/people can't be reached"):
+            Address("http://127.0.0.1:9/people", None).read()
+
+
+class TestSettings:
+    def test_a_path_is_a_file_and_an_address_an_address(self) -> None:
+        named: dict[str, Any] = {"directory": "https://hr.example.com/people.json"}
+        assert isinstance(source_of(Settings(_env_file=None, **named)), Address)
+        assert isinstance(source_of(Settings(_env_file=None, directory="people.yaml")), File)
+        assert len(people_of(Settings(_env_file=None)).everyone()) == 8
+
+    @pytest.mark.parametrize(
+        ("place", "remedy"),
+        [
+            ("http://hr.example.com/people", "begins with https://"),
+            ("https://", "begins with https://"),
+            ("ftp://hr.example.com/people", "begins with https://"),
+            ("file:///etc/passwd", "begins with https://"),
+            ("https://s3cret@hr.example.com/", "ROUTER_DIRECTORY_TOKEN"),
+            ("https://hr.example.com/people?key=s3cret", "ROUTER_DIRECTORY_TOKEN"),
+        ],
+    )
+    def test_a_place_that_cannot_be_trusted_is_refused(
+        self, monkeypatch: pytest.MonkeyPatch, place: str, remedy: str
+    ) -> None:
+        monkeypatch.setenv("ROUTER_DIRECTORY", place)
+        with pytest.raises(MisconfiguredError, match=remedy) as refused:
+            Settings.load()
+        assert "s3cret" not in str(refused.value)
+
+
+def test_one_account_is_not_two_peoples_in_two_tenants(tmp_path: Path) -> None:
+    file = tmp_path / "people.yaml"
+    write(file, ALICE, ALICE | {"tenant": "acme"})
+    with pytest.raises(DefinitionError, match="give it to one of them"):
+        File(file).read()
+
+
+@pytest.fixture(autouse=True)
+def _heard(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
