@@ -6,12 +6,16 @@ headers and batching are the standard `OTEL_*` variables, which the SDK reads by
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from threading import Thread
 
 from temporalio.client import Plugin
 
 from router.telemetry.spans import content
 
 ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+
+LAST_SECONDS = 2.0
+"""For the spans that are left when a process ends."""
 
 
 def is_wanted(environment: Mapping[str, str]) -> bool:
@@ -24,7 +28,7 @@ def is_wanted(environment: Mapping[str, str]) -> bool:
 def traced(
     service: str, environment: Mapping[str, str], *, with_content: bool
 ) -> Iterator[list[Plugin]]:
-    """Export spans while within, and what is left of them on leaving.
+    """Export spans while within, and on leaving what is left of them, as far as that is quick.
 
     Gives what Temporal's client needs to carry the trace through workflows: nothing where
     nobody traces. A replay emits nothing, for workflows have no spans of their own: it is the
@@ -41,11 +45,14 @@ def traced(
     from temporalio.contrib.opentelemetry import OpenTelemetryPlugin, create_tracer_provider
 
     named = {} if environment.get("OTEL_SERVICE_NAME") else {"service.name": service}
-    provider = create_tracer_provider(resource=Resource.create(named))
+    provider = create_tracer_provider(resource=Resource.create(named), shutdown_on_exit=False)
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
     trace.set_tracer_provider(provider)
     content.traced = with_content
     try:
         yield [OpenTelemetryPlugin()]
     finally:
-        provider.shutdown()
+        # A collector that is away would hold up the end for ten seconds.
+        flushing = Thread(target=provider.shutdown, name="sending the last spans", daemon=True)
+        flushing.start()
+        flushing.join(LAST_SECONDS)
