@@ -10,6 +10,7 @@ from temporalio import activity
 from temporalio.common import RawValue
 
 from activities.calling import ToolCaller
+from activities.executing import executing
 from activities.failing import temporal_failures
 from activities.heartbeat import heartbeating
 from activities.metering import metered
@@ -25,6 +26,7 @@ from router.domain.errors import (
 )
 from router.domain.progress import ToolStatus
 from router.domain.texts import Localised
+from router.telemetry.about import about
 from router.tool.tool import Tool
 
 Result = TypeVar("Result")
@@ -45,12 +47,17 @@ class CallTool:
         """Call the tool that the activity is named after, with a `ToolCall` as its input."""
         with temporal_failures():
             call = _decoded(arguments)
-            if call.checking:
-                about = await self._checked(call)
-                return Answer(value=about.model_dump() if about else None)
-            with metered(call.spent) as meter:
-                value = await self._watched(call)
-            return Answer(value=value, usage=meter.usage)
+            with about(call.conversation, call.message_id):
+                return await self._answered(call)
+
+    async def _answered(self, call: ToolCall) -> Answer:
+        if call.checking:
+            found = await self._checked(call)
+            return Answer(value=found.model_dump() if found else None)
+        with metered(call.spent) as meter, executing(call, self._caller.registry) as told:
+            value = await self._watched(call)
+            told(value)
+        return Answer(value=value, usage=meter.usage)
 
     async def _checked(self, call: ToolCall) -> Localised | None:
         """What the call is about, where it may be made; nobody watches: nothing is done yet."""

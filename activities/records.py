@@ -6,6 +6,7 @@ from activities.failing import temporal_failures
 from router.contracts.activities import Keep, Publish, Recall, Recalled, Write
 from router.contracts.conversation import ConversationState
 from router.store.store import Store
+from router.telemetry.metrics import FLOW_STEPS
 
 
 class Records:
@@ -56,3 +57,4 @@ class Records:
             await self._store.runs.publish(news.run, news.approvals, news.entries)
             if news.amends is not None:
                 await self._store.runs.amend(news.amends)
+        FLOW_STEPS.labels(news.run.flow, news.run.state, news.run.status).inc()

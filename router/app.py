@@ -1,5 +1,6 @@
 """The composition root of the API: puts its rooms together."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.metadata import version
@@ -10,8 +11,10 @@ from fastapi import FastAPI
 from router.adapters.mounting import platforms
 from router.api import problems
 from router.api.body import BodyLimit
+from router.api.census import keep_counting
 from router.api.deps import Desk, Services
 from router.api.headers import SafeHeaders
+from router.api.observing import Observed
 from router.api.routes import (
     ag_ui,
     approvals,
@@ -53,8 +56,12 @@ def create_app(services: Services) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        counting = asyncio.create_task(
+            keep_counting(services.temporal, services.store.runs), name="counting for the metrics"
+        )
         async with entrances.at_work():
             yield
+        counting.cancel()
         await desk.turns.close()
 
     app = Api(
@@ -66,6 +73,9 @@ def create_app(services: Services) -> FastAPI:
         redirect_slashes=False,
         strict_content_type=False,
         lifespan=lifespan,
+        # FastAPI's own would be a second span and a second metric of each request, and export
+        # what exceptions say.
+        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
     app.state.desk = desk
     app.add_middleware(
@@ -74,6 +84,7 @@ def create_app(services: Services) -> FastAPI:
         limits={("POST", ag_ui.PATH): ag_ui.MAX_BODY},
     )
     app.add_middleware(SafeHeaders)
+    app.add_middleware(Observed)
     problems.install(app)
     for routes in (
         health,

@@ -35,7 +35,7 @@ from router.selection.index import CapabilityIndex
 from router.selection.local import local_encoder
 from router.selection.threshold_file import read_thresholds
 from router.selection.vector_file import VectorFile
-from router.settings import OPENAI, Settings
+from router.settings import OPENAI, ModelAccess, Settings
 from router.skill.watching import WatchedSkills
 from router.store.database import Database
 from router.store.store import Store
@@ -124,13 +124,18 @@ async def ladders_of(settings: Settings) -> AsyncIterator[Ladders]:
         yield Ladders()
         return
     from router.llm.model import ChatModel
+    from router.llm.slots import Slots
 
     memory = ServerMemoryFile(settings.data / SERVERS)
-    models = [ChatModel(m.base_url, m.model, m.api_key, memory) for m in settings.models]
+    slots = {m.base_url: Slots(settings.llm_at_once) for m in settings.models}
+
+    def model(at: ModelAccess, name: str) -> ChatModel:
+        return ChatModel(at.base_url, name, at.api_key, memory, slots[at.base_url])
+
+    models = [model(m, m.model) for m in settings.models]
 
     def make(name: str) -> ChatModel:
-        first = settings.models[0]
-        return ChatModel(first.base_url, name, first.api_key, memory)
+        return model(settings.models[0], name)
 
     ladders = Ladders(models, make, settings.llm_skill_model)
     try:

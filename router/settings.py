@@ -293,6 +293,27 @@ class Settings(BaseSettings):
     mcp_servers: Path | None = None
     """A JSON file of MCP servers; None is none: they are programs that somebody chose to run."""
 
+    metrics_port: Annotated[int, Field(ge=0, le=65535)] | None = None
+    """Where `/metrics` is; 0 is any port that is free, None is none (`dev`: any)."""
+    metrics_host: str = "127.0.0.1"
+    """What that port is opened on: whoever reaches it needs no token."""
+    temporal_metrics_port: Annotated[int, Field(ge=1, le=65535)] | None = None
+    """Where the metrics of Temporal's own SDK are, on the same host; None is nowhere."""
+    trace_content: bool = False
+    """Whether spans hold what people, models and tools say. `OTEL_*` says where spans go."""
+    log_format: Literal["text", "json"] = "text"
+    log_level: Literal["debug", "info", "warning", "error"] | None = None
+    """None is `info`, and in `dev` `warning`."""
+
+    user_requests_per_minute: Annotated[int, Field(ge=1)] | None = None
+    """How many requests each API takes of one person; as many may come at once. None: any."""
+    tenant_requests_per_minute: Annotated[int, Field(ge=1)] | None = None
+    """The same of everybody of one tenant."""
+    llm_at_once: Annotated[int, Field(ge=1)] = 32
+    """Questions that each process has under way at one model server; further ones wait."""
+    backlog_seconds: Annotated[float, Field(gt=0)] = 15.0
+    """Messages are refused (503) where work has been waiting for a worker for so long."""
+
     @model_validator(mode="after")
     def _one_way_to_verify_tokens(self) -> Self:
         if self.auth == "jwt" and (self.jwt_secret is None) == (self.jwt_jwks_url is None):

@@ -17,6 +17,7 @@ from activities.condense import Condenser
 from activities.decide import Decider
 from activities.look_up import LookUps
 from activities.notify import Notifier
+from activities.observing import Observing
 from activities.plan import Planner
 from activities.recording import Recording
 from activities.records import Records
@@ -123,6 +124,7 @@ def build_worker(
             look_ups.look_up,
             call_tool.call_tool,
         ],
+        interceptors=[Observing()],
         workflow_runner=runner or sandbox(),
         max_cached_workflows=CACHED_WORKFLOWS,
         sticky_queue_schedule_to_start_timeout=MISSED_AFTER,

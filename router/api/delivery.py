@@ -51,6 +51,7 @@ class Delivery:
         self._record = conversation
         self._submission = submission
         self.workflow_id = workflow_id(conversation.tenant, conversation.id)
+        self.conversation = conversation.id
         self.message_id = submission.message_id
         self.update_id = update_id(submission.message_id, submission.message.digest)
 

@@ -9,9 +9,11 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic import BaseModel, JsonValue
 from temporalio.client import Client
 
+from router.api.backlog import Backlog
 from router.api.explanation import Reads
 from router.api.hub import Hub
 from router.api.ownership import Ownership
+from router.api.rates import Rates
 from router.api.tokens import Tokens, tokens
 from router.api.turns import Turns
 from router.domain.capabilities import Capability
@@ -122,17 +124,21 @@ class Desk:
     ownership: Ownership
     reach: Reach
     hub: Hub
+    rates: Rates
 
     @classmethod
     def furnished(cls, services: Services) -> Self:
         """A desk for these services, with nothing on it yet."""
+        settings, temporal = services.settings, services.temporal
+        backlog = Backlog(temporal, settings.task_queue, settings.backlog_seconds)
         return cls(
             services=services,
-            tokens=tokens(services.settings),
-            turns=Turns(services.temporal, services.settings.task_queue),
+            tokens=tokens(settings),
+            turns=Turns(temporal, settings.task_queue, backlog),
             ownership=Ownership(services.store.conversations),
-            reach=Reach([Address(m.base_url, m.api_key) for m in services.settings.models]),
+            reach=Reach([Address(m.base_url, m.api_key) for m in settings.models]),
             hub=Hub(),
+            rates=Rates(settings.user_requests_per_minute, settings.tenant_requests_per_minute),
         )
 
     @classmethod
@@ -177,6 +183,7 @@ async def _caller(
     principal = person.also(vouched.roles)
     # Where the request is refused after this, it is in the caller's language.
     request.state.locale = principal.locale
+    desk.rates.admit(principal)
     return principal
 
 

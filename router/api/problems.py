@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 MEDIA_TYPE = "application/problem+json"
 CHALLENGE = 'Bearer realm="intent-router"'
 
-ALWAYS_POSSIBLE = (401, 422, 503)
+ALWAYS_POSSIBLE = (401, 422, 429, 503)
 
 STATUS: dict[type[errors.RouterError], int] = {
     errors.InvalidInput: 422,

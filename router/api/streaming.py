@@ -15,6 +15,7 @@ from router.api import problems
 from router.api.under_way import Failed, Happening, Silence, TakenIn, UnderWay
 from router.domain.messages import Turn
 from router.domain.progress import Progress
+from router.telemetry.metrics import STREAMS
 
 UNBUFFERED = {"X-Accel-Buffering": "no"}
 """Has nginx pass on each event at once."""
@@ -100,8 +101,9 @@ class EventStream(EventSourceResponse):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send them until they end or nobody takes them any more."""
-        async with aclosing(self._events):
-            await super().__call__(scope, receive, send)
+        with STREAMS.track_inprogress():
+            async with aclosing(self._events):
+                await super().__call__(scope, receive, send)
 
 
 async def _all(first: Iterable[bytes], rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

@@ -1,10 +1,12 @@
 """What the API needs to know of Temporal: where it is, and where its UI shows a run."""
 
 import asyncio
+from collections.abc import Sequence
 from urllib.parse import quote
 
-from temporalio.client import Client
+from temporalio.client import Client, Plugin
 from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.runtime import Runtime
 from temporalio.service import RetryConfig
 
 from router.domain.errors import Unavailable
@@ -14,8 +16,13 @@ _CLIENT_RETRIES = RetryConfig(max_elapsed_time_millis=2000)
 """The client itself retries for so long; `router.contracts.reaching.persistently` comes on top."""
 
 
-async def connect(settings: Settings) -> Client:
+async def connect(
+    settings: Settings, plugins: Sequence[Plugin] = (), runtime: Runtime | None = None
+) -> Client:
     """A client for the Temporal server that the settings name.
+
+    `plugins` carry traces along, `runtime` shows Temporal's own metrics: see
+    `router.dev.observed`.
 
     Raises:
         Unavailable: it doesn't answer.
@@ -26,6 +33,8 @@ async def connect(settings: Settings) -> Client:
             namespace=settings.temporal_namespace,
             data_converter=pydantic_data_converter,
             retry_config=_CLIENT_RETRIES,
+            plugins=plugins,
+            runtime=runtime,
         )
     except RuntimeError as error:
         raise Unavailable(

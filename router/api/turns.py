@@ -9,15 +9,20 @@ import asyncio
 from asyncio import FIRST_COMPLETED
 from collections import defaultdict
 from collections.abc import Callable
+from time import monotonic
 from typing import Any
 
 from temporalio.client import Client
 
+from router.api.backlog import Backlog
 from router.api.delivery import Delivery
-from router.contracts.conversation import MAX_OPEN_TURNS, Submission
+from router.contracts.conversation import MAX_OPEN_TURNS, WORKFLOW, Submission
 from router.domain.errors import TooManyRequests, Unavailable
 from router.domain.messages import Turn
 from router.domain.records import ConversationRecord
+from router.telemetry import spans
+from router.telemetry.about import about
+from router.telemetry.metrics import ROUTES, TURNS
 
 ACCEPTANCE = 5.0
 """Seconds within which a worker takes a message in, where there is one at all."""
@@ -28,11 +33,15 @@ NOT_TAKEN = "No worker took the message in; send it again with the same message_
 
 
 class Turns:
-    """The turns that this process waits for: at most six of a conversation."""
+    """The turns that this process waits for: at most six of a conversation.
 
-    def __init__(self, temporal: Client, task_queue: str) -> None:
+    None is begun while the `backlog`, where there is one, is too long.
+    """
+
+    def __init__(self, temporal: Client, task_queue: str, backlog: Backlog | None = None) -> None:
         self._temporal = temporal
         self._task_queue = task_queue
+        self._backlog = backlog
         self._open: dict[str, dict[str, asyncio.Task[Turn]]] = defaultdict(dict)
 
     async def submit(
@@ -42,7 +51,7 @@ class Turns:
 
         Raises:
             TooManyRequests: six turns of the conversation wait or run already.
-            Unavailable: nobody took the message in.
+            Unavailable: nobody took the message in, or the workers are too far behind to try.
             RouterError: the conversation refuses it.
         """
         delivery = Delivery(self._temporal, self._task_queue, conversation, submission)
@@ -87,12 +96,14 @@ class Turns:
 
     def _begin(self, delivery: Delivery) -> asyncio.Task[Turn]:
         """The one task that carries this message, however often it is sent."""
-        waiting = self._open[delivery.workflow_id]
+        waiting = self._open.get(delivery.workflow_id, {})
         if (under_way := waiting.get(delivery.update_id)) is not None:
             return under_way
         _refuse_seventh(waiting, delivery.message_id)
-        task = asyncio.create_task(delivery.complete())
-        waiting[delivery.update_id] = task
+        if self._backlog is not None:
+            self._backlog.check()
+        task = asyncio.create_task(_observed(delivery))
+        self._open[delivery.workflow_id][delivery.update_id] = task
         task.add_done_callback(self._forgetting(delivery))
         return task
 
@@ -116,6 +127,28 @@ class Turns:
         except (TimeoutError, Unavailable) as error:
             task.cancel()
             raise Unavailable(NOT_TAKEN) from error
+
+
+async def _observed(delivery: Delivery) -> Turn:
+    """The turn, as operators see it: a span and a measurement, from here to its end."""
+    attributes = {
+        "gen_ai.operation.name": "invoke_workflow",
+        "gen_ai.workflow.name": WORKFLOW,
+        "gen_ai.conversation.id": delivery.conversation,
+        "router.message.id": delivery.message_id,
+    }
+    began = monotonic()
+    with (
+        about(delivery.conversation, delivery.message_id),
+        spans.span(f"invoke_workflow {WORKFLOW}", attributes=attributes) as span,
+    ):
+        turn = await delivery.complete()
+        route = turn.route
+        span.set_attributes({"router.route.kind": route.kind, "router.route.by": route.by})
+    TURNS.labels(route.kind, route.by, turn.status).observe(monotonic() - began)
+    for each in turn.routes or [route]:
+        ROUTES.labels(each.kind, each.by).inc()
+    return turn
 
 
 def outcome(task: asyncio.Task[Turn]) -> Turn:

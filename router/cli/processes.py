@@ -2,6 +2,8 @@
 
 import logging
 import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 from temporalio.client import Client
 from temporalio.service import RPCError
@@ -9,6 +11,7 @@ from temporalio.service import RPCError
 from router.api.temporal import connect
 from router.dev import tasks
 from router.dev.api_server import api_server
+from router.dev.observed import Observed, observed
 from router.dev.registering import register
 from router.domain.errors import MisconfiguredError
 from router.settings import Settings
@@ -28,8 +31,8 @@ async def serve_api(settings: Settings, host: str, port: int) -> None:
         RouterError: an address, file or server that it needs can't be used.
     """
     with _listening(host, port) as listening:
-        async with at_work(settings) as parts:
-            server = api_server(parts, await connect(settings))
+        async with _seen(settings, "intent-router-api") as seen, at_work(settings) as parts:
+            server = api_server(parts, await connect(settings, seen.plugins, seen.runtime))
             serving = tasks.running("the API", server.serve([listening]), GRACE, stop=server.stop)
             async with serving as task:
                 log.info("the API listens on http://%s:%d", host, port)
@@ -42,12 +45,22 @@ async def work(settings: Settings) -> None:
     Raises:
         RouterError: a file or server that it needs can't be used.
     """
-    async with at_work(settings) as parts:
-        client = await connect(settings)
+    async with _seen(settings, "intent-router-worker") as seen, at_work(settings) as parts:
+        seen.circuits_of(parts.ladders)
+        client = await connect(settings, seen.plugins, seen.runtime)
         await _register_search_attributes(client)
         where = (settings.task_queue, settings.temporal_namespace, settings.temporal_address)
         log.info("the worker polls task queue %s of namespace %s at %s", *where)
         await build_worker(client, parts, settings.task_queue).run()
+
+
+@asynccontextmanager
+async def _seen(settings: Settings, service: str) -> AsyncIterator[Observed]:
+    """What operators see of this process, and in its log where the metrics are."""
+    with observed(settings, service) as seen:
+        if seen.metrics:
+            log.info("metrics are at %s", seen.metrics)
+        yield seen
 
 
 def _listening(host: str, port: int) -> socket.socket:

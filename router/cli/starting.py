@@ -1,11 +1,13 @@
 """`intent-router dev`, `serve` and `worker`: the commands that stay."""
 
 import asyncio
-import logging
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:  # pydantic, which `--help` does without
+    from router.settings import Settings
 
 MAX_PORT = 65535
 
@@ -39,8 +41,9 @@ def dev(
     """
     from router.dev.house import run
     from router.dev.ports import Ports
+    from router.settings import Settings
 
-    _log(logging.WARNING)
+    _log(Settings.load(), "warning")
     run(Ports(port, temporal_port, ui_port), data)
 
 
@@ -61,7 +64,7 @@ def serve(
     from router.cli.processes import serve_api
     from router.dev.stopping import until_told_to_stop
 
-    _log(logging.INFO)
+    _log(settings, "info")
     asyncio.run(until_told_to_stop(serve_api(settings, host, port)))
 
 
@@ -75,11 +78,11 @@ def worker() -> None:
     from router.cli.processes import work
     from router.dev.stopping import until_told_to_stop
 
-    _log(logging.INFO)
+    _log(settings, "info")
     asyncio.run(until_told_to_stop(work(settings)))
 
 
-def _log(level: int) -> None:
-    logging.basicConfig(level=level, format="%(asctime)s %(levelname)-7s %(name)s: %(message)s")
-    for client in ("httpx", "httpx2"):
-        logging.getLogger(client).setLevel(logging.WARNING)
+def _log(settings: "Settings", level: str) -> None:
+    from router.telemetry import logs
+
+    logs.configure(settings.log_format, settings.log_level or level)

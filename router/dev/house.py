@@ -30,6 +30,7 @@ def run(ports: Ports, data: Path | None = None) -> None:
         **given,
         temporal_address=ports.temporal_address,
         temporal_ui=ports.ui_url,
+        **_open_metrics(),
         worker_version=None,  # nobody would make it current, and then nothing runs
     )
     temporal_server.binary()
@@ -43,20 +44,28 @@ async def _serve(
     namespace = settings.temporal_namespace
     async with temporal_server.running(folder, ports, namespace, SEARCH_ATTRIBUTES) as server:
         from router.dev import inside, readiness  # a second of CPU, while Temporal takes its own
+        from router.dev.observed import observed
 
-        async with inside.worker_and_api(settings, server, listening) as running:
-            await tasks.unless_one_ends(running, readiness.everything(ports))
-            print(_welcome(ports, folder), "ready", sep="\n", flush=True)
-            await tasks.forever(running)
+        with observed(settings, "intent-router") as seen:
+            async with inside.worker_and_api(settings, server, listening, seen) as running:
+                await tasks.unless_one_ends(running, readiness.everything(ports))
+                print(_welcome(ports, folder, seen.metrics), "ready", sep="\n", flush=True)
+                await tasks.forever(running)
 
 
-def _welcome(ports: Ports, folder: DataFolder) -> str:
+def _open_metrics() -> dict[str, int]:
+    """Where nobody says which port, any that is free: several `dev` never meet."""
+    return {"metrics_port": 0} if Settings.load().metrics_port is None else {}
+
+
+def _welcome(ports: Ports, folder: DataFolder, metrics: str | None) -> str:
     addresses = {
         "chat page": f"{ports.api_url}/",
         "REST API": f"{ports.api_url}/v1",
         "API docs": f"{ports.api_url}/docs",
         "Temporal UI": ports.ui_url,
         "Temporal": ports.temporal_address,
+        "metrics": metrics or "nowhere",
         "state": str(folder.path),
     }
     return "\n".join(f"{name:<12} {where}" for name, where in addresses.items())

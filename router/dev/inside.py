@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 
 from router.dev import readiness, tasks
 from router.dev.api_server import api_server
+from router.dev.observed import Observed
 from router.settings import Settings
 from router.upkeep import at_work
 from router.worker import build_worker
@@ -17,7 +18,7 @@ WORKER_GRACE = 3.0
 
 @asynccontextmanager
 async def worker_and_api(
-    settings: Settings, server: tasks.Task, listening: socket.socket
+    settings: Settings, server: tasks.Task, listening: socket.socket, seen: Observed
 ) -> AsyncIterator[list[tasks.Task]]:
     """Run both beside the Temporal server; gives all three tasks.
 
@@ -25,7 +26,8 @@ async def worker_and_api(
         RouterError: flows, directory or database can't be used, or Temporal doesn't answer.
     """
     async with at_work(settings, editing=True) as parts:
-        client = await tasks.unless_one_ends([server], readiness.temporal(settings))
+        client = await tasks.unless_one_ends([server], readiness.temporal(settings, seen))
+        seen.circuits_of(parts.ladders)
         worker = build_worker(client, parts, settings.task_queue)
         api = api_server(parts, client)
         async with (

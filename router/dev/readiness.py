@@ -7,6 +7,7 @@ import httpx
 from temporalio.client import Client
 
 from router.api.temporal import connect
+from router.dev.observed import Observed
 from router.dev.ports import Ports
 from router.domain.errors import Unavailable
 from router.settings import Settings
@@ -16,11 +17,11 @@ PATIENCE = 60.0
 INTERVAL = 0.05
 
 
-async def temporal(settings: Settings) -> Client:
+async def temporal(settings: Settings, seen: Observed) -> Client:
     """A client of the server, as soon as it takes one."""
     async for _ in _tries():
         try:
-            return await connect(settings)
+            return await connect(settings, seen.plugins, seen.runtime)
         except Unavailable:
             continue
     raise Unavailable(f"Temporal didn't answer at {settings.temporal_address} in {PATIENCE:.0f} s")

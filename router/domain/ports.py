@@ -25,6 +25,7 @@ from router.domain.records import (
     Mailbox,
     RecordedTurn,
     RunRecord,
+    Waiting,
 )
 
 
@@ -112,6 +113,9 @@ class Runs(Protocol):
         In the same transaction `entries` go to the event log, and with them the news that the
         change itself is: see `router.domain.news`.
         """
+
+    async def waiting(self) -> Waiting:
+        """How many approvals anybody is waited for with, and since when, over all tenants."""
 
     async def find(self, tenant: str, run: str) -> RunRecord | None:
         """The run with this public id."""

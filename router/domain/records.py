@@ -146,6 +146,13 @@ class Amendment(Record):
     line: HistoryLine
 
 
+class Waiting(Record):
+    """Approvals that wait for a decision: how many, and `since` when the oldest; None for none."""
+
+    count: int
+    since: datetime | None
+
+
 class ApprovalRecord(Record):
     """A decision that a person was asked for. `verdict` is None while it is awaited."""
 

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import Literal
 
-from router.llm.errors import AccessRefused, ModelRefused, ModelUnavailable
+from router.llm.errors import AccessRefused, Crowded, ModelRefused, ModelUnavailable
 
 State = Literal["closed", "open", "half-open"]
 Clock = Callable[[], float]
@@ -49,6 +49,8 @@ class CircuitBreaker:
         is_trial = self._enter()
         try:
             yield
+        except Crowded:
+            raise  # it says nothing about the server
         except ModelUnavailable as error:
             self._failed(error.retry_after, is_trial)
             raise

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from router.llm.bodies import Unreadable, whole
 from router.llm.connection import Connection
+from router.llm.watching import question
+from router.telemetry.spans import outgoing
 
 Vectors = NDArray[np.float32]
 
@@ -40,6 +42,7 @@ class OpenAIEmbeddings:
         """Known once the first text was encoded."""
         self._connection = Connection(base_url, model, api_key)
         self._model = model
+        self._base_url = base_url
         self._seconds = seconds
         self._query_prefix = query_prefix
         self._document_prefix = document_prefix
@@ -80,13 +83,19 @@ class OpenAIEmbeddings:
         create = self._connection.client.embeddings.with_streaming_response.create
         # Servers refuse an empty text.
         asked = [text[:MAX_TEXT].strip() or "-" for text in texts]
-        async with (
-            self._connection.failing_as_ours(self._seconds),
-            create(model=self._model, input=asked, encoding_format="float") as response,
-        ):
-            body = await whole(response.iter_bytes())
-            self._connection.refuse_error(body)
-            return self._checked(_rows(body, len(texts)))
+        with question("embeddings", self._model, self._base_url):
+            async with (
+                self._connection.failing_as_ours(self._seconds),
+                create(
+                    model=self._model,
+                    input=asked,
+                    encoding_format="float",
+                    extra_headers=outgoing(),
+                ) as response,
+            ):
+                body = await whole(response.iter_bytes())
+                self._connection.refuse_error(body)
+                return self._checked(_rows(body, len(texts)))
 
     def _checked(self, rows: Vectors) -> Vectors:
         """The rows at length one, all as long as every row before."""

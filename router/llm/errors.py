@@ -4,6 +4,7 @@ RouterError
 ├── Unavailable
 │   └── ModelUnavailable     try again, after `retry_after` seconds where it is known
 │       ├── NoModelAnswered  the model and every fallback failed; lists them
+│       ├── Crowded          too much is asked there from here; the server was left alone
 │       └── TurnTimeOver     they may answer, but not within this turn
 ├── BudgetSpent              no model is asked, for nobody would pay for it
 └── ModelRefused             the request won't do; sending it again can't help
@@ -27,6 +28,10 @@ class ModelUnavailable(Unavailable):
     def __init__(self, detail: str | Localised, retry_after: float | None = None) -> None:
         super().__init__(detail)
         self.retry_after = retry_after
+
+
+class Crowded(ModelUnavailable):
+    """Too many questions of this process are under way there: it wasn't asked at all."""
 
 
 class TurnTimeOver(ModelUnavailable):

@@ -39,6 +39,12 @@ class Ladders:
             self._led[name] = self.usual.below(leader)
         return self._led[name]
 
+    @property
+    def states(self) -> dict[str, str]:
+        """How the circuit breaker of each model stands, by the model's name for people."""
+        ladders = [*self._led.values(), *([self.usual] if self.usual else [])]
+        return {name: state for ladder in ladders for name, state in ladder.states.items()}
+
     async def aclose(self) -> None:
         """Give all sockets back."""
         for model in self._models:

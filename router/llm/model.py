@@ -11,17 +11,22 @@ from router.llm.chat import ChatAnswer, ChatRequest, OnText, TextDelta
 from router.llm.connection import Connection
 from router.llm.reading import read_answer
 from router.llm.refusals import is_too_long, refused_feature
+from router.llm.slots import Slots
 from router.llm.speech import Speech
+from router.llm.watching import question
 from router.llm.wire import Sending, sending
+from router.telemetry.spans import outgoing
 
 DEFAULT_SECONDS = 60.0
+AT_ONCE = 32
+"""Questions at one server, where nobody says otherwise."""
 
 
 class ChatModel:
     """Answers questions through any server that speaks OpenAI's Chat Completions.
 
     What the server refuses is kept in `memory`, which may be shared between models and
-    outlive them.
+    outlive them. `slots` are shared by all models at the server.
     """
 
     def __init__(
@@ -30,9 +35,12 @@ class ChatModel:
         model: str,
         api_key: str | None = None,
         memory: ServerMemory | None = None,
+        slots: Slots | None = None,
     ) -> None:
         self._connection = Connection(base_url, model, api_key)
         self._model = model
+        self._base_url = base_url
+        self._slots = slots or Slots(AT_ONCE)
         self._memory = memory if memory is not None else ServerMemory()
 
     @property
@@ -54,8 +62,14 @@ class ChatModel:
             ModelRefused: it won't answer this request; `ContextTooLong` and `AccessRefused`
                 say what would have to change.
         """
-        async with self._connection.failing_as_ours(seconds):
-            return await self._ask(request, on_text)
+        with question("chat", self._model, self._base_url) as asked:
+            async with (
+                self._slots.taken(seconds) as left,
+                self._connection.failing_as_ours(left),
+            ):
+                answer = await self._ask(request, on_text)
+            asked.chat(request, answer)
+            return answer
 
     async def _ask(self, request: ChatRequest, on_text: OnText | None) -> ChatAnswer:
         refused = known = self._memory.refused(self.endpoint)
@@ -74,7 +88,7 @@ class ChatModel:
 
     async def _body(self, asking: Sending, telling: "Telling") -> Any:
         create = self._connection.client.chat.completions.with_streaming_response.create
-        async with create(**asking.body) as response:
+        async with create(**asking.body, extra_headers=outgoing()) as response:
             pieces = response.iter_bytes()
             if "text/event-stream" in response.headers.get("content-type", ""):
                 body = await _streamed(pieces, telling)

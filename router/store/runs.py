@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, Connection, bindparam, func, or_, select, 
 from router.domain import news
 from router.domain.messages import FlowStatus
 from router.domain.ports import Live
-from router.domain.records import Amendment, ApprovalRecord, LogEntry, RunRecord
+from router.domain.records import Amendment, ApprovalRecord, LogEntry, RunRecord, Waiting
 from router.store import tables
 from router.store.appending import Appending
 from router.store.database import Database
@@ -202,6 +202,12 @@ class DatabaseRuns:
         query = newest_first(theirs, _approvals, "since", before, limit)
         rows = await self._database.read(lambda c: c.execute(query).all())
         return page(ApprovalRecord, rows, "since", limit)
+
+    async def waiting(self) -> Waiting:
+        """How many approvals anybody is waited for with, and since when."""
+        query = select(func.count(), func.min(_approvals.c.since)).where(*_AWAITED)
+        count, since = await self._database.read(lambda c: c.execute(query).one())
+        return Waiting(count=count, since=since)
 
     async def awaited(self, tenant: str, runs: Sequence[str]) -> list[ApprovalRecord]:
         """The decisions that these runs, by public id, wait for; the longest awaited first."""

@@ -47,6 +47,10 @@ class House:
 
     data: Path
     ports: list[int] = field(default_factory=lambda: free_ports(3))
+    variables: dict[str, str] = field(default_factory=dict)
+    """Of the environment, beside those that there are."""
+    metrics: str = ""
+    """Where its metrics are, once it is ready."""
     process: "subprocess.Popen[str] | None" = None
     started_in: float = 0.0
 
@@ -78,6 +82,7 @@ class House:
             stderr=log,
             text=True,
             start_new_session=True,
+            env={**os.environ, **self.variables},
         )
         log.close()
         self._await_ready(began)
@@ -88,6 +93,8 @@ class House:
         assert process is not None
         assert process.stdout is not None
         for line in process.stdout:
+            if line.startswith("metrics "):
+                self.metrics = line.split()[1]
             if line.strip() == "ready":
                 self.started_in = time.monotonic() - began
                 return

@@ -12,6 +12,7 @@ import httpx
 
 from router.domain.errors import PermanentToolError, TransientToolError, UnknownOutcome
 from router.domain.texts import Localised
+from router.telemetry.spans import outgoing
 from router.tool.http.endpoint import Request
 from router.tool.http.guard import Guard
 from router.tool.http.origins import Origin, origin_of
@@ -130,7 +131,7 @@ class Sender:
         sent = client.build_request(
             request.method,
             f"{request.origin}{request.target}",
-            headers=dict(request.headers),
+            headers={**outgoing(), **request.headers},
             content=request.content,
         )
         for _ in range(MOST_REDIRECTS + 1):

@@ -61,6 +61,16 @@ class TestCompose:
             "jwt"
         }
 
+    def test_publishes_no_metrics_of_the_house(self, services: dict[str, Any]) -> None:
+        published = [str(p) for name in ("api", "worker") for p in services[name].get("ports", [])]
+        assert published == ["127.0.0.1:8000:8000/tcp"]
+
+    def test_lets_nobody_change_anything_in_grafana(self, services: dict[str, Any]) -> None:
+        environment = services["grafana"]["environment"]
+        assert environment["GF_AUTH_ANONYMOUS_ORG_ROLE"] == "Viewer"
+        assert environment["GF_AUTH_BASIC_ENABLED"] == "false"
+        assert environment["GF_AUTH_DISABLE_LOGIN_FORM"] == "true"
+
     def test_keeps_the_databases_in_a_named_volume(self, services: dict[str, Any]) -> None:
         assert services["postgres"]["volumes"] == ["postgres:/var/lib/postgresql/data:rw"]
 
@@ -77,6 +87,7 @@ class TestCompose:
             "temporal-ui": {"temporal": "service_healthy"},
             "api": {"temporal-namespace": "service_completed_successfully"},
             "worker": {"api": "service_healthy"},
+            "grafana": {"prometheus": "service_started"},
         }
 
 

@@ -1,0 +1,57 @@
+"""Log lines for people, or as JSON for machines: with trace, conversation and turn in them.
+
+Neither has what people wrote. Python's own exceptions quote their input more often than not
+(a validation error prints the value at fault), so JSON has the type and the place of a failure,
+and the message only of errors of this project, which are written to be read.
+"""
+
+import json
+import logging
+import sys
+import traceback
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Any
+
+from router.domain.errors import RouterError
+from router.telemetry import about, spans
+
+TEXT = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
+_Failure = tuple[type[BaseException], BaseException, TracebackType | None]
+
+
+class JsonLines(logging.Formatter):
+    """One JSON object a line: `time`, `level`, `logger`, `message`, and what else is known.
+
+    That is `trace_id`, `span_id`, `conversation`, `turn`, and of a failure `error.type`,
+    `error.message` and `error.stack`.
+    """
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The record as its line."""
+        line: dict[str, Any] = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+            **spans.ids(),
+            **about.current(),
+        }
+        if record.exc_info and record.exc_info[0]:
+            line |= _failure(record.exc_info)
+        return json.dumps(line, ensure_ascii=False)
+
+
+def _failure(info: _Failure) -> dict[str, Any]:
+    kind, error, trace = info
+    told = {"error.type": kind.__name__, "error.stack": "".join(traceback.format_tb(trace))}
+    return {**told, "error.message": str(error)} if isinstance(error, RouterError) else told
+
+
+def configure(form: str, level: str) -> None:
+    """Have the process log to stderr as `json` or `text`, from this level on."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonLines() if form == "json" else logging.Formatter(TEXT))
+    logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
+    for client in ("httpx", "httpx2", "opentelemetry"):
+        logging.getLogger(client).setLevel(max(logging.WARNING, logging.getLogger().level))

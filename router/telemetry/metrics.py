@@ -1,0 +1,104 @@
+"""Every metric of the project, in one place, with what its labels may be.
+
+No label ever holds an id or anything that a person wrote: what it can be is bounded by the code
+or by configuration. The GenAI names are OpenTelemetry's, as its Prometheus exporter writes them.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+
+from prometheus_client import Counter, Gauge, Histogram
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import REGISTRY, Collector
+
+SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80)
+TOKENS = (1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144)
+
+HTTP = Histogram(
+    "http_server_request_duration_seconds",
+    "Requests, by the template of their route; streams until they begin.",
+    ("http_request_method", "http_route", "http_response_status_code"),
+    buckets=SECONDS,
+)
+TURNS = Histogram(
+    "router_turn_duration_seconds",
+    "Turns as whoever sent the message waits for them, by kind of route and what decided it.",
+    ("kind", "by", "status"),
+    buckets=SECONDS,
+)
+ROUTES = Counter(
+    "router_routes", "Routes taken, several where a turn had several commands.", ("kind", "by")
+)
+REFUSED = Counter(
+    "router_refused_requests",
+    "Requests refused before any work: whose limit it was (user, tenant, backlog).",
+    ("limit",),
+)
+BACKLOG = Gauge(
+    "router_backlog_age_seconds",
+    "How long the oldest task has waited for a worker, last looked at.",
+)
+STREAMS = Gauge("router_event_streams", "Readers of server-sent events.")
+CONVERSATIONS = Gauge("router_open_conversations", "Conversations that Temporal keeps open.")
+APPROVALS = Gauge("router_approvals_waiting", "Approvals that wait for a decision.")
+OLDEST_APPROVAL = Gauge(
+    "router_oldest_approval_age_seconds", "How long the oldest of them has waited; 0 for none."
+)
+FLOW_STEPS = Counter(
+    "router_flow_steps",
+    "Steps of flow runs, by where they led; an end is a status.",
+    ("flow", "state", "status"),
+)
+ACTIVITIES = Histogram(
+    "router_activity_duration_seconds",
+    "Tries of activities; all tools are call_tool.",
+    ("activity", "outcome"),
+    buckets=SECONDS,
+)
+RETRIES = Counter("router_activity_retries", "Tries of activities after the first.", ("activity",))
+
+TOOLS = Histogram(
+    "gen_ai_execute_tool_duration_seconds",
+    "Tries of tools.",
+    ("gen_ai_tool_name", "error_type"),
+    buckets=SECONDS,
+)
+MODELS = Histogram(
+    "gen_ai_client_operation_duration_seconds",
+    "Questions to models.",
+    ("gen_ai_operation_name", "gen_ai_provider_name", "gen_ai_request_model", "error_type"),
+    buckets=SECONDS,
+)
+MODEL_TOKENS = Histogram(
+    "gen_ai_client_token_usage",
+    "Tokens of answers of models, as far as servers say; guessed where they don't.",
+    ("gen_ai_operation_name", "gen_ai_provider_name", "gen_ai_request_model", "gen_ai_token_type"),
+    buckets=TOKENS,
+)
+
+CIRCUIT = {"closed": 0.0, "half-open": 0.5, "open": 1.0}
+
+
+class Circuits(Collector):
+    """The circuit breakers of models, looked at when somebody asks."""
+
+    def __init__(self, states: Callable[[], Mapping[str, str]]) -> None:
+        self._states = states
+
+    def collect(self) -> Iterable[GaugeMetricFamily]:
+        """One gauge: 0 closed, 0.5 let one try, 1 open."""
+        family = GaugeMetricFamily(
+            "router_model_circuit_open",
+            "1 where a model is left alone for it failed, 0.5 while one call tries it, else 0.",
+            labels=("model",),
+        )
+        for model, state in self._states().items():
+            family.add_metric((model,), CIRCUIT[state])
+        yield family
+
+    def show(self) -> None:
+        """Have it among the metrics of this process."""
+        REGISTRY.register(self)
+
+    def hide(self) -> None:
+        """Have it there no more."""
+        REGISTRY.unregister(self)
