@@ -4,10 +4,10 @@ import asyncio
 from urllib.parse import quote
 
 from temporalio.client import Client
-from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.service import RetryConfig
 
 from router.domain.errors import Unavailable
+from router.secrecy.codec import data_converter
 from router.settings import Settings
 
 _CLIENT_RETRIES = RetryConfig(max_elapsed_time_millis=2000)
@@ -24,7 +24,7 @@ async def connect(settings: Settings) -> Client:
         return await Client.connect(
             settings.temporal_address,
             namespace=settings.temporal_namespace,
-            data_converter=pydantic_data_converter,
+            data_converter=data_converter(settings.payload_keys),
             retry_config=_CLIENT_RETRIES,
         )
     except RuntimeError as error:
