@@ -80,6 +80,9 @@ def worker() -> None:
 
 
 def _log(level: int) -> None:
+    from router.secrecy.redaction import redact_logs
+
     logging.basicConfig(level=level, format="%(asctime)s %(levelname)-7s %(name)s: %(message)s")
     for client in ("httpx", "httpx2"):
         logging.getLogger(client).setLevel(logging.WARNING)
+    redact_logs()
