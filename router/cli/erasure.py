@@ -63,8 +63,8 @@ def _check(tenant: str, person: str, there: Holdings, executions: int, *, confir
         )
     if not confirmed:
         raise Forbidden(
-            f"this can't be undone: {in_short(there, executions)} of {person} of tenant {tenant} "
-            "would be erased; add --yes"
+            f"this can't be undone: of {person} of tenant {tenant} there would be erased: "
+            f"{in_short(there, executions)}; add --yes"
         )
 
 
@@ -72,7 +72,7 @@ def in_short(there: Holdings, executions: int) -> str:
     """What there is, in a line.
 
     >>> in_short(Holdings({"files": 2}, [], [], []), 1)
-    '2 files, 1 workflow executions'
+    'files: 2, workflow executions: 1'
     """
     counts = {**there.counts, "workflow executions": executions}
-    return ", ".join(f"{count} {what}" for what, count in counts.items())
+    return ", ".join(f"{what}: {count}" for what, count in counts.items())

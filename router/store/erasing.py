@@ -86,9 +86,9 @@ class Erasing:
         runs = connection.scalars(self._runs(tables.runs.c.workflow_id)).all()
         counts = {
             "conversations": len(conversations),
-            "requests": len(runs),
-            "approvals": self._count(connection, tables.approvals, "person"),
+            "runs": len(runs),
             **{what: self._count(connection, table, column) for what, table, column in _owned},
+            "decisions": self._count(connection, tables.approvals, "person"),
             "budgets": self._count(connection, tables.spending, "user"),
             "audited calls": self._count(connection, tables.audit, "person"),
         }
