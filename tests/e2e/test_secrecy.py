@@ -16,6 +16,8 @@ import pytest
 
 from tests.e2e.house import House, Person
 
+pytestmark = pytest.mark.xdist_group("dev")
+
 OLD = f"2026-11:{base64.b64encode(b'o' * 32).decode()}"
 NEW = f"2027-01:{base64.b64encode(b'n' * 32).decode()}"
 
@@ -145,6 +147,38 @@ def test_a_run_goes_on_over_a_rotation_and_its_history_is_read(
     history = shown(house, alice.run(run)["temporal"]["workflow_id"], "olga")
     assert found_in(history, (REASON, COMMENT)) == {REASON, COMMENT}
     assert found_in(shown(house, alice.run(run)["temporal"]["workflow_id"], None)) == set()
+
+
+@pytest.mark.slow
+def test_a_run_whose_key_was_left_out_goes_on_once_it_is_back(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ROUTER_PAYLOAD_KEYS", OLD)
+    alice, bob = Person(house, "alice"), Person(house, "bob")
+    house.start()
+    chat = alice.chat()
+    turn = chat.say(f"我要请年假，12月7日到8日，{REASON}")
+    while turn["flow"]["status"] == "collecting":
+        turn = chat.say(REASON)
+    run = chat.say("确认")["flow"]["id"]
+    (approval,) = (a["id"] for a in bob.approvals() if a["flow_run"] == run)
+    house.stop()
+
+    monkeypatch.setenv("ROUTER_PAYLOAD_KEYS", NEW)
+    house.start()
+    assert bob.decide(approval, "approve").status_code == 503
+    assert "the key '2026-11', which ROUTER_PAYLOAD_KEYS doesn't have" in house.log()
+    house.stop()
+
+    monkeypatch.setenv("ROUTER_PAYLOAD_KEYS", f"{NEW},{OLD}")
+    house.start()
+    # The server tries again a while after a task failed, the longer the oftener it did.
+    deadline = time.monotonic() + 120
+    while (answer := bob.decide(approval, "approve")).status_code == 503:
+        assert time.monotonic() < deadline
+    assert answer.status_code in {200, 409}
+    chat.heard("批准")
+    assert alice.run(run)["status"] == "completed"
 
 
 def shown(house: House, workflow: str, operator: str | None) -> bytes:
