@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -55,8 +56,12 @@ def found_in(content: bytes, words: tuple[str, ...] = WORDS) -> set[str]:
 
 
 def bytes_of(data: Path, name: str = "temporal.db") -> bytes:
-    """The database with what is still in its write-ahead log."""
-    return b"".join(file.read_bytes() for file in sorted(data.glob(f"{name}*")))
+    """The database with its write-ahead log or journal, which comes and goes with transactions."""
+    content = []
+    for file in sorted(data.glob(f"{name}*")):
+        with suppress(FileNotFoundError):
+            content.append(file.read_bytes())
+    return b"".join(content)
 
 
 def rows_of(file: Path, but: str = "\0") -> bytes:
