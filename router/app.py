@@ -12,6 +12,7 @@ from router.adapters.mounting import platforms
 from router.api import problems
 from router.api.body import BodyLimit
 from router.api.census import keep_counting
+from router.api.cross_origin import CrossOrigin
 from router.api.deps import Desk, Services
 from router.api.headers import SafeHeaders
 from router.api.observing import Observed
@@ -20,6 +21,7 @@ from router.api.routes import (
     approvals,
     capabilities,
     chat_completions,
+    codec,
     conversations,
     events,
     files,
@@ -81,8 +83,12 @@ def create_app(services: Services) -> FastAPI:
     app.add_middleware(
         BodyLimit,
         read_elsewhere={("POST", files.PATH), ("POST", chat_completions.PATH)},
-        limits={("POST", ag_ui.PATH): ag_ui.MAX_BODY},
+        limits={
+            ("POST", ag_ui.PATH): ag_ui.MAX_BODY,
+            **{("POST", f"{codec.PREFIX}/{way}"): codec.MAX_BODY for way in ("decode", "encode")},
+        },
     )
+    app.add_middleware(CrossOrigin, prefix=codec.PREFIX, origin=services.settings.temporal_ui)
     app.add_middleware(SafeHeaders)
     app.add_middleware(Observed)
     problems.install(app)
@@ -99,6 +105,7 @@ def create_app(services: Services) -> FastAPI:
         people,
         ag_ui,
         chat_completions,
+        codec,
     ):
         app.include_router(routes.router)
     if services.settings.auth == "dev":

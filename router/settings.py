@@ -37,6 +37,7 @@ from pydantic_settings import (
 
 from router.domain.budgets import Budgets
 from router.domain.errors import MisconfiguredError
+from router.domain.payload_keys import PayloadKeys
 from router.domain.principals import RESERVED_ROLES
 from router.secret_files import SUFFIX, SecretFiles, is_secret
 
@@ -129,6 +130,10 @@ def _secret(value: SecretStr) -> SecretStr:
     return value
 
 
+def _payload_keys(value: Any) -> Any:
+    return PayloadKeys.read(value) if isinstance(value, str) else value
+
+
 def _is_loopback(host: str) -> bool:
     try:
         return ip_address(host).is_loopback
@@ -193,7 +198,14 @@ class Settings(BaseSettings):
     worker_deployment: Annotated[str, Field(pattern=DEPLOYMENT)] = "intent-router"
     """What Temporal calls all versions of the worker together."""
     temporal_ui: Annotated[str, AfterValidator(_web_url)] = "http://127.0.0.1:8233"
-    """Where links to a run's history lead."""
+    """Where links to a run's history lead; a browser may ask for plain text from there alone."""
+
+    payload_keys: Annotated[PayloadKeys, NoDecode, BeforeValidator(_payload_keys)] = Field(
+        PayloadKeys(), repr=False
+    )
+    """What payloads in Temporal are encrypted with: `id:base64,…`, the first one; all decrypt."""
+    retention_days: Annotated[int, Field(ge=1, le=36_500)] | None = None
+    """How long conversations, files and the event log are kept; None: for ever."""
 
     auth: Literal["dev", "jwt"] = "dev"
     jwt_secret: Annotated[SecretStr, AfterValidator(_secret)] | None = None

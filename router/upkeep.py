@@ -19,6 +19,7 @@ from router.tool.mcp.publishing import Publisher
 
 _log = logging.getLogger("router.tools")
 _skill_log = logging.getLogger("router.skills")
+_store_log = logging.getLogger("router.store")
 
 SKILL_FILES_KEPT = timedelta(days=30)
 """Beyond the last day on which they were a loaded skill's: for runs that began with them."""
@@ -47,6 +48,7 @@ async def at_work(settings: Settings, *, editing: bool = False) -> AsyncIterator
             asyncio.create_task(_heard(parts, publisher)),
             asyncio.create_task(_skills_kept_up(parts)),
             asyncio.create_task(_skill_files_tidied(parts)),
+            asyncio.create_task(_expired(parts)),
         ]
         if isinstance(parts.directory, LiveDirectory):
             tasks.append(asyncio.create_task(parts.directory.kept_up()))
@@ -128,6 +130,18 @@ async def _skill_files_tidied(parts: Parts) -> None:
             await parts.store.skill_files.tidy(in_use, datetime.now(UTC) - SKILL_FILES_KEPT)
         except RouterError as error:
             _skill_log.warning("old files of skills aren't forgotten yet: %s", error)
+        await asyncio.sleep(TIDIED_EVERY.total_seconds())
+
+
+async def _expired(parts: Parts) -> None:
+    """Forget, once a day, what is older than ROUTER_RETENTION_DAYS says."""
+    while parts.settings.retention_days is not None:
+        before = datetime.now(UTC) - timedelta(days=parts.settings.retention_days)
+        try:
+            gone = await parts.store.retention.expire(before)
+            _store_log.info("%s conversations have expired", gone)
+        except RouterError as error:
+            _store_log.warning("nothing expires yet: %s", error)
         await asyncio.sleep(TIDIED_EVERY.total_seconds())
 
 

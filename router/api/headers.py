@@ -16,7 +16,7 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-PERSONAL = ("/v1/", "/ag-ui")
+PERSONAL = ("/v1/", "/ag-ui", "/codec/")
 NEVER_KEPT = {"Cache-Control": "no-store"}
 ASKED_ANEW = {"Cache-Control": "no-cache"}
 

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from urllib.parse import quote
 
 from temporalio.client import Client, Plugin
-from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.runtime import Runtime
 from temporalio.service import RetryConfig
 
 from router.domain.errors import Unavailable
+from router.secrecy.codec import data_converter
 from router.settings import Settings
 
 _CLIENT_RETRIES = RetryConfig(max_elapsed_time_millis=2000)
@@ -31,7 +31,7 @@ async def connect(
         return await Client.connect(
             settings.temporal_address,
             namespace=settings.temporal_namespace,
-            data_converter=pydantic_data_converter,
+            data_converter=data_converter(settings.payload_keys),
             retry_config=_CLIENT_RETRIES,
             plugins=plugins,
             runtime=runtime,

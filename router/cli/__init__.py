@@ -13,6 +13,7 @@ import typer
 from router.cli import (
     chat,
     doctor,
+    erasing,
     evaluating,
     flows,
     mcp,
@@ -45,6 +46,7 @@ app.add_typer(tools.app, name="tools")
 app.command()(tokens.token)
 app.command()(doctor.doctor)
 app.command()(mcp.mcp)
+app.command()(erasing.erase)
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

@@ -83,6 +83,8 @@ def worker() -> None:
 
 
 def _log(settings: "Settings", level: str) -> None:
+    from router.secrecy.redaction import redact_logs
     from router.telemetry import logs
 
     logs.configure(settings.log_format, settings.log_level or level)
+    redact_logs()

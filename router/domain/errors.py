@@ -12,6 +12,7 @@
     ├── Unavailable             something this project needs is out of reach
     │   └── (models: see router.llm.errors)
     ├── MisconfiguredError      a setting, port, file or folder can't be used
+    │   └── UnreadablePayload   what Temporal keeps can't be decrypted with the keys that are set
     ├── DefinitionError         flow files with problems, all of them at once
     └── ToolError
         ├── TransientToolError  try again; nobody has to know
@@ -117,6 +118,10 @@ class Unavailable(RouterError):
 
 class MisconfiguredError(RouterError):
     """The operator has to change something before this can start."""
+
+
+class UnreadablePayload(MisconfiguredError):
+    """A payload was encrypted with a key that isn't set, or isn't what was encrypted."""
 
 
 @dataclass(frozen=True)

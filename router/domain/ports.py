@@ -260,6 +260,13 @@ class SkillFiles(Protocol):
         """
 
 
+class Retention(Protocol):
+    """What makes the house forget."""
+
+    async def expire(self, before: datetime) -> int:
+        """Delete what nothing has happened to since then; how many conversations that were."""
+
+
 class FlowVersions(Protocol):
     """What each version of each flow does, as it was when a process first ran it."""
 

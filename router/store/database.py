@@ -113,6 +113,16 @@ class Database:
         if not await self.read(lambda connection: is_current(connection, migrations)):
             await self.write(bring_up_to_date)
 
+    async def scrub(self) -> None:
+        """Have what was deleted gone from the file too, on SQLite.
+
+        It is overwritten when it is deleted, but stays in the write-ahead log until that is
+        written back, which another process that reads may put off. PostgreSQL does so by itself,
+        when it vacuums.
+        """
+        if self.dialect == "sqlite":
+            await self.read(lambda c: c.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").all())
+
     async def dispose(self) -> None:
         """Close every connection for good, once what runs is done."""
         await self._connections.dispose()

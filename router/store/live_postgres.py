@@ -87,7 +87,7 @@ class PostgresLive:
             progress = Progress.model_validate_json(payload)
         except ValidationError:
             # A newer version of this program may tell what this one doesn't know yet.
-            _log.warning("progress that can't be read was passed over: %.200s", payload)
+            _log.warning("progress that can't be read was passed over: %s characters", len(payload))
         else:
             self._readers.give(progress)
 

@@ -95,6 +95,8 @@ def _prepare(connection: Any, _record: Any) -> None:
     # lose its last commits, never a part of one; who minds that runs PostgreSQL.
     cursor.execute("PRAGMA synchronous = NORMAL")
     cursor.execute("PRAGMA foreign_keys = ON")
+    # What is deleted is overwritten: rows go because somebody wants them gone.
+    cursor.execute("PRAGMA secure_delete = ON")
     cursor.close()
 
 

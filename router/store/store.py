@@ -11,6 +11,7 @@ from router.domain.ports import (
     Live,
     Mailboxes,
     Results,
+    Retention,
     Runs,
     SkillFiles,
     Spending,
@@ -27,6 +28,7 @@ from router.store.live_postgres import PostgresLive
 from router.store.log import DatabaseLog
 from router.store.mailboxes import DatabaseMailboxes
 from router.store.results import DatabaseResults
+from router.store.retention import DatabaseRetention
 from router.store.runs import DatabaseRuns
 from router.store.skill_files import DatabaseSkillFiles
 from router.store.spending import DatabaseSpending
@@ -51,6 +53,7 @@ class Store:
         self.audit: Audit = DatabaseAudit(database)
         self.results: Results = DatabaseResults(database)
         self.files: Files = DatabaseFiles(database)
+        self.retention: Retention = DatabaseRetention(database)
         self.mailboxes: Mailboxes = DatabaseMailboxes(database)
         self.flow_versions: FlowVersions = DatabaseFlowVersions(database)
         self.skill_files: SkillFiles = DatabaseSkillFiles(database)

@@ -177,6 +177,10 @@ class Chat:
         key = "values" if type_ == "form" else "value"
         return self._turn(self.send({"action": {"type": type_, key: value}, **more}))
 
+    def act_start(self, flow: str, slots: dict[str, Any]) -> dict[str, Any]:
+        """Start a flow, or a tool's form, by name."""
+        return self._turn(self.send({"action": {"type": "start", "flow": flow, "slots": slots}}))
+
     def _turn(self, response: httpx.Response) -> dict[str, Any]:
         assert response.status_code == 200, response.text
         turn: dict[str, Any] = response.json()

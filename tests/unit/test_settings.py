@@ -56,6 +56,8 @@ def test_environment_wins_over_dotenv_and_empty_is_unset(monkeypatch: pytest.Mon
         ("TEMPORAL_UI", "127.0.0.1:8233", "begins with http://"),
         ("DATABASE_URL", "router.db", "write a SQLAlchemy URL"),
         ("JWT_JWKS_URL", "file:///etc/passwd", "begins with http://"),
+        ("RETENTION_DAYS", "0", "greater than or equal to 1"),
+        ("RETENTION_DAYS", "ever", "valid integer"),
     ],
 )
 def test_a_bad_value_is_one_line_with_name_value_and_remedy(
@@ -265,3 +267,14 @@ def test_half_a_chat_platform_is_refused(
 def test_a_client_s_token_is_no_typing_slip(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ROUTER_TOKEN", "t")
     assert unknown_variables() == []
+
+
+@pytest.mark.parametrize("value", ["k1:c2hvcnQ=", "c2hvcnQ=", "k1:!secret!", "k1"])
+def test_payload_keys_that_cannot_be_used_are_not_shown(
+    monkeypatch: pytest.MonkeyPatch, value: str
+) -> None:
+    monkeypatch.setenv("ROUTER_PAYLOAD_KEYS", value)
+    with pytest.raises(MisconfiguredError) as refused:
+        Settings.load()
+    assert str(refused.value).startswith("ROUTER_PAYLOAD_KEYS can't be used: ")
+    assert not any(part in str(refused.value) for part in ("c2hvcnQ", "!secret!"))

@@ -272,7 +272,8 @@ class Connection:
 
     def _complained(self, line: str) -> None:
         self._said = line
-        self._log.info("%s", line)
+        # A program may well print what it was called with, which came from a conversation.
+        self._log.debug("%s", line)
 
     def _complaint(self) -> str:
         return f"; it last said: {visible(self._said, 200)}" if self._said else ""

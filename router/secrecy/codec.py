@@ -1,0 +1,116 @@
+"""What Temporal keeps, encrypted: its server and whoever reads its database see no word of it.
+
+A payload goes whole, its own metadata included, into the data of another one:
+
+    metadata  encoding: binary/encrypted · encryption-cipher: AES-256-GCM · encryption-key-id: …
+    data      12 bytes of nonce · the ciphertext · 16 bytes that vouch for it and the metadata
+
+That adds some 150 bytes, whatever the size. A payload that isn't encrypted is read as it is, so
+that keys can be set for a house that has been running without.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from google.protobuf.message import DecodeError
+from temporalio.api.common.v1 import Payload
+from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.converter import (
+    DataConverter,
+    DefaultFailureConverterWithEncodedAttributes,
+    PayloadCodec,
+)
+
+from router.domain.errors import UnreadablePayload
+from router.domain.payload_keys import PayloadKeys
+
+ENCODING = "encoding"
+ENCRYPTED = b"binary/encrypted"
+CIPHER = "encryption-cipher"
+AES_256_GCM = b"AES-256-GCM"
+KEY_ID = "encryption-key-id"
+
+NONCE_BYTES = 12
+_TAG_BYTES = 16
+
+
+class EncryptingCodec(PayloadCodec):
+    """Encrypts with the current key, decrypts with any; without keys it only reads plain ones."""
+
+    def __init__(self, keys: PayloadKeys) -> None:
+        self._current = keys.current
+        self._ciphers = {id_: AESGCM(key) for id_, key in keys.keys.items()}
+
+    async def encode(self, payloads: Sequence[Payload]) -> list[Payload]:
+        """Each of them encrypted; as it is where there is no key."""
+        return [self._encrypted(payload) for payload in payloads]
+
+    async def decode(self, payloads: Sequence[Payload]) -> list[Payload]:
+        """Each of them as it was before it was encrypted.
+
+        Raises:
+            UnreadablePayload: its key isn't among ours, or it isn't what was encrypted.
+        """
+        return [self._decrypted(payload) for payload in payloads]
+
+    def _encrypted(self, payload: Payload) -> Payload:
+        if not self._ciphers:
+            return payload
+        metadata = {ENCODING: ENCRYPTED, CIPHER: AES_256_GCM, KEY_ID: self._current.encode()}
+        nonce = os.urandom(NONCE_BYTES)
+        sealed = self._ciphers[self._current].encrypt(
+            nonce, payload.SerializeToString(), _bound(metadata)
+        )
+        return Payload(metadata=metadata, data=nonce + sealed)
+
+    def _decrypted(self, payload: Payload) -> Payload:
+        if payload.metadata.get(ENCODING) != ENCRYPTED:
+            return payload
+        id_ = payload.metadata.get(KEY_ID, b"").decode(errors="replace")
+        if id_ not in self._ciphers:
+            raise UnreadablePayload(_without(id_, self._ciphers))
+        nonce, sealed = payload.data[:NONCE_BYTES], payload.data[NONCE_BYTES:]
+        if len(sealed) < _TAG_BYTES:
+            raise _changed(id_)
+        try:
+            opened = self._ciphers[id_].decrypt(nonce, sealed, _bound(payload.metadata))
+            return Payload.FromString(opened)
+        except (InvalidTag, DecodeError):
+            raise _changed(id_) from None
+
+
+def data_converter(keys: PayloadKeys) -> DataConverter:
+    """How this project's values become payloads: pydantic's JSON, encrypted where there are keys.
+
+    Messages and stack traces of failures are payloads too then.
+    """
+    failures = DefaultFailureConverterWithEncodedAttributes
+    plain = pydantic_data_converter
+    return DataConverter(
+        payload_converter_class=plain.payload_converter_class,
+        failure_converter_class=failures if keys else plain.failure_converter_class,
+        payload_codec=EncryptingCodec(keys),
+    )
+
+
+def _bound(metadata: Mapping[str, bytes]) -> bytes:
+    """The metadata, whole and in one order: nobody can add to it or change it unnoticed."""
+    parts = [part for name in sorted(metadata) for part in (name.encode(), metadata[name])]
+    return b"".join(len(part).to_bytes(4, "big") + part for part in parts)
+
+
+def _without(id_: str, known: Mapping[str, AESGCM]) -> str:
+    there = f"it has {', '.join(known)}" if known else "it isn't set"
+    return (
+        f"a payload was encrypted with the key {id_[:64]!r}, which ROUTER_PAYLOAD_KEYS doesn't "
+        f"have ({there}): add that key behind the others, as id:base64"
+    )
+
+
+def _changed(id_: str) -> UnreadablePayload:
+    return UnreadablePayload(
+        f"a payload isn't what was encrypted with the key {id_!r}: it was changed since, or "
+        f"another key has the same id; see which key {id_!r} was when it was written"
+    )

@@ -1,0 +1,167 @@
+import base64
+import json
+from collections.abc import Callable
+
+import pytest
+from temporalio.api.common.v1 import Payload
+from temporalio.api.failure.v1 import Failure
+from temporalio.converter import DataConverter
+from temporalio.exceptions import ApplicationError
+
+from router.domain.errors import RouterError, UnreadablePayload
+from router.domain.payload_keys import PayloadKeys
+from router.secrecy.codec import EncryptingCodec, data_converter
+
+OLD = f"old:{base64.b64encode(b'o' * 32).decode()}"
+NEW = f"new:{base64.b64encode(b'n' * 32).decode()}"
+WORDS = "我要请年假 for my 旅行"
+
+
+def keys(*written: str) -> PayloadKeys:
+    return PayloadKeys.read(",".join(written))
+
+
+async def sealed(value: object = WORDS, written: str = OLD) -> Payload:
+    (payload,) = await data_converter(keys(written)).encode([value])
+    return payload
+
+
+def forms(words: str) -> list[bytes]:
+    """How words could stand in a file: as they are, in JSON, in base64 at any of three offsets."""
+    raw, escaped = words.encode(), json.dumps(words).strip('"').encode()
+    return [raw, escaped, *(base64.b64encode(b"x" * n + raw)[4:-4] for n in range(3))]
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("", "entry 1 isn't id:base64"),
+        ("a", "entry 1 isn't id:base64"),
+        (":" + "A" * 43 + "=", "entry 1 isn't id:base64"),
+        ("a b:" + "A" * 43 + "=", "entry 1 isn't id:base64"),
+        ("x" * 65 + ":" + "A" * 43 + "=", "entry 1 isn't id:base64"),
+        ("键:" + "A" * 43 + "=", "entry 1 isn't id:base64"),
+        (f"{OLD},", "entry 2 isn't id:base64"),
+        ("a:hunter2!", "the key a isn't base64"),
+        ("a:密钥", "the key a isn't base64"),
+        ("a:", "the key a has 0 bytes and needs 32"),
+        ("a:" + base64.b64encode(b"k" * 16).decode(), "the key a has 16 bytes and needs 32"),
+        ("a:" + base64.b64encode(b"k" * 33).decode(), "the key a has 33 bytes and needs 32"),
+        (f"{OLD},{OLD}", "the key id old is there twice"),
+    ],
+)
+def test_keys_that_cannot_be_used_are_refused_without_showing_them(written: str, said: str) -> None:
+    with pytest.raises(ValueError, match=said) as refused:
+        PayloadKeys.read(written)
+    secret = written.partition(":")[2]
+    assert not secret or secret not in str(refused.value)
+
+
+def test_keys_are_not_shown() -> None:
+    assert "oooo" not in repr(keys(OLD))
+    assert repr(keys(OLD, NEW)) == "PayloadKeys(current='old')"
+
+
+async def test_what_is_encrypted_comes_back_and_shows_nothing() -> None:
+    payload = await sealed()
+    written = payload.SerializeToString()
+    assert not [form for form in forms(WORDS) if form in written]
+    assert payload.metadata["encryption-key-id"] == b"old"
+    assert await data_converter(keys(OLD)).decode([payload]) == [WORDS]
+
+
+async def test_the_same_is_never_encrypted_alike() -> None:
+    assert (await sealed()).data != (await sealed()).data
+
+
+async def test_without_keys_payloads_are_plain_and_old_ones_are_read_with_keys() -> None:
+    (plain,) = await data_converter(PayloadKeys()).encode([WORDS])
+    assert plain.metadata["encoding"] == b"json/plain"
+    assert await data_converter(keys(OLD)).decode([plain]) == [WORDS]
+
+
+async def test_the_first_key_writes_and_all_of_them_read() -> None:
+    rotated = data_converter(keys(NEW, OLD))
+    (written,) = await rotated.encode([WORDS])
+    assert written.metadata["encryption-key-id"] == b"new"
+    assert await rotated.decode([await sealed(), written]) == [WORDS, WORDS]
+
+
+@pytest.mark.parametrize(
+    ("there", "said"),
+    [(keys(NEW), "doesn't have (it has new)"), (PayloadKeys(), "doesn't have (it isn't set)")],
+)
+async def test_an_unknown_key_is_named_with_what_to_do(there: PayloadKeys, said: str) -> None:
+    with pytest.raises(UnreadablePayload) as refused:
+        await data_converter(there).decode([await sealed()])
+    assert "the key 'old'" in str(refused.value)
+    assert said in str(refused.value)
+    assert "add that key behind the others" in str(refused.value)
+    assert isinstance(refused.value, RouterError)
+
+
+def _nothing(payload: Payload) -> None:
+    payload.data = b""
+
+
+def _short(payload: Payload) -> None:
+    payload.data = payload.data[:27]
+
+
+def _flipped(payload: Payload) -> None:
+    payload.data = payload.data[:-1] + bytes([payload.data[-1] ^ 1])
+
+
+def _other_nonce(payload: Payload) -> None:
+    payload.data = bytes([payload.data[0] ^ 1]) + payload.data[1:]
+
+
+def _more_metadata(payload: Payload) -> None:
+    payload.metadata["messageType"] = b"another"
+
+
+def _other_cipher(payload: Payload) -> None:
+    payload.metadata["encryption-cipher"] = b"none"
+
+
+def _other_key(payload: Payload) -> None:
+    payload.metadata["encryption-key-id"] = b"new"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [_nothing, _short, _flipped, _other_nonce, _more_metadata, _other_cipher, _other_key],
+)
+async def test_what_was_changed_is_refused(change: Callable[[Payload], None]) -> None:
+    payload = await sealed()
+    change(payload)
+    with pytest.raises(UnreadablePayload, match="isn't what was encrypted"):
+        await EncryptingCodec(keys(OLD, NEW)).decode([payload])
+
+
+@pytest.mark.parametrize("size", [0, 1, 256 * 1024, 2 * 1024 * 1024])
+async def test_encrypting_adds_little_whatever_the_size(size: int) -> None:
+    plain = Payload(metadata={"encoding": b"json/plain"}, data=b"x" * size)
+    (payload,) = await EncryptingCodec(keys(OLD)).encode([plain])
+    assert payload.ByteSize() - plain.ByteSize() < 200
+
+
+async def failure_of(converter: DataConverter) -> Failure:
+    failure = Failure()
+    error = ApplicationError(WORDS, {"zh": WORDS}, type="Conflict")
+    await converter.encode_failure(error, failure)
+    return failure
+
+
+async def test_failures_hold_no_words_outside_of_what_is_encrypted() -> None:
+    converter = data_converter(keys(OLD))
+    failure = await failure_of(converter)
+    written = failure.SerializeToString()
+    assert not [form for form in forms(WORDS) if form in written]
+    assert not failure.stack_trace
+    assert failure.application_failure_info.type == "Conflict"
+    assert str(await converter.decode_failure(failure)) == f"Conflict: {WORDS}"
+
+
+async def test_failures_are_plain_where_there_is_no_key() -> None:
+    assert (await failure_of(data_converter(PayloadKeys()))).message == WORDS

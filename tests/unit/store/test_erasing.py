@@ -1,0 +1,271 @@
+"""Erasing a person and forgetting what is old, on both databases."""
+
+from collections.abc import Sequence
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from router.domain.messages import Usage
+from router.domain.records import (
+    ApprovalRecord,
+    AuditRecord,
+    ConversationRecord,
+    FileRecord,
+    HistoryLine,
+    LogEntry,
+    Mailbox,
+    Remedy,
+    RunRecord,
+)
+from router.domain.texts import Localised
+from router.store import tables
+from router.store.database import Database
+from router.store.erasing import Erasing
+from router.store.store import Store
+
+NOW = datetime(2026, 11, 18, 10, 30, tzinfo=UTC)
+LONG_AGO = NOW - timedelta(days=400)
+TITLE = Localised(zh="请假申请", en="Leave request")
+WORDS = "外婆九十大寿"
+COMMENT = "玩得开心"
+
+
+@pytest.fixture
+def store(database: Database) -> Store:
+    return Store(database)
+
+
+def run(name: str, requester: str, status: str = "completed", **more: Any) -> RunRecord:
+    began = HistoryLine(at=NOW, state="details", event="began", by=requester, comment=WORDS)
+    decided = HistoryLine(at=NOW, state="manager", event="approve", by="bob", comment=COMMENT)
+    values = {
+        "id": name,
+        "tenant": "default",
+        "workflow_id": f"leave_request/default/{name}",
+        "run_id": "x",
+        "flow": "leave_request",
+        "title": TITLE,
+        "version": 1,
+        "status": status,
+        "state": "approved",
+        "slots": {"reason": WORDS},
+        "requester": requester,
+        "conversation": f"of-{requester}",
+        "history": [began, decided],
+        "events": 5,
+        "created_at": NOW,
+        "updated_at": NOW,
+        "readers": ["carol"],
+        "files": {"f1": f"{WORDS}.pdf"},
+        "remedy": Remedy(definition="d", done=[], results={"said": WORDS}),
+        **more,
+    }
+    return RunRecord.model_validate(values)
+
+
+def approval(of: RunRecord, person: str, verdict: str | None = "approve") -> ApprovalRecord:
+    return ApprovalRecord(
+        id=f"{of.id}-{person}",
+        tenant="default",
+        run=of.id,
+        workflow_id=of.workflow_id,
+        flow=of.flow,
+        person=person,
+        requester=of.requester,
+        title=TITLE,
+        summary={"reason": Localised(zh=WORDS, en=WORDS)},
+        labels={"reason": Localised(zh="事由", en="Reason")},
+        digest="d",
+        since=NOW,
+        verdict=verdict,
+        comment=COMMENT if verdict else None,
+    )
+
+
+def said(by: str, text: str, at: datetime = NOW, **more: Any) -> LogEntry:
+    return LogEntry(
+        key=f"{by}:{text}:{at}",
+        kind=more.pop("kind", "message"),
+        at=at,
+        conversation=f"of-{by}",
+        data={"role": "user", "text": text},
+        **more,
+    )
+
+
+async def furnish(store: Store, person: str, at: datetime = NOW) -> None:
+    """One of everything of this person's."""
+    owner = {"tenant": "default", "owner": person}
+    await store.conversations.create(
+        ConversationRecord(id=f"of-{person}", locale="zh", created_at=at, **owner)
+    )
+    await store.conversations.save_snapshot("default", f"of-{person}", f'"{WORDS}"')
+    await store.log.append("default", [said(person, WORDS, at)])
+    about = {"name": f"{WORDS}.pdf", "type": "application/pdf", "size": 3, "sha256": "0" * 64}
+    record = FileRecord.model_validate({"id": f"file-{person}", **owner, **about, "at": at})
+    await store.files.keep(record, WORDS.encode())
+    await store.results.keep("default", person, "look", WORDS)
+    await store.keys.claim("default", person, "k1", "d")
+    await store.spending.add("default", person, date(2026, 11, 18), Usage(llm_calls=2))
+    called = AuditRecord(
+        at=NOW,
+        person=person,
+        tool="look",
+        digest="d",
+        decision="admitted",
+        detail=WORDS,
+        key=f"leave_request/default/run-{person}:record:1",
+    )
+    await store.audit.note("default", called)
+    for key in (f"default/{person}/1", called.key):
+        await store.ledger.begin(key, "look", "d")
+        await store.ledger.finish(key, WORDS)
+    for kind, subject in (("person", person), ("conversation", f"of-{person}")):
+        box = {"tenant": "default", "face": "slack", "kind": kind, "subject": subject}
+        await store.mailboxes.open(Mailbox.model_validate({**box, "place": {}, "due": at}))
+    own = run(f"run-{person}", person)
+    notice = said(person, WORDS, at, kind="approval", recipient="bob")
+    about_it = {"flow_run": own.id, "requester": person, "title": TITLE.model_dump()}
+    notice = notice.model_copy(update={"conversation": None, "data": about_it, "key": own.id})
+    await store.runs.publish(own, [approval(own, "bob")], [notice])
+
+
+async def all_rows(database: Database) -> str:
+    def read(connection: Any) -> list[Sequence[Any]]:
+        return [
+            tuple(row)
+            for table in tables.metadata.sorted_tables
+            for row in connection.execute(select(table))
+        ]
+
+    return "\n".join(
+        str([value.decode() if isinstance(value, bytes) else value for value in row])
+        for row in await database.read(read)
+    )
+
+
+async def test_what_is_a_persons_goes_and_nobody_elses(store: Store, database: Database) -> None:
+    await furnish(store, "alice")
+    erasing = Erasing(database, "default", "alice")
+    await erasing.erase("erased-1")
+    left = await all_rows(database)
+    assert not [word for word in (WORDS, COMMENT, "'alice'") if word in left]
+
+    await furnish(store, "frank")
+    before = (await all_rows(database)).count("frank")
+    await erasing.erase("erased-2")
+    after = await all_rows(database)
+    assert after.count("frank") == before
+    assert WORDS in after
+
+
+async def test_decisions_stay_under_a_pseudonym(store: Store, database: Database) -> None:
+    await furnish(store, "alice")
+    await Erasing(database, "default", "alice").erase("erased-1")
+    kept = await store.runs.find("default", "run-alice")
+    assert kept is not None
+    assert (kept.requester, kept.status, kept.slots) == ("erased-1", "completed", {})
+    assert [(line.event, line.by) for line in kept.history] == [
+        ("began", "erased-1"),
+        ("approve", "bob"),
+    ]
+    decided = await store.runs.find_approval("default", "run-alice-bob")
+    assert decided is not None
+    assert (decided.person, decided.verdict, decided.digest) == ("bob", "approve", "d")
+    assert (decided.requester, decided.summary, decided.comment) == ("erased-1", {}, None)
+    _, everybody = await store.spending.of_day("default", "alice", date(2026, 11, 18))
+    assert everybody.llm_calls == 2
+
+
+async def test_an_approvers_name_and_words_go_and_the_request_stays(
+    store: Store, database: Database
+) -> None:
+    await furnish(store, "alice")
+    await Erasing(database, "default", "bob").erase("erased-9")
+    left = await all_rows(database)
+    assert "'bob'" not in left
+    assert COMMENT not in left
+    kept = await store.runs.find("default", "run-alice")
+    assert kept is not None
+    assert (kept.requester, kept.slots) == ("alice", {"reason": WORDS})
+    decided = await store.runs.find_approval("default", "run-alice-bob")
+    assert decided is not None
+    assert (decided.person, decided.verdict) == ("erased-9", "approve")
+
+
+async def test_a_publication_that_comes_too_late_brings_nothing_back(
+    store: Store, database: Database
+) -> None:
+    await store.runs.publish(run("r1", "alice", "waiting_approval"), [])
+    await Erasing(database, "default", "alice").erase("erased-1")
+    await store.runs.publish(run("r1", "alice", "completed", events=99), [])
+    kept = await store.runs.find("default", "r1")
+    assert kept is not None
+    assert (kept.requester, kept.status) == ("erased-1", "cancelled")
+
+
+async def test_what_there_is_is_counted_and_what_waits_for_them_is_named(
+    store: Store, database: Database
+) -> None:
+    await furnish(store, "alice")
+    going_on = run("r2", "frank", "waiting_approval")
+    await store.runs.publish(going_on, [approval(going_on, "alice", None)])
+    there = await Erasing(database, "default", "alice").holdings()
+    assert there.counts["conversations"] == there.counts["files"] == there.counts["runs"] == 1
+    assert set(there.workflows) == {
+        "conversation/default/of-alice",
+        "leave_request/default/run-alice",
+    }
+    assert (there.awaited, there.named) == (["r2-alice"], ["r2"])
+    nobody = await Erasing(database, "other", "alice").holdings()
+    assert (nobody.counts, nobody.workflows) == ({}, [])
+
+
+@pytest.mark.parametrize("person", ["%", "a_ice", "'; DROP TABLE files; --", 'a"b', "\\", "爱丽丝"])
+async def test_strange_ids_are_nobody_elses(store: Store, database: Database, person: str) -> None:
+    await furnish(store, "alice")
+    before = await all_rows(database)
+    erasing = Erasing(database, "default", person)
+    assert (await erasing.holdings()).counts == {}
+    await erasing.erase("erased-1")
+    assert await all_rows(database) == before
+
+
+async def test_nothing_of_what_was_deleted_is_in_a_sqlite_file(
+    store: Store, database: Database, database_url: str
+) -> None:
+    if database.dialect != "sqlite":
+        pytest.skip("PostgreSQL's files are its own; it overwrites when it vacuums")
+    await furnish(store, "alice")
+    await Erasing(database, "default", "alice").erase("erased-1")
+    file = Path(database_url.removeprefix("sqlite:///"))
+    content = b"".join(each.read_bytes() for each in file.parent.glob("router.db*"))
+    assert WORDS.encode() not in content
+
+
+async def test_what_has_been_silent_for_too_long_goes(store: Store, database: Database) -> None:
+    await furnish(store, "alice", LONG_AGO)
+    await store.log.append("default", [said("alice", "still here", LONG_AGO)])
+    assert await store.retention.expire(LONG_AGO - timedelta(days=1)) == 0
+    assert await store.retention.expire(NOW - timedelta(days=30)) == 1
+    assert await store.conversations.find("default", "of-alice") is None
+    assert await store.conversations.load_snapshot("default", "of-alice") is None
+    assert await store.log.transcript("default", "of-alice", None, 10) == []
+    assert await store.files.find("default", "file-alice") is None
+    assert await store.runs.find("default", "run-alice") is not None
+
+
+async def test_what_is_in_use_stays(store: Store) -> None:
+    await furnish(store, "alice", LONG_AGO)
+    waiting = run("r3", "alice", "waiting_approval", files={"file-alice": "a.pdf"})
+    await store.runs.publish(waiting, [approval(waiting, "bob", None)])
+    await furnish(store, "frank", LONG_AGO)
+    await store.log.append("default", [said("frank", "a word of today")])
+    assert await store.retention.expire(NOW - timedelta(days=30)) == 0
+    assert await store.conversations.find("default", "of-alice") is not None
+    assert await store.files.find("default", "file-alice") is not None
+    (line,) = await store.log.transcript("default", "of-frank", None, 10)
+    assert line.data["text"] == "a word of today"
