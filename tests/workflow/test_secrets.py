@@ -28,7 +28,13 @@ from tests.workflow.desk import QUEUE, register_attributes
 MARKER = "m4rkerM4RKERm4rker"
 WORD = "zebrafinch"
 """A word of the conversation: where it isn't found nothing would be."""
-SECRETS = [n for n, f in Settings.model_fields.items() if is_secret(f) and "url" not in n]
+OTHERS = {"payload_keys"}
+"""With those nothing in Temporal's database could be read, and so nothing found there either."""
+SECRETS = [
+    name
+    for name, field in Settings.model_fields.items()
+    if is_secret(field) and "url" not in name and name not in OTHERS
+]
 
 
 def traces(marker: str) -> Iterator[bytes]:
