@@ -23,9 +23,16 @@ from activities.telling import Telling
 from activities.writing import Writer, writer
 from router.api.temporal import Connection
 from router.deciding.prompts import Prompts
-from router.definitions import load_capabilities, load_prompts, load_tools, skill_folders
+from router.definitions import (
+    load_capabilities,
+    load_prompts,
+    load_tools,
+    skill_folders,
+    watched_flows,
+)
 from router.directory.file import FileDirectory
 from router.domain.errors import MisconfiguredError
+from router.flow.watching import WatchedFlows
 from router.llm.abilities import ServerMemoryFile
 from router.llm.ladders import Ladders
 from router.selection.encoder import Encoder
@@ -70,6 +77,8 @@ class Parts:
     """Those of the tools that follow their files."""
     folders: WatchedSkills
     """The skills, which follow theirs."""
+    flow_files: WatchedFlows
+    """The flows, which follow theirs."""
     reader: Reader
     store: Store
     calendar: WorkCalendar
@@ -162,7 +171,8 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
     registry, declared = load_tools(settings)
     folders = skill_folders(settings)
     loaded = folders.load()
-    offered = load_capabilities(settings, registry, loaded.catalog)
+    flow_files = watched_flows(settings, registry)
+    offered = load_capabilities(settings, registry, loaded.catalog, flow_files.load())
     prompts = load_prompts(settings)
     directory = FileDirectory.load(settings.directory)
     database = Database(settings.database_url)
@@ -198,6 +208,7 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
                 offered=offered,
                 declared=declared,
                 folders=folders,
+                flow_files=flow_files,
                 reader=Reader(offered.flows(), offered.phrases(), offered.listed()),
                 store=store,
                 calendar=calendar,

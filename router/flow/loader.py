@@ -109,7 +109,7 @@ def read_all(places: Sequence[Path], tools: Tools | None = None) -> list[FlowFil
             problems += error.problems
     definitions = {path: file.definition for path, file in files.items()}
     problems += _duplicates(definitions)
-    problems += _sub_flow_problems(definitions, {Path(each.file).stem for each in problems})
+    problems += sub_flow_problems(definitions, {Path(each.file).stem for each in problems})
     if problems:
         raise DefinitionError(problems)
     return list(files.values())
@@ -134,8 +134,8 @@ def _duplicates(flows: Mapping[Path, FlowDefinition]) -> Iterator[Problem]:
             yield _problem(path, 1, Fault(what, "rename one of the two"))
 
 
-def _sub_flow_problems(
-    flows: Mapping[Path, FlowDefinition], faulty: Collection[str]
+def sub_flow_problems(
+    flows: Mapping[Path, FlowDefinition], faulty: Collection[str] = ()
 ) -> Iterator[Problem]:
     """What is wrong with the flows that flows start, each in the file that starts it.
 
