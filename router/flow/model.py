@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, Self, get_args
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, model_validator
 
 from router.domain.capabilities import Capability
-from router.domain.messages import FlowStatus
+from router.domain.messages import EndStatus
 from router.domain.texts import Localised
 
 SlotType = Literal[
@@ -236,7 +236,7 @@ class State(Definition):
     undo: str | None = None
     """For `call`: the tool that takes it back, called with the same arguments."""
     forget: tuple[str, ...] = ()
-    end: FlowStatus | None = None
+    end: EndStatus | None = None
 
     next: Next = ()
     on_error: Next = ()
