@@ -127,6 +127,11 @@ class FileDirectory:
         mine = (person for person in self._people.values() if person.tenant == tenant)
         return sorted(mine, key=lambda person: person.id)
 
+    @property
+    def roles(self) -> frozenset[str]:
+        """Every role that somebody holds, in whatever tenant."""
+        return frozenset(role for person in self._people.values() for role in person.roles)
+
     def by_account(self, platform: str, account: str) -> Principal | None:
         """Whose account it is on a chat platform (`slack`, `feishu`…); None: nobody's."""
         return self._accounts.get((platform, account))

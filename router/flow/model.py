@@ -6,11 +6,13 @@ through JSON: `FlowDefinition.model_validate_json(d.model_dump_json()) == d`.
 """
 
 import hashlib
+import re
 from datetime import timedelta
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, model_validator
+from pydantic_core import PydanticCustomError
 
 from router.domain.capabilities import Capability
 from router.domain.messages import EndStatus
@@ -65,6 +67,20 @@ HOLDS_LOOKUPS = 3
 """Since these a lookup that fails for good in an approval waits for an operator."""
 NEWEST_RULES = HOLDS_LOOKUPS
 RangePart = Literal["start", "end", "start_half", "end_half"]
+
+
+_SPAN = re.compile(r"[+-]?P")
+
+
+def _as_iso(value: Any) -> Any:
+    """Refuse what pydantic would take besides: `3 days`, a clock's time, a number of seconds."""
+    if isinstance(value, timedelta) or (isinstance(value, str) and _SPAN.match(value)):
+        return value
+    raise PydanticCustomError("time_delta_parsing", "a duration is written as ISO 8601 has it")
+
+
+Span = Annotated[timedelta, BeforeValidator(_as_iso)]
+"""How long something takes, written `PT24H` or `P14D`."""
 
 
 class Definition(BaseModel):
@@ -158,10 +174,10 @@ class Approve(Definition):
     title: Localised
     otherwise: str | None = None
     mode: Literal["any", "all", "sequential"] = "any"
-    remind_every: timedelta | None = None
-    escalate_after: timedelta | None = None
+    remind_every: Span | None = None
+    escalate_after: Span | None = None
     escalate_to: str | None = None
-    expire_after: timedelta | None = None
+    expire_after: Span | None = None
     hours: Literal["calendar", "working"] = "calendar"
     cc: Annotated[tuple[str, ...], BeforeValidator(_several)] = ()
     skip_same: bool = True
@@ -181,7 +197,7 @@ class Wait(Definition):
     """
 
     until: str | None = None
-    duration: timedelta | None = Field(None, alias="for")
+    duration: Span | None = Field(None, alias="for")
     event: str | None = None
     roles: tuple[str, ...] = ()
     fields: dict[str, Slot] = {}
@@ -191,7 +207,7 @@ class Retry(Definition):
     """While a system is out of reach: how often it is called in all, and how long after each."""
 
     attempts: int
-    every: timedelta
+    every: Span
 
 
 EXIT_NAMES = (
@@ -300,7 +316,7 @@ class FlowDefinition(Definition):
     title: Localised
     description: Localised
     triggers: Triggers = Triggers()
-    idle: timedelta | None = Field(None, gt=timedelta())
+    idle: Span | None = Field(None, gt=timedelta())
     """How long a question waits for a word before that is said: the loader sets `DEFAULT_IDLE`
     where the file is silent. None waits for ever, as runs did that began before there was this."""
     slots: dict[str, Slot] = {}

@@ -169,6 +169,41 @@ def test_an_example_that_starts_another_flow_is_an_error(run: Run, elsewhere: Pa
     assert "error: rival.yaml:7: the example '我要请年假' starts leave_request" in outcome.err
 
 
+def test_everything_is_said_at_once(run: Run, elsewhere: Path) -> None:
+    faulty = RIVAL.replace("['请.{0,4}假']", "['没有人这么说']").replace(
+        "start: done", "start: doen"
+    )
+    faulty = faulty.replace("{end: completed}", "{end: finished}")
+    (elsewhere / "rival.yaml").write_text(f"{faulty}  lost: {{end: failed}}\n")
+    outcome = run("flows", "validate", "rival.yaml")
+    assert (outcome.status, outcome.out) == (1, "")
+    for said in (
+        "rival.yaml:7: the example '我要请年假' starts leave_request",
+        "rival.yaml:10: there is no state doen; did you mean done?",
+        "rival.yaml:12: states.done.end: there is no 'finished'; it may be completed, rejected,",
+        "rival.yaml:13: no way leads to lost",
+    ):
+        assert said in outcome.err, said
+
+
+def test_patterns_that_could_not_be_tried_are_refused_without_a_word_on_examples(
+    run: Run, elsewhere: Path
+) -> None:
+    (elsewhere / "rival.yaml").write_text(RIVAL.replace("请.{0,4}假", "请.{0,4}假("))
+    outcome = run("flows", "validate", "rival.yaml")
+    (line,) = outcome.err.splitlines()
+    assert line.startswith("error: rival.yaml:5: the pattern '请.{0,4}假(' isn't RE2")
+
+
+def test_roles_that_nobody_in_the_directory_holds_are_warned_of(run: Run, elsewhere: Path) -> None:
+    text = RIVAL.replace("  examples:", "  roles: [emploee]\n  examples:")
+    (elsewhere / "rival.yaml").write_text(text)
+    outcome = run("flows", "validate", "rival.yaml")
+    assert outcome.status == 0
+    said = "rival.yaml:6: nobody in the directory holds the role emploee; did you mean employee?"
+    assert f"warning: {said}" in outcome.err
+
+
 def test_the_flows_that_ship_are_without_warnings(run: Run) -> None:
     assert run("flows", "validate", "--strict").status == 0
 
