@@ -2,12 +2,28 @@
 
 import asyncio
 import re
+import shutil
 from pathlib import Path
 
 import pytest
 
 import flows
 from router.domain.records import RunRecord
+from router.flow.model import (
+    RULES,
+    SKIPPABLE,
+    Approve,
+    Branch,
+    Check,
+    Choice,
+    FlowDefinition,
+    Retry,
+    Slot,
+    State,
+    Triggers,
+    Wait,
+    Withdrawal,
+)
 from router.store.database import Database
 from router.store.store import Store
 from tests.unit.api.test_runs import run_record
@@ -29,6 +45,31 @@ def test_the_first_flow_of_the_docs_is_sound(run: Run, elsewhere: Path) -> None:
     outcome = run("flows", "validate", "new_badge.yaml")
     assert (outcome.status, outcome.err) == (0, "")
     assert outcome.out == "ok  new_badge version 1: 5 states\n"
+
+
+def examples() -> list[str]:
+    return re.findall(r"```yaml\n(.*?)```", (DOCS / "flows.md").read_text(), re.DOTALL)
+
+
+def test_the_flow_of_the_rarer_keys_is_sound(run: Run, elsewhere: Path) -> None:
+    workshop = next(each for each in examples() if each.startswith("flow: workshop"))
+    (elsewhere / "workshop.yaml").write_text(workshop)
+    shutil.copy(Path(flows.__path__[0]) / "leave_request.yaml", elsewhere)
+    outcome = run("flows", "validate", "--strict", "workshop.yaml")
+    assert (outcome.status, outcome.err) == (0, "")
+
+
+def test_every_key_that_a_flow_may_have_stands_in_an_example_of_the_docs() -> None:
+    parts = (FlowDefinition, Triggers, Slot, Check, Choice, Withdrawal)
+    within_states = (State, Approve, Wait, Retry, Branch)
+    keys = {
+        info.alias or name
+        for model in (*parts, *within_states)
+        for name, info in model.model_fields.items()
+    }
+    written = "\n".join(examples())
+    lacking = {k for k in keys if not re.search(rf"(?:^|[{{,\s]){k}:", written, re.MULTILINE)}
+    assert lacking == {SKIPPABLE, RULES}
 
 
 def test_every_problem_has_a_line(run: Run, elsewhere: Path) -> None:
