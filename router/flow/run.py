@@ -287,6 +287,8 @@ class Run(BaseModel):
     too. A run that began before this was so goes on as its history has it."""
     changing: bool = False
     """True where the requester declined, and is asked what to change."""
+    choosing: str = ""
+    """What holds what is to be changed, where that is asked step by step: `items`, `items.0`."""
     known: dict[str, JsonValue] = {}
     """Answers to lookups of this visit, by call."""
     errands: dict[str, Errand] = {}
@@ -362,7 +364,8 @@ class Run(BaseModel):
     @property
     def question(self) -> str:
         """Names what is being asked, so that a late answer to an earlier question is noticed."""
-        return f"{self.state}:{self.visit}:{self.asked or ''}"
+        within = f":{self.choosing}" if self.choosing else ""
+        return f"{self.state}:{self.visit}:{self.asked or ''}{within}"
 
 
 class Event(BaseModel):

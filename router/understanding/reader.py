@@ -29,6 +29,7 @@ from router.domain.commands import (
     Withdraw,
 )
 from router.domain.messages import Message, Option, Route
+from router.flow.collecting import CHANGE
 from router.flow.model import FlowDefinition
 from router.flow.put_aside import run_meant
 from router.flow.situation import Situation
@@ -228,7 +229,8 @@ class Reader:
         return wording.filled(view, slots, heard.situation.locale), FillSlots(slots=slots)
 
     def _slots_given(self, heard: _Heard, view: FlowView) -> dict[str, JsonValue] | None:
-        corrected = correction(view, heard.utterance)
+        changes = view.awaiting == [CHANGE]
+        corrected = (put_right if changes else correction)(view, heard.utterance)
         again = heard.starting.get(view.flow)
         if corrected or not again:
             return corrected or answer(view, heard.utterance)

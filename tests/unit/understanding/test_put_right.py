@@ -11,7 +11,7 @@ from router.flow.model import Slot
 from router.flow.situation import Situation
 from router.flow.view import FlowView
 from router.understanding.reader import Reader
-from tests.unit.understanding.flows import EMPLOYEE, FLOWS, LEAVE
+from tests.unit.understanding.flows import EMPLOYEE, EXPENSE, FLOWS, LEAVE
 from tests.unit.understanding.test_answers import asking
 
 SUNDAY = datetime.fromisoformat("2026-11-22T10:00+08:00")
@@ -248,3 +248,39 @@ def test_numbers_and_yes_or_no_are_put_right(typed: str, slots: dict[str, Any]) 
 )
 def test_yes_or_no_may_say_to_what(typed: str, slots: dict[str, Any]) -> None:
     assert given(room("video", people=8), typed) == slots
+
+
+CHANGED_AMONG = {
+    "items": EXPENSE.slots["items"],
+    "reason": EXPENSE.slots["reason"],
+    "change": Slot.model_validate(
+        {
+            "type": "choice",
+            "choices": {
+                "items": {"label": {"zh": "费用", "en": "Items"}},
+                "-": {"label": {"zh": "不改了", "en": "nothing"}},
+            },
+        }
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("费用", {"change": "items"}),
+        ("Items", {"change": "items"}),
+        ("发票号错了", {"change": "items.0.invoice"}),
+        ("the amount is wrong", {"change": "items.0.amount"}),
+        ("事由", {"change": "reason"}),
+        ("FG-31", {}),
+        ("不改了", {"change": "-"}),
+    ],
+)
+def test_of_a_claim_with_one_item_its_list_or_a_field_is_what_to_change(
+    typed: str, expected: dict[str, Any]
+) -> None:
+    item = {"category": "transport", "invoice": "FG-30", "date": "2026-11-17"}
+    known: dict[str, Any] = {"items": [item], "reason": "见客户"}
+    view = asking(EXPENSE, "change", known).model_copy(update={"fillable": CHANGED_AMONG})
+    assert given(view, typed) == expected
