@@ -8,6 +8,7 @@ from pydantic import JsonValue
 
 from router.flow.model import Slot
 from router.flow.view import FlowView
+from router.understanding.adding import added
 from router.understanding.booleans import numbered, yes_or_no
 from router.understanding.choices import find_choices
 from router.understanding.corrections import corrected_items, opens_as_correction
@@ -253,8 +254,9 @@ def _free_text(view: FlowView, name: str, utterance: Utterance) -> dict[str, Jso
     named = find_texts({name: view.fillable[name]}, utterance.normalised).values
     if named and not _QUESTION.search(utterance.text):
         return {**_besides(view, name, utterance), **named}
-    if name != reason_slot(view.fillable):
-        return _text(view, name, utterance)
+    more = added(view, utterance)
+    if more or name != reason_slot(view.fillable):
+        return more or _text(view, name, utterance)
     return restated(view, utterance, ranges_only=True) or _text(view, name, utterance)
 
 

@@ -57,3 +57,25 @@ def test_that_there_is_more_is_no_leave_to_hand_in_what_there_is(typed: str) -> 
 
 def test_a_full_list_takes_no_more() -> None:
     assert said(confirming(*[TAXI] * EXPENSE.slots["items"].max), "再加一项") == {}
+
+
+WHY = asking(EXPENSE, "reason", {"items": [TAXI]})
+
+
+@pytest.mark.parametrize(
+    ("typed", "item"),
+    [
+        ("还有酒店300，前天", {**HOTEL, "date": "2026-11-16"}),
+        ("also hotel 300 yuan", HOTEL),
+        ("酒店300元，前天，发票FG-11", {**HOTEL, "date": "2026-11-16", "invoice": "FG-11"}),
+    ],
+)
+def test_another_item_is_no_reason(typed: str, item: dict[str, Any]) -> None:
+    assert said(WHY, typed) == {"items.1": item}
+
+
+@pytest.mark.parametrize(
+    "typed", ["还有客户要见", "见客户，住酒店", "酒店300元", "a dinner with another client"]
+)
+def test_a_reason_that_sounds_like_an_item_stays_a_reason(typed: str) -> None:
+    assert said(WHY, typed) == {"reason": typed}
