@@ -292,3 +292,20 @@ def test_a_yes_or_a_greeting_is_no_text_that_was_asked_for(typed: str) -> None:
 )
 def test_a_text_is_taken_out_of_the_words_that_name_it(typed: str, slots: dict[str, Any]) -> None:
     assert said(asking(TRIP, "destination"), typed) == slots
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "two days only",
+        "just two days",
+        "two days in total",
+        "只两天",
+        "两天而已",
+        "just 2 days please",
+    ],
+)
+def test_words_around_a_length_are_no_reason(typed: str) -> None:
+    view = asking(LEAVE, "end", {"leave_type": "annual", "start": "2026-11-23"})
+    given = answer(view, Utterance.of(typed, NOW))
+    assert given == {"duration": {"days": 2}}
