@@ -81,6 +81,7 @@ def take_offered(walk: Walk) -> None:
     change = run.offered.pop(CHANGE, None)
     before, paths, run.offered = run.slots, list(run.offered), {}
     put(walk, after, offered)
+    _note_replaced(walk, before, offered)
     taken = [name for name, value in offered.items() if run.slots.get(name) == value]
     run.latest = taken or run.latest
     choosing = isinstance(change, str) and _choose(walk, change)
@@ -110,6 +111,23 @@ def _choose(walk: Walk, path: str) -> bool:
     elif name in walk.definition.slots:
         forget(walk, [name, *_only_means(walk, name)])
     return False
+
+
+def _note_replaced(walk: Walk, before: SlotValues, offered: SlotValues) -> None:
+    """Note what is now told by something that nobody asks for: an end, by how long it takes."""
+    run = walk.run
+    told = {name for name in walk.definition.slots if _only_means(walk, name) & offered.keys()}
+    gone = {n: v for n, v in before.items() if n in told and run.slots.get(n) is None}
+    kept = {n: v for n, v in run.replaced.items() if run.slots.get(n) is None}
+    run.replaced = {**gone, **kept}
+
+
+def _say_replaced(walk: Walk, name: str) -> None:
+    """Say what a slot is now that was emptied to be looked up anew, where that is another value."""
+    had = walk.run.replaced.pop(name, None)
+    say = amended(walk.definition, walk.run, {name: had}, [name])
+    if say is not None and walk.definition.slots[name].label is not None:
+        walk.say(say)
 
 
 def _count_miss(run: Run, refused: Collection[str]) -> None:
@@ -360,6 +378,7 @@ def look_up_one(walk: Walk) -> bool:
             continue
         run.slots[name] = _fitted_answer(name, slot, value)
         run.derived = sorted({*run.derived, name})
+        _say_replaced(walk, name)
         return True
     return False
 

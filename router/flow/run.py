@@ -266,6 +266,8 @@ class Run(BaseModel):
     slots: SlotValues = {}
     derived: list[str] = []
     """Slots that a lookup filled: they are looked up anew when what they come from changes."""
+    replaced: SlotValues = {}
+    """What slots had that a word for something else empties: said once they are looked up anew."""
     latest: list[str] = []
     """The slots that the requester gave last, all with one word."""
     results: dict[str, JsonValue] = {}
