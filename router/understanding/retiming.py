@@ -34,7 +34,7 @@ def retimed(view: FlowView, utterance: Utterance) -> Values:
         return {end: values[start]}
     if view.slots.get(end) == view.slots.get(start) or _ONLY.search(utterance.text):
         return {**values, end: values[start]}
-    return {**values, **_kept_length(view, start, end, values[start])}
+    return {**values, **kept_length(view, start, end, values[start])}
 
 
 def _ending(view: FlowView, utterance: Utterance) -> Values:
@@ -55,7 +55,7 @@ def _ending(view: FlowView, utterance: Utterance) -> Values:
     return values
 
 
-def _kept_length(view: FlowView, start: str, end: str, new: JsonValue) -> Values:
+def kept_length(view: FlowView, start: str, end: str, new: JsonValue) -> Values:
     """The end moved with a start that would pass it, unless how long it takes tells the end."""
     old = view.slots.get(start), view.slots.get(end)
     by_length = any(s.type == "duration" and view.slots.get(n) for n, s in view.fillable.items())
