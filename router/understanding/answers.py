@@ -33,7 +33,7 @@ from router.understanding.leftover import left_over
 from router.understanding.listing import is_listed, pieces
 from router.understanding.pleasantries import says_nothing
 from router.understanding.prefill import reason_slot, without_doubt
-from router.understanding.restating import restated
+from router.understanding.restating import half_named, is_only_times, restated
 from router.understanding.tense import is_far, is_unplanned
 from router.understanding.utterance import Utterance
 
@@ -241,13 +241,16 @@ def _top_level(
     if values is None:
         value = _last_choice(slot, utterance) if slot.type == "choice" else read_as(slot, utterance)
         if value is None:
-            return None
+            return _only_days(view, utterance)
         values = {name: value}
     return {**_besides(view, name, utterance), **values}
 
 
 def _free_text(view: FlowView, name: str, utterance: Utterance) -> dict[str, JsonValue] | None:
     """What was said, as it is; never a greeting or a yes, and a reason is no new dates."""
+    if _takes_half_a_day(view) and (half := half_named(view, utterance)):
+        # What the flow works out from the one half is left to it.
+        return {n: v for n, v in half.items() if view.fillable[n].lookup is None}
     empty = yes_or_no(utterance.text) is not None and not _NONE.search(utterance.text)
     if empty or says_nothing(utterance.text):
         return None
@@ -260,6 +263,15 @@ def _free_text(view: FlowView, name: str, utterance: Utterance) -> dict[str, Jso
     return restated(view, utterance, ranges_only=True) or _text(view, name, utterance)
 
 
+def _takes_half_a_day(view: FlowView) -> bool:
+    """True where half a day was said and not which: then `下午` is no greeting and no reason."""
+    halves = [n for part, n in range_slots(view.fillable).items() if part.endswith("half")]
+    if any(view.slots.get(name) is not None for name in halves):
+        return False
+    lengths = (view.slots.get(n) for n, slot in view.fillable.items() if slot.type == "duration")
+    return any(length == {"days": 0.5} for length in lengths)
+
+
 def _half_of_the_last_day(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
     """`上午` of the last day, asked of the first: that is whole, and the last ends at noon."""
     parts = range_slots(view.fillable)
@@ -268,6 +280,17 @@ def _half_of_the_last_day(view: FlowView, utterance: Utterance) -> dict[str, Jso
     if read_as(slot, utterance) != morning or "end_half" not in parts:
         return None
     return {parts["start_half"]: morning, parts["end_half"]: morning}
+
+
+def _only_days(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
+    """The days of a range of which nothing is known, where the message says nothing besides."""
+    names = range_slots(view.fillable).values()
+    if any(view.slots.get(name) is not None for name in names):
+        return None
+    if not is_only_times(utterance):
+        return None
+    days = fill_days(view.fillable, utterance.meant, utterance.text)
+    return without_doubt(view.fillable, utterance, days).values or None
 
 
 def _last_choice(slot: Slot, utterance: Utterance) -> JsonValue:
