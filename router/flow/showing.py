@@ -27,6 +27,14 @@ from router.flow.walk import rendered
 from router.flow.wording import label_of
 
 ANY_MORE = Localised(zh="还有别的吗？", en="Is there another one?")
+ANY_MORE_VALUES = Localised(
+    zh="直接说下一项，或者回答“还有”；没有了就说“没有了”。",
+    en="Just say the next one, or “another one”; say “that's all” when there is none.",
+)
+ANY_MORE_PARTS = Localised(
+    zh="还有就说“还有”，或者“还有”加上是什么；没有了就说“没有了”。",
+    en="Say “another one”, or “also” and what it is; say “that's all” when there is none.",
+)
 ANOTHER = Localised(zh="再加一项", en="Add another")
 NO_MORE = Localised(zh="没有了", en="That's all")
 MAY_SKIP = Localised(zh="（可以跳过）", en=" (You can skip this.)")
@@ -244,7 +252,13 @@ def what_fits(definition: FlowDefinition, run: Run) -> Localised:
             en="Please answer yes or no, or say what to change.",
         )
     slot = asked_slot(definition, run)
-    return fitting(Slot(type="boolean") if slot.type == "list" else slot)
+    return how_to_go_on(slot) if slot.type == "list" else fitting(slot)
+
+
+def how_to_go_on(slot: Slot) -> Localised:
+    """What answers the question whether there is another."""
+    in_parts = slot.of is not None and slot.of.type == "object"
+    return ANY_MORE_PARTS if in_parts else ANY_MORE_VALUES
 
 
 def asked_slot(definition: FlowDefinition, run: Run) -> Slot:

@@ -67,6 +67,10 @@ _AGREED = compiled(
     "^(?:好(?:的|吧|呀|啊)?|可以(?:的|啊)?|行(?:吧|啊)?|ok(?:ay)?|k|alright|all right)[!.。 ]*$"
 )
 
+_ALSO = compiled(
+    r"^(?:还有|另外|再加)(?:一?[个张笔项条])?[,: ]*|^(?:and |plus )?also:? |^another: |^plus "
+)
+
 _NONE = compiled("^(?:没有?|无|none)[.!]?$")
 _OF_THE_LAST_DAY = compiled(r"最后|末日|末尾|\b(?:last|final|end)\b")
 _MOST_OF_A_YEAR = timedelta(days=300)
@@ -111,6 +115,8 @@ def _another(
     # Whoever was shown a numbered list and types 1 has not spent 1 on something.
     picked = numbered(utterance.text)
     items, _ = find_items(slot, utterance) if picked is None else ([], [])
+    called = None if items else _named_item(slot, utterance)
+    items = items if called is None else [called]
     if items:
         return {f"{name}.{count + n}": dict(item) for n, item in enumerate(items)}
     said = yes_or_no(utterance.text) if picked is None else picked
@@ -121,6 +127,18 @@ def _another(
     if _MORE.search(utterance.text) or said is True:
         return {f"{name}.more": True}
     return None
+
+
+def _named_item(slot: Slot, utterance: Utterance) -> dict[str, JsonValue] | None:
+    """`还有丙`, of items that are asked for by a text first: the next one, called so."""
+    first = next(iter(slot.of.fields.items()), None) if slot.of else None
+    also = _ALSO.search(utterance.text)
+    if first is None or first[1].type != "text" or holds_documents(*first) or also is None:
+        return None
+    if _MORE.search(utterance.text) or _QUESTION.search(utterance.text):
+        return None
+    typed = utterance.normalised.as_typed(also.end(), len(utterance.text)).strip(" ,，。.")
+    return {first[0]: typed} if typed and not says_nothing(typed) else None
 
 
 def _another_value(

@@ -336,3 +336,16 @@ def test_which_half_of_a_day_is_no_reason_where_half_a_day_was_said(typed: str, 
     day = {"leave_type": "annual", **half_a_day}
     given = answer(asking(LEAVE, "reason", day), Utterance.of(typed, NOW))
     assert given == {"start_half": half}
+
+
+@pytest.mark.parametrize(("typed", "named"), [("还有丙", "丙"), ("also Carol", "Carol")])
+def test_another_item_that_is_asked_for_by_a_text_first_can_be_named(
+    typed: str, named: str
+) -> None:
+    guest = {"type": "object", "fields": {"name": {"type": "text"}, "age": {"type": "integer"}}}
+    guests = Slot.model_validate({"type": "list", "of": guest})
+    view = asking(LEAVE, "guests", {"guests": [{"name": "a"}]})
+    view = view.model_copy(update={"fillable": {"guests": guests}})
+    assert answer(view, Utterance.of(typed, NOW)) == {"guests.1": {"name": named}}
+    for none in ("丙", "还有", "还有吗？"):
+        assert "guests.1" not in (answer(view, Utterance.of(none, NOW)) or {})
