@@ -247,7 +247,7 @@ def _offered(walk: Walk) -> set[str]:
     """The slots that are being put right, and the one that is to be asked for anew."""
     names = {path.split(".")[0] for path in walk.run.offered}
     anew = walk.run.offered.get(collecting.CHANGE)
-    return {*names, anew} if isinstance(anew, str) else names
+    return {*names, anew.split(".")[0]} if isinstance(anew, str) else names
 
 
 def _collecting_state(walk: Walk, names: set[str]) -> str | None:

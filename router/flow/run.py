@@ -266,6 +266,8 @@ class Run(BaseModel):
     slots: SlotValues = {}
     derived: list[str] = []
     """Slots that a lookup filled: they are looked up anew when what they come from changes."""
+    replaced: SlotValues = {}
+    """What slots had that a word for something else empties: said once they are looked up anew."""
     latest: list[str] = []
     """The slots that the requester gave last, all with one word."""
     results: dict[str, JsonValue] = {}
@@ -287,6 +289,8 @@ class Run(BaseModel):
     too. A run that began before this was so goes on as its history has it."""
     changing: bool = False
     """True where the requester declined, and is asked what to change."""
+    choosing: str = ""
+    """What holds what is to be changed, where that is asked step by step: `items`, `items.0`."""
     known: dict[str, JsonValue] = {}
     """Answers to lookups of this visit, by call."""
     errands: dict[str, Errand] = {}
@@ -362,7 +366,8 @@ class Run(BaseModel):
     @property
     def question(self) -> str:
         """Names what is being asked, so that a late answer to an earlier question is noticed."""
-        return f"{self.state}:{self.visit}:{self.asked or ''}"
+        within = f":{self.choosing}" if self.choosing else ""
+        return f"{self.state}:{self.visit}:{self.asked or ''}{within}"
 
 
 class Event(BaseModel):

@@ -47,10 +47,18 @@ def faulted(view: FlowView, text: str) -> dict[str, str] | None:
 
 
 def _changeable(view: FlowView) -> Iterator[tuple[str, list[str]]]:
-    """The slots that are known and were asked for, with what people call them."""
+    """The slots that are known and were asked for, with what people call them.
+
+    Where a list has a single item, nobody has to say whose field is meant.
+    """
     for name, slot in view.fillable.items():
-        if slot.ask is not None and view.slots.get(name) is not None:
-            yield name, [*words_of(name, slot), *_days(slot)]
+        known = view.slots.get(name)
+        if known is None or not (slot.ask or slot.of):
+            continue
+        yield name, [*words_of(name, slot), *_days(slot)]
+        if slot.of is not None and isinstance(known, list) and len(known) == 1:
+            fields = slot.of.fields.items()
+            yield from ((f"{name}.0.{field}", words_of(field, of)) for field, of in fields)
 
 
 def _days(slot: Slot) -> list[str]:
