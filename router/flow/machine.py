@@ -73,7 +73,8 @@ MOST_MOVES = 200
 """Moves in one step before a flow that never waits is ended; the loader refuses such files."""
 
 UNDONE_AT_END = ("failed", "cancelled")
-"""Ends that leave nothing behind: what was done is taken back first."""
+"""Ends before which what was done is taken back under any rules; by the newest `completed` alone
+leaves something done."""
 
 STALE = Localised(
     zh="刚才的问题已经变了，请看现在的这个。",
@@ -269,13 +270,21 @@ def _say(walk: Walk) -> bool:
     collecting.forget(walk, state.forget)
     if state.end is None:
         walk.leave("next")
-    elif state.end in UNDONE_AT_END:
+    elif _is_undone(walk):
         run.ending = state.end
     elif run.withdraws is not None and state.end == "completed":
         run.done, run.ending = [*run.withdraws.done, *run.done], state.end
     else:
         walk.end(state.end)
     return True
+
+
+def _is_undone(walk: Walk) -> bool:
+    """True where the state ends a run such that nothing of it stays done."""
+    state = walk.state
+    if state.keep or state.end == "completed":
+        return False
+    return state.end in UNDONE_AT_END or walk.definition.rules >= LEAVES_NOTHING_DONE
 
 
 _MOVES: dict[str, Callable[[Walk], bool]] = {

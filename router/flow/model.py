@@ -240,6 +240,8 @@ class State(Definition):
     """For `call`: the tool that takes it back, called with the same arguments."""
     forget: tuple[str, ...] = ()
     end: FlowStatus | None = None
+    keep: bool = False
+    """With an `end` other than `completed`: what was done isn't undone."""
 
     next: Next = ()
     on_error: Next = ()

@@ -172,6 +172,39 @@ def test_history_names_the_step_that_was_undone_and_the_one_that_was_not() -> No
     ]
 
 
+def ending(end: str, **more: object) -> FlowDefinition:
+    """A saga whose second step fails, which ends it so."""
+    states = {
+        **STATES,
+        "two": {"call": "two", "next": "review", "on_error": "bad"},
+        "bad": {"say": text("Sorry."), "end": end, **more},
+    }
+    source = {"flow": "saga", "title": text("Saga"), "description": text("Do"), "start": "one"}
+    return flow(source, states=states).model_copy(update={"rules": NEWEST_RULES})
+
+
+class TestEnds:
+    def failing(self, definition: FlowDefinition) -> Driver:
+        driver = Driver(definition)
+        driver.world.failing["two"] = "403"
+        return driver.begin()
+
+    @pytest.mark.parametrize("end", ["rejected", "expired", "failed", "cancelled"])
+    def test_other_than_completed_leave_nothing_done(self, end: str) -> None:
+        driver = self.failing(ending(end))
+        assert driver.run.status == end
+        assert [name for name, *_ in driver.world.calls] == ["one", "undo_one"]
+
+    @pytest.mark.parametrize("end", ["rejected", "failed"])
+    def test_leave_it_where_the_file_says_so(self, end: str) -> None:
+        driver = self.failing(ending(end, keep=True))
+        assert (driver.run.status, [n for n, *_ in driver.world.calls]) == (end, ["one"])
+
+    def test_under_earlier_rules_leave_it_where_it_is_rejected(self) -> None:
+        driver = self.failing(ending("rejected").model_copy(update={"rules": NEWEST_RULES - 1}))
+        assert [name for name, *_ in driver.world.calls] == ["one"]
+
+
 class TestWithdrawal:
     def taking_back(self) -> Undos:
         undos = Undos(withdrawing.definition_of(SAGA))
