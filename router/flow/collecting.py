@@ -83,6 +83,7 @@ def take_offered(walk: Walk) -> None:
     run.latest = taken or run.latest
     if isinstance(change, str) and change in walk.definition.slots:
         forget(walk, [change, *_only_means(walk, change)])
+        run.skipped = [name for name in run.skipped if name != change]
     run.changing = run.changing and not offered and change is None
     for say in [amended(walk.definition, run, before, paths), *refused.values()]:
         if say is not None:

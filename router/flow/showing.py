@@ -106,12 +106,15 @@ def fillable(definition: FlowDefinition, run: Run) -> dict[str, Slot]:
 
 
 def _changeable(definition: FlowDefinition, run: Run) -> Slot:
-    """The question of what to change, as a slot whose choices are the slots that were asked."""
+    """The question of what to change, as a slot whose choices are the slots that were asked.
+
+    What was left empty can be supplied then, too.
+    """
     asked = {name for state in definition.states.values() for name in state.collect or ()}
     changeable = {
         name: Choice(label=label_of(name, slot))
         for name, slot in definition.slots.items()
-        if name in asked and run.slots.get(name) is not None
+        if name in asked and (run.slots.get(name) is not None or slot.skippable)
     }
     return Slot(type="choice", choices={**changeable, NOTHING: LEAVE_AS_IT_IS})
 
