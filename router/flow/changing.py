@@ -116,10 +116,10 @@ def emptied(value: JsonValue, path: list[str]) -> JsonValue:
 
 
 def _slots(definition: FlowDefinition, run: Run) -> Iterator[tuple[str, Choice]]:
-    """The slots that were asked for."""
+    """The slots that were asked for; what was left empty can be supplied then, too."""
     asked = {name for state in definition.states.values() for name in state.collect or ()}
     for name, slot in definition.slots.items():
-        if name in asked and run.slots.get(name) is not None:
+        if name in asked and (run.slots.get(name) is not None or slot.skippable):
             yield name, Choice(label=label_of(name, slot))
 
 

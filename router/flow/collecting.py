@@ -110,6 +110,7 @@ def _choose(walk: Walk, path: str) -> bool:
         put(walk, {**run.slots, name: changing.emptied(run.slots.get(name), rest)})
     elif name in walk.definition.slots:
         forget(walk, [name, *_only_means(walk, name)])
+        run.skipped = [skipped for skipped in run.skipped if skipped != name]
     return False
 
 

@@ -65,7 +65,10 @@ STAND_INS_AND_SKIPS = 2
 """Since these rules those who are away are stood in for, and nobody is asked for the same twice."""
 HOLDS_LOOKUPS = 3
 """Since these a lookup that fails for good in an approval waits for an operator."""
-NEWEST_RULES = HOLDS_LOOKUPS
+LEAVES_NOTHING_DONE = 4
+"""Since these a run that isn't completed leaves nothing done, unless its file says so, and isn't
+over before everything is undone."""
+NEWEST_RULES = LEAVES_NOTHING_DONE
 RangePart = Literal["start", "end", "start_half", "end_half"]
 
 
@@ -253,6 +256,8 @@ class State(Definition):
     """For `call`: the tool that takes it back, called with the same arguments."""
     forget: tuple[str, ...] = ()
     end: EndStatus | None = None
+    keep: bool = False
+    """With an `end` other than `completed`: what was done isn't undone."""
 
     next: Next = ()
     on_error: Next = ()

@@ -209,6 +209,12 @@ class Done(BaseModel, frozen=True):
     part: int | None = None
     undo: str = ""
     """The tool that takes it back; of runs before this was kept the definition says it."""
+    failed: FailureKind | None = None
+    """Why it couldn't be taken back, until that is tried again."""
+    tries: int = 0
+    """How often that came to nothing."""
+    again: int = 0
+    """How often an operator had it taken back under a key of its own."""
 
 
 class Withdraws(BaseModel, frozen=True):
@@ -336,6 +342,8 @@ class Run(BaseModel):
     """The words by which the last outside events were told, so that none counts twice."""
     clearing: int | None = None
     """The visit whose calls are taken back before the state is left."""
+    owes: Literal["later", "operator"] | None = None
+    """Who is to take back what couldn't be, as the requester was told: a later try, or somebody."""
     ending: FlowStatus | None = None
     """The status to end with once everything in `done` is taken back."""
     back_to: str | None = None
@@ -436,12 +444,14 @@ class Cancelled(Event):
 
     `leaving` are calls under way that only look something up: nothing waits for those.
     `by_parent`: the run that started this one is cancelled, and says so for both.
+    `final`: an operator's word, by which what can't be undone is left as it is.
     """
 
     type: Literal["cancelled"] = "cancelled"
     comment: str | None = None
     leaving: tuple[str, ...] = ()
     by_parent: bool = False
+    final: bool = False
 
 
 class LookedUp(Event):

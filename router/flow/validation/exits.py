@@ -39,6 +39,7 @@ BELONGING = {
     "undo": ("call",),
     "forget": ("say",),
     "end": ("say",),
+    "keep": ("say",),
 }
 """Keys that mean something in some kinds of state only."""
 
@@ -163,3 +164,6 @@ def _ending(place: Place, state: State) -> Iterator[Complaint]:
     if bool(state.next) == bool(state.end):
         what = "goes on and ends at once" if state.end else "neither goes on nor ends"
         yield complaint(place, f"{place[-1]} {what}", "write either next: or end:")
+    if state.keep and state.end in (None, "completed"):
+        what = "what was done stays done there anyway"
+        yield complaint((*place, "keep"), what, "leave keep: out, or end otherwise")
