@@ -98,8 +98,27 @@ def test_nothing_that_is_said_is_a_mention_or_a_link(hostile: str) -> None:
     assert "lark_md" not in json.dumps(card(said(TextReply(text=hostile))))
 
 
+@pytest.mark.parametrize(
+    ("sent", "meant"),
+    [
+        ("see <https://wiki.example/a?b=1&amp;c=2>", "see https://wiki.example/a?b=1&c=2"),
+        ("<https://wiki.example/a|the wiki> has it", "the wiki (https://wiki.example/a) has it"),
+        ("<http://wiki.example|wiki.example>", "http://wiki.example"),
+        ("ask <mailto:bob@house.example|bob@house.example>", "ask bob@house.example"),
+        ("<tel:+8613800000000|+86 138 0000 0000>", "+86 138 0000 0000"),
+        ("<!channel> <!subteam^S1|@finance> in <#C1|general>", "@channel @finance in #general"),
+        ("<!date^1392734382^{date}|18 February>", "18 February"),
+        ("<@U0DESK> <@U1|bob> is away", "@bob is away"),
+        ("R&amp;D, 3 &lt; 5, &lt;https://a.test&gt;", "R&D, 3 < 5, <https://a.test>"),
+        ("<> <|> < <https://a.test", "<> <|> < <https://a.test"),
+    ],
+)
+def test_slack_s_markup_is_read_as_whoever_typed_saw_it(sent: str, meant: str) -> None:
+    assert plain(sent) == meant
+
+
 def test_a_form_is_answered_in_words() -> None:
-    fields = [FormField(name=name, type="date", label=name.title()) for name in ("start", "end")]
+    fields = [FormField(name=n, type="date", label=n.title()) for n in ("start", "end")]
     form = FormReply(text="When?", fields=fields)
     assert [block["type"] for block in blocks(said(form))] == ["section"]
     (element,) = card(said(form))["elements"]
