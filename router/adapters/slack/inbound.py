@@ -6,6 +6,7 @@ from typing import Any
 
 from router.adapters.port import Inbound, Place
 from router.adapters.reception import button_of
+from router.adapters.slack.blocks import COMMENT
 
 FACE = "slack"
 _MARKED = re.compile(r"<(?P<to>[^<>|\s][^<>|]*)(?:\|(?P<label>[^<>]*))?>")
@@ -59,7 +60,7 @@ def press_of(payload: dict[str, Any]) -> tuple[Inbound, str] | None:
     place = _place(channel, message.get("thread_ts"))
     event = f"{ts} {action.get('action_id')} {action.get('action_ts')}"
     thread = ":".join(place.values())
-    return Inbound(event, user, thread, place, button=button), ts
+    return Inbound(event, user, thread, place, button=button, comment=_comment(payload)), ts
 
 
 def plain(text: str) -> str:
@@ -96,6 +97,14 @@ def _place(channel: str, thread: object) -> Place:
 def _id_in(payload: dict[str, Any], name: str) -> str:
     named = payload.get(name)
     found = named.get("id") if isinstance(named, dict) else None
+    return found if isinstance(found, str) else ""
+
+
+def _comment(payload: dict[str, Any]) -> str:
+    """What the card's field has in it; nothing where it has none."""
+    found: object = payload
+    for name in ("state", "values", COMMENT, COMMENT, "value"):
+        found = found.get(name) if isinstance(found, dict) else None
     return found if isinstance(found, str) else ""
 
 
