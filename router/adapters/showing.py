@@ -13,7 +13,7 @@ from router.domain.messages import (
     ConfirmReply,
     Reply,
 )
-from router.domain.plain_replies import as_plain_text
+from router.domain.plain_replies import as_plain_text, unsaid
 from router.domain.texts import Locale
 from router.flow.ways_out import value_of
 
@@ -36,7 +36,7 @@ def text_of(reply: Reply, locale: Locale, *, buttons: bool) -> str:
     if buttons and isinstance(reply, ChoicesReply):
         return reply.text
     if buttons and isinstance(reply, ConfirmReply):
-        return "\n".join([reply.text, "", *lines(reply.summary)])
+        return "\n".join([reply.text, "", *lines(unsaid(reply))]).strip()
     return as_plain_text([reply], locale)
 
 
