@@ -19,6 +19,9 @@ FLOW_ROLE = "flow"
 A tool with `roles=["flow"]` can be reached through a flow and its approvals alone.
 """
 
+SERVICE_ROLE = "service"
+"""The role of an account that isn't a person: it speaks for the people who use a chat UI."""
+
 
 class Absence(BaseModel):
     """Days on which somebody is away, both ends included, in their own time zone."""
