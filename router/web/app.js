@@ -62,7 +62,8 @@ async function trying(work) {
 
 function complainOf(problem) {
   if (!(problem instanceof Problem)) throw problem;
-  if (problem.status === 401) return leave(t("signedOut"));
+  // What was still under way for who has left says nothing of who is here now.
+  if (problem.status === 401) return problem.asWhom && problem.asWhom === token() ? leave(t("signedOut")) : undefined;
   if (problem.status === 0) return void (at("offline").hidden = false);
   return complain(`${t("failed")}: ${problem.message}`);
 }
