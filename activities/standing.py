@@ -48,14 +48,17 @@ def standing(
 def sums(slots: Slots, locale: Locale) -> str:
     """What the slots come to in money; where there is none, how many things they ask for.
 
+    A slot that holds what the items come to adds nothing to them.
+
     >>> sums({"items": [{"amount": {"amount": "36", "currency": "CNY"}}] * 2}, "zh")
     '¥72.00'
+    >>> rows = [{"amount": {"amount": "58", "currency": "CNY"}}]
+    >>> sums({"items": rows, "total": {"amount": "58.00", "currency": "CNY"}}, "zh")
+    '¥58.00'
     >>> sums({"items": [{"kind": "laptop", "quantity": 2}, {"quantity": 1}]}, "en")
     '3 items'
     """
-    purses: Purses = {}
-    for value in slots.values():
-        _add_up(value, purses)
+    purses = _purses(slots)
     if purses:
         return " + ".join(
             money({"amount": str(amount), "currency": name}, locale)
@@ -138,6 +141,21 @@ def _items(slots: Slots) -> list[dict[str, JsonValue]]:
 def _pieces(item: Slots) -> int:
     count = item.get("quantity")
     return int(count) if isinstance(count, int | float) else 0
+
+
+def _purses(slots: Slots) -> Purses:
+    """What everything comes to, by currency."""
+    parts: Purses = {}
+    _add_up([value for value in slots.values() if isinstance(value, list)], parts)
+    purses = dict(parts)
+    for value in slots.values():
+        own: Purses = {}
+        if not isinstance(value, list):
+            _add_up(value, own)
+        if not own.items() <= parts.items():
+            for name, amount in own.items():
+                purses[name] = purses.get(name, Decimal()) + amount
+    return purses
 
 
 def _add_up(value: JsonValue, purses: Purses) -> None:

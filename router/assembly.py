@@ -24,10 +24,17 @@ from activities.writing import Writer, writer
 from router.api.deps import People as Everybody
 from router.api.temporal import Connection
 from router.deciding.prompts import Prompts
-from router.definitions import load_capabilities, load_prompts, load_tools, skill_folders
+from router.definitions import (
+    load_capabilities,
+    load_prompts,
+    load_tools,
+    skill_folders,
+    watched_flows,
+)
 from router.directory.live import LiveDirectory
 from router.directory.sources import source_of
 from router.domain.errors import MisconfiguredError
+from router.flow.watching import WatchedFlows
 from router.llm.abilities import ServerMemoryFile
 from router.llm.ladders import Ladders
 from router.selection.encoder import Encoder
@@ -72,6 +79,8 @@ class Parts:
     """Those of the tools that follow their files."""
     folders: WatchedSkills
     """The skills, which follow theirs."""
+    flow_files: WatchedFlows
+    """The flows, which follow theirs."""
     reader: Reader
     store: Store
     calendar: WorkCalendar
@@ -169,7 +178,8 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
     registry, declared = load_tools(settings)
     folders = skill_folders(settings)
     loaded = folders.load()
-    offered = load_capabilities(settings, registry, loaded.catalog)
+    flow_files = watched_flows(settings, registry)
+    offered = load_capabilities(settings, registry, loaded.catalog, flow_files.load())
     prompts = load_prompts(settings)
     directory = LiveDirectory.load(source_of(settings))
     database = Database(settings.database_url)
@@ -205,6 +215,7 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
                 offered=offered,
                 declared=declared,
                 folders=folders,
+                flow_files=flow_files,
                 reader=Reader(offered.flows(), offered.phrases(), offered.listed()),
                 store=store,
                 calendar=calendar,

@@ -1,6 +1,7 @@
 """What the settings' files define: flows, skills, tools and prompts, read and checked."""
 
 import logging
+from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,10 @@ from router.deciding.prompts import Prompts
 from router.domain.errors import DefinitionError, MisconfiguredError, Problem
 from router.domain.ports import FlowVersions
 from router.flow.catalog import Catalog
-from router.flow.loader import load_flows, read_flow
+from router.flow.loader import FlowFile, load_flows, read_flow, sub_flow_problems
 from router.flow.model import FlowDefinition
 from router.flow.versions import behaviour
+from router.flow.watching import WatchedFlows
 from router.settings import Settings
 from router.skill.catalog import SkillCatalog
 from router.skill.loader import Loaded
@@ -45,6 +47,11 @@ def load_catalog(settings: Settings, registry: Registry) -> Catalog:
     return load_flows(flow_folder(settings), registry.parameters())
 
 
+def watched_flows(settings: Settings, registry: Registry) -> WatchedFlows:
+    """The flows of the settings' folder, to be loaded, checked against the tools there are."""
+    return WatchedFlows(flow_folder(settings), registry.parameters)
+
+
 def flow_folder(settings: Settings) -> Path:
     """The folder of flow files: the settings', or the project's own."""
     return settings.flows or Path(next(iter(flows.__path__)))
@@ -61,17 +68,63 @@ async def check_versions(
     Raises:
         DefinitionError: with every flow that has changed under its version.
     """
-    changed = []
-    for flow in catalog:
+    changed = await _changed_under_version(settings, catalog, versions, editing=editing)
+    if changed:
+        raise DefinitionError(list(changed.values()))
+
+
+async def taken_up(
+    settings: Settings,
+    current: Catalog,
+    files: Iterable[FlowFile],
+    versions: FlowVersions,
+    *,
+    editing: bool,
+) -> Catalog:
+    """What is offered from now on: the flows of these files, as far as their versions allow.
+
+    One that has changed under its version is logged and stays as it is in `current`, unless its
+    author is `editing`.
+
+    Raises:
+        DefinitionError: the flows that start each other don't fit together.
+    """
+    flows = {file.path: file.definition for file in files}
+    _fit(flows)
+    changed = await _changed_under_version(settings, flows.values(), versions, editing=editing)
+    for problem in changed.values():
+        _log.error("the flow stays as it was: %s", problem)
+    kept = {
+        path: current.get(flow.flow) if flow.flow in changed else flow
+        for path, flow in flows.items()
+    }
+    flows = {path: flow for path, flow in kept.items() if flow is not None}
+    _fit(flows)
+    return Catalog(flows.values())
+
+
+def _fit(flows: Mapping[Path, FlowDefinition]) -> None:
+    problems = list(sub_flow_problems(flows))
+    if problems:
+        raise DefinitionError(problems)
+
+
+async def _changed_under_version(
+    settings: Settings, flows: Iterable[FlowDefinition], versions: FlowVersions, *, editing: bool
+) -> dict[str, Problem]:
+    """By name, the flows that do something else than their version did; none for an author."""
+    changed = {}
+    for flow in flows:
         now = behaviour(flow)
-        if await versions.keep(flow.flow, flow.version, now) != now:
-            changed.append(_changed(settings, flow))
-            if editing:
-                await versions.replace(flow.flow, flow.version, now)
-    if changed and not editing:
-        raise DefinitionError(changed)
-    for problem in changed:
-        _log.warning("%s", problem)
+        if await versions.keep(flow.flow, flow.version, now) == now:
+            continue
+        problem = _changed(settings, flow)
+        if editing:
+            await versions.replace(flow.flow, flow.version, now)
+            _log.warning("%s", problem)
+        else:
+            changed[flow.flow] = problem
+    return changed
 
 
 def _changed(settings: Settings, flow: FlowDefinition) -> Problem:
@@ -85,7 +138,10 @@ def _changed(settings: Settings, flow: FlowDefinition) -> Problem:
 
 
 def load_capabilities(
-    settings: Settings, registry: Registry | None = None, skills: SkillCatalog | None = None
+    settings: Settings,
+    registry: Registry | None = None,
+    skills: SkillCatalog | None = None,
+    catalog: Catalog | None = None,
 ) -> Capabilities:
     """Everything that can be done here: flows, skills and tools, loaded where none are given.
 
@@ -96,7 +152,8 @@ def load_capabilities(
     for provider in lacking(settings):
         registry.withhold(provider)
     skills = skill_folders(settings).load().catalog if skills is None else skills
-    return Capabilities(load_catalog(settings, registry), skills, registry)
+    catalog = load_catalog(settings, registry) if catalog is None else catalog
+    return Capabilities(catalog, skills, registry)
 
 
 def lacking(settings: Settings) -> dict[Provider[Any], str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from activities.policies.book import policy_book
 from router.assembly import VECTORS, Parts, assembled
-from router.definitions import check_versions, load_catalog, mcp_servers
+from router.definitions import check_versions, load_catalog, mcp_servers, taken_up
 from router.directory.live import LiveDirectory
 from router.domain.errors import DefinitionError, RouterError
 from router.selection.vector_file import VectorFile
@@ -20,6 +20,7 @@ from router.tool.mcp.publishing import Publisher
 _log = logging.getLogger("router.tools")
 _skill_log = logging.getLogger("router.skills")
 _store_log = logging.getLogger("router.store")
+_flow_log = logging.getLogger("router.flows")
 
 SKILL_FILES_KEPT = timedelta(days=30)
 """Beyond the last day on which they were a loaded skill's: for runs that began with them."""
@@ -47,6 +48,7 @@ async def at_work(settings: Settings, *, editing: bool = False) -> AsyncIterator
             asyncio.create_task(_kept_up(parts)),
             asyncio.create_task(_heard(parts, publisher)),
             asyncio.create_task(_skills_kept_up(parts)),
+            asyncio.create_task(_flows_kept_up(parts, editing=editing)),
             asyncio.create_task(_skill_files_tidied(parts)),
             asyncio.create_task(_expired(parts)),
         ]
@@ -81,6 +83,7 @@ async def served(parts: Parts) -> AsyncIterator[Publisher]:
 async def _heard(parts: Parts, publisher: Publisher) -> None:
     """Have reader and index know what MCP servers bring, as soon as they do."""
     async for _ in publisher.changes():
+        parts.flow_files.retry()
         await _relearnt(parts)
 
 
@@ -90,6 +93,7 @@ async def _kept_up(parts: Parts) -> None:
     await parts.dependencies.resolve(policy_book).learn(VectorFile(parts.settings.data / VECTORS))
     async for _ in parts.declared.changes():
         await asyncio.to_thread(warn_of_misfits, parts)
+        parts.flow_files.retry()
         await _relearnt(parts)
 
 
@@ -113,6 +117,25 @@ async def _skills_kept_up(parts: Parts) -> None:
         except RouterError as error:
             _skill_log.error("the skills stay as they were for now: %s", error)
             parts.folders.forget()
+
+
+async def _flows_kept_up(parts: Parts, *, editing: bool) -> None:
+    """Have flows follow their files; runs that are under way keep what they began with."""
+    versions = parts.store.flow_versions
+    async for files in parts.flow_files.changes():
+        offered = parts.offered
+        try:
+            offered.catalog = await taken_up(
+                parts.settings, offered.catalog, files, versions, editing=editing
+            )
+        except DefinitionError as error:
+            _flow_log.error("the flows stay as they were: %s", error)
+        except RouterError as error:
+            _flow_log.error("the flows stay as they were for now: %s", error)
+            parts.flow_files.forget()
+        else:
+            _flow_log.info("there are %s flows now", len(offered.catalog))
+            await _relearnt(parts)
 
 
 async def _taken_up(parts: Parts, loaded: Loaded) -> None:

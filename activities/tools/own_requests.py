@@ -145,6 +145,10 @@ async def _may_be_hurried(
             "(?:算了,?)?(?:都|还是|先)?取消(?:它|掉|这个|这次|申请)?"
             "|(?:算了,?)?我?不(?:请|报|去|申请)(?:假|销)?"
         ),
+        # 撤回、撤回来、把申请撤了
+        whole("把?(?:它|这个|申请)?(?:撤回|撤销|撤掉|收回|撤)(?:来|去|掉)?(?:它|这个|申请)?"),
+        # 我要销假: leave that was agreed to already
+        whole("(?:提前|申请)?销(?P<request>假)(?:申请)?"),
         whole(
             "(?:never ?mind,? ?)?(?:cancel|withdraw|take back)"
             "(?: (?:it|this|that|the request|my request))?"

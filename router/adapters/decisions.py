@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 
 from router.adapters import words
-from router.adapters.port import Decision, Wanted
+from router.adapters.port import LONGEST_COMMENT, Decision, Wanted
 from router.api.deps import Services
+from router.api.plain import said_text
 from router.contracts import runs
-from router.domain.errors import Conflict, NotFound, RouterError
+from router.domain.errors import Conflict, InvalidInput, NotFound, RouterError
 from router.domain.principals import Principal
 from router.domain.records import ApprovalRecord
 from router.domain.texts import Localised
@@ -24,9 +25,12 @@ class Outcome:
     card: Wanted | None = None
 
 
-async def decided(services: Services, person: Principal, decision: Decision, word: str) -> Outcome:
+async def decided(
+    services: Services, person: Principal, decision: Decision, comment: str, word: str
+) -> Outcome:
     """Decide, and say what became of it; of a second press, what became of the first one.
 
+    Nothing is returned without a `comment`: whoever is to change something has to know what.
     `word` makes a press one, however often it is delivered. Raises `Unavailable` where the run
     can't be reached.
     """
@@ -35,14 +39,30 @@ async def decided(services: Services, person: Principal, decision: Decision, wor
         return Outcome(words.NOT_YOURS.within(person.locale))
     if record.verdict is not None:
         return await _outcome(services, person, record, _already(record.verdict))
+    remark = comment.strip() or None
+    if not _may_be_said(remark, decision):
+        return Outcome(words.WORD_NEEDED.within(person.locale))
     event = Decided(
-        by=person.id, approval=record.id, verdict=decision.verdict, digest=decision.digest
+        by=person.id,
+        approval=record.id,
+        verdict=decision.verdict,
+        comment=remark,
+        digest=decision.digest,
     )
     try:
         await runs.decide(services.temporal, record, event, word)
     except (Conflict, NotFound) as error:
         return await _too_late(services, person, decision, error)
     return await _outcome(services, person, record, words.DONE[decision.verdict])
+
+
+def _may_be_said(remark: str | None, decision: Decision) -> bool:
+    if remark is None:
+        return decision.verdict != "return"
+    try:
+        return len(said_text(remark, "comment")) <= LONGEST_COMMENT
+    except InvalidInput:
+        return False
 
 
 async def card_of(

@@ -13,6 +13,8 @@ from router.domain.texts import Locale
 
 Place = Mapping[str, str]
 """Where something is posted, in the platform's own terms: a channel, a thread."""
+LONGEST_COMMENT = 1000
+"""Characters of an approver's remark on a card: what every platform has room for."""
 Verdict = Literal["approve", "reject", "return"]
 VERDICTS: tuple[Verdict, ...] = ("approve", "reject", "return")
 
@@ -70,6 +72,8 @@ class Inbound:
     button: Button | None = None
     with_files: bool = False
     """They attached something, which isn't passed on."""
+    comment: str = ""
+    """What they wrote into the field of an approver's card."""
 
 
 @dataclass(frozen=True)

@@ -72,7 +72,7 @@ class Reception:
             await self._once(inbound, words.STRANGER.format(account=inbound.account))
             return None
         word = f"decide:{derived_id(self.face, inbound.event)}"
-        return await decided(services, person, button.decision, word)
+        return await decided(services, person, button.decision, inbound.comment, word)
 
     def aside(self, work: Coroutine[Any, Any, None]) -> None:
         """Do it after the platform has its answer; what fails is written to the log."""

@@ -13,17 +13,22 @@ from router.domain.messages import (
     ConfirmReply,
     Reply,
 )
-from router.domain.plain_replies import as_plain_text
+from router.domain.plain_replies import as_plain_text, unsaid
 from router.domain.texts import Locale
+from router.flow.ways_out import value_of
 
 
 @dataclass(frozen=True)
 class Labelled:
-    """A button as it is shown; `style` is `primary`, `danger` or None."""
+    """A button as it is shown; `style` is `primary`, `danger` or None.
+
+    `sure` is what is asked in a dialog before the press counts; nothing where it counts at once.
+    """
 
     label: str
     button: Button
     style: str | None = None
+    sure: str = ""
 
 
 def text_of(reply: Reply, locale: Locale, *, buttons: bool) -> str:
@@ -31,7 +36,7 @@ def text_of(reply: Reply, locale: Locale, *, buttons: bool) -> str:
     if buttons and isinstance(reply, ChoicesReply):
         return reply.text
     if buttons and isinstance(reply, ConfirmReply):
-        return "\n".join([reply.text, "", *lines(reply.summary)])
+        return "\n".join([reply.text, "", *lines(unsaid(reply))]).strip()
     return as_plain_text([reply], locale)
 
 
@@ -45,6 +50,14 @@ def answers(reply: Reply, said: Said) -> Iterator[Labelled]:
         for label, value, style in ((words.YES, True, "primary"), (words.NO, False, None)):
             answer = ConfirmAction(type="confirm", value=value, question=reply.question)
             yield Labelled(label.within(said.locale), _pressing(answer, said), style)
+        yield _cancelling(reply, said)
+
+
+def _cancelling(reply: ConfirmReply, said: Said) -> Labelled:
+    """Giving up what is to be confirmed: `no` alone only asks what is to be changed."""
+    way = ChooseAction(type="choose", value=value_of("cancel"), question=reply.question)
+    label, sure = words.CANCEL.within(said.locale), words.SURE_TO_CANCEL.within(said.locale)
+    return Labelled(label, _pressing(way, said), "danger", sure)
 
 
 def title_of(wanted: Wanted) -> str:

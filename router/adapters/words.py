@@ -46,7 +46,19 @@ BUTTONS: dict[Verdict, Localised] = {
     "return": Localised(zh="退回修改", en="Return"),
 }
 YES = Localised(zh="确认", en="Confirm")
-NO = Localised(zh="取消", en="Cancel")
+NO = Localised(zh="不对，要改", en="Not right")
+CANCEL = Localised(zh="取消", en="Cancel")
+SURE_TO_CANCEL = Localised(
+    zh="确定不办了？填好的内容不会保留。", en="Really give it up? What was filled in isn't kept."
+)
+GO_BACK = Localised(zh="再想想", en="Go back")
+WHAT_TO_CHANGE = Localised(zh="退回时请写明要改什么", en="To return it, say what is to be changed")
+WORD_NEEDED = Localised(
+    zh="还没有退回：请先在卡片的输入框里写明要改什么（最多 1000 字），再按“退回修改”；"
+    "没有输入框的旧卡片，请在网页上退回。",
+    en="Not returned yet: say in the card's field what is to be changed (1,000 characters at "
+    "most), then press Return again; where an old card has no field, use the web page.",
+)
 DONE: dict[str, Localised] = {
     "approve": Localised(zh="✅ 已同意", en="✅ approved"),
     "reject": Localised(zh="❌ 已拒绝", en="❌ rejected"),

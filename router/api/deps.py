@@ -17,7 +17,7 @@ from router.api.rates import Rates
 from router.api.tokens import Tokens, tokens
 from router.api.turns import Turns
 from router.domain.capabilities import Capability
-from router.domain.errors import NotFound, Unauthenticated
+from router.domain.errors import Forbidden, NotFound, Unauthenticated
 from router.domain.ports import (
     Conversations,
     EventLog,
@@ -27,7 +27,7 @@ from router.domain.ports import (
     Mailboxes,
     Runs,
 )
-from router.domain.principals import DEFAULT_TENANT, Directory, Principal
+from router.domain.principals import DEFAULT_TENANT, SERVICE_ROLE, Directory, Principal
 from router.domain.records import ConversationRecord
 from router.flow.model import FlowDefinition
 from router.llm.reach import Address, Reach
@@ -209,6 +209,19 @@ OpenTurns = Annotated[Turns, Depends(_turns)]
 ModelReach = Annotated[Reach, Depends(_reach)]
 Caller = Annotated[Principal, Depends(_caller)]
 Paged = Annotated[Page, Depends(_page)]
+
+
+async def _person(caller: Caller) -> Principal:
+    if SERVICE_ROLE in caller.roles:
+        raise Forbidden(
+            f"{caller.id!r} is a service account and has no requests of its own: speak with a "
+            "person's token, or for a person at POST /v1/chat/completions (docs/openai.md)."
+        )
+    return caller
+
+
+Person = Annotated[Principal, Depends(_person)]
+"""The caller, who may ask for something: a person; 403 where it is a service account."""
 
 
 async def _own_conversation(

@@ -23,7 +23,11 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Following:
-    """A reader of `feed` who has seen everything up to `after`; None: up to now."""
+    """A reader of `feed` who has seen everything up to `after`; None: up to now.
+
+    A position that the log hasn't come to yet was never issued by it: a database was restored
+    from before. What the reader lost can't be told, so they go on from now.
+    """
 
     hub: Hub
     feed: Feed
@@ -38,10 +42,19 @@ class Following:
         async with self.hub.following(self.feed) as inbox:
             yield PING
             try:
-                async for some in self._beyond(self.after or Position(inbox.begins), inbox):
+                async for some in self._beyond(await self._begins(inbox), inbox):
                     yield some
             except Unavailable as error:
                 _log.warning("%s: a reader has to come again: %s", self.feed.key, error)
+
+    async def _begins(self, inbox: Inbox) -> Position:
+        if self.after is None:
+            return Position(inbox.begins)
+        if self.after.row <= inbox.begins:
+            return self.after
+        # Another process may have told of a row that this one hasn't read yet.
+        latest = await self.feed.latest()
+        return self.after if self.after.row <= latest else Position(latest)
 
     async def _beyond(self, at: Position, inbox: Inbox) -> AsyncIterator[bytes]:
         inbox.lost = at.wholly_behind < inbox.begins

@@ -125,7 +125,15 @@ async def events_of(lines: AsyncIterator[str]) -> AsyncIterator[Event]:
 
 
 def reason(problem: dict[str, Any]) -> str:
-    """What a problem of RFC 9457 says, with the fields at fault."""
+    """What a problem of RFC 9457 says, with the fields at fault as far as it doesn't say so.
+
+    >>> fault = {"field": "text", "detail": "it is empty"}
+    >>> reason({"detail": "text: it is empty.", "errors": [fault]})
+    'text: it is empty.'
+    >>> reason({"detail": "It can't be read", "errors": [fault]})
+    "It can't be read (text it is empty)"
+    """
     said = str(problem.get("detail") or problem.get("title") or "it refuses")
-    fields = [f"{each.get('field')} {each.get('detail')}" for each in problem.get("errors") or []]
+    faults = [each for each in problem.get("errors") or [] if str(each.get("detail")) not in said]
+    fields = [f"{each.get('field')} {each.get('detail')}" for each in faults]
     return f"{said} ({'; '.join(fields)})" if fields else said

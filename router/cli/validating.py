@@ -5,15 +5,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from router.definitions import flow_folder, load_registry
+from router.directory.file import FileDirectory
 from router.domain.errors import DefinitionError, Problem
-from router.flow.loader import FlowFile, read_all
+from router.flow.loader import FlowFile, examine_all, read_all
 from router.settings import Settings
 from router.understanding.rivalry import Rivalry, rivalries
 
 
 @dataclass(frozen=True)
 class Validated:
-    """Sound flow files, what is wrong between them, and what might be better."""
+    """Sound flow files, all that is wrong with any and between them, and what might be better."""
 
     files: list[FlowFile]
     errors: list[Problem]
@@ -23,17 +24,30 @@ class Validated:
 def validated(settings: Settings, paths: list[Path] | None) -> Validated:
     """The files at these paths, beside the flows in use; without paths, the flows in use.
 
+    What is wrong in a file hides nothing of what is wrong between it and others, unless it is in
+    its triggers.
+
     Raises:
-        DefinitionError: some can't be loaded; with every problem of every file.
+        DefinitionError: the declared tools can't be loaded.
     """
     known = load_registry(settings).parameters()
-    files = read_all(paths or [flow_folder(settings)], known)
+    files, errors = examine_all(paths or [flow_folder(settings)], known)
+    sound = [file for file in files if not file.problems]
     neighbours, trouble = ([], []) if paths is None else _neighbours(settings, files, known)
-    errors: list[Problem] = []
-    warnings = [*trouble, *(remark for file in files for remark in file.remarks())]
-    for is_error, problem in _between(files, neighbours):
+    roles, nobody = _roles(settings)
+    remarks = (remark for file in sound for remark in file.remarks(roles))
+    warnings = [*trouble, *nobody, *remarks]
+    for is_error, problem in _between([f for f in files if f.has_sound_triggers], neighbours):
         (errors if is_error else warnings).append(problem)
-    return Validated(files, errors, warnings)
+    return Validated(sound, errors, warnings)
+
+
+def _roles(settings: Settings) -> tuple[frozenset[str] | None, list[Problem]]:
+    """The roles that somebody in the directory holds; what keeps it from being read."""
+    try:
+        return FileDirectory.load(settings.directory).roles, []
+    except DefinitionError as error:
+        return None, error.problems
 
 
 def _neighbours(

@@ -8,6 +8,7 @@ from router.domain.capabilities import Capability
 from router.domain.commands import Clarify, Command, HandOff, Misunderstood, ReplyText
 from router.domain.messages import Message, Option, Route
 from router.domain.texts import Localised
+from router.flow import put_aside
 from router.flow.run import HANDED_OFF
 from router.flow.situation import Situation
 
@@ -66,7 +67,8 @@ def decide(
     While a flow asks something the message is taken for an answer that wasn't understood,
     and the flow asks again. Otherwise what the caller may do is offered, nearest first: as
     what was probably meant where `verdict` says that something is near, else as what there
-    is; flows are always among it. What is chosen then starts, a tool as its form.
+    is; flows are always among it. What is chosen then starts, a tool as its form. Where it
+    was asked which open flow to go on with, those come before it all.
     """
     if situation.active is not None and situation.active.asking:
         # The flow hands off itself, by what it says to one miss too many.
@@ -89,8 +91,11 @@ def decide(
     near = list(capabilities[: MOST_OPTIONS if verdict == "none" else NEAR_OPTIONS])
     flows = [c for c in capabilities if c.kind == "flow" and c not in near]
     options = [
-        Option(label=c.title.within(situation.locale), value=c.name)
-        for c in [*near, *flows][:MOST_OPTIONS]
+        *(option for option in situation.offered if put_aside.run_meant(option.value)),
+        *(
+            Option(label=c.title.within(situation.locale), value=c.name)
+            for c in [*near, *flows][:MOST_OPTIONS]
+        ),
     ]
     text = LOST if verdict == "none" else MEANT
     route = Route(

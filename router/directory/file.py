@@ -151,6 +151,11 @@ class FileDirectory:
         """All that somebody is of, in order."""
         return sorted({tenant for tenant, _ in self._people})
 
+    @property
+    def roles(self) -> frozenset[str]:
+        """Every role that somebody holds, in whatever tenant."""
+        return frozenset(role for person in self._people.values() for role in person.roles)
+
     def by_account(self, platform: str, account: str) -> Principal | None:
         """Whose account it is on a chat platform (`slack`, `feishu`…); None: nobody's."""
         return self._accounts.get((platform, account))

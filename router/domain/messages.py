@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictBool
 
@@ -23,9 +23,8 @@ FlowStatus = Literal[
     "failed",
     "expired",
 ]
-ENDED: frozenset[FlowStatus] = frozenset(
-    {"completed", "rejected", "cancelled", "failed", "expired"}
-)
+EndStatus = Literal["completed", "rejected", "cancelled", "failed", "expired"]
+ENDED: frozenset[FlowStatus] = frozenset(get_args(EndStatus))
 ASKING: frozenset[FlowStatus] = frozenset({"collecting", "confirming"})
 
 

@@ -1,5 +1,6 @@
 """Replies where there are no buttons: text that can be answered by text."""
 
+import re
 from collections.abc import Mapping, Sequence
 
 from pydantic import JsonValue, TypeAdapter
@@ -43,12 +44,30 @@ def _plain(reply: Reply, locale: Locale) -> str:
     if isinstance(reply, ChoicesReply):
         lines = [f"{number}. {option.label}" for number, option in enumerate(reply.options, 1)]
     elif isinstance(reply, ConfirmReply):
-        lines = [f"- {label}: {value}" for label, value in reply.summary.items()]
+        lines = [f"- {label}: {value}" for label, value in unsaid(reply).items()]
     elif isinstance(reply, FormReply):
         lines = [_field(reply, number, locale) for number in range(len(reply.fields))]
         lines = lines if len(lines) > 1 or any(f.options for f in reply.fields) else []
     closing = _closing(reply, locale)
     return "\n\n".join(filter(None, (reply.text, "\n".join(lines), closing)))
+
+
+def unsaid(reply: ConfirmReply) -> dict[str, str]:
+    """The summary, as far as it has to be told: all of it, or nothing where the text says it all.
+
+    >>> unsaid(ConfirmReply(text="3 days from 1 Dec?", summary={"Days": "3", "From": "1 Dec"}))
+    {}
+    >>> unsaid(ConfirmReply(text="From 13 Dec?", summary={"Days": "3"}))
+    {'Days': '3'}
+    """
+    left = reply.text
+    # The longest first, each out of the text: 3 isn't said by 13, nor one day said once twice.
+    for value in sorted(reply.summary.values(), key=len, reverse=True):
+        found = re.search(rf"(?<![0-9A-Za-z.,]){re.escape(value)}(?![0-9A-Za-z]|[.,][0-9])", left)
+        if found is None:
+            return reply.summary
+        left = f"{left[: found.start()]}\0{left[found.end() :]}"
+    return {}
 
 
 def _closing(reply: Reply, locale: Locale) -> str:

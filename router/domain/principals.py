@@ -19,10 +19,10 @@ FLOW_ROLE = "flow"
 A tool with `roles=["flow"]` can be reached through a flow and its approvals alone.
 """
 
-SERVICE = "service"
-"""The role of an account that speaks for the people who use a chat UI."""
+SERVICE_ROLE = "service"
+"""The role of an account that isn't a person: it speaks for the people who use a chat UI."""
 
-RESERVED_ROLES = frozenset({EVERYONE, FLOW_ROLE, SERVICE})
+RESERVED_ROLES = frozenset({EVERYONE, FLOW_ROLE, SERVICE_ROLE})
 """Roles that no token may give: whoever could, could be everybody, or do what approvals guard."""
 
 

@@ -24,7 +24,8 @@ def amended(
     >>> amended(definition, run, {"end": "2026-12-08"}, ["end"]).en  # doctest: +SKIP
     'Until is Wed 9 Dec 2026 now.'
     """
-    changed = [path for path in paths if _differs(at(before, path), at(run.slots, path))]
+    named = (path for path in paths if _has_a_name(definition, path))
+    changed = [path for path in named if _differs(at(before, path), at(run.slots, path))]
     if not changed:
         return None
     zh = "，".join(
@@ -69,6 +70,12 @@ def at(slots: SlotValues, path: str) -> JsonValue:
         else:
             value = value.get(part) if isinstance(value, dict) else None
     return value
+
+
+def _has_a_name(definition: FlowDefinition, path: str) -> bool:
+    """False for what only tells other slots, `duration` an end: these are said to have changed."""
+    slot = definition.slots.get(path)
+    return slot is None or slot.label is not None or slot.ask is not None
 
 
 def _differs(before: JsonValue, after: JsonValue) -> bool:

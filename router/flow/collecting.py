@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator
 from pydantic import JsonValue
 
 from router.domain.texts import Localised
-from router.flow import expressions
+from router.flow import changing, expressions
 from router.flow.amending import amended, at
 from router.flow.expressions import ExpressionError, LookupNeeded
 from router.flow.model import Check, Slot, SlotValues
@@ -35,11 +35,13 @@ def collect(walk: Walk) -> bool:
         return True
     asked = next_question(walk)
     if asked is None:
-        run.changing = False
+        run.changing, run.choosing = False, ""
         walk.leave("next")
         return True
     if asked != run.asked:
         run.asked, run.misses = asked, 0
+    if asked != CHANGE:
+        run.choosing = ""
     run.status = "collecting"
     return False
 
@@ -79,17 +81,54 @@ def take_offered(walk: Walk) -> None:
     change = run.offered.pop(CHANGE, None)
     before, paths, run.offered = run.slots, list(run.offered), {}
     put(walk, after, offered)
+    _note_replaced(walk, before, offered)
     taken = [name for name, value in offered.items() if run.slots.get(name) == value]
     run.latest = taken or run.latest
-    if isinstance(change, str) and change in walk.definition.slots:
-        forget(walk, [change, *_only_means(walk, change)])
-    run.changing = run.changing and not offered and change is None
+    choosing = isinstance(change, str) and _choose(walk, change)
+    run.changing = choosing or (run.changing and not offered and change is None)
     for say in [amended(walk.definition, run, before, paths), *refused.values()]:
         if say is not None:
             walk.say(say)
     stays = [path for path in paths if at(before, path) == at(run.slots, path) is not None]
     walk.refused += [path for path in stays if path.split(".")[0] in refused]
     _count_miss(run, refused)
+
+
+def _choose(walk: Walk, path: str) -> bool:
+    """Take what was named to be changed; True where a part of it has to be named yet."""
+    run = walk.run
+    run.choosing = ""
+    offer = changing.offer(walk.definition, run, path)
+    if offer is not None:
+        run.offered = offer
+        return False
+    if changing.step_into(walk.definition, run, path):
+        run.choosing = path
+        return True
+    name, *rest = path.removesuffix(changing.ANEW).split(".")
+    if name in walk.definition.slots and rest:
+        put(walk, {**run.slots, name: changing.emptied(run.slots.get(name), rest)})
+    elif name in walk.definition.slots:
+        forget(walk, [name, *_only_means(walk, name)])
+        run.skipped = [skipped for skipped in run.skipped if skipped != name]
+    return False
+
+
+def _note_replaced(walk: Walk, before: SlotValues, offered: SlotValues) -> None:
+    """Note what is now told by something that nobody asks for: an end, by how long it takes."""
+    run = walk.run
+    told = {name for name in walk.definition.slots if _only_means(walk, name) & offered.keys()}
+    gone = {n: v for n, v in before.items() if n in told and run.slots.get(n) is None}
+    kept = {n: v for n, v in run.replaced.items() if run.slots.get(n) is None}
+    run.replaced = {**gone, **kept}
+
+
+def _say_replaced(walk: Walk, name: str) -> None:
+    """Say what a slot is now that was emptied to be looked up anew, where that is another value."""
+    had = walk.run.replaced.pop(name, None)
+    say = amended(walk.definition, walk.run, {name: had}, [name])
+    if say is not None and walk.definition.slots[name].label is not None:
+        walk.say(say)
 
 
 def _count_miss(run: Run, refused: Collection[str]) -> None:
@@ -340,6 +379,7 @@ def look_up_one(walk: Walk) -> bool:
             continue
         run.slots[name] = _fitted_answer(name, slot, value)
         run.derived = sorted({*run.derived, name})
+        _say_replaced(walk, name)
         return True
     return False
 
@@ -451,5 +491,5 @@ def corrected(walk: Walk) -> set[str]:
     run = walk.run
     changed = _differing(walk, fit_offered(walk)[0])
     more = {path.split(".")[0] for path, v in run.offered.items() if path.endswith(".more") and v}
-    again = {name for name in [run.offered.get(CHANGE)] if isinstance(name, str)}
+    again = {p.split(".")[0] for p in [run.offered.get(CHANGE)] if isinstance(p, str)}
     return {name for name in changed | more | again if run.slots.get(name) is not None}

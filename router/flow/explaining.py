@@ -22,10 +22,6 @@ CONFIRMING = Localised(
     en="It waits for your word: “yes” and it goes on, “no” to change something; "
     "or just say what to change.",
 )
-ANY_MORE = Localised(
-    zh="直接说下一项，或者回答“还有”；没有了就说“没有了”。",
-    en="Just say the next one, or “another one”; say “that's all” when there is none.",
-)
 YES_OR_NO = Localised(zh="回答“是”或“否”。", en="Answer yes or no.")
 IN_WORDS = Localised(zh="用自己的话说一句就行。", en="A few words of your own will do.")
 SKIP = Localised(zh="“跳过”这一项、", en="“skip” leaves this empty, ")
@@ -55,6 +51,8 @@ def how_to_answer(walk: Walk) -> Localised:
     if run.status == "confirming":
         return CONFIRMING
     slot = showing.asked_slot(walk.definition, run)
+    if slot.type == "list":
+        return showing.how_to_go_on(slot)
     if slot.type in _BY_TYPE:
         return _BY_TYPE[slot.type]
     shown = _examples(walk, run.asked or "", slot)
@@ -64,7 +62,7 @@ def how_to_answer(walk: Walk) -> Localised:
     return showing.fitting(slot)
 
 
-_BY_TYPE: dict[str, Localised] = {"list": ANY_MORE, "boolean": YES_OR_NO, "text": IN_WORDS}
+_BY_TYPE: dict[str, Localised] = {"boolean": YES_OR_NO, "text": IN_WORDS}
 
 
 def say_what_stays(walk: Walk) -> None:

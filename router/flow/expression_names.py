@@ -108,6 +108,23 @@ def calls(source: str) -> Iterator[Called]:
             yield Called(token.text, method, _count_arguments(tokens, place + 1))
 
 
+def texts_given(source: str, function: str) -> list[str]:
+    """The texts that stand as a function's only argument, in order.
+
+    >>> texts_given("role('hr') + role(slots.team)", "role")
+    ['hr']
+    """
+    tokens = tokens_of(source)
+    return [
+        inner.text.strip("rRbB").strip("\"'")
+        for place, token in enumerate(tokens)
+        for inner in [_at(tokens, place + 2)]
+        if token == ("name", function)
+        and [_at(tokens, place + step).text for step in (1, 3)] == ["(", ")"]
+        and _is_plain_string(inner)
+    ]
+
+
 def binders(source: str) -> set[str]:
     """The names that macros bind: `i` in `slots.items.map(i, i.amount)`."""
     tokens = tokens_of(source)

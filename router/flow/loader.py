@@ -16,7 +16,14 @@ from router.domain.errors import DefinitionError, Problem
 from router.flow.catalog import Catalog
 from router.flow.model import DEFAULT_IDLE, NEWEST_RULES, FlowDefinition, Slot
 from router.flow.sub_flows import sub_flow_faults
-from router.flow.validation import Complaint, Draft, complaints_about, read_shape, remarks
+from router.flow.validation import (
+    Complaint,
+    Draft,
+    complaints_about,
+    read_shape,
+    remarks,
+    unheld_roles,
+)
 from router.flow.validation.words import without_words
 
 LARGEST = 128 * 1024
@@ -28,21 +35,28 @@ Tools = Mapping[str, frozenset[str]]
 
 @dataclass(frozen=True)
 class FlowFile:
-    """A sound flow with the file it stands in: whoever looks further knows the lines."""
+    """A flow with the file it stands in: whoever looks further knows the lines."""
 
     path: Path
     definition: FlowDefinition
-    """Its patterns plain RE2: the words they name are written out."""
+    """Its patterns plain RE2: the words they name are written out, where those are sound."""
     document: Document
     draft: Draft
+    problems: tuple[Problem, ...] = ()
+    """What is wrong with it; the definition then is what could be made out of the file."""
+    has_sound_triggers: bool = True
 
     def problem(self, place: Place, what: str, remedy: str) -> Problem:
         """Something to be said of a place in the file."""
         return _problem(self.path, self.document.line(place), Fault(what, remedy))
 
-    def remarks(self) -> list[Problem]:
-        """What might be better about the flow, in the order of its lines; it may still be used."""
-        found = [self.problem(place, *fault) for place, fault in remarks(self.draft)]
+    def remarks(self, roles: Collection[str] | None = None) -> list[Problem]:
+        """What might be better about the flow, in the order of its lines; it may still be used.
+
+        `roles` are those that somebody holds, where that is known.
+        """
+        unheld = () if roles is None else unheld_roles(self.draft, roles)
+        found = [self.problem(place, *fault) for place, fault in [*remarks(self.draft), *unheld]]
         return sorted(found, key=lambda problem: problem.line)
 
 
@@ -57,18 +71,31 @@ def read_flow(path: Path, tools: Tools | None = None) -> FlowFile:
     Raises `DefinitionError` with every problem of the file, in the order of its lines. Without
     `tools` calls aren't checked.
     """
+    file = examine(path, tools)
+    if file.problems:
+        raise DefinitionError(list(file.problems))
+    return file
+
+
+def examine(path: Path, tools: Tools | None = None) -> FlowFile:
+    """The flow in a file as far as it can be made out, with its problems.
+
+    Raises `DefinitionError` where no flow can be made of the file at all.
+    """
     try:
         document = read_document(read_text(path, LARGEST, "split the flow in two"))
     except Unreadable as unreadable:
         raise DefinitionError([_problem(path, unreadable.line, unreadable.fault)]) from None
     draft, complaints = _checked(document, path.stem, tools)
     found = [*document.faults, *((document.line(place), fault) for place, fault in complaints)]
-    if found or draft is None:
-        ordered = sorted(dict.fromkeys(found), key=lambda each: each[0])
-        raise DefinitionError([_problem(path, line, fault) for line, fault in ordered])
-    whole = without_words(draft.definition)
+    ordered = sorted(dict.fromkeys(found), key=lambda each: each[0])
+    problems = tuple(_problem(path, line, fault) for line, fault in ordered)
+    if draft is None:
+        raise DefinitionError(list(problems))
+    has_sound_triggers = all(place[:1] != ("triggers",) for place, _ in complaints)
+    whole = without_words(draft.definition) if has_sound_triggers else draft.definition
     definition = _with_skippable(whole.model_copy(update={"idle": whole.idle or DEFAULT_IDLE}))
-    return FlowFile(path, definition, document, draft)
+    return FlowFile(path, definition, document, draft, problems, has_sound_triggers)
 
 
 def _with_skippable(definition: FlowDefinition) -> FlowDefinition:
@@ -100,19 +127,28 @@ def load_all(places: Sequence[Path], tools: Tools | None = None) -> Catalog:
 
 def read_all(places: Sequence[Path], tools: Tools | None = None) -> list[FlowFile]:
     """The same with the files' lines; `DefinitionError` also where two flows share a name."""
+    files, problems = examine_all(places, tools)
+    if problems:
+        raise DefinitionError(problems)
+    return files
+
+
+def examine_all(
+    places: Sequence[Path], tools: Tools | None = None
+) -> tuple[list[FlowFile], list[Problem]]:
+    """Whatever flows can be made out, and every problem of every file and between them."""
     files: dict[Path, FlowFile] = {}
     problems: list[Problem] = []
     for path in dict.fromkeys(_files(places, problems)):
         try:
-            files[path] = read_flow(path, tools)
+            files[path] = examine(path, tools)
+            problems += files[path].problems
         except DefinitionError as error:
             problems += error.problems
-    definitions = {path: file.definition for path, file in files.items()}
-    problems += _duplicates(definitions)
-    problems += _sub_flow_problems(definitions, {Path(each.file).stem for each in problems})
-    if problems:
-        raise DefinitionError(problems)
-    return list(files.values())
+    sound = {path: file.definition for path, file in files.items() if not file.problems}
+    problems += _duplicates(sound)
+    problems += sub_flow_problems(sound, {Path(each.file).stem for each in problems})
+    return list(files.values()), problems
 
 
 def _files(places: Iterable[Path], problems: list[Problem]) -> Iterator[Path]:
@@ -134,8 +170,8 @@ def _duplicates(flows: Mapping[Path, FlowDefinition]) -> Iterator[Problem]:
             yield _problem(path, 1, Fault(what, "rename one of the two"))
 
 
-def _sub_flow_problems(
-    flows: Mapping[Path, FlowDefinition], faulty: Collection[str]
+def sub_flow_problems(
+    flows: Mapping[Path, FlowDefinition], faulty: Collection[str] = ()
 ) -> Iterator[Problem]:
     """What is wrong with the flows that flows start, each in the file that starts it.
 

@@ -32,12 +32,13 @@ from router.flow import (
     operating,
     showing,
     skipping,
+    stuck,
     undoing,
     verdicts,
     waiting,
 )
 from router.flow.expressions import ExpressionError, LookupNeeded
-from router.flow.model import HOLDS_LOOKUPS, FlowDefinition
+from router.flow.model import HOLDS_LOOKUPS, LEAVES_NOTHING_DONE, FlowDefinition
 from router.flow.run import (
     Answered,
     AnyEvent,
@@ -72,7 +73,8 @@ MOST_MOVES = 200
 """Moves in one step before a flow that never waits is ended; the loader refuses such files."""
 
 UNDONE_AT_END = ("failed", "cancelled")
-"""Ends that leave nothing behind: what was done is taken back first."""
+"""Ends before which what was done is taken back under any rules; by the newest `completed` alone
+leaves something done."""
 
 STALE = Localised(
     zh="刚才的问题已经变了，请看现在的这个。",
@@ -247,7 +249,7 @@ def _offered(walk: Walk) -> set[str]:
     """The slots that are being put right, and the one that is to be asked for anew."""
     names = {path.split(".")[0] for path in walk.run.offered}
     anew = walk.run.offered.get(collecting.CHANGE)
-    return {*names, anew} if isinstance(anew, str) else names
+    return {*names, anew.split(".")[0]} if isinstance(anew, str) else names
 
 
 def _collecting_state(walk: Walk, names: set[str]) -> str | None:
@@ -268,13 +270,21 @@ def _say(walk: Walk) -> bool:
     collecting.forget(walk, state.forget)
     if state.end is None:
         walk.leave("next")
-    elif state.end in UNDONE_AT_END:
+    elif _is_undone(walk):
         run.ending = state.end
     elif run.withdraws is not None and state.end == "completed":
         run.done, run.ending = [*run.withdraws.done, *run.done], state.end
     else:
         walk.end(state.end)
     return True
+
+
+def _is_undone(walk: Walk) -> bool:
+    """True where the state ends a run such that nothing of it stays done."""
+    state = walk.state
+    if state.keep or state.end == "completed":
+        return False
+    return state.end in UNDONE_AT_END or walk.definition.rules >= LEAVES_NOTHING_DONE
 
 
 _MOVES: dict[str, Callable[[Walk], bool]] = {
@@ -346,6 +356,12 @@ def _cancelled(walk: Walk, event: Cancelled) -> None:
     """End, once a call under way has come back: what it did can only be taken back then."""
     run = walk.run
     walk.note("withdrawn", event.by, event.comment)
+    if event.final:
+        stuck.leave(walk)
+    if run.ending is not None and walk.definition.rules >= LEAVES_NOTHING_DONE:
+        if run.done and not event.by_parent:
+            walk.say(undoing.UNDER_WAY)
+        return
     run.errands = {
         id_: errand
         for id_, errand in run.errands.items()
@@ -409,7 +425,7 @@ def _failed(walk: Walk, event: Failed) -> None:
     if errand is None:
         return
     if errand.kind == "undo":
-        undoing.taken_back(walk, errand, event.error)
+        undoing.taken_back(walk, errand, event.error, event.kind)
     elif errand.kind == "lookup":
         _lookup_failed(walk, errand, event)
     elif run.ending is None:
@@ -438,7 +454,7 @@ def _asked_back(walk: Walk, event: AskedBack) -> None:
     if errand is None:
         return
     if errand.kind == "undo":
-        undoing.taken_back(walk, errand, event.inquiry.say.within(run.locale))
+        undoing.taken_back(walk, errand, event.inquiry.say.within(run.locale), "arguments")
     elif run.ending is not None:
         undoing.called_off(walk, errand)
     elif errand.part is not None:
@@ -489,6 +505,7 @@ def _fired(walk: Walk, event: Fired) -> None:
         waiting.over(walk)
     elif timer.name == "retry":
         walk.note("tried again")
+        stuck.try_later_ones(run)
     elif timer.name == "remind":
         approving.remind(walk, "reminded")
     elif timer.name == "escalate":
@@ -511,6 +528,13 @@ def _finished(walk: Walk, event: Finished) -> None:
         undoing.called_off(walk, errand)
 
 
+def _retried(walk: Walk, event: Retried) -> None:
+    if stuck.retry_refusal(walk.run) is None:
+        stuck.retry(walk, event)
+    else:
+        operating.retry(walk, event)
+
+
 _TAKERS: dict[type, Callable[[Walk, Any], None]] = {
     Began: _began,
     Answered: _answered,
@@ -529,7 +553,7 @@ _TAKERS: dict[type, Callable[[Walk, Any], None]] = {
     Fired: _fired,
     Arrived: waiting.arrive,
     Finished: _finished,
-    Retried: operating.retry,
+    Retried: _retried,
     Reassigned: operating.reassign,
 }
 
@@ -540,7 +564,7 @@ def refusal_of(
     """Why this decision, or this word of an operator, can't be taken; None where it can."""
     walk = Walk(definition, run, now)
     if isinstance(event, Retried):
-        return operating.retry_refusal(run)
+        return stuck.retry_refusal(run) and operating.retry_refusal(run)
     if isinstance(event, Reassigned):
         return operating.reassign_refusal(walk, event)
     return verdicts.refusal(walk, event)

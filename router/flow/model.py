@@ -6,14 +6,16 @@ through JSON: `FlowDefinition.model_validate_json(d.model_dump_json()) == d`.
 """
 
 import hashlib
+import re
 from datetime import timedelta
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, model_validator
+from pydantic_core import PydanticCustomError
 
 from router.domain.capabilities import Capability
-from router.domain.messages import FlowStatus
+from router.domain.messages import EndStatus
 from router.domain.texts import Localised
 
 SlotType = Literal[
@@ -63,8 +65,25 @@ STAND_INS_AND_SKIPS = 2
 """Since these rules those who are away are stood in for, and nobody is asked for the same twice."""
 HOLDS_LOOKUPS = 3
 """Since these a lookup that fails for good in an approval waits for an operator."""
-NEWEST_RULES = HOLDS_LOOKUPS
+LEAVES_NOTHING_DONE = 4
+"""Since these a run that isn't completed leaves nothing done, unless its file says so, and isn't
+over before everything is undone."""
+NEWEST_RULES = LEAVES_NOTHING_DONE
 RangePart = Literal["start", "end", "start_half", "end_half"]
+
+
+_SPAN = re.compile(r"[+-]?P")
+
+
+def _as_iso(value: Any) -> Any:
+    """Refuse what pydantic would take besides: `3 days`, a clock's time, a number of seconds."""
+    if isinstance(value, timedelta) or (isinstance(value, str) and _SPAN.match(value)):
+        return value
+    raise PydanticCustomError("time_delta_parsing", "a duration is written as ISO 8601 has it")
+
+
+Span = Annotated[timedelta, BeforeValidator(_as_iso)]
+"""How long something takes, written `PT24H` or `P14D`."""
 
 
 class Definition(BaseModel):
@@ -158,10 +177,10 @@ class Approve(Definition):
     title: Localised
     otherwise: str | None = None
     mode: Literal["any", "all", "sequential"] = "any"
-    remind_every: timedelta | None = None
-    escalate_after: timedelta | None = None
+    remind_every: Span | None = None
+    escalate_after: Span | None = None
     escalate_to: str | None = None
-    expire_after: timedelta | None = None
+    expire_after: Span | None = None
     hours: Literal["calendar", "working"] = "calendar"
     cc: Annotated[tuple[str, ...], BeforeValidator(_several)] = ()
     skip_same: bool = True
@@ -181,7 +200,7 @@ class Wait(Definition):
     """
 
     until: str | None = None
-    duration: timedelta | None = Field(None, alias="for")
+    duration: Span | None = Field(None, alias="for")
     event: str | None = None
     roles: tuple[str, ...] = ()
     fields: dict[str, Slot] = {}
@@ -191,7 +210,7 @@ class Retry(Definition):
     """While a system is out of reach: how often it is called in all, and how long after each."""
 
     attempts: int
-    every: timedelta
+    every: Span
 
 
 EXIT_NAMES = (
@@ -236,7 +255,9 @@ class State(Definition):
     undo: str | None = None
     """For `call`: the tool that takes it back, called with the same arguments."""
     forget: tuple[str, ...] = ()
-    end: FlowStatus | None = None
+    end: EndStatus | None = None
+    keep: bool = False
+    """With an `end` other than `completed`: what was done isn't undone."""
 
     next: Next = ()
     on_error: Next = ()
@@ -300,7 +321,7 @@ class FlowDefinition(Definition):
     title: Localised
     description: Localised
     triggers: Triggers = Triggers()
-    idle: timedelta | None = Field(None, gt=timedelta())
+    idle: Span | None = Field(None, gt=timedelta())
     """How long a question waits for a word before that is said: the loader sets `DEFAULT_IDLE`
     where the file is silent. None waits for ever, as runs did that began before there was this."""
     slots: dict[str, Slot] = {}

@@ -209,6 +209,12 @@ class Done(BaseModel, frozen=True):
     part: int | None = None
     undo: str = ""
     """The tool that takes it back; of runs before this was kept the definition says it."""
+    failed: FailureKind | None = None
+    """Why it couldn't be taken back, until that is tried again."""
+    tries: int = 0
+    """How often that came to nothing."""
+    again: int = 0
+    """How often an operator had it taken back under a key of its own."""
 
 
 class Withdraws(BaseModel, frozen=True):
@@ -266,6 +272,8 @@ class Run(BaseModel):
     slots: SlotValues = {}
     derived: list[str] = []
     """Slots that a lookup filled: they are looked up anew when what they come from changes."""
+    replaced: SlotValues = {}
+    """What slots had that a word for something else empties: said once they are looked up anew."""
     latest: list[str] = []
     """The slots that the requester gave last, all with one word."""
     results: dict[str, JsonValue] = {}
@@ -287,6 +295,8 @@ class Run(BaseModel):
     too. A run that began before this was so goes on as its history has it."""
     changing: bool = False
     """True where the requester declined, and is asked what to change."""
+    choosing: str = ""
+    """What holds what is to be changed, where that is asked step by step: `items`, `items.0`."""
     known: dict[str, JsonValue] = {}
     """Answers to lookups of this visit, by call."""
     errands: dict[str, Errand] = {}
@@ -332,6 +342,8 @@ class Run(BaseModel):
     """The words by which the last outside events were told, so that none counts twice."""
     clearing: int | None = None
     """The visit whose calls are taken back before the state is left."""
+    owes: Literal["later", "operator"] | None = None
+    """Who is to take back what couldn't be, as the requester was told: a later try, or somebody."""
     ending: FlowStatus | None = None
     """The status to end with once everything in `done` is taken back."""
     back_to: str | None = None
@@ -362,7 +374,8 @@ class Run(BaseModel):
     @property
     def question(self) -> str:
         """Names what is being asked, so that a late answer to an earlier question is noticed."""
-        return f"{self.state}:{self.visit}:{self.asked or ''}"
+        within = f":{self.choosing}" if self.choosing else ""
+        return f"{self.state}:{self.visit}:{self.asked or ''}{within}"
 
 
 class Event(BaseModel):
@@ -431,12 +444,14 @@ class Cancelled(Event):
 
     `leaving` are calls under way that only look something up: nothing waits for those.
     `by_parent`: the run that started this one is cancelled, and says so for both.
+    `final`: an operator's word, by which what can't be undone is left as it is.
     """
 
     type: Literal["cancelled"] = "cancelled"
     comment: str | None = None
     leaving: tuple[str, ...] = ()
     by_parent: bool = False
+    final: bool = False
 
 
 class LookedUp(Event):

@@ -15,22 +15,26 @@ from router.domain.messages import (
     digest_of,
 )
 from router.domain.texts import Locale, Localised
-from router.flow import idling, texts, ways_out
+from router.flow import changing, idling, texts, ways_out
 from router.flow.amending import at
 from router.flow.collecting import CHANGE, is_fillable
 from router.flow.inquiring import extended
-from router.flow.model import Choice, FlowDefinition, Slot
+from router.flow.model import FlowDefinition, Slot
 from router.flow.run import Run
 from router.flow.values import Unfit, fitted
 from router.flow.view import FlowView
 from router.flow.walk import rendered
 from router.flow.wording import label_of
 
-WHAT_TO_CHANGE = Localised(
-    zh="要改哪一项？选一项，或者直接说，比如“结束日期改成周五”。",
-    en="What should be changed? Choose one, or just say it, such as “change the end to Friday”.",
-)
 ANY_MORE = Localised(zh="还有别的吗？", en="Is there another one?")
+ANY_MORE_VALUES = Localised(
+    zh="直接说下一项，或者回答“还有”；没有了就说“没有了”。",
+    en="Just say the next one, or “another one”; say “that's all” when there is none.",
+)
+ANY_MORE_PARTS = Localised(
+    zh="还有就说“还有”，或者“还有”加上是什么；没有了就说“没有了”。",
+    en="Say “another one”, or “also” and what it is; say “that's all” when there is none.",
+)
 ANOTHER = Localised(zh="再加一项", en="Add another")
 NO_MORE = Localised(zh="没有了", en="That's all")
 MAY_SKIP = Localised(zh="（可以跳过）", en=" (You can skip this.)")
@@ -45,29 +49,6 @@ YES_OR_NO: dict[str, list[tuple[Localised, JsonValue]]] = {
 }
 WAYS_OUT_AFTER = 3
 """Misses after which a question comes with the ways on from it."""
-NOTHING = "-"
-"""The choice to change nothing after all; no slot can be called this."""
-LEAVE_AS_IT_IS = Choice(
-    label=Localised(zh="不改了", en="nothing"),
-    synonyms=(
-        *(
-            "不用改",
-            "不改",
-            "不用了",
-            "不需要改",
-            "不用",
-            "没有要改的",
-            "不必了",
-            "没有",
-            "没什么",
-            "没什么要改的",
-            "就这样",
-            "确认",
-        ),
-        *("no change", "no changes", "nothing to change", "leave it", "as it is", "confirm"),
-        *("nothing else", "no thanks", "it's fine", "all good", "none", "never mind"),
-    ),
-)
 TYPED = {"date", "datetime", "file"}
 """Slots that a screen can offer a better field for than a line of text."""
 
@@ -101,19 +82,8 @@ def fillable(definition: FlowDefinition, run: Run) -> dict[str, Slot]:
         return {}
     slots = {name: slot for name, slot in definition.slots.items() if is_fillable(slot)}
     if run.asked == CHANGE:
-        slots[CHANGE] = _changeable(definition, run)
+        slots[CHANGE] = changing.changeable(definition, run)
     return slots
-
-
-def _changeable(definition: FlowDefinition, run: Run) -> Slot:
-    """The question of what to change, as a slot whose choices are the slots that were asked."""
-    asked = {name for state in definition.states.values() for name in state.collect or ()}
-    changeable = {
-        name: Choice(label=label_of(name, slot))
-        for name, slot in definition.slots.items()
-        if name in asked and run.slots.get(name) is not None
-    }
-    return Slot(type="choice", choices={**changeable, NOTHING: LEAVE_AS_IT_IS})
 
 
 def question(definition: FlowDefinition, run: Run) -> Reply | None:
@@ -196,7 +166,9 @@ def known_in(
 def _asking(definition: FlowDefinition, run: Run, path: str) -> Reply | None:
     locale = run.locale
     if path == CHANGE:
-        return _choices(WHAT_TO_CHANGE.within(locale), _changeable(definition, run), locale)
+        return _choices(
+            changing.asks(run).within(locale), changing.changeable(definition, run), locale
+        )
     slot = definition.slot_at(path)
     if slot is None:
         return None
@@ -280,13 +252,19 @@ def what_fits(definition: FlowDefinition, run: Run) -> Localised:
             en="Please answer yes or no, or say what to change.",
         )
     slot = asked_slot(definition, run)
-    return fitting(Slot(type="boolean") if slot.type == "list" else slot)
+    return how_to_go_on(slot) if slot.type == "list" else fitting(slot)
+
+
+def how_to_go_on(slot: Slot) -> Localised:
+    """What answers the question whether there is another."""
+    in_parts = slot.of is not None and slot.of.type == "object"
+    return ANY_MORE_PARTS if in_parts else ANY_MORE_VALUES
 
 
 def asked_slot(definition: FlowDefinition, run: Run) -> Slot:
     """What is asked for; what to change is a choice among the slots."""
     if run.asked == CHANGE:
-        return _changeable(definition, run)
+        return changing.changeable(definition, run)
     return definition.slot_at(run.asked or "") or Slot(type="text")
 
 

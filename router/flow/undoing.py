@@ -1,12 +1,14 @@
 """Taking back what was done: on cancel, on failure, and when a run goes back to an earlier state.
 
 Every call that succeeded and names an `undo` is kept in `run.done`. Undoing goes through
-them in reverse, one at a time, each an errand with a key of its own; one that can't be
-taken back is said and noted, and the others are still taken back.
+them in reverse, one at a time, each an errand with a key of its own; what becomes of one that
+can't be taken back is in `router.flow.stuck`, and the others are still taken back.
 """
 
 from router.domain.texts import Localised
-from router.flow.run import Done, Errand, Visit
+from router.flow import stuck, withdrawing
+from router.flow.model import LEAVES_NOTHING_DONE
+from router.flow.run import Done, Errand, FailureKind, Visit
 from router.flow.walk import Walk
 
 CANCELLED = Localised(zh="好的，已取消。", en="All right, that's cancelled.")
@@ -15,8 +17,16 @@ CANCELLING = Localised(
     en="All right, cancelling. One step is under way already; you'll hear what became of it.",
 )
 
+NOT_UNDONE = Localised(
+    zh="有一步没能自动撤回，请联系管理员处理。",
+    en="One step couldn't be taken back; please ask an administrator.",
+)
 ANEW = Localised(zh="好的，从头来。", en="All right, from the beginning.")
 STARTED_OVER = "started_over"
+UNDER_WAY = Localised(
+    zh="已经在撤回了，全部撤回之后告诉你。",
+    en="It is being taken back already; you'll hear when all of it has been.",
+)
 
 
 def say_cancelled(walk: Walk) -> None:
@@ -43,11 +53,18 @@ def unwind(walk: Walk) -> bool:
     """One move of a run that ends, or goes back; False while an undo is under way."""
     run = walk.run
     todo = due(walk)
-    if todo:
+    ready = [done for done in todo if done.failed is None]
+    if ready:
         walk.run.status = "running"
-        _take_back(walk, todo[-1])
+        _take_back(walk, ready[-1])
         return False
+    if todo:
+        stuck.rest(walk)
+        return False
+    stuck.settle(walk)
     if run.ending is not None:
+        if run.withdraws is not None and run.ending == "completed":
+            walk.say(withdrawing.UNDONE)
         walk.end(run.ending)
     elif run.clearing is not None:
         run.clearing = None
@@ -83,7 +100,7 @@ def _take_back(walk: Walk, done: Done) -> None:
         kind="undo",
         name=done.undo or walk.definition.states[done.state].undo or "",
         arguments=done.arguments,
-        key=f"{done.key}:undo",
+        key=f"{done.key}:undo" + (f":again{done.again}" if done.again else ""),
         undoes=done.key,
     )
 
@@ -92,19 +109,23 @@ def _place(done: Done) -> tuple[str, int, int | None]:
     return done.state, done.visit, done.part
 
 
-def taken_back(walk: Walk, errand: Errand, error: str | None = None) -> None:
-    """An undo came back; `error` says why it couldn't be done."""
+def taken_back(
+    walk: Walk, errand: Errand, error: str | None = None, kind: FailureKind = "permanent"
+) -> None:
+    """An undo came back; `error` says to operators why it couldn't be done.
+
+    The requester isn't told that: it may name systems that are none of theirs.
+    """
     run = walk.run
-    run.done = [done for done in run.done if done.key != errand.undoes]
-    walk.note(f"{errand.name}", comment=error)
+    this = next(done for done in run.done if done.key == errand.undoes)
+    step = f"{this.state} ({errand.name})"
+    walk.note("undo failed" if error else "undone", comment=f"{step}: {error}" if error else step)
+    if error and walk.definition.rules >= LEAVES_NOTHING_DONE:
+        stuck.put_off(walk, errand, kind)
+        return
+    run.done = [done for done in run.done if done is not this]
     if error:
-        walk.say(
-            Localised(
-                zh=f"有一步没能自动撤回（{errand.name}：{error}），请联系管理员处理。",
-                en=f"One step couldn't be taken back ({errand.name}: {error}); "
-                "please ask an administrator.",
-            )
-        )
+        walk.say(NOT_UNDONE)
 
 
 def called_off(walk: Walk, errand: Errand, *, lasts: bool = False, unknown: bool = False) -> None:

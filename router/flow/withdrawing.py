@@ -20,6 +20,10 @@ _TAKEN_BACK = Localised(
     zh="已同意撤回，正在取消已经办了的事。",
     en="The withdrawal was agreed to; what had been done is being undone.",
 )
+UNDONE = Localised(
+    zh="已经撤回，之前办了的事都取消了。",
+    en="It is taken back: everything that had been done has been undone.",
+)
 _KEPT = Localised(
     zh="撤回没有获批，原来的申请不变。"
     "{% if results.decision.comment %}审批意见：{{ results.decision.comment }}{% endif %}",

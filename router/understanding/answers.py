@@ -8,6 +8,7 @@ from pydantic import JsonValue
 
 from router.flow.model import Slot
 from router.flow.view import FlowView
+from router.understanding.adding import added
 from router.understanding.booleans import numbered, yes_or_no
 from router.understanding.choices import find_choices
 from router.understanding.corrections import corrected_items, opens_as_correction
@@ -32,7 +33,7 @@ from router.understanding.leftover import left_over
 from router.understanding.listing import is_listed, pieces
 from router.understanding.pleasantries import says_nothing
 from router.understanding.prefill import reason_slot, without_doubt
-from router.understanding.restating import restated
+from router.understanding.restating import half_named, is_only_times, restated
 from router.understanding.tense import is_far, is_unplanned
 from router.understanding.utterance import Utterance
 
@@ -64,6 +65,10 @@ _DONE = compiled(
 )
 _AGREED = compiled(
     "^(?:好(?:的|吧|呀|啊)?|可以(?:的|啊)?|行(?:吧|啊)?|ok(?:ay)?|k|alright|all right)[!.。 ]*$"
+)
+
+_ALSO = compiled(
+    r"^(?:还有|另外|再加)(?:一?[个张笔项条])?[,: ]*|^(?:and |plus )?also:? |^another: |^plus "
 )
 
 _NONE = compiled("^(?:没有?|无|none)[.!]?$")
@@ -110,6 +115,8 @@ def _another(
     # Whoever was shown a numbered list and types 1 has not spent 1 on something.
     picked = numbered(utterance.text)
     items, _ = find_items(slot, utterance) if picked is None else ([], [])
+    called = None if items else _named_item(slot, utterance)
+    items = items if called is None else [called]
     if items:
         return {f"{name}.{count + n}": dict(item) for n, item in enumerate(items)}
     said = yes_or_no(utterance.text) if picked is None else picked
@@ -120,6 +127,18 @@ def _another(
     if _MORE.search(utterance.text) or said is True:
         return {f"{name}.more": True}
     return None
+
+
+def _named_item(slot: Slot, utterance: Utterance) -> dict[str, JsonValue] | None:
+    """`还有丙`, of items that are asked for by a text first: the next one, called so."""
+    first = next(iter(slot.of.fields.items()), None) if slot.of else None
+    also = _ALSO.search(utterance.text)
+    if first is None or first[1].type != "text" or holds_documents(*first) or also is None:
+        return None
+    if _MORE.search(utterance.text) or _QUESTION.search(utterance.text):
+        return None
+    typed = utterance.normalised.as_typed(also.end(), len(utterance.text)).strip(" ,，。.")
+    return {first[0]: typed} if typed and not says_nothing(typed) else None
 
 
 def _another_value(
@@ -240,22 +259,35 @@ def _top_level(
     if values is None:
         value = _last_choice(slot, utterance) if slot.type == "choice" else read_as(slot, utterance)
         if value is None:
-            return None
+            return _only_days(view, utterance)
         values = {name: value}
     return {**_besides(view, name, utterance), **values}
 
 
 def _free_text(view: FlowView, name: str, utterance: Utterance) -> dict[str, JsonValue] | None:
     """What was said, as it is; never a greeting or a yes, and a reason is no new dates."""
+    if _takes_half_a_day(view) and (half := half_named(view, utterance)):
+        # What the flow works out from the one half is left to it.
+        return {n: v for n, v in half.items() if view.fillable[n].lookup is None}
     empty = yes_or_no(utterance.text) is not None and not _NONE.search(utterance.text)
     if empty or says_nothing(utterance.text):
         return None
     named = find_texts({name: view.fillable[name]}, utterance.normalised).values
     if named and not _QUESTION.search(utterance.text):
         return {**_besides(view, name, utterance), **named}
-    if name != reason_slot(view.fillable):
-        return _text(view, name, utterance)
+    more = added(view, utterance)
+    if more or name != reason_slot(view.fillable):
+        return more or _text(view, name, utterance)
     return restated(view, utterance, ranges_only=True) or _text(view, name, utterance)
+
+
+def _takes_half_a_day(view: FlowView) -> bool:
+    """True where half a day was said and not which: then `下午` is no greeting and no reason."""
+    halves = [n for part, n in range_slots(view.fillable).items() if part.endswith("half")]
+    if any(view.slots.get(name) is not None for name in halves):
+        return False
+    lengths = (view.slots.get(n) for n, slot in view.fillable.items() if slot.type == "duration")
+    return any(length == {"days": 0.5} for length in lengths)
 
 
 def _half_of_the_last_day(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
@@ -266,6 +298,17 @@ def _half_of_the_last_day(view: FlowView, utterance: Utterance) -> dict[str, Jso
     if read_as(slot, utterance) != morning or "end_half" not in parts:
         return None
     return {parts["start_half"]: morning, parts["end_half"]: morning}
+
+
+def _only_days(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
+    """The days of a range of which nothing is known, where the message says nothing besides."""
+    names = range_slots(view.fillable).values()
+    if any(view.slots.get(name) is not None for name in names):
+        return None
+    if not is_only_times(utterance):
+        return None
+    days = fill_days(view.fillable, utterance.meant, utterance.text)
+    return without_doubt(view.fillable, utterance, days).values or None
 
 
 def _last_choice(slot: Slot, utterance: Utterance) -> JsonValue:

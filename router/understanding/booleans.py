@@ -61,6 +61,8 @@ _WAIT = (
     "|(?:no,? )?(?:please )?(?:do not|don'?t) (?:send|submit|file|do)(?: (?:it|this"
     "|that))?(?: (?:yet|now|off))*"
 )
+# A yes to "is there more?", and no leave to hand in what there is.
+_THERE_IS_MORE = compiled(f"^{_FILLER}*还?有(?:的|啊|呀)?{_FILLER}*$")
 _GO_ONLY = compiled(f"^{_FILLER}*(?:(?:{_YES}){_FILLER}*)*(?:{_GO}){_FILLER}*$")
 _WAIT_ONLY = compiled(f"^{_FILLER}*(?:(?:{_NO}){_FILLER}*)*(?:(?:{_WAIT}){_FILLER}*)+$")
 _LED_BY_NO = compiled(
@@ -115,6 +117,8 @@ def consent(text: str) -> bool | None:
     >>> consent("发吧"), consent("先别提交"), consent("家里有事")
     (True, False, None)
     """
+    if _THERE_IS_MORE.search(text):
+        return None
     said = yes_or_no(text)
     if said is not None or not text or len(text) > _LONGEST:
         return said

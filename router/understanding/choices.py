@@ -50,7 +50,9 @@ def _phrases(choices: tuple[tuple[str, Choice], ...]) -> Phrases:
         (phrase, value)
         for value, choice in choices
         for written in (value, choice.label.zh, choice.label.en, *choice.synonyms)
+        # A value such as "-" stands within FG-31 without being meant.
         if (phrase := normalise(written).text)
+        if written != value or any(character.isalnum() for character in value)
     )
 
 

@@ -3,6 +3,7 @@
 from pydantic import JsonValue
 
 from router.flow.view import FlowView
+from router.understanding.adding import added
 from router.understanding.corrections import after_yes, correction
 from router.understanding.faulting import faulted
 from router.understanding.restating import restated
@@ -15,7 +16,7 @@ def put_right(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | No
     A new value needs no word of correction here: `那就下周一吧`. Where only something is said to be
     wrong, `日期错了`, `change` names the slot that is to be asked for anew.
     """
-    corrected = correction(view, utterance) or restated(view, utterance)
+    corrected = correction(view, utterance) or added(view, utterance) or restated(view, utterance)
     if corrected:
         return corrected
     wrong = faulted(view, utterance.text[after_yes(utterance.text) :])

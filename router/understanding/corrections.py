@@ -14,6 +14,7 @@ from router.understanding.forms import read_as
 from router.understanding.grammar import compiled, only
 from router.understanding.item_corrections import OfItems, said_of_items
 from router.understanding.items import is_itemised
+from router.understanding.repointing import repointed
 from router.understanding.retiming import halved, retimed
 from router.understanding.shifting import shifted
 from router.understanding.slot_names import word_in, words_of
@@ -70,10 +71,16 @@ def correction(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | N
     """
     rest = utterance.part(after_yes(utterance.text), len(utterance.text))
     named = _named(view, rest)
+    if not named or not _is_end(view, named):
+        named = repointed(view, rest) or named
     if named:
         return named
     items = corrected_items(view, rest)
     return items.slots or None if items else _unnamed(view, rest)
+
+
+def _is_end(view: FlowView, named: dict[str, JsonValue]) -> bool:
+    return [*named] == [range_slots(view.fillable).get("end")]
 
 
 def corrected_items(view: FlowView, utterance: Utterance) -> OfItems | None:

@@ -22,6 +22,11 @@ _AROUND = (
 )
 _IS_WRONG = compiled(f"^(?:{_AROUND}|{_WRONG})*$")
 _SAYS_WRONG = compiled(f"^{_AROUND}*{_WRONG}{_AROUND}*$")
+_SUPPLIED = (
+    "(?:补充|补上|补交|补|加上|添加|添上|加|上传|附上|传|填上|填|提供|有|一个|一份|一张|一下"
+    r"|\b(?:add|attach|upload|supply|provide|fill in|give|an?|one|now)\b)"
+)
+_IS_SUPPLIED = compiled(f"^(?:{_AROUND}|{_WRONG}|{_SUPPLIED})*$")
 _DAYS = ("日期", "时间", "dates", "date", "days", "day")
 
 
@@ -33,13 +38,15 @@ def is_fault(text: str) -> bool:
 def faulted(view: FlowView, text: str) -> dict[str, str] | None:
     """The question of what to change, answered: the slot of which the text says nothing else.
 
+    Of one that was left empty it may be said that it is to be supplied: `上传附件`.
+
     >>> faulted(view, "日期错了")  # doctest: +SKIP
     {'change': 'start'}
     """
     named = {
         name: max(len(word) for word in found)
         for name, words in _changeable(view)
-        if (found := [w for w in words if w in text and _IS_WRONG.search(_less(text, w))])
+        if (found := [w for w in words if w in text and _about(view, name, _less(text, w))])
     }
     longest = max(named.values(), default=0)
     meant = [name for name, length in named.items() if length == longest]
@@ -47,10 +54,25 @@ def faulted(view: FlowView, text: str) -> dict[str, str] | None:
 
 
 def _changeable(view: FlowView) -> Iterator[tuple[str, list[str]]]:
-    """The slots that are known and were asked for, with what people call them."""
+    """The slots that can be changed or supplied, with what people call them.
+
+    Where a list has a single item, nobody has to say whose field is meant.
+    """
     for name, slot in view.fillable.items():
-        if slot.ask is not None and view.slots.get(name) is not None:
-            yield name, [*words_of(name, slot), *_days(slot)]
+        known = view.slots.get(name)
+        supplied = slot.skippable and slot.ask is not None
+        if not supplied and (known is None or not (slot.ask or slot.of)):
+            continue
+        yield name, [*words_of(name, slot), *_days(slot)]
+        if slot.of is not None and isinstance(known, list) and len(known) == 1:
+            fields = slot.of.fields.items()
+            yield from ((f"{name}.0.{field}", words_of(field, of)) for field, of in fields)
+
+
+def _about(view: FlowView, name: str, rest: str) -> bool:
+    """True where what is said besides the slot's name is only that it is wrong, or to be given."""
+    pattern = _IS_SUPPLIED if view.slots.get(name) is None else _IS_WRONG
+    return pattern.search(rest) is not None
 
 
 def _days(slot: Slot) -> list[str]:

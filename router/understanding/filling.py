@@ -6,7 +6,7 @@ name, and which parts of the sentence they came from, so that nothing is used tw
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -25,7 +25,7 @@ from router.understanding.whose import is_anothers
 
 Slots = Mapping[str, Slot]
 
-_ONE_DAY = Duration(Decimal(1), "days")
+_DAYS_IN = {"days": 1, "weeks": 7}
 _HALVES: tuple[RangePart, ...] = ("start_half", "end_half")
 _MOST_DAYS = 1000
 # Where public holidays make the working days fewer, asking once more does no harm.
@@ -170,7 +170,7 @@ def half_value(slot: Slot, value: str) -> str:
 
 
 def _fill_duration(slots: Slots, lengths: list[Found[Duration]], dates: Filling) -> Filling:
-    """How long, into a slot for it; without one, a single day ends on the day it starts."""
+    """How long, into a slot for it; without one, it tells the last day from the first."""
     filling = Filling()
     if len(lengths) != 1:
         return filling
@@ -183,9 +183,23 @@ def _fill_duration(slots: Slots, lengths: list[Found[Duration]], dates: Filling)
         filling.used.append((found.start, found.end))
     elif name is not None:
         filling.put(name, dict(found.value.value()), found)
-    elif found.value == _ONE_DAY and start is not None and "end" in parts:
-        filling.put(parts["end"], start, found)
+    elif isinstance(start, str) and "end" in parts:
+        last = last_day(start, found.value)
+        if last is not None:
+            filling.put(parts["end"], last, found)
     return filling
+
+
+def last_day(start: str, length: Duration) -> str | None:
+    """The last of so many days of the calendar, the first included; None for parts of a day.
+
+    >>> last_day("2026-11-23", Duration(Decimal(3), "days"))
+    '2026-11-25'
+    """
+    days = length.count * _DAYS_IN.get(length.unit, 0)
+    if days != int(days) or not 0 < days <= _MOST_DAYS:
+        return None
+    return (date.fromisoformat(start) + timedelta(days=int(days) - 1)).isoformat()
 
 
 def _halved(parts: Mapping[RangePart, str], dates: Filling) -> bool:

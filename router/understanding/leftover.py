@@ -13,6 +13,8 @@ from router.understanding.normalise import Normalised
 from router.understanding.pleasantries import asks, farewell, says_nothing
 
 _BREAK = compiled("[,;:!?~、。…\n]+|\\.(?: |$)| - |--")
+# The address of a page is one word, less what ends the sentence that it stands in.
+_ADDRESS = compiled("(?:https?://|www\\.)[!-~]*[a-z0-9/#=&_~%+$@*-]")
 _CAUSE = compiled(
     "(?:因为|由于|(?:原因|理由|事由|缘由)[是为:]|为了)"
     r"|\b(?:because(?: of)?|due to|reason is|since i|as i|owing to)\b|\breason:"
@@ -107,8 +109,10 @@ def clause_starts(text: str) -> list[int]:
 def _clauses(text: str) -> list[_Clause]:
     clauses: list[_Clause] = []
     start = 0
+    addresses = [found.span() for found in _ADDRESS.finditer(text)]
     for mark in _BREAK.finditer(text):
-        if not _is_within_number(text, mark.start(), mark.end()):
+        inside = any(first <= mark.start() < end for first, end in addresses)
+        if not inside and not _is_within_number(text, mark.start(), mark.end()):
             clauses.append(_Clause(start, mark.start()))
             start = mark.end()
     clauses.append(_Clause(start, len(text)))

@@ -61,6 +61,7 @@ _FILLING = (
     "|before that"
     "|(?:can|could|would) you|can i|的|了|吧|哦|啊|呀|一下|嘛|呢"
     "|共|一共|总共|合计|total|大概|左右"
+    "|只|仅|就|而已|only|just|in total|altogether|all in all|exactly|about|roughly"
 )
 _CLOSING_EN = (
     "(?:(?:best|kind|warm|many|with|my)[, ]*)*(?:regards|wishes)|best|sincerely(?: yours)?"

@@ -29,7 +29,8 @@ from router.domain.commands import (
     Withdraw,
 )
 from router.domain.messages import Message, Option, Route
-from router.flow.model import FlowDefinition
+from router.flow.collecting import CHANGE
+from router.flow.model import FlowDefinition, Slot
 from router.flow.put_aside import run_meant
 from router.flow.situation import Situation
 from router.flow.view import FlowView
@@ -51,7 +52,7 @@ from router.understanding.overview import overview
 from router.understanding.patterns import Match, PatternIndex
 from router.understanding.phrases import PhraseIndex, ToolPhrases
 from router.understanding.pleasantries import says_nothing
-from router.understanding.prefill import prefill
+from router.understanding.prefill import prefill, reason_slot
 from router.understanding.reading import Reading
 from router.understanding.taking_up import goes_on_with, meant
 from router.understanding.utterance import Utterance
@@ -209,16 +210,16 @@ class Reader:
         """True where free text is asked for, and the message asks for nothing itself.
 
         It is one of the things to choose from, or doesn't begin with the request, or is only what
-        another flow is called.
+        another flow is called, which may well be a reason: `出差`.
         """
-        slot = slot_at(view.fillable, view.awaiting[0]) if view.awaiting else None
+        slot = _slot_asked(view)
         if slot is None or slot.type != "text":
             return False
         if slot.choices and read_as(slot, heard.utterance) in slot.choices:
             return True
         text = heard.utterance.text
         if any(is_only_name(text, self._flows[name]) for name in others):
-            return True
+            return _asks_why(view)
         return not says_nothing(text[: min(m.start for each in others.values() for m in each)])
 
     def _answered(self, heard: _Heard, view: FlowView) -> Outcome | None:
@@ -228,7 +229,8 @@ class Reader:
         return wording.filled(view, slots, heard.situation.locale), FillSlots(slots=slots)
 
     def _slots_given(self, heard: _Heard, view: FlowView) -> dict[str, JsonValue] | None:
-        corrected = correction(view, heard.utterance)
+        changes = view.awaiting == [CHANGE]
+        corrected = (put_right if changes else correction)(view, heard.utterance)
         again = heard.starting.get(view.flow)
         if corrected or not again:
             return corrected or answer(view, heard.utterance)
@@ -306,8 +308,7 @@ class Reader:
 
 def _act(utterance: Utterance, view: FlowView) -> Act | None:
     """What the message is about the dialogue; None where it is one of the choices asked for."""
-    path = view.awaiting[0] if view.awaiting else ""
-    slot = slot_at(view.fillable, path) if path else None
+    path, slot = view.awaiting[0] if view.awaiting else "", _slot_asked(view)
     if slot is not None and slot.choices and read_as(slot, utterance) in slot.choices:
         return None
     if slot is not None and "." in path and holds_documents(path.rpartition(".")[2], slot):
@@ -326,9 +327,31 @@ def _taken_up(heard: _Heard) -> Outcome | None:
     asked = any(run_meant(option.value) is not None for option in situation.offered)
     if active is not None and goes_on_with(text, active):
         return None
+    if active is not None and (run := _named_in_between(heard, active)):
+        return take_up(run, situation, "slot")
     busy = active is not None or bool(situation.skill)
     run = meant(text, situation.put_aside, asked=asked and not busy, busy=busy)
     return None if run is None else take_up(run, situation, "slot")
+
+
+def _named_in_between(heard: _Heard, active: FlowView) -> str | None:
+    """The run put aside that the message does no more than name, where a name answers nothing."""
+    text, slot = heard.utterance.text, _slot_asked(active)
+    if slot is None or _asks_why(active) or is_only_name(text, active):
+        return None
+    if slot.type == "choice" and read_as(slot, heard.utterance) is not None:
+        return None
+    runs = [one.run for one in heard.situation.put_aside if is_only_name(text, one)]
+    return runs[-1] if runs else None
+
+
+def _slot_asked(view: FlowView) -> Slot | None:
+    return slot_at(view.fillable, view.awaiting[0]) if view.awaiting else None
+
+
+def _asks_why(view: FlowView) -> bool:
+    """True where the reason is asked for, which may be called as a flow is."""
+    return view.awaiting == [reason_slot(view.fillable)]
 
 
 def _to_skill(heard: _Heard) -> Outcome | None:

@@ -41,12 +41,19 @@ def restated(
     moved = shifted(view.fillable, view.slots, utterance.text)
     if moved:
         return moved
-    times = [f for f in utterance.meant if isinstance(f.value, Days | Duration)]
-    if times and _is_bare(utterance.text, [(f.start, f.end) for f in times]):
-        return _times(view, utterance)
+    # Also a time of today: of a single day it is the half that is meant.
+    half = half_named(view, utterance)
+    if half or is_only_times(utterance):
+        return half or _times(view, utterance)
     if ranges_only:
         return None
     return _choice(view, utterance) or _text(view, utterance) or _last(view, utterance)
+
+
+def is_only_times(utterance: Utterance) -> bool:
+    """True where a message names days, or how long, and nothing besides."""
+    times = [f for f in utterance.meant if isinstance(f.value, Days | Duration)]
+    return bool(times) and _is_bare(utterance.text, [(f.start, f.end) for f in times])
 
 
 def _times(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
@@ -78,10 +85,11 @@ def _text(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
 
 
 def _last(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
-    return _half(view, utterance) or switched(view, utterance.text)
+    return switched(view, utterance.text)
 
 
-def _half(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
+def half_named(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
+    """The half of a single day that a message names, which says nothing besides; else None."""
     found = [
         (f.start, f.end)
         for slot in view.fillable.values()

@@ -7,7 +7,8 @@ from pydantic import JsonValue
 from router.flow.view import FlowView
 from router.understanding.choices import only_choice
 from router.understanding.dates import Days
-from router.understanding.filling import fill_days, half_value, range_slots
+from router.understanding.durations import Duration
+from router.understanding.filling import fill_days, half_value, last_day, range_slots
 from router.understanding.grammar import compiled, only
 from router.understanding.intervals import from_weekday
 from router.understanding.utterance import Utterance
@@ -27,14 +28,25 @@ def retimed(view: FlowView, utterance: Utterance) -> Values:
     start, end = parts.get("start", ""), parts.get("end", "")
     values = fill_days(view.fillable, utterance.meant, utterance.text).values
     if start not in values:
-        return _ending(view, utterance) if end in values else values
+        return _ending(view, utterance) if end in values else values or _lasting(view, utterance)
     if end in values or view.slots.get(end) is None:
         return values
     if end in view.latest and start not in view.latest:
         return {end: values[start]}
     if view.slots.get(end) == view.slots.get(start) or _ONLY.search(utterance.text):
         return {**values, end: values[start]}
-    return {**values, **_kept_length(view, start, end, values[start])}
+    return {**values, **kept_length(view, start, end, values[start])}
+
+
+def _lasting(view: FlowView, utterance: Utterance) -> Values:
+    """`三天`, of a range whose start is known and that has no slot for how long it takes."""
+    parts = range_slots(view.fillable)
+    start = view.slots.get(parts.get("start", ""))
+    lengths = only(Duration, utterance.meant)
+    if not isinstance(start, str) or "end" not in parts or len(lengths) != 1:
+        return {}
+    last = last_day(start, lengths[0].value)
+    return {} if last is None else {parts["end"]: last}
 
 
 def _ending(view: FlowView, utterance: Utterance) -> Values:
@@ -55,7 +67,7 @@ def _ending(view: FlowView, utterance: Utterance) -> Values:
     return values
 
 
-def _kept_length(view: FlowView, start: str, end: str, new: JsonValue) -> Values:
+def kept_length(view: FlowView, start: str, end: str, new: JsonValue) -> Values:
     """The end moved with a start that would pass it, unless how long it takes tells the end."""
     old = view.slots.get(start), view.slots.get(end)
     by_length = any(s.type == "duration" and view.slots.get(n) for n, s in view.fillable.items())

@@ -3,9 +3,10 @@
 import { token } from "./session.js";
 
 export class Problem extends Error {
-  constructor(status, detail) {
+  constructor(status, detail, asWhom = null) {
     super(detail);
     this.status = status;
+    this.asWhom = asWhom; // the token it was asked with
   }
 
   // True where the server may answer if it is asked again: it is out of reach, or not ready yet.
@@ -52,18 +53,19 @@ async function call(method, path, body, extra = {}) {
 
 async function asked(method, path, body, extra, signal) {
   const headers = { Accept: "application/json", ...extra };
-  if (token()) headers.Authorization = `Bearer ${token()}`;
+  const asWhom = token();
+  if (asWhom) headers.Authorization = `Bearer ${asWhom}`;
   const asItIs = body === undefined || body instanceof FormData;
   if (!asItIs) headers["Content-Type"] = "application/json";
   const options = { method, headers, signal, body: asItIs ? body : JSON.stringify(body) };
   const answer = await fetch(path, options).catch(() => {
     throw new Problem(0, "");
   });
-  if (!answer.ok) throw await problemOf(answer);
+  if (!answer.ok) throw await problemOf(answer, asWhom);
   return answer;
 }
 
-async function problemOf(answer) {
+async function problemOf(answer, asWhom) {
   const said = await answer.json().catch(() => null);
-  return new Problem(answer.status, said?.detail ?? answer.statusText);
+  return new Problem(answer.status, said?.detail ?? answer.statusText, asWhom);
 }

@@ -3,6 +3,7 @@
 import { Problem, get } from "./api.js";
 import { approvals } from "./approvals.js";
 import { chat } from "./chat.js";
+import { forgetDrafts, sweepDrafts } from "./drafts.js";
 import { coalesced, follow } from "./events.js";
 import { comeBack } from "./oidc.js";
 import { requests } from "./requests.js";
@@ -61,7 +62,8 @@ async function trying(work) {
 
 function complainOf(problem) {
   if (!(problem instanceof Problem)) throw problem;
-  if (problem.status === 401) return leave(t("signedOut"));
+  // What was still under way for who has left says nothing of who is here now.
+  if (problem.status === 401) return problem.asWhom && problem.asWhom === token() ? leave(t("signedOut")) : undefined;
   if (problem.status === 0) return void (at("offline").hidden = false);
   return complain(`${t("failed")}: ${problem.message}`);
 }
@@ -104,7 +106,7 @@ const come = (given) => {
 async function open() {
   const [, name = "", id = null] = location.hash.split("/");
   const section = name in desk.sections ? name : "chat";
-  const conversation = name === "c" ? decodeURIComponent(id) : name === "" ? desk.sections.chat.current() : null;
+  const conversation = name === "c" ? id || null : name === "" ? desk.sections.chat.current() : null;
   const { view, show } = desk.sections[section];
   const moved = desk.current !== section;
   desk.current = section;
@@ -142,7 +144,8 @@ async function begin() {
   }
 }
 
-at("leave").addEventListener("click", () => leave(""));
+// Whose session has merely run out finds their drafts again; who leaves takes them along.
+at("leave").addEventListener("click", () => (forgetDrafts(), leave("")));
 at("language").addEventListener("click", () => {
   remember(LANGUAGE, language() === "zh" ? "en" : "zh");
   speak(remembered(LANGUAGE));
@@ -155,6 +158,7 @@ addEventListener("hashchange", () => desk && trying(open));
 document.addEventListener("visibilitychange", news);
 setInterval(news, NEWS_EVERY);
 
+sweepDrafts();
 const failed = await begin().catch((problem) => problem);
 if (token()) await trying(enter);
 else leave("");

@@ -1,6 +1,7 @@
 // What waits for the caller's decision.
 
 import { fresh, get, post } from "./api.js";
+import { keepTyped, keeping } from "./drafts.js";
 import { button, element, freshId, labelled, pairs, twice, unfolding } from "./dom.js";
 import { avatar, diagram, empty, filesOf, timeline } from "./runs.js";
 import { t } from "./texts.js";
@@ -13,33 +14,54 @@ export function approvals(page) {
   const none = empty("inbox", t("nothingWaits"), t("nothingWaitsHint"));
   const view = element("section", { class: "sheet" }, element("h1", { tabindex: "-1" }, t("approvals")), none, list);
   const shown = new Map(); // approval id to its card
+  const decided = new Map(); // approval id to what was listed of it when it was decided here
+
+  // Opened anew, it has only what waits.
+  async function show() {
+    for (const card of list.querySelectorAll(".settled")) card.remove();
+    decided.clear();
+    await refresh();
+  }
 
   async function refresh() {
     const { items } = await get(`/v1/approvals?limit=${MOST}`);
-    page.count(items.length);
-    const waiting = new Set(items.map((item) => item.id));
-    for (const [id, card] of shown) if (!waiting.has(id)) remove(id, card);
+    // What was just decided may be listed a moment longer; what is asked again is listed anew.
+    const waiting = items.filter((item) => decided.get(item.id) !== item.since);
+    page.count(waiting.length);
+    const ids = new Set(waiting.map((item) => item.id));
+    for (const [id, card] of shown) if (!ids.has(id) && !card.inert) settle(id, t("noLonger"));
     // Cards that are there stay as they are: somebody may be writing a comment in one.
-    for (const item of items.filter((one) => !shown.has(one.id))) {
+    for (const item of waiting.filter((one) => !shown.has(one.id))) {
       shown.set(item.id, card(item));
       list.append(shown.get(item.id));
     }
-    none.hidden = items.length > 0;
+    none.hidden = list.childElementCount > 0;
   }
 
-  function remove(id, card) {
-    const held = card.contains(document.activeElement);
-    const next = card.nextElementSibling ?? card.previousElementSibling;
-    card.remove();
+  // What is over keeps its place until the section is opened anew: were it to go, the next card would
+  // come up under the pointer, and a second click would decide on what nobody has looked at.
+  function settle(id, outcome) {
+    const card = shown.get(id);
+    if (!card) return;
+    const held = card.contains(document.activeElement) || card.inert;
+    const title = card.querySelector("h2");
+    card.style.minHeight = `${card.offsetHeight}px`;
+    card.classList.add("settled");
+    card.inert = false;
+    card.replaceChildren(title, element("p", { class: "hint" }, outcome));
     shown.delete(id);
-    if (held) (next?.querySelector("h2") ?? view.querySelector("h1")).focus();
+    keepTyped(draft(id), "");
+    if (held) title.focus({ preventScroll: true });
   }
+
+  const draft = (id) => `${page.me.id}.approval.${id}`;
 
   function card(item) {
     const title = element("h2", { id: freshId("approval"), tabindex: "-1" }, item.title);
-    const comment = element("textarea", { rows: "2", maxlength: "2000" });
+    const comment = keeping(element("textarea", { rows: "2", maxlength: "2000" }), draft(item.id));
     const key = fresh();
     const decide = (decision, more = {}) => page.trying(() => send(item, { decision, ...more }, comment.value.trim(), key));
+    const reasoned = { unless: () => comment.value.trim() !== "", not: () => comment.focus() };
     return element(
       "li",
       { class: "card", "aria-labelledby": title.id },
@@ -51,10 +73,10 @@ export function approvals(page) {
         "div",
         { class: "actions" },
         button(t("approve"), () => decide("approve"), { class: "primary" }),
-        button(t("return"), () => decide("return")),
+        twice(t("return"), t("reallyReturn"), { yes: t("return"), no: t("sayWhy") }, () => decide("return"), reasoned),
         twice(t("reject"), t("reallyReject"), { yes: t("reject"), no: t("neverMind") }, () => decide("reject"), { class: "danger" }),
       ),
-      passing(decide),
+      passing(item, decide),
     );
   }
 
@@ -82,9 +104,10 @@ export function approvals(page) {
     return [files, unfolding(t("history"), history)];
   }
 
-  function passing(decide) {
+  function passing(item, decide) {
+    const refused = new Set([page.me.id, item.requester, ...item.asked]);
     const fill = () => {
-      const others = page.people().filter((person) => person.id !== page.me.id);
+      const others = page.people().filter((person) => !refused.has(person.id));
       const to = element("select", { required: true }, element("option", { value: "" }, t("choose")), ...others.map(option));
       const how = element("select", {}, ...WAYS.map(([name]) => element("option", { value: name }, t(name))));
       const onsubmit = (event) => {
@@ -100,20 +123,26 @@ export function approvals(page) {
 
   async function send(item, body, comment, key) {
     const view = shown.get(item.id);
+    const held = view.contains(document.activeElement) && document.activeElement;
     view.inert = true;
     try {
       // The digest makes sure that what is decided is what was shown.
       const whole = { ...body, digest: item.digest, ...(comment && { comment }) };
       await post(`/v1/approvals/${encodeURIComponent(item.id)}/decision`, whole, `${key}-${Object.values(body).join("-")}`.slice(0, 64));
+      decided.set(item.id, item.since);
+      settle(item.id, [t("decided"), PLAIN.has(body.decision) && t(body.decision)].filter(Boolean).join(": "));
       page.say(`${t("decided")}: ${item.title}`);
     } finally {
       view.inert = false;
+      if (held?.isConnected) held.focus();
       await refresh();
     }
   }
 
-  return { view, show: refresh, refresh };
+  return { view, show, refresh };
 }
+
+const PLAIN = new Set(["approve", "return", "reject"]);
 
 const WAYS = [
   ["delegate", { decision: "delegate" }],

@@ -5,6 +5,7 @@ import { fresh, get, post } from "./api.js";
 import { attachments } from "./attachments.js";
 import { composer } from "./composer.js";
 import { button, element } from "./dom.js";
+import { keepTyped, typed } from "./drafts.js";
 import { coalesced, follow } from "./events.js";
 import { flowCard } from "./flow_card.js";
 import { outbox } from "./outbox.js";
@@ -23,6 +24,7 @@ export function chat(page) {
   const start = element("div", { class: "start", hidden: true });
   const view = element("section", { class: "chat", "aria-label": t("chat") }, flow.view, start, log.view, typing.view);
   const sending = outbox(page.me.id, { changed: busy, begun, connected: page.connected });
+  const place = (id) => `${page.me.id}.chat.${id ?? "new"}`; // of what is typed there
   let conversation = null;
   let seen = null; // id of the last transcript item shown
   let watching = new AbortController();
@@ -38,9 +40,13 @@ export function chat(page) {
     log.clear();
     start.hidden = id !== null;
     log.view.hidden = id === null;
+    typing.view.hidden = false;
+    typing.open(place(id));
+    tray.open(place(id), id !== null);
     if (!id) welcome();
-    await Promise.all([flow.show(id), id && load(id, false)]);
+    const found = await Promise.all([flow.show(id), id && load(id, false)]).catch(missing);
     if (id !== conversation) return;
+    if (!found) return lost();
     for (const entry of sending.waiting.filter((one) => one.conversation === id)) log.sent(entry);
     log.toLatest();
     busy();
@@ -52,6 +58,21 @@ export function chat(page) {
     const ask = (text) => button(text, () => send({ text }, text), { class: "choice" });
     const ideas = page.examples().slice(0, EXAMPLES).map(ask);
     start.replaceChildren(empty("chat", t("hello"), t("helloHint")), element("div", { class: "options" }, ...ideas));
+  }
+
+  // Nothing is here for this person: whatever id it was, that is all they are told.
+  function missing(problem) {
+    if (problem.status !== 404) throw problem;
+    return null;
+  }
+
+  function lost() {
+    conversation = null;
+    const begin = element("a", { href: "#/new" }, t("newConversation"));
+    start.replaceChildren(empty("chat", t("noConversation"), t("noConversationHint")), element("div", { class: "options" }, begin));
+    [start.hidden, log.view.hidden, typing.view.hidden] = [false, true, true];
+    page.say(t("noConversation"));
+    begin.focus();
   }
 
   // Everything said since what is on the screen. `isNews`: it happens before somebody's eyes.
@@ -72,7 +93,7 @@ export function chat(page) {
   const refresh = coalesced(async () => {
     const id = conversation;
     if (!id) return;
-    await load(id, true);
+    await load(id, true).catch(missing);
     await flow.show(id);
     busy();
   });
@@ -95,10 +116,12 @@ export function chat(page) {
   }
 
   function busy() {
+    tray.explain();
     typing.busy(log.busy() || sending.waiting.some((one) => one.conversation === conversation));
   }
 
   function act(action, text) {
+    if (action.type === "form") tray.sent();
     return send({ action }, text);
   }
 
@@ -118,7 +141,7 @@ export function chat(page) {
       await sending.send(entry);
     } catch (problem) {
       if (here() && problem.status !== 401) log.refused(entry.id);
-      if (here() && entry.body.text && problem.status !== 401) typing.restore(entry.body.text);
+      if (entry.body.text && problem.status !== 401) typing.restore(place(entry.conversation), entry.body.text);
       throw problem;
     } finally {
       busy();
@@ -135,6 +158,9 @@ export function chat(page) {
   async function begun({ conversation: id }) {
     if (conversation !== null) return;
     page.went(`#/c/${id}`);
+    keepTyped(place(id), typed(place(null)));
+    keepTyped(place(null), "");
+    await tray.move(place(id));
     await show(id);
   }
 

@@ -1,6 +1,7 @@
 // Where messages are typed: sent by Enter, stopped, or steered while something is still going on.
 
 import { button, element, iconButton } from "./dom.js";
+import { keepTyped, typed as drafted } from "./drafts.js";
 import { t } from "./texts.js";
 
 const HIGHEST = 220; // pixels
@@ -14,9 +15,10 @@ export function composer({ send, stop, tray }) {
     placeholder: t("placeholder"),
     enterkeyhint: "send",
     onkeydown,
-    oninput: grown,
+    oninput: () => fill(typed.value),
     onpaste: tray.pasted,
   });
+  let place = null; // the draft that is being written
   const pick = tray.picker();
   const shoot = tray.picker({ accept: "image/*", capture: "environment", multiple: false });
   const halt = iconButton("stop", t("stop"), stop, { class: "icon round", hidden: true });
@@ -62,8 +64,22 @@ export function composer({ send, stop, tray }) {
   }
 
   function fill(text) {
-    typed.value = text;
+    if (typed.value !== text) typed.value = text;
+    keepTyped(place, text);
     grown();
+  }
+
+  // Go on with the draft of this place.
+  function open(where) {
+    place = where;
+    fill(drafted(where));
+  }
+
+  // What wasn't taken can be said again where it was said, unless something else is being typed there.
+  function restore(where, text) {
+    if (drafted(where)) return;
+    keepTyped(where, text);
+    if (where === place) fill(text);
   }
 
   // On a touch screen the focus would bring up the keyboard, unasked.
@@ -76,5 +92,5 @@ export function composer({ send, stop, tray }) {
     grown();
   }
 
-  return { view, fill, focus, busy, restore: (text) => typed.value || fill(text) };
+  return { view, open, focus, busy, restore };
 }

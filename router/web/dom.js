@@ -40,18 +40,21 @@ export function labelled(label, input, attributes = {}) {
 export function unfolding(title, fill, attributes = {}) {
   const body = element("div", { class: "unfolded" });
   const ontoggle = async () => {
-    if (!view.open || body.childElementCount) return;
-    body.append(...[await fill()].flat());
+    if (!view.open) return;
+    if (!body.childElementCount) body.append(...[await fill()].flat());
+    view.scrollIntoView({ block: "nearest" });
   };
   const view = element("details", { ontoggle, ...attributes }, element("summary", {}, title), body);
   return view;
 }
 
 // Asks once more in place, for what can't be taken back: a dialog of the browser would stop the page.
-export function twice(label, question, { yes, no }, action, attributes = {}) {
-  const ask = button(label, () => swap(true), attributes);
+// `unless()` says that nothing need be asked; `not()` is called after a no.
+export function twice(label, question, { yes, no }, action, { unless = () => false, not = () => {}, ...attributes } = {}) {
+  const ask = button(label, () => (unless() ? action() : swap(true)), attributes);
   const sure = button(yes, action, { class: "danger solid" });
-  const sheet = element("span", { class: "twice", hidden: true, role: "group", "aria-label": question }, question, sure, button(no, () => swap(false)));
+  const never = button(no, () => (swap(false), not()));
+  const sheet = element("span", { class: "twice", hidden: true, role: "group", "aria-label": question }, question, sure, never);
   function swap(asking) {
     sheet.hidden = !asking;
     ask.hidden = asking;

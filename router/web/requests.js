@@ -7,6 +7,11 @@ import { t } from "./texts.js";
 import { ago, moment } from "./times.js";
 
 const PAGE = 30;
+const AGAIN_AFTER = 60 * 60_000; // milliseconds for which those who were reminded are left in peace
+
+// Whether the server would refuse to remind them again; a reminder of whom it waited for before is none.
+const remindedLately = (run, now = Date.now()) =>
+  run.history.some((line) => line.event === "nudged" && line.state === run.state && now - new Date(line.at) < AGAIN_AFTER);
 
 export function requests(page) {
   const list = element("ul", { class: "cards" });
@@ -14,7 +19,10 @@ export function requests(page) {
   const older = button(t("more"), () => page.trying(more), { hidden: true });
   const view = element("section", { class: "sheet" }, element("h1", { tabindex: "-1" }, t("requests")), none, list, older);
   const shown = new Map(); // run id to its card and what it was made of
+  const told = new Map(); // run id to when its approvers were reminded from here: its parts keep that themselves
   let cursor = null;
+
+  const reminded = (run) => remindedLately(run) || Date.now() - (told.get(run.id) ?? 0) < AGAIN_AFTER;
 
   // Those that have changed are drawn anew, in place; what is being read stays as it is.
   async function refresh() {
@@ -38,7 +46,7 @@ export function requests(page) {
 
   function put(run, add) {
     const before = shown.get(run.id);
-    const made = JSON.stringify(run);
+    const made = JSON.stringify([run, reminded(run)]);
     // Nobody is interrupted who is being asked whether they are sure.
     if (before?.made === made || before?.view.querySelector(".twice:not([hidden])")) return;
     const open = before?.view.querySelector("details")?.open ?? false;
@@ -74,18 +82,21 @@ export function requests(page) {
     );
   }
 
+  const reminder = (run, remind) => (reminded(run) ? element("span", { class: "hint" }, t("remindedLately")) : button(t("nudge"), remind));
+
   const conversationLink = (run) => run.conversation && element("a", { href: `#/c/${run.conversation}` }, t("toConversation"));
 
   function actions(run) {
     const tell = (verb, said) => page.trying(async () => {
       await post(`/v1/flow-runs/${encodeURIComponent(run.id)}/${verb}`);
+      if (verb === "nudge") told.set(run.id, Date.now());
       page.say(t(said));
       shown.get(run.id)?.view.querySelector(".twice")?.setAttribute("hidden", "");
       await refresh();
     });
     const words = { yes: t("withdraw"), no: t("neverMind") };
     const parts = [
-      run.status === "waiting_approval" && button(t("nudge"), () => tell("nudge", "nudged")),
+      run.status === "waiting_approval" && reminder(run, () => tell("nudge", "nudged")),
       run.can_be_withdrawn && twice(t("withdraw"), t("reallyWithdraw"), words, () => tell("withdraw", "withdrawing")),
     ].filter(Boolean);
     return parts.length ? element("div", { class: "actions" }, ...parts) : null;

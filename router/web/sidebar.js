@@ -27,17 +27,25 @@ export function sidebar(page) {
   );
   const place = `seen.${page.me.id}`;
   const seen = JSON.parse(remembered(place) ?? "{}");
+  const known = new Map(); // conversation id to what is listed of it
   let current = null;
   let cursor = null;
 
   async function load(more = false) {
     const part = await get(`/v1/conversations?limit=${PAGE}${more && cursor ? `&after=${encodeURIComponent(cursor)}` : ""}`);
-    cursor = part.next;
+    if (more || known.size <= PAGE) cursor = part.next;
     older.hidden = cursor === null;
-    const items = part.items.filter((item) => item.title).map(entry);
-    if (more) list.append(...items);
-    else list.replaceChildren(...items);
+    for (const item of part.items.filter((one) => one.title)) known.set(item.id, item);
+    draw();
+  }
+
+  // The latest word first. The API lists them by when they began, which is what its pages go by.
+  function draw() {
+    const held = list.contains(document.activeElement) && document.activeElement.dataset.id;
+    const byLatest = [...known.values()].sort((one, other) => Number(other.latest) - Number(one.latest));
+    list.replaceChildren(...byLatest.map(entry));
     mark(current);
+    if (held) list.querySelector(`[data-id="${CSS.escape(held)}"]`)?.focus();
   }
 
   // What was there before the page was ever opened in this browser is nobody's news.

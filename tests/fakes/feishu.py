@@ -73,12 +73,13 @@ class Feishu(WebServer):
         sender = {"sender_type": "user", "sender_id": {"open_id": user}}
         return self.callback("im.message.receive_v1", {"sender": sender, "message": said})
 
-    def press(self, user: str, post: Body, label: str) -> Body:
-        """A press of the button of this label in a post."""
+    def press(self, user: str, post: Body, label: str, comment: str | None = None) -> Body:
+        """A press of the button of this label in a post, with this in the form's field."""
         (button,) = [each for each in buttons(post) if each["text"]["content"] == label]
         event = {
             "operator": {"open_id": user},
-            "action": {"tag": "button", "value": button["value"]},
+            "action": {"tag": "button", "value": button["value"]}
+            | ({} if comment is None else {"form_value": {"comment": comment}}),
             "context": {"open_chat_id": f"oc_{user}", "open_message_id": "om_2"},
         }
         return self.callback("card.action.trigger", event)
@@ -114,4 +115,5 @@ class Feishu(WebServer):
 
 def buttons(post: Body) -> list[Body]:
     elements = post["content"].get("elements", [])
-    return [each for e in elements if e["tag"] == "action" for each in e["actions"]]
+    groups = [e.get("actions") or e.get("elements") or [] for e in elements]
+    return [each for group in groups for each in group if each["tag"] == "button"]

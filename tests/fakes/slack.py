@@ -97,15 +97,18 @@ class Slack(WebServer):
         return await router.post("/adapters/slack/events", content=raw, headers=headers)
 
     async def presses(
-        self, router: httpx.AsyncClient, user: str, post: Post, label: str
+        self, router: httpx.AsyncClient, user: str, post: Post, label: str, comment: str = ""
     ) -> httpx.Response:
-        """Press the button of this label in a post."""
+        """Press the button of this label in a post, with this in its field if it has one."""
+        fields = [block for block in post["blocks"] if block["type"] == "input"]
+        values = {f["block_id"]: {f["element"]["action_id"]: {"value": comment}} for f in fields}
         (button,) = [b for b in buttons(post) if b["text"]["text"] == label]
         payload = {
             "type": "block_actions",
             "user": {"id": user},
             "channel": {"id": post["channel"]},
             "message": {"ts": post["ts"], "thread_ts": post.get("thread_ts")},
+            "state": {"values": values},
             "actions": [{**button, "action_ts": f"16500.{next(self._ids):06}"}],
         }
         raw = urlencode({"payload": json.dumps(payload)}).encode()

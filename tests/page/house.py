@@ -146,7 +146,8 @@ class Visitor:
         await expect(self.answers.filter(has_text=text).last).to_be_visible()
 
     def card(self, text: str) -> Locator:
-        return self.page.locator(".cards > .card").filter(has_text=text)
+        """What waits under this name, or is listed; what was decided here isn't any more."""
+        return self.page.locator(".cards > .card:not(.settled)").filter(has_text=text)
 
     async def violations(self) -> list[str]:
         """What a checker of accessibility finds serious, as `rule: the first elements`."""

@@ -2,7 +2,6 @@
 
 import re
 
-import pytest
 from playwright.async_api import expect
 
 from tests.page.house import Caller, Door, Served, Visitor
@@ -42,15 +41,33 @@ async def test_a_rejection_is_asked_twice_and_its_reason_arrives(
     await alice.hears("那周要交付")
 
 
-async def test_what_is_sent_back_is_changed_and_asked_again(door: Door, served: Served) -> None:
-    alice = await asking(door, served, "我要请年假，12月23日到24日，探亲")
+async def test_what_is_sent_back_says_why_and_another_click_there_decides_nothing(
+    door: Door, served: Served
+) -> None:
+    await Caller(served, "alice").asks_for_leave("我要请年假，12月25日一天，看展")
+    await Caller(served, "alice").asks_for_leave("我要请年假，12月23日到24日，探亲")
     bob = await deciding(door, served, "陈博 Bob")
-    card = bob.card("探亲")
-    await card.get_by_label("意见").fill("晚一天走")
-    await card.get_by_role("button", name="退回修改").click()
-    await expect(card).to_have_count(0)
+    card, below = bob.card("探亲"), bob.card("看展")
+    await below.get_by_label("意见").fill("先看排班")
+    await bob.page.reload()
+    await expect(below.get_by_label("意见")).to_have_value("先看排班")
 
-    await alice.hears("晚一天走")
+    back = card.get_by_role("button", name="退回修改")
+    await back.click()
+    unsaid = card.get_by_role("group", name="不说原因就退回？")
+    await unsaid.get_by_role("button", name="写意见").click()
+    await expect(card.get_by_label("意见")).to_be_focused()
+    await bob.page.keyboard.type("晚一天走")
+    box = await back.bounding_box()
+    assert box is not None
+    await back.click()
+
+    await expect(bob.page.locator(".settled")).to_contain_text("已处理: 退回修改")
+    await expect(bob.page.locator(".settled h2")).to_be_focused()
+    at = [box["x"] + box["width"] / 2, box["y"] + box["height"] / 2]
+    under = "([x, y]) => document.elementFromPoint(x, y).closest('.settled, button').className"
+    assert await bob.page.evaluate(under, at) == "card settled"
+    await expect(below).to_be_visible()
 
 
 async def test_a_decision_is_passed_on_and_the_way_there_can_be_read(
@@ -64,7 +81,10 @@ async def test_a_decision_is_passed_on_and_the_way_there_can_be_read(
     await card.get_by_text("流程图", exact=True).click()
     await expect(card.get_by_role("img", name="请假申请的流程图")).to_be_visible()
     await card.get_by_text("转交或加签").click()
-    await card.get_by_label("给谁").select_option("carol")
+    whom = card.get_by_label("给谁")
+    await expect(whom.locator("option", has_text="Olga")).to_have_count(1)
+    await expect(whom.locator("option", has_text=re.compile("Alice|Bob"))).to_have_count(0)
+    await whom.select_option("carol")
     await card.get_by_role("button", name="确定", exact=True).click()
     await expect(card).to_have_count(0)
 
@@ -75,11 +95,14 @@ async def test_a_decision_is_passed_on_and_the_way_there_can_be_read(
 
 
 async def test_one_takes_back_what_one_asked_for(door: Door, served: Served) -> None:
-    alice = await asking(door, served, "我要请年假，12月30日到31日，跨年")
+    conversation = await Caller(served, "alice").asks_for_leave("我要请年假，12月30日到31日，跨年")
+    alice = await (await door.visitor(served)).come("王丽 Alice", at=f"/#/c/{conversation}")
     await alice.go("我的申请")
     card = alice.card("12月30日")
     await card.get_by_role("button", name="催一下").click()
     await expect(alice.page.locator("#status")).to_have_text("已经提醒审批人。")
+    await expect(card.get_by_text("刚提醒过审批人")).to_be_visible()
+    await expect(card.get_by_role("button", name="催一下")).to_have_count(0)
     await card.get_by_role("button", name="撤回").click()
     await card.get_by_role("group", name="确定撤回？").get_by_role("button", name="撤回").click()
     await expect(card).to_contain_text("已取消")
@@ -88,16 +111,21 @@ async def test_one_takes_back_what_one_asked_for(door: Door, served: Served) -> 
     await expect(alice.page.locator(".flow-card summary")).to_contain_text("已取消")
 
 
-@pytest.mark.parametrize("section", ["approvals", "requests"])
-async def test_an_address_leads_to_its_section(door: Door, served: Served, section: str) -> None:
-    gina = await door.visitor(served)
-    await gina.come()
-    await gina.page.get_by_role("button", name="吉娜 Gina").click()
-    await expect(gina.box).to_be_visible()
+async def test_an_address_leads_to_its_section_or_says_that_nothing_is_there(
+    door: Door, served: Served
+) -> None:
+    conversation = await Caller(served, "alice").asks_for_leave("我要请年假，12月31日一天，守岁")
+    gina = await door.visitor(served, forgives=("status of 404",))
+    await gina.come("吉娜 Gina")
 
-    await gina.page.goto(f"{served.origin}/#/{section}")
-
-    await expect(gina.page.locator(".sheet h1")).to_be_focused()
-    await expect(gina.page.locator(".empty h2")).to_have_text(re.compile("没有"))
-    await gina.page.go_back()
+    for section in ("approvals", "requests"):
+        await gina.page.goto(f"{served.origin}/#/{section}")
+        await expect(gina.page.locator(".sheet h1")).to_be_focused()
+        await expect(gina.page.locator(".empty h2")).to_have_text(re.compile("没有"))
+    for address in (conversation, "%E0%A4"):
+        await gina.page.goto(f"{served.origin}/#/c/{address}")
+        await expect(gina.page.get_by_text("这里没有对话", exact=True).last).to_be_visible()
+        await expect(gina.box).to_be_hidden()
+        await expect(gina.page.get_by_role("alert")).to_be_empty()
+    await gina.page.keyboard.press("Enter")
     await expect(gina.box).to_be_visible()

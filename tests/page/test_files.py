@@ -45,6 +45,7 @@ HAND_IN = FlowDefinition.model_validate(
         },
     }
 )
+HELD = "one => [...one.files].map((file) => file.name)"
 TRANSFER = """
 ([event, place, name, bytes]) => {
   const carried = new DataTransfer();
@@ -100,29 +101,43 @@ async def test_a_receipt_is_handed_in_and_looked_at_by_who_decides(
     await alice.hears("收下了。")
 
 
-async def test_files_that_come_before_they_are_asked_for_wait_beside_the_words(
+async def test_what_is_attached_or_typed_waits_where_it_was_until_something_takes_it(
     house: Served, door: Door
 ) -> None:
-    alice = await (await door.visitor(house)).come("王丽 Alice")
-    chips = alice.page.locator(".attachments li")
-    await alice.page.locator(".composer input[type=file]").first.set_input_files([RECEIPT])
+    # Who signs out in the middle of things may have one more look at them under way.
+    alice = await door.visitor(house, forgives=("status of 401",))
+    await alice.come("王丽 Alice")
+    chips, hint = alice.page.locator(".attachments li"), alice.page.locator(".tray .hint")
+    picked = alice.page.locator(".composer input[type=file]").first
+    await picked.set_input_files([PROGRAM])
+    await expect(alice.page.get_by_role("alert")).to_have_text("只收 PDF 和图片。")
+    await expect(chips).to_have_count(0)
+    await picked.set_input_files([RECEIPT])
     await transfer(alice, "drop", ".chat", "dropped.png")
     await transfer(alice, "paste", ".composer textarea", "pasted.png")
     await expect(chips).to_contain_text(["打车.png", "dropped.png", "pasted.png"])
     await alice.page.get_by_role("button", name="移除: dropped.png").click()
-    await expect(chips).to_have_count(2)
+    await alice.page.reload()
+    await expect(chips).to_contain_text(["打车.png", "pasted.png"])
+    await expect(hint).to_have_text("需要文件时会自动带上")
 
+    await alice.say("你好")
+    await expect(alice.answers).to_have_count(1)
+    await expect(hint).to_contain_text("现在没有要文件的地方")
     await alice.say("我要交收据")
-
-    held = "one => [...one.files].map((file) => file.name)"
     field = alice.page.locator("fieldset.form input[type=file]")
-    await expect(field).to_be_visible()
-    assert await field.evaluate(held) == ["打车.png"]
     await expect(chips).to_contain_text(["pasted.png"])
+    assert await field.evaluate(HELD) == ["打车.png"]
+    await alice.box.fill("稍等")
+    await alice.page.get_by_role("link", name="新对话").click()
+    await expect(alice.box).to_be_empty()
+    await expect(chips).to_have_count(0)
+    await alice.page.go_back()
+    await alice.page.get_by_role("button", name="EN").click()
 
-
-async def test_what_no_flow_can_take_is_refused_at_once(house: Served, door: Door) -> None:
-    alice = await (await door.visitor(house)).come("王丽 Alice")
-    await alice.page.locator(".composer input[type=file]").first.set_input_files([PROGRAM])
-    await expect(alice.page.get_by_role("alert")).to_have_text("只收 PDF 和图片。")
-    await expect(alice.page.locator(".attachments")).to_be_hidden()
+    await expect(alice.box).to_have_value("稍等")
+    await expect(chips).to_contain_text(["pasted.png"])
+    assert await field.evaluate(HELD) == ["打车.png"]
+    await alice.page.get_by_role("button", name="Sign out").click()
+    await alice.page.get_by_role("button", name="王丽 Alice").click()
+    await expect(alice.box).to_be_empty()

@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from playwright.async_api import expect
 
 from tests.page.house import Door, Served, Visitor
@@ -57,6 +58,7 @@ async def test_alice_asks_step_by_step_and_sees_bobs_decision_arrive(
     )
 
 
+@pytest.mark.slow
 async def test_a_request_is_cancelled_at_the_card_of_its_flow(door: Door, served: Served) -> None:
     alice = await (await door.visitor(served)).come("王丽 Alice")
     await alice.say("我要请年假")

@@ -66,6 +66,7 @@ async def test_one_comes_back_from_the_provider_to_where_one_was(
     await expect(alice.page.get_by_role("button", name="用公司账号登录")).to_be_visible()
 
 
+@pytest.mark.slow
 async def test_where_access_tokens_say_nothing_the_id_token_speaks(
     parts: Parts, real_client: Client, door: Door, provider: OidcProvider
 ) -> None:
@@ -78,6 +79,7 @@ async def test_where_access_tokens_say_nothing_the_id_token_speaks(
         await frank.page.goto("about:blank")
 
 
+@pytest.mark.slow
 async def test_a_session_that_is_over_is_begun_again(
     house: Served, door: Door, provider: OidcProvider
 ) -> None:
@@ -129,6 +131,7 @@ async def test_what_nobody_asked_for_signs_nobody_in(
     assert stranger.page.url == f"{house.origin}/"
 
 
+@pytest.mark.slow
 async def test_the_providers_refusal_is_said(
     house: Served, door: Door, provider: OidcProvider
 ) -> None:

@@ -53,7 +53,13 @@ async def house(parts: Parts, real_client: Client, model: ModelServer) -> AsyncI
     ("who", "thinks", "shown", "used"),
     [
         (ALICE, "第 2 步…", ("查公司制度", "完成"), "用了 1 个工具"),
-        (DAVE, "step 2…", ("Search company policies", "done"), "Tools used: 1"),
+        pytest.param(
+            DAVE,
+            "step 2…",
+            ("Search company policies", "done"),
+            "Tools used: 1",
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 async def test_a_skill_is_seen_to_think_and_its_tools_to_work(

@@ -1,5 +1,6 @@
 """What is under way goes on: over a reload, and while the server is away."""
 
+import pytest
 from playwright.async_api import expect
 
 from tests.page.house import LOST_CONNECTION, Door, Served
@@ -56,6 +57,7 @@ async def test_a_restart_in_the_middle_of_an_answer_loses_none_of_it(
     await expect(alice.page.locator(".answer.confirm")).to_have_count(1)
 
 
+@pytest.mark.slow
 async def test_what_is_said_in_another_window_appears_here(door: Door, served: Served) -> None:
     here = await (await door.visitor(served)).come("王丽 Alice")
     await here.say("我要请事假")

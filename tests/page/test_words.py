@@ -3,7 +3,6 @@
 import asyncio
 from datetime import UTC, datetime
 
-import pytest
 from playwright.async_api import expect
 
 from router.assembly import Parts
@@ -31,6 +30,7 @@ async def told(parts: Parts, conversation: str, text: str) -> None:
         kind="message",
         at=at,
         conversation=conversation,
+        recipient="gina",
         data={"role": "assistant", "text": text, "replies": [{"type": "text", "text": text}]},
     )
     await parts.store.log.append(DEFAULT_TENANT, [said])
@@ -67,24 +67,24 @@ async def test_what_looks_like_markup_is_text_and_leads_nowhere(
     await expect(gina.log).to_contain_text("<script>document.title='owned'</script>")
 
 
-@pytest.mark.parametrize(
-    ("text", "address"),
-    [
-        ("见 https://docs.example/a?b=1。", "https://docs.example/a?b=1"),
-        ("see (http://docs.example/x)", "http://docs.example/x"),
-        ("见“https://docs.example/中文”", "https://docs.example/%E4%B8%AD%E6%96%87"),
-    ],
-)
+ADDRESSES = {
+    "见 https://docs.example/a?b=1。": "https://docs.example/a?b=1",
+    "see (http://docs.example/x)": "http://docs.example/x",
+    "见“https://docs.example/中文”": "https://docs.example/%E4%B8%AD%E6%96%87",
+}
+
+
 async def test_an_address_in_a_text_can_be_followed(
-    door: Door, served: Served, parts: Parts, text: str, address: str
+    door: Door, served: Served, parts: Parts
 ) -> None:
     gina, conversation = await at_a_conversation(door, served, parts)
-    await told(parts, conversation, text)
+    for text, address in ADDRESSES.items():
+        await told(parts, conversation, text)
 
-    link = gina.answers.last.locator("a")
-    await expect(link).to_have_count(1)
-    assert await link.evaluate("one => one.href") == address
-    assert await link.get_attribute("rel") == "noopener noreferrer"
+        link = gina.answers.filter(has_text=text).locator("a")
+        await expect(link, text).to_have_count(1)
+        assert await link.evaluate("one => one.href") == address
+        assert await link.get_attribute("rel") == "noopener noreferrer"
 
 
 async def test_news_elsewhere_are_marked_until_they_are_looked_at(
@@ -97,6 +97,9 @@ async def test_news_elsewhere_are_marked_until_they_are_looked_at(
 
     await asyncio.gather(told(parts, elsewhere, "批准了"), told(parts, elsewhere, "已经登记"))
     await expect(entry).to_contain_text("有新消息")
+    await expect(gina.page.locator(".conversations a").first).to_have_attribute(
+        "data-id", elsewhere
+    )
     await entry.click()
 
     await gina.hears("已经登记")

@@ -126,7 +126,8 @@ def requests(environment: WorkflowEnvironment, parts: Parts, talk: Talk) -> Requ
 
 def undone(record: RunRecord) -> list[str]:
     """The undos that the run made, in their order."""
-    return [h.event for h in record.history if h.event in ("cancel_trip", "release_equipment")]
+    lines = [h.comment or "" for h in record.history if h.event == "undone"]
+    return [line.split("(")[-1].rstrip(")") for line in lines]
 
 
 class TestTrips:

@@ -97,7 +97,7 @@ async def test_leave_is_asked_for_in_chinese_and_the_decision_comes_with_the_nex
     assert "\n3. 事假\n" in kinds
     assert first_day == "从哪天开始？"
     assert "事由" in reason
-    assert "- 假别: 事假" in card
+    assert "请确认：\n事假" in card
     assert card.endswith("回复“确认”或“取消”。")
 
     assert "陈博 Bob" in await chat.say("确认")

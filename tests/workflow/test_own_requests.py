@@ -1,5 +1,6 @@
 """Taking back and hurrying one's own requests with a tool: the real flow, on a real server."""
 
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
@@ -7,6 +8,7 @@ from uuid import uuid4
 import pytest
 from pydantic import JsonValue
 from temporalio.client import Client
+from temporalio.testing import WorkflowEnvironment
 
 from activities import provided
 from activities.tool_run import run_tool
@@ -24,8 +26,19 @@ from router.domain.messages import (
 )
 from router.domain.principals import Principal
 from router.domain.texts import Locale
+from router.worker import build_worker
+from tests.temporal import skipping_server
 from tests.workflow.conftest import person
-from tests.workflow.desk import Approver, Talk, run_of
+from tests.workflow.desk import QUEUE, Approver, Talk, register_attributes, run_of
+
+
+@pytest.fixture(scope="module")
+async def environment(parts: Parts) -> AsyncIterator[WorkflowEnvironment]:
+    """A server of this file's own: others move their clock beyond the days that are named here."""
+    async with await skipping_server() as environment:
+        await register_attributes(environment.client)
+        async with build_worker(environment.client, parts, QUEUE):
+            yield environment
 
 
 class Tools:

@@ -84,6 +84,25 @@ async def test_leave_is_asked_for_confirmed_and_approved_by_buttons(
     assert "已同意" in again["text"]
 
 
+async def test_what_is_to_be_confirmed_is_given_up_and_returned_with_a_word(
+    slack: Slack, router: httpx.AsyncClient
+) -> None:
+    await slack.says(router, FRANK, "I want annual leave 2027-09-07 to 2027-09-08, family")
+    card = await slack.posted("Not right")
+    await slack.presses(router, FRANK, card, "Cancel")
+    await slack.posted("ancelled")
+
+    await slack.says(router, FRANK, "I want annual leave 2027-09-14 to 2027-09-15, family")
+    await slack.presses(router, FRANK, await slack.posted("14 Sep 2027"), "Confirm")
+    wanted = await slack.posted("请审批")
+    for nothing in ("", " \n", "\x07", "x" * 1001):
+        await slack.presses(router, BOB, wanted, "退回修改", nothing)
+    await slack.posted("还没有退回")
+    await slack.presses(router, BOB, wanted, "退回修改", "which family?")
+    assert "已退回修改" in str(await slack.updated("已"))
+    await slack.posted("which family?")
+
+
 async def test_an_event_that_is_delivered_again_is_answered_once(
     slack: Slack, router: httpx.AsyncClient
 ) -> None:

@@ -7,12 +7,23 @@ from collections.abc import Iterator
 from typing import Any
 
 from router.adapters import words
-from router.adapters.port import VERDICTS, Button, Decision, Post, Said, Wanted
+from router.adapters.port import (
+    LONGEST_COMMENT,
+    VERDICTS,
+    Button,
+    Decision,
+    Post,
+    Said,
+    Verdict,
+    Wanted,
+)
 from router.adapters.showing import Labelled, answers, decided_on, text_of, title_of
 
 Card = dict[str, Any]
 Element = dict[str, Any]
 
+COMMENT = "comment"
+"""The field of an approver's card, by which its value is found when its button is pressed."""
 _STYLES = {"approve": "primary", "reject": "danger"}
 
 
@@ -35,12 +46,25 @@ def _wanted(wanted: Wanted) -> Iterator[Element]:
     if wanted.outcome:
         yield {"tag": "note", "elements": [_plain(wanted.outcome)]}
         return
-    record, buttons = wanted.approval, []
-    for verdict in VERDICTS:
-        decision = Decision(approval=record.id, digest=record.digest, verdict=verdict)
-        label = words.BUTTONS[verdict].within(wanted.locale)
-        buttons.append(_button(Labelled(label, Button(decision=decision), _STYLES.get(verdict))))
-    yield {"tag": "action", "actions": buttons}
+    at_once = [verdict for verdict in VERDICTS if verdict != "return"]
+    yield {"tag": "action", "actions": [_deciding(wanted, verdict) for verdict in at_once]}
+    yield _returning(wanted)
+
+
+def _returning(wanted: Wanted) -> Element:
+    """A form of its own: it isn't sent before something is written."""
+    hint = _plain(words.WHAT_TO_CHANGE.within(wanted.locale))
+    field: Element = {"tag": "input", "name": COMMENT, "required": True, "placeholder": hint}
+    sending = {"name": "return", "action_type": "form_submit"}
+    fields = [field | {"max_length": LONGEST_COMMENT}, _deciding(wanted, "return") | sending]
+    return {"tag": "form", "name": "returning", "elements": fields}
+
+
+def _deciding(wanted: Wanted, verdict: Verdict) -> Element:
+    record = wanted.approval
+    decision = Decision(approval=record.id, digest=record.digest, verdict=verdict)
+    label = words.BUTTONS[verdict].within(wanted.locale)
+    return _button(Labelled(label, Button(decision=decision), _STYLES.get(verdict)))
 
 
 def _text(text: str) -> Element:
@@ -50,7 +74,9 @@ def _text(text: str) -> Element:
 def _button(each: Labelled) -> Element:
     value = {"button": each.button.packed}
     style = each.style or "default"
-    return {"tag": "button", "text": _plain(each.label), "type": style, "value": value}
+    made = {"tag": "button", "text": _plain(each.label), "type": style, "value": value}
+    dialog = {"title": _plain(each.label), "text": _plain(each.sure)}
+    return made | ({"confirm": dialog} if each.sure else {})
 
 
 def _plain(text: str) -> Element:

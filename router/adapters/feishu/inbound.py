@@ -4,6 +4,7 @@ import json
 import re
 from typing import Any
 
+from router.adapters.feishu.cards import COMMENT
 from router.adapters.port import Inbound, Place
 from router.adapters.reception import button_of
 
@@ -46,7 +47,10 @@ def press_of(body: dict[str, Any]) -> Inbound | None:
     button = button_of(packed) if isinstance(packed, str) else None
     if button is None or not (_names(account) and _names(chat) and _names(id_)):
         return None
-    return Inbound(str(id_), str(account), str(chat), {"chat": str(chat)}, button=button)
+    comment = _in(event, "action", "form_value").get(COMMENT)
+    comment = comment if isinstance(comment, str) else ""
+    place = {"chat": str(chat)}
+    return Inbound(str(id_), str(account), str(chat), place, button=button, comment=comment)
 
 
 def _place(chat: str, message: dict[str, Any]) -> Place:

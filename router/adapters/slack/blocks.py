@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from router.adapters import words
-from router.adapters.port import VERDICTS, Button, Decision, Post, Said, Wanted
+from router.adapters.port import LONGEST_COMMENT, VERDICTS, Button, Decision, Post, Said, Wanted
 from router.adapters.showing import Labelled, answers, decided_on, text_of, title_of
 from router.domain.plain_replies import as_plain_text
+from router.domain.texts import Locale
 
 Block = dict[str, Any]
 
@@ -21,6 +22,8 @@ LONGEST_VALUE = 2000
 IN_A_ROW = 25
 """Slack's own limits."""
 
+COMMENT = "comment"
+"""The field of an approver's card, by which its value is found when a button is pressed."""
 _STYLES = {"approve": "primary", "reject": "danger"}
 
 
@@ -44,7 +47,10 @@ def escaped(text: str) -> str:
 
 def _said(said: Said) -> Iterator[Block]:
     for number, reply in enumerate(said.replies):
-        buttons = [_button(f"reply.{number}.{n}", b) for n, b in enumerate(answers(reply, said))]
+        buttons = [
+            _button(f"reply.{number}.{n}", each, said.locale)
+            for n, each in enumerate(answers(reply, said))
+        ]
         if any(len(each["value"]) > LONGEST_VALUE for each in buttons):
             buttons = []
         yield from _sections(text_of(reply, said.locale, buttons=bool(buttons)))
@@ -57,13 +63,21 @@ def _wanted(wanted: Wanted) -> Iterator[Block]:
     if wanted.outcome:
         yield {"type": "context", "elements": [_plain(wanted.outcome)]}
         return
+    yield _comment(wanted)
     record, row = wanted.approval, []
     for verdict in VERDICTS:
         decision = Decision(approval=record.id, digest=record.digest, verdict=verdict)
         label = words.BUTTONS[verdict].within(wanted.locale)
         labelled = Labelled(label, Button(decision=decision), _STYLES.get(verdict))
-        row.append(_button(verdict, labelled))
+        row.append(_button(verdict, labelled, wanted.locale))
     yield {"type": "actions", "elements": row}
+
+
+def _comment(wanted: Wanted) -> Block:
+    field = {"type": "plain_text_input", "action_id": COMMENT, "max_length": LONGEST_COMMENT}
+    label = _plain(words.WHAT_TO_CHANGE.within(wanted.locale))
+    made = {"type": "input", "block_id": COMMENT, "optional": True}
+    return made | {"label": label, "element": {**field, "multiline": True}}
 
 
 def _sections(text: str) -> Iterator[Block]:
@@ -71,10 +85,17 @@ def _sections(text: str) -> Iterator[Block]:
         yield {"type": "section", "text": _plain(text[start : start + LONGEST_TEXT])}
 
 
-def _button(id_: str, each: Labelled) -> Block:
+def _button(id_: str, each: Labelled, locale: Locale) -> Block:
     label = _plain(each.label[:LONGEST_LABEL])
     made: Block = {"type": "button", "action_id": id_, "text": label, "value": each.button.packed}
-    return made | ({"style": each.style} if each.style else {})
+    made |= {"style": each.style} if each.style else {}
+    return made | ({"confirm": _dialog(each, locale)} if each.sure else {})
+
+
+def _dialog(each: Labelled, locale: Locale) -> Block:
+    yes, no = words.YES.within(locale), words.GO_BACK.within(locale)
+    said = {"title": each.label, "text": each.sure, "confirm": yes, "deny": no}
+    return {name: _plain(text) for name, text in said.items()}
 
 
 def _plain(text: str) -> Block:

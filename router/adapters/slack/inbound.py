@@ -6,9 +6,13 @@ from typing import Any
 
 from router.adapters.port import Inbound, Place
 from router.adapters.reception import button_of
+from router.adapters.slack.blocks import COMMENT
 
 FACE = "slack"
-_MENTION = re.compile(r"<@[A-Z0-9]+>")
+_MARKED = re.compile(r"<(?P<to>[^<>|\s][^<>|]*)(?:\|(?P<label>[^<>]*))?>")
+"""A link, a mention or a command: what somebody typed has its angle brackets escaped."""
+_SIGNS = {"@": "@", "#": "#", "!": "@"}
+"""What mentions of people, of channels and of groups are shown with."""
 _FROM_PEOPLE = frozenset({None, "file_share", "thread_broadcast"})
 """Subtypes of messages that somebody has written; the others are edits, joins and the like."""
 
@@ -56,16 +60,34 @@ def press_of(payload: dict[str, Any]) -> tuple[Inbound, str] | None:
     place = _place(channel, message.get("thread_ts"))
     event = f"{ts} {action.get('action_id')} {action.get('action_ts')}"
     thread = ":".join(place.values())
-    return Inbound(event, user, thread, place, button=button), ts
+    return Inbound(event, user, thread, place, button=button, comment=_comment(payload)), ts
 
 
 def plain(text: str) -> str:
-    """What was typed, without mentions and Slack's escapes.
+    """What was typed, as its writer sees it, without Slack's escapes; mentions are by name or out.
 
-    >>> plain("<@U0DESK> R&amp;D &lt;3")
-    'R&D <3'
+    >>> plain("<@U0DESK> R&amp;D &lt;3, see <https://wiki.example|the wiki>")
+    'R&D <3, see the wiki (https://wiki.example)'
     """
-    return html.unescape(_MENTION.sub("", text)).strip()
+    return html.unescape(_MARKED.sub(_shown, text)).strip()
+
+
+def _shown(marked: re.Match[str]) -> str:
+    to, label = marked["to"], marked["label"] or ""
+    if (sign := _SIGNS.get(to[0])) is None:
+        return _link(to, label)
+    # A group's command carries its name after a ^; an id says nothing to whoever reads it.
+    said = label or (to[1:] if to[0] == "!" and "^" not in to else "")
+    as_it_is = not said or said.startswith(sign) or to.startswith("!date")
+    return said if as_it_is else f"{sign}{said}"
+
+
+def _link(to: str, label: str) -> str:
+    """The address, after what it is called where that says more."""
+    scheme, _, address = to.partition(":")
+    if scheme in {"mailto", "tel"}:
+        return label or address
+    return f"{label} ({to})" if label and label not in to else to
 
 
 def _place(channel: str, thread: object) -> Place:
@@ -75,6 +97,14 @@ def _place(channel: str, thread: object) -> Place:
 def _id_in(payload: dict[str, Any], name: str) -> str:
     named = payload.get(name)
     found = named.get("id") if isinstance(named, dict) else None
+    return found if isinstance(found, str) else ""
+
+
+def _comment(payload: dict[str, Any]) -> str:
+    """What the card's field has in it; nothing where it has none."""
+    found: object = payload
+    for name in ("state", "values", COMMENT, COMMENT, "value"):
+        found = found.get(name) if isinstance(found, dict) else None
     return found if isinstance(found, str) else ""
 
 

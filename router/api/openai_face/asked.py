@@ -118,6 +118,14 @@ def plain_lines(text: str) -> str:
 def _check(asked: Completion) -> None:
     if asked.n not in {None, 1}:
         raise _unusable([FieldProblem("n", "there is one answer to a message; leave it out")])
+
+
+def check_said(asked: Completion) -> None:
+    """Refuse a chat whose last word is nobody's; a chat UI's job may be in any message.
+
+    Raises:
+        InvalidInput: it isn't the user who has spoken last.
+    """
     if asked.said.role != "user":
         where = f"messages.{len(asked.messages) - 1}.role"
         what = "the last message has to be the user's; only that one is answered"

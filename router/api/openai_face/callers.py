@@ -15,7 +15,7 @@ from jwt.exceptions import InvalidTokenError
 from router.api.deps import Caller, Desk
 from router.api.tokens import LEEWAY, SYMMETRIC
 from router.domain.errors import Forbidden, Unauthenticated
-from router.domain.principals import SERVICE, Directory, Principal
+from router.domain.principals import SERVICE_ROLE, Directory, Principal
 from router.settings import Settings
 
 SIGNED = "x-openwebui-user-jwt"
@@ -30,7 +30,7 @@ PLAIN = (
 
 
 async def _speaker(request: Request, caller: Caller) -> Principal:
-    if SERVICE not in caller.roles:
+    if SERVICE_ROLE not in caller.roles:
         return caller
     services = Desk.of(request).services
     names = list(names_in(request.headers, services.settings))
@@ -42,7 +42,7 @@ async def _speaker(request: Request, caller: Caller) -> Principal:
     person = await _first_known(services.directory, caller.tenant, names)
     if person is None:
         raise Unauthenticated(f"The directory knows nobody by {names[0]!r}.")
-    if SERVICE in person.roles:
+    if SERVICE_ROLE in person.roles:
         raise Forbidden("A service account speaks for people, not for another such account.")
     request.state.locale = person.locale
     return person

@@ -51,6 +51,7 @@ _CONTEXT_ENDS = "</context>"
 _QUERY = re.compile(r"<user_query>\s*(.*?)\s*</user_query>", re.DOTALL)
 _SHAPES: tuple[tuple[re.Pattern[str], Job], ...] = (
     (re.compile(r'"title"\s*:|\btitle\b.{0,40}\b(?:summarizing|chat|conversation)'), "title"),
+    (re.compile(r"\A### Task:\s*[^\n]{0,60}\btitle\b"), "title"),
     (re.compile(r'"tags"\s*:'), "tags"),
     (re.compile(r'"follow_ups"\s*:'), "follow_ups"),
     (re.compile(r'"queries"\s*:'), "queries"),
@@ -58,10 +59,12 @@ _SHAPES: tuple[tuple[re.Pattern[str], Job], ...] = (
     (re.compile(r"image generation task"), "image_prompt"),
 )
 """What each of Open WebUI's prompts asks for, under the same heading."""
+_PLEASE = "(?:Please )?(?i:provide|generate|write|create)"
 _PROMPTS: tuple[tuple[re.Pattern[str], Job], ...] = (
     # LibreChat, by its methods `structured` and `completion`, and for assistants
     (re.compile(r"\AAnalyze this conversation and provide:\n.*\n.*\btitle\b"), "title"),
-    (re.compile(r"\AProvide a concise, 5-word-or-less title for the conversation"), "title"),
+    (re.compile(rf"\A{_PLEASE} a concise,? 5-word-or-less title for the conversation"), "title"),
+    (re.compile(r"\|\|>Title:\Z"), "title"),
     (re.compile(r"\APlease generate a concise title \(max \d+ characters\)"), "title"),
     # NextChat
     (re.compile(r"\APlease generate a four to five word title summarizing our conv"), "title"),
@@ -77,7 +80,7 @@ _CHOOSING_TOOLS = re.compile(r"\AAvailable Tools: .*choose and return the correc
 """Open WebUI's, in a system message: what the person said is quoted in the message after it."""
 
 _QUOTED = re.compile(r"<chat_history>\s*(.*?)\s*</chat_history>", re.DOTALL)
-_FIRST_WORDS = re.compile(r"^(?:USER|User|用户) ?[:：] ?(.+)$", re.MULTILINE)
+_FIRST_WORDS = re.compile(r"^(?:\|\|>)?(?:USER|User|用户) ?[:：] ?\n?(.+)$", re.MULTILINE)
 _EMPTY: dict[Job, str] = {
     "tags": json.dumps({"tags": []}),
     "follow_ups": json.dumps({"follow_ups": []}),

@@ -11,7 +11,7 @@ from router.api.ag_ui.run import Run
 from router.api.ag_ui.run_input import RunInput
 from router.api.answering import check_result
 from router.api.body import StrictRoute
-from router.api.deps import Caller, Given, OpenTurns
+from router.api.deps import Given, OpenTurns, Person
 from router.api.problems import problems
 from router.api.standing import standing
 from router.api.threads import thread, thread_id
@@ -34,10 +34,10 @@ _EVENTS: dict[int | str, dict[str, Any]] = {
 @router.post(
     PATH,
     response_class=Response,
-    responses={**_EVENTS, **problems(400, 404, 409, 413, 415, 429)},
+    responses={**_EVENTS, **problems(400, 403, 404, 409, 413, 415, 429)},
 )
 async def run(
-    request: Request, services: Given, caller: Caller, turns: OpenTurns, body: RunInput
+    request: Request, services: Given, caller: Person, turns: OpenTurns, body: RunInput
 ) -> Response:
     """Run the desk for a thread: say something, answer interrupts, or look how things stand.
 

@@ -1,5 +1,6 @@
 """Approvals: what waits for the caller's decision, and deciding it."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated
 
@@ -36,9 +37,14 @@ class ApprovalView(BaseModel):
     digest: str
     since: datetime
     due: datetime | None
+    asked: list[str] = []
+    """Whose decisions are awaited for the same request, the reader's among them: it can't be
+    passed on to them."""
 
     @classmethod
-    def of(cls, record: ApprovalRecord, locale: Locale) -> "ApprovalView":
+    def of(
+        cls, record: ApprovalRecord, locale: Locale, asked: Sequence[str] = ()
+    ) -> "ApprovalView":
         """The row in this language."""
         return cls(
             id=record.id,
@@ -53,6 +59,7 @@ class ApprovalView(BaseModel):
             digest=record.digest,
             since=record.since,
             due=record.due,
+            asked=list(asked),
         )
 
 
@@ -84,7 +91,10 @@ async def index(services: Given, caller: Caller, page: Paged) -> ApprovalPage:
     found, following = await services.store.runs.waiting_for(
         caller.tenant, caller.id, page.after, page.limit
     )
-    items = [ApprovalView.of(record, caller.locale) for record in found]
+    asked: dict[str, list[str]] = {}
+    for one in await services.store.runs.awaited(caller.tenant, [each.run for each in found]):
+        asked.setdefault(one.run, []).append(one.person)
+    items = [ApprovalView.of(each, caller.locale, asked.get(each.run, ())) for each in found]
     return ApprovalPage(items=items, next=following)
 
 

@@ -9,6 +9,7 @@ from starlette.exceptions import HTTPException
 from router.api.deps import Caller, Given, OpenTurns
 from router.api.idempotency import IdempotencyKey
 from router.api.openai_face import answering, jobs, models, shapes
+from router.api.openai_face.asked import check_said
 from router.api.openai_face.callers import Speaker
 from router.api.openai_face.errors import FaceRoute, described
 from router.api.openai_face.exchange import Desk
@@ -74,6 +75,7 @@ async def complete(
     job = jobs.answer(asked, request.headers, speaker.locale)
     if job is not None:
         return answering.at_once(asked, about, job)
+    check_said(asked)
     exchange = await Desk(services, speaker).exchange(asked, request.headers, key)
     if asked.stream:
         return await answering.streamed(request, exchange, turns, asked, about)

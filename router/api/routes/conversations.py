@@ -7,7 +7,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from router.api.body import StrictRoute
-from router.api.deps import Caller, Given, OwnConversation, Paged
+from router.api.deps import Caller, Given, OwnConversation, Paged, Person
 from router.api.idempotency import IdempotencyKey, claim
 from router.api.identifiers import derived_id, fresh_id
 from router.api.plain import PlainJson
@@ -113,9 +113,9 @@ class Cancelling(BaseModel):
     message_ids: list[str]
 
 
-@router.post("", status_code=201, responses=problems(400, 413, 415))
+@router.post("", status_code=201, responses=problems(400, 403, 413, 415))
 async def create(
-    services: Given, caller: Caller, key: IdempotencyKey, body: NewConversation | None = None
+    services: Given, caller: Person, key: IdempotencyKey, body: NewConversation | None = None
 ) -> ConversationView:
     """Begin a conversation. It costs nothing until something is said in it."""
     wanted = body or NewConversation()

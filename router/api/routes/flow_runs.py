@@ -256,13 +256,13 @@ async def withdraw(
     if record.withdrawn_by is not None or record.remedy is not None:
         return await _withdraw_completed(services, caller, record, key, comment)
     await claim(services, caller, key, f"withdraw {record.id}", comment)
-    return await _cancelled(services, caller, record, comment, word_of("withdraw", caller, key))
+    event = Cancelled(by=caller.id, comment=comment)
+    return await _cancelled(services, caller, record, event, word_of("withdraw", caller, key))
 
 
 async def _cancelled(
-    services: Services, caller: Principal, record: RunRecord, comment: str | None, word: str
+    services: Services, caller: Principal, record: RunRecord, event: Cancelled, word: str
 ) -> RunStanding:
-    event = Cancelled(by=caller.id, comment=comment)
     standing = await runs.tell(services.temporal, record, caller, event, word)
     if standing.status in _ENDED_OTHERWISE:
         raise Conflict(f"The run had ended before it could be taken back: it is {standing.status}.")
@@ -351,10 +351,14 @@ async def terminate(
     key: IdempotencyKey,
     body: Remark | None = None,
 ) -> RunStanding:
-    """Operators: end a run, whoever's it is; what it did already is undone."""
+    """Operators: end a run, whoever's it is; what it did already is undone.
+
+    What could not be undone before is left as it is.
+    """
     comment = body.comment if body else None
     await claim(services, caller, key, f"terminate {record.id}", comment)
-    return await _cancelled(services, caller, record, comment, word_of("terminate", caller, key))
+    event = Cancelled(by=caller.id, comment=comment, final=True)
+    return await _cancelled(services, caller, record, event, word_of("terminate", caller, key))
 
 
 @router.post("/{run}/reassign", responses=problems(400, 403, 404, 409, 413, 415))

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from router.api.accept import EVENTS, prefers_events
 from router.api.answering import check_result
 from router.api.body import StrictRoute
-from router.api.deps import Caller, Given, OpenTurns, OwnConversation, known
+from router.api.deps import Given, OpenTurns, OwnConversation, Person, known
 from router.api.idempotency import IdempotencyKey
 from router.api.message_body import MessageBody
 from router.api.problems import problems
@@ -72,7 +72,7 @@ _EVENTS: dict[int | str, dict[str, Any]] = {
 async def _submission(
     services: Given,
     body: MessageBody,
-    caller: Caller,
+    caller: Person,
     record: OwnConversation,
     key: IdempotencyKey,
 ) -> Submission:
@@ -96,7 +96,7 @@ Submitted = Annotated[Submission, Depends(_submission)]
     "",
     response_model=Turn,
     response_model_exclude_none=True,
-    responses={**_EVENTS, **_SLOW, **problems(400, 404, 409, 413, 415, 429)},
+    responses={**_EVENTS, **_SLOW, **problems(400, 403, 404, 409, 413, 415, 429)},
 )
 async def send(
     request: Request,

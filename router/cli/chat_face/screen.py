@@ -39,6 +39,10 @@ class Screen:
         print(printable(text), end="", flush=True)
 
 
+class Discarded(KeyboardInterrupt):
+    """Ctrl-C on a line that had something in it: it is gone, and nothing else was meant."""
+
+
 class Prompt(Protocol):
     """What asks whoever sits there for a line."""
 
@@ -59,7 +63,12 @@ class TerminalPrompt:
     async def line(self, label: str = "> ") -> str:
         """The line; what is typed into a form's field isn't kept."""
         session = self._session if label == "> " else self._fields
-        return await session.prompt_async(label)
+        try:
+            return await session.prompt_async(label)
+        except KeyboardInterrupt:
+            if session.default_buffer.text:
+                raise Discarded from None
+            raise
 
 
 @contextmanager

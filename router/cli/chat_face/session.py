@@ -14,7 +14,7 @@ from router.cli.chat_face import words
 from router.cli.chat_face.answering import body_of
 from router.cli.chat_face.commands import Commands, Left, begun, listed
 from router.cli.chat_face.forms import filled
-from router.cli.chat_face.screen import Prompt, Screen, TerminalPrompt, above_the_prompt
+from router.cli.chat_face.screen import Discarded, Prompt, Screen, TerminalPrompt, above_the_prompt
 from router.cli.chat_face.talk import Talk
 from router.cli.rest import Refused, Rest
 from router.domain.errors import Forbidden, RouterError
@@ -116,6 +116,9 @@ class _Interactive:
                 line = await self._prompt.line()
             except EOFError:
                 return
+            except Discarded:
+                warned = False
+                continue
             except KeyboardInterrupt:
                 if warned:
                     return

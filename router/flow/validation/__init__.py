@@ -18,10 +18,18 @@ from router.flow.validation import (
     texts,
 )
 from router.flow.validation.draft import Complaint, Draft
-from router.flow.validation.remarks import remarks
+from router.flow.validation.remarks import remarks, unheld_roles
 from router.flow.validation.shape import Shape, read_shape
 
-__all__ = ["Complaint", "Draft", "Shape", "complaints_about", "read_shape", "remarks"]
+__all__ = [
+    "Complaint",
+    "Draft",
+    "Shape",
+    "complaints_about",
+    "read_shape",
+    "remarks",
+    "unheld_roles",
+]
 
 CHECKS = (
     references.complaints,

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from router.documents.yaml_document import Place
-from router.domain.messages import ENDED
 from router.flow.model import Approve, State
 from router.flow.validation.draft import Complaint, Draft, complaint
 
@@ -40,6 +39,7 @@ BELONGING = {
     "undo": ("call",),
     "forget": ("say",),
     "end": ("say",),
+    "keep": ("say",),
 }
 """Keys that mean something in some kinds of state only."""
 
@@ -164,9 +164,6 @@ def _ending(place: Place, state: State) -> Iterator[Complaint]:
     if bool(state.next) == bool(state.end):
         what = "goes on and ends at once" if state.end else "neither goes on nor ends"
         yield complaint(place, f"{place[-1]} {what}", "write either next: or end:")
-    if state.end is not None and state.end not in ENDED:
-        yield complaint(
-            (*place, "end"),
-            f"a flow doesn't end as {state.end}",
-            f"it may end as {', '.join(sorted(ENDED))}",
-        )
+    if state.keep and state.end in (None, "completed"):
+        what = "what was done stays done there anyway"
+        yield complaint((*place, "keep"), what, "leave keep: out, or end otherwise")

@@ -4,8 +4,10 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from datetime import timedelta
+from difflib import get_close_matches
 
-from router.flow.model import State
+from router.documents.yaml_document import Place
+from router.flow.model import EXIT_NAMES, State
 from router.flow.validation.draft import Complaint, Draft, complaint
 
 Steps = Mapping[str, AbstractSet[str]]
@@ -16,14 +18,46 @@ RESTING = frozenset({"confirm", "approve", "wait"})
 
 
 def complaints(draft: Draft) -> Iterator[Complaint]:
-    """What the way through the states lacks; nothing where some states couldn't be read."""
-    if draft.mended:
-        return
+    """What the way through the states lacks, as far as it can be made out.
+
+    A state that is misnamed counts as the one that is meant. Where nobody knows which that is, or
+    a state couldn't be read, the way may lead anywhere, and nothing is said of what that changes.
+    """
     states = draft.definition.states
-    steps = {name: targets(state) & set(states) for name, state in states.items()}
-    yield from _unreachable(draft, steps)
-    yield from _endless(draft, steps)
-    yield from _restless(draft, steps)
+    doubtful = {name for name, state in states.items() if _is_doubtful(draft, name, state)}
+    likely = {
+        name: {meant for to in targets(state) if (meant := _meant(to, states))}
+        for name, state in states.items()
+    }
+    possible = {name: set(states) if name in doubtful else to for name, to in likely.items()}
+    yield from _unreachable(draft, possible)
+    if draft.states <= states.keys():
+        yield from _endless(draft, possible)
+    if not any(place[:1] == ("slots",) for place in draft.mended):
+        yield from _restless(draft, likely, doubtful)
+
+
+def _is_doubtful(draft: Draft, name: str, state: State) -> bool:
+    """True where it isn't known where all the state leads."""
+    mended = (place for place in draft.mended if place[:2] == ("states", name))
+    if any(_hides_an_exit(place[2:], state) for place in mended):
+        return True
+    return any(_meant(to, draft.definition.states) is None for to in targets(state))
+
+
+def _hides_an_exit(place: Place, state: State) -> bool:
+    """True for a mended place within a state where a way out of it stood, or may have stood."""
+    keys = {info.alias or name: name for name, info in State.model_fields.items()}
+    if not place or place[0] in (*EXIT_NAMES, "parallel"):
+        return True
+    near = get_close_matches(str(place[0]), keys, n=1)
+    return place[0] not in keys and not (near and keys[near[0]] in state.model_fields_set)
+
+
+def _meant(name: str, states: Mapping[str, State]) -> str | None:
+    """The state of this name, or else the nearest; None where none is near."""
+    near = [name] if name in states else get_close_matches(name, sorted(states), n=1)
+    return near[0] if near else None
 
 
 def targets(state: State) -> set[str]:
@@ -62,8 +96,8 @@ def cycle_through(name: str, steps: Steps) -> list[str]:
 
 
 def _unreachable(draft: Draft, steps: Steps) -> Iterator[Complaint]:
-    start = draft.definition.start
-    if start not in steps:
+    start = _meant(draft.definition.start, draft.definition.states)
+    if start is None:
         return
     for name in steps.keys() - reached_from(start, steps):
         yield complaint(
@@ -82,14 +116,14 @@ def _endless(draft: Draft, steps: Steps) -> Iterator[Complaint]:
             )
 
 
-def _restless(draft: Draft, steps: Steps) -> Iterator[Complaint]:
+def _restless(draft: Draft, steps: Steps, doubtful: AbstractSet[str]) -> Iterator[Complaint]:
     """Cycles in which nothing waits: a `collect` waits only where its slots are forgotten.
 
     It waits too where a check led to it that refused: what to change is asked then.
     """
     states = draft.definition.states
     steps = {name: to - _asking_what_to_change(states, name) for name, to in steps.items()}
-    moving = {name for name, state in states.items() if not rests(state)}
+    moving = {name for name, state in states.items() if not rests(state)} - doubtful
     reported: set[frozenset[str]] = set()
     for cycle in _rounds(draft, steps, frozenset(moving), set()):
         if frozenset(cycle) in reported:

@@ -1,10 +1,13 @@
 """What may be meant, and probably isn't: a flow that these are said of is loaded all the same."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
+from router.documents.faults import nearest
 from router.documents.re2_syntax import compiled
+from router.documents.yaml_document import Place
 from router.domain.texts import LOCALES
 from router.flow import expressions, texts
+from router.flow.expression_names import texts_given
 from router.flow.model import Slot
 from router.flow.validation.draft import Complaint, Draft, complaint
 from router.flow.validation.expressions import written_in
@@ -21,6 +24,28 @@ def remarks(draft: Draft) -> Iterator[Complaint]:
     for name, slot in draft.definition.slots.items():
         yield from _slot(draft, name, slot, name in read)
     yield from _silent_expiry(draft)
+
+
+def unheld_roles(draft: Draft, held: Collection[str]) -> Iterator[Complaint]:
+    """Roles that the flow wants of people, and that nobody has of those who are known."""
+    for place, role in _roles(draft):
+        if role not in held:
+            yield complaint(
+                place,
+                f"nobody in the directory holds the role {role}",
+                nearest(role, held) or "give it to somebody there, or name another",
+            )
+
+
+def _roles(draft: Draft) -> Iterator[tuple[Place, str]]:
+    for role in sorted(draft.definition.triggers.roles):
+        yield ("triggers", "roles"), role
+    for place, state in draft.each_state():
+        for role in state.wait.roles if state.wait else ():
+            yield (*place, "wait", "roles"), role
+    for written in written_in(draft):
+        for role in texts_given(written.source, "role"):
+            yield written.place, role
 
 
 def slots_read(draft: Draft) -> frozenset[str]:

@@ -29,6 +29,7 @@ STAND_INS: dict[str, Any] = {
     "title": BOTH_LANGUAGES,
     "description": BOTH_LANGUAGES,
     "type": "text",
+    "end": "completed",
 }
 
 

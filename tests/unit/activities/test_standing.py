@@ -27,3 +27,12 @@ def test_slots_of_any_shape_have_a_button(slots: dict[str, Any]) -> None:
     record = asked("odd", "leave_request", **slots)
     assert offer_of(record, NOW.tzinfo).label.zh.startswith("请假申请（")
     assert [*days_of(slots), sums(slots, "en")][-1] in ("", "1 item")
+
+
+def test_a_total_beside_its_items_is_counted_once_and_other_money_besides() -> None:
+    items: Any = [{"amount": {"amount": "58", "currency": "CNY"}}] * 2
+    total: Any = {"amount": "116.00", "currency": "CNY"}
+    assert sums({"items": items, "total": total}, "zh") == "¥116.00"
+    assert sums({"total": total}, "zh") == "¥116.00"
+    deposit: Any = {"amount": "10", "currency": "CNY"}
+    assert sums({"items": items, "deposit": deposit}, "zh") == "¥126.00"

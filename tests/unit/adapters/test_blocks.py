@@ -11,6 +11,7 @@ from router.adapters.slack.blocks import blocks, fallback
 from router.adapters.slack.inbound import plain
 from router.domain.messages import (
     ChoicesReply,
+    ChooseAction,
     ConfirmReply,
     FormField,
     FormReply,
@@ -50,8 +51,22 @@ def test_buttons_carry_the_question_that_they_answer() -> None:
     assert [v.action.question for v in values if v and v.action.type == "confirm"] == ["q1"] * 2
 
 
+def test_a_confirmation_s_buttons_are_called_what_they_do() -> None:
+    ask = ConfirmReply(text="File it?", summary={"Days": "3"}, question="q1")
+    _, row = blocks(said(ask))
+    _, actions = card(said(ask))["elements"]
+    assert [each["text"]["text"] for each in row["elements"]] == ["Confirm", "Not right", "Cancel"]
+    for cancel in (row["elements"][2]["value"], actions["actions"][2]["value"]["button"]):
+        pressed = Button.model_validate_json(cancel).pressed
+        assert pressed is not None
+        assert pressed.action == ChooseAction(type="choose", value="act:cancel", question="q1")
+    asked_first = ["confirm" in each for each in row["elements"]]
+    assert asked_first == ["confirm" in each for each in actions["actions"]]
+    assert asked_first == [False, False, True]
+
+
 def test_an_approver_decides_on_what_is_shown() -> None:
-    section, row = blocks(Wanted(APPROVAL, "Alice", "en"))
+    section, field, row = blocks(Wanted(APPROVAL, "Alice", "en"))
     assert section["text"]["text"] == (
         "For your approval: Leave\n\nRequested by: Alice\nDays: three days"
     )
@@ -59,12 +74,21 @@ def test_an_approver_decides_on_what_is_shown() -> None:
     assert [(d.approval, d.digest, d.verdict) for d in decisions if d] == [
         ("a1", "d1", verdict) for verdict in ("approve", "reject", "return")
     ]
+    assert (field["type"], field["optional"]) == ("input", True)
 
 
 def test_a_decided_card_has_no_buttons() -> None:
     decided = Wanted(APPROVAL, "Alice", "en", "✅ approved")
     assert [block["type"] for block in blocks(decided)] == ["section", "context"]
     assert [element["tag"] for element in card(decided)["elements"]] == ["div", "note"]
+
+
+def test_feishu_sends_a_return_with_a_word_alone() -> None:
+    *_, row, form = card(Wanted(APPROVAL, "Alice", "en"))["elements"]
+    assert [each["text"]["content"] for each in row["actions"]] == ["Approve", "Reject"]
+    field, button = form["elements"]
+    assert (field["tag"], field["required"]) == ("input", True)
+    assert (button["text"]["content"], button["action_type"]) == ("Return", "form_submit")
 
 
 @pytest.mark.parametrize("count", [1, 25, 26, 100])
@@ -98,8 +122,27 @@ def test_nothing_that_is_said_is_a_mention_or_a_link(hostile: str) -> None:
     assert "lark_md" not in json.dumps(card(said(TextReply(text=hostile))))
 
 
+@pytest.mark.parametrize(
+    ("sent", "meant"),
+    [
+        ("see <https://wiki.example/a?b=1&amp;c=2>", "see https://wiki.example/a?b=1&c=2"),
+        ("<https://wiki.example/a|the wiki> has it", "the wiki (https://wiki.example/a) has it"),
+        ("<http://wiki.example|wiki.example>", "http://wiki.example"),
+        ("ask <mailto:bob@house.example|bob@house.example>", "ask bob@house.example"),
+        ("<tel:+8613800000000|+86 138 0000 0000>", "+86 138 0000 0000"),
+        ("<!channel> <!subteam^S1|@finance> in <#C1|general>", "@channel @finance in #general"),
+        ("<!date^1392734382^{date}|18 February>", "18 February"),
+        ("<@U0DESK> <@U1|bob> is away", "@bob is away"),
+        ("R&amp;D, 3 &lt; 5, &lt;https://a.test&gt;", "R&D, 3 < 5, <https://a.test>"),
+        ("<> <|> < <https://a.test", "<> <|> < <https://a.test"),
+    ],
+)
+def test_slack_s_markup_is_read_as_whoever_typed_saw_it(sent: str, meant: str) -> None:
+    assert plain(sent) == meant
+
+
 def test_a_form_is_answered_in_words() -> None:
-    fields = [FormField(name=name, type="date", label=name.title()) for name in ("start", "end")]
+    fields = [FormField(name=n, type="date", label=n.title()) for n in ("start", "end")]
     form = FormReply(text="When?", fields=fields)
     assert [block["type"] for block in blocks(said(form))] == ["section"]
     (element,) = card(said(form))["elements"]

@@ -250,6 +250,17 @@ async def test_rows_that_nobody_told_of_come_with_the_next_heartbeat(
     assert names(events)[:4] == WHOLE[:4]
 
 
+@pytest.mark.parametrize("id_", ["99999999", "99999999.2"])
+async def test_an_id_that_is_still_to_come_begins_with_now(house: House, id_: str) -> None:
+    await house.write(*house.rows("m1"))
+    async with house.reading(after=id_) as reader:
+        await house.write(*house.rows("m2"))
+        events = await reader.take(10)
+
+    assert names(events) == WHOLE
+    assert {event.data.get("message_id", "m2") for event in events} == {"m2"}
+
+
 STRANGE = ["abc", "-1", "1.", ".1", "1.2.3", "1e3", "9" * 19, "9" * 5_000, "٣", "1 2", "0x1"]
 
 

@@ -303,7 +303,8 @@ class TestApprovals:
             mine = next(item for item in items if item["flow_run"] == record.id)
             assert (mine["summary"], mine["title"]) == (summary, title)
             assert set(mine) == {
-                "id", "flow_run", "flow", "title", "summary", "requester", "digest", "since", "due"
+                "id", "flow_run", "flow", "title", "summary", "requester", "digest", "since", "due",
+                "asked",
             }  # fmt: skip
         items = (await caller("gina").get("/v1/approvals")).json()["items"]
         assert items == []

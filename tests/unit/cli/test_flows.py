@@ -2,12 +2,28 @@
 
 import asyncio
 import re
+import shutil
 from pathlib import Path
 
 import pytest
 
 import flows
 from router.domain.records import RunRecord
+from router.flow.model import (
+    RULES,
+    SKIPPABLE,
+    Approve,
+    Branch,
+    Check,
+    Choice,
+    FlowDefinition,
+    Retry,
+    Slot,
+    State,
+    Triggers,
+    Wait,
+    Withdrawal,
+)
 from router.store.database import Database
 from router.store.store import Store
 from tests.unit.api.test_runs import run_record
@@ -29,6 +45,31 @@ def test_the_first_flow_of_the_docs_is_sound(run: Run, elsewhere: Path) -> None:
     outcome = run("flows", "validate", "new_badge.yaml")
     assert (outcome.status, outcome.err) == (0, "")
     assert outcome.out == "ok  new_badge version 1: 5 states\n"
+
+
+def examples() -> list[str]:
+    return re.findall(r"```yaml\n(.*?)```", (DOCS / "flows.md").read_text(), re.DOTALL)
+
+
+def test_the_flow_of_the_rarer_keys_is_sound(run: Run, elsewhere: Path) -> None:
+    workshop = next(each for each in examples() if each.startswith("flow: workshop"))
+    (elsewhere / "workshop.yaml").write_text(workshop)
+    shutil.copy(Path(flows.__path__[0]) / "leave_request.yaml", elsewhere)
+    outcome = run("flows", "validate", "--strict", "workshop.yaml")
+    assert (outcome.status, outcome.err) == (0, "")
+
+
+def test_every_key_that_a_flow_may_have_stands_in_an_example_of_the_docs() -> None:
+    parts = (FlowDefinition, Triggers, Slot, Check, Choice, Withdrawal)
+    within_states = (State, Approve, Wait, Retry, Branch)
+    keys = {
+        info.alias or name
+        for model in (*parts, *within_states)
+        for name, info in model.model_fields.items()
+    }
+    written = "\n".join(examples())
+    lacking = {k for k in keys if not re.search(rf"(?:^|[{{,\s]){k}:", written, re.MULTILINE)}
+    assert lacking == {SKIPPABLE, RULES}
 
 
 def test_every_problem_has_a_line(run: Run, elsewhere: Path) -> None:
@@ -167,6 +208,41 @@ def test_an_example_that_starts_another_flow_is_an_error(run: Run, elsewhere: Pa
     outcome = run("flows", "validate", "rival.yaml")
     assert (outcome.status, outcome.out) == (1, "")
     assert "error: rival.yaml:7: the example '我要请年假' starts leave_request" in outcome.err
+
+
+def test_everything_is_said_at_once(run: Run, elsewhere: Path) -> None:
+    faulty = RIVAL.replace("['请.{0,4}假']", "['没有人这么说']").replace(
+        "start: done", "start: doen"
+    )
+    faulty = faulty.replace("{end: completed}", "{end: finished}")
+    (elsewhere / "rival.yaml").write_text(f"{faulty}  lost: {{end: failed}}\n")
+    outcome = run("flows", "validate", "rival.yaml")
+    assert (outcome.status, outcome.out) == (1, "")
+    for said in (
+        "rival.yaml:7: the example '我要请年假' starts leave_request",
+        "rival.yaml:10: there is no state doen; did you mean done?",
+        "rival.yaml:12: states.done.end: there is no 'finished'; it may be completed, rejected,",
+        "rival.yaml:13: no way leads to lost",
+    ):
+        assert said in outcome.err, said
+
+
+def test_patterns_that_could_not_be_tried_are_refused_without_a_word_on_examples(
+    run: Run, elsewhere: Path
+) -> None:
+    (elsewhere / "rival.yaml").write_text(RIVAL.replace("请.{0,4}假", "请.{0,4}假("))
+    outcome = run("flows", "validate", "rival.yaml")
+    (line,) = outcome.err.splitlines()
+    assert line.startswith("error: rival.yaml:5: the pattern '请.{0,4}假(' isn't RE2")
+
+
+def test_roles_that_nobody_in_the_directory_holds_are_warned_of(run: Run, elsewhere: Path) -> None:
+    text = RIVAL.replace("  examples:", "  roles: [emploee]\n  examples:")
+    (elsewhere / "rival.yaml").write_text(text)
+    outcome = run("flows", "validate", "rival.yaml")
+    assert outcome.status == 0
+    said = "rival.yaml:6: nobody in the directory holds the role emploee; did you mean employee?"
+    assert f"warning: {said}" in outcome.err
 
 
 def test_the_flows_that_ship_are_without_warnings(run: Run) -> None:

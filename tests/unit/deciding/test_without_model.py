@@ -5,8 +5,9 @@ import pytest
 from router.deciding.without_model import MOST_OPTIONS, Verdict, decide
 from router.domain.capabilities import Capability, CapabilityKind
 from router.domain.commands import Clarify, Misunderstood, ReplyText
-from router.domain.messages import Message
+from router.domain.messages import Message, Option
 from router.domain.texts import Localised
+from router.flow.put_aside import PutAside, which
 from router.flow.situation import Situation
 from router.flow.view import FlowView
 from tests.unit.deciding.samples import ACTIVE
@@ -49,6 +50,16 @@ def test_the_route_says_by_what_it_was_found(verdict: Verdict, by: str) -> None:
 def test_a_flow_that_asks_gets_what_was_said_as_not_understood() -> None:
     route, commands = decide(Message(text="x"), situation(ACTIVE), RANKED, "clear")
     assert (route.target, commands) == ("leave", [Misunderstood()])
+
+
+def test_asked_which_open_flow_to_go_on_with_those_can_still_be_chosen() -> None:
+    leave = PutAside(run="r1", flow="leave", title=Localised(zh="请假", en="Leave"))
+    asked = which([leave, leave.model_copy(update={"run": "r2"})], "en").options
+    waiting = situation().model_copy(update={"offered": [*asked, Option(label="x", value="x")]})
+    _, (command,) = decide(Message(text="invoice number 12345"), waiting, RANKED)
+    assert isinstance(command, Clarify)
+    assert command.options[: len(asked)] == asked
+    assert [option.value for option in command.options[len(asked) :]] == offered("none")
 
 
 def test_where_nothing_may_be_used_it_says_so() -> None:

@@ -101,6 +101,18 @@ def test_it_can_still_be_answered_and_what_was_skipped_be_filled_in_later(
     assert (driver.run.status, driver.run.slots["seen"]) == ("confirming", "2026-11-16")
 
 
+def test_what_was_skipped_is_among_what_can_be_changed_and_is_then_asked_for(
+    badge: FlowDefinition,
+) -> None:
+    driver = at_note(badge).take(Skipped(by="alice")).take(Skipped(by="alice"))
+    driver.take(Confirmed(by="alice", value=False))
+    assert list(view(badge, driver.run).fillable["change"].choices)[:3] == ["why", "note", "seen"]
+    driver.take(Answered(by="alice", slots={"change": "note"}))
+    assert (driver.run.asked, driver.run.skipped) == ("note", ["seen"])
+    driver.take(Answered(by="alice", slots={"note": "hurry"}))
+    assert (driver.run.status, driver.run.slots["note"]) == ("confirming", "hurry")
+
+
 def test_what_is_needed_is_asked_again_without_a_miss(badge: FlowDefinition) -> None:
     driver = Driver(badge).begin()
     assert said(driver, Skipped(by="alice")) == "“Why” is needed: it can't go on without that."

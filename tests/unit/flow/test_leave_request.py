@@ -185,3 +185,10 @@ def test_what_is_said_to_be_wrong_is_asked_for_anew(leave: FlowDefinition) -> No
     assert (world.run.state, world.run.asked) == ("details", "start")
     world.answer(start="2026-11-24")
     assert (world.run.status, world.run.slots["end"]) == ("confirming", "2026-11-26")
+
+
+def test_which_half_of_a_day_can_be_said_before_it_is_asked(leave: FlowDefinition) -> None:
+    world = World(leave).begin(leave_type="annual", start="2026-11-26", duration={"days": 0.5})
+    world.answer(start_half="pm").answer(reason="搬家")
+    assert world.run.status == "confirming"
+    assert (world.run.slots["end"], world.run.slots["days"]) == ("2026-11-26", 0.5)

@@ -207,7 +207,7 @@ def test_every_visit_has_a_key_of_its_own() -> None:
     ("change", "expected"),
     [
         ({"by": "carol"}, "NotFound"),
-        ({"approval": "nothing"}, "Conflict"),
+        ({"approval": "nothing"}, "ApprovalClosed"),
         ({"digest": "0" * 32}, "Conflict"),
         ({"verdict": "delegate"}, "Conflict"),
         ({"verdict": "delegate", "to": "alice"}, "Conflict"),

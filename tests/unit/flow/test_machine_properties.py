@@ -315,7 +315,8 @@ def followed(definition: FlowDefinition, run: Run, event: AnyEvent, left: list[s
     """Take the event, and keep the keys of what was done with an undo and isn't taken back."""
     errand = run.errands.get(getattr(event, "errand", ""))
     after, _ = take(definition, run, event)
-    if errand is not None and errand.kind == "undo":
+    kept = {done.key for done in after.done}
+    if errand is not None and errand.kind == "undo" and errand.undoes not in kept:
         left.remove(errand.undoes)
     new = {done.key for done in after.done} - {done.key for done in run.done}
     left.extend(sorted(new - set(left)))

@@ -125,7 +125,7 @@ def test_who_has_no_invoice_hears_what_to_do(claim: FlowDefinition) -> None:
 def test_the_same_invoice_twice_in_a_claim_is_refused(claim: FlowDefinition) -> None:
     world = World(claim).begin(items=[item()], reason="出差").confirm(False)
     world.answer(items=[item(), item("99")])
-    assert "已经有了" in world.said[-1]
+    assert any("已经有了" in said for said in world.said)
 
 
 @pytest.mark.parametrize(

@@ -281,3 +281,23 @@ def test_a_time_that_is_none_is_refused(tmp_path: Path, wrong: str) -> None:
         load_flow(file)
     (problem,) = refused.value.problems
     assert (problem.line, "idle" in problem.what, "PT24H" in problem.remedy) == (5, True, True)
+
+
+@pytest.mark.parametrize(
+    ("locale", "words"),
+    [("en", "To is Tue 24 Nov 2026 now."), ("zh", "To改为2026年11月24日（周二）。")],
+)
+def test_an_end_that_a_length_moves_is_said_and_the_length_by_no_raw_name(
+    locale: Locale, words: str
+) -> None:
+    driver = leave(locale, kind="annual", start="2026-11-23", end="2026-11-25")
+    assert said(driver, answered(duration={"days": 2})) == [words]
+    assert said(driver, answered(duration={"days": 2})) == []
+    (again,) = said(driver, answered(duration={"days": 1}))
+    assert "duration" not in again
+    assert "23" in again
+
+
+def test_an_end_that_a_length_leaves_where_it_was_is_no_change() -> None:
+    driver = leave(kind="annual", start="2026-11-23", end="2026-11-24")
+    assert said(driver, answered(duration={"days": 2})) == []

@@ -6,7 +6,7 @@ import pytest
 
 from router.documents.faults import Fault
 from router.documents.yaml_document import read_document
-from router.flow.validation import Draft, Shape, complaints_about, read_shape, remarks
+from router.flow.validation import Draft, Shape, complaints_about, read_shape, remarks, unheld_roles
 
 WORD = '{zh: "好", en: "well"}'
 POSITIVE = f'{{that: "amount(item.cost) > 0", say: {WORD}}}'
@@ -123,6 +123,9 @@ REFERENCES = [
     ("{to: dear}", "{to: deer}", "no state deer", "did you mean dear?"),
     ("forget: [city]", "forget: [town]", "no slot town", "there are city, days"),
     ("collect: [city", "collect: [citty, city", "no slot citty", "did you mean city?"),
+    ("end: completed", "end: completed, keep: true", "stays done there anyway", "leave keep: out"),
+    (", forget: [city]", ", keep: true", "stays done there anyway", "leave keep: out"),
+    ("wait: {until", "keep: true, wait: {until", "keep does nothing", "a state with say"),
     ("call: get_quote", "call: get_qoute", "no tool get_qoute", "did you mean get_quote?"),
     ("undo: drop_quote", "undo: drop", "no tool drop", "drop_quote"),
     ("with: {city:", "with: {town:", "no parameter of get_quote called town", "city"),
@@ -172,7 +175,18 @@ EXITS = [
     (", rejected: bad", "", "boss can't be left: it has no rejected", "add rejected"),
     (", next: details}", "}", "dear neither goes on nor ends", "either next: or end:"),
     ("end: completed", "next: bad, end: completed", "goes on and ends at once", "either"),
-    ("end: completed", "end: running", "doesn't end as running", "it may end as"),
+    (
+        "end: completed",
+        "end: running",
+        "there is no 'running'",
+        "it may be completed, rejected, cancelled, failed, expired",
+    ),
+    (
+        "end: completed",
+        "end: finished",
+        "there is no 'finished'",
+        "it may be completed, rejected, cancelled, failed, expired",
+    ),
     ("next: good}", "next: good, on_error: bad}", "never leaves by on_error", "leaves by next"),
     (", {to: dear}]", "]", "no way out of quote.next where no condition", "without if"),
     ('{if: "results.quote.price > 0.0", to', "{to", "branches after the one to review", "an if"),
@@ -323,7 +337,77 @@ def test_one_wrong_thing_is_said_with_what_would_be_right(
     assert any(what in fault.what and remedy in fault.remedy for fault in found), found
 
 
-ALONE = [*SHAPES[:3], SHAPES[4], SHAPES[5], *SHAPES[7:14], *TEXTS, *PATTERNS, *WORDS, *EXPRESSIONS]
+MISSPELT_STATES = [
+    ("next: quote}", "next: qoute}", "no state qoute", "did you mean quote?"),
+    ("start: details", "start: detials", "no state detials", "did you mean details?"),
+    ("end: completed", "end: finished", "there is no 'finished'", "it may be completed"),
+    ("confirmed: boss", "confirmd: boss", "no such key", "did you mean confirmed?"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "what", "remedy"), MISSPELT_STATES)
+@pytest.mark.parametrize(
+    ("more", "also"),
+    [
+        (f"  lost: {{say: {WORD}, end: failed}}\n", "no way leads to lost"),
+        (
+            f"  lost: {{say: {WORD}, next: more}}\n  more: {{say: {WORD}, next: lost}}\n",
+            "goes round without ever waiting: lost ▸ more ▸ lost",
+        ),
+    ],
+)
+def test_a_wrong_name_hides_nothing_that_is_wrong_elsewhere(
+    old: str, new: str, what: str, remedy: str, more: str, also: str
+) -> None:
+    found = faults(changed(old, new).replace("  bad: ", f"{more}  bad: ", 1))
+    assert any(what in fault.what and remedy in fault.remedy for fault in found), found
+    assert any(also in fault.what for fault in found), found
+
+
+SPANS = [
+    "3days",
+    "3 days",
+    "90",
+    "'90'",
+    "1.5",
+    "'00:30'",
+    "p3d",
+    "P",
+    "P3days",
+    "true",
+    "[]",
+    "''",
+]
+
+
+@pytest.mark.parametrize("span", SPANS)
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("start: details", "idle: {}\nstart: details"),
+        ("expire_after: P14D", "expire_after: {}"),
+        ("expire_after: P14D", "expire_after: P14D, remind_every: {}"),
+        ('until: "slots.start"', "for: {}"),
+    ],
+)
+def test_a_span_is_written_as_iso_8601_has_it(old: str, new: str, span: str) -> None:
+    (fault,) = faults(changed(old, new.replace("{}", span)))
+    assert "should be a duration, and is" in fault.what
+    assert fault.remedy == "write PT24H for hours or P14D for days"
+
+
+ALONE = [
+    *MISSPELT_STATES,
+    ("next: quote}", "next: xyz}"),
+    *SHAPES[:3],
+    SHAPES[4],
+    SHAPES[5],
+    *SHAPES[7:14],
+    *TEXTS,
+    *PATTERNS,
+    *WORDS,
+    *EXPRESSIONS,
+]
 
 
 @pytest.mark.parametrize(("old", "new"), [row[:2] for row in ALONE])
@@ -408,3 +492,30 @@ def test_a_slot_that_a_text_or_a_summary_shows_is_used() -> None:
     labelled = filled.replace("note: {type: text", f"note: {{label: {WORD}, type: text")
     for text in (said, labelled):
         assert not [fault for fault in remarked(text) if fault.what.startswith("note ")]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "remedy"),
+    [
+        ("  unless:", "  roles: [emploee]\n  unless:", ("triggers", "roles"), "mean employee?"),
+        ("manager(requester)", "role('nosuch')", ("states", "boss", "approve", "by", 0), "give it"),
+        ("manager(requester)", "role('hr') + role('hrr')", ("states", "boss", "approve", "by", 0),
+         "mean hr?"),
+        ('until: "slots.start"', "event: come, roles: [hrr]", ("states", "rest", "wait", "roles"),
+         "mean hr?"),
+    ],
+)  # fmt: skip
+def test_a_role_that_nobody_holds_is_remarked(
+    old: str, new: str, line: tuple[str | int, ...], remedy: str
+) -> None:
+    data = read_document(changed(old, new)).data
+    (remark,) = unheld_roles(draft_of(data, read_shape(data)), {"employee", "hr"})
+    assert remark.place == line
+    assert remark.fault.what.startswith("nobody in the directory holds the role ")
+    assert remedy in remark.fault.remedy
+
+
+def test_roles_that_are_held_or_worked_out_are_not_remarked() -> None:
+    text = changed("manager(requester)", "role('hr') + role(slots.city)")
+    data = read_document(text.replace("  unless:", "  roles: [employee]\n  unless:", 1)).data
+    assert list(unheld_roles(draft_of(data, read_shape(data)), {"employee", "hr"})) == []

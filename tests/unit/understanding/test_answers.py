@@ -292,3 +292,60 @@ def test_a_yes_or_a_greeting_is_no_text_that_was_asked_for(typed: str) -> None:
 )
 def test_a_text_is_taken_out_of_the_words_that_name_it(typed: str, slots: dict[str, Any]) -> None:
     assert said(asking(TRIP, "destination"), typed) == slots
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "two days only",
+        "just two days",
+        "two days in total",
+        "只两天",
+        "两天而已",
+        "just 2 days please",
+    ],
+)
+def test_words_around_a_length_are_no_reason(typed: str) -> None:
+    view = asking(LEAVE, "end", {"leave_type": "annual", "start": "2026-11-23"})
+    given = answer(view, Utterance.of(typed, NOW))
+    assert given == {"duration": {"days": 2}}
+
+
+@pytest.mark.parametrize(
+    ("typed", "days"),
+    [
+        ("next Monday for three days", {"start": "2026-11-23", "duration": {"days": 3}}),
+        ("下周一到周三", {"start": "2026-11-23", "end": "2026-11-25"}),
+        ("三天", {"duration": {"days": 3}}),
+    ],
+)
+def test_days_said_where_a_kind_is_asked_are_kept(typed: str, days: dict[str, Any]) -> None:
+    assert answer(asking(LEAVE, "leave_type"), Utterance.of(typed, NOW)) == days
+
+
+def test_what_is_more_than_days_answers_no_question_for_a_kind() -> None:
+    said = Utterance.of("周一的会议改到三点", NOW)
+    assert answer(asking(LEAVE, "leave_type"), said) is None
+
+
+@pytest.mark.parametrize(
+    ("typed", "half"), [("下午", "pm"), ("the morning", "am"), ("morning", "am")]
+)
+def test_which_half_of_a_day_is_no_reason_where_half_a_day_was_said(typed: str, half: str) -> None:
+    half_a_day = {"start": "2026-11-26", "end": "2026-11-26", "duration": {"days": 0.5}}
+    day = {"leave_type": "annual", **half_a_day}
+    given = answer(asking(LEAVE, "reason", day), Utterance.of(typed, NOW))
+    assert given == {"start_half": half}
+
+
+@pytest.mark.parametrize(("typed", "named"), [("还有丙", "丙"), ("also Carol", "Carol")])
+def test_another_item_that_is_asked_for_by_a_text_first_can_be_named(
+    typed: str, named: str
+) -> None:
+    guest = {"type": "object", "fields": {"name": {"type": "text"}, "age": {"type": "integer"}}}
+    guests = Slot.model_validate({"type": "list", "of": guest})
+    view = asking(LEAVE, "guests", {"guests": [{"name": "a"}]})
+    view = view.model_copy(update={"fillable": {"guests": guests}})
+    assert answer(view, Utterance.of(typed, NOW)) == {"guests.1": {"name": named}}
+    for none in ("丙", "还有", "还有吗？"):
+        assert "guests.1" not in (answer(view, Utterance.of(none, NOW)) or {})

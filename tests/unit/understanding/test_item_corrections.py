@@ -213,6 +213,7 @@ def test_the_question_for_an_invoice_hears_numbers_and_corrections(
 
 NO_INVOICE = [
     *("没有发票", "没有了", "没了", "没有", "发票丢了", "没开发票", "我没有发票", "找不到发票了"),
+    *("不用了", "不用", "不需要了"),
     *("no", "no more", "nothing else", "no receipt", "I lost it", "I don't have one"),
     *("I lost the receipt", "there is no invoice"),
 ]

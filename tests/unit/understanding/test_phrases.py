@@ -71,6 +71,8 @@ WITHDRAWALS = [
         (typed, "")
         for typed in ("取消", "算了，取消吧", "不请了", "cancel", "cancel it", "never mind, cancel")
     ),
+    *((typed, "") for typed in ("撤回", "撤回吧", "我要撤回", "撤回来", "把申请撤了")),
+    *((typed, "假") for typed in ("我要销假", "销假", "想提前销假")),
     ("never mind, cancel my leave", "leave"),
     ("withdraw my leave request", "leave request"),
     ("cancel my leave request", "leave request"),
@@ -105,7 +107,6 @@ RECORDS = [
 NOTHING = [
     *("婚假有多少天", "年假有几天", "余额", "查余额", "还有几天", "能请几天婚假"),
     *(
-        "撤回",
         "请假怎么审批",
         "谁审批报销",
         "报销流程是什么",

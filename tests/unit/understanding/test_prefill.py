@@ -118,6 +118,24 @@ def yuan(amount: str) -> dict[str, str]:
             {"leave_type": "annual", "start": "2026-12-28", "end": "2026-12-28"},
         ),
         ("想请假，时间是下周五，原因是搬家", {"start": "2026-11-27", "reason": "搬家"}),
+        # The address of a page is one word, whatever it is written with.
+        (
+            "我要请事假，明天一天，事由是办手续 见 https://wiki.example/a?b=1&c=2",
+            {
+                "leave_type": "personal",
+                "start": "2026-11-19",
+                "duration": {"days": 1},
+                "reason": "办手续 见 https://wiki.example/a?b=1&c=2",
+            },
+        ),
+        (
+            "I need sick leave tomorrow, because of https://hr.example/x;y=1, thanks",
+            {
+                "leave_type": "sick",
+                "start": "2026-11-19",
+                "reason": "https://hr.example/x;y=1",
+            },
+        ),
     ],
 )
 def test_leave_takes_what_the_sentence_names(typed: str, slots: dict[str, Any]) -> None:

@@ -11,7 +11,7 @@ from router.flow.model import Slot
 from router.flow.situation import Situation
 from router.flow.view import FlowView
 from router.understanding.reader import Reader
-from tests.unit.understanding.flows import EMPLOYEE, FLOWS, LEAVE
+from tests.unit.understanding.flows import EMPLOYEE, EXPENSE, FLOWS, LEAVE
 from tests.unit.understanding.test_answers import asking
 
 SUNDAY = datetime.fromisoformat("2026-11-22T10:00+08:00")
@@ -248,3 +248,83 @@ def test_numbers_and_yes_or_no_are_put_right(typed: str, slots: dict[str, Any]) 
 )
 def test_yes_or_no_may_say_to_what(typed: str, slots: dict[str, Any]) -> None:
     assert given(room("video", people=8), typed) == slots
+
+
+CHANGED_AMONG = {
+    "items": EXPENSE.slots["items"],
+    "reason": EXPENSE.slots["reason"],
+    "change": Slot.model_validate(
+        {
+            "type": "choice",
+            "choices": {
+                "items": {"label": {"zh": "费用", "en": "Items"}},
+                "-": {"label": {"zh": "不改了", "en": "nothing"}},
+            },
+        }
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("费用", {"change": "items"}),
+        ("Items", {"change": "items"}),
+        ("发票号错了", {"change": "items.0.invoice"}),
+        ("the amount is wrong", {"change": "items.0.amount"}),
+        ("事由", {"change": "reason"}),
+        ("FG-31", {}),
+        ("不改了", {"change": "-"}),
+    ],
+)
+def test_of_a_claim_with_one_item_its_list_or_a_field_is_what_to_change(
+    typed: str, expected: dict[str, Any]
+) -> None:
+    item = {"category": "transport", "invoice": "FG-30", "date": "2026-11-17"}
+    known: dict[str, Any] = {"items": [item], "reason": "见客户"}
+    view = asking(EXPENSE, "change", known).model_copy(update={"fillable": CHANGED_AMONG})
+    assert given(view, typed) == expected
+
+
+WEEK = {"leave_type": "annual", "start": "2026-11-30", "end": "2026-12-04"}
+SAID_OF_AN_END = [
+    ("actually start on Tuesday", {"start": "2026-12-01"}),
+    ("start Tuesday instead", {"start": "2026-12-01"}),
+    ("from Tuesday", {"start": "2026-12-01"}),
+    ("从周二开始", {"start": "2026-12-01"}),
+    ("开始是周二", {"start": "2026-12-01"}),
+    ("第一天改成周二", {"start": "2026-12-01"}),
+    ("第一天改成下周二下午", {"start": "2026-11-24", "start_half": "pm"}),
+    ("从12月3号开始休", {"start": "2026-12-03"}),
+    ("start on 7 Dec", {"start": "2026-12-07", "end": "2026-12-11"}),
+    ("end on Wednesday instead", {"end": "2026-12-02"}),
+    ("最后一天改成周三", {"end": "2026-12-02"}),
+    ("最后一天改成周三上午", {"end": "2026-12-02", "end_half": "am"}),
+]
+
+
+@pytest.mark.parametrize(("typed", "expected"), SAID_OF_AN_END)
+@pytest.mark.parametrize(
+    "view",
+    [
+        asking(LEAVE, "reason", WEEK).model_copy(update={"latest": ["end"]}),
+        asking(LEAVE, None, {**WEEK, "reason": "搬家"}, "confirming"),
+        asking(LEAVE, "change", {**WEEK, "reason": "搬家"}),
+    ],
+    ids=["why", "confirming", "what to change"],
+)
+def test_the_end_of_a_range_that_is_named_is_the_one_that_changes(
+    typed: str, expected: dict[str, Any], view: FlowView
+) -> None:
+    assert given(view, typed) == expected
+
+
+@pytest.mark.parametrize("typed", ["start Tuesday instead", "从周二开始", "第一天改成周二"])
+def test_another_start_is_no_end_where_the_end_is_asked(typed: str) -> None:
+    view = asking(LEAVE, "end", {"leave_type": "annual", "start": "2026-11-30"})
+    assert given(view, typed) == {"start": "2026-12-01"}
+
+
+@pytest.mark.parametrize("typed", ["家里开始装修", "get back from Tuesday meetings", "起不来"])
+def test_a_reason_that_speaks_of_starting_stays_a_reason(typed: str) -> None:
+    assert given(asking(LEAVE, "reason", WEEK), typed) == {"reason": typed}

@@ -20,12 +20,13 @@ from router.domain.commands import (
     TakeUp,
 )
 from router.domain.messages import ChooseAction, Message
+from router.flow.model import FlowDefinition
 from router.flow.put_aside import PutAside, options_of, value, which
 from router.flow.situation import Situation
 from router.flow.view import FlowView
 from router.understanding.reader import Reader
 from router.understanding.reading import Reading
-from tests.unit.understanding.flows import EMPLOYEE, EXPENSE, FLOWS, LEAVE
+from tests.unit.understanding.flows import EMPLOYEE, EXPENSE, FLOWS, LEAVE, TRIP
 from tests.unit.understanding.test_answers import asking
 
 NOW = datetime.fromisoformat("2026-11-18T10:00+08:00")
@@ -155,3 +156,41 @@ def test_a_person_is_wanted_in_the_middle_of_a_flow(said: str | ChooseAction) ->
     assert isinstance(reading.commands[0], HandOff)
     assert reading.route is not None
     assert (reading.route.kind, reading.route.target) == ("handoff", "leave_request")
+
+
+GOING = Reader((LEAVE, EXPENSE, TRIP))
+WHERE = asking(TRIP, "destination")
+
+
+def going(said: str, active: FlowView, *put_aside: PutAside) -> Command | None:
+    given = {"now": NOW, "locale": "zh", "roles": EMPLOYEE, "put_aside": list(put_aside)}
+    situation = Situation.model_validate({**given, "active": active})
+    commands = GOING.read(Message(text=said), situation).commands
+    return commands[0] if commands else None
+
+
+@pytest.mark.parametrize("slot", ["destination", "start"])
+@pytest.mark.parametrize("said", ["请假", "请假申请", "leave request", "my leave request"])
+def test_what_was_put_aside_is_taken_up_by_its_bare_name(said: str, slot: str) -> None:
+    assert going(said, asking(TRIP, slot), A_CLAIM, A_LEAVE) == TakeUp(run="l1")
+
+
+@pytest.mark.parametrize(
+    ("said", "flow"),
+    [("请假", LEAVE), ("报销", EXPENSE), ("leave request", LEAVE), ("费用报销", EXPENSE)],
+)
+def test_the_name_of_a_flow_is_no_answer_but_begins_it(said: str, flow: FlowDefinition) -> None:
+    begun = going(said, WHERE)
+    assert isinstance(begun, StartFlow)
+    assert begun.flow == flow.flow
+
+
+@pytest.mark.parametrize("said", ["出差", "business trip", "请假"])
+def test_where_the_reason_is_asked_the_name_of_a_flow_is_one(said: str) -> None:
+    why = asking(EXPENSE, "reason")
+    assert going(said, why, A_LEAVE) == FillSlots(slots={"reason": said})
+
+
+@pytest.mark.parametrize("said", ["上海", "Leeds", "trip", "出差"])
+def test_what_no_other_flow_is_called_is_an_answer(said: str) -> None:
+    assert not isinstance(going(said, WHERE, A_LEAVE), StartFlow | TakeUp)

@@ -100,6 +100,33 @@ async def test_a_service_account_speaks_for_people_of_its_tenant_alone(
         assert answer.status_code == 401
 
 
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/v1/conversations", {}),
+        (
+            "/ag-ui",
+            {
+                "threadId": "t",
+                "runId": "r",
+                "messages": [{"id": "m", "role": "user", "content": "我要请假"}],
+                "tools": [],
+                "context": [],
+                "state": None,
+                "forwardedProps": None,
+            },
+        ),
+    ],
+)
+async def test_a_service_account_has_no_requests_of_its_own(
+    trusting: httpx.AsyncClient, path: str, body: dict[str, Any]
+) -> None:
+    answer = await trusting.post(path, json=body, headers={PLAIN: "alice"})
+    assert answer.status_code == 403
+    assert "/v1/chat/completions" in answer.json()["detail"]
+    assert (await trusting.get("/v1/conversations")).json()["items"] == []
+
+
 async def test_a_signed_name_is_believed(strict: dict[str, httpx.AsyncClient]) -> None:
     assert said(await ask(strict["webui"], "hello", headers=signed())) == "alice: hello"
     by_id = signed(email=None, sub="bob")

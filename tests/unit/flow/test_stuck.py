@@ -1,0 +1,247 @@
+"""Undos that don't work out: nothing stands as taken back before it is."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+
+import pytest
+
+from router.domain.errors import Conflict
+from router.flow import withdrawing
+from router.flow.machine import refusal_of
+from router.flow.model import NEWEST_RULES, FlowDefinition
+from router.flow.run import (
+    Called,
+    Cancelled,
+    Confirmed,
+    Decided,
+    Done,
+    Failed,
+    FailureKind,
+    Fired,
+    Retried,
+    Run,
+)
+from router.flow.stuck import MOST_TRIES
+from tests.unit.flow.definitions import ALICE, NOW, Driver, flow, text
+
+STATES = {
+    "one": {"call": "one", "undo": "undo_one", "next": "two"},
+    "two": {"call": "two", "undo": "undo_two", "next": "review"},
+    "review": {"confirm": text("Right?"), "confirmed": "good", "declined": "bad"},
+    "good": {"end": "completed"},
+    "bad": {"say": text("Sorry."), "end": "failed"},
+}
+SAGA = flow(
+    {"flow": "saga", "title": text("Saga"), "description": text("Do two things")},
+    start="one",
+    states=STATES,
+    withdrawal={"approve": {"by": "'bob'", "title": text("Take back")}},
+).model_copy(update={"rules": NEWEST_RULES})
+
+
+class Undos:
+    """A run that ends, whose undos come to what `failing` says: a kind by the undo's name."""
+
+    def __init__(self, definition: FlowDefinition = SAGA) -> None:
+        self.driver = Driver(definition).begin()
+        self.keys: list[str] = []
+
+    @property
+    def run(self) -> Run:
+        return self.driver.run
+
+    def answered(self, failing: Mapping[str, FailureKind]) -> "Undos":
+        while self.run.errands:
+            errand = next(iter(self.run.errands.values()))
+            self.keys.append(errand.key)
+            kind = failing.get(errand.name)
+            self.driver.take(
+                Failed(errand=errand.id, error="http://10.0.0.7 says 403", kind=kind)
+                if kind
+                else Called(errand=errand.id, value=None),
+                answer=False,
+            )
+        return self
+
+    def cancelled(self, **failing: FailureKind) -> "Undos":
+        self.driver.take(Cancelled(by="alice"), answer=False)
+        return self.answered(failing)
+
+    def pauses(self) -> timedelta:
+        """Let the timer come due; how long that was."""
+        (timer,) = self.run.timers.values()
+        waited, self.driver.now = timer.due - self.driver.now, timer.due
+        self.driver.take(Fired(timer=timer.id), answer=False)
+        return waited
+
+    def retried(self, **failing: FailureKind) -> "Undos":
+        self.driver.take(Retried(by="olga"), answer=False)
+        return self.answered(failing)
+
+    def terminated(self, **failing: FailureKind) -> "Undos":
+        self.driver.take(Cancelled(by="olga", final=True), answer=False)
+        return self.answered(failing)
+
+    @property
+    def left(self) -> list[str]:
+        return [done.state for done in self.run.done]
+
+
+@pytest.mark.parametrize("kind", ["permanent", "arguments"])
+def test_refused_for_good_it_is_held_for_an_operator_and_the_rest_is_undone(
+    kind: FailureKind,
+) -> None:
+    undos = Undos().cancelled(undo_two=kind)
+    assert (undos.run.status, undos.run.timers, undos.left) == ("waiting", {}, ["two"])
+    assert undos.driver.said[-1].startswith("One step couldn't be taken back. An administrator")
+    assert not any("10.0.0.7" in said or "undo_two" in said for said in undos.driver.said)
+
+
+def test_made_again_by_an_operator_it_has_a_key_of_its_own_and_then_the_run_is_over() -> None:
+    undos = Undos().cancelled(undo_two="permanent").retried(undo_two="permanent").retried()
+    assert (undos.run.status, undos.left) == ("cancelled", [])
+    two = [key for key in undos.keys if "two" in key]
+    assert two == [two[0], f"{two[0]}:again1", f"{two[0]}:again2"]
+    assert undos.driver.said[-1] == "What couldn't be taken back before now has been."
+
+
+@pytest.mark.parametrize("kind", ["unavailable", "unknown"])
+def test_out_of_reach_it_is_tried_again_under_its_key_after_growing_pauses(
+    kind: FailureKind,
+) -> None:
+    undos = Undos().cancelled(undo_one=kind)
+    pauses = []
+    while undos.run.timers:
+        pauses.append(undos.pauses())
+        undos.answered({"undo_one": kind})
+    assert pauses == [timedelta(minutes=2**n) for n in range(MOST_TRIES - 1)]
+    assert len({key for key in undos.keys if "one" in key}) == 1
+    assert (undos.run.status, undos.left) == ("waiting", ["one"])
+    assert [said[:43] for said in undos.driver.said[1:]] == [
+        "One step couldn't be taken back yet. It wil",
+        "One step couldn't be taken back. An adminis",
+    ]
+
+
+def test_one_is_tried_again_while_another_waits_for_an_operator() -> None:
+    undos = Undos().cancelled(undo_one="unavailable", undo_two="permanent")
+    undos.pauses()
+    undos.answered({})
+    assert (undos.run.status, undos.left) == ("waiting", ["two"])
+    assert undos.retried().run.status == "cancelled"
+
+
+def test_an_operator_need_not_wait_for_the_pause() -> None:
+    undos = Undos().cancelled(undo_one="unavailable").retried()
+    assert (undos.run.status, undos.run.timers) == ("cancelled", {})
+
+
+def test_its_requester_cannot_end_it_so_but_an_operator_can() -> None:
+    undos = Undos().cancelled(undo_two="permanent").cancelled()
+    assert (undos.run.status, undos.left) == ("waiting", ["two"])
+    assert "being taken back already" in undos.driver.said[-1]
+    undos.terminated()
+    assert undos.run.status == "cancelled"
+    assert ("left undone", "two (undo_two)") in [
+        (line.event, line.comment) for line in undos.run.history
+    ]
+
+
+def test_ended_by_an_operator_at_once_everything_is_still_undone_first() -> None:
+    undos = Undos().terminated(undo_one="permanent")
+    assert (undos.run.status, undos.left) == ("waiting", ["one"])
+
+
+def test_nothing_is_made_again_that_has_not_failed() -> None:
+    undos = Undos()
+    undos.driver.take(Cancelled(by="alice"), answer=False)
+    refused = refusal_of(SAGA, undos.run, Retried(by="olga"), NOW)
+    assert isinstance(refused, Conflict)
+    undos.answered({"undo_one": "permanent"})
+    assert refusal_of(SAGA, undos.run, Retried(by="olga"), NOW) is None
+
+
+def test_history_names_the_step_that_was_undone_and_the_one_that_was_not() -> None:
+    undos = Undos().cancelled(undo_one="permanent")
+    told = [
+        (h.event, h.comment) for h in undos.run.history if "undo" in h.event or h.event == "undone"
+    ]
+    assert told == [
+        ("undone", "two (undo_two)"),
+        ("undo failed", "one (undo_one): http://10.0.0.7 says 403"),
+    ]
+
+
+def ending(end: str, **more: object) -> FlowDefinition:
+    """A saga whose second step fails, which ends it so."""
+    states = {
+        **STATES,
+        "two": {"call": "two", "next": "review", "on_error": "bad"},
+        "bad": {"say": text("Sorry."), "end": end, **more},
+    }
+    source = {"flow": "saga", "title": text("Saga"), "description": text("Do"), "start": "one"}
+    return flow(source, states=states).model_copy(update={"rules": NEWEST_RULES})
+
+
+class TestEnds:
+    def failing(self, definition: FlowDefinition) -> Driver:
+        driver = Driver(definition)
+        driver.world.failing["two"] = "403"
+        return driver.begin()
+
+    @pytest.mark.parametrize("end", ["rejected", "expired", "failed", "cancelled"])
+    def test_other_than_completed_leave_nothing_done(self, end: str) -> None:
+        driver = self.failing(ending(end))
+        assert driver.run.status == end
+        assert [name for name, *_ in driver.world.calls] == ["one", "undo_one"]
+
+    @pytest.mark.parametrize("end", ["rejected", "failed"])
+    def test_leave_it_where_the_file_says_so(self, end: str) -> None:
+        driver = self.failing(ending(end, keep=True))
+        assert (driver.run.status, [n for n, *_ in driver.world.calls]) == (end, ["one"])
+
+    def test_under_earlier_rules_leave_it_where_it_is_rejected(self) -> None:
+        driver = self.failing(ending("rejected").model_copy(update={"rules": NEWEST_RULES - 1}))
+        assert [name for name, *_ in driver.world.calls] == ["one"]
+
+
+class TestWithdrawal:
+    def taking_back(self) -> Undos:
+        undos = Undos(withdrawing.definition_of(SAGA))
+        undos.driver.run = withdrawing.with_what_it_undoes(
+            Run(id="r2", requester=ALICE, locale="en"),
+            withdraws="r1",
+            done=_completed(),
+            slots={},
+            results={},
+            files={},
+            comment=None,
+            now=NOW,
+        )
+        undos.driver.begin()
+        approval = undos.run.approval
+        assert approval is not None
+        undos.driver.take(
+            Decided(by="bob", approval=approval.assignees[0].id, verdict="approve"), answer=False
+        )
+        return undos
+
+    def test_it_is_not_completed_before_everything_is_undone_and_then_says_so(self) -> None:
+        undos = self.taking_back().answered({"undo_two": "permanent"})
+        waited = undos.run.status
+        undos.retried()
+        assert (waited, undos.run.status) == ("waiting", "completed")
+        assert undos.driver.said[-1].startswith("It is taken back:")
+
+    def test_ended_by_an_operator_it_does_not_stand_as_taken_back(self) -> None:
+        undos = self.taking_back().answered({"undo_two": "permanent"}).terminated()
+        assert undos.run.status == "cancelled"
+
+    def test_cancelled_while_it_undoes_it_is_completed_all_the_same(self) -> None:
+        assert self.taking_back().cancelled().run.status == "completed"
+
+
+def _completed() -> list[Done]:
+    driver = Driver(SAGA).begin().take(Confirmed(by="alice", value=True))
+    assert driver.run.status == "completed"
+    return driver.run.done
