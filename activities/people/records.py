@@ -7,6 +7,8 @@ from typing import Annotated, Literal, NamedTuple
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer
 
+from router.domain.principals import Principal
+
 LeaveType = Literal[
     "annual",
     "sick",
@@ -61,10 +63,15 @@ class Value(BaseModel):
 
 
 class Owner(Value):
-    """Whose leave or claim it is."""
+    """Whose leave, claim, trip or equipment it is."""
 
     tenant: str
     person: str
+
+    @classmethod
+    def of(cls, person: Principal) -> "Owner":
+        """The same person, as the people system knows them."""
+        return cls(tenant=person.tenant, person=person.id)
 
 
 class Balance(Value):

@@ -141,7 +141,7 @@ async def get_employee_leave(
     is_hr = ctx.caller.may([HR])
     if not (is_hr or await _leads(ctx.caller, person, people)):
         raise Forbidden(_not_theirs(ctx.caller, person))
-    owner, of_year = _owner(person), year or ctx.now.year
+    owner, of_year = Owner.of(person), year or ctx.now.year
     taken = await hr.leave.of(owner, year=of_year)
     return EmployeeLeave(
         employee=person.name,
@@ -166,7 +166,7 @@ async def _may_be_adjusted(  # noqa: PLR0913 - a check takes what its tool does
 ) -> None:
     """Somebody else's, and not more taken away than is left."""
     person = await _another(employee, ctx, people)
-    await hr.adjustments.check(_owner(person), _change(leave_type, days, reason, ctx, year))
+    await hr.adjustments.check(Owner.of(person), _change(leave_type, days, reason, ctx, year))
 
 
 @tool(
@@ -205,7 +205,7 @@ async def adjust_leave_balance(  # noqa: PLR0913 - a tool's parameters are what 
     """
     person = await _another(employee, ctx, people)
     change = _change(leave_type, days, reason, ctx, year)
-    adjustment, balance = await hr.adjustments.adjust(_owner(person), ctx.key, change)
+    adjustment, balance = await hr.adjustments.adjust(Owner.of(person), ctx.key, change)
     return Adjusted(employee=person.name, adjustment=adjustment, balance=balance)
 
 
@@ -247,7 +247,3 @@ async def _chain(person: Principal, people: Directory) -> AsyncIterator[str]:
         seen.add(above)
         manager = await people.find(person.tenant, above)
         above = manager.manager if manager else None
-
-
-def _owner(person: Principal) -> Owner:
-    return Owner(tenant=person.tenant, person=person.id)

@@ -58,7 +58,7 @@ async def reserve_equipment(
 ) -> Reservation:
     """Set pieces of one kind aside in the warehouse for the caller."""
     wanted = Wanted(kind=kind, quantity=quantity, note=note)
-    return await hr.stock.reserve(_owner(ctx), ctx.key, wanted, ctx.now)
+    return await hr.stock.reserve(Owner.of(ctx.caller), ctx.key, wanted, ctx.now)
 
 
 @tool(
@@ -83,9 +83,5 @@ async def release_equipment(
                 en="release_equipment takes back one call of reserve_equipment; name its key",
             )
         )
-    released = await hr.stock.release(_owner(ctx), ctx.undoes)
+    released = await hr.stock.release(Owner.of(ctx.caller), ctx.undoes)
     return Released(reservation=released.id if released else None)
-
-
-def _owner(ctx: ToolContext) -> Owner:
-    return Owner(tenant=ctx.caller.tenant, person=ctx.caller.id)

@@ -53,7 +53,7 @@ class Ended(BaseModel):
 )
 async def get_my_claims(ctx: ToolContext, hr: HumanResources) -> list[Claim]:
     """Your expense claims, newest first, with their items and what became of them."""
-    return await hr.claims.of(_owner(ctx))
+    return await hr.claims.of(Owner.of(ctx.caller))
 
 
 @tool(
@@ -66,7 +66,7 @@ async def submit_claim(
     items: Items, ctx: ToolContext, hr: HumanResources, reason: Reason = None
 ) -> Submitted:
     """Put an expense claim of the caller's on record, and its invoices out of others' reach."""
-    claim = await hr.claims.submit(_owner(ctx), ctx.key, items, reason or "")
+    claim = await hr.claims.submit(Owner.of(ctx.caller), ctx.key, items, reason or "")
     return Submitted(claim=claim.id, total=claim.total)
 
 
@@ -88,7 +88,7 @@ async def withdraw_claim(
                 en="withdraw_claim takes back one call of submit_claim; name its key",
             )
         )
-    claim = await hr.claims.withdraw(_owner(ctx), ctx.undoes)
+    claim = await hr.claims.withdraw(Owner.of(ctx.caller), ctx.undoes)
     return Ended(claim=claim.id, status=claim.status) if claim else Ended(claim=None, status=None)
 
 
@@ -100,7 +100,7 @@ async def withdraw_claim(
 )
 async def reject_claim(claim: ClaimId, ctx: ToolContext, hr: HumanResources) -> Ended:
     """Refuse a claim of the caller's, as its approvers decided; its invoices are free again."""
-    refused = await hr.claims.reject(_owner(ctx), claim)
+    refused = await hr.claims.reject(Owner.of(ctx.caller), claim)
     return Ended(claim=refused.id, status=refused.status)
 
 
@@ -112,9 +112,5 @@ async def reject_claim(claim: ClaimId, ctx: ToolContext, hr: HumanResources) -> 
 )
 async def settle_claim(claim: ClaimId, ctx: ToolContext, hr: HumanResources) -> Ended:
     """Have a claim of the caller's paid, as its approvers decided."""
-    settled = await hr.claims.settle(_owner(ctx), claim)
+    settled = await hr.claims.settle(Owner.of(ctx.caller), claim)
     return Ended(claim=settled.id, status=settled.status)
-
-
-def _owner(ctx: ToolContext) -> Owner:
-    return Owner(tenant=ctx.caller.tenant, person=ctx.caller.id)

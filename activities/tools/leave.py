@@ -83,7 +83,7 @@ async def get_leave_balance(
     The answer's `days` are what is left, `used` what is taken, `entitled` what was granted.
     """
     year = (on or ctx.now.date()).year
-    return await hr.leave.balance(_owner(ctx), leave_type, year)
+    return await hr.leave.balance(Owner.of(ctx.caller), leave_type, year)
 
 
 @tool(
@@ -107,7 +107,7 @@ async def get_leave_balance(
 )
 async def get_my_leave(ctx: ToolContext, hr: HumanResources) -> list[LeaveRecord]:
     """Your leave on record, the latest first."""
-    return await hr.leave.of(_owner(ctx))
+    return await hr.leave.of(Owner.of(ctx.caller))
 
 
 @tool(
@@ -139,7 +139,7 @@ async def record_leave(  # noqa: PLR0913 - a tool's parameters are what its call
         days=days,
         reason=reason or "",
     )
-    record = await hr.leave.record(_owner(ctx), ctx.key, leave)
+    record = await hr.leave.record(Owner.of(ctx.caller), ctx.key, leave)
     return Recorded(record=record.id, days=record.days)
 
 
@@ -170,11 +170,7 @@ async def revert_leave(  # noqa: PLR0913 - an undo takes what the call that it u
                 en="revert_leave takes back one call of record_leave; name its key",
             )
         )
-    record = await hr.leave.revert(_owner(ctx), ctx.undoes)
+    record = await hr.leave.revert(Owner.of(ctx.caller), ctx.undoes)
     return Recorded(
         record=record.id if record else None, days=record.days if record else Decimal(0)
     )
-
-
-def _owner(ctx: ToolContext) -> Owner:
-    return Owner(tenant=ctx.caller.tenant, person=ctx.caller.id)

@@ -39,7 +39,7 @@ class Booked(BaseModel):
 )
 async def get_my_trips(ctx: ToolContext, hr: HumanResources) -> list[TripRecord]:
     """Your business trips on record, the latest first, with those that were called off."""
-    return await hr.trips.of(_owner(ctx))
+    return await hr.trips.of(Owner.of(ctx.caller))
 
 
 async def _may_be_booked(  # noqa: PLR0913 - a check takes what its tool does
@@ -56,7 +56,7 @@ async def _may_be_booked(  # noqa: PLR0913 - a check takes what its tool does
 ) -> None:
     """Refuse days that another trip has, before anybody is asked to agree to them."""
     trip = _trip(destination, start, end, transport, estimate, companions, reason)
-    await hr.trips.check(_owner(ctx), trip)
+    await hr.trips.check(Owner.of(ctx.caller), trip)
 
 
 @tool(
@@ -81,7 +81,7 @@ async def book_trip(  # noqa: PLR0913 - a tool's parameters are what its callers
 ) -> Booked:
     """Put an approved trip of the caller's on record with the travel desk."""
     trip = _trip(destination, start, end, transport, estimate, companions, reason)
-    record = await hr.trips.book(_owner(ctx), ctx.key, trip)
+    record = await hr.trips.book(Owner.of(ctx.caller), ctx.key, trip)
     return Booked(trip=record.id)
 
 
@@ -112,7 +112,7 @@ async def cancel_trip(  # noqa: PLR0913 - an undo takes what the call that it un
                 en="cancel_trip takes back one call of book_trip; name its key",
             )
         )
-    record = await hr.trips.cancel(_owner(ctx), ctx.undoes)
+    record = await hr.trips.cancel(Owner.of(ctx.caller), ctx.undoes)
     return Booked(trip=record.id if record else None)
 
 
@@ -134,7 +134,3 @@ def _trip(
         companions=companions or "",
         reason=reason or "",
     )
-
-
-def _owner(ctx: ToolContext) -> Owner:
-    return Owner(tenant=ctx.caller.tenant, person=ctx.caller.id)

@@ -1,6 +1,7 @@
 """`intent-router doctor`: each check finds what it is there for, and says what to do."""
 
 import json
+import os
 import socket
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_pri
 from router.cli.checks import Finding, configuration, examine, machine, models, services
 from router.dev.ports import LOOPBACK
 from router.domain.errors import MisconfiguredError, RouterError, Unavailable
-from router.settings import Settings
+from router.settings import PREFIX, Settings
 from tests.fakes.behaviours import calls, refuses, says
 from tests.fakes.issuer import Served, jwk, serving
 from tests.fakes.model_server import ModelServer
@@ -72,6 +73,8 @@ async def test_a_misspelt_variable_is_told_from_the_one_meant(
 
 
 async def test_variables_that_are_set_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.startswith(PREFIX)]:
+        monkeypatch.delenv(name)
     assert await configuration.variables(Settings()) == "none set, all defaults"
     monkeypatch.setenv("ROUTER_TASK_QUEUE", "other")
     assert await configuration.variables(Settings()) == "set: ROUTER_TASK_QUEUE"
