@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from router.definitions import flow_folder, load_registry
-from router.directory.file import FileDirectory
-from router.domain.errors import DefinitionError, Problem
+from router.directory.sources import people_of
+from router.domain.errors import DefinitionError, Problem, RouterError
 from router.flow.loader import FlowFile, examine_all, read_all
 from router.settings import Settings
 from router.understanding.rivalry import Rivalry, rivalries
@@ -45,9 +45,12 @@ def validated(settings: Settings, paths: list[Path] | None) -> Validated:
 def _roles(settings: Settings) -> tuple[frozenset[str] | None, list[Problem]]:
     """The roles that somebody in the directory holds; what keeps it from being read."""
     try:
-        return FileDirectory.load(settings.directory).roles, []
+        return people_of(settings).roles, []
     except DefinitionError as error:
         return None, error.problems
+    except RouterError as error:
+        unread = Problem(str(settings.directory), 1, str(error), "roles were not looked at")
+        return None, [unread]
 
 
 def _neighbours(
