@@ -1,5 +1,6 @@
 import os
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # Programs that tests start keep their bytecode, as they do for everybody else: some four hundred
@@ -12,3 +13,12 @@ settings.register_profile(
     "house", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )
 settings.load_profile("house")
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Tests of one group share a server or a browser: spread out, each process starts its own."""
+    if "PYTEST_XDIST_WORKER" not in os.environ or not session.config.getvalue("loadgroup"):
+        return
+    grouped = [item.nodeid for item in session.items if item.get_closest_marker("xdist_group")]
+    if any("@" not in nodeid.rpartition("]")[2] for nodeid in grouped):
+        raise pytest.UsageError(f"pytest {pytest.__version__} ignores xdist_group: install <9.2")

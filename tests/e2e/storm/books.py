@@ -73,7 +73,7 @@ async def check_history(request: Request) -> None:
     expected = request.expected
     assert shown["status"] == expected.status
     words = [line for line in shown["history"] if line["event"] in WORDS]
-    assert [(line["event"], line["by"]) for line in words] == expected.words
+    assert [(line["event"], line["by"]) for line in words] in expected.histories
     comments = Counter(line["comment"] for line in words)
     once = {**dict.fromkeys(request.accepted, 1), **dict.fromkeys(request.refused, 0)}
     assert {said: comments[said] for said in once} == once, shown["history"]

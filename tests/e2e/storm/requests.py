@@ -263,7 +263,7 @@ class Request:
         else:
             self._noted(taking, taken=taken.status_code == 200)
             if taken.status_code == 200:
-                self.expected.withdrawn(self.me)
+                self.expected.withdrawn(self.me, at_once=agreed.status_code == 200)
 
     async def _take_back(self) -> None:
         await self.stands("completed")

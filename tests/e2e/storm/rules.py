@@ -8,6 +8,7 @@ about the same thing; a claim stands on record while it is asked for, leave only
 
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Literal
 
 Flow = Literal["leave_request", "reimbursement"]
@@ -33,6 +34,8 @@ class Expected:
     agreed: set[str] = field(default_factory=set)
     words: list[tuple[str, str]] = field(default_factory=list)
     """What its history has to say of people's words: the event, and whose it was."""
+    unsure: int = 0
+    """How many of the words before the last one may never have come."""
     calls: Counter[str] = field(default_factory=Counter)
     """The writes that happened, by tool: each once."""
     perhaps: Counter[str] = field(default_factory=Counter)
@@ -52,6 +55,12 @@ class Expected:
     def holds(self) -> bool:
         """True where something stands on record in the end."""
         return self.status == "completed"
+
+    @property
+    def histories(self) -> list[list[tuple[str, str]]]:
+        """The words, and where the last one came at once with another, without what it cut off."""
+        before, last = self.words[:-1], self.words[-1:]
+        return [before[: len(before) - cut] + last for cut in range(self.unsure + 1)]
 
     @property
     def claims(self) -> Counter[str]:
@@ -98,8 +107,14 @@ class Expected:
             self.agreed.add(self.asked.pop(0))
         self.asked.insert(0, to)
 
-    def withdrawn(self, by: str) -> None:
-        """Taken back on the way: whatever stands on record no longer does."""
+    def withdrawn(self, by: str, *, at_once: bool = False) -> None:
+        """Taken back on the way: whatever stands on record no longer does.
+
+        `at_once` with an agreement, it may come before anybody has looked whom to ask next.
+        """
+        if at_once:
+            carried = (event == "agreement carried over" for event, _ in reversed(self.words))
+            self.unsure = sum(1 for _ in takewhile(bool, carried))
         self.words.append(("withdrawn", by))
         if self.status == "completed":
             self._was_perhaps_under_way()
