@@ -67,6 +67,7 @@ async def sent(talk: Talk, number: int) -> int:
                 raise
 
 
+@pytest.mark.slow
 async def test_an_answer_that_only_the_log_remembers_is_still_given(
     client: Client, parts: Parts
 ) -> None:
