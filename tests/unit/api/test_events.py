@@ -393,7 +393,7 @@ class TestBothStreams:
         self, house: House, stream: int, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("router.dev.impatience.PATIENCE", 0.2)
-        path, long = house.paths[stream], "x" * 150
+        path, long = house.paths[stream], "x" * 6000
         app = await house.open()
         desk: Desk = app.state.desk
         async with served(app) as where:
