@@ -1,9 +1,11 @@
 #!/bin/sh
 # Creates or updates Temporal's two databases. Runs before every start of the server, and
-# does nothing where both are up to date. SQL_PASSWORD is read by temporal-sql-tool itself.
+# does nothing where both are up to date. temporal-sql-tool reads SQL_PASSWORD itself.
 set -eu
 
-: "${POSTGRES_HOST:?}" "${POSTGRES_USER:?}" "${SQL_PASSWORD:?}"
+: "${POSTGRES_HOST:?}" "${POSTGRES_USER:?}"
+SQL_PASSWORD=$(cat "${POSTGRES_PASSWORD_FILE:?}")
+export SQL_PASSWORD
 
 sql() {
     database=$1

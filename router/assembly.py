@@ -182,7 +182,7 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
     offered = load_capabilities(settings, registry, loaded.catalog, flow_files.load())
     prompts = load_prompts(settings)
     directory = LiveDirectory.load(source_of(settings))
-    database = Database(settings.database_url)
+    database = Database(settings.database_url, settings.database_connections)
     store = Store(database)
     try:
         await database.migrate()

@@ -188,6 +188,9 @@ class Settings(BaseSettings):
         default_factory=_sqlite_in, repr=False
     )
     """Hidden from `repr`: it may hold a password."""
+    database_connections: Annotated[int, Field(ge=2, le=1000)] = 20
+    """How many connections to PostgreSQL this process keeps for its work, at most. An API has one
+    more that listens for news; SQLite has its own."""
 
     temporal_address: Annotated[str, AfterValidator(_address)] = "127.0.0.1:7233"
     temporal_namespace: str = "default"

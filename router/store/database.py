@@ -31,6 +31,8 @@ Insert = sqlite.Insert | postgresql.Insert
 
 Result = TypeVar("Result")
 
+CONNECTIONS = 20
+
 _AT_FAULT = frozenset({"22", "23", "42"})
 """SQLSTATE classes (data, constraint, statement) that blame the caller, not the connection."""
 
@@ -39,17 +41,21 @@ class Database:
     """Connections to the database behind `url`, made when first needed.
 
     `url` is any SQLAlchemy URL of a SQLite file or of PostgreSQL, with or without a driver.
-    Anything else raises `MisconfiguredError`.
+    Anything else raises `MisconfiguredError`. `connections` bounds PostgreSQL's pool: work that
+    finds none free waits for ten seconds, and is `Unavailable` then.
 
     >>> Database("postgresql://localhost/router").dialect
     'postgresql'
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, connections: int = CONNECTIONS) -> None:
         self._url = _parse(url)
         self.dialect = self._url.get_backend_name()
-        kind = SqliteConnections if self.dialect == "sqlite" else PostgresConnections
-        self._connections: SqliteConnections | PostgresConnections = kind(self._url)
+        self._connections = (
+            SqliteConnections(self._url)
+            if self.dialect == "sqlite"
+            else PostgresConnections(self._url, connections)
+        )
 
     def __str__(self) -> str:
         return self._url.render_as_string(hide_password=True)

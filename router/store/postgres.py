@@ -12,7 +12,6 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from router.store.json_text import read_json, write_json
 
-CONNECTIONS = 20
 WAIT_SECONDS = 10
 CONNECT_SECONDS = 5
 
@@ -20,12 +19,12 @@ Result = TypeVar("Result")
 
 
 class PostgresConnections:
-    """How work gets at a PostgreSQL server."""
+    """How work gets at a PostgreSQL server, over as many `connections` as it needs, and no more."""
 
-    def __init__(self, url: URL) -> None:
+    def __init__(self, url: URL, connections: int) -> None:
         self._writer = _engine(
             url,
-            pool_size=CONNECTIONS,
+            pool_size=connections,
             max_overflow=0,
             pool_timeout=WAIT_SECONDS,
             # A connection may have died unnoticed while it was idle: a restarted server, a

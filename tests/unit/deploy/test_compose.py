@@ -4,6 +4,8 @@ import os
 import re
 import shutil
 import subprocess
+import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +13,14 @@ import pytest
 from ruamel.yaml import YAML
 
 from router.contracts.search_attributes import SEARCH_ATTRIBUTES
+from router.settings import Settings
 
 ROOT = Path(__file__).parents[3]
-SECRETS = {"POSTGRES_PASSWORD": "p" * 32, "ROUTER_JWT_SECRET": "s" * 32}
+OURS = ("api", "worker")
+ONCE = {"temporal-schema", "temporal-namespace"}
+"""Services that end when they have done their work."""
+SHELL_LESS = {"otel-collector", "temporal-ui"}
+"""Services whose images have nothing in them that could ask whether they are well."""
 
 needs_compose = pytest.mark.skipif(
     shutil.which("docker-compose") is None,
@@ -22,34 +29,92 @@ needs_compose = pytest.mark.skipif(
 )
 
 
-def compose_config(secrets: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    environment = {k: v for k, v in os.environ.items() if k not in SECRETS} | secrets
-    return subprocess.run(
+def compose_config(**variables: str) -> dict[str, Any]:
+    outcome = subprocess.run(
         ["docker-compose", "config"],
         cwd=ROOT,
-        env=environment,
+        env={"PATH": os.environ["PATH"], **variables},
         check=False,
         capture_output=True,
         text=True,
     )
+    assert outcome.returncode == 0, outcome.stderr
+    found: dict[str, Any] = YAML(typ="safe").load(outcome.stdout)
+    return found
 
 
 @pytest.fixture(scope="module")
-def services() -> dict[str, Any]:
-    outcome = compose_config(SECRETS)
-    assert outcome.returncode == 0, outcome.stderr
-    found: dict[str, Any] = YAML(typ="safe").load(outcome.stdout)["services"]
+def config() -> dict[str, Any]:
+    return compose_config()
+
+
+@pytest.fixture(scope="module")
+def services(config: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = config["services"]
     return found
 
 
 @needs_compose
 class TestCompose:
-    @pytest.mark.parametrize("missing", sorted(SECRETS))
-    def test_asks_for_every_secret(self, missing: str) -> None:
-        outcome = compose_config({k: v for k, v in SECRETS.items() if k != missing})
-        assert outcome.returncode != 0
-        assert missing in outcome.stderr
-        assert "openssl rand" in outcome.stderr
+    def test_shows_no_secret_in_an_environment(self, services: dict[str, Any]) -> None:
+        secret = re.compile("PASSWORD|PWD|SECRET|_KEY|DATABASE_URL")
+        shown = {
+            name
+            for service in services.values()
+            for name in service.get("environment", {})
+            if secret.search(name) and not name.endswith("_FILE")
+        }
+        assert shown == set()
+
+    def test_mounts_every_secret_that_a_service_reads(self, services: dict[str, Any]) -> None:
+        for service in services.values():
+            read = {
+                Path(value).name
+                for name, value in service.get("environment", {}).items()
+                if name.endswith("_FILE")
+            }
+            assert read <= {secret["source"] for secret in service.get("secrets", [])}
+
+    def test_takes_the_keys_of_an_identity_provider_in_place_of_its_secret(self) -> None:
+        given = {"ROUTER_JWT_SECRET_FILE": "", "ROUTER_JWT_JWKS_URL": "https://idp/keys"}
+        environment = compose_config(**given)["services"]["api"]["environment"]
+        assert {name: environment[name] for name in given} == given
+
+    def test_gives_our_processes_nothing_to_write_but_their_data(
+        self, services: dict[str, Any]
+    ) -> None:
+        for service in (services[name] for name in OURS):
+            assert service["read_only"] is True
+            assert service["cap_drop"] == ["ALL"]
+            assert service["volumes"] == ["router:/data:rw"]
+            assert service["environment"]["ROUTER_DATA"] == "/data"
+            assert [mount.partition(":")[0] for mount in service["tmpfs"]] == ["/tmp"]
+
+    def test_bounds_what_each_service_takes(self, services: dict[str, Any]) -> None:
+        for service in services.values():
+            assert service["mem_limit"]
+            assert service["logging"]["options"] == {"max-size": "10m", "max-file": "5"}
+            assert service["security_opt"] == ["no-new-privileges:true"]
+
+    def test_pins_every_image_to_a_version(self, services: dict[str, Any]) -> None:
+        images = {
+            name: service["image"].rpartition(":")[2]
+            for name, service in services.items()
+            if "build" not in service
+        }
+        assert {n: v for n, v in images.items() if not re.fullmatch(r"v?\d+(\.\d+){1,2}", v)} == {}
+        server = {images[name] for name in ("temporal", "temporal-schema", "temporal-namespace")}
+        assert len(server) == 1
+
+    def test_asks_every_service_that_stays_whether_it_is_well(
+        self, services: dict[str, Any]
+    ) -> None:
+        asked = {name for name, service in services.items() if "healthcheck" in service}
+        assert asked == set(services) - ONCE - SHELL_LESS
+
+    def test_can_run_any_number_of_workers(self, services: dict[str, Any]) -> None:
+        assert "ports" not in services["worker"]
+        assert not any("container_name" in service for service in services.values())
 
     def test_publishes_on_loopback_alone(self, services: dict[str, Any]) -> None:
         ports = [port for service in services.values() for port in service.get("ports", [])]
@@ -57,12 +122,10 @@ class TestCompose:
         assert all(str(port).startswith("127.0.0.1:") for port in ports)
 
     def test_trusts_no_bare_user_ids(self, services: dict[str, Any]) -> None:
-        assert {services[name]["environment"]["ROUTER_AUTH"] for name in ("api", "worker")} == {
-            "jwt"
-        }
+        assert {services[name]["environment"]["ROUTER_AUTH"] for name in OURS} == {"jwt"}
 
     def test_publishes_no_metrics_of_the_house(self, services: dict[str, Any]) -> None:
-        published = [str(p) for name in ("api", "worker") for p in services[name].get("ports", [])]
+        published = [str(p) for name in OURS for p in services[name].get("ports", [])]
         assert published == ["127.0.0.1:8000:8000/tcp"]
 
     def test_lets_nobody_change_anything_in_grafana(self, services: dict[str, Any]) -> None:
@@ -89,6 +152,85 @@ class TestCompose:
             "worker": {"api": "service_healthy"},
             "grafana": {"prometheus": "service_started"},
         }
+
+
+class TestSecrets:
+    def made(self, folder: Path, **variables: str) -> dict[str, str]:
+        subprocess.run(
+            [ROOT / "deploy" / "make-secrets.sh", folder],
+            env={"PATH": os.environ["PATH"], **variables},
+            check=True,
+            capture_output=True,
+        )
+        return {file.name: file.read_text() for file in folder.iterdir()}
+
+    @needs_compose
+    def test_are_the_ones_that_compose_mounts(self, tmp_path: Path, config: dict[str, Any]) -> None:
+        made = self.made(tmp_path / "secrets")
+        mounted = {name: Path(secret["file"]) for name, secret in config["secrets"].items()}
+        assert set(made) == set(mounted)
+        assert set(mounted.values()) == {ROOT / "deploy" / "secrets" / name for name in made}
+
+    def test_are_settings_that_can_be_used(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        self.made(tmp_path)
+        for name in ("database_url", "jwt_secret", "payload_keys", "llm_api_key"):
+            monkeypatch.setenv(f"ROUTER_{name.upper()}_FILE", str(tmp_path / name))
+        settings = Settings.load(auth="jwt")
+        password = (tmp_path / "postgres_password").read_text().strip()
+        assert f":{password}@postgres:" in settings.database_url
+        assert settings.payload_keys
+        assert settings.models == []
+
+    def test_stay_as_they_are(self, tmp_path: Path) -> None:
+        assert self.made(tmp_path) == self.made(tmp_path)
+
+    def test_are_nobodys_business_on_this_host(self, tmp_path: Path) -> None:
+        self.made(tmp_path / "secrets")
+        assert (tmp_path / "secrets").stat().st_mode & 0o077 == 0
+
+    def test_take_over_what_an_earlier_release_had_in_variables(self, tmp_path: Path) -> None:
+        made = self.made(tmp_path, POSTGRES_PASSWORD="p" * 32, ROUTER_JWT_SECRET="s" * 32)
+        assert made["postgres_password"] == "p" * 32 + "\n"
+        assert made["jwt_secret"] == "s" * 32 + "\n"
+
+
+class TestImage:
+    DOCKERFILE = (ROOT / "Dockerfile").read_text()
+
+    def test_installs_what_the_project_depends_on_before_any_source_is_there(self) -> None:
+        steps = [self.DOCKERFILE.index(step) for step in ("--requirement", "COPY . .", "--no-deps")]
+        assert steps == sorted(steps)
+
+    def test_installs_all_that_the_project_depends_on(self) -> None:
+        outcome = subprocess.run(
+            [
+                sys.executable,
+                ROOT / "deploy" / "requirements.py",
+                ROOT / "pyproject.toml",
+                "adapters",
+            ],
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+        extra = project["optional-dependencies"]["adapters"]
+        assert outcome.stdout.splitlines() == [*project["dependencies"], *extra]
+
+    def test_runs_as_nobody_that_the_host_knows(self) -> None:
+        assert re.findall("^USER (.*)$", self.DOCKERFILE, re.MULTILINE) == ["10001:10001"]
+
+    def test_lets_signals_reach_the_program(self) -> None:
+        assert 'ENTRYPOINT ["intent-router"]' in self.DOCKERFILE
+
+    def test_leaves_secrets_out_of_the_build(self) -> None:
+        lines = (ROOT / ".dockerignore").read_text().splitlines()
+        assert lines.index("*") < lines.index("!deploy") < lines.index("deploy/*")
+        assert [line for line in lines if line.startswith("!deploy/")] == [
+            "!deploy/requirements.py"
+        ]
 
 
 class TestScripts:

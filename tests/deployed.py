@@ -1,0 +1,104 @@
+"""`serve` and `worker` as processes of their own, over a real PostgreSQL and a real Temporal."""
+
+import asyncio
+import os
+import sys
+from asyncio.subprocess import PIPE, Process
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from router.dev import temporal_server
+from router.dev.data_folder import claimed
+from router.dev.ports import Ports
+from tests.unit.store.postgres_server import make_database, postgres_server
+
+PROGRAM = (sys.executable, "-m", "router")
+STOPPED_WITHIN = 15.0
+SECRET = "a secret of at least thirty-two bytes"
+
+
+@asynccontextmanager
+async def running(
+    environment: Mapping[str, str], *words: str, program: Sequence[str] = PROGRAM
+) -> AsyncIterator[Process]:
+    """The program with these words after it; killed on leaving, if it hasn't ended by then."""
+    process = await asyncio.create_subprocess_exec(
+        *program, *words, env={**os.environ, **environment}, stderr=PIPE
+    )
+    try:
+        yield process
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
+
+
+async def stopped(process: Process) -> int:
+    """Ask it to stop, as `docker stop` does, and give its exit status."""
+    return (await last_words(process))[0]
+
+
+async def last_words(process: Process) -> tuple[int, str]:
+    """Ask it to stop; its exit status, and all that it logged."""
+    process.terminate()
+    async with asyncio.timeout(STOPPED_WITHIN):
+        _, log = await process.communicate()
+    assert process.returncode is not None
+    return process.returncode, log.decode()
+
+
+@asynccontextmanager
+async def deployment(tmp_path: Path, ports: Ports) -> AsyncIterator[dict[str, str]]:
+    """The servers that the two need; gives the variables that name them."""
+    with postgres_server() as postgres, claimed(tmp_path / "data") as folder:
+        database = await make_database(postgres, "deployed")
+        async with temporal_server.running(folder, ports, "default", {}):
+            yield variables(database, ports)
+
+
+def variables(database: str, ports: Ports) -> dict[str, str]:
+    """What `serve` and `worker` have to be told of these servers."""
+    return {
+        "ROUTER_DATABASE_URL": database.replace("postgresql:", "postgresql+asyncpg:"),
+        "ROUTER_TEMPORAL_ADDRESS": ports.temporal_address,
+        "ROUTER_AUTH": "jwt",
+        "ROUTER_JWT_SECRET": SECRET,
+    }
+
+
+async def token(environment: Mapping[str, str], user: str = "alice") -> str:
+    """A bearer token of theirs."""
+    process = await asyncio.create_subprocess_exec(
+        *PROGRAM, "token", "--user", user, env={**os.environ, **environment}, stdout=PIPE
+    )
+    out, _ = await process.communicate()
+    return out.decode().strip()
+
+
+async def said_to(url: str, bearer: str, text: str) -> str:
+    """Where the text went, as the first message of a new conversation."""
+    async with browser(url, bearer) as client:
+        return str((await said(client, await conversation(client), text))["route"]["kind"])
+
+
+def browser(url: str, bearer: str) -> httpx.AsyncClient:
+    """A client of the API that is somebody."""
+    headers = {"Authorization": f"Bearer {bearer}"}
+    return httpx.AsyncClient(base_url=f"{url}/v1", headers=headers, timeout=60)
+
+
+async def conversation(client: httpx.AsyncClient) -> str:
+    """The id of a new one."""
+    made = (await client.post("/conversations", json={})).raise_for_status().json()
+    return str(made["id"])
+
+
+async def said(client: httpx.AsyncClient, conversation: str, text: str) -> dict[str, Any]:
+    """The turn that answers this."""
+    answer = await client.post(f"/conversations/{conversation}/messages", json={"text": text})
+    turn: dict[str, Any] = answer.raise_for_status().json()
+    return turn
