@@ -11,13 +11,16 @@ from typing import Any
 
 import httpx
 
-from router.dev import temporal_server
+from router.dev import readiness, temporal_server
 from router.dev.data_folder import claimed
 from router.dev.ports import Ports
+from router.domain.errors import Unavailable
 from tests.unit.store.postgres_server import make_database, postgres_server
 
 PROGRAM = (sys.executable, "-m", "router")
-STOPPED_WITHIN = 15.0
+PATIENCE = 4
+"""Minutes, for four processes that start at once on two busy cores; what is tested begins then."""
+STOPPED_WITHIN = 10.0
 SECRET = "a secret of at least thirty-two bytes"
 
 
@@ -39,14 +42,15 @@ async def running(
 
 async def stopped(process: Process) -> int:
     """Ask it to stop, as `docker stop` does, and give its exit status."""
-    return (await last_words(process))[0]
+    process.terminate()
+    async with asyncio.timeout(STOPPED_WITHIN):
+        return await process.wait()
 
 
 async def last_words(process: Process) -> tuple[int, str]:
     """Ask it to stop; its exit status, and all that it logged."""
     process.terminate()
-    async with asyncio.timeout(STOPPED_WITHIN):
-        _, log = await process.communicate()
+    _, log = await process.communicate()
     assert process.returncode is not None
     return process.returncode, log.decode()
 
@@ -102,3 +106,32 @@ async def said(client: httpx.AsyncClient, conversation: str, text: str) -> dict[
     answer = await client.post(f"/conversations/{conversation}/messages", json={"text": text})
     turn: dict[str, Any] = answer.raise_for_status().json()
     return turn
+
+
+async def ready(url: str, *processes: Process) -> None:
+    """Return when this answers with success, however busy the machine is that it starts on.
+
+    Raises:
+        AssertionError: one of the processes has ended, with what it said.
+    """
+    answers = asyncio.create_task(_ready(url))
+    ends = [asyncio.create_task(process.wait()) for process in processes]
+    await asyncio.wait([answers, *ends], return_when=asyncio.FIRST_COMPLETED)
+    for process, end in zip(processes, ends, strict=True):
+        if end.done():
+            answers.cancel()
+            assert process.stderr is not None
+            raise AssertionError((await process.stderr.read()).decode())
+        end.cancel()
+    await answers
+
+
+async def _ready(url: str) -> None:
+    for further in reversed(range(PATIENCE)):
+        try:
+            await readiness.success(url)
+        except Unavailable:
+            if not further:
+                raise
+        else:
+            break

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from router.dev import readiness
 from router.dev.ports import Ports
-from tests.deployed import deployment, last_words, running, said_to, token
+from tests.deployed import deployment, last_words, ready, running, said_to, token
 from tests.e2e.house import free_ports
 
 pytestmark = pytest.mark.xdist_group("dev")
@@ -18,7 +17,7 @@ async def test_two_apis_and_two_workers_start_at_once_on_an_empty_database(tmp_p
     ports = Ports(*free_ports(3))
     apis = [f"http://127.0.0.1:{port}" for port in free_ports(2)]
     async with deployment(tmp_path, ports) as environment, AsyncExitStack() as stack:
-        await readiness.success(ports.ui_url)
+        await ready(ports.ui_url)
         commands = [("serve", "--port", url.rpartition(":")[2]) for url in apis]
         few = environment | {"ROUTER_DATABASE_CONNECTIONS": "2"}
         processes = await asyncio.gather(
@@ -27,7 +26,7 @@ async def test_two_apis_and_two_workers_start_at_once_on_an_empty_database(tmp_p
                 for words in [*commands, ("worker",), ("worker",)]
             )
         )
-        await asyncio.gather(*(readiness.success(f"{url}/readyz") for url in apis))
+        await asyncio.gather(*(ready(f"{url}/readyz", *processes) for url in apis))
         bearer = await token(environment)
         kinds = await asyncio.gather(
             *(said_to(url, bearer, "我要请年假") for url in apis for _ in range(4))

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from router.cli.checks import CHECKS, examine
-from router.dev import readiness
-from tests.deployed import deployment, running, said_to, stopped, token
+from tests.deployed import deployment, ready, running, said_to, stopped, token
 from tests.unit.dev.test_pieces import free_ports
 from tests.unit.store.postgres_server import make_database, postgres_server
 
@@ -20,12 +19,12 @@ async def test_answer_together_and_stop_when_told(
     async with deployment(tmp_path, ports) as environment:
         for name, value in environment.items():
             monkeypatch.setenv(name, value)
-        await readiness.success(ports.ui_url)
+        await ready(ports.ui_url)
         async with (
             running(environment, "serve", "--port", str(ports.api)) as api,
             running(environment, "worker") as worker,
         ):
-            await readiness.success(f"{ports.api_url}/readyz")
+            await ready(f"{ports.api_url}/readyz")
             assert await said_to(ports.api_url, await token(environment), "我要请年假") == "flow"
             checks = {name: CHECKS[name] for name in ("database", "namespace", "search attributes")}
             assert [finding.fine for finding in await examine(checks)] == [True, True, True]
