@@ -29,6 +29,7 @@ from tests.e2e import boxed
 from tests.e2e.house import free_ports
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.xdist_group("dev"),
     pytest.mark.skipif(not boxed.works(), reason="bubblewrap doesn't work here"),
 ]

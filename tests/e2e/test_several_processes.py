@@ -10,7 +10,7 @@ from router.dev.ports import Ports
 from tests.deployed import deployment, last_words, ready, running, said_to, token
 from tests.e2e.house import free_ports
 
-pytestmark = pytest.mark.xdist_group("dev")
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("dev")]
 
 
 async def test_two_apis_and_two_workers_start_at_once_on_an_empty_database(tmp_path: Path) -> None:
