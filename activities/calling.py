@@ -1,6 +1,6 @@
 """The way of a call around the gate: audited, rated, remembered, paged.
 
-    rate ▸ gate ▸ cache ▸ a free slot ▸ ledger (writes) ▸ check ▸ the tool ▸ page ▸ audit
+    rate ▸ gate ▸ cache ▸ a free place ▸ ledger (writes) ▸ check ▸ the tool ▸ page ▸ audit
 
 A refusal is audited like a call. Flows call on the authority of what was approved: no rate
 holds them up, and no page is made of what they save. A tool's form only shows what it gets.
@@ -9,7 +9,6 @@ holds them up, and no page is made of what they save. A tool's form only shows w
 import asyncio
 import logging
 from collections import OrderedDict
-from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from time import monotonic
@@ -19,6 +18,7 @@ from pydantic import JsonValue
 from activities.effects import digest
 from activities.failing import unforeseen
 from activities.paging import page_of
+from activities.places import Places
 from activities.telling import Telling
 from activities.tool_run import attempt_of, check_rules, let_through, run_admitted
 from router.contracts.activities import ToolCall
@@ -52,6 +52,7 @@ class ToolCaller:
         audit: Audit,
         results: Results,
         telling: Telling | None = None,
+        places: Places | None = None,
     ) -> None:
         dependencies.require(registry.providers())
         self.registry = registry
@@ -61,7 +62,7 @@ class ToolCaller:
         self._results = results
         self._telling = telling
         self._remembered = Remembered()
-        self._slots: dict[str, asyncio.Semaphore] = {}
+        self._places = places or Places()
 
     async def call(self, call: ToolCall, confirmed: bool = False) -> JsonValue:
         """What one try comes to.
@@ -111,7 +112,7 @@ class ToolCaller:
         if known is not None:
             return known[0], "cached"
         page = Paging(self._results, call) if _is_read_by_a_person(call) else None
-        async with self._slot(tool):
+        async with self._places.taken(tool):
             result = await run_admitted(
                 admitted, call, self._ledger, self._dependencies, page, self._telling
             )
@@ -136,12 +137,6 @@ class ToolCaller:
                 ),
                 retry_after=60,
             )
-
-    def _slot(self, tool: Tool) -> AbstractAsyncContextManager[None]:
-        """A place among those that the tool has at once."""
-        if tool.options.at_once is None:
-            return nullcontext()
-        return self._slots.setdefault(tool.name, asyncio.Semaphore(tool.options.at_once))
 
     async def _note_failure(self, call: ToolCall, error: RouterError, *, admitted: bool) -> None:
         outcome = "unknown" if isinstance(error, UnknownOutcome) else "failed"

@@ -30,7 +30,7 @@ ROUTES = Counter(
 )
 REFUSED = Counter(
     "router_refused_requests",
-    "Requests refused before any work: whose limit it was (user, tenant, backlog).",
+    "Requests refused before any work: whose limit it was (user, tenant, backlog, tool).",
     ("limit",),
 )
 BACKLOG = Gauge(

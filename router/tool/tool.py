@@ -45,7 +45,10 @@ class Options:
     per_minute: int | None = 60
     """How often one person may have it called in a minute; None as often as they like."""
     at_once: int | None = None
-    """Calls that run at once in a worker; others wait for one of them to end."""
+    """Calls that run at once in a worker; others wait a while for one of them to end."""
+    pool: str = ""
+    """Tools of the same one share their `at_once`, as those of one server do; otherwise it's the
+    tool's own."""
     listed: bool = True
     """False where nobody asks for it by itself: a sub-agent may call it, whatever its skill
     allows, and people and the router are never offered it."""

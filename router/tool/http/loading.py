@@ -23,6 +23,7 @@ from router.tool.http.reading import Declared, read_declared
 from router.tool.http.sending import Sender
 from router.tool.http.template import Absent, Assumed, Environment
 from router.tool.signature import Source
+from router.tool.tool import Options as ToolOptions
 from router.tool.tool import Tool
 
 LARGEST = 256 * 1024
@@ -154,6 +155,7 @@ class _File:
             idempotent=options.idempotent,
             timeout=timedelta(seconds=options.seconds),
             retries=options.retries,
+            options=ToolOptions(at_once=options.at_once),
             implementation=HttpImplementation(
                 schema=declared.schema,
                 endpoint=declared.endpoint,

@@ -15,7 +15,7 @@ from router.tool.tool import Permission
 
 KEYS = (
     *("title", "examples", "permission", "confirm", "roles", "idempotent", "retries", "timeout"),
-    *("result", "items"),
+    *("result", "items", "at_once"),
 )
 SECONDS = 10.0
 LONGEST = 300.0
@@ -39,6 +39,7 @@ class Options:
     idempotent: bool
     retries: int | None
     seconds: float
+    at_once: int | None
     wanted: Wanted
 
 
@@ -63,6 +64,7 @@ def read_options(
         ),
         retries=_retries(complaints, (*place, "retries"), data.get("retries", RETRIES)),
         seconds=read_seconds(complaints, (*place, "timeout"), data.get("timeout"), SECONDS),
+        at_once=_at_once(complaints, (*place, "at_once"), data.get("at_once")),
         wanted=_wanted(complaints, place, data),
     )
 
@@ -128,6 +130,14 @@ def _retries(complaints: Complaints, place: Place, value: Any) -> int | None:
         return int(value) if whole else None
     complaints.add(place, f"retries is {value!r:.40}", "write 0 or more, or null for ever")
     return RETRIES
+
+
+def _at_once(complaints: Complaints, place: Place, value: Any) -> int | None:
+    whole = isinstance(value, int) and not isinstance(value, bool) and value >= 1
+    if value is None or whole:
+        return int(value) if whole else None
+    complaints.add(place, f"at_once is {value!r:.40}", "write 1 or more, or leave it out")
+    return None
 
 
 def _wanted(complaints: Complaints, place: Place, data: Mapping[str, Any]) -> Wanted:

@@ -22,7 +22,7 @@ from router.tool.mcp.file import ServerEntry, ToolEntry
 from router.tool.mcp.names import names
 from router.tool.mcp.untrusted import LONGEST_TITLE, worded_schema, wording
 from router.tool.signature import Source
-from router.tool.tool import Permission, Tool
+from router.tool.tool import Options, Permission, Tool
 
 _log = logging.getLogger("router.mcp")
 
@@ -106,6 +106,7 @@ class Offer:
             idempotent=entry.idempotent,
             timeout=entry.timeout or self.entry.timeout,
             retries=entry.retries,
+            options=Options(at_once=self.entry.calls, pool=f"mcp {self.name}"),
             implementation=replace(behind, repeatable=entry.idempotent or permission == "read"),
             source=self.source,
             description_zh=entry.description_zh,

@@ -11,6 +11,7 @@ from pydantic import JsonValue
 
 from activities import provided
 from activities.calling import ToolCaller
+from activities.places import Places
 from activities.telling import Telling
 from activities.tools.results import read_more
 from router.contracts.activities import ToolCall
@@ -52,7 +53,7 @@ class House:
     async def _plainly(self, ctx: ToolContext, what: str) -> JsonValue:
         return {"by": ctx.caller.id, "what": what, "time": len(self.asked)}
 
-    def made(self, **options: Any) -> ToolCaller:
+    def made(self, places: Places | None = None, **options: Any) -> ToolCaller:
         async def look(ctx: ToolContext, what: str = "") -> Any:
             """Look."""
             self.asked.append(what)
@@ -65,7 +66,9 @@ class House:
         dependencies.provide(provided.results, self.store.results)
         dependencies.provide(provided.files, self.store.files)
         store = self.store
-        return ToolCaller(registry, dependencies, store.ledger, store.audit, store.results)
+        return ToolCaller(
+            registry, dependencies, store.ledger, store.audit, store.results, places=places
+        )
 
     async def audited(self, person: str = "alice") -> list[tuple[str, str, str]]:
         records = await self.store.audit.of_person("default", person, 20)
@@ -320,27 +323,6 @@ class TestPages:
     async def test_a_flow_is_never_given_a_page_for_the_whole(self, lengthy: House) -> None:
         with pytest.raises(PermanentToolError, match="ask it for less"):
             await lengthy.made().call(call(flow_run=RUN))
-
-
-async def test_only_so_many_calls_run_at_once(house: House) -> None:
-    running, most, free = 0, 0, asyncio.Event()
-
-    async def slowly(_: ToolContext, __: str) -> JsonValue:
-        nonlocal running, most
-        running += 1
-        most = max(most, running)
-        await free.wait()
-        running -= 1
-        return None
-
-    house.answering = slowly
-    caller = house.made(at_once=2)
-    calls = [asyncio.create_task(caller.call(call(str(n)))) for n in range(6)]
-    while running < 2:
-        await asyncio.wait(calls, timeout=0.01)
-    free.set()
-    await asyncio.gather(*calls)
-    assert most == 2
 
 
 async def test_a_tool_says_how_far_it_is_to_whoever_watches(database: Database) -> None:

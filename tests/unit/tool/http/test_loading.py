@@ -36,11 +36,12 @@ def test_what_a_file_says_counts(folder: Folder) -> None:
             idempotent=True,
             retries=None,
             timeout="500ms",
+            at_once=3,
         )
     )
     assert (tool.title.en, tool.examples, tool.permission) == ("Look", ("查一下",), "admin")
     assert (tool.roles, tool.confirm, tool.retries) == (frozenset({"hr"}), True, None)
-    assert tool.timeout == timedelta(milliseconds=500)
+    assert (tool.timeout, tool.options.at_once) == (timedelta(milliseconds=500), 3)
     assert (tool.about.zh, tool.about.en) == ("查东西。", declaration()["description"])
 
 
@@ -146,6 +147,7 @@ def endpoint(**changes: Any) -> dict[str, Any]:
         (declaration(roles="hr"), "roles is no list"),
         (declaration(confirm="yes"), "confirm is 'yes'"),
         (declaration(retries=-1), "retries is -1"),
+        *((declaration(at_once=n), f"at_once is {n!r}") for n in (0, -1, True, 1.5, "2", [1])),
         (declaration(timeout="soon"), "timeout is 'soon'"),
         (declaration(timeout=0), "timeout is 0"),
         (declaration(timeout=1e9), "timeout is 1000000000.0"),
