@@ -16,15 +16,24 @@ from router.adapters.postman import Postman
 from router.api.deps import Desk
 from router.api.identifiers import derived_id, digest_of
 from router.api.message_body import MessageBody
+from router.api.rates import Buckets
 from router.api.threads import thread
 from router.contracts.conversation import Submission
-from router.domain.errors import DuplicateKey, NotFound, RouterError, Unavailable
+from router.domain.errors import (
+    DuplicateKey,
+    NotFound,
+    RouterError,
+    TooManyRequests,
+    Unavailable,
+)
 from router.domain.messages import Message, Turn
 from router.domain.principals import Principal
 from router.domain.records import ConversationRecord, Mailbox
 
 PATIENCE = 2.5
 """Seconds: platforms want to hear within three that an event was taken in."""
+TOLD_A_MINUTE = 1
+"""How often a person is told to slow down, by each process."""
 
 log = logging.getLogger(__name__)
 
@@ -42,9 +51,13 @@ class Reception:
     outbound: Outbound
     postman: Postman
     _aside: set[asyncio.Task[None]] = field(default_factory=set)
+    _told: Buckets = field(default_factory=lambda: Buckets(TOLD_A_MINUTE))
 
     async def take(self, inbound: Inbound) -> None:
         """Take it in, once, however often it is delivered.
+
+        What comes too fast isn't taken in, and the person told so: delivered again it would only
+        be more of it.
 
         Raises:
             TooManyRequests: six messages of the conversation wait already.
@@ -54,6 +67,9 @@ class Reception:
         if person is None:
             text = words.STRANGER.format(account=inbound.account)
             await self._once(inbound, text)
+            return
+        if (why := self._too_fast(person)) is not None:
+            self._slow_down(person, inbound, why)
             return
         try:
             async with asyncio.timeout(PATIENCE):
@@ -71,6 +87,8 @@ class Reception:
         if person is None or button is None or button.decision is None:
             await self._once(inbound, words.STRANGER.format(account=inbound.account))
             return None
+        if (why := self._too_fast(person)) is not None:
+            return Outcome(why.said.within(person.locale))
         word = f"decide:{derived_id(self.face, inbound.event)}"
         return await decided(services, person, button.decision, inbound.comment, word)
 
@@ -86,6 +104,21 @@ class Reception:
             task.cancel()
         await asyncio.gather(*self._aside, return_exceptions=True)
         await self.outbound.aclose()
+
+    def _too_fast(self, person: Principal) -> TooManyRequests | None:
+        """Count it among what the person does at all entrances; why it is too much, if it is."""
+        try:
+            self.desk.rates.admit(person)
+        except TooManyRequests as refusal:
+            return refusal
+        return None
+
+    def _slow_down(self, person: Principal, inbound: Inbound, why: TooManyRequests) -> None:
+        """Say so, and not again for each message of the same flood."""
+        if not self._told.wait((person.tenant, person.id)):
+            text = words.TOO_FAST.within(person.locale)
+            said = text.format(why=why.said.within(person.locale))
+            self.aside(self.outbound.say(inbound.place, said))
 
     async def _said(self, person: Principal, inbound: Inbound) -> None:
         if inbound.with_files:

@@ -18,6 +18,11 @@ FAILED = Localised(
     zh="这条消息没有处理成功，请再发一次。",
     en="This message couldn't be dealt with; please send it again.",
 )
+TOO_FAST = Localised(
+    zh="{why}。这条消息没有收下，接下来没有回应的也没有，请到时再发。",
+    en="{why}. This message wasn't taken in, nor are those after it that get no answer; send them "
+    "again then.",
+)
 UNUSABLE = Localised(
     zh="这条消息收不了：要有文字，最多 8000 字，不能有控制字符。",
     en="This message can't be taken: it needs words, 8,000 characters at most, and none that "

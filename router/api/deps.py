@@ -169,7 +169,7 @@ bearer = HTTPBearer(
 )
 
 
-async def _caller(
+async def _authenticated(
     request: Request,
     credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)],
 ) -> Principal:
@@ -183,8 +183,16 @@ async def _caller(
     principal = person.also(vouched.roles)
     # Where the request is refused after this, it is in the caller's language.
     request.state.locale = principal.locale
-    desk.rates.admit(principal)
     return principal
+
+
+Authenticated = Annotated[Principal, Depends(_authenticated)]
+"""Whoever the token names, not counted yet: use `Caller`, unless they speak for somebody else."""
+
+
+async def _caller(request: Request, known: Authenticated) -> Principal:
+    Desk.of(request).rates.admit(known)
+    return known
 
 
 class Page(BaseModel):

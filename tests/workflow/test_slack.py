@@ -42,7 +42,7 @@ def with_accounts(folder: Path) -> FileDirectory:
 
 @asynccontextmanager
 async def on_slack(
-    slack: Slack, parts: Parts, client: Client, folder: Path
+    slack: Slack, parts: Parts, client: Client, folder: Path, **limits: int
 ) -> AsyncIterator[httpx.AsyncClient]:
     """A connection to an API that Slack is an entrance of."""
     known = {
@@ -50,7 +50,7 @@ async def on_slack(
         "slack_bot_token": SecretStr(slack.token),
         "slack_url": slack.url,
     }
-    settings = parts.settings.model_copy(update=known)
+    settings = parts.settings.model_copy(update=known | limits)
     directory = with_accounts(folder)
     async with served(replace(parts, settings=settings, directory=directory), client, QUEUE) as api:
         yield api
@@ -174,3 +174,34 @@ async def test_an_answer_that_a_dead_process_owed_is_posted_by_the_next(
     async with on_slack(slack, parts, real_client, tmp_path):
         await slack.posted("想请什么假")
     assert len([post for post in slack.posts if "想请什么假" in post["text"]]) == 1
+
+
+async def test_who_writes_too_fast_is_told_so_once_and_none_of_it_is_taken_in(
+    slack: Slack, parts: Parts, real_client: Client, tmp_path: Path
+) -> None:
+    async with on_slack(slack, parts, real_client, tmp_path, user_requests_per_minute=2) as api:
+        await slack.says(api, FRANK, "what time is it", channel="D9")
+        await slack.says(api, FRANK, "what time is it", channel="D9")
+        for number in range(5):
+            await slack.says(api, FRANK, f"and now, {number}", channel="D9")
+        said = await slack.posted("You make too many requests")
+        await slack.says(api, ALICE, "我要报销", channel="D10")
+        await slack.posted("是哪一类费用")
+    assert "This message wasn't taken in" in said["text"]
+    assert sum("too many requests" in str(post) for post in slack.posts) == 1
+    assert not [post for post in slack.posts if "and now" in str(post)]
+
+
+async def test_an_approver_who_presses_too_fast_is_told_so_and_nothing_is_decided(
+    slack: Slack, router: httpx.AsyncClient, parts: Parts, real_client: Client, tmp_path: Path
+) -> None:
+    await slack.says(router, ALICE, "我要请年假，2027-06-15 到 2027-06-16，家里有事", channel="D11")
+    await slack.presses(router, ALICE, await slack.posted("确认"), "确认")
+    wanted = await slack.posted("请审批")
+    async with on_slack(slack, parts, real_client, tmp_path, user_requests_per_minute=1) as api:
+        await slack.says(api, BOB, "你好", channel="D12")
+        await slack.presses(api, BOB, wanted, "同意")
+        await slack.posted("您的请求太频繁了")
+    assert not slack.updates
+    await slack.presses(router, BOB, wanted, "同意")
+    await slack.updated("已同意")

@@ -12,7 +12,7 @@ import jwt
 from fastapi import Depends, Request
 from jwt.exceptions import InvalidTokenError
 
-from router.api.deps import Caller, Desk
+from router.api.deps import Authenticated, Desk, Services
 from router.api.tokens import LEEWAY, SYMMETRIC
 from router.domain.errors import Forbidden, Unauthenticated
 from router.domain.principals import SERVICE_ROLE, Directory, Principal
@@ -29,10 +29,17 @@ PLAIN = (
 """Headers in which a chat UI says who it is, in the order in which they are looked up."""
 
 
-async def _speaker(request: Request, caller: Caller) -> Principal:
+async def _speaker(request: Request, caller: Authenticated) -> Principal:
+    desk = Desk.of(request)
+    person = await _spoken_for(request, desk.services, caller)
+    # Whose words these are is counted: all of a chat UI's people come with one token.
+    desk.rates.admit(person)
+    return person
+
+
+async def _spoken_for(request: Request, services: Services, caller: Principal) -> Principal:
     if SERVICE_ROLE not in caller.roles:
         return caller
-    services = Desk.of(request).services
     names = list(names_in(request.headers, services.settings))
     if not names:
         raise Unauthenticated(

@@ -99,3 +99,24 @@ async def test_the_api_answers_429_with_when_to_come_back(services: Services) ->
         assert 1 <= int(refused.headers["retry-after"]) <= 60
         assert (await erin.get("/v1/capabilities")).status_code == 200
         assert (await dave.get("/healthz")).status_code == 200
+
+
+async def test_a_run_of_ag_ui_is_refused_as_a_problem_before_it_begins(services: Services) -> None:
+    settings = services.settings.model_copy(update={"user_requests_per_minute": 1})
+    app = create_app(replace(services, settings=settings))
+    async with client_of(app, "gina") as gina:
+        assert (await gina.get("/v1/capabilities")).status_code == 200
+        run = {
+            "threadId": "t",
+            "runId": "r",
+            "state": {},
+            "messages": [{"id": "m", "role": "user", "content": "我要请假"}],
+            "tools": [],
+            "context": [],
+            "forwardedProps": {},
+        }
+        refused = await gina.post("/ag-ui", json=run)
+    assert refused.status_code == 429
+    assert refused.headers["content-type"] == "application/problem+json"
+    assert 1 <= int(refused.headers["retry-after"]) <= 60
+    assert "太频繁" in refused.json()["detail"]

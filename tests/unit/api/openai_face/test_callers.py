@@ -182,3 +182,34 @@ async def test_two_people_of_one_ui_have_conversations_of_their_own(
         for person in ("alice", "bob")
     ]
     assert [said(answer) for answer in both] == [f"alice: {unique}", f"bob: {unique}"]
+
+
+async def test_each_person_of_a_ui_has_a_rate_of_their_own_however_they_come(
+    serviced: Services, unique: str
+) -> None:
+    async with (
+        house(serviced, user_requests_per_minute=2) as app,
+        client_of(app, "webui") as webui,
+        client_of(app, "alice") as alice,
+    ):
+        first = [await ask(webui, f"{unique} {n}", headers={PLAIN: "alice"}) for n in range(2)]
+        too_many = [
+            await ask(webui, unique, headers={PLAIN: "alice"}),
+            await ask(alice, unique),
+        ]
+        bobs = await ask(webui, unique, headers={PLAIN: "bob"})
+    assert [answer.status_code for answer in first] == [200, 200]
+    for answer in too_many:
+        assert answer.status_code == 429
+        assert answer.json()["error"]["type"] == "rate_limit_error"
+        assert 1 <= int(answer.headers["retry-after"]) <= 60
+    assert said(bobs) == f"bob: {unique}"
+
+
+async def test_a_tenants_rate_counts_the_people_of_its_ui(serviced: Services, unique: str) -> None:
+    async with (
+        house(serviced, tenant_requests_per_minute=1) as app,
+        client_of(app, "webui") as webui,
+    ):
+        assert (await ask(webui, unique, headers={PLAIN: "alice"})).status_code == 200
+        assert (await ask(webui, unique, headers={PLAIN: "bob"})).status_code == 429
