@@ -14,7 +14,7 @@ from activities.heartbeat import heartbeating
 from activities.telling import Answered, Telling
 from router.contracts.activities import TOO_LONG, Account
 from router.deciding.with_model import cost
-from router.domain.budgets import Budgets
+from router.domain.budgets import Budgets, Spent
 from router.domain.happenings import Place, Thinking
 from router.domain.messages import Usage
 from router.domain.ports import Spending
@@ -98,42 +98,72 @@ class Asking:
         """
         if self.ladder is None:
             raise NoModelAnswered(())
-        await self._check(estimated_prompt_tokens(request.messages, request.functions))
+        tokens = estimated_prompt_tokens(request.messages, request.functions)
+        self._check_turn(tokens)
         left = min(ANSWER_SECONDS, self._ends - monotonic())
         if left <= 0:
             raise TurnTimeOver(f"{self.account.seconds:g} s of this turn are over")
-        async with heartbeating(), self._watched() as answered, self._told() as on_text:
-            answer = (await self.ladder.answer(request, left, on_text)).answer
-            answered.by(answer)
-        await self._paid(cost(answer))
+        async with self._paying(tokens) as paid:
+            async with heartbeating(), self._watched() as answered, self._told() as on_text:
+                answer = (await self.ladder.answer(request, left, on_text)).answer
+                answered.by(answer)
+            paid(cost(answer))
         return answer
 
     async def affords(self, calls: int) -> bool:
         """True where no budget stands against so many questions, of whatever length."""
         ahead = Usage(llm_calls=calls - 1)
         try:
-            await self._check(1, ahead)
+            self._check_turn(1, ahead)
+            if self._daily is not None:
+                spent = await self._daily.of_day(*self._payer)
+                self._check_day(spent.with_ahead(ahead), 1)
         except BudgetSpent:
             return False
         return True
 
-    async def _check(self, tokens: int, ahead: Usage | None = None) -> None:
-        """Raise where a budget couldn't pay for a question of so many tokens, `ahead` spent."""
-        budgets, ahead = self.models.budgets, ahead or Usage()
-        if why := budgets.turn.why_spent(self.account.spent + self.usage + ahead, tokens):
+    def _check_turn(self, tokens: int, ahead: Usage | None = None) -> None:
+        """Raise where the turn couldn't pay for a question of so many tokens, `ahead` spent."""
+        spent = self.account.spent + self.usage + (ahead or Usage())
+        if why := self.models.budgets.turn.why_spent(spent, tokens):
             raise BudgetSpent("turn", why)
-        if self.models.spending is None or not budgets.by_the_day:
-            return
-        own, everybody = await self.models.spending.of_day(*self._payer)
-        if why := budgets.user.why_spent(own + ahead, tokens):
-            raise BudgetSpent("user", why)
-        if why := budgets.day.why_spent(everybody + ahead, tokens):
-            raise BudgetSpent("day", why)
 
-    async def _paid(self, price: Usage) -> None:
-        self.usage += price
-        if self.models.spending is not None:
-            await self.models.spending.add(*self._payer, price)
+    def _check_day(self, spent: Spent, tokens: int) -> None:
+        if why := self.models.budgets.why_spent(spent, tokens):
+            raise BudgetSpent(*why)
+
+    @property
+    def _daily(self) -> Spending | None:
+        """Where days are counted, where any budget goes by them."""
+        return self.models.spending if self.models.budgets.by_the_day else None
+
+    @asynccontextmanager
+    async def _paying(self, tokens: int) -> AsyncIterator[Callable[[Usage], None]]:
+        """What is within is one question; it says what that cost.
+
+        Its call and estimated tokens are counted before it is asked, so that many at once, in
+        however many workers, spend no more than there is. What it cost less is given back, all
+        of it where there was no answer. A worker that dies meanwhile leaves it counted.
+        """
+        ahead = Usage(llm_calls=1, prompt_tokens=tokens)
+        taken = Usage()
+        if self._daily is not None:
+            await self._daily.take(
+                *self._payer, ahead, lambda spent: self._check_day(spent, tokens)
+            )
+            taken = ahead
+        price = Usage()
+
+        def paid(usage: Usage) -> None:
+            nonlocal price
+            price = usage
+
+        try:
+            yield paid
+        finally:
+            self.usage += price
+            if self.models.spending is not None and price != taken:
+                await self.models.spending.add(*self._payer, price - taken)
 
     @property
     def _payer(self) -> tuple[str, str, date]:

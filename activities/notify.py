@@ -4,6 +4,7 @@ from temporalio import activity
 from temporalio.client import Client
 from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 
+from activities.shares import own_share
 from router.contracts import activities, conversation
 from router.contracts.conversation import ConversationStart
 from router.contracts.timeouts import TASK_TIMEOUT
@@ -41,6 +42,7 @@ class Notifier:
             id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
             id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,
             task_timeout=TASK_TIMEOUT,
+            priority=own_share(),
             start_signal=conversation.NEWS,
             start_signal_args=[given.news],
         )

@@ -26,6 +26,7 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from activities.capabilities import Capabilities
 from activities.heartbeat import heartbeating
+from activities.shares import own_share
 from router.contracts import activities, flow
 from router.contracts.failures import ended_meanwhile
 from router.contracts.flow import CallLimits, FlowAnswer, FlowStart, Tell
@@ -73,6 +74,8 @@ class FlowTeller:
             id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
             search_attributes=_attributes(given),
             task_timeout=TASK_TIMEOUT,
+            # The run isn't the conversation's child, and takes the same share of the workers.
+            priority=own_share(),
             static_summary=f"{definition.title.en} of {given.caller.id}",
         )
         answer: FlowAnswer = await self._client.execute_update_with_start_workflow(

@@ -158,6 +158,8 @@ class Fallback(BaseModel):
 Claim = Annotated[str, AfterValidator(_claim)]
 HttpOrigin = Annotated[str, AfterValidator(_origin)]
 Share = Annotated[int, Field(ge=0, le=1_000_000)]
+Weight = Annotated[float, Field(ge=0.001, le=1000)]
+"""What Temporal takes."""
 
 
 @dataclass(frozen=True)
@@ -264,8 +266,8 @@ class Settings(BaseSettings):
     """Asked in order where the model can't answer, as JSON: a list of `Fallback`."""
 
     llm_budgets: Annotated[Budgets, NoDecode, BeforeValidator(_json)] = Budgets()
-    """What may be spent on models, as JSON: `{"turn": …, "user": …, "day": …}`, each with `calls`
-    and `tokens`; a user's and everybody's are by the day."""
+    """What may be spent on models, as JSON: `{"turn": …, "user": …, "tenant": …, "day": …}`, each
+    with `calls` and `tokens`; a user's, a tenant's and all tenants' are by the day."""
     llm_turn_seconds: Annotated[float, Field(gt=0, le=600)] = 60.0
     """How long models may be asked in one turn, all in all."""
     prompts: Path | None = None
@@ -326,6 +328,10 @@ class Settings(BaseSettings):
     """The same of everybody of one tenant."""
     llm_at_once: Annotated[int, Field(ge=1)] = 32
     """Questions that each process has under way at one model server; further ones wait."""
+    fair_to: Literal["tenant", "person"] = "tenant"
+    """Who gets an equal share of the workers where work waits."""
+    tenant_weights: Annotated[dict[str, Weight], NoDecode, BeforeValidator(_json)] = {}
+    """Shares of tenants that aren't 1, as JSON: `{"acme": 3}`."""
     backlog_seconds: Annotated[float, Field(gt=0)] = 15.0
     """Messages are refused (503) where work has been waiting for a worker for so long."""
 

@@ -7,6 +7,7 @@ from pydantic import BaseModel, Field
 from activities import provided
 from activities.own_runs import ANY, can_be_taken_back, meant
 from activities.saying import whole
+from activities.shares import own_share
 from activities.standing import offer_of
 from router.contracts.parts import to_remind
 from router.contracts.runs import RunStanding, tell
@@ -183,7 +184,9 @@ async def withdraw_request(
     """
     run = await meant(request, ctx, runs, aside, completed=True)
     if can_be_taken_back(run):
-        return await _ask_back(ctx, run, Withdrawing(await connect(), queue, runs), comment)
+        return await _ask_back(
+            ctx, run, Withdrawing(await connect(), queue, runs, own_share()), comment
+        )
     if run.status in ENDED:
         return _told(ctx, run, "already_over", run.status)
     word = Cancelled(by=ctx.caller.id, comment=comment)

@@ -11,7 +11,7 @@ from temporalio.client import (
     WorkflowUpdateRPCTimeoutOrCancelledError,
     WorkflowUpdateStage,
 )
-from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
+from temporalio.common import Priority, WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 from temporalio.service import RPCStatusCode
 
 from router.contracts.conversation import (
@@ -37,7 +37,10 @@ Out = TypeVar("Out")
 
 
 class Delivery:
-    """A message, its conversation, and the update that takes one to the other."""
+    """A message, its conversation, and the update that takes one to the other.
+
+    A conversation that the message begins has this `share` of the workers.
+    """
 
     def __init__(
         self,
@@ -45,7 +48,9 @@ class Delivery:
         task_queue: str,
         conversation: ConversationRecord,
         submission: Submission,
+        share: Priority = Priority.default,
     ) -> None:
+        self._share = share
         self._temporal = temporal
         self._task_queue = task_queue
         self._record = conversation
@@ -105,6 +110,7 @@ class Delivery:
             id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
             id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,
             task_timeout=TASK_TIMEOUT,
+            priority=self._share,
             static_summary=f"Conversation of {record.owner}",
         )
 

@@ -16,6 +16,7 @@ from router.api.ownership import Ownership
 from router.api.rates import Rates
 from router.api.tokens import Tokens, tokens
 from router.api.turns import Turns
+from router.contracts.fairness import Fairness
 from router.domain.capabilities import Capability
 from router.domain.errors import Forbidden, NotFound, Unauthenticated
 from router.domain.ports import (
@@ -113,6 +114,11 @@ class Services:
     reader: Reads
     index: CapabilityIndex
 
+    @property
+    def fairness(self) -> Fairness:
+        """Whose share of the workers what is begun here takes."""
+        return Fairness(self.settings.fair_to, self.settings.tenant_weights)
+
 
 @dataclass(frozen=True)
 class Desk:
@@ -134,7 +140,7 @@ class Desk:
         return cls(
             services=services,
             tokens=tokens(settings),
-            turns=Turns(temporal, settings.task_queue, backlog),
+            turns=Turns(temporal, settings.task_queue, backlog, services.fairness),
             ownership=Ownership(services.store.conversations),
             reach=Reach([Address(m.base_url, m.api_key) for m in settings.models]),
             hub=Hub(),

@@ -17,6 +17,7 @@ from temporalio.client import Client
 from router.api.backlog import Backlog
 from router.api.delivery import Delivery
 from router.contracts.conversation import MAX_OPEN_TURNS, WORKFLOW, Submission
+from router.contracts.fairness import Fairness
 from router.domain.errors import TooManyRequests, Unavailable
 from router.domain.messages import Turn
 from router.domain.records import ConversationRecord
@@ -38,10 +39,17 @@ class Turns:
     None is begun while the `backlog`, where there is one, is too long.
     """
 
-    def __init__(self, temporal: Client, task_queue: str, backlog: Backlog | None = None) -> None:
+    def __init__(
+        self,
+        temporal: Client,
+        task_queue: str,
+        backlog: Backlog | None = None,
+        fairness: Fairness | None = None,
+    ) -> None:
         self._temporal = temporal
         self._task_queue = task_queue
         self._backlog = backlog
+        self._fairness = fairness or Fairness()
         self._open: dict[str, dict[str, asyncio.Task[Turn]]] = defaultdict(dict)
 
     async def submit(
@@ -54,7 +62,7 @@ class Turns:
             Unavailable: nobody took the message in, or the workers are too far behind to try.
             RouterError: the conversation refuses it.
         """
-        delivery = Delivery(self._temporal, self._task_queue, conversation, submission)
+        delivery = self._delivery(conversation, submission)
         task = self._begin(delivery)
         done, _ = await asyncio.wait({task}, timeout=wait)
         if not done:
@@ -72,7 +80,7 @@ class Turns:
         `sign` is done when anything is heard of the turn, which is certainty enough. Raises
         what `submit` raises, where that comes out before.
         """
-        delivery = Delivery(self._temporal, self._task_queue, conversation, submission)
+        delivery = self._delivery(conversation, submission)
         turn = self._begin(delivery)
         await asyncio.wait({turn, sign}, timeout=AT_ONCE, return_when=FIRST_COMPLETED)
         if not turn.done() and not sign.done():
@@ -93,6 +101,10 @@ class Turns:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _delivery(self, conversation: ConversationRecord, submission: Submission) -> Delivery:
+        share = self._fairness.share(conversation.tenant, conversation.owner)
+        return Delivery(self._temporal, self._task_queue, conversation, submission, share)
 
     def _begin(self, delivery: Delivery) -> asyncio.Task[Turn]:
         """The one task that carries this message, however often it is sent."""

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 from temporalio.client import Client, WithStartWorkflowOperation
 from temporalio.common import (
+    Priority,
     SearchAttributePair,
     TypedSearchAttributes,
     WorkflowIDConflictPolicy,
@@ -33,11 +34,15 @@ from router.flow.run import Began, Done, Run
 
 @dataclass(frozen=True)
 class Withdrawing:
-    """Starts runs that take back completed ones, on a task queue; `runs` has those."""
+    """Starts runs that take back completed ones, on a task queue; `runs` has those.
+
+    They take this `share` of the workers.
+    """
 
     temporal: Client
     task_queue: str
     runs: Runs
+    share: Priority = Priority.default
 
     async def begin(
         self, run: RunRecord, caller: Principal, locale: Locale, comment: str | None, word: str
@@ -122,6 +127,7 @@ class Withdrawing:
                 [SearchAttributePair(key, value) for key, value in values.items()]
             ),
             task_timeout=TASK_TIMEOUT,
+            priority=self.share,
             static_summary=f"{start.definition.title.en} of {caller.id}",
         )
 

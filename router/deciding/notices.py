@@ -13,6 +13,11 @@ BUDGET_SPENT: dict[Scope, Localised] = {
         en="Your model budget for today is spent and is back tomorrow; leave, claims and all other "
         "flows work as usual.",
     ),
+    "tenant": Localised(
+        zh="贵公司今天的模型额度用完了，明天恢复；请假、报销等流程照常能办。",
+        en="Your company's model budget for today is spent and is back tomorrow; leave, claims and "
+        "all other flows work as usual.",
+    ),
     "day": Localised(
         zh="今天大家的模型额度用完了，明天恢复；请假、报销等流程照常能办。",
         en="Everybody's model budget for today is spent and is back tomorrow; leave, claims and "

@@ -19,6 +19,13 @@ from router.domain.errors import MisconfiguredError, Unavailable
 GRACE = 4.0
 """Seconds for the server to close its database after it was asked to stop."""
 
+DYNAMIC = {
+    "matching.enableFairness": "true",
+    "matching.numTaskqueueReadPartitions": "1",
+    "matching.numTaskqueueWritePartitions": "1",
+}
+"""As in deploy/temporal-dynamic-config.yaml, which says why."""
+
 _PR_SET_PDEATHSIG = 1
 
 
@@ -92,8 +99,9 @@ def _arguments(
         "--log-level": "error",
     }
     flat = [word for option in options.items() for word in option]
+    configured = [f"--dynamic-config-value={name}={value}" for name, value in DYNAMIC.items()]
     registered = [f"--search-attribute={name}={kind}" for name, kind in attributes.items()]
-    return ["server", "start-dev", "--ui-disable-news-fetch", *flat, *registered]
+    return ["server", "start-dev", "--ui-disable-news-fetch", *flat, *configured, *registered]
 
 
 def _environment() -> dict[str, str]:

@@ -1,13 +1,13 @@
 """How much may be spent on models: counting, and nothing else."""
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from pydantic import Field
 
 from router.domain.messages import Usage, Value
 
-Scope = Literal["turn", "user", "day"]
-"""One message, one person's day, or everybody's day."""
+Scope = Literal["turn", "user", "tenant", "day"]
+"""One message, one person's day, one tenant's day, or the whole house's day."""
 
 
 class Budget(Value):
@@ -29,6 +29,18 @@ class Budget(Value):
         return None
 
 
+class Spent(NamedTuple):
+    """What a day has cost so far: for one person, for their tenant, and for all tenants."""
+
+    user: Usage = Usage()
+    tenant: Usage = Usage()
+    day: Usage = Usage()
+
+    def with_ahead(self, usage: Usage) -> "Spent":
+        """The same with this spent on top, by that person."""
+        return Spent(*(each + usage for each in self))
+
+
 class Budgets(Value):
     """What each scope may spend.
 
@@ -38,11 +50,27 @@ class Budgets(Value):
 
     turn: Budget = Budget(calls=100, tokens=2_500_000)
     user: Budget = Budget()
+    tenant: Budget = Budget()
     day: Budget = Budget()
 
     @property
     def by_the_day(self) -> bool:
         """True where anything depends on what was spent in other turns."""
-        return any(
-            limit is not None for b in (self.user, self.day) for limit in (b.calls, b.tokens)
+        daily = (self.user, self.tenant, self.day)
+        return any(limit is not None for b in daily for limit in (b.calls, b.tokens))
+
+    def why_spent(self, spent: Spent, tokens: int = 0) -> tuple[Scope, str] | None:
+        """Whose day, and why, can't pay for one more call of so many tokens; None where all can.
+
+        >>> Budgets(tenant=Budget(calls=0)).why_spent(Spent())
+        ('tenant', '0 of 0 calls are spent')
+        """
+        daily: tuple[tuple[Scope, Budget, Usage], ...] = (
+            ("user", self.user, spent.user),
+            ("tenant", self.tenant, spent.tenant),
+            ("day", self.day, spent.day),
         )
+        for scope, budget, so_far in daily:
+            if why := budget.why_spent(so_far, tokens):
+                return scope, why
+        return None

@@ -280,6 +280,13 @@ class Usage(Value):
             completion_tokens=self.completion_tokens + other.completion_tokens,
         )
 
+    def __sub__(self, other: "Usage") -> "Usage":
+        return Usage(
+            llm_calls=self.llm_calls - other.llm_calls,
+            prompt_tokens=self.prompt_tokens - other.prompt_tokens,
+            completion_tokens=self.completion_tokens - other.completion_tokens,
+        )
+
 
 class Turn(Value):
     """The answer to one message. `routes` is there where a turn had several commands."""

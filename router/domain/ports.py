@@ -4,13 +4,14 @@ Every method is scoped to a tenant, idempotent under retry, and raises `Unavaila
 the database can't be reached.
 """
 
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import date, datetime
 from typing import Protocol
 
 from pydantic import JsonValue
 
+from router.domain.budgets import Spent
 from router.domain.messages import FlowStatus, Usage
 from router.domain.progress import Progress
 from router.domain.records import (
@@ -204,8 +205,16 @@ class Spending(Protocol):
     async def add(self, tenant: str, user: str, day: date, usage: Usage) -> None:
         """Count it. A call that was paid twice counts twice."""
 
-    async def of_day(self, tenant: str, user: str, day: date) -> tuple[Usage, Usage]:
-        """What this user spent that day, and what everybody did."""
+    async def take(
+        self, tenant: str, user: str, day: date, ahead: Usage, check: Callable[[Spent], None]
+    ) -> None:
+        """Count what is about to be spent, unless `check` raises at what was spent before.
+
+        One at a time over all processes, so that no two are paid with the same rest.
+        """
+
+    async def of_day(self, tenant: str, user: str, day: date) -> Spent:
+        """What that day has cost so far."""
 
 
 class Audit(Protocol):

@@ -39,7 +39,7 @@ class TurnTimeOver(ModelUnavailable):
 
 
 class BudgetSpent(RouterError):
-    """Models may be asked no more in `scope` (a turn, a user's day, everybody's day)."""
+    """Models may be asked no more in `scope` (a turn; a user's, a tenant's or everybody's day)."""
 
     def __init__(self, scope: Scope, detail: str) -> None:
         super().__init__(f"budget of the {scope}: {detail}")

@@ -1,10 +1,12 @@
 """What models cost, in the database: one row for each person and day."""
 
+from collections.abc import Callable
 from datetime import date
 from typing import Any
 
 from sqlalchemy import Connection, RowMapping, func, select
 
+from router.domain.budgets import Spent
 from router.domain.messages import Usage
 from router.store import tables
 from router.store.database import Database
@@ -26,28 +28,48 @@ class DatabaseSpending:
 
     async def add(self, tenant: str, user: str, day: date, usage: Usage) -> None:
         """Count it. A call that was paid twice counts twice."""
-        row: dict[str, Any] = {
-            "tenant": tenant,
-            "day": day,
-            "user": user,
-            "calls": usage.llm_calls,
-            "prompt_tokens": usage.prompt_tokens,
-            "completion_tokens": usage.completion_tokens,
-        }
+        row = _row(tenant, user, day, usage)
         await self._database.write(lambda connection: connection.execute(self._add, row))
 
-    async def of_day(self, tenant: str, user: str, day: date) -> tuple[Usage, Usage]:
-        """What this user spent that day, and what everybody did."""
-        sums = [func.coalesce(func.sum(_spending.c[name]), 0).label(name) for name in _AMOUNTS]
-        everybody = select(*sums).filter_by(tenant=tenant, day=day)
-        own = everybody.filter_by(user=user)
+    async def take(
+        self, tenant: str, user: str, day: date, ahead: Usage, check: Callable[[Spent], None]
+    ) -> None:
+        """Count what is about to be spent, unless `check` raises at what was spent before.
 
-        def look(connection: Connection) -> tuple[Usage, Usage]:
-            rows = (connection.execute(query).mappings().one() for query in (own, everybody))
-            mine, all_of_it = map(_usage, rows)
-            return mine, all_of_it
+        One at a time over all processes, so that no two are paid with the same rest.
+        """
+        row = _row(tenant, user, day, ahead)
 
-        return await self._database.read(look)
+        def work(connection: Connection) -> None:
+            # By the day, for that is the widest budget: it is over within a millisecond.
+            self._database.serialise(connection, f"spending/{day}")
+            check(_spent(connection, tenant, user, day))
+            connection.execute(self._add, row)
+
+        await self._database.write(work)
+
+    async def of_day(self, tenant: str, user: str, day: date) -> Spent:
+        """What that day has cost so far."""
+        return await self._database.read(lambda connection: _spent(connection, tenant, user, day))
+
+
+def _row(tenant: str, user: str, day: date, usage: Usage) -> dict[str, Any]:
+    return {
+        "tenant": tenant,
+        "day": day,
+        "user": user,
+        "calls": usage.llm_calls,
+        "prompt_tokens": usage.prompt_tokens,
+        "completion_tokens": usage.completion_tokens,
+    }
+
+
+def _spent(connection: Connection, tenant: str, user: str, day: date) -> Spent:
+    sums = [func.coalesce(func.sum(_spending.c[name]), 0).label(name) for name in _AMOUNTS]
+    everybody = select(*sums).filter_by(day=day)
+    of_tenant = everybody.filter_by(tenant=tenant)
+    queries = (of_tenant.filter_by(user=user), of_tenant, everybody)
+    return Spent(*(_usage(connection.execute(query).mappings().one()) for query in queries))
 
 
 def _usage(row: RowMapping) -> Usage:

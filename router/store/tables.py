@@ -247,6 +247,7 @@ spending = Table(
     required("completion_tokens", BigInteger),
     PrimaryKeyConstraint("tenant", "day", "user"),
 )
+Index("spending_of_day", spending.c.day)
 
 audit = Table(
     "audit",

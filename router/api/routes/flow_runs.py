@@ -273,7 +273,8 @@ async def _withdraw_completed(
     services: Services, caller: Principal, record: RunRecord, key: str | None, comment: str | None
 ) -> RunStanding:
     kept = services.store.runs
-    withdrawing = Withdrawing(services.temporal, services.settings.task_queue, kept)
+    share = services.fairness.share(caller.tenant, caller.id)
+    withdrawing = Withdrawing(services.temporal, services.settings.task_queue, kept, share)
     repeated = await claimed(services, caller, key)
     await claim(services, caller, key, f"withdraw {record.id}", comment)
     begun = await withdrawing.under_way(record) if repeated else None

@@ -1,5 +1,6 @@
 """Asking models on somebody's account, over HTTP and with a real database."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -57,8 +58,8 @@ async def bank(tmp_path: Path) -> AsyncIterator[Bank]:
 async def test_what_an_answer_cost_is_counted_for_who_asked(bank: Bank) -> None:
     usage = await bank.ask(Budgets())
     assert usage.llm_calls == 1
-    own, everybody = await bank.store.spending.of_day("default", "alice", TODAY)
-    assert own == everybody == usage
+    spent = await bank.store.spending.of_day("default", "alice", TODAY)
+    assert spent == (usage, usage, usage)
 
 
 async def test_a_turn_that_has_spent_its_budget_asks_no_more(bank: Bank) -> None:
@@ -82,6 +83,51 @@ async def test_a_user_whose_day_is_spent_is_told_so_and_others_are_not(bank: Ban
         await bank.ask(budgets)
     assert spent.value.scope == "user"
     await bank.ask(budgets, caller=Principal(id="bob", name="Bob"))
+
+
+async def test_a_tenants_day_is_spent_by_its_people_and_no_other_tenants(bank: Bank) -> None:
+    budgets = Budgets(tenant=Budget(calls=2))
+    await bank.ask(budgets)
+    await bank.ask(budgets, caller=Principal(id="bob", name="Bob"))
+    with pytest.raises(BudgetSpent, match="budget of the tenant: 2 of 2 calls are spent") as spent:
+        await bank.ask(budgets, caller=Principal(id="carol", name="Carol"))
+    assert spent.value.scope == "tenant"
+    await bank.ask(budgets, caller=Principal(id="alice", name="Alice", tenant="other"))
+
+
+async def test_the_houses_day_is_spent_by_all_tenants(bank: Bank) -> None:
+    budgets = Budgets(day=Budget(calls=1))
+    await bank.ask(budgets)
+    with pytest.raises(BudgetSpent, match="budget of the day"):
+        await bank.ask(budgets, caller=Principal(id="alice", name="Alice", tenant="other"))
+
+
+@pytest.mark.parametrize("scope", ["user", "tenant", "day"])
+async def test_twenty_at_once_with_a_budget_for_three_are_three(bank: Bank, scope: str) -> None:
+    budgets = Budgets.model_validate({scope: {"calls": 3}})
+    asked = (bank.ask(budgets) for _ in range(20))
+    ends = await asyncio.gather(*asked, return_exceptions=True)
+    assert sum(isinstance(end, Usage) for end in ends) == bank.requests == 3
+    assert sum(isinstance(end, BudgetSpent) for end in ends) == 17
+    spent = await bank.store.spending.of_day("default", "alice", TODAY)
+    assert spent.user.llm_calls == 3
+
+
+async def test_what_a_question_cost_is_counted_in_the_end_and_not_its_estimate(bank: Bank) -> None:
+    usage = await bank.ask(Budgets(user=Budget(tokens=10**6)))
+    assert (await bank.store.spending.of_day("default", "alice", TODAY)).user == usage
+
+
+async def test_a_question_that_nobody_answers_costs_nothing(tmp_path: Path) -> None:
+    database = Database(f"sqlite:///{tmp_path}/router.db")
+    await database.migrate()
+    async with desk(fails(500)) as open_desk:
+        bank = Bank(open_desk, Store(database))
+        with pytest.raises(NoModelAnswered):
+            await bank.ask(Budgets(day=Budget(calls=5)))
+        spent = await bank.store.spending.of_day("default", "alice", TODAY)
+    await database.dispose()
+    assert spent == (Usage(), Usage(), Usage())
 
 
 async def test_everybodys_day_has_a_budget_too(bank: Bank) -> None:

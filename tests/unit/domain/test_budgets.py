@@ -1,7 +1,7 @@
 import pytest
 from pydantic import ValidationError
 
-from router.domain.budgets import Budget, Budgets
+from router.domain.budgets import Budget, Budgets, Spent
 from router.domain.messages import Usage
 
 MUCH = Usage(llm_calls=10**9, prompt_tokens=10**9)
@@ -34,6 +34,20 @@ def test_a_turn_has_limits_unless_told_otherwise_and_a_day_has_none() -> None:
     assert budgets.turn.why_spent(MUCH) is not None
     assert not budgets.by_the_day
     assert Budgets(user=Budget(calls=0)).by_the_day
+    assert Budgets(tenant=Budget(tokens=0)).by_the_day
+
+
+def test_the_narrowest_day_that_is_spent_is_named() -> None:
+    budgets = Budgets(user=Budget(calls=9), tenant=Budget(calls=3), day=Budget(calls=3))
+    assert budgets.why_spent(Spent(spent(1), spent(2), spent(2))) is None
+    assert budgets.why_spent(Spent(spent(1), spent(3), spent(5))) == (
+        "tenant",
+        "3 of 3 calls are spent",
+    )
+    assert budgets.why_spent(Spent(spent(1), spent(2), spent(5)), 10) == (
+        "day",
+        "5 of 3 calls are spent",
+    )
 
 
 @pytest.mark.parametrize("wrong", [{"turn": {"calls": -1}}, {"week": {}}, {"user": {"euros": 3}}])

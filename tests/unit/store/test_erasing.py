@@ -176,7 +176,7 @@ async def test_decisions_stay_under_a_pseudonym(store: Store, database: Database
     assert decided is not None
     assert (decided.person, decided.verdict, decided.digest) == ("bob", "approve", "d")
     assert (decided.requester, decided.summary, decided.comment) == ("erased-1", {}, None)
-    _, everybody = await store.spending.of_day("default", "alice", date(2026, 11, 18))
+    everybody = (await store.spending.of_day("default", "alice", date(2026, 11, 18))).tenant
     assert everybody.llm_calls == 2
 
 

@@ -4,7 +4,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from router.domain.errors import DuplicateKey, InvalidInput
+from router.domain.budgets import Spent
+from router.domain.errors import DuplicateKey, InvalidInput, TooManyRequests
 from router.domain.messages import Route, Turn, Usage
 from router.domain.records import (
     Amendment,
@@ -473,18 +474,34 @@ class TestSpending:
         assert await store.spending.of_day("default", "alice", today) == (
             usage(3, 150),
             usage(4, 160),
+            usage(11, 860),
         )
 
     async def test_nothing_was_spent_by_those_who_never_asked(self, store: Store) -> None:
         day = date(2026, 11, 22)
-        assert await store.spending.of_day("default", "carol", day) == (usage(0, 0), usage(0, 0))
+        assert await store.spending.of_day("default", "carol", day) == Spent()
 
     async def test_counting_at_once_loses_nothing(self, store: Store) -> None:
         day = date(2026, 11, 22)
         counting = (store.spending.add("default", "alice", day, usage(1, 10)) for _ in range(30))
         await asyncio.gather(*counting)
-        own, _ = await store.spending.of_day("default", "alice", day)
-        assert own == usage(30, 300)
+        assert (await store.spending.of_day("default", "alice", day)).user == usage(30, 300)
+
+    async def test_no_two_are_paid_with_the_same_rest(self, store: Store) -> None:
+        day = date(2026, 11, 22)
+
+        def check(spent: Spent) -> None:
+            if spent.day.llm_calls >= 5:
+                raise TooManyRequests("spent")
+
+        taking = (
+            store.spending.take(tenant, f"u{n}", day, usage(1, 10), check)
+            for n in range(10)
+            for tenant in ("default", "other")
+        )
+        ends = await asyncio.gather(*taking, return_exceptions=True)
+        assert sum(end is None for end in ends) == 5
+        assert (await store.spending.of_day("default", "u0", day)).day == usage(5, 50)
 
 
 class TestAudit:

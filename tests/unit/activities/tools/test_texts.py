@@ -74,8 +74,8 @@ async def test_it_is_paid_for_by_whoever_asks(kept: Desk) -> None:
             await kept.ask("translate", **HELLO)
         assert await kept.ask("translate", FRANK, **HELLO) == "Hello"
 
-    own, everybody = await spending.of_day("default", "frank", NOW.date())
-    assert (own.llm_calls, everybody.llm_calls >= 1) == (1, True)
+    spent = await spending.of_day("default", "frank", NOW.date())
+    assert (spent.user.llm_calls, spent.tenant.llm_calls >= 1) == (1, True)
 
 
 async def test_it_is_held_to_what_is_left_of_the_turn(desk: Desk) -> None:
