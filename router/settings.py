@@ -51,6 +51,7 @@ TOOL_PREFIX = "ROUTER_TOOL_"
 OPENAI = "https://api.openai.com/v1"
 DOTENV = ".env"
 BUILD = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
+QUEUE = r"^[A-Za-z0-9][A-Za-z0-9._/-]{0,199}$"
 DEPLOYMENT = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$"
 DOMAIN = r"^[A-Za-z0-9.-]{1,253}$"
 ROLE = r"^[a-z][a-z0-9_-]{0,63}$"
@@ -197,6 +198,13 @@ class Settings(BaseSettings):
     temporal_address: Annotated[str, AfterValidator(_address)] = "127.0.0.1:7233"
     temporal_namespace: str = "default"
     task_queue: str = "router"
+    model_queue: Annotated[str, Field(pattern=QUEUE)] | None = None
+    """A task queue for activities that ask models; None: they share `task_queue`."""
+    tool_queue: Annotated[str, Field(pattern=QUEUE)] | None = None
+    """The same for calls of tools."""
+    model_calls_per_second: Annotated[float, Field(gt=0)] | None = None
+    """How many of the former Temporal hands out a second, to all workers together; None: any."""
+    tool_calls_per_second: Annotated[float, Field(gt=0)] | None = None
     worker_version: Annotated[str, Field(pattern=BUILD)] | None = None
     """The build that this process runs, such as a release or commit: its worker then takes part in
     Temporal's worker versioning. None: it doesn't, and runs whatever there is."""
@@ -357,6 +365,27 @@ class Settings(BaseSettings):
                     "set all of them, or none"
                 )
         return self
+
+    @model_validator(mode="after")
+    def _queues_of_their_own(self) -> Self:
+        if len(set(self.queues)) < len(self.queues):
+            raise ValueError(
+                "ROUTER_TASK_QUEUE, ROUTER_MODEL_QUEUE and ROUTER_TOOL_QUEUE have to differ: "
+                "name each of its own, or leave out those that shall share the first"
+            )
+        for kind in ("model", "tool"):
+            if getattr(self, f"{kind}_calls_per_second") and not getattr(self, f"{kind}_queue"):
+                name = f"{PREFIX}{kind.upper()}"
+                raise ValueError(
+                    f"{name}_CALLS_PER_SECOND is the rate of a queue of its own: "
+                    f"set {name}_QUEUE too"
+                )
+        return self
+
+    @property
+    def queues(self) -> list[str]:
+        """Every task queue that somebody has to poll, the one of turns first."""
+        return [q for q in (self.task_queue, self.model_queue, self.tool_queue) if q is not None]
 
     @model_validator(mode="after")
     def _whole_oidc(self) -> Self:

@@ -1,10 +1,13 @@
 """The worker's composition root: which workflows and activities run, and with what.
 
 One worker runs everything on one task queue: activities then start eagerly, in the answer to
-the workflow task that asked for them, which halves the latency of a turn.
+the workflow task that asked for them, which halves the latency of a turn. Models and tools may
+have queues of their own, for workers and rates of their own; that is the price.
 """
 
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import timedelta
+from typing import Any, Literal, get_args
 
 from temporalio.client import Client
 from temporalio.common import VersioningBehavior, WorkerDeploymentVersion
@@ -15,6 +18,7 @@ from activities.asking import Models
 from activities.call_tool import CallTool
 from activities.condense import Condenser
 from activities.decide import Decider
+from activities.diverting import Diverting, Queues
 from activities.look_up import LookUps
 from activities.notify import Notifier
 from activities.observing import Observing
@@ -26,6 +30,7 @@ from activities.telling import Telling
 from activities.think import Thinker
 from activities.understand import Understander
 from router.assembly import Parts
+from router.domain.errors import MisconfiguredError
 from router.settings import Settings
 from workflows.conversation import ConversationWorkflow
 from workflows.flow import FlowWorkflow
@@ -80,25 +85,58 @@ def deployment(settings: Settings) -> WorkerDeploymentConfig | None:
     )
 
 
+Kind = Literal["turns", "models", "tools"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+Activity = Callable[..., Any]
+
+
+def build_workers(
+    client: Client, parts: Parts, kinds: Collection[Kind] = KINDS
+) -> dict[str, Worker]:
+    """The workers of these kinds of work, by the queue that each polls.
+
+    Where models or tools have no queue of their own, the worker of turns does their work.
+
+    Raises:
+        MisconfiguredError: a kind is wanted that has no queue of its own.
+    """
+    settings = parts.settings
+    work = _work(client, parts, settings.task_queue)
+    made = {}
+    if "turns" in kinds:
+        made[settings.task_queue] = build_worker(client, parts, settings.task_queue, work=work)
+    own: tuple[tuple[Kind, str | None, float | None], ...] = (
+        ("models", settings.model_queue, settings.model_calls_per_second),
+        ("tools", settings.tool_queue, settings.tool_calls_per_second),
+    )
+    for kind, queue, rate in own:
+        if kind not in kinds:
+            continue
+        if queue is not None:
+            made[queue] = _worker_of(client, parts.settings, queue, work[kind], rate)
+        elif "turns" not in kinds:
+            raise MisconfiguredError(
+                f"--queues {kind}: it has no queue of its own; "
+                f"set ROUTER_{kind[:-1].upper()}_QUEUE, or add turns, which does its work"
+            )
+    return made
+
+
 def build_worker(
-    client: Client, parts: Parts, task_queue: str, runner: WorkflowRunner | None = None
+    client: Client,
+    parts: Parts,
+    task_queue: str,
+    runner: WorkflowRunner | None = None,
+    work: Mapping[Kind, Sequence[Activity]] | None = None,
 ) -> Worker:
     """A worker that runs all of this project; `await worker.run()` until it is shut down.
 
-    Workflows run in `runner`: the sandbox, unless there is another.
+    Workflows run in `runner`: the sandbox, unless there is another. It does every kind of
+    work, also where some have queues of their own: what was scheduled before they had is here.
     """
-    telling = Telling(parts.store.live, Recording(parts.store.log))
-    models = Models(parts.settings.llm_budgets, parts.store.spending, telling)
-    decider = Decider(parts.offered, parts.index, parts.ladders.usual, parts.prompts, models)
-    thinker = Thinker(parts.offered, parts.index, parts.ladders, parts.prompts, models)
-    condenser = Condenser(parts.ladders.usual, parts.prompts, models)
-    planner = Planner(thinker)
-    teller = FlowTeller(client, task_queue, parts.offered)
-    notifier = Notifier(client, task_queue, parts.store.conversations)
-    records = Records(parts.store)
-    look_ups = LookUps(parts.directory, parts.calendar, parts.people, parts.store.files)
-    call_tool = CallTool(parts.caller, telling)
-    versioned = deployment(parts.settings)
+    work = work or _work(client, parts, task_queue)
+    settings = parts.settings
+    versioned = deployment(settings)
     return Worker(
         client,
         task_queue=task_queue,
@@ -107,24 +145,8 @@ def build_worker(
             FlowWorkflow,
             SkillWorkflow,
         ],
-        activities=[
-            Understander(parts.reader, parts.offered).understand,
-            decider.decide,
-            decider.phrase,
-            thinker.think,
-            condenser.condense,
-            planner.plan,
-            planner.reflect,
-            teller.tell_flow,
-            notifier.notify,
-            records.recall,
-            records.keep,
-            records.write,
-            records.publish,
-            look_ups.look_up,
-            call_tool.call_tool,
-        ],
-        interceptors=[Observing()],
+        activities=[activity for kind in KINDS for activity in work[kind]],
+        interceptors=[Observing(), Diverting(Queues(settings.model_queue, settings.tool_queue))],
         workflow_runner=runner or sandbox(),
         max_cached_workflows=CACHED_WORKFLOWS,
         sticky_queue_schedule_to_start_timeout=MISSED_AFTER,
@@ -132,3 +154,51 @@ def build_worker(
         graceful_shutdown_timeout=GRACE,
         deployment_config=versioned,
     )
+
+
+def _worker_of(
+    client: Client, settings: Settings, queue: str, work: Sequence[Activity], rate: float | None
+) -> Worker:
+    """A worker that does nothing but this; all workers of the queue together at that rate."""
+    return Worker(
+        client,
+        task_queue=queue,
+        activities=work,
+        interceptors=[Observing()],
+        max_task_queue_activities_per_second=rate,
+        max_heartbeat_throttle_interval=HEARD_WITHIN,
+        graceful_shutdown_timeout=GRACE,
+        deployment_config=deployment(settings),
+    )
+
+
+def _work(client: Client, parts: Parts, task_queue: str) -> dict[Kind, list[Activity]]:
+    """The activities by the kind of work that they are; workflows are begun on `task_queue`."""
+    telling = Telling(parts.store.live, Recording(parts.store.log))
+    models = Models(parts.settings.llm_budgets, parts.store.spending, telling)
+    decider = Decider(parts.offered, parts.index, parts.ladders.usual, parts.prompts, models)
+    thinker = Thinker(parts.offered, parts.index, parts.ladders, parts.prompts, models)
+    planner = Planner(thinker)
+    records = Records(parts.store)
+    look_ups = LookUps(parts.directory, parts.calendar, parts.people, parts.store.files)
+    return {
+        "turns": [
+            Understander(parts.reader, parts.offered).understand,
+            FlowTeller(client, task_queue, parts.offered).tell_flow,
+            Notifier(client, task_queue, parts.store.conversations).notify,
+            records.recall,
+            records.keep,
+            records.write,
+            records.publish,
+            look_ups.look_up,
+        ],
+        "models": [
+            decider.decide,
+            decider.phrase,
+            thinker.think,
+            Condenser(parts.ladders.usual, parts.prompts, models).condense,
+            planner.plan,
+            planner.reflect,
+        ],
+        "tools": [CallTool(parts.caller, telling).call_tool],
+    }

@@ -1,18 +1,16 @@
 """Whether this process can do its work: what it needs, asked one by one and all at once."""
 
 import asyncio
-from collections.abc import Awaitable
-from datetime import UTC, datetime, timedelta
+from collections.abc import Awaitable, Sequence
+from datetime import timedelta
 from typing import Literal
 
 from pydantic import BaseModel
-from temporalio.api.enums.v1 import TaskQueueType
-from temporalio.api.taskqueue.v1 import TaskQueue
-from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
 from temporalio.client import Client
 from temporalio.service import RPCError
 
 from router.api.deps import Services
+from router.api.polled import is_polled
 from router.domain.errors import RouterError, Unavailable
 from router.domain.ports import Conversations
 from router.domain.principals import DEFAULT_TENANT
@@ -20,8 +18,6 @@ from router.llm.reach import Reach
 from router.settings import Settings
 
 PATIENCE = 2.0
-LATELY = timedelta(seconds=90)
-"""A worker's poll stays open for a minute, and counts from when it began."""
 
 State = Literal["ready", "degraded", "down"]
 _WORST_FIRST: tuple[State, ...] = ("down", "degraded", "ready")
@@ -55,7 +51,7 @@ async def readiness(services: Services, reach: Reach) -> Readiness:
     """Ask everything that this process needs, for two seconds at most."""
     temporal, worker, database, llm = await asyncio.gather(
         _checked(_temporal(services.temporal)),
-        _checked(_worker(services.temporal, services.settings.task_queue)),
+        _checked(_worker(services.temporal, services.settings.queues)),
         _checked(_database(services.store.conversations)),
         _llm(services.settings, reach),
     )
@@ -105,20 +101,14 @@ async def _temporal(client: Client) -> str:
     return client.service_client.config.target_host
 
 
-async def _worker(client: Client, task_queue: str) -> str:
-    answer = await client.workflow_service.describe_task_queue(
-        DescribeTaskQueueRequest(
-            namespace=client.namespace,
-            task_queue=TaskQueue(name=task_queue),
-            task_queue_type=TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW,
-        ),
-        timeout=timedelta(seconds=PATIENCE),
-    )
-    since = datetime.now(UTC) - LATELY
-    polled = (p.last_access_time.ToDatetime(tzinfo=UTC) for p in answer.pollers)
-    if not any(at > since for at in polled):
-        raise Unavailable(f"none polls the task queue {task_queue!r}: start `intent-router worker`")
-    return f"polls {task_queue!r}"
+async def _worker(client: Client, queues: Sequence[str]) -> str:
+    polled = await asyncio.gather(*(is_polled(client, queue) for queue in queues))
+    idle = [repr(queue) for queue, is_so in zip(queues, polled, strict=True) if not is_so]
+    if idle:
+        raise Unavailable(
+            f"none polls the task queue {', '.join(idle)}: start `intent-router worker`"
+        )
+    return f"polls {', '.join(map(repr, queues))}"
 
 
 async def _database(conversations: Conversations) -> str:

@@ -1,8 +1,9 @@
 """The API and the worker as processes of their own, side by side with others like them."""
 
+import asyncio
 import logging
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 
 from temporalio.client import Client
@@ -16,7 +17,7 @@ from router.dev.registering import register
 from router.domain.errors import MisconfiguredError
 from router.settings import Settings
 from router.upkeep import at_work
-from router.worker import build_worker
+from router.worker import KINDS, Kind, build_workers
 
 GRACE = 5.0
 """Seconds for the API to close what is open."""
@@ -39,8 +40,10 @@ async def serve_api(settings: Settings, host: str, port: int) -> None:
                 await tasks.forever([task])
 
 
-async def work(settings: Settings) -> None:
+async def work(settings: Settings, kinds: Collection[Kind] = KINDS) -> None:
     """Run workflows and activities until cancelled; what is under way may finish.
+
+    Of several queues those of these `kinds` of work are polled.
 
     Raises:
         RouterError: a file or server that it needs can't be used.
@@ -49,9 +52,10 @@ async def work(settings: Settings) -> None:
         seen.circuits_of(parts.ladders)
         client = await connect(settings, seen.plugins, seen.runtime)
         await _register_search_attributes(client)
-        where = (settings.task_queue, settings.temporal_namespace, settings.temporal_address)
+        workers = build_workers(client, parts, kinds)
+        where = (", ".join(workers), settings.temporal_namespace, settings.temporal_address)
         log.info("the worker polls task queue %s of namespace %s at %s", *where)
-        await build_worker(client, parts, settings.task_queue).run()
+        await asyncio.gather(*(worker.run() for worker in workers.values()))
 
 
 @asynccontextmanager

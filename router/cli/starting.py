@@ -68,8 +68,25 @@ def serve(
     asyncio.run(until_told_to_stop(serve_api(settings, host, port)))
 
 
-def worker() -> None:
+WORK = ("turns", "models", "tools")
+
+
+def _kinds(written: str) -> list[str]:
+    wanted = [kind.strip() for kind in written.split(",") if kind.strip()]
+    if not wanted or not set(wanted) <= set(WORK):
+        raise typer.BadParameter(
+            f"{written!r}: choose among {', '.join(WORK)}, with commas between"
+        )
+    return wanted
+
+
+def worker(
+    queues: Annotated[
+        str, typer.Option(help="The kinds of work that it does, where they have queues.")
+    ] = ",".join(WORK),
+) -> None:
     """Run a worker alone. Needs PostgreSQL and a Temporal server."""
+    kinds = _kinds(queues)
     from router.settings import Settings
 
     settings = Settings.load()
@@ -77,9 +94,10 @@ def worker() -> None:
 
     from router.cli.processes import work
     from router.dev.stopping import until_told_to_stop
+    from router.worker import KINDS
 
     _log(settings, "info")
-    asyncio.run(until_told_to_stop(work(settings)))
+    asyncio.run(until_told_to_stop(work(settings, [kind for kind in KINDS if kind in kinds])))
 
 
 def _log(settings: "Settings", level: str) -> None:

@@ -1,15 +1,18 @@
 """What runs within this process: the worker and the API, over the same parts."""
 
+import asyncio
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
+
+from temporalio.worker import Worker
 
 from router.dev import readiness, tasks
 from router.dev.api_server import api_server
 from router.dev.observed import Observed
 from router.settings import Settings
 from router.upkeep import at_work
-from router.worker import build_worker
+from router.worker import build_workers
 
 API_GRACE = 2.5
 WORKER_GRACE = 3.0
@@ -28,10 +31,14 @@ async def worker_and_api(
     async with at_work(settings, editing=True) as parts:
         client = await tasks.unless_one_ends([server], readiness.temporal(settings, seen))
         seen.circuits_of(parts.ladders)
-        worker = build_worker(client, parts, settings.task_queue)
+        workers = build_workers(client, parts).values()
         api = api_server(parts, client)
         async with (
-            tasks.running("the worker", worker.run(), WORKER_GRACE) as working,
+            tasks.running("the worker", _run(workers), WORKER_GRACE) as working,
             tasks.running("the API", api.serve([listening]), API_GRACE, stop=api.stop) as serving,
         ):
             yield [server, working, serving]
+
+
+async def _run(workers: Iterable[Worker]) -> None:
+    await asyncio.gather(*(worker.run() for worker in workers))

@@ -278,3 +278,24 @@ def test_payload_keys_that_cannot_be_used_are_not_shown(
         Settings.load()
     assert str(refused.value).startswith("ROUTER_PAYLOAD_KEYS can't be used: ")
     assert not any(part in str(refused.value) for part in ("c2hvcnQ", "!secret!"))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "remedy"),
+    [
+        ({"model_queue": "router"}, "have to differ"),
+        ({"model_queue": "own", "tool_queue": "own"}, "have to differ"),
+        ({"tool_calls_per_second": 3}, "set ROUTER_TOOL_QUEUE too"),
+        ({"model_calls_per_second": 3}, "set ROUTER_MODEL_QUEUE too"),
+        ({"model_queue": "own", "model_calls_per_second": 0}, "greater than 0"),
+        ({"tool_queue": " "}, "ROUTER_TOOL_QUEUE"),
+        ({"tenant_weights": '{"acme": 0}'}, "0.001"),
+        ({"tenant_weights": "acme"}, "JSON"),
+        ({"fair_to": "nobody"}, "tenant"),
+    ],
+)
+def test_queues_and_shares_that_cannot_be_are_refused(
+    wrong: dict[str, object], remedy: str
+) -> None:
+    with pytest.raises(MisconfiguredError, match=remedy):
+        Settings.load(**wrong)

@@ -36,6 +36,7 @@ CHECKS: Mapping[str, Check] = {
     "temporal": services.temporal,
     "namespace": services.namespace,
     "search attributes": services.search_attributes,
+    "task queues": services.task_queues,
     "worker version": services.worker_version,
 }
 

@@ -11,6 +11,7 @@ from temporalio.api.workflowservice.v1 import (
 from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
+from router.api.polled import is_polled
 from router.api.temporal import connect
 from router.cli.listing import in_english_only
 from router.contracts.search_attributes import SEARCH_ATTRIBUTES
@@ -89,6 +90,21 @@ async def search_attributes(settings: Settings) -> str:
             "where it may, or run deploy/temporal-namespace.sh"
         )
     return f"all {len(SEARCH_ATTRIBUTES)} registered"
+
+
+async def task_queues(settings: Settings) -> str:
+    """Somebody polls every queue that work is sent to."""
+    client = await _client(settings)
+    try:
+        idle = [queue for queue in settings.queues if not await is_polled(client, queue)]
+    except RPCError as error:
+        raise Unavailable(f"Temporal can't say: {error.message}; try again") from error
+    if idle:
+        raise MisconfiguredError(
+            f"nobody polls {', '.join(idle)}: start `intent-router worker`, without --queues or "
+            "with the kind of work that is missing"
+        )
+    return f"somebody polls {', '.join(settings.queues)}"
 
 
 async def worker_version(settings: Settings) -> str:

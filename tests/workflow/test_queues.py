@@ -1,0 +1,105 @@
+"""Models and tools on task queues of their own, with a real server."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+from temporalio.client import Client
+
+from router.api.polled import is_polled
+from router.api.turns import Turns
+from router.assembly import Parts
+from router.contracts.conversation import Submission, workflow_id
+from router.domain.errors import MisconfiguredError
+from router.domain.messages import Message, Turn
+from router.domain.records import ConversationRecord
+from router.worker import Kind, build_workers
+from tests.workflow.conftest import person
+
+TURNS, TOOLS, MODELS = "own-turns", "own-tools", "own-models"
+ASKED = "现在几点"
+
+
+def with_queues(parts: Parts, **more: object) -> Parts:
+    own = {"task_queue": TURNS, "tool_queue": TOOLS, "model_queue": MODELS, **more}
+    return replace(parts, settings=parts.settings.model_copy(update=own))
+
+
+@asynccontextmanager
+async def at_work(client: Client, parts: Parts, *kinds: Kind) -> AsyncIterator[list[str]]:
+    """The queues that are polled meanwhile."""
+    workers = build_workers(client, parts, kinds)
+    async with AsyncExitStack() as stack:
+        for worker in workers.values():
+            await stack.enter_async_context(worker)
+        yield list(workers)
+
+
+async def asked(client: Client, parts: Parts, id_: str) -> Turn:
+    frank = await person(parts, "frank")
+    record = ConversationRecord(
+        id=id_, tenant=frank.tenant, owner=frank.id, locale="en", created_at=datetime.now(UTC)
+    )
+    await parts.store.conversations.create(record)
+    submission = Submission(message_id="m", message=Message(text=ASKED), caller=frank)
+    turn = await Turns(client, TURNS).submit(record, submission, 30)
+    assert turn is not None
+    return turn
+
+
+async def queues_of(client: Client, id_: str) -> dict[str, str]:
+    """The queue that each activity of a conversation was sent to, by its name."""
+    history = await client.get_workflow_handle(workflow_id("default", id_)).fetch_history()
+    sent = [e.activity_task_scheduled_event_attributes for e in history.events]
+    return {each.activity_type.name: each.task_queue.name for each in sent if each.activity_id}
+
+
+async def test_tools_and_models_are_asked_by_the_workers_of_their_queues(
+    real_client: Client, parts: Parts
+) -> None:
+    own = with_queues(parts)
+    async with (
+        at_work(real_client, own, "turns") as turns,
+        at_work(real_client, own, "models", "tools") as others,
+    ):
+        turn = await asked(real_client, own, "queues1")
+        assert (turns, others) == ([TURNS], [MODELS, TOOLS])
+    assert turn.tool_calls[0].status == "done"
+    sent = await queues_of(real_client, "queues1")
+    assert sent.pop(turn.tool_calls[0].name) == TOOLS
+    assert set(sent.values()) <= {MODELS}
+
+
+async def test_without_queues_of_their_own_all_is_done_where_turns_are(
+    real_client: Client, parts: Parts
+) -> None:
+    own = with_queues(parts, tool_queue=None, model_queue=None)
+    async with at_work(real_client, own, "turns", "models", "tools") as queues:
+        assert queues == [TURNS]
+        await asked(real_client, own, "queues2")
+    assert set((await queues_of(real_client, "queues2")).values()) == {TURNS}
+
+
+async def test_who_polls_is_known_by_queue(real_client: Client, parts: Parts) -> None:
+    own = with_queues(parts, task_queue="seen-turns", tool_queue="seen-tools")
+    async with at_work(real_client, own, "tools"):
+        assert await is_polled(real_client, "seen-tools")
+        assert not await is_polled(real_client, "seen-turns")
+
+
+async def test_a_rate_holds_for_the_whole_queue(real_client: Client, parts: Parts) -> None:
+    own = with_queues(parts, task_queue=TURNS, tool_calls_per_second=3.5)
+    workers = build_workers(real_client, own, ["tools", "models"])
+    rates = {q: w.config()["max_task_queue_activities_per_second"] for q, w in workers.items()}
+    assert rates == {TOOLS: 3.5, MODELS: None}
+
+
+@pytest.mark.parametrize(("kind", "variable"), [("models", "MODEL"), ("tools", "TOOL")])
+async def test_a_kind_without_a_queue_of_its_own_is_nothing_to_poll(
+    real_client: Client, parts: Parts, kind: Kind, variable: str
+) -> None:
+    own = with_queues(parts, tool_queue=None, model_queue=None)
+    with pytest.raises(MisconfiguredError, match=f"set ROUTER_{variable}_QUEUE, or add turns"):
+        build_workers(real_client, own, [kind])
