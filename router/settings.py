@@ -340,6 +340,9 @@ class Settings(BaseSettings):
     """Who gets an equal share of the workers where work waits."""
     tenant_weights: Annotated[dict[str, Weight], NoDecode, BeforeValidator(_json)] = {}
     """Shares of tenants that aren't 1, as JSON: `{"acme": 3}`."""
+    shutdown_seconds: Annotated[float, Field(ge=1, le=3600)] = 25.0
+    """What `serve` and `worker` give requests, and calls of models and tools, to end once they are
+    told to stop. Let whoever stops them wait a little longer. `dev` stops within ten seconds."""
     backlog_seconds: Annotated[float, Field(gt=0)] = 15.0
     """Messages are refused (503) where work has been waiting for a worker for so long."""
 

@@ -49,7 +49,7 @@ HEARD_WITHIN = timedelta(seconds=0.8)
 """How soon a cancellation reaches an activity that heartbeats."""
 
 GRACE = timedelta(seconds=5)
-"""For activities that are under way when the worker is told to stop."""
+"""For activities that are under way when the worker is told to stop, where nobody says more."""
 
 PASSED_THROUGH = (
     "router",
@@ -91,11 +91,12 @@ Activity = Callable[..., Any]
 
 
 def build_workers(
-    client: Client, parts: Parts, kinds: Collection[Kind] = KINDS
+    client: Client, parts: Parts, kinds: Collection[Kind] = KINDS, grace: timedelta = GRACE
 ) -> dict[str, Worker]:
     """The workers of these kinds of work, by the queue that each polls.
 
-    Where models or tools have no queue of their own, the worker of turns does their work.
+    Where models or tools have no queue of their own, the worker of turns does their work. What is
+    under way when they are told to stop has `grace` to end.
 
     Raises:
         MisconfiguredError: a kind is wanted that has no queue of its own.
@@ -104,16 +105,17 @@ def build_workers(
     work = _work(client, parts, settings.task_queue)
     made = {}
     if "turns" in kinds:
-        made[settings.task_queue] = build_worker(client, parts, settings.task_queue, work=work)
+        queue = settings.task_queue
+        made[queue] = build_worker(client, parts, queue, work=work, grace=grace)
     own: tuple[tuple[Kind, str | None, float | None], ...] = (
         ("models", settings.model_queue, settings.model_calls_per_second),
         ("tools", settings.tool_queue, settings.tool_calls_per_second),
     )
-    for kind, queue, rate in own:
+    for kind, its_own, rate in own:
         if kind not in kinds:
             continue
-        if queue is not None:
-            made[queue] = _worker_of(client, parts.settings, queue, work[kind], rate)
+        if its_own is not None:
+            made[its_own] = _worker_of(client, settings, its_own, work[kind], rate, grace)
         elif "turns" not in kinds:
             raise MisconfiguredError(
                 f"--queues {kind}: it has no queue of its own; "
@@ -128,6 +130,7 @@ def build_worker(
     task_queue: str,
     runner: WorkflowRunner | None = None,
     work: Mapping[Kind, Sequence[Activity]] | None = None,
+    grace: timedelta = GRACE,
 ) -> Worker:
     """A worker that runs all of this project; `await worker.run()` until it is shut down.
 
@@ -151,13 +154,18 @@ def build_worker(
         max_cached_workflows=CACHED_WORKFLOWS,
         sticky_queue_schedule_to_start_timeout=MISSED_AFTER,
         max_heartbeat_throttle_interval=HEARD_WITHIN,
-        graceful_shutdown_timeout=GRACE,
+        graceful_shutdown_timeout=grace,
         deployment_config=versioned,
     )
 
 
 def _worker_of(
-    client: Client, settings: Settings, queue: str, work: Sequence[Activity], rate: float | None
+    client: Client,
+    settings: Settings,
+    queue: str,
+    work: Sequence[Activity],
+    rate: float | None,
+    grace: timedelta,
 ) -> Worker:
     """A worker that does nothing but this; all workers of the queue together at that rate."""
     return Worker(
@@ -167,7 +175,7 @@ def _worker_of(
         interceptors=[Observing()],
         max_task_queue_activities_per_second=rate,
         max_heartbeat_throttle_interval=HEARD_WITHIN,
-        graceful_shutdown_timeout=GRACE,
+        graceful_shutdown_timeout=grace,
         deployment_config=deployment(settings),
     )
 

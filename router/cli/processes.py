@@ -5,6 +5,7 @@ import logging
 import socket
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
+from datetime import timedelta
 
 from temporalio.client import Client
 from temporalio.service import RPCError
@@ -19,8 +20,8 @@ from router.settings import Settings
 from router.upkeep import at_work
 from router.worker import KINDS, Kind, build_workers
 
-GRACE = 5.0
-"""Seconds for the API to close what is open."""
+CLOSING = 3.0
+"""Seconds for the API to close what is open after the last request has ended."""
 
 log = logging.getLogger(__name__)
 
@@ -33,8 +34,10 @@ async def serve_api(settings: Settings, host: str, port: int) -> None:
     """
     with _listening(host, port) as listening:
         async with _seen(settings, "intent-router-api") as seen, at_work(settings) as parts:
-            server = api_server(parts, await connect(settings, seen.plugins, seen.runtime))
-            serving = tasks.running("the API", server.serve([listening]), GRACE, stop=server.stop)
+            client = await connect(settings, seen.plugins, seen.runtime)
+            server = api_server(parts, client, settings.shutdown_seconds)
+            grace = settings.shutdown_seconds + CLOSING
+            serving = tasks.running("the API", server.serve([listening]), grace, stop=server.stop)
             async with serving as task:
                 log.info("the API listens on http://%s:%d", host, port)
                 await tasks.forever([task])
@@ -42,6 +45,8 @@ async def serve_api(settings: Settings, host: str, port: int) -> None:
 
 async def work(settings: Settings, kinds: Collection[Kind] = KINDS) -> None:
     """Run workflows and activities until cancelled; what is under way may finish.
+
+    What isn't done after `ROUTER_SHUTDOWN_SECONDS` is done anew by the next worker.
 
     Of several queues those of these `kinds` of work are polled.
 
@@ -52,7 +57,8 @@ async def work(settings: Settings, kinds: Collection[Kind] = KINDS) -> None:
         seen.circuits_of(parts.ladders)
         client = await connect(settings, seen.plugins, seen.runtime)
         await _register_search_attributes(client)
-        workers = build_workers(client, parts, kinds)
+        grace = timedelta(seconds=settings.shutdown_seconds)
+        workers = build_workers(client, parts, kinds, grace)
         where = (", ".join(workers), settings.temporal_namespace, settings.temporal_address)
         log.info("the worker polls task queue %s of namespace %s at %s", *where)
         await asyncio.gather(*(worker.run() for worker in workers.values()))

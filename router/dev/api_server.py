@@ -3,6 +3,7 @@
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import ceil
 
 import uvicorn
 from fastapi import FastAPI
@@ -13,21 +14,21 @@ from router.app import create_app
 from router.assembly import Parts
 from router.dev.impatience import ImpatientProtocol
 
-GRACE = 2
-"""Seconds for requests that are under way, turns as streams among them."""
+GRACE = 2.0
+"""Seconds for requests that are under way when the server is stopped, where nobody says more."""
 
 
 class ApiServer(uvicorn.Server):
     """uvicorn, but the process's signals stay with whoever composes the process."""
 
-    def __init__(self, app: FastAPI) -> None:
+    def __init__(self, app: FastAPI, grace: float) -> None:
         # No log_config: uvicorn's would be a second format beside the process's own.
         config = uvicorn.Config(
             app,
             http=ImpatientProtocol,
             log_config=None,
             access_log=False,
-            timeout_graceful_shutdown=GRACE,
+            timeout_graceful_shutdown=ceil(grace),
         )
         super().__init__(config)
         desk: Desk = app.state.desk
@@ -39,7 +40,7 @@ class ApiServer(uvicorn.Server):
         yield
 
     def stop(self) -> None:
-        """Have `serve` end, after requests that are under way or `GRACE`."""
+        """Have `serve` end, after requests that are under way or its grace."""
         self.should_exit = True
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -48,8 +49,11 @@ class ApiServer(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def api_server(parts: Parts, client: Client) -> ApiServer:
-    """The API over these parts; `await server.serve(sockets=[…])` until it is stopped."""
+def api_server(parts: Parts, client: Client, grace: float = GRACE) -> ApiServer:
+    """The API over these parts; `await server.serve(sockets=[…])` until it is stopped.
+
+    Requests that are under way then have `grace` seconds, turns as streams among them.
+    """
     services = Services(
         settings=parts.settings,
         temporal=client,
@@ -59,4 +63,4 @@ def api_server(parts: Parts, client: Client) -> ApiServer:
         reader=parts.reader,
         index=parts.index,
     )
-    return ApiServer(create_app(services))
+    return ApiServer(create_app(services), grace)
