@@ -10,6 +10,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from router.domain import errors
 
@@ -18,7 +19,7 @@ log = logging.getLogger(__name__)
 MEDIA_TYPE = "application/problem+json"
 CHALLENGE = 'Bearer realm="intent-router"'
 
-ALWAYS_POSSIBLE = (401, 422, 429, 503)
+ALWAYS_POSSIBLE = (401, 413, 422, 429, 503)
 
 STATUS: dict[type[errors.RouterError], int] = {
     errors.InvalidInput: 422,
@@ -60,14 +61,6 @@ def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
         }
         for status in sorted({*statuses, *ALWAYS_POSSIBLE})
     }
-
-
-def describe(openapi: dict[str, Any]) -> dict[str, Any]:
-    """The OpenAPI document with the schema that every failure refers to."""
-    schema = ProblemDetails.model_json_schema(ref_template="#/components/schemas/{model}")
-    parts = schema.pop("$defs", {})
-    openapi["components"]["schemas"] |= {**parts, ProblemDetails.__name__: schema}
-    return openapi
 
 
 def problem(
@@ -162,7 +155,16 @@ async def _http_error(request: Request, error: Exception) -> Response:
         detail = (
             f"{request.method} {request.url.path}: {detail.lower()}; see /docs for what there is"
         )
-    return problem(error.status_code, detail, headers=error.headers)
+    headers = dict(error.headers or {})
+    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+        headers["Allow"] = _allowed(request)
+    return problem(error.status_code, detail, headers=headers)
+
+
+def _allowed(request: Request) -> str:
+    """All methods of the address: the router itself names those of the first route alone."""
+    routes = (r for r in request.app.routes if r.matches(request.scope)[0] is Match.PARTIAL)
+    return ", ".join(sorted({method for r in routes for method in getattr(r, "methods", ())}))
 
 
 async def _surprise(request: Request, error: Exception) -> Response:
