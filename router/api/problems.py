@@ -10,13 +10,14 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
-from starlette.routing import Match
+from starlette.routing import Match, Mount
 
 from router.domain import errors
 
 log = logging.getLogger(__name__)
 
 MEDIA_TYPE = "application/problem+json"
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 CHALLENGE = 'Bearer realm="intent-router"'
 
 ALWAYS_POSSIBLE = (401, 413, 422, 429, 503)
@@ -157,14 +158,19 @@ async def _http_error(request: Request, error: Exception) -> Response:
         )
     headers = dict(error.headers or {})
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
-        headers["Allow"] = _allowed(request)
+        headers |= _allowed(request)
     return problem(error.status_code, detail, headers=headers)
 
 
-def _allowed(request: Request) -> str:
-    """All methods of the address: the router itself names those of the first route alone."""
-    routes = (r for r in request.app.routes if r.matches(request.scope)[0] is Match.PARTIAL)
-    return ", ".join(sorted({method for r in routes for method in getattr(r, "methods", ())}))
+def _allowed(request: Request) -> dict[str, str]:
+    """`Allow` with all methods of the address: the router names those of its first route alone."""
+    routes = [route for route in request.app.routes if not isinstance(route, Mount)]
+    allowed = [
+        method
+        for method in METHODS
+        if any(r.matches({**request.scope, "method": method})[0] is Match.FULL for r in routes)
+    ]
+    return {"Allow": ", ".join(allowed)} if allowed else {}
 
 
 async def _surprise(request: Request, error: Exception) -> Response:

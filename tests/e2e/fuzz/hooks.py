@@ -28,6 +28,7 @@ for media_type, beginning in BEGINNINGS.items():
 UNSAYABLE = re.compile(
     r"isn't one that a list gave"  # a cursor is opaque: its pattern fits more than there are
     r"|was used before with another body"  # an idempotency key, drawn twice
+    r"|was used for another message"
     r"|message_id and Idempotency-Key are the same thing"
     r"|the last message has to be the user's"
     r"|messages(\.\d+\.content)?: it (is empty|has)"  # what is said, in a protocol of others
