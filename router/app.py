@@ -9,7 +9,7 @@ from typing import Any
 from fastapi import FastAPI
 
 from router.adapters.mounting import platforms
-from router.api import problems
+from router.api import openapi, problems
 from router.api.body import BodyLimit
 from router.api.census import keep_counting
 from router.api.cross_origin import CrossOrigin
@@ -47,7 +47,7 @@ class Api(FastAPI):
     def openapi(self) -> dict[str, Any]:
         """The document behind `/openapi.json`."""
         if self.openapi_schema is None:
-            self.openapi_schema = problems.describe(super().openapi())
+            self.openapi_schema = openapi.describe(super().openapi())
         return self.openapi_schema
 
 

@@ -121,7 +121,7 @@ def _json(value: Any) -> Any:
         return value
     try:
         return json.loads(value)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"write it as JSON ({error})") from None
 
 

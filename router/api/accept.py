@@ -2,12 +2,20 @@
 
 import re
 from collections import defaultdict
+from typing import Any
 
 EVENTS = "text/event-stream"
 JSON = "application/json"
 
 _QUOTED = re.compile(r'"[^"]*"')
 _WEIGHT = re.compile(r"0(\.\d{0,3})?|1(\.0{0,3})?")
+
+
+def events(description: str) -> dict[str, Any]:
+    """What OpenAPI says of an answer of events: the schema is each one's, as its lines are read."""
+    properties = {name: {"type": "string"} for name in ("event", "data", "id")}
+    item = {"type": "object", "properties": properties, "required": ["data"]}
+    return {EVENTS: {"itemSchema": {"description": description, **item}}}
 
 
 def prefers_events(accept: str) -> bool:

@@ -28,6 +28,24 @@ AGAIN_AFTER = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
 _NAMES_SOMEONE: frozenset[Verdict] = frozenset({"delegate", "add"})
 
 
+_NOBODY, _SOMEBODY = {"type": "null"}, {"type": "string", "minLength": 1}
+_SHAPES: list[JsonValue] = [
+    {
+        "properties": {
+            "decision": {"enum": ["approve", "reject", "return"]},
+            "to": _NOBODY,
+            "position": _NOBODY,
+        }
+    },
+    {
+        "properties": {"decision": {"const": "delegate"}, "to": _SOMEBODY, "position": _NOBODY},
+        "required": ["to"],
+    },
+    {"properties": {"decision": {"const": "add"}, "to": _SOMEBODY}, "required": ["to"]},
+]
+"""Which fields go with which decision, for OpenAPI; `_someone_where_one_is_needed` holds them."""
+
+
 class DecisionBody(BaseModel):
     """A decision; `to` is whom to ask instead (`delegate`) or as well (`add`).
 
@@ -35,7 +53,7 @@ class DecisionBody(BaseModel):
     the caller agrees by adding them.
     """
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"oneOf": _SHAPES})
 
     decision: Verdict
     comment: Comment | None = None

@@ -103,10 +103,11 @@ class StrictRoute(APIRoute):
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """FastAPI's handler, with the strict reading of the body."""
         handle = super().get_route_handler()
+        takes_body = self.body_field is not None
 
         async def strictly(request: Request) -> Response:
             strict = _StrictRequest(request.scope, request.receive)
-            if await strict.body():
+            if takes_body and await strict.body():
                 check_media_type(strict)
             return await handle(strict)
 

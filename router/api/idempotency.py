@@ -1,9 +1,11 @@
 """`Idempotency-Key`: a repeat with the same key does nothing twice."""
 
+import re
 from typing import Annotated
 
 from fastapi import Depends, Header
-from pydantic import JsonValue
+from pydantic import JsonValue, WithJsonSchema
+from pydantic.json_schema import SkipJsonSchema
 
 from router.api.deps import Services
 from router.api.identifiers import digest_of
@@ -11,22 +13,32 @@ from router.api.plain import MAX_KEY
 from router.domain.errors import FieldProblem, InvalidInput
 from router.domain.principals import Principal
 
+BARE = rf"[!#-~][!-~]{{0,{MAX_KEY - 1}}}"
+QUOTED = rf'"(?:[!#-\[\]-~]|\\["\\]){{1,{MAX_KEY}}}"'
+KEY = rf"^(?:{BARE}|{QUOTED})$"
+"""Visible ASCII, as it is or as a structured field's string (RFC 9651), in which it is escaped."""
+
+_KEY = re.compile(KEY.removesuffix("$"))
+_ESCAPED = re.compile(r"\\(.)")
+
+_Written = Annotated[str, WithJsonSchema({"type": "string", "pattern": KEY})]
+
 
 async def _idempotency_key(
     idempotency_key: Annotated[
-        str | None,
+        _Written | SkipJsonSchema[None],
         Header(description="Repeats with the same key do nothing twice. Bare or quoted."),
     ] = None,
 ) -> str | None:
     if idempotency_key is None:
         return None
-    key = unquoted(idempotency_key)
-    if not 1 <= len(key) <= MAX_KEY or not all("!" <= character <= "~" for character in key):
+    written = idempotency_key.strip(" \t")
+    if not _KEY.fullmatch(written):
         raise InvalidInput(
             f"Idempotency-Key: write 1 to {MAX_KEY} visible ASCII characters.",
             [FieldProblem("Idempotency-Key", f"not 1 to {MAX_KEY} visible ASCII characters")],
         )
-    return key
+    return unquoted(written)
 
 
 def unquoted(header: str) -> str:
@@ -35,10 +47,7 @@ def unquoted(header: str) -> str:
     >>> unquoted('"a-1"'), unquoted("a-1")
     ('a-1', 'a-1')
     """
-    text = header.strip()
-    if len(text) > 1 and text[0] == text[-1] == '"':
-        return text[1:-1].replace('\\"', '"').replace("\\\\", "\\")
-    return text
+    return _ESCAPED.sub(r"\1", header[1:-1]) if header.startswith('"') else header
 
 
 IdempotencyKey = Annotated[str | None, Depends(_idempotency_key)]

@@ -3,7 +3,7 @@
 import unicodedata
 from typing import Annotated
 
-from pydantic import AfterValidator, Field, JsonValue
+from pydantic import AfterValidator, Field, JsonValue, WithJsonSchema
 
 from router.domain.errors import FieldProblem, InvalidInput
 
@@ -12,7 +12,17 @@ MAX_COMMENT = 2000
 MAX_KEY = 64
 
 _ALLOWED = frozenset("\t\n")
-_INVISIBLE = frozenset({"Cc", "Cf", "Zs", "Zl", "Zp"})
+INVISIBLE = frozenset({"Cc", "Cf", "Zs", "Zl", "Zp"})
+"""Unicode's categories of what nobody sees."""
+
+CONTROLS = r"\x00-\x08\x0b-\x1f\x7f-\x9f"
+"""What people may not send, as the inside of a regex's `[…]`."""
+PLAIN = f"^[^{CONTROLS}]*$"
+
+IS_SCHEMA = "x-is-schema"
+"""Stands where `openapi` puts a reference: pydantic takes none to what isn't its own."""
+SAID_TEXT, PLAIN_JSON = "SaidText", "PlainJson"
+"""Schemas of the OpenAPI document: `openapi` adds them."""
 
 
 def _plain(text: str) -> str:
@@ -29,7 +39,7 @@ def _plain(text: str) -> str:
 def _said(text: str) -> str:
     """Refuse what nobody could answer: nothing visible, or a book."""
     _plain(text)
-    if all(unicodedata.category(character) in _INVISIBLE for character in text):
+    if all(unicodedata.category(character) in INVISIBLE for character in text):
         raise ValueError("it is empty or only white space")
     if len(text) > MAX_TEXT:
         raise ValueError(f"it has {len(text)} characters; at most {MAX_TEXT} are allowed")
@@ -49,13 +59,27 @@ def _plain_throughout(value: JsonValue) -> JsonValue:
     return value
 
 
-SaidText = Annotated[str, AfterValidator(_said)]
+def _schema(name: str) -> WithJsonSchema:
+    return WithJsonSchema({IS_SCHEMA: name})
+
+
+SaidText = Annotated[str, AfterValidator(_said), _schema(SAID_TEXT)]
 """What a person says: something visible, at most 8,000 characters."""
 
-Comment = Annotated[str, Field(max_length=MAX_COMMENT), AfterValidator(_plain)]
+PlainText = Annotated[
+    str, AfterValidator(_plain), WithJsonSchema({"type": "string", "pattern": PLAIN})
+]
+"""Text without control characters, such as the name of a field."""
+
+Comment = Annotated[
+    str,
+    Field(max_length=MAX_COMMENT),
+    AfterValidator(_plain),
+    WithJsonSchema({"type": "string", "maxLength": MAX_COMMENT, "pattern": PLAIN}),
+]
 """A remark that may be empty."""
 
-PlainJson = Annotated[JsonValue, AfterValidator(_plain_throughout)]
+PlainJson = Annotated[JsonValue, AfterValidator(_plain_throughout), _schema(PLAIN_JSON)]
 """Any JSON whose strings have no control characters."""
 
 Key = Annotated[str, Field(pattern=rf"^[!-~]{{1,{MAX_KEY}}}$")]

@@ -5,7 +5,10 @@ from typing import Self
 
 from router.domain.errors import FieldProblem, InvalidInput
 
-LAST_SEQUENCE = 2**63 - 1
+MOST_DIGITS = 18
+"""As many as any number has that fits into 64 bits with its sign."""
+PATTERN = rf"^(?:[0-9]{{1,{MOST_DIGITS}}}(?:\.[0-9]{{1,{MOST_DIGITS}}})?)?$"
+"""How a position is written; nothing at all is none."""
 
 
 @dataclass(frozen=True)
@@ -29,10 +32,8 @@ class Position:
         """
         row, point, seen = text.partition(".")
         parts = (row, seen) if point else (row,)
-        if all(p.isascii() and p.isdigit() and len(p) <= 19 for p in parts):  # noqa: PLR2004
-            position = cls(*map(int, parts))
-            if position.row <= LAST_SEQUENCE:
-                return position
+        if all(p.isascii() and p.isdigit() and len(p) <= MOST_DIGITS for p in parts):
+            return cls(*map(int, parts))
         raise InvalidInput(
             f"{text[:80]!r} is the id of no event; send one that came with an event, or none",
             [FieldProblem("Last-Event-ID", "isn't the id of an event")],

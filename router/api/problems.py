@@ -10,15 +10,17 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
+from starlette.routing import Match, Mount
 
 from router.domain import errors
 
 log = logging.getLogger(__name__)
 
 MEDIA_TYPE = "application/problem+json"
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 CHALLENGE = 'Bearer realm="intent-router"'
 
-ALWAYS_POSSIBLE = (401, 422, 429, 503)
+ALWAYS_POSSIBLE = (401, 413, 422, 429, 503)
 
 STATUS: dict[type[errors.RouterError], int] = {
     errors.InvalidInput: 422,
@@ -60,14 +62,6 @@ def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
         }
         for status in sorted({*statuses, *ALWAYS_POSSIBLE})
     }
-
-
-def describe(openapi: dict[str, Any]) -> dict[str, Any]:
-    """The OpenAPI document with the schema that every failure refers to."""
-    schema = ProblemDetails.model_json_schema(ref_template="#/components/schemas/{model}")
-    parts = schema.pop("$defs", {})
-    openapi["components"]["schemas"] |= {**parts, ProblemDetails.__name__: schema}
-    return openapi
 
 
 def problem(
@@ -162,7 +156,21 @@ async def _http_error(request: Request, error: Exception) -> Response:
         detail = (
             f"{request.method} {request.url.path}: {detail.lower()}; see /docs for what there is"
         )
-    return problem(error.status_code, detail, headers=error.headers)
+    headers = dict(error.headers or {})
+    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+        headers |= _allowed(request)
+    return problem(error.status_code, detail, headers=headers)
+
+
+def _allowed(request: Request) -> dict[str, str]:
+    """`Allow` with all methods of the address: the router names those of its first route alone."""
+    routes = [route for route in request.app.routes if not isinstance(route, Mount)]
+    allowed = [
+        method
+        for method in METHODS
+        if any(r.matches({**request.scope, "method": method})[0] is Match.FULL for r in routes)
+    ]
+    return {"Allow": ", ".join(allowed)} if allowed else {}
 
 
 async def _surprise(request: Request, error: Exception) -> Response:

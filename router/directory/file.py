@@ -119,7 +119,7 @@ class FileDirectory:
         """
         try:
             document = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             return cls._of(_yaml(text, source), source)
         return cls._of(document, f"{source} users")
 
@@ -179,6 +179,9 @@ def _yaml(text: str, source: str) -> Any:
         return YAML(typ="rt").load(text)
     except YAMLError as error:
         raise DefinitionError([_unreadable(error, source)]) from error
+    except RecursionError:
+        problem = Problem(source, 1, "it is nested too deep", "a directory needs less than ten")
+        raise DefinitionError([problem]) from None
 
 
 def _unreadable(error: YAMLError, file: str) -> Problem:

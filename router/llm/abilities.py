@@ -131,7 +131,7 @@ def _read(text: str) -> dict[str, Refused]:
     """What `to_json` wrote, as far as it is known here; what isn't is learned again."""
     try:
         kept = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     if not isinstance(kept, dict):
         return {}

@@ -93,12 +93,13 @@ class Feishu(WebServer):
         headers = self.signed(raw)
         return await router.post("/adapters/feishu/events", content=raw, headers=headers)
 
-    def sealed(self, body: Body, key: str = "") -> bytes:
-        """A callback as it is sent: encrypted with the key."""
+    def sealed(self, body: Body | bytes, key: str = "") -> bytes:
+        """A callback as it is sent: encrypted with the key. Bytes are taken for its JSON."""
+        written = body if isinstance(body, bytes) else json.dumps(body).encode()
         iv, padder = os.urandom(16), PKCS7(128).padder()
         digest = hashlib.sha256((key or self.key).encode()).digest()
         encryptor = Cipher(AES(digest), CBC(iv)).encryptor()
-        padded = padder.update(json.dumps(body).encode()) + padder.finalize()
+        padded = padder.update(written) + padder.finalize()
         sealed = iv + encryptor.update(padded) + encryptor.finalize()
         return json.dumps({"encrypt": base64.b64encode(sealed).decode()}).encode()
 

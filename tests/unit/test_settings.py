@@ -183,7 +183,16 @@ def test_fallbacks_take_their_keys_from_the_variables_they_name(
 
 
 @pytest.mark.parametrize(
-    "value", ["[", "{}", '[{"model": "x"}]', '[{"base_url": "x", "model": "y"}]']
+    "value",
+    [
+        "[",
+        "{}",
+        "[" * 5000,
+        "1" * 5000,
+        "NaN",
+        '[{"model": "x"}]',
+        '[{"base_url": "x", "model": "y"}]',
+    ],
 )
 def test_fallbacks_that_are_none_are_refused_by_name(
     monkeypatch: pytest.MonkeyPatch, value: str

@@ -1,16 +1,16 @@
 """What Feishu sends, as what somebody did. Pure; what is none of the desk's business is None."""
 
-import json
 import re
 from typing import Any
 
 from router.adapters.feishu.cards import COMMENT
 from router.adapters.port import Inbound, Place
 from router.adapters.reception import button_of
+from router.api.body import strict_json
 
 FACE = "feishu"
 _MENTION = re.compile(r"@_user_\d+")
-_WITH_FILES = frozenset({"file", "image", "media", "audio"})
+_WITH_FILES = ("file", "image", "media", "audio")
 
 
 def message_of(body: dict[str, Any]) -> Inbound | None:
@@ -62,7 +62,7 @@ def _place(chat: str, message: dict[str, Any]) -> Place:
 def _text(content: object) -> str:
     """What was typed, without mentions; nothing where it can't be read."""
     try:
-        said = json.loads(content) if isinstance(content, str) else {}
+        said = strict_json(content.encode()) if isinstance(content, str) else {}
     except ValueError:
         return ""
     text = said.get("text") if isinstance(said, dict) else None

@@ -8,7 +8,6 @@ import base64
 import binascii
 import hashlib
 import hmac
-import json
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -18,6 +17,7 @@ from cryptography.hazmat.primitives.ciphers.algorithms import AES
 from cryptography.hazmat.primitives.ciphers.modes import CBC
 from cryptography.hazmat.primitives.padding import PKCS7
 
+from router.api.body import strict_json
 from router.domain.errors import Unauthenticated
 
 FRESH = 300
@@ -56,8 +56,8 @@ def opened(key: str, sealed: str) -> dict[str, Any]:
         cipher = Cipher(AES(hashlib.sha256(key.encode()).digest()), CBC(raw[:BLOCK]))
         decryptor, unpadder = cipher.decryptor(), PKCS7(BLOCK * 8).unpadder()
         padded = decryptor.update(raw[BLOCK:]) + decryptor.finalize()
-        value = json.loads(unpadder.update(padded) + unpadder.finalize())
-    except (ValueError, binascii.Error, RecursionError) as error:
+        value = strict_json(unpadder.update(padded) + unpadder.finalize())
+    except (ValueError, binascii.Error) as error:
         raise Unauthenticated("The body can't be decrypted with ROUTER_FEISHU_ENCRYPT_KEY.") from (
             error
         )

@@ -13,7 +13,7 @@ _MARKED = re.compile(r"<(?P<to>[^<>|\s][^<>|]*)(?:\|(?P<label>[^<>]*))?>")
 """A link, a mention or a command: what somebody typed has its angle brackets escaped."""
 _SIGNS = {"@": "@", "#": "#", "!": "@"}
 """What mentions of people, of channels and of groups are shown with."""
-_FROM_PEOPLE = frozenset({None, "file_share", "thread_broadcast"})
+_FROM_PEOPLE = (None, "file_share", "thread_broadcast")
 """Subtypes of messages that somebody has written; the others are edits, joins and the like."""
 
 

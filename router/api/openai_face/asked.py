@@ -7,7 +7,16 @@ has no use for it, and whoever sends it to every model shouldn't have to know th
 from collections.abc import Iterable
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictBool, StrictInt, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    StrictBool,
+    StrictInt,
+    ValidationError,
+    WithJsonSchema,
+)
 
 from router.domain.errors import FieldProblem, InvalidInput
 from router.domain.messages import Line
@@ -49,7 +58,7 @@ class Completion(Asked):
     messages: Annotated[list[Spoken], Field(min_length=1)]
     stream: StrictBool | None = None
     stream_options: StreamOptions | None = None
-    n: StrictInt | None = None
+    n: Annotated[StrictInt | None, WithJsonSchema({"enum": [1, None]})] = None
     user: str | None = None
     metadata: dict[str, JsonValue] | None = None
     response_format: dict[str, JsonValue] | None = None

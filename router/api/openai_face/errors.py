@@ -44,6 +44,9 @@ _CODES = {
 """There is nothing that isn't found at these addresses but models."""
 
 
+_KEPT = {"retry-after", "www-authenticate", "allow"}
+
+
 def described(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """What OpenAPI says of a route's ways to fail, those that every route has included."""
     return {
@@ -81,7 +84,7 @@ async def failed(request: Request, error: Exception) -> Response:
     if status == HTTPStatus.UNPROCESSABLE_ENTITY:
         status = HTTPStatus.BAD_REQUEST
     about = json.loads(bytes(said.body))
-    kept = {k: v for k, v in said.headers.items() if k in {"retry-after", "www-authenticate"}}
+    kept = {k: v for k, v in said.headers.items() if k in _KEPT}
     body = OpenAIError(error=_fault(status, about))
     return JSONResponse(body.model_dump(), status, headers=kept)
 

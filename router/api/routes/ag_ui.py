@@ -5,7 +5,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from router.api.accept import EVENTS
+from router.api.accept import events
 from router.api.ag_ui.plan import planned
 from router.api.ag_ui.run import Run
 from router.api.ag_ui.run_input import RunInput
@@ -25,7 +25,7 @@ router = APIRouter(tags=["ag-ui"], route_class=StrictRoute)
 
 _EVENTS: dict[int | str, dict[str, Any]] = {
     200: {
-        "content": {EVENTS: {"schema": {"type": "string"}}},
+        "content": events("`data` is one of AG-UI's events, as JSON."),
         "description": "AG-UI's events, from `RUN_STARTED` to `RUN_FINISHED` or `RUN_ERROR`.",
     }
 }

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
+from router.api.accept import events
 from router.api.deps import Caller, Given, OpenTurns
 from router.api.idempotency import IdempotencyKey
 from router.api.openai_face import answering, jobs, models, shapes
@@ -25,15 +26,7 @@ _BODY: dict[str, Any] = {
         "required": True,
         "content": {
             "application/json": {
-                "schema": {
-                    "type": "object",
-                    "required": ["model", "messages"],
-                    "properties": {
-                        "model": {"type": "string"},
-                        "messages": {"type": "array", "items": {"type": "object"}, "minItems": 1},
-                        "stream": {"type": "boolean"},
-                    },
-                },
+                "schema": {"$ref": "#/components/schemas/Completion"},
                 "example": {
                     "model": models.ROUTER,
                     "messages": [{"role": "user", "content": "我要请假"}],
@@ -47,7 +40,7 @@ _ANSWER: dict[int | str, dict[str, Any]] = {
         "description": "A chat completion, or with `stream` its chunks.",
         "content": {
             "application/json": {"schema": {"type": "object"}},
-            "text/event-stream": {"schema": {"type": "string"}},
+            **events("`data` is a chunk of the completion, and last `[DONE]`."),
         },
     }
 }
@@ -101,4 +94,6 @@ async def show(services: Given, caller: Caller, model: str) -> dict[str, Any]:
 @router.api_route("/v1/models", methods=["POST", "PUT", "PATCH", "DELETE"], include_in_schema=False)
 async def refuse(request: Request) -> Response:
     """Nothing else can be done here."""
-    raise HTTPException(405, f"{request.method} {request.url.path}: method not allowed.")
+    path = request.url.path
+    allowed = {"Allow": "POST" if path == PATH else "GET"}
+    raise HTTPException(405, f"{request.method} {path}: method not allowed.", allowed)

@@ -5,10 +5,18 @@ holds a payload can have it decrypted, so that only operators may ask.
 """
 
 import base64
+import binascii
 from typing import Annotated
 
 from fastapi import APIRouter, Depends
-from pydantic import Base64Bytes, BaseModel, ConfigDict, Field
+from pydantic import (
+    Base64Bytes,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    WithJsonSchema,
+)
 from temporalio.api.common.v1 import Payload
 from temporalio.converter import PayloadCodec
 
@@ -28,13 +36,33 @@ MAX_METADATA = 32
 router = APIRouter(prefix=PREFIX, tags=["codec"], route_class=StrictRoute)
 
 
+BASE64 = r"^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"
+
+
+def _strict(text: object) -> object:
+    """Python's own reading passes over whatever isn't of the alphabet."""
+    if isinstance(text, str):
+        try:
+            base64.b64decode(text, validate=True)
+        except binascii.Error as error:
+            raise ValueError(f"it isn't base64: {error}") from error
+    return text
+
+
+Bytes = Annotated[
+    Base64Bytes,
+    BeforeValidator(_strict),
+    WithJsonSchema({"type": "string", "format": "byte", "pattern": BASE64}),
+]
+
+
 class PayloadBody(BaseModel):
     """A payload in the JSON form of protobuf: all bytes are in base64."""
 
     model_config = ConfigDict(extra="forbid")
 
-    metadata: dict[str, Base64Bytes] = Field({}, max_length=MAX_METADATA)
-    data: Base64Bytes = b""
+    metadata: dict[str, Bytes] = Field({}, max_length=MAX_METADATA)
+    data: Bytes = b""
 
     def payload(self) -> Payload:
         """As Temporal's library has it."""

@@ -10,7 +10,7 @@ from router.api.body import StrictRoute
 from router.api.deps import Caller, Given, OwnConversation, Paged, Person
 from router.api.idempotency import IdempotencyKey, claim
 from router.api.identifiers import derived_id, fresh_id
-from router.api.plain import PlainJson
+from router.api.plain import PlainJson, PlainText
 from router.api.problems import problems
 from router.api.standing import live_standing, standing
 from router.contracts.conversation import CANCEL, ActiveSkill, PausedFlow, workflow_id
@@ -31,7 +31,7 @@ class NewConversation(BaseModel):
 
     locale: Locale | None = None
     """The language that the router speaks in it; the caller's own where it isn't given."""
-    metadata: Annotated[dict[str, PlainJson], Field(max_length=32)] = {}
+    metadata: Annotated[dict[PlainText, PlainJson], Field(max_length=32)] = {}
 
 
 class ConversationView(BaseModel):

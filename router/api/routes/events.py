@@ -4,13 +4,15 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header
 from fastapi.responses import Response
+from pydantic import WithJsonSchema
+from pydantic.json_schema import SkipJsonSchema
 
-from router.api.accept import EVENTS
+from router.api.accept import events
 from router.api.body import StrictRoute
 from router.api.deps import Caller, EventHub, Given, OwnConversation
 from router.api.feeds import ConversationFeed, PersonFeed
 from router.api.following import Following
-from router.api.position import Position
+from router.api.position import PATTERN, Position
 from router.api.problems import problems
 from router.api.streaming import EventStream
 
@@ -18,8 +20,7 @@ router = APIRouter(prefix="/v1", tags=["events"], route_class=StrictRoute)
 
 
 def _events(description: str) -> dict[int | str, dict[str, Any]]:
-    content = {EVENTS: {"schema": {"type": "string"}}}
-    return {200: {"content": content, "description": description}}
+    return {200: {"content": events("`data` is JSON."), "description": description}}
 
 
 _OF_A_CONVERSATION = _events(
@@ -41,9 +42,12 @@ _OF_THE_CALLER = _events(
 )
 
 
+_Id = Annotated[str, WithJsonSchema({"type": "string", "pattern": PATTERN})]
+
+
 async def _after(
     last_event_id: Annotated[
-        str | None,
+        _Id | SkipJsonSchema[None],
         Header(description="The id of the last event that was seen, or of a transcript's item."),
     ] = None,
 ) -> Position | None:

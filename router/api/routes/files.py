@@ -11,6 +11,7 @@ from router.api.idempotency import IdempotencyKey
 from router.api.problems import problems
 from router.api.uploads import FIELD, Upload, uploaded
 from router.domain.errors import NotFound
+from router.domain.files import DOCUMENTS
 from router.domain.principals import Principal
 from router.domain.records import FileRecord
 
@@ -28,7 +29,8 @@ _BODY: dict[str, Any] = {
                     "properties": {FIELD: {"type": "string", "format": "binary"}},
                     "required": [FIELD],
                     "additionalProperties": False,
-                }
+                },
+                "encoding": {FIELD: {"contentType": ", ".join(k.media_type for k in DOCUMENTS)}},
             }
         },
     }

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel
 
-from router.api.accept import EVENTS, prefers_events
+from router.api.accept import events, prefers_events
 from router.api.answering import check_result
 from router.api.body import StrictRoute
 from router.api.deps import Given, OpenTurns, OwnConversation, Person, known
@@ -65,7 +65,10 @@ _SLOW: dict[int | str, dict[str, Any]] = {
     202: {"model": Running, "description": "It takes longer than `wait`; ask again."}
 }
 _EVENTS: dict[int | str, dict[str, Any]] = {
-    200: {"content": {EVENTS: {"schema": {"type": "string"}}}, "description": "The turn."}
+    200: {
+        "content": events("`data` is JSON; that of the last event, `turn`, is the Turn."),
+        "description": "The turn.",
+    }
 }
 
 

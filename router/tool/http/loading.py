@@ -185,6 +185,8 @@ def read_json(text: str) -> Document:
     except json.JSONDecodeError as error:
         fault = Fault(f"this isn't JSON: {error.msg}", "look at commas, quotes and brackets here")
         raise Unreadable(error.lineno, fault) from None
+    except RecursionError:
+        raise Unreadable(1, Fault("it is nested too deep", "flatten it")) from None
     except ValueError as error:
         raise Unreadable(1, Fault(f"this isn't JSON: {error}", "write a number")) from None
     return replace(document, data=data)

@@ -187,6 +187,8 @@ def _json(text: str) -> dict[str, Any]:
         raise Unreadable(error.lineno, Fault(f"this isn't JSON: {error.msg}", "mend it")) from None
     except RecursionError:
         raise Unreadable(1, Fault("it is nested too deep", "flatten it")) from None
+    except ValueError as error:
+        raise Unreadable(1, Fault(f"this isn't JSON: {error}", "write a number")) from None
     inner = data.get("mcpServers", {}) if isinstance(data, dict) else None
     if not isinstance(data, dict) or not isinstance(inner, dict):
         remedy = 'write {"name": {"command": …}}'

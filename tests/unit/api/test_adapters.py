@@ -10,8 +10,11 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
+from router.adapters.feishu.inbound import message_of
+from router.adapters.feishu.signature import opened
 from router.api.deps import Services
 from router.app import create_app
+from router.domain.errors import Unauthenticated
 from router.store.store import Store
 from tests.fakes.feishu import Feishu
 from tests.fakes.slack import Slack
@@ -183,6 +186,11 @@ NOT_OURS: list[dict[str, Any]] = [
     {"event": {"type": "app_mention", "user": "U1", "channel": "C1", "bot_id": "B1"}},
     {"event": {"type": "message", "channel_type": "im", "subtype": "message_changed"}},
     {"event": {"type": "message", "channel_type": "im", "user": "U" * 9999, "channel": "D1"}},
+    *(
+        {"event": {"type": "message", "channel_type": "im", field: value}}
+        for field in ("subtype", "type", "channel_type", "user", "channel", "bot_id")
+        for value in ([], {}, 1, True)
+    ),
 ]
 
 
@@ -208,6 +216,45 @@ async def test_a_press_that_is_none_changes_nothing(
     )
     assert answer.status_code in {200, 400}
     assert slack.posts == []
+
+
+@pytest.mark.parametrize("kind", [None, [], {}, 1, "sticker"])
+async def test_a_kind_of_message_that_nobody_reads_is_taken_in_silence(
+    router: httpx.AsyncClient, feishu: Feishu, kind: Any
+) -> None:
+    body = feishu.message("ou_alice", "hello")
+    body["event"]["message"]["message_type"] = kind
+    assert (await feishu.deliver(router, body)).status_code == 200
+    assert feishu.posts == []
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "[" * 5000,
+        '{"text": "\\ud800"}',
+        '{"text": NaN}',
+        '{"text": []}',
+        "1" * 5000,
+        "null",
+        7,
+    ],
+    ids=lambda content: str(content)[:20],
+)
+def test_words_that_cannot_be_read_are_none(feishu: Feishu, content: Any) -> None:
+    body = feishu.message("ou_alice", "hello")
+    body["event"]["message"]["content"] = content
+    inbound = message_of(body)
+    assert inbound is not None
+    assert inbound.text == ""
+
+
+@pytest.mark.parametrize("inside", ["[" * 5000, '{"token": "\\ud800"}', '{"a": NaN}', "[]", ""])
+def test_what_was_encrypted_is_json_in_the_strict_sense(feishu: Feishu, inside: str) -> None:
+    sealed = json.loads(feishu.sealed(inside.encode()))["encrypt"]
+    with pytest.raises(Unauthenticated):
+        opened(feishu.key, sealed)
 
 
 async def test_whoever_nobody_knows_begins_nothing(

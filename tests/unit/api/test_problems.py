@@ -1,10 +1,14 @@
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import httpx
 import pytest
+from jsonschema import Draft202012Validator
 from pydantic import JsonValue
 
 from router.api.deps import Services
+from router.api.links import LINKS
 from router.app import create_app
 from router.domain import errors
 from router.domain.capabilities import Capability
@@ -59,6 +63,21 @@ async def test_every_refusal_is_a_problem(
     assert said["status"] == status
     assert bool(said.get("errors")) == (status == 422)
     assert status != 405 or answer.headers["allow"]
+
+
+async def test_all_methods_of_an_address_are_allowed(alice: httpx.AsyncClient) -> None:
+    """Also those of another route than the one that comes first."""
+    paths = {
+        "/v1/conversations": "GET, POST",
+        "/v1/conversations/x/messages": "GET, POST",
+        "/v1/conversations/x": "GET",
+        "/v1/chat/completions": "POST",
+        "/v1/models": "GET",
+        "/": "GET, HEAD",
+    }
+    for path, allowed in paths.items():
+        answer = await alice.delete(path)
+        assert (answer.status_code, answer.headers["allow"]) == (405, allowed), path
 
 
 CASES = [
@@ -129,3 +148,50 @@ async def test_openapi_tells_of_problems_and_bearer_tokens(alice: httpx.AsyncCli
     assert send["responses"]["422"]["content"][PROBLEM]["schema"]["$ref"].endswith("ProblemDetails")
     assert send["security"] == [{"HTTPBearer": []}]
     assert "/v1/dev/users" not in document["paths"]
+
+
+async def test_openapi_says_what_may_be_said(alice: httpx.AsyncClient) -> None:
+    """The patterns of the document and the checks of the API are of one mind."""
+    schemas = (await alice.get("/openapi.json")).json()["components"]["schemas"]
+    said = Draft202012Validator(schemas["SaidText"])
+    for text in ("a", " 你好 ", "a\tb\n", "\u200b.", "x" * 8000, "-", "]", "\\", "^", "😀"):
+        assert said.is_valid(text), text
+        assert (await alice.post("/v1/route", json={"text": text})).status_code == 200
+    for text in (
+        "",
+        " \n",
+        "\u200b\u00a0",
+        "\u3000",
+        "a\rb",
+        "\x7f.",
+        "\x85.",
+        "x" * 8001,
+        "\U000e0001",
+    ):
+        assert not said.is_valid(text), text
+        assert (await alice.post("/v1/route", json={"text": text})).status_code == 422
+
+
+async def test_openapi_links_answers_to_what_follows_from_them(alice: httpx.AsyncClient) -> None:
+    document = (await alice.get("/openapi.json")).json()
+    operations = {
+        operation["operationId"]: {parameter["name"] for parameter in operation["parameters"]}
+        for methods in document["paths"].values()
+        for operation in methods.values()
+        if "parameters" in operation
+    }
+    begun = document["paths"]["/v1/conversations"]["post"]["responses"]["201"]["links"]
+    assert begun["post_conversations_conversation_messages"]["parameters"] == {
+        "conversation": "$response.body#/id"
+    }
+    links = [link for part in _dicts(document) for link in part.get("links", {}).values()]
+    assert len(links) == len(LINKS)
+    assert all(link["parameters"].keys() <= operations[link["operationId"]] for link in links)
+
+
+def _dicts(value: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(value, dict):
+        yield value
+        value = list(value.values())
+    for part in value if isinstance(value, list) else ():
+        yield from _dicts(part)

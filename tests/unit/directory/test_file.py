@@ -115,7 +115,17 @@ def test_every_problem_is_named_at_once_with_its_line(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "users: [", "users: {}", "users: []", "people: []", "- a", "users:\n\t- a", "a: *b"],
+    [
+        "",
+        "users: [",
+        "users: {}",
+        "users: []",
+        "people: []",
+        "- a",
+        "users:\n\t- a",
+        "a: *b",
+        "[" * 5000,
+    ],
 )
 def test_what_lists_nobody_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(DefinitionError):

@@ -166,7 +166,9 @@ def test_what_was_learned_outlives_the_process(tmp_path: Path) -> None:
     assert ServerMemoryFile(path).refused("qwen at http://gpu/v1") == frozenset()
 
 
-@pytest.mark.parametrize("content", [b"", b"[]", b"\xff", b'{"a": "strict"}', b'{"a": ["magic"]}'])
+@pytest.mark.parametrize(
+    "content", [b"", b"[]", b"\xff", b"[" * 5000, b'{"a": "strict"}', b'{"a": ["magic"]}']
+)
 def test_a_memory_file_that_cannot_be_read_is_written_anew(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "servers.json"
     path.write_bytes(content)

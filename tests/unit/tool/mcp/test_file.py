@@ -92,6 +92,8 @@ def test_indentation_by_tabs_is_no_matter(tmp_path: Path) -> None:
             '{"a": {"command": "x", "tools": {"t": {"permission": "admin"}}}}',
             "1: t can't be used; a tool that changes",
         ),
+        ('{"a": ' + "1" * 5000 + "}", "1: this isn't JSON: Exceeds the limit"),
+        ('{"a": ' + "[" * 5000, "1: it is nested too deep; flatten it"),
         ('{"a": {"command": "x"}, "a": {"command": "y"}}', "1: a comes twice; keep one of the two"),
     ],
 )
