@@ -68,7 +68,9 @@ HOLDS_LOOKUPS = 3
 LEAVES_NOTHING_DONE = 4
 """Since these a run that isn't completed leaves nothing done, unless its file says so, and isn't
 over before everything is undone."""
-NEWEST_RULES = LEAVES_NOTHING_DONE
+COUNTS_IN_BRANCHES = 5
+"""Since these an agreement counts in the branches of a run too, and one in a branch everywhere."""
+NEWEST_RULES = COUNTS_IN_BRANCHES
 RangePart = Literal["start", "end", "start_half", "end_half"]
 
 

@@ -8,7 +8,7 @@ import pytest
 from router.domain.errors import Conflict
 from router.flow import withdrawing
 from router.flow.machine import refusal_of
-from router.flow.model import NEWEST_RULES, FlowDefinition
+from router.flow.model import LEAVES_NOTHING_DONE, NEWEST_RULES, FlowDefinition
 from router.flow.run import (
     Called,
     Cancelled,
@@ -201,7 +201,9 @@ class TestEnds:
         assert (driver.run.status, [n for n, *_ in driver.world.calls]) == (end, ["one"])
 
     def test_under_earlier_rules_leave_it_where_it_is_rejected(self) -> None:
-        driver = self.failing(ending("rejected").model_copy(update={"rules": NEWEST_RULES - 1}))
+        driver = self.failing(
+            ending("rejected").model_copy(update={"rules": LEAVES_NOTHING_DONE - 1})
+        )
         assert [name for name, *_ in driver.world.calls] == ["one"]
 
 
