@@ -325,6 +325,8 @@ class Run(BaseModel):
     """True where the last event left the question to be asked another time."""
     told_elsewhere: bool = False
     """True where a run that this one is a part of, or a part of it, says that it is cancelled."""
+    calling_off: bool = False
+    """True where the requester heard that it is being taken back, and waits to hear that it was."""
     lapsed: bool = False
     """True where it ends since its requester said nothing more."""
     trail: list[Visit] = []

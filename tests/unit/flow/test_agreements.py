@@ -26,7 +26,7 @@ def asking(**of_equipment: Any) -> FlowDefinition:
 def branch(name: str, people: list[str], whole: FlowDefinition = NEW, **known: Any) -> Driver:
     """A branch that waits for whoever holds the role that it asks."""
     driver = Driver(branch_of(whole, "both", name))
-    driver.world.lookups["role"] = lambda _: people
+    driver.world.lookups["role"] = lambda _: list(people)
     driver.run = driver.run.model_copy(update={"id": name, **known})
     return driver.begin()
 

@@ -102,7 +102,25 @@ def test_made_again_by_an_operator_it_has_a_key_of_its_own_and_then_the_run_is_o
     assert (undos.run.status, undos.left) == ("cancelled", [])
     two = [key for key in undos.keys if "two" in key]
     assert two == [two[0], f"{two[0]}:again1", f"{two[0]}:again2"]
-    assert undos.driver.said[-1] == "What couldn't be taken back before now has been."
+    assert undos.driver.said[-2:] == [
+        "What couldn't be taken back before now has been.",
+        "All right, that's cancelled.",
+    ]
+
+
+def test_it_is_said_to_be_cancelled_when_it_is_and_before_that_to_be_taken_back() -> None:
+    undos = Undos()
+    undos.driver.take(Cancelled(by="alice"), answer=False)
+    assert undos.driver.said[-1] == (
+        "All right, what was done already is being taken back; you'll hear when all of it has been."
+    )
+    assert undos.answered({}).driver.said[-1] == "All right, that's cancelled."
+
+
+def test_what_an_operator_leaves_as_it_is_is_not_said_to_be_cancelled() -> None:
+    undos = Undos().cancelled(undo_two="permanent").terminated()
+    assert undos.run.status == "cancelled"
+    assert not any("that's cancelled" in said for said in undos.driver.said)
 
 
 @pytest.mark.parametrize("kind", ["unavailable", "unknown"])
