@@ -131,6 +131,8 @@ class Slot(Definition):
     """RE2 by which a sentence names a `text`, in a group of the slot's name: `去(?P<city>…)出差`"""
     check: tuple[Check, ...] = ()
     lookup: str | None = None
+    when: str | None = None
+    """A condition, in CEL, without which a `collect` doesn't ask for it; given, it is taken."""
     part_of_range: RangePart | None = Field(None, alias="range")
     of: "Slot | None" = None
     """What a `list` holds."""

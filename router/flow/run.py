@@ -294,6 +294,8 @@ class Run(BaseModel):
     """Lists that the requester has no more items for."""
     skipped: list[str] = []
     """Slots that the requester left empty: they aren't asked for again."""
+    wanted: list[str] = []
+    """Slots that the requester wants to supply: they are asked for whatever their `when` says."""
     goes_back: bool = False
     """True where a correction goes back to the state that asked for it from a later `collect`
     too. A run that began before this was so goes on as its history has it."""

@@ -57,6 +57,7 @@ def start_over(walk: Walk, by: str | None) -> None:
     walk.say(ANEW)
     run.slots, run.results, run.offered = {}, {}, {}
     run.derived, run.closed, run.skipped, run.inquiries, run.options = [], [], [], [], {}
+    run.wanted = []
     run.changing, run.leaving, run.leaving_by = False, STARTED_OVER, by
     # As if the start had been entered before anything was done: then all of it is after that.
     run.trail = [Visit(state=walk.definition.start, visit=0)]
