@@ -82,7 +82,9 @@ async def check_rules(
 
 def attempt_of(call: ToolCall, confirmed: bool) -> Attempt:
     """The call as the gate sees it."""
-    return Attempt(call.tool, call.arguments, call.caller, call.key, call.flow_run, confirmed)
+    return Attempt(
+        call.tool, call.arguments, call.caller, call.key, call.flow_run, confirmed, call.undoes
+    )
 
 
 async def run_admitted(

@@ -17,6 +17,7 @@ from temporalio.exceptions import (
 )
 
 from router.contracts.flow import (
+    AGREED,
     STOP,
     WORKFLOW,
     DecisionTaken,
@@ -29,7 +30,7 @@ from router.contracts.timeouts import TASK_TIMEOUT
 from router.domain.texts import Localised
 from router.flow.batching import branch_of
 from router.flow.model import FlowDefinition
-from router.flow.run import Began, Errand, Failed, Finished, Run
+from router.flow.run import Agreed, Began, Errand, Failed, Finished, Run
 
 GONE = Localised(
     zh="{flow} 没能办下去，管理员可以查到原因",
@@ -78,6 +79,16 @@ class Children:
                 "%s %s had ended before it was told to stop", errand.name, errand.key
             )
 
+    async def tell_agreed(self, errand: Errand) -> None:
+        """Tell a branch what was agreed to in others; one that has ended needs no telling."""
+        try:
+            child = await asyncio.shield(self._begun[errand.id])
+            await child.signal(AGREED, Agreed(agreements=list(errand.agreed)))
+        except FailureError as error:
+            if is_cancelled_exception(error):
+                raise
+            workflow.logger.info("%s had ended before it heard of an agreement", errand.key)
+
     def _start_of(self, errand: Errand, definition: FlowDefinition, run: Run) -> FlowStart | None:
         own = branch_of(definition, run.state, errand.branch) if errand.branch else None
         begun = own or self._parent.flows.get(errand.name)
@@ -98,12 +109,15 @@ class Children:
 LARGEST = 128 * 1024
 """Bytes of JSON that a run hands over: beyond that only how it ended, and what can be undone."""
 
-HANDED_OVER = {"status", "slots", "results", "done"}
+HANDED_OVER = {"status", "slots", "results", "done", "agreements"}
+
+
+BRANCH_KNOWS = ("slots", "derived", "closed", "skipped", "results", "files", "agreements")
 
 
 def _run_of(errand: Errand, parent: Run) -> Run:
     """The run before it has begun: a branch knows what its parent knows."""
-    known = ("slots", "derived", "closed", "skipped", "results", "files") if errand.branch else ()
+    known = BRANCH_KNOWS if errand.branch else ()
     return Run(
         id=errand.key,
         requester=parent.requester,
@@ -150,7 +164,12 @@ def handed_over(definition: FlowDefinition, run: Run) -> DecisionTaken:
     undos = {name: state.undo or "" for name, state in definition.states.items()}
     done = [d.model_copy(update={"undo": d.undo or undos.get(d.state, "")}) for d in run.done]
     ended = FlowEnded(
-        status=run.status, state=run.state, slots=run.slots, results=run.results, done=done
+        status=run.status,
+        state=run.state,
+        slots=run.slots,
+        results=run.results,
+        done=done,
+        agreements=run.agreements,
     )
     if len(ended.model_dump_json().encode()) <= LARGEST:
         return ended

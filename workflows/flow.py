@@ -22,6 +22,7 @@ with workflow.unsafe.imports_passed_through():
     from router.contracts import activities, conversation
     from router.contracts.failures import RETRYABLE, from_failure, to_failure
     from router.contracts.flow import (
+        AGREED,
         DECIDE,
         DEFINITION,
         HAPPEN,
@@ -53,6 +54,7 @@ with workflow.unsafe.imports_passed_through():
     from router.flow import inquiring, machine, showing, waiting
     from router.flow.model import FlowDefinition
     from router.flow.run import (
+        Agreed,
         AnyEvent,
         AskedBack,
         Called,
@@ -219,6 +221,11 @@ class FlowWorkflow:
         by_parent = self._run.parent is not None and workflow.patched(LEFT_TO_PARENT)
         self._take(self._leaving_reads(Cancelled(comment=comment, by_parent=by_parent)))
 
+    @workflow.signal(name=AGREED)
+    def agreed(self, event: Agreed) -> None:
+        """Hear from the run whose branch this is what people agreed to in another one."""
+        self._take(event)
+
     @workflow.query(name=VIEW)
     def view(self) -> FlowView:
         """The run as its requester sees it."""
@@ -308,6 +315,9 @@ class FlowWorkflow:
                 self._begun.append(errand.key)
             if errand.stopping:
                 wanted[f"{id_}:stop"] = partial(self._children.stop, errand)
+            elif errand.agreed:
+                told = f"{id_}:agreed:{len(errand.agreed)}"
+                wanted[told] = partial(self._children.tell_agreed, errand)
         for timer in self._run.timers.values():
             wanted[timer.id] = partial(self._wait_for, timer)
         for id_ in [id_ for id_ in self._under_way if id_ not in wanted]:

@@ -6,9 +6,7 @@ from pydantic import BaseModel, Field
 
 from activities.people.people import People, human_resources
 from activities.people.records import EquipmentKind, Money, Owner, Reservation, Wanted
-from router.domain.errors import ArgumentsToolError
 from router.domain.principals import FLOW_ROLE
-from router.domain.texts import Localised
 from router.tool.context import ToolContext
 from router.tool.dependencies import Depends
 from router.tool.tool import tool
@@ -65,6 +63,7 @@ async def reserve_equipment(
     permission="write",
     roles=[FLOW_ROLE],
     retries=None,
+    undoes="reserve_equipment",
     title={"zh": "释放预留设备", "en": "Release reserved equipment"},
 )
 async def release_equipment(
@@ -76,12 +75,5 @@ async def release_equipment(
 ) -> Released:
     """Put back what `reserve_equipment` set aside; others may have it."""
     del kind, quantity, note  # the key says which
-    if not ctx.undoes:
-        raise ArgumentsToolError(
-            Localised(
-                zh="release_equipment 撤销的是 reserve_equipment 的一次调用，请给出它的键",
-                en="release_equipment takes back one call of reserve_equipment; name its key",
-            )
-        )
     released = await hr.stock.release(Owner.of(ctx.caller), ctx.undoes)
     return Released(reservation=released.id if released else None)

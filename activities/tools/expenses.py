@@ -7,9 +7,7 @@ from pydantic import BaseModel, Field
 from activities.people.people import People, human_resources
 from activities.people.records import Claim, ClaimItem, ClaimStatus, Money, Owner
 from activities.saying import whole
-from router.domain.errors import ArgumentsToolError
 from router.domain.principals import FLOW_ROLE
-from router.domain.texts import Localised
 from router.tool.context import ToolContext
 from router.tool.dependencies import Depends
 from router.tool.tool import tool
@@ -74,6 +72,7 @@ async def submit_claim(
     permission="write",
     roles=[FLOW_ROLE],
     retries=None,
+    undoes="submit_claim",
     title={"zh": "撤回报销单", "en": "Withdraw an expense claim"},
 )
 async def withdraw_claim(
@@ -81,13 +80,6 @@ async def withdraw_claim(
 ) -> Ended:
     """Take back a claim that `submit_claim` put on record; its invoices are free again."""
     del items, reason  # the key says which
-    if not ctx.undoes:
-        raise ArgumentsToolError(
-            Localised(
-                zh="withdraw_claim 撤销的是 submit_claim 的一次调用，请给出它的键",
-                en="withdraw_claim takes back one call of submit_claim; name its key",
-            )
-        )
     claim = await hr.claims.withdraw(Owner.of(ctx.caller), ctx.undoes)
     return Ended(claim=claim.id, status=claim.status) if claim else Ended(claim=None, status=None)
 

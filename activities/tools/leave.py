@@ -9,9 +9,7 @@ from pydantic import BaseModel, Field
 from activities.people.people import People, human_resources
 from activities.people.records import Balance, Days, Half, Leave, LeaveRecord, LeaveType, Owner
 from activities.saying import whole
-from router.domain.errors import ArgumentsToolError
 from router.domain.principals import FLOW_ROLE
-from router.domain.texts import Localised
 from router.tool.context import ToolContext
 from router.tool.dependencies import Depends
 from router.tool.labels import Labelled
@@ -147,6 +145,7 @@ async def record_leave(  # noqa: PLR0913 - a tool's parameters are what its call
     permission="write",
     roles=[FLOW_ROLE],
     retries=None,
+    undoes="record_leave",
     title={"zh": "撤销请假登记", "en": "Take leave back"},
 )
 async def revert_leave(  # noqa: PLR0913 - an undo takes what the call that it undoes took
@@ -163,13 +162,6 @@ async def revert_leave(  # noqa: PLR0913 - an undo takes what the call that it u
 ) -> Recorded:
     """Take back a leave that `record_leave` recorded; its days are free again."""
     del leave_type, start, end, days, start_half, end_half, reason  # the key says which
-    if not ctx.undoes:
-        raise ArgumentsToolError(
-            Localised(
-                zh="revert_leave 撤销的是 record_leave 的一次调用，请给出它的键",
-                en="revert_leave takes back one call of record_leave; name its key",
-            )
-        )
     record = await hr.leave.revert(Owner.of(ctx.caller), ctx.undoes)
     return Recorded(
         record=record.id if record else None, days=record.days if record else Decimal(0)

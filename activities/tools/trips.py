@@ -8,9 +8,7 @@ from pydantic import BaseModel, Field
 from activities.people.people import People, human_resources
 from activities.people.records import Money, Owner, Transport, Trip, TripRecord
 from activities.saying import whole
-from router.domain.errors import ArgumentsToolError
 from router.domain.principals import FLOW_ROLE
-from router.domain.texts import Localised
 from router.tool.context import ToolContext
 from router.tool.dependencies import Depends
 from router.tool.tool import tool
@@ -89,6 +87,7 @@ async def book_trip(  # noqa: PLR0913 - a tool's parameters are what its callers
     permission="write",
     roles=[FLOW_ROLE],
     retries=None,
+    undoes="book_trip",
     title={"zh": "取消出差登记", "en": "Call off a business trip"},
 )
 async def cancel_trip(  # noqa: PLR0913 - an undo takes what the call that it undoes took
@@ -105,13 +104,6 @@ async def cancel_trip(  # noqa: PLR0913 - an undo takes what the call that it un
 ) -> Booked:
     """Call off a trip that `book_trip` booked; its days are free again."""
     del destination, start, end, transport, estimate, companions, reason  # the key says which
-    if not ctx.undoes:
-        raise ArgumentsToolError(
-            Localised(
-                zh="cancel_trip 撤销的是 book_trip 的一次调用，请给出它的键",
-                en="cancel_trip takes back one call of book_trip; name its key",
-            )
-        )
     record = await hr.trips.cancel(Owner.of(ctx.caller), ctx.undoes)
     return Booked(trip=record.id if record else None)
 

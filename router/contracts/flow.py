@@ -10,6 +10,7 @@ from router.domain.principals import Principal
 from router.domain.texts import Locale, Localised
 from router.flow.model import FlowDefinition, SlotValues, Wait
 from router.flow.run import (
+    Agreement,
     Answered,
     Arrived,
     Began,
@@ -35,6 +36,7 @@ VIEW = "view"
 HAPPEN = "happen"
 HEARS = "hears"
 STOP = "stop"
+AGREED = "agreed"
 OPERATE = "operate"
 DEFINITION = "definition"
 
@@ -142,6 +144,7 @@ class FlowEnded(DecisionTaken):
     slots: SlotValues = {}
     results: dict[str, JsonValue] = {}
     done: list[Done] = []
+    agreements: list[Agreement] = []
 
 
 class Outside(Payload):

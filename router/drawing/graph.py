@@ -8,6 +8,7 @@ from router.domain.texts import Locale, Localised
 from router.drawing import words
 from router.drawing.words import named, said
 from router.flow.model import Approve, Branch, FlowDefinition, State, Wait
+from router.flow.status_words import STATUSES
 
 Exit = tuple[str, str, str]
 """State, exit, state: where an edge comes from, by which event, where it leads."""
@@ -61,7 +62,7 @@ class Graph:
         """The picture in a sentence, for who can't see it."""
         ends = dict.fromkeys(node.end for node in self.nodes if node.end)
         ended = "、" if self.locale == "zh" else ", "
-        said_ends = ended.join(named(words.STATUSES, end, self.locale) for end in ends)
+        said_ends = ended.join(named(STATUSES, end, self.locale) for end in ends)
         about = (self.title, self.version, len(self.nodes), self.start, said_ends or "–")
         return said(words.SUMMARY, self.locale, *about)
 
@@ -92,7 +93,7 @@ def _node(definition: FlowDefinition, name: str, locale: Locale) -> Node:
     lines = [f"{does}{'：' if locale == 'zh' else ': '}{detail}" if detail else does]
     if state.end is not None:
         lines = [detail] if detail else []
-        lines.append(f"■ {named(words.STATUSES, state.end, locale)}")
+        lines.append(f"■ {named(STATUSES, state.end, locale)}")
     if state.undo is not None:
         lines.append(said(words.UNDONE_BY, locale, state.undo))
     return Node(name, state.kind, tuple(lines), tuple(_timers(state, locale)), state.end)

@@ -6,6 +6,7 @@ A kind of state or an exit that isn't here is shown under the name that it has i
 from datetime import timedelta
 
 from router.domain.texts import Locale, Localised
+from router.flow.status_words import STATUSES
 
 KINDS = {
     "collect": Localised(zh="收集", en="collects"),
@@ -26,18 +27,11 @@ EXITS = {
     "approved": Localised(zh="同意", en="approved"),
     "rejected": Localised(zh="拒绝", en="rejected"),
     "returned": Localised(zh="退回", en="sent back"),
-    "expired": Localised(zh="过期", en="expired"),
+    "expired": STATUSES["expired"],
     "late": Localised(zh="逾期", en="late"),
-    "completed": Localised(zh="办结", en="completed"),
+    "completed": STATUSES["completed"],
     "otherwise": Localised(zh="没有办成", en="otherwise"),
     "join": Localised(zh="汇合", en="joined"),
-}
-STATUSES = {
-    "completed": Localised(zh="办结", en="completed"),
-    "rejected": Localised(zh="未获批", en="rejected"),
-    "cancelled": Localised(zh="已取消", en="cancelled"),
-    "failed": Localised(zh="失败", en="failed"),
-    "expired": Localised(zh="已过期", en="expired"),
 }
 OTHERWISE = Localised(zh="否则", en="otherwise")
 UNDONE_BY = Localised(zh="撤销用 {}", en="undone by {}")

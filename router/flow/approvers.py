@@ -1,4 +1,4 @@
-"""Who is asked to decide, who is told of it, and who has agreed to the same already."""
+"""Who is asked to decide, and who is told of it."""
 
 import hashlib
 from collections.abc import Iterable
@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import JsonValue
 
 from router.flow.model import STAND_INS_AND_SKIPS, Approve
-from router.flow.run import Agreement, Assignee, Remind
+from router.flow.run import Assignee, Remind
 from router.flow.walk import Walk
 
 Via = Literal["asked", "stands_in", "carried", "delegated", "added", "escalated"]
@@ -72,18 +72,6 @@ def assignee(walk: Walk, asked: Asked, via: Via = "asked") -> Assignee:
     if via == "asked" and asked.stands_in:
         via = "stands_in"
     return Assignee(id=id_, person=asked.person, since=walk.now, via=via, stands_in=asked.stands_in)
-
-
-def agreement(walk: Walk, ask: Approve, person: str, contents: str) -> Agreement | None:
-    """The person's agreement to these contents that spares them being asked here, if any."""
-    if not ask.skip_same or walk.definition.rules < STAND_INS_AND_SKIPS:
-        return None
-    found = (
-        each
-        for each in walk.run.agreements
-        if (each.person, each.contents) == (person, contents) and walk.run.state not in each.counted
-    )
-    return next(found, None)
 
 
 def tell_those_awaited(walk: Walk, reason: str) -> None:

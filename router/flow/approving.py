@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from pydantic import JsonValue
 
 from router.domain.texts import Localised
-from router.flow import approvers, deadlines, texts, verdicts
+from router.flow import agreements, approvers, deadlines, texts, verdicts
 from router.flow.approvers import Asked, Via, assignee, tell, tell_those_awaited
-from router.flow.model import STAND_INS_AND_SKIPS, Approve
+from router.flow.model import COUNTS_IN_BRANCHES, STAND_INS_AND_SKIPS, Approve
 from router.flow.run import Approval, Assignee
 from router.flow.walk import Walk, canonical, rendered
 
@@ -46,7 +46,7 @@ def open_approval(walk: Walk) -> None:
     if not asked:
         walk.give_up(NOBODY, "nobody to approve")
         return
-    contents = _digest(_contents(walk)) if walk.definition.rules >= STAND_INS_AND_SKIPS else ""
+    contents = _agreed_to(walk)
     people = [_placed(walk, ask, one, contents) for one in asked]
     approval = _approval(walk, ask, people, contents)
     awaited = approval.waiting_for()
@@ -63,7 +63,7 @@ def open_approval(walk: Walk) -> None:
 def _placed(walk: Walk, ask: Approve, asked: Asked, contents: str) -> Assignee:
     """The person as asked, or as one who has agreed to the same before."""
     new = assignee(walk, asked)
-    if approvers.agreement(walk, ask, asked.person, contents) is not None:
+    if agreements.found(walk, ask, asked.person, contents) is not None:
         new.via, new.verdict, new.at = "carried", "approve", walk.now
     return new
 
@@ -93,6 +93,14 @@ def _contents(walk: Walk) -> dict[str, JsonValue]:
     return {"run": run.id, "flow": flow, "slots": run.slots}
 
 
+def _agreed_to(walk: Walk) -> str:
+    """Stands for the contents: the same in every state, and in every branch of a run."""
+    rules, contents = walk.definition.rules, _contents(walk)
+    if rules >= COUNTS_IN_BRANCHES:
+        contents = {name: value for name, value in contents.items() if name != "run"}
+    return _digest(contents) if rules >= STAND_INS_AND_SKIPS else ""
+
+
 def _digest(shown: Mapping[str, JsonValue]) -> str:
     return hashlib.sha256(canonical(shown).encode()).hexdigest()[:32]
 
@@ -111,8 +119,7 @@ def _announce(walk: Walk, approval: Approval, names: Mapping[str, str]) -> None:
             walk.note("stands in", one.person, f"for {one.stands_in}, who is away")
     carried = [one.person for one in approval.assignees if one.via == "carried"]
     for person in carried:
-        _count(walk, person, approval.contents)
-        walk.note("agreement carried over", person)
+        agreements.carry_over(walk, person, approval.contents)
     if carried:
         walk.say(_agreed_before([names.get(person, person) for person in carried]))
     new = [person for person in approval.cc if person not in run.copied]
@@ -124,14 +131,6 @@ def _announce(walk: Walk, approval: Approval, names: Mapping[str, str]) -> None:
     walk.say(_sent_to([names.get(a.person, a.person) for a in awaited]))
     tell_those_awaited(walk, "asked")
     tell(walk, approval.cc, "copied")
-
-
-def _count(walk: Walk, person: str, contents: str) -> None:
-    run = walk.run
-    run.agreements = [
-        each.counting_in(run.state) if (each.person, each.contents) == (person, contents) else each
-        for each in run.agreements
-    ]
 
 
 def _sent_to(names: list[str]) -> Localised:

@@ -18,9 +18,10 @@ from pydantic import JsonValue
 
 from router.domain.messages import FlowStatus
 from router.domain.texts import Localised
+from router.flow import agreements
 from router.flow.expressions import ExpressionError
-from router.flow.model import FlowDefinition, State
-from router.flow.run import Batch, Errand, Finished, Part, Run
+from router.flow.model import COUNTS_IN_BRANCHES, FlowDefinition, State
+from router.flow.run import Agreement, Batch, Errand, Finished, Part, Run
 from router.flow.walk import Walk, canonical
 
 MOST_ITEMS = 100
@@ -149,6 +150,7 @@ def finished(walk: Walk, errand: Errand, event: Finished) -> None:
         walk.run.ending, walk.run.told_elsewhere = "cancelled", True
         return
     good = event.status == "completed" or errand.detached
+    news = _agreed_there(walk, errand, event)
     _settle(
         walk,
         errand,
@@ -157,6 +159,26 @@ def finished(walk: Walk, errand: Errand, event: Finished) -> None:
         ended=event.status,
         results=_added(walk.run, event) if errand.branch else {},
     )
+    _tell_branches(walk, news)
+
+
+def _agreed_there(walk: Walk, errand: Errand, event: Finished) -> list[Agreement]:
+    """What was agreed to in a branch, and is news to this run; it knows of it from now on."""
+    if not errand.branch or walk.definition.rules < COUNTS_IN_BRANCHES:
+        return []
+    known = walk.run.agreements
+    walk.run.agreements = agreements.merged(known, event.agreements)
+    return agreements.unknown(known, event.agreements)
+
+
+def _tell_branches(walk: Walk, news: list[Agreement]) -> None:
+    """Have the branches that go on be told: they may wait for somebody who has agreed by now."""
+    walk.run.errands = {
+        id_: errand.model_copy(update={"agreed": (*errand.agreed, *news)})
+        if news and errand.branch and not errand.stopping
+        else errand
+        for id_, errand in walk.run.errands.items()
+    }
 
 
 def _named(errand: Errand) -> str:

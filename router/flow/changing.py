@@ -119,7 +119,8 @@ def _slots(definition: FlowDefinition, run: Run) -> Iterator[tuple[str, Choice]]
     """The slots that were asked for; what was left empty can be supplied then, too."""
     asked = {name for state in definition.states.values() for name in state.collect or ()}
     for name, slot in definition.slots.items():
-        if name in asked and (run.slots.get(name) is not None or slot.skippable):
+        supplied = slot.skippable and (slot.when is None or name in run.skipped)
+        if name in asked and (run.slots.get(name) is not None or supplied):
             yield name, Choice(label=label_of(name, slot))
 
 

@@ -52,7 +52,7 @@ def next_question(walk: Walk) -> str | None:
     for name in walk.state.collect or ():
         slot = walk.definition.slots[name]
         value = run.slots.get(name)
-        if value is None and not slot.required and not (slot.skippable and name not in run.skipped):
+        if value is None and not _is_asked(walk, name, slot):
             continue
         gap = missing(slot, value, name)
         if gap:
@@ -60,6 +60,17 @@ def next_question(walk: Walk) -> str | None:
         if slot.type == "list" and name not in run.closed and not _full(slot, value):
             return name
     return CHANGE if run.changing else None
+
+
+def _is_asked(walk: Walk, name: str, slot: Slot) -> bool:
+    """True where the empty slot is to be asked for: needed, or offered, and not for nothing."""
+    if not slot.required and not (slot.skippable and name not in walk.run.skipped):
+        return False
+    if slot.when is None or name in walk.run.wanted:
+        return True
+    needed = expressions.slots_read(slot.when) - expressions.slots_guarded(slot.when)
+    known = all(walk.run.slots.get(each) is not None for each in needed)
+    return known and walk.evaluate(slot.when) is True
 
 
 def _full(slot: Slot, value: JsonValue) -> bool:
@@ -111,6 +122,7 @@ def _choose(walk: Walk, path: str) -> bool:
     elif name in walk.definition.slots:
         forget(walk, [name, *_only_means(walk, name)])
         run.skipped = [skipped for skipped in run.skipped if skipped != name]
+        run.wanted = sorted({*run.wanted, name})
     return False
 
 

@@ -6,6 +6,8 @@ name that its tool gives it.
 
 from collections.abc import Mapping
 
+from router.flow.status_words import STATUSES
+
 FIELDS: Mapping[str, str] = {
     "address": "地址",
     "adjustment": "调整",
@@ -130,16 +132,7 @@ VALUES: Mapping[str, Mapping[str, str]] = {
     "start_half": _HALVES,
     "end_half": _HALVES,
     "status": {
-        "collecting": "填写中",
-        "confirming": "待你确认",
-        "running": "办理中",
-        "waiting_approval": "审批中",
-        "waiting": "等待中",
-        "completed": "已完成",
-        "rejected": "已驳回",
-        "cancelled": "已取消",
-        "failed": "失败",
-        "expired": "已过期",
+        **{status: words.zh for status, words in STATUSES.items()},
         "submitted": "已提交",
         "settled": "已入账",
         "withdrawn": "已撤回",

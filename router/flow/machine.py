@@ -20,6 +20,7 @@ from pydantic import JsonValue
 from router.domain.errors import RouterError
 from router.domain.texts import Localised
 from router.flow import (
+    agreements,
     approving,
     batching,
     choosing,
@@ -40,6 +41,7 @@ from router.flow import (
 from router.flow.expressions import ExpressionError, LookupNeeded
 from router.flow.model import HOLDS_LOOKUPS, LEAVES_NOTHING_DONE, FlowDefinition
 from router.flow.run import (
+    Agreed,
     Answered,
     AnyEvent,
     Arrived,
@@ -553,6 +555,7 @@ _TAKERS: dict[type, Callable[[Walk, Any], None]] = {
     Fired: _fired,
     Arrived: waiting.arrive,
     Finished: _finished,
+    Agreed: agreements.hear,
     Retried: _retried,
     Reassigned: operating.reassign,
 }

@@ -68,7 +68,9 @@ HOLDS_LOOKUPS = 3
 LEAVES_NOTHING_DONE = 4
 """Since these a run that isn't completed leaves nothing done, unless its file says so, and isn't
 over before everything is undone."""
-NEWEST_RULES = LEAVES_NOTHING_DONE
+COUNTS_IN_BRANCHES = 5
+"""Since these an agreement counts in the branches of a run too, and one in a branch everywhere."""
+NEWEST_RULES = COUNTS_IN_BRANCHES
 RangePart = Literal["start", "end", "start_half", "end_half"]
 
 
@@ -129,6 +131,8 @@ class Slot(Definition):
     """RE2 by which a sentence names a `text`, in a group of the slot's name: `去(?P<city>…)出差`"""
     check: tuple[Check, ...] = ()
     lookup: str | None = None
+    when: str | None = None
+    """A condition, in CEL, without which a `collect` doesn't ask for it; given, it is taken."""
     part_of_range: RangePart | None = Field(None, alias="range")
     of: "Slot | None" = None
     """What a `list` holds."""

@@ -29,6 +29,25 @@ Verdict = Literal["approve", "reject", "return", "delegate", "add"]
 Position = Literal["before", "after"]
 
 
+class Agreement(BaseModel, frozen=True):
+    """That somebody agreed, to which contents."""
+
+    person: str
+    contents: str
+    counted: list[str]
+    """The states in which it has counted; it counts once in each, until the next return."""
+    at: datetime | None = None
+    """When: tells it from another of the same person's, where branches tell each other of it."""
+
+    def counting_in(self, *states: str) -> "Agreement":
+        """The same, now that it has counted in these states."""
+        return self.model_copy(update={"counted": list(dict.fromkeys([*self.counted, *states]))})
+
+    def counting_anew(self) -> "Agreement":
+        """The same, as if it had counted nowhere yet."""
+        return self.model_copy(update={"counted": []})
+
+
 class Errand(BaseModel, frozen=True):
     """Something the run asked of the world and waits for.
 
@@ -56,6 +75,8 @@ class Errand(BaseModel, frozen=True):
     """For `flow`: it is over as soon as that run has begun."""
     stopping: bool = False
     """For `flow`: that run is to be cancelled."""
+    agreed: tuple[Agreement, ...] = ()
+    """For a `branch`: what was agreed to in others since it began, of which it is to be told."""
 
     @property
     def may_change_something(self) -> bool:
@@ -167,23 +188,6 @@ class Approval(BaseModel):
                 one.behind = after.id
 
 
-class Agreement(BaseModel, frozen=True):
-    """That somebody agreed, to which contents."""
-
-    person: str
-    contents: str
-    counted: list[str]
-    """The states in which it has counted; it counts once in each, until the next return."""
-
-    def counting_in(self, state: str) -> "Agreement":
-        """The same, now that it has counted there."""
-        return self.model_copy(update={"counted": [*self.counted, state]})
-
-    def counting_anew(self) -> "Agreement":
-        """The same, as if it had counted nowhere yet."""
-        return self.model_copy(update={"counted": []})
-
-
 class Rescheduling(BaseModel, frozen=True):
     """Timers to be set anew, counted from `since`."""
 
@@ -290,6 +294,8 @@ class Run(BaseModel):
     """Lists that the requester has no more items for."""
     skipped: list[str] = []
     """Slots that the requester left empty: they aren't asked for again."""
+    wanted: list[str] = []
+    """Slots that the requester wants to supply: they are asked for whatever their `when` says."""
     goes_back: bool = False
     """True where a correction goes back to the state that asked for it from a later `collect`
     too. A run that began before this was so goes on as its history has it."""
@@ -321,6 +327,8 @@ class Run(BaseModel):
     """True where the last event left the question to be asked another time."""
     told_elsewhere: bool = False
     """True where a run that this one is a part of, or a part of it, says that it is cancelled."""
+    calling_off: bool = False
+    """True where the requester heard that it is being taken back, and waits to hear that it was."""
     lapsed: bool = False
     """True where it ends since its requester said nothing more."""
     trail: list[Visit] = []
@@ -527,6 +535,14 @@ class Finished(Event):
     slots: SlotValues = {}
     results: dict[str, JsonValue] = {}
     done: list[Done] = []
+    agreements: list[Agreement] = []
+
+
+class Agreed(Event):
+    """In another branch of the same run people have agreed to something."""
+
+    type: Literal["agreed"] = "agreed"
+    agreements: list[Agreement]
 
 
 class Retried(Event):
@@ -569,6 +585,7 @@ AnyEvent = Annotated[
     | Fired
     | Arrived
     | Finished
+    | Agreed
     | Retried
     | Reassigned,
     Field(discriminator="type"),

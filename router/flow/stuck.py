@@ -93,7 +93,7 @@ def leave(walk: Walk) -> None:
         walk.note("left undone", comment=f"{done.state} ({done.undo})")
     if left:
         walk.say(LEFT)
-        run.owes = None
+        run.owes, run.calling_off = None, False
         run.timers = {name: timer for name, timer in run.timers.items() if name != "retry"}
         # What is still done wasn't withdrawn.
         run.ending = "cancelled" if run.ending == "completed" else run.ending

@@ -17,6 +17,10 @@ CANCELLING = Localised(
     en="All right, cancelling. One step is under way already; you'll hear what became of it.",
 )
 
+TAKING_BACK = Localised(
+    zh="好的，正在撤回已经办好的部分，全部撤回之后告诉你。",
+    en="All right, what was done already is being taken back; you'll hear when all of it has been.",
+)
 NOT_UNDONE = Localised(
     zh="有一步没能自动撤回，请联系管理员处理。",
     en="One step couldn't be taken back; please ask an administrator.",
@@ -34,7 +38,17 @@ def say_cancelled(walk: Walk) -> None:
     under_way = {errand.kind for errand in walk.run.errands.values()} - {"undo"}
     if walk.run.told_elsewhere or under_way == {"flow"}:
         return
-    walk.say(CANCELLING if under_way else CANCELLED)
+    if under_way:
+        walk.say(CANCELLING)
+    else:
+        _say_cancelled(walk)
+
+
+def _say_cancelled(walk: Walk) -> None:
+    """That it is cancelled; where something is to be taken back first, that, and the rest then."""
+    run = walk.run
+    run.calling_off = bool(run.done)
+    walk.say(TAKING_BACK if run.calling_off else CANCELLED)
 
 
 def start_over(walk: Walk, by: str | None) -> None:
@@ -43,6 +57,7 @@ def start_over(walk: Walk, by: str | None) -> None:
     walk.say(ANEW)
     run.slots, run.results, run.offered = {}, {}, {}
     run.derived, run.closed, run.skipped, run.inquiries, run.options = [], [], [], [], {}
+    run.wanted = []
     run.changing, run.leaving, run.leaving_by = False, STARTED_OVER, by
     # As if the start had been entered before anything was done: then all of it is after that.
     run.trail = [Visit(state=walk.definition.start, visit=0)]
@@ -65,6 +80,8 @@ def unwind(walk: Walk) -> bool:
     if run.ending is not None:
         if run.withdraws is not None and run.ending == "completed":
             walk.say(withdrawing.UNDONE)
+        elif run.calling_off:
+            walk.say(CANCELLED)
         walk.end(run.ending)
     elif run.clearing is not None:
         run.clearing = None
@@ -125,6 +142,7 @@ def taken_back(
         return
     run.done = [done for done in run.done if done is not this]
     if error:
+        run.calling_off = False
         walk.say(NOT_UNDONE)
 
 
@@ -136,7 +154,7 @@ def called_off(walk: Walk, errand: Errand, *, lasts: bool = False, unknown: bool
     if not lasts and not unknown:
         last = not any(other.may_change_something for other in walk.run.errands.values())
         if last and not walk.run.told_elsewhere:
-            walk.say(CANCELLED)
+            _say_cancelled(walk)
         return
     walk.note("unknown" if unknown else "done before it was cancelled", comment=errand.name)
     walk.say(_unsure(errand.name) if unknown else _too_late(errand.name))

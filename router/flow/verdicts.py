@@ -146,17 +146,27 @@ def _hold_the_next(approval: Approval, added: Assignee) -> None:
 
 def _remember(walk: Walk, approval: Approval, person: str) -> None:
     if approval.contents:
-        agreed = Agreement(person=person, contents=approval.contents, counted=[walk.run.state])
+        state, contents = walk.run.state, approval.contents
+        agreed = Agreement(person=person, contents=contents, counted=[state], at=walk.now)
         walk.run.agreements.append(agreed)
 
 
 def _conclude(walk: Walk, approval: Approval, decided: Decided, known: list[str]) -> None:
     if decided.verdict == "approve":
         _remember(walk, approval, decided.by or "")
-        if not approval.agreed:
-            _next_in_line(walk, approval, known)
-            return
+        go_on(walk, approval, decided.by or "", known, decided.comment)
+        return
     settle(walk, decided.verdict, decided.by or "", decided.comment)
+
+
+def go_on(
+    walk: Walk, approval: Approval, by: str, known: list[str], comment: str | None = None
+) -> None:
+    """Somebody has agreed: take the way on, or tell whoever comes next, unless `known` to them."""
+    if approval.agreed:
+        settle(walk, "approve", by, comment)
+    else:
+        _next_in_line(walk, approval, known)
 
 
 def _next_in_line(walk: Walk, approval: Approval, known: list[str]) -> None:

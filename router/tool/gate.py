@@ -3,7 +3,7 @@
 The checks run in an order that gives nothing away: whoever may not call a tool doesn't
 learn what arguments it would have taken, and whatever is refused has had no effect.
 
-    caller ▸ arguments ▸ (the tool's own rules, which look at the world) ▸ confirmation ▸ key
+    caller ▸ arguments ▸ (the tool's own rules, which look at the world) ▸ confirmation ▸ keys
 """
 
 import re
@@ -36,6 +36,8 @@ class Attempt:
     """The workflow id of the run on whose authority the call is made; None for a person."""
     confirmed: bool = False
     """True where the caller has seen these very arguments and said yes."""
+    undoes: str = ""
+    """The key of the call that this one takes back."""
 
 
 @dataclass(frozen=True)
@@ -66,9 +68,15 @@ def admit(registry: Registry, attempt: Attempt) -> Admitted:
     Raises what `screen` raises, and then:
         Forbidden: It has to be confirmed first, and wasn't.
         PermanentToolError: It writes, and the call has no key to make it happen once.
+        ArgumentsToolError: It takes a call back, and nobody says which.
     """
     tool = screen(registry, attempt).tool
     _check_confirmation(tool, attempt)
+    _check_keys(tool, attempt)
+    return Admitted(tool, attempt.arguments)
+
+
+def _check_keys(tool: Tool, attempt: Attempt) -> None:
     if tool.writes and not attempt.key:
         raise PermanentToolError(
             Localised(
@@ -76,7 +84,14 @@ def admit(registry: Registry, attempt: Attempt) -> Admitted:
                 en=f"{tool.name} writes and was called without an idempotency key; give it one",
             )
         )
-    return Admitted(tool, attempt.arguments)
+    undone = tool.options.undoes
+    if undone and not attempt.undoes:
+        raise ArgumentsToolError(
+            Localised(
+                zh=f"“{tool.title.zh}”撤销的是 {undone} 的一次调用，请给出它的键",
+                en=f"{tool.name} takes back one call of {undone}; name its key",
+            )
+        )
 
 
 def _check_caller(tool: Tool, attempt: Attempt) -> None:

@@ -54,6 +54,8 @@ class Options:
     allows, and people and the router are never offered it."""
     request: bool = True
     """False where carrying it out is nobody's request, as a reminder of one isn't."""
+    undoes: str = ""
+    """The tool of which it takes back one call: it isn't called without that call's key."""
 
 
 @dataclass(frozen=True)
@@ -170,6 +172,7 @@ def tool(  # noqa: PLR0913 - each is an option of its own that a tool's author m
     at_once: int | None = None,
     listed: bool = True,
     request: bool = True,
+    undoes: str = "",
     check: CheckFunction | None = None,
     roles: Sequence[str] = (),
     title: Mapping[Literal["zh", "en"], str] | None = None,
@@ -203,6 +206,8 @@ def tool(  # noqa: PLR0913 - each is an option of its own that a tool's author m
         per_minute: How often one person may have it called in a minute. Flows may always.
         listed: False where nobody asks for it by itself, only a sub-agent after another call.
         request: False where its form isn't among somebody's requests: it is about one of them.
+        undoes: The tool that it takes back a call of: `ctx.undoes` is that call's key, and without
+            one it is refused.
         check: An asynchronous function with some of the tool's parameters, by their names, and
             `ToolContext` and `Depends` as it likes. It raises where the call would be refused
             for what the world is like, and is asked before the caller is asked to confirm, and
@@ -238,6 +243,7 @@ def tool(  # noqa: PLR0913 - each is an option of its own that a tool's author m
             {"ephemeral": ephemeral, "per_minute": per_minute, "at_once": at_once},
             client,
         )
+        problems += _undo_problems(function, permission, undoes)
         problems += word_problems(function, title, {"roles": roles, "examples": examples})
         problems += phrase_problems(function, phrases)
         try:
@@ -272,6 +278,7 @@ def tool(  # noqa: PLR0913 - each is an option of its own that a tool's author m
                 at_once=at_once,
                 listed=listed,
                 request=request,
+                undoes=undoes,
             ),
             description_zh=description_zh,
             check=rules,
@@ -322,6 +329,16 @@ def _extra_problems(
         least = 0 if name == "ephemeral" else 1
         if count is not None and count < least:
             yield problem_of(function, f"has {name}={count}", f"write {least} or more")
+
+
+def _undo_problems(
+    function: ToolFunction, permission: Permission, undoes: str
+) -> Iterator[Problem]:
+    if undoes and permission == "read":
+        remedy = 'make it permission="write", or leave `undoes` out'
+        yield problem_of(function, f"takes back {undoes} and changes nothing", remedy)
+    if undoes == function.__name__:
+        yield problem_of(function, "takes itself back", "name the tool whose call it takes back")
 
 
 def _seconds(duration: str) -> float:

@@ -1,8 +1,8 @@
 """Flow runs: what was asked for, how it stands, and taking it back or hurrying it."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
 
 from fastapi import APIRouter, Body, Depends, Path, Query, Response
@@ -25,7 +25,7 @@ from router.domain.nudging import WHY_NOT
 from router.domain.principals import Principal
 from router.domain.records import HistoryLine, RunRecord
 from router.domain.texts import Locale
-from router.drawing import graph_of, journey_of, svg_of
+from router.drawing import Graph, Journey, graph_of, journey_of, mermaid_of, svg_of
 from router.flow.model import FlowDefinition
 from router.flow.run import Arrived, Cancelled, Nudged, Reassigned, Retried
 from router.flow.showing import known_in
@@ -210,19 +210,38 @@ INERT = "sandbox; default-src 'none'; style-src 'unsafe-inline'"
 """A picture may look as it says, and do nothing."""
 
 
-class Picture(Response):
-    """An SVG."""
+PictureFormat = Literal["svg", "mermaid"]
+PICTURES: dict[PictureFormat, tuple[str, Callable[[Graph, Journey], str]]] = {
+    "svg": ("image/svg+xml", svg_of),
+    "mermaid": ("text/vnd.mermaid", mermaid_of),
+}
+"""By format: its media type, and what draws it."""
+_DRAWN: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "The picture.",
+        "content": {
+            media_type: {"schema": {"type": "string"}} for media_type, _ in PICTURES.values()
+        },
+    }
+}
 
-    media_type = "image/svg+xml"
 
-
-@router.get("/{run}/graph", response_class=Picture, responses=problems(404))
-async def graph(services: Given, caller: Caller, record: VisibleRun) -> Picture:
+@router.get("/{run}/graph", response_class=Response, responses=_DRAWN | problems(404, 422))
+async def graph(
+    services: Given,
+    caller: Caller,
+    record: VisibleRun,
+    format_: Annotated[PictureFormat, Query(alias="format")] = "svg",
+) -> Response:
     """Draw the run's flow, as it was when the run began, with the way that the run took."""
     definition = await _definition(services, record)
     journey = journey_of(definition, record.history, ZoneInfo(caller.timezone))
-    picture = svg_of(graph_of(definition, caller.locale), journey)
-    return Picture(picture, headers={"Content-Security-Policy": INERT})
+    media_type, drawn = PICTURES[format_]
+    return Response(
+        drawn(graph_of(definition, caller.locale), journey),
+        media_type=media_type,
+        headers={"Content-Security-Policy": INERT},
+    )
 
 
 async def _definition(services: Services, record: RunRecord) -> FlowDefinition:

@@ -65,11 +65,12 @@ class Draft:
 
     @cached_property
     def filled(self) -> frozenset[str]:
-        """The slots that count as filled: looked up, or required and asked for."""
+        """The slots that count as filled: looked up, or required and asked for in any case."""
         return frozenset(
             name
             for name, slot in self.definition.slots.items()
-            if slot.lookup is not None or (slot.required and name in self.collected)
+            if slot.lookup is not None
+            or (slot.required and slot.when is None and name in self.collected)
         )
 
     @cached_property

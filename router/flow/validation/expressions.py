@@ -45,6 +45,8 @@ def written_in(draft: Draft) -> Iterator[Written]:
     for name, slot in draft.definition.slots.items():
         if slot.lookup is not None:
             yield Written(("slots", name, "lookup"), slot.lookup)
+        if slot.when is not None:
+            yield Written(("slots", name, "when"), slot.when)
         yield from _checks(("slots", name), slot, None)
     for place, state in draft.each_state():
         yield from _of_state(place, state)

@@ -24,6 +24,7 @@ def complaints(draft: Draft) -> Iterator[Complaint]:
         yield from _limits(place, slot)
         yield from _synonyms(place, slot)
         yield from _finds(place, slot)
+        yield from _when(draft, place, slot)
     for name, slot in draft.definition.slots.items():
         yield from _never_filled(draft, name, slot)
     yield from _lookup_cycle(draft)
@@ -82,6 +83,15 @@ def _finds(place: Place, slot: Slot) -> Iterator[Complaint]:
         elif set(compiled(source).groupindex) != {name}:
             what = f"the pattern {source!r} has no group {name}, or others too"
             yield complaint(where, what, f"put what is the {name} into (?P<{name}>…)")
+
+
+def _when(draft: Draft, place: Place, slot: Slot) -> Iterator[Complaint]:
+    if slot.when is None:
+        return
+    own = len(place) == len(PLACE) and place[:1] == ("slots",)
+    if not own or slot.ask is None or place[-1] not in draft.collected:
+        what = "nothing asks for it, so there is no `when`"
+        yield complaint((*place, "when"), what, "give it an ask and name it in a collect")
 
 
 def _synonyms(place: Place, slot: Slot) -> Iterator[Complaint]:

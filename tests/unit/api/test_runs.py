@@ -88,6 +88,39 @@ class TestFlowRuns:
         assert (await caller("gina").get(f"/v1/flow-runs/{run.id}/graph")).status_code == 404
         assert (await caller("alice").get("/v1/flow-runs/none/graph")).status_code == 404
 
+    async def test_it_is_drawn_as_mermaid_where_that_is_asked_for(
+        self, caller: As, live: RunRecord
+    ) -> None:
+        drawn = await caller("bob").get(f"/v1/flow-runs/{live.id}/graph?format=mermaid")
+        assert drawn.status_code == 200, drawn.text
+        assert drawn.headers["content-type"] == "text/vnd.mermaid; charset=utf-8"
+        assert "sandbox" in drawn.headers["content-security-policy"]
+        assert "\nflowchart TD\n" in drawn.text
+        assert "class s0 been" in drawn.text
+        as_svg = await caller("bob").get(f"/v1/flow-runs/{live.id}/graph?format=svg")
+        assert as_svg.headers["content-type"].startswith("image/svg+xml")
+        hidden = await caller("gina").get(f"/v1/flow-runs/{live.id}/graph?format=mermaid")
+        assert hidden.status_code == 404
+
+    @pytest.mark.parametrize("wanted", ["png", "", "SVG", "mermaid ", "svg%00", "../svg"])
+    async def test_in_no_other_format_is_it_drawn(
+        self, alice: httpx.AsyncClient, run: RunRecord, wanted: str
+    ) -> None:
+        refused = await alice.get(f"/v1/flow-runs/{run.id}/graph?format={wanted}")
+        assert refused.status_code == 422, refused.text
+        assert refused.headers["content-type"] == "application/problem+json"
+        assert "mermaid" in refused.text
+
+    async def test_the_description_of_the_api_names_both_formats(
+        self, alice: httpx.AsyncClient
+    ) -> None:
+        described = (await alice.get("/openapi.json")).json()
+        drawing = described["paths"]["/v1/flow-runs/{run}/graph"]["get"]
+        (wanted,) = [each for each in drawing["parameters"] if each["name"] == "format"]
+        assert wanted["schema"]["enum"] == ["svg", "mermaid"]
+        assert wanted["schema"]["default"] == "svg"
+        assert set(drawing["responses"]["200"]["content"]) == {"image/svg+xml", "text/vnd.mermaid"}
+
     async def test_a_version_that_nobody_knows_any_more_is_not_drawn(
         self, alice: httpx.AsyncClient, store: Store, unique: str
     ) -> None:

@@ -120,7 +120,7 @@ def test_a_balance_that_is_too_small_is_said_and_other_dates_are_asked_for(
 
 
 def test_kinds_of_leave_without_a_quota_have_no_balance_to_exceed(leave: FlowDefinition) -> None:
-    world = World(leave, balance=None).begin(leave_type="sick", reason="x", **WEEK)
+    world = World(leave, balance=None).begin(leave_type="personal", reason="x", **WEEK)
     assert world.run.status == "confirming"
 
 

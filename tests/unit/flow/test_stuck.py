@@ -8,7 +8,7 @@ import pytest
 from router.domain.errors import Conflict
 from router.flow import withdrawing
 from router.flow.machine import refusal_of
-from router.flow.model import NEWEST_RULES, FlowDefinition
+from router.flow.model import LEAVES_NOTHING_DONE, NEWEST_RULES, FlowDefinition
 from router.flow.run import (
     Called,
     Cancelled,
@@ -102,7 +102,25 @@ def test_made_again_by_an_operator_it_has_a_key_of_its_own_and_then_the_run_is_o
     assert (undos.run.status, undos.left) == ("cancelled", [])
     two = [key for key in undos.keys if "two" in key]
     assert two == [two[0], f"{two[0]}:again1", f"{two[0]}:again2"]
-    assert undos.driver.said[-1] == "What couldn't be taken back before now has been."
+    assert undos.driver.said[-2:] == [
+        "What couldn't be taken back before now has been.",
+        "All right, that's cancelled.",
+    ]
+
+
+def test_it_is_said_to_be_cancelled_when_it_is_and_before_that_to_be_taken_back() -> None:
+    undos = Undos()
+    undos.driver.take(Cancelled(by="alice"), answer=False)
+    assert undos.driver.said[-1] == (
+        "All right, what was done already is being taken back; you'll hear when all of it has been."
+    )
+    assert undos.answered({}).driver.said[-1] == "All right, that's cancelled."
+
+
+def test_what_an_operator_leaves_as_it_is_is_not_said_to_be_cancelled() -> None:
+    undos = Undos().cancelled(undo_two="permanent").terminated()
+    assert undos.run.status == "cancelled"
+    assert not any("that's cancelled" in said for said in undos.driver.said)
 
 
 @pytest.mark.parametrize("kind", ["unavailable", "unknown"])
@@ -201,7 +219,9 @@ class TestEnds:
         assert (driver.run.status, [n for n, *_ in driver.world.calls]) == (end, ["one"])
 
     def test_under_earlier_rules_leave_it_where_it_is_rejected(self) -> None:
-        driver = self.failing(ending("rejected").model_copy(update={"rules": NEWEST_RULES - 1}))
+        driver = self.failing(
+            ending("rejected").model_copy(update={"rules": LEAVES_NOTHING_DONE - 1})
+        )
         assert [name for name, *_ in driver.world.calls] == ["one"]
 
 

@@ -40,6 +40,8 @@ could I get Thursday off?
 Request a personal day on Friday
 request leave from Monday to Wednesday
 年底想把年假休了
+half a day off tomorrow
+half a day of annual leave next Monday
 """
 CLAIM = """
 我要报销

@@ -131,6 +131,8 @@ REFERENCES = [
     ("with: {city:", "with: {town:", "no parameter of get_quote called town", "city"),
 ]
 SLOTS = [
+    ("required: false", 'when: "true"', "nothing asks for it, so there is no `when`", "an ask"),
+    ("type: text, ask", 'when: "slots.nope", type: text, ask', "slots.nope, which isn't", "note"),
     ("required: false", "required: true", "note is required, and nothing ever asks", "collect"),
     ("type: date, range", "type: text, range", "the start of a range is a date", "type: date"),
     ("  note: {type: text", "  note: {type: choice", "needs choices", "add choices"),

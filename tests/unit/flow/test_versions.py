@@ -23,7 +23,7 @@ def after(tmp_path: Path, old: str, new: str) -> str:
     ("old", "new"),
     [
         ("想请什么假？", "要请哪种假？"),
-        ("version: 1", "version: 2"),
+        ("version: 2", "version: 3"),
         ("好消息：", "喜讯："),
         ('"vacation", ', ""),
         ("Leave request", "Leave"),
@@ -43,7 +43,7 @@ def test_wording_and_triggers_are_no_part_of_it(tmp_path: Path, old: str, new: s
         ("PT72H", "PT48H"),
         ("max_length: 500", "max_length: 400"),
         ("returned: details", "returned: balance"),
-        ("collect: [leave_type, start, end, reason]", "collect: [leave_type, end, start, reason]"),
+        ("collect: [leave_type, start, end,", "collect: [leave_type, end, start,"),
         ("undo: revert_leave", "undo: withdraw_leave"),
         ("otherwise: \"role('hr')\"", "otherwise: \"role('finance')\""),
         ("366)", "365)"),

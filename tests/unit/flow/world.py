@@ -109,6 +109,7 @@ class World:
     def _results(self) -> dict[str, Any]:
         return {
             "get_leave_balance": {"leave_type": "annual", "days": self.balance},
+            "value_equipment": {"total": {"amount": "12000.00", "currency": "CNY"}},
             "submit_claim": {"claim": "C1", "total": {"amount": "1.00", "currency": "CNY"}},
         }
 
@@ -122,6 +123,7 @@ class World:
             "workdays": workdays,
             "last_workday": last_workday,
             "claimed": lambda invoice: invoice in self.claimed,
+            "file_name": lambda *_: "scan.pdf",
         }
 
     def _manager(self, person: Any) -> str | None:

@@ -10,8 +10,10 @@ from router.domain.errors import (
     RouterError,
 )
 from router.domain.principals import Principal
+from router.tool.context import ToolContext
 from router.tool.gate import Admitted, Attempt, admit
 from router.tool.registry import Registry
+from router.tool.tool import Permission, tool
 from tests.unit.tool.samples import ALICE, DAVE, MALLORY, sample_registry
 
 REGISTRY: Registry = sample_registry()
@@ -127,8 +129,24 @@ def test_a_write_needs_a_key() -> None:
         attempt("save", {"text": "t"}, confirmed=True)
 
 
+@pytest.mark.parametrize("permission", ["write", "admin"])
+def test_what_takes_a_call_back_is_told_which(permission: Permission) -> None:
+    @tool(permission=permission, roles=["flow"], undoes="save")
+    async def unsave(ctx: ToolContext) -> None:
+        """Take back what was saved."""
+
+    registry = Registry()
+    registry.add(unsave)
+
+    with pytest.raises(ArgumentsToolError, match="takes back one call of save; name its key"):
+        admit(registry, Attempt("unsave", {}, ALICE, key="k", flow_run=RUN))
+
+    named = Attempt("unsave", {}, ALICE, key="k", flow_run=RUN, undoes="k0")
+    assert admit(registry, named).tool is unsave
+
+
 @pytest.mark.parametrize(
-    ("tool", "arguments", "first"),
+    ("name", "arguments", "first"),
     [
         ("nothing", {}, NotFound),
         ("record", {"nonsense": 1}, Forbidden),
@@ -137,7 +155,7 @@ def test_a_write_needs_a_key() -> None:
     ],
 )
 def test_the_checks_run_in_an_order_that_gives_nothing_away(
-    tool: str, arguments: Any, first: type[RouterError]
+    name: str, arguments: Any, first: type[RouterError]
 ) -> None:
     with pytest.raises(first):
-        attempt(tool, arguments)
+        attempt(name, arguments)

@@ -279,6 +279,8 @@ def test_how_a_tool_is_called_can_be_said() -> None:
         ({"cache": "soon"}, "has the cache 'soon'; write it like"),
         ({"permission": "write", "cache": "10s"}, "writes and is cached; take the cache out"),
         ({"permission": "write", "client": True}, "writes at the front end"),
+        ({"undoes": "save"}, "takes back save and changes nothing"),
+        ({"permission": "write", "undoes": "look"}, "takes itself back"),
         ({"ephemeral": -1}, "has ephemeral=-1; write 0 or more"),
         ({"per_minute": 0}, "has per_minute=0; write 1 or more"),
         ({"at_once": 0}, "has at_once=0; write 1 or more"),

@@ -1,0 +1,97 @@
+"""Slots with a `when`: asked for where that holds, and taken whenever they are given."""
+
+from typing import Any
+
+import pytest
+
+from router.domain.messages import ChoicesReply
+from router.flow import showing
+from router.flow.model import FlowDefinition
+from router.flow.run import Answered, Confirmed, Skipped
+from tests.unit.flow.definitions import Driver, text
+
+
+def lending(**of_note: Any) -> FlowDefinition:
+    """A loan: where it is long, a note is asked for."""
+    note = {
+        "type": "text",
+        "label": text("Note"),
+        "ask": text("Which note?"),
+        "when": "slots.days > 2.0",
+        **of_note,
+    }
+    return FlowDefinition.model_validate(
+        {
+            "flow": "lending",
+            "title": text("Lending"),
+            "description": text("Lend a thing"),
+            "slots": {
+                "note": note,
+                "days": {"type": "number", "label": text("Days"), "ask": text("How long?")},
+                "what": {"type": "text", "label": text("What"), "ask": text("What?")},
+            },
+            "start": "details",
+            "states": {
+                "details": {"collect": ["note", "days", "what"], "next": "review"},
+                "review": {"confirm": text("Fine?"), "confirmed": "good", "declined": "details"},
+                "good": {"end": "completed"},
+            },
+        }
+    )
+
+
+OFFERED = lending(**{"required": False, "=skippable": True})
+NEVER = lending(**{"required": False, "=skippable": True, "when": "false"})
+
+
+def test_it_is_not_asked_for_before_what_it_depends_on_is_known() -> None:
+    assert Driver(lending()).begin().run.asked == "days"
+
+
+@pytest.mark.parametrize(("days", "asked"), [(3.0, "note"), (2.0, "what")])
+def test_it_is_asked_for_where_its_condition_holds_alone(days: float, asked: str) -> None:
+    assert Driver(lending()).begin(days=days).run.asked == asked
+
+
+def test_it_is_asked_for_once_another_answer_makes_it_needed() -> None:
+    driver = Driver(lending()).begin(days=1.0, what="a ladder")
+    assert driver.run.status == "confirming"
+    driver.take(Answered(by="alice", slots={"days": 5.0}))
+    assert (driver.run.status, driver.run.asked) == ("collecting", "note")
+
+
+def test_it_is_taken_where_nobody_would_have_asked() -> None:
+    driver = Driver(lending()).begin(days=1.0, what="a ladder", note="n1")
+    assert (driver.run.status, driver.run.slots["note"]) == ("confirming", "n1")
+
+
+def test_left_empty_it_is_not_asked_for_again() -> None:
+    driver = Driver(OFFERED).begin(days=3.0, what="a ladder")
+    assert driver.run.asked == "note"
+    driver.take(Skipped(by="alice"))
+    assert driver.run.status == "confirming"
+    driver.take(Answered(by="alice", slots={"days": 4.0}))
+    assert driver.run.status == "confirming"
+
+
+@pytest.mark.parametrize(("flow", "days"), [(OFFERED, 1.0), (NEVER, 9.0)])
+def test_whoever_wants_to_supply_it_is_asked_whatever_its_condition_says(
+    flow: FlowDefinition, days: float
+) -> None:
+    driver = Driver(flow).begin(days=days, what="a ladder")
+    assert driver.run.status == "confirming"
+    driver.take(Answered(by="alice", slots={"change": "note"}))
+    assert (driver.run.status, driver.run.asked) == ("collecting", "note")
+    driver.take(Answered(by="alice", slots={"note": "n1"}))
+    assert (driver.run.status, driver.run.slots["note"]) == ("confirming", "n1")
+
+
+def test_of_what_to_change_it_is_one_where_it_was_asked_for() -> None:
+    for days, known in ((3.0, True), (1.0, False)):
+        driver = Driver(OFFERED).begin(days=days, what="a ladder")
+        if driver.run.asked == "note":
+            driver.take(Skipped(by="alice"))
+        driver.take(Confirmed(by="alice", value=False))
+        asked = showing.question(driver.definition, driver.run)
+        assert isinstance(asked, ChoicesReply)
+        assert ("note" in [option.value for option in asked.options]) is known
