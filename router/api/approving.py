@@ -28,7 +28,8 @@ AGAIN_AFTER = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
 _NAMES_SOMEONE: frozenset[Verdict] = frozenset({"delegate", "add"})
 
 
-_NOBODY, _SOMEBODY = {"type": "null"}, {"type": "string", "minLength": 1}
+_NOBODY: JsonValue = {"type": "null"}
+_SOMEBODY: JsonValue = {"type": "string", "minLength": 1}
 _SHAPES: list[JsonValue] = [
     {
         "properties": {

@@ -177,6 +177,7 @@ async def test_a_body_that_is_too_large_is_a_413(router: httpx.AsyncClient, slac
     assert answer.status_code == 413
 
 
+ODD: list[Any] = [[], {}, 1, True]
 NOT_OURS: list[dict[str, Any]] = [
     {},
     {"event": None},
@@ -189,7 +190,7 @@ NOT_OURS: list[dict[str, Any]] = [
     *(
         {"event": {"type": "message", "channel_type": "im", field: value}}
         for field in ("subtype", "type", "channel_type", "user", "channel", "bot_id")
-        for value in ([], {}, 1, True)
+        for value in ODD
     ),
 ]
 

@@ -18,7 +18,7 @@ from temporalio.client import Client
 
 from router.api.deps import Desk, Services
 from router.app import create_app
-from router.dev.api_server import ApiServer
+from router.dev.api_server import GRACE, ApiServer
 from router.domain.messages import FlowStatus
 from router.domain.records import ApprovalRecord, ConversationRecord, LogEntry, RunRecord
 from router.store.database import Database
@@ -377,7 +377,7 @@ class TestBothStreams:
     async def test_they_end_when_the_server_is_stopped(self, house: House, stream: int) -> None:
         app = await house.open()
         await house.furnish()
-        server = ApiServer(app)
+        server = ApiServer(app, GRACE)
         with socket.create_server(("127.0.0.1", 0)) as listening:
             serving = asyncio.create_task(server.serve([listening]))
             where = f"http://127.0.0.1:{listening.getsockname()[1]}"

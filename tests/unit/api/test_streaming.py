@@ -17,7 +17,7 @@ from fastapi import FastAPI
 
 from router.api.deps import Services
 from router.app import create_app
-from router.dev.api_server import ApiServer
+from router.dev.api_server import GRACE, ApiServer
 from router.domain.ports import Live
 from router.domain.progress import Progress, ProgressType
 from router.store.live import Readers
@@ -31,7 +31,7 @@ STREAM = {"Accept": "text/event-stream"}
 @asynccontextmanager
 async def served(app: FastAPI) -> AsyncIterator[str]:
     """The application behind a real server; its address."""
-    server = ApiServer(app)
+    server = ApiServer(app, GRACE)
     with socket.create_server(("127.0.0.1", 0)) as listening:
         serving = asyncio.create_task(server.serve([listening]))
         yield f"http://127.0.0.1:{listening.getsockname()[1]}"
