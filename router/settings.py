@@ -340,6 +340,9 @@ class Settings(BaseSettings):
     """Who gets an equal share of the workers where work waits."""
     tenant_weights: Annotated[dict[str, Weight], NoDecode, BeforeValidator(_json)] = {}
     """Shares of tenants that aren't 1, as JSON: `{"acme": 3}`."""
+    cached_workflows: Annotated[int, Field(ge=1)] = 2000
+    """How many conversations and flows each worker keeps at hand: above those live at once. One
+    that falls out is replayed whole at its next word. Each takes some 100 KiB."""
     backlog_seconds: Annotated[float, Field(gt=0)] = 15.0
     """Messages are refused (503) where work has been waiting for a worker for so long."""
 
