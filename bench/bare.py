@@ -68,6 +68,46 @@ class BareRouted:
         )
 
 
+@workflow.defn(name="BareKept")
+class BareKept:
+    """A turn that is kept: one local activity, which writes one row."""
+
+    @workflow.run
+    async def run(self) -> None:
+        await workflow.wait_condition(lambda: False)
+
+    @workflow.update
+    async def turn(self, word: str) -> str:
+        return await workflow.execute_local_activity(
+            "bare_keep", word, start_to_close_timeout=timedelta(seconds=10), result_type=str
+        )
+
+
+@workflow.defn(name="BareToldAndKept")
+class BareToldAndKept:
+    """A flow's turn that is kept: read, tell a second workflow, write one row."""
+
+    @workflow.run
+    async def run(self) -> None:
+        await workflow.wait_condition(lambda: False)
+
+    @workflow.update
+    async def turn(self, word: str) -> str:
+        limit = timedelta(seconds=10)
+        word = await workflow.execute_local_activity(
+            "bare_read", word, start_to_close_timeout=limit, result_type=str
+        )
+        word = await workflow.execute_activity(
+            "bare_tell",
+            args=[f"second-{workflow.info().workflow_id}", word],
+            start_to_close_timeout=limit,
+            result_type=str,
+        )
+        return await workflow.execute_local_activity(
+            "bare_keep", word, start_to_close_timeout=limit, result_type=str
+        )
+
+
 @activity.defn
 async def bare_do(word: str) -> str:
     return word

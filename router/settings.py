@@ -343,6 +343,9 @@ class Settings(BaseSettings):
     shutdown_seconds: Annotated[float, Field(ge=1, le=3600)] = 25.0
     """What `serve` and `worker` give requests, and calls of models and tools, to end once they are
     told to stop. Let whoever stops them wait a little longer. `dev` stops within ten seconds."""
+    cached_workflows: Annotated[int, Field(ge=1)] = 2000
+    """How many conversations and flows each worker keeps at hand: above those live at once. One
+    that falls out is replayed whole at its next word. Each takes some 100 KiB."""
     backlog_seconds: Annotated[float, Field(gt=0)] = 15.0
     """Messages are refused (503) where work has been waiting for a worker for so long."""
 

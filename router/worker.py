@@ -30,16 +30,13 @@ from activities.telling import Telling
 from activities.think import Thinker
 from activities.understand import Understander
 from router.assembly import Parts
+from router.context_free import ContextFreeRunner
 from router.domain.errors import MisconfiguredError
 from router.settings import Settings
 from workflows.conversation import ConversationWorkflow
 from workflows.flow import FlowWorkflow
 from workflows.moving import MovingConversation
 from workflows.skill import SkillWorkflow
-
-CACHED_WORKFLOWS = 2000
-"""More than are live at once: a conversation that falls out of the cache is replayed whole at
-its next word (measured five times slower). Each takes some 100 KiB."""
 
 MISSED_AFTER = timedelta(seconds=1)
 """How long a workflow's next task waits for the worker that has the workflow in its cache, before
@@ -64,10 +61,10 @@ PASSED_THROUGH = (
 import-linter holds them to."""
 
 
-def sandbox() -> SandboxedWorkflowRunner:
+def sandbox() -> WorkflowRunner:
     """What workflows run in: Temporal's sandbox, less what need not be loaded for each run."""
     restrictions = SandboxRestrictions.default.with_passthrough_modules(*PASSED_THROUGH)
-    return SandboxedWorkflowRunner(restrictions=restrictions)
+    return ContextFreeRunner(SandboxedWorkflowRunner(restrictions=restrictions))
 
 
 def deployment(settings: Settings) -> WorkerDeploymentConfig | None:
@@ -151,7 +148,7 @@ def build_worker(
         activities=[activity for kind in KINDS for activity in work[kind]],
         interceptors=[Observing(), Diverting(Queues(settings.model_queue, settings.tool_queue))],
         workflow_runner=runner or sandbox(),
-        max_cached_workflows=CACHED_WORKFLOWS,
+        max_cached_workflows=parts.settings.cached_workflows,
         sticky_queue_schedule_to_start_timeout=MISSED_AFTER,
         max_heartbeat_throttle_interval=HEARD_WITHIN,
         graceful_shutdown_timeout=grace,
@@ -189,9 +186,10 @@ def _work(client: Client, parts: Parts, task_queue: str) -> dict[Kind, list[Acti
     planner = Planner(thinker)
     records = Records(parts.store)
     look_ups = LookUps(parts.directory, parts.calendar, parts.people, parts.store.files)
+    alone = parts.ladders.usual is None
     return {
         "turns": [
-            Understander(parts.reader, parts.offered).understand,
+            Understander(parts.reader, parts.offered, alone=alone).understand,
             FlowTeller(client, task_queue, parts.offered).tell_flow,
             Notifier(client, task_queue, parts.store.conversations).notify,
             records.recall,

@@ -456,7 +456,9 @@ class ConversationWorkflow:
         situation = self._situation(submission, runner)
         reading = await perform(
             activities.UNDERSTAND,
-            activities.Understand(message=submission.message, situation=situation),
+            activities.Understand(
+                message=submission.message, situation=situation, caller=submission.caller
+            ),
         )
         if reading.route is not None:
             return activities.Decided(

@@ -32,10 +32,14 @@ class Payload(BaseModel):
 
 
 class Understand(Payload):
-    """A message and the situation it was said in."""
+    """A message and the situation it was said in.
+
+    `caller` where it is to be answered, should rules alone be able to.
+    """
 
     message: Message
     situation: Situation
+    caller: Principal | None = None
 
 
 class Understood(Reading):

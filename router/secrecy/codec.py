@@ -11,12 +11,13 @@ that keys can be set for a house that has been running without.
 
 import os
 from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from google.protobuf.message import DecodeError
 from temporalio.api.common.v1 import Payload
-from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.contrib.pydantic import PydanticPayloadConverter, pydantic_data_converter
 from temporalio.converter import (
     DataConverter,
     DefaultFailureConverterWithEncodedAttributes,
@@ -81,6 +82,27 @@ class EncryptingCodec(PayloadCodec):
             raise _changed(id_) from None
 
 
+class SharedConverter(PydanticPayloadConverter):
+    """Pydantic's JSON, one for the whole process however often Temporal makes it.
+
+    It makes one for each step of each workflow, which took a twentieth of a worker's Python, and
+    with it went what had been worked out about the types: that is kept in here.
+    """
+
+    _shared: ClassVar["SharedConverter | None"] = None
+
+    def __new__(cls) -> "SharedConverter":  # noqa: PYI034
+        """The one there is."""
+        if cls._shared is None:
+            made = super().__new__(cls)
+            PydanticPayloadConverter.__init__(made)
+            cls._shared = made
+        return cls._shared
+
+    def __init__(self) -> None:
+        """Nothing: what is shared was made whole."""
+
+
 def data_converter(keys: PayloadKeys) -> DataConverter:
     """How this project's values become payloads: pydantic's JSON, encrypted where there are keys.
 
@@ -89,7 +111,7 @@ def data_converter(keys: PayloadKeys) -> DataConverter:
     failures = DefaultFailureConverterWithEncodedAttributes
     plain = pydantic_data_converter
     return DataConverter(
-        payload_converter_class=plain.payload_converter_class,
+        payload_converter_class=SharedConverter,
         failure_converter_class=failures if keys else plain.failure_converter_class,
         payload_codec=EncryptingCodec(keys),
     )

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import cached_property
 from typing import Any, Literal, get_args
 
 from pydantic import JsonValue
@@ -132,7 +133,7 @@ class Tool:
             *(n for n, each in arguments.items() if isinstance(each, dict) and not label_in(each)),
         ]
 
-    @property
+    @cached_property
     def capability(self) -> Capability:
         """How it is listed and found."""
         return Capability(

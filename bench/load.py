@@ -1,0 +1,310 @@
+"""What the desk bears: open-loop load over HTTP, beside the floor that Temporal itself sets.
+
+The processes are real ones, with a dev server whose state is in a file. Arrivals are a Poisson
+process, and latencies count from when a turn was due (`open_loop.py`). The load is a mix that no
+model decides: of ten turns three answer what a flow asked, two ask where requests stand, five
+are small talk. The floor (`bare_house.py`) is a workflow with one local activity that writes one
+row, through HTTP too. Windows of the two alternate, so that a drifting machine drifts for both.
+
+* by open conversations: latencies at one fixed rate, and the turns a second that are sustained:
+  the highest of rising rates whose p99 stays under half a second and at which none is refused;
+* one conversation's history: its first, middle and last fifty turns;
+* processor time a turn by its kind, of our processes and of the Temporal server: what a busy
+  machine leaves comparable. `floor of a flow` also tells a second workflow, as a flow's turn does.
+
+    python bench/load.py [--conversations 1 100 1000 10000] [--seconds 6] [--rate 5]
+        [--turns 1000] [--database sqlite|postgresql] [--workers 1 2]
+"""
+
+import argparse
+import asyncio
+import importlib.metadata
+import itertools
+import os
+import platform
+import random
+import statistics
+import sys
+import tempfile
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from uuid import uuid4
+
+import bare_house
+from calling import Caller
+from houses import House, on_postgres, on_sqlite
+from open_loop import Taken, Turn, capacity, sustained, under_load
+
+CONVERSATIONS = (1, 100, 1000, 10_000)
+PEOPLE = ("alice", "bob", "carol", "dave", "erin", "frank", "gina", "olga")
+WITH_A_FLOW = 16
+"""Conversations in which a flow asks, beside the open ones: each takes a second workflow."""
+SMALL_TALK, STATUS = "你好", "我的申请到哪一步了"
+OPENING, START, TOO_EARLY = "我要请年假", "2027-03-10", "2027-03-09"
+MIX = "ftftsftstt"
+"""Of ten turns: f answers a flow, s asks for status, t is small talk."""
+BOUND = 500.0
+"""Milliseconds that a p99 may have where a rate is sustained."""
+SHARES = (0.4, 0.6, 0.75, 0.9)
+"""Rates that are tried, of what people who wait for their answers get."""
+SETTLED = 12.0
+"""Seconds after which the product has learnt what there is: it does so once, beside its work."""
+AT_ONCE = 6
+"""People, where one conversation has them all: so many of its turns may be open."""
+WINDOW = 50
+SEED = 2027
+
+
+class Desk:
+    """Conversations of the product, and turns in them."""
+
+    def __init__(self, house: House) -> None:
+        self.house = house
+        self._callers = [Caller(house.port, person) for person in PEOPLE]
+        self._plain: list[str] = []
+        self._flows: list[str] = []
+        self._drawn = random.Random(SEED)
+
+    async def open_up_to(self, number: int) -> None:
+        """So many open conversations, each of which has had a turn."""
+        if not self._flows:
+            self._flows = await asyncio.gather(*map(self._with_a_flow, range(WITH_A_FLOW)))
+        first = itertools.count(len(self._plain))
+
+        async def opener() -> None:
+            while (at := next(first)) < number:
+                self._plain.append(await self._begin(at, SMALL_TALK))
+
+        await asyncio.gather(*(opener() for _ in range(AT_ONCE)))
+
+    async def _with_a_flow(self, person: int) -> str:
+        id_ = await self._begin(person, OPENING)
+        await self._said(person, id_, START)
+        return id_
+
+    async def _begin(self, person: int, text: str) -> str:
+        _, made = await self._caller(person).told("/v1/conversations", {})
+        id_ = f"{person % len(PEOPLE)}:{made['id']}"
+        if not await self._said(person, id_, text):
+            raise SystemExit(f"{text!r} wasn't answered")
+        return id_
+
+    async def _said(self, person: int, id_: str, text: str) -> bool:
+        path = f"/v1/conversations/{id_.partition(':')[2]}/messages"
+        status, _ = await self._caller(person).told(path, {"text": text})
+        return status == 200
+
+    def _caller(self, person: int) -> Caller:
+        return self._callers[person % len(PEOPLE)]
+
+    async def small_talk(self, _: int) -> bool:
+        return await self._in_any(self._plain, SMALL_TALK)
+
+    async def status(self, _: int) -> bool:
+        return await self._in_any(self._plain, STATUS)
+
+    async def answer(self, _: int) -> bool:
+        return await self._in_any(self._flows, TOO_EARLY)
+
+    async def mixed(self, number: int) -> bool:
+        """One turn of the mix."""
+        kinds = {"f": self.answer, "s": self.status, "t": self.small_talk}
+        return await kinds[MIX[number % len(MIX)]](number)
+
+    async def _in_any(self, conversations: list[str], text: str) -> bool:
+        id_ = self._drawn.choice(conversations)
+        return await self._said(int(id_.partition(":")[0]), id_, text)
+
+
+class Floor:
+    """The same of bare workflows."""
+
+    def __init__(self, house: House) -> None:
+        self.house = house
+        self._caller = Caller(house.port)
+        self._ids: list[str] = []
+        self._flow = uuid4().hex
+        self._drawn = random.Random(SEED)
+
+    async def open_up_to(self, number: int) -> None:
+        if not self._ids:
+            await self._caller.post(f"/BareSecond/{self._flow}", b"")
+        first = itertools.count(len(self._ids))
+
+        async def opener() -> None:
+            while next(first) < number:
+                id_ = uuid4().hex
+                await self._caller.post(f"/BareKept/{id_}", SMALL_TALK.encode())
+                self._ids.append(id_)
+
+        await asyncio.gather(*(opener() for _ in range(AT_ONCE)))
+
+    async def kept(self, _: int) -> bool:
+        id_ = self._drawn.choice(self._ids)
+        status, _ = await self._caller.post(f"/BareKept/{id_}", SMALL_TALK.encode())
+        return status == 200
+
+    async def told(self, _: int) -> bool:
+        path = f"/BareToldAndKept/{self._flow}"
+        status, _ = await self._caller.post(path, TOO_EARLY.encode())
+        return status == 200
+
+
+async def by_conversations(desk: Desk, floor: Floor, given: argparse.Namespace) -> None:
+    """Print a line of each, and of their ratio, for every number of open conversations."""
+    print(
+        f"{'open':>7}{'':16}{'p50':>8}{'p90':>8}{'p99':>8}{'p99.9':>8}{'turns':>7}"
+        f"{'sustained':>11}{'MiB':>7}"
+    )
+    for number in given.conversations:
+        await desk.open_up_to(number)
+        await floor.open_up_to(number)
+        await _warm(desk, floor)
+        both = ((desk.mixed, desk.house), (floor.kept, floor.house))
+        taken = [Taken(), Taken()]
+        for half in range(2):
+            for each, (turn, _) in zip(taken, both, strict=True):
+                got = await under_load(turn, given.rate, given.seconds, SEED + half)
+                each.latencies += got.latencies
+                each.refused += got.refused
+        rates = await _sustained(desk.mixed, floor.kept, given.seconds)
+        for name, each, rate, (_, house) in zip(
+            ("intent-router", "floor"), taken, rates, both, strict=True
+        ):
+            print(f"{number:>7} {name:15}{_latencies(each)}{rate:>9.1f}/s{house.memory:>7.0f}")
+        print(f"{'':8}{'ratio':47}{'':8}{_ratio(*rates):>9}", flush=True)
+
+
+async def _warm(desk: Desk, floor: Floor) -> None:
+    for number in range(2 * len(MIX)):
+        await desk.mixed(number)
+        await floor.kept(number)
+
+
+async def _sustained(ours: Turn, floor: Turn, seconds: float) -> list[float]:
+    """Of both; where to look is found for both before either is looked at."""
+    turns = (ours, floor)
+    ceilings = [await capacity(turn, seconds / 2, AT_ONCE) for turn in turns]
+    return [
+        await sustained(turn, [share * most for share in SHARES], seconds, BOUND, SEED)
+        for turn, most in zip(turns, ceilings, strict=True)
+    ]
+
+
+def _latencies(taken: Taken) -> str:
+    shares = (taken.percentile(share) for share in (0.5, 0.9, 0.99, 0.999))
+    return "".join(f"{value:>8.1f}" for value in shares) + f"{len(taken.latencies):>7}"
+
+
+def _ratio(ours: float, floor: float) -> str:
+    return f"{ours / floor:.2f}" if floor else "-"
+
+
+async def by_history(desk: Desk, floor: Floor, turns: int) -> None:
+    """Print medians of the first, middle and last turns of one conversation of each."""
+    talk, bare = Desk(desk.house), Floor(floor.house)
+    await talk.open_up_to(1)
+    await bare.open_up_to(1)
+    rows: tuple[list[float], list[float]] = ([], [])
+    for number in range(turns):
+        for row, turn in zip(rows, (talk.small_talk, bare.kept), strict=True):
+            row.append(await _timed(turn, number))
+    print(f"\none conversation of {turns} turns, ms: medians of its first, middle, last {WINDOW}")
+    for name, row in zip(("intent-router", "floor"), rows, strict=True):
+        middle = (len(row) - WINDOW) // 2
+        parts = (row[:WINDOW], row[middle : middle + WINDOW], row[-WINDOW:])
+        print(f"{'':8}{name:15}" + "".join(f"{statistics.median(p):>8.1f}" for p in parts))
+        print(f"{'':8}{'  the slowest':15}{max(row):>8.1f}", flush=True)
+
+
+async def _timed(turn: Turn, number: int) -> float:
+    began = time.perf_counter()
+    if not await turn(number):
+        raise SystemExit("a turn was refused, although each waited for the one before it")
+    return 1000 * (time.perf_counter() - began)
+
+
+async def by_kind(desk: Desk, floor: Floor, turns: int) -> None:
+    """Print what a turn of each kind costs in processor time, and the latency of one at a time."""
+    kinds: list[tuple[str, Turn, House]] = [
+        ("small talk", desk.small_talk, desk.house),
+        ("status", desk.status, desk.house),
+        ("flow's answer", desk.answer, desk.house),
+        ("floor", floor.kept, floor.house),
+        ("floor of a flow", floor.told, floor.house),
+    ]
+    used = {name: [0.0, 0.0] for name, *_ in kinds}
+    took: dict[str, list[float]] = {name: [] for name, *_ in kinds}
+    for _ in range(max(turns // 10, 1)):
+        for name, turn, house in kinds:
+            before = house.used()
+            took[name] += [await _timed(turn, number) for number in range(10)]
+            for part, (now, then) in enumerate(zip(house.used(), before, strict=True)):
+                used[name][part] += now - then
+    print(f"\n{'CPU ms a turn':23}{'ours':>8}{'Temporal':>10}{'sum':>8}{'p50 ms':>9}")
+    for name, parts in used.items():
+        mine, temporal = (1000 * part / len(took[name]) for part in parts)
+        median = statistics.median(took[name])
+        print(
+            f"{'':8}{name:15}{mine:>8.1f}{temporal:>10.1f}{mine + temporal:>8.1f}{median:>9.1f}",
+            flush=True,
+        )
+
+
+async def measured(given: argparse.Namespace, workers: int) -> None:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        cached = 2 * max(given.conversations) + 1000
+        house = (
+            on_sqlite(Path(folder), cached)
+            if given.database == "sqlite"
+            else on_postgres(Path(folder), cached, workers)
+        )
+        async with house as (ours, bare):
+            desk, floor = Desk(ours), Floor(bare)
+            await desk.open_up_to(1)
+            await floor.open_up_to(1)
+            await asyncio.sleep(SETTLED)
+            await _warm(desk, floor)
+            await by_kind(desk, floor, given.samples)
+            if given.turns:
+                await by_history(desk, floor, given.turns)
+            print()
+            await by_conversations(desk, floor, given)
+
+
+def _options() -> argparse.Namespace:
+    options = argparse.ArgumentParser(description="open-loop load beside the floor")
+    options.add_argument("--conversations", type=int, nargs="+", default=CONVERSATIONS)
+    options.add_argument("--seconds", type=float, default=6.0)
+    options.add_argument("--rate", type=float, default=5.0)
+    options.add_argument("--turns", type=int, default=1000)
+    options.add_argument("--samples", type=int, default=50)
+    options.add_argument("--database", choices=("sqlite", "postgresql"), default="sqlite")
+    options.add_argument("--workers", type=int, nargs="+", default=[1])
+    return options.parse_args()
+
+
+def _header(given: argparse.Namespace) -> str:
+    versions = " ".join(f"{p} {importlib.metadata.version(p)}" for p in ("temporalio", "uvicorn"))
+    return (
+        f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC, {platform.machine()}, {os.cpu_count()} cores, "
+        f"load {os.getloadavg()[0]:.1f}, Python {platform.python_version()}, {versions}, "
+        f"{given.database}; latencies at {given.rate:g} turns a second"
+    )
+
+
+def main() -> None:
+    if sys.argv[1:2] == ["--floor"]:
+        part, port, temporal, database, cached = sys.argv[2:]
+        asyncio.run(bare_house.run(part, int(port), temporal, database, int(cached)))
+        return
+    given = _options()
+    print(_header(given), flush=True)
+    for workers in given.workers:
+        print(f"\n{'one process' if given.database == 'sqlite' else f'{workers} worker(s)'}")
+        asyncio.run(measured(given, workers))
+
+
+if __name__ == "__main__":
+    main()
