@@ -195,6 +195,9 @@ def test_nothing_is_left_of_somebody_who_was_erased(house: House) -> None:
     assert {"approve", "bob"} <= {v for line in record["history"] for v in line.values()}
     assert Person(house, "olga").run(open_run)["status"] == "cancelled"
     assert others.transcript(), "what others said stays"
+    (noted,) = Person(house, "olga").get("/v1/audit?act=person.erase")["items"]
+    assert noted["who"].startswith("shell:")
+    assert noted["subject"] == pseudonym
     assert erased(house, "alice", "--yes").returncode == 1
 
 
