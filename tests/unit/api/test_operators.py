@@ -198,16 +198,19 @@ class TestEachActIsALine:
         assert len(found) - before == 1
         assert found[0]["detail"].startswith("from ")
 
-    async def test_of_a_service_account_that_speaks_for_somebody(self, services: Services) -> None:
-        desk = Principal(id="webui", name="Chat", roles=frozenset({"employee", "service"}))
+    async def test_of_a_service_account_that_speaks_for_somebody(
+        self, services: Services, unique: str
+    ) -> None:
+        account = f"ui-{unique}"
+        desk = Principal(id=account, name="Chat", roles=frozenset({"employee", "service"}))
         people = FileDirectory([*FileDirectory.load().everyone(), desk])
         app = create_app(replace(services, directory=people))
         said = {"model": "intent-router", "messages": [{"role": "user", "content": "hello"}]}
-        async with client_of(app, "webui") as webui, client_of(app, "olga") as olga:
+        async with client_of(app, account) as webui, client_of(app, "olga") as olga:
             headers = {"X-OpenWebUI-User-Id": "frank"}
             for _ in range(2):
                 await webui.post("/v1/chat/completions", json=said, headers=headers)
-            found = await lines(olga, who="webui", act="person.speak_for")
+            found = await lines(olga, who=account, act="person.speak_for")
         assert [line["whose"] for line in found] == ["frank"]
 
     async def test_a_request_id_that_no_log_should_hold_is_not_taken_over(
