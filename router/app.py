@@ -19,6 +19,7 @@ from router.api.observing import Observed
 from router.api.routes import (
     ag_ui,
     approvals,
+    audit,
     capabilities,
     chat_completions,
     codec,
@@ -28,9 +29,11 @@ from router.api.routes import (
     flow_runs,
     health,
     messages,
+    operating,
     page,
     people,
     routing,
+    turns,
 )
 
 DESCRIPTION = """\
@@ -98,7 +101,10 @@ def create_app(services: Services) -> FastAPI:
         messages,
         events,
         flow_runs,
+        operating,
         approvals,
+        audit,
+        turns,
         files,
         capabilities,
         routing,

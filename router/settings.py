@@ -324,6 +324,8 @@ class Settings(BaseSettings):
     """What that port is opened on: whoever reaches it needs no token."""
     temporal_metrics_port: Annotated[int, Field(ge=1, le=65535)] | None = None
     """Where the metrics of Temporal's own SDK are, on the same host; None is nowhere."""
+    operators_read_words: bool = False
+    """Whether operators who ask why a turn went where it did are shown what was said in it."""
     trace_content: bool = False
     """Whether spans hold what people, models and tools say. `OTEL_*` says where spans go."""
     log_format: Literal["text", "json"] = "text"

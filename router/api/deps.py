@@ -16,6 +16,7 @@ from router.api.ownership import Ownership
 from router.api.rates import Rates
 from router.api.tokens import Tokens, tokens
 from router.api.turns import Turns
+from router.api.witness import Arrivals, Witness, request_id_of, sender_of
 from router.contracts.fairness import Fairness
 from router.domain.capabilities import Capability
 from router.domain.errors import Forbidden, NotFound, Unauthenticated
@@ -26,16 +27,21 @@ from router.domain.ports import (
     IdempotencyKeys,
     Live,
     Mailboxes,
+    Routed,
     Runs,
+    Trail,
 )
 from router.domain.principals import DEFAULT_TENANT, SERVICE_ROLE, Directory, Principal
 from router.domain.records import ConversationRecord
+from router.domain.texts import Localised
 from router.flow.model import FlowDefinition
 from router.llm.reach import Address, Reach
 from router.selection.index import CapabilityIndex
 from router.settings import Settings
 
 OPERATOR = "operator"
+AUDITOR = "auditor"
+"""The role that reads the audit trail, and may do nothing else by it."""
 
 
 class StorePorts(Protocol):
@@ -64,6 +70,14 @@ class StorePorts(Protocol):
     @property
     def mailboxes(self) -> Mailboxes:
         """What has yet to be posted on chat platforms."""
+
+    @property
+    def routed(self) -> Routed:
+        """Where everybody's messages went."""
+
+    @property
+    def trail(self) -> Trail:
+        """What operators did, before they did it."""
 
     @property
     def live(self) -> Live:
@@ -131,6 +145,7 @@ class Desk:
     reach: Reach
     hub: Hub
     rates: Rates
+    arrivals: Arrivals
 
     @classmethod
     def furnished(cls, services: Services) -> Self:
@@ -145,6 +160,7 @@ class Desk:
             reach=Reach([Address(m.base_url, m.api_key) for m in settings.models]),
             hub=Hub(),
             rates=Rates(settings.user_requests_per_minute, settings.tenant_requests_per_minute),
+            arrivals=Arrivals(),
         )
 
     @classmethod
@@ -198,7 +214,21 @@ Authenticated = Annotated[Principal, Depends(_authenticated)]
 
 async def _caller(request: Request, known: Authenticated) -> Principal:
     Desk.of(request).rates.admit(known)
+    await note_sign_in(request, known)
     return known
+
+
+async def note_sign_in(request: Request, person: Principal) -> None:
+    """Note in the audit trail who came in, where a token proves nothing: under `dev`."""
+    desk = Desk.of(request)
+    if desk.services.settings.auth == "dev":
+        witness, sender = witness_of(request, person), sender_of(request)
+        await desk.arrivals.note(witness, "person.sign_in", whose=person.id, detail=sender)
+
+
+def witness_of(request: Request, person: Principal) -> Witness:
+    """What notes the person's acts of this request in the audit trail."""
+    return Witness(Desk.of(request).services.store.trail, person, request_id_of(request))
 
 
 class Page(BaseModel):
@@ -236,6 +266,34 @@ async def _person(caller: Caller) -> Principal:
 
 Person = Annotated[Principal, Depends(_person)]
 """The caller, who may ask for something: a person; 403 where it is a service account."""
+
+
+async def _witness(request: Request, caller: Caller) -> Witness:
+    return witness_of(request, caller)
+
+
+Witnessed = Annotated[Witness, Depends(_witness)]
+"""What notes the caller's acts in the audit trail."""
+
+_NOTHING = Localised(zh="这里没有这样的内容。", en="There is nothing of the kind here.")
+
+
+async def _operator(caller: Caller) -> Principal:
+    if OPERATOR not in caller.roles:
+        raise NotFound(_NOTHING)
+    return caller
+
+
+async def _auditor(caller: Caller) -> Principal:
+    if not caller.roles & {OPERATOR, AUDITOR}:
+        raise NotFound(_NOTHING)
+    return caller
+
+
+Operator = Annotated[Principal, Depends(_operator)]
+"""The caller, who is an operator; 404 where they aren't."""
+Auditor = Annotated[Principal, Depends(_auditor)]
+"""The caller, who may read the audit trail; 404 where they may not."""
 
 
 async def _own_conversation(

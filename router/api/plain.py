@@ -1,9 +1,10 @@
 """Text as people may send it, as types for request models."""
 
 import unicodedata
+from datetime import UTC, datetime
 from typing import Annotated
 
-from pydantic import AfterValidator, Field, JsonValue, WithJsonSchema
+from pydantic import AfterValidator, AwareDatetime, Field, JsonValue, WithJsonSchema
 
 from router.domain.errors import FieldProblem, InvalidInput
 
@@ -84,6 +85,15 @@ PlainJson = Annotated[JsonValue, AfterValidator(_plain_throughout), _schema(PLAI
 
 Key = Annotated[str, Field(pattern=rf"^[!-~]{{1,{MAX_KEY}}}$")]
 """A message id or idempotency key: 1 to 64 visible ASCII characters."""
+
+
+Name = Annotated[str, Field(pattern=r"^[!-~]{1,200}$")]
+"""An id that a list is narrowed by: visible ASCII."""
+
+Since = Annotated[
+    AwareDatetime, Field(ge=datetime(1970, 1, 1, tzinfo=UTC), lt=datetime(3000, 1, 1, tzinfo=UTC))
+]
+"""A moment with its time zone (`2026-11-23T09:00:00+08:00`), of a year that databases know."""
 
 
 def check_plain(value: JsonValue) -> None:

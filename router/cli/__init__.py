@@ -17,6 +17,7 @@ from router.cli import (
     evaluating,
     flows,
     mcp,
+    operating,
     routing,
     skills,
     starting,
@@ -47,6 +48,8 @@ app.command()(tokens.token)
 app.command()(doctor.doctor)
 app.command()(mcp.mcp)
 app.command()(erasing.erase)
+app.add_typer(operating.app, name="runs")
+app.command()(operating.audit)
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

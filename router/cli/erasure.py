@@ -4,12 +4,14 @@ import secrets
 from dataclasses import dataclass
 
 from router.api.temporal import connect
+from router.cli.witness import noted
 from router.contracts.forgetting import delete_histories, end, workflows_of
 from router.dev.data_folder import made
 from router.domain.errors import Conflict, Forbidden, NotFound
 from router.settings import Settings
 from router.store.database import Database
 from router.store.erasing import Erasing, Holdings
+from router.store.trail import DatabaseTrail
 
 WORD = "erased: an operator had everything of this person deleted"
 
@@ -41,10 +43,12 @@ async def erase(settings: Settings, tenant: str, person: str, *, confirmed: bool
         there = await erasing.holdings()
         found = await workflows_of(client, tenant, person, there.workflows)
         _check(tenant, person, there, len(found), confirmed=confirmed)
+        pseudonym = f"erased-{secrets.token_hex(6)}"
+        # By the pseudonym: the trail is no place to find out whose it was.
+        await noted(DatabaseTrail(database), tenant, "person.erase", pseudonym)
         executions = await end(client, tenant, person, there.workflows, WORD)
         # Last the database, which knows what else is theirs: so this can be taken up again.
         await delete_histories(client, executions)
-        pseudonym = f"erased-{secrets.token_hex(6)}"
         await erasing.erase(pseudonym)
     finally:
         await database.dispose()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from sqlalchemy.engine import make_url
 
+from router.cli.witness import noted
 from router.definitions import load_capabilities
 from router.directory.sources import people_of
 from router.domain.errors import InvalidInput, NotFound
@@ -31,6 +32,7 @@ async def gather(settings: Settings, tenant: str, file: Path) -> str:
     try:
         await database.migrate()
         store = Store(database)
+        await noted(store.trail, tenant, "conversations.export", detail=f"into {file.name}")
         choices = [choice async for choice in _choices(store, tenant)]
         owners = {c.conversation: await _owner(store, tenant, c.conversation) for c in choices}
     finally:

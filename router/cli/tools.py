@@ -40,7 +40,7 @@ def list_tools(
         found = [object_of(t, kind, listed.withheld.get(t.name)) for t, kind in kinds]
         typer.echo(json.dumps(found, ensure_ascii=False, indent=2))
     else:
-        _echo_aligned([row_of(*each) for each in kinds])
+        echo_aligned([row_of(*each) for each in kinds])
     for name, why in listed.away.items():
         remedy = f"mend it, or correct {settings.mcp_servers}; `intent-router doctor` says more"
         typer.echo(f"the MCP server {name} isn't there: {why}; {remedy}", err=True)
@@ -50,7 +50,8 @@ def list_tools(
         typer.echo(said, err=True)
 
 
-def _echo_aligned(rows: Sequence[tuple[str, ...]]) -> None:
+def echo_aligned(rows: Sequence[tuple[str, ...]]) -> None:
+    """Print the rows, which have equally many cells, with their columns one below another."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = zip(row, widths, strict=True)

@@ -12,9 +12,11 @@ from typing import Protocol
 from pydantic import JsonValue
 
 from router.domain.budgets import Spent
+from router.domain.deeds import Deed, DeedFilter
 from router.domain.messages import FlowStatus, Usage
 from router.domain.progress import Progress
 from router.domain.records import (
+    EVERY_RUN,
     Amendment,
     ApprovalRecord,
     AuditRecord,
@@ -25,7 +27,10 @@ from router.domain.records import (
     LogEntry,
     Mailbox,
     RecordedTurn,
+    RoutedTurn,
+    RunFilter,
     RunRecord,
+    TurnFilter,
     Waiting,
 )
 
@@ -135,6 +140,7 @@ class Runs(Protocol):
         besides: Collection[str] = (),
         *,
         branches: bool = True,
+        narrowed: RunFilter = EVERY_RUN,
     ) -> tuple[list[RunRecord], str | None]:
         """Runs, newest first (of everyone where `requester` is None), and the next cursor.
 
@@ -228,6 +234,33 @@ class Audit(Protocol):
 
     async def of_person(self, tenant: str, person: str, limit: int) -> list[AuditRecord]:
         """The person's last calls, the newest first."""
+
+
+class Routed(Protocol):
+    """Where everybody's messages went, for operators."""
+
+    async def listed(
+        self, tenant: str, wanted: TurnFilter, before: int | None, limit: int
+    ) -> list[RoutedTurn]:
+        """Turns before a sequence number, newest first."""
+
+    async def said(self, tenant: str, conversation: str, message_id: str) -> str | None:
+        """What the person said under this id; None where nothing is kept of it any more."""
+
+
+class Trail(Protocol):
+    """What operators did and looked at, each before it was done: lines are added, and stay."""
+
+    async def note(self, deed: Deed) -> None:
+        """Add a line; once this has returned, it is there for good.
+
+        Raises `Unavailable` where it can't be, and then the act may not be done.
+        """
+
+    async def listed(
+        self, tenant: str, wanted: DeedFilter, before: str | None, limit: int
+    ) -> tuple[list[Deed], str | None]:
+        """Lines, newest first, and the next cursor."""
 
 
 class Results(Protocol):

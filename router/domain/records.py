@@ -3,12 +3,13 @@
 The store turns these into tables and back; nothing above it knows a table.
 """
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
-from router.domain.messages import FlowStatus, Turn
+from router.domain.messages import ENDED, FlowStatus, RouteBy, RouteKind, Turn
 from router.domain.texts import Locale, Localised
 
 LogKind = Literal[
@@ -131,6 +132,69 @@ class RunRecord(Record):
     def is_branch(self) -> bool:
         """True for a part of another run of the same flow: people know the two as one request."""
         return self.parent is not None and self.parent.startswith(f"{self.flow}/")
+
+
+def is_held(status: FlowStatus, history: Sequence[HistoryLine]) -> bool:
+    """True where a run waits for an operator: its last trouble is neither retried nor left behind.
+
+    >>> at = datetime(2026, 11, 23)
+    >>> held = HistoryLine(at=at, state="record", event="held")
+    >>> is_held("waiting", [held])
+    True
+    >>> is_held("waiting", [held, held.model_copy(update={"event": "retried"})])
+    False
+    """
+    if status in ENDED:
+        return False
+    for line in reversed(history):
+        if line.event == "held":
+            return line.state == history[-1].state
+        if line.event == "retried":
+            return False
+    return False
+
+
+class RunFilter(Record):
+    """Which runs are wanted, besides what every list narrows by."""
+
+    person: str | None = None
+    """Its requester."""
+    waiting_for: str | None = None
+    """Somebody whose decision it waits for."""
+    held: bool | None = None
+    """Whether it waits for an operator."""
+    since: datetime | None = None
+    """Begun then or later."""
+    quiet_since: datetime | None = None
+    """Nothing has happened to it since."""
+
+
+EVERY_RUN = RunFilter()
+
+
+class RoutedTurn(Record):
+    """A recorded turn, and whose conversation it is of."""
+
+    tenant: str
+    conversation: str
+    message_id: str
+    sequence: int
+    at: datetime
+    person: str
+    locale: Locale
+    turn: Turn
+
+
+class TurnFilter(Record):
+    """Which turns are wanted; each field that isn't None narrows them."""
+
+    person: str | None = None
+    conversation: str | None = None
+    message_id: str | None = None
+    since: datetime | None = None
+    kind: RouteKind | None = None
+    by: RouteBy | None = None
+    target: str | None = None
 
 
 class Amendment(Record):

@@ -197,6 +197,17 @@ class Erasing:
         wordless = {"detail": "", "key": "", "conversation": None}
         called = update(audit).where(*self._theirs(audit, "person"))
         connection.execute(called.values(person=pseudonym, **wordless))
+        self._rename_in_trail(connection, pseudonym)
+
+    def _rename_in_trail(self, connection: Connection, pseudonym: str) -> None:
+        """That it was done stays, and by whom; not to whom, nor what was said about it."""
+        trail = tables.audit_trail
+        for column in ("subject", "who", "whose"):
+            theirs = update(trail).where(*self._theirs(trail, column))
+            connection.execute(theirs.values({column: pseudonym, "reason": "", "detail": ""}))
+        named = trail.c.detail.contains(self._person, autoescape=True)
+        mentions = update(trail).where(trail.c.tenant == self._tenant, named)
+        connection.execute(mentions.values(detail=""))
 
 
 _PEOPLE = ("readers", "history")
@@ -212,7 +223,13 @@ def _cleaned(row: RowMapping, person: str, pseudonym: str) -> dict[str, Any]:
     }
     if not own:
         return clean
-    nothing: dict[str, Any] = {"slots": {}, "files": {}, "remedy": None, "conversation": None}
+    nothing: dict[str, Any] = {
+        "slots": {},
+        "files": {},
+        "remedy": None,
+        "conversation": None,
+        "held": False,
+    }
     ended = (
         {} if row["status"] in ENDED else {"status": "cancelled", "updated_at": datetime.now(UTC)}
     )

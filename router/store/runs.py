@@ -3,12 +3,21 @@
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, bindparam, func, or_, select, update
+from sqlalchemy import ColumnElement, Connection, bindparam, exists, func, or_, select, update
 
 from router.domain import news
 from router.domain.messages import FlowStatus
 from router.domain.ports import Live
-from router.domain.records import Amendment, ApprovalRecord, LogEntry, RunRecord, Waiting
+from router.domain.records import (
+    EVERY_RUN,
+    Amendment,
+    ApprovalRecord,
+    LogEntry,
+    RunFilter,
+    RunRecord,
+    Waiting,
+    is_held,
+)
 from router.store import tables
 from router.store.appending import Appending
 from router.store.database import Database
@@ -71,7 +80,8 @@ class DatabaseRuns:
         self, connection: Connection, run: RunRecord, approvals: Sequence[ApprovalRecord]
     ) -> bool:
         """False where something newer is kept already."""
-        if not connection.execute(self._keep_run, to_row(run)).rowcount:
+        row = to_row(run, held=is_held(run.status, run.history))
+        if not connection.execute(self._keep_run, row).rowcount:
             return False
         if approvals:
             connection.execute(self._keep_approvals, [to_row(asked) for asked in approvals])
@@ -132,6 +142,7 @@ class DatabaseRuns:
         besides: Collection[str] = (),
         *,
         branches: bool = True,
+        narrowed: RunFilter = EVERY_RUN,
     ) -> tuple[list[RunRecord], str | None]:
         """Runs, newest first (of everyone where `requester` is None), and the next cursor.
 
@@ -141,6 +152,7 @@ class DatabaseRuns:
         conditions = [_runs.c[name] == value for name, value in wanted.items() if value is not None]
         conditions += [_runs.c.flow.not_in(besides)] if besides else []
         conditions += [] if branches else [_is_whole()]
+        conditions += _narrowing(narrowed)
         matching = select(_runs).where(_runs.c.tenant == tenant, *conditions)
         query = newest_first(matching, _runs, "created_at", before, limit)
         rows = await self._database.read(lambda c: c.execute(query).all())
@@ -241,6 +253,26 @@ def amended(run: RunRecord, amendment: Amendment) -> RunRecord:
             "updated_at": run.updated_at if noted else amendment.line.at,
         }
     )
+
+
+def _narrowing(wanted: RunFilter) -> list[ColumnElement[bool]]:
+    conditions: list[ColumnElement[bool]] = []
+    if wanted.person is not None:
+        conditions.append(_runs.c.requester == wanted.person)
+    if wanted.waiting_for is not None:
+        conditions.append(_waits_for(wanted.waiting_for))
+    if wanted.held is not None:
+        conditions.append(_runs.c.held.is_(wanted.held))
+    if wanted.since is not None:
+        conditions.append(_runs.c.created_at >= wanted.since)
+    if wanted.quiet_since is not None:
+        conditions.append(_runs.c.updated_at < wanted.quiet_since)
+    return conditions
+
+
+def _waits_for(person: str) -> ColumnElement[bool]:
+    here = (_approvals.c.tenant == _runs.c.tenant, _approvals.c.run == _runs.c.id)
+    return exists().where(*here, _approvals.c.person == person, *_AWAITED)
 
 
 def _is_whole() -> ColumnElement[bool]:

@@ -12,9 +12,11 @@ from router.domain.ports import (
     Mailboxes,
     Results,
     Retention,
+    Routed,
     Runs,
     SkillFiles,
     Spending,
+    Trail,
 )
 from router.store.audit import DatabaseAudit
 from router.store.conversations import DatabaseConversations
@@ -29,9 +31,11 @@ from router.store.log import DatabaseLog
 from router.store.mailboxes import DatabaseMailboxes
 from router.store.results import DatabaseResults
 from router.store.retention import DatabaseRetention
+from router.store.routed import DatabaseRouted
 from router.store.runs import DatabaseRuns
 from router.store.skill_files import DatabaseSkillFiles
 from router.store.spending import DatabaseSpending
+from router.store.trail import DatabaseTrail
 
 
 class Store:
@@ -51,6 +55,8 @@ class Store:
         self.ledger: EffectsLedger = DatabaseLedger(database)
         self.spending: Spending = DatabaseSpending(database)
         self.audit: Audit = DatabaseAudit(database)
+        self.routed: Routed = DatabaseRouted(database)
+        self.trail: Trail = DatabaseTrail(database)
         self.results: Results = DatabaseResults(database)
         self.files: Files = DatabaseFiles(database)
         self.retention: Retention = DatabaseRetention(database)

@@ -25,6 +25,7 @@ from sqlalchemy import (
     Text,
     TypeDecorator,
     UniqueConstraint,
+    false,
     text,
 )
 
@@ -151,6 +152,7 @@ runs = Table(
     optional("withdraws"),
     optional("withdrawn_by"),
     optional("remedy", JSON),
+    Column("held", Boolean, nullable=False, server_default=false()),
     PrimaryKeyConstraint("tenant", "id"),
 )
 Index("flow_runs_newest", runs.c.tenant, runs.c.created_at, runs.c.id)
@@ -266,6 +268,25 @@ audit = Table(
     optional("conversation"),
 )
 Index("audit_of_person", audit.c.tenant, audit.c.person, audit.c.tool, audit.c.at)
+
+# Nothing of a line is ever changed but for the sake of somebody who is erased: triggers see to it.
+audit_trail = Table(
+    "audit_trail",
+    metadata,
+    required("tenant"),
+    required("id"),
+    required("at", Moment),
+    required("who"),
+    required("act"),
+    required("subject"),
+    required("whose"),
+    required("reason"),
+    required("detail"),
+    required("request_id"),
+    required("trace_id"),
+    PrimaryKeyConstraint("tenant", "id"),
+)
+Index("audit_trail_newest", audit_trail.c.tenant, audit_trail.c.at, audit_trail.c.id)
 
 results = Table(
     "results",

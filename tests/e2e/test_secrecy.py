@@ -1,21 +1,20 @@
-"""What Temporal's database holds of conversations: nothing to read with a key, nothing once erased.
+"""What Temporal's database holds of conversations: the old key or the new, and nothing once erased.
 
-Words are planted in every place that people write in, and looked for in the files.
+That there is nothing to read with a key is proven in `tests/e2e/test_dump.py`.
 """
 
 import base64
 import json
-import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from tests.e2e.house import House, Person
+from tests.e2e.traces import bytes_of, found_in, rows_of
 
 pytestmark = pytest.mark.xdist_group("dev")
 
@@ -28,9 +27,6 @@ SMALL_TALK = "zanzibar marmalade"
 ARGUMENT = "quetzalcoatl"
 WORDS = (REASON, COMMENT, SMALL_TALK, ARGUMENT)
 
-LONG_ENOUGH = 8
-"""Characters of base64 that aren't found by chance."""
-
 FAILING = {
     "name": "get_ticket",
     "description": "A ticket of the service desk.",
@@ -38,44 +34,6 @@ FAILING = {
     "endpoint": {"url": "http://127.0.0.1:9/tickets/{id}"},
     "retries": 0,
 }
-
-
-def forms(word: str) -> Iterator[bytes]:
-    """A word as it could stand in a file: as it is, escaped, and in base64 at any offset."""
-    for raw in {word.encode(), json.dumps(word).strip('"').encode(), word.encode("utf-16-le")}:
-        yield raw
-        for offset in range(3):
-            # The characters at both ends are made of neighbouring bytes too.
-            encoded = base64.b64encode(b"\0" * offset + raw)[4:-4]
-            if len(encoded) >= LONG_ENOUGH:
-                yield encoded
-
-
-def found_in(content: bytes, words: tuple[str, ...] = WORDS) -> set[str]:
-    return {word for word in words if any(form in content for form in forms(word))}
-
-
-def bytes_of(data: Path, name: str = "temporal.db") -> bytes:
-    """The database with its write-ahead log or journal, which comes and goes with transactions."""
-    content = []
-    for file in sorted(data.glob(f"{name}*")):
-        with suppress(FileNotFoundError):
-            content.append(file.read_bytes())
-    return b"".join(content)
-
-
-def rows_of(file: Path, but: str = "\0") -> bytes:
-    """All rows of a database as SQL, those of tables that begin with `but` left out."""
-    with sqlite3.connect(f"file:{file}?mode=ro", uri=True, timeout=30) as database:
-        tables = [
-            name
-            for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-            if not name.startswith(but)
-        ]
-        rows = [row for name in tables for row in database.execute(f'SELECT * FROM "{name}"')]
-    return b"\n".join(
-        value if isinstance(value, bytes) else str(value).encode() for row in rows for value in row
-    )
 
 
 def a_whole_conversation(house: House) -> str:
@@ -112,20 +70,6 @@ def house(tools: None, tmp_path: Path) -> Iterator[House]:
         house.stop()
 
 
-@pytest.mark.parametrize(("keys", "there"), [(OLD, set()), ("", set(WORDS))])
-def test_with_a_key_no_word_of_a_conversation_is_in_temporals_database(
-    house: House, monkeypatch: pytest.MonkeyPatch, keys: str, there: set[str]
-) -> None:
-    monkeypatch.setenv("ROUTER_PAYLOAD_KEYS", keys)
-    house.start()
-    a_whole_conversation(house)
-    at_work = bytes_of(house.data)
-    assert house.stop() == 0
-    assert found_in(at_work + bytes_of(house.data)) == there
-    assert found_in(house.log().encode()) == set()
-    assert base64.b64decode(OLD.partition(":")[2]) not in at_work
-
-
 def test_a_run_goes_on_over_a_rotation_and_its_history_is_read(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -147,11 +91,11 @@ def test_a_run_goes_on_over_a_rotation_and_its_history_is_read(
     chat.heard("批准")
     assert alice.run(run)["status"] == "completed"
     assert b"2027-01" in bytes_of(house.data)
-    assert found_in(bytes_of(house.data)) == set()
+    assert found_in(bytes_of(house.data), WORDS) == set()
 
     history = shown(house, alice.run(run)["temporal"]["workflow_id"], "olga")
     assert found_in(history, (REASON, COMMENT)) == {REASON, COMMENT}
-    assert found_in(shown(house, alice.run(run)["temporal"]["workflow_id"], None)) == set()
+    assert found_in(shown(house, alice.run(run)["temporal"]["workflow_id"], None), WORDS) == set()
 
 
 @pytest.mark.slow
@@ -222,13 +166,13 @@ def test_nothing_is_left_of_somebody_who_was_erased(house: House) -> None:
     others = frank.chat()
     others.say("what is my leave balance?")
     router, temporal = house.data / "router.db", house.data / "temporal.db"
-    assert found_in(rows_of(router)) == found_in(rows_of(temporal)) == set(WORDS)
+    assert found_in(rows_of(router), WORDS) == found_in(rows_of(temporal), WORDS) == set(WORDS)
 
     unsure = erased(house, "alice")
     assert unsure.returncode == 1
     assert "conversations: 2, runs: 3, files: 1" in unsure.stderr
     assert "add --yes" in unsure.stderr
-    assert found_in(rows_of(router)) == set(WORDS)
+    assert found_in(rows_of(router), WORDS) == set(WORDS)
     unknown = erased(house, "alicia", "--yes")
     assert (unknown.returncode, unknown.stderr.partition(":")[0]) == (1, "error")
     blocked = erased(house, "bob", "--yes")
@@ -240,7 +184,7 @@ def test_nothing_is_left_of_somebody_who_was_erased(house: House) -> None:
     assert pseudonym.startswith("erased-")
 
     # The people system keeps its own records of leave, as one outside would.
-    assert found_in(rows_of(router, but="people_")) == set()
+    assert found_in(rows_of(router, but="people_"), WORDS) == set()
     assert b"alice" not in rows_of(router, but="people_")
     # Its queues name the workflows' ids, which are nobody's any more, until timers have gone off.
     until_gone(temporal, (*WORDS, "alice"))
@@ -251,6 +195,9 @@ def test_nothing_is_left_of_somebody_who_was_erased(house: House) -> None:
     assert {"approve", "bob"} <= {v for line in record["history"] for v in line.values()}
     assert Person(house, "olga").run(open_run)["status"] == "cancelled"
     assert others.transcript(), "what others said stays"
+    (noted,) = Person(house, "olga").get("/v1/audit?act=person.erase")["items"]
+    assert noted["who"].startswith("shell:")
+    assert noted["subject"] == pseudonym
     assert erased(house, "alice", "--yes").returncode == 1
 
 

@@ -12,8 +12,9 @@ import jwt
 from fastapi import Depends, Request
 from jwt.exceptions import InvalidTokenError
 
-from router.api.deps import Authenticated, Desk, Services
+from router.api.deps import Authenticated, Desk, Services, note_sign_in, witness_of
 from router.api.tokens import LEEWAY, SYMMETRIC
+from router.api.witness import sender_of
 from router.domain.errors import Forbidden, Unauthenticated
 from router.domain.principals import SERVICE_ROLE, Directory, Principal
 from router.settings import Settings
@@ -34,6 +35,10 @@ async def _speaker(request: Request, caller: Authenticated) -> Principal:
     person = await _spoken_for(request, desk.services, caller)
     # Whose words these are is counted: all of a chat UI's people come with one token.
     desk.rates.admit(person)
+    await note_sign_in(request, caller)
+    if person.id != caller.id:
+        witness, sender = witness_of(request, caller), sender_of(request)
+        await desk.arrivals.note(witness, "person.speak_for", whose=person.id, detail=sender)
     return person
 
 

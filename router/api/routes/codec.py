@@ -21,7 +21,7 @@ from temporalio.api.common.v1 import Payload
 from temporalio.converter import PayloadCodec
 
 from router.api.body import StrictRoute
-from router.api.deps import OPERATOR, Caller, Given
+from router.api.deps import OPERATOR, Caller, Given, Witnessed
 from router.api.idempotency import IdempotencyKey
 from router.api.problems import problems
 from router.domain.errors import FieldProblem, Forbidden, InvalidInput, UnreadablePayload
@@ -82,6 +82,10 @@ class PayloadsBody(BaseModel):
 
     payloads: list[PayloadBody] = Field([], max_length=MAX_PAYLOADS)
 
+    def in_short(self) -> str:
+        """How many there are, as the audit trail has it: `12 payloads`."""
+        return f"{len(self.payloads)} payloads"
+
 
 async def _codec(services: Given, caller: Caller) -> PayloadCodec:
     if OPERATOR not in caller.roles:
@@ -93,8 +97,11 @@ Codec = Annotated[PayloadCodec, Depends(_codec)]
 
 
 @router.post("/decode", responses=problems(400, 403, 413, 415))
-async def decode(codec: Codec, _key: IdempotencyKey, body: PayloadsBody) -> PayloadsBody:
+async def decode(
+    codec: Codec, witness: Witnessed, _key: IdempotencyKey, body: PayloadsBody
+) -> PayloadsBody:
     """Decrypt payloads; those that aren't encrypted come back as they are."""
+    await witness.note("payloads.decode", detail=body.in_short())
     try:
         plain = await codec.decode([each.payload() for each in body.payloads])
     except UnreadablePayload as error:
@@ -103,7 +110,10 @@ async def decode(codec: Codec, _key: IdempotencyKey, body: PayloadsBody) -> Payl
 
 
 @router.post("/encode", responses=problems(400, 403, 413, 415))
-async def encode(codec: Codec, _key: IdempotencyKey, body: PayloadsBody) -> PayloadsBody:
+async def encode(
+    codec: Codec, witness: Witnessed, _key: IdempotencyKey, body: PayloadsBody
+) -> PayloadsBody:
     """Encrypt payloads with the current key, such as a signal's that is sent from the UI."""
+    await witness.note("payloads.encode", detail=body.in_short())
     sealed = await codec.encode([each.payload() for each in body.payloads])
     return PayloadsBody(payloads=[PayloadBody.of(payload) for payload in sealed])

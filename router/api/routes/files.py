@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, Request, Response
 
-from router.api.deps import OPERATOR, Caller, Given, Services, known
+from router.api.deps import OPERATOR, Caller, Given, Services, Witnessed, known
 from router.api.handing_in import FileView, hand_in
 from router.api.idempotency import IdempotencyKey
 from router.api.problems import problems
@@ -60,17 +60,29 @@ async def create(
 
 async def _visible_file(file: str, services: Given, caller: Caller) -> FileRecord:
     record = await services.store.files.find(caller.tenant, known(file, "file"))
-    if record is None or not await _concerns(services, record, caller):
+    visible = record is not None and (
+        OPERATOR in caller.roles or await _concerns(services, record, caller)
+    )
+    if record is None or not visible:
         raise NotFound("There is no such file.")
     return record
 
 
-async def _concerns(services: Services, record: FileRecord, reader: Principal) -> bool:
-    """True for its owner, an operator, and whoever was asked to decide in a run that shows it.
+async def _read_file(
+    record: Annotated[FileRecord, Depends(_visible_file)],
+    services: Given,
+    caller: Caller,
+    witness: Witnessed,
+) -> FileRecord:
+    """The file, which is noted to be opened where only an operator may."""
+    if OPERATOR in caller.roles and not await _concerns(services, record, caller):
+        await witness.note("file.read", record.id, whose=record.owner)
+    return record
 
-    The one place where it is decided who may read a file.
-    """
-    if record.owner == reader.id or OPERATOR in reader.roles:
+
+async def _concerns(services: Services, record: FileRecord, reader: Principal) -> bool:
+    """True for its owner, and whoever was asked to decide in a run that shows it."""
+    if record.owner == reader.id:
         return True
     runs = services.store.runs
     for run in await runs.showing(record.tenant, record.id):
@@ -81,7 +93,7 @@ async def _concerns(services: Services, record: FileRecord, reader: Principal) -
 
 @router.get("/{file}", response_class=Response, responses={**problems(404), **_CONTENT})
 async def show(
-    request: Request, services: Given, record: Annotated[FileRecord, Depends(_visible_file)]
+    request: Request, services: Given, record: Annotated[FileRecord, Depends(_read_file)]
 ) -> Response:
     """Fetch a file's content, as an attachment."""
     headers = _headers(record)

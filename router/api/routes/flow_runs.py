@@ -1,33 +1,34 @@
 """Flow runs: what was asked for, how it stands, and taking it back or hurrying it."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
 
 from fastapi import APIRouter, Body, Depends, Path, Query, Response
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, ConfigDict, JsonValue
 
 from router.api.body import StrictRoute
-from router.api.deps import OPERATOR, Caller, Given, Paged, Services, known
+from router.api.deps import OPERATOR, Caller, Given, Paged, Services, Witnessed, known
 from router.api.idempotency import IdempotencyKey, claim, claimed
-from router.api.plain import Comment, PlainJson, PlainText
+from router.api.plain import Comment, Name, PlainJson, PlainText, Since
 from router.api.problems import problems
 from router.api.runs import word_of
 from router.api.temporal import history_url
+from router.api.witness import in_words
 from router.contracts import runs
 from router.contracts.parts import listening, to_remind
 from router.contracts.runs import RunStanding
 from router.contracts.withdrawals import Withdrawing
-from router.domain.errors import Conflict, FieldProblem, Forbidden, InvalidInput, NotFound
+from router.domain.errors import Conflict, Forbidden, NotFound
 from router.domain.messages import ENDED, FlowStatus
 from router.domain.nudging import WHY_NOT
 from router.domain.principals import Principal
-from router.domain.records import HistoryLine, RunRecord
+from router.domain.records import HistoryLine, RunFilter, RunRecord, is_held
 from router.domain.texts import Locale
 from router.drawing import Graph, Journey, graph_of, journey_of, mermaid_of, svg_of
 from router.flow.model import FlowDefinition
-from router.flow.run import Arrived, Cancelled, Nudged, Reassigned, Retried
+from router.flow.run import Arrived, Cancelled, Nudged
 from router.flow.showing import known_in
 from router.flow.waiting import unfit
 
@@ -72,12 +73,22 @@ class FlowRun(BaseModel):
     """The completed run that this one takes back."""
     withdrawn_by: str | None = None
     """The run that takes this one back, or was refused to."""
+    held: bool = False
+    """Whether it waits for an operator."""
+    waiting_for: list[str] = []
+    """Whose decision it waits for; told to operators."""
     temporal: TemporalRun
     created_at: datetime
     updated_at: datetime
 
     @classmethod
-    def of(cls, record: RunRecord, services: Services, reader: Principal) -> "FlowRun":
+    def of(
+        cls,
+        record: RunRecord,
+        services: Services,
+        reader: Principal,
+        waiting_for: Iterable[str] = (),
+    ) -> "FlowRun":
         """The row as this reader sees it."""
         settings = services.settings
         shown = record.model_dump(exclude={"title", "history", "parent", "conversation"})
@@ -91,6 +102,8 @@ class FlowRun(BaseModel):
             summary=summary,
             conversation=record.conversation if record.requester == reader.id else None,
             can_be_withdrawn=_can_be_withdrawn(record),
+            held=is_held(record.status, record.history),
+            waiting_for=list(waiting_for),
             history=record.history,
             temporal=temporal,
             parent=parent,
@@ -118,9 +131,6 @@ class FlowRunPage(BaseModel):
     next: str | None
 
 
-PersonId = Annotated[str, Field(min_length=1, max_length=64)]
-
-
 class Remark(BaseModel):
     """Why, if one likes to say."""
 
@@ -131,19 +141,34 @@ class Remark(BaseModel):
 
 async def _visible_run(run: str, services: Given, caller: Caller) -> RunRecord:
     record = await services.store.runs.find(caller.tenant, known(run, "flow run"))
-    if record is None or not await _concerns(services, record, caller):
+    visible = record is not None and (
+        OPERATOR in caller.roles or await _concerns(services, record, caller)
+    )
+    if record is None or not visible:
         raise NotFound("There is no such flow run.")
     return record
 
 
 async def _concerns(services: Services, record: RunRecord, reader: Principal) -> bool:
-    """True for the requester, an operator, and whoever was asked to decide or told of it."""
-    if record.requester == reader.id or OPERATOR in reader.roles:
+    """True for the requester, and whoever was asked to decide or told of it."""
+    if record.requester == reader.id:
         return True
     return reader.id in await services.store.runs.concerned(record.tenant, record.id)
 
 
 VisibleRun = Annotated[RunRecord, Depends(_visible_run)]
+
+
+async def _read_run(
+    record: VisibleRun, services: Given, caller: Caller, witness: Witnessed
+) -> RunRecord:
+    if OPERATOR in caller.roles and not await _concerns(services, record, caller):
+        await witness.note("run.read", record.id, whose=record.requester)
+    return record
+
+
+ReadRun = Annotated[RunRecord, Depends(_read_run)]
+"""A visible run that is shown: noted where only an operator may see it."""
 
 
 async def _own_run(record: VisibleRun, caller: Caller) -> RunRecord:
@@ -155,30 +180,31 @@ async def _own_run(record: VisibleRun, caller: Caller) -> RunRecord:
 OwnRun = Annotated[RunRecord, Depends(_own_run)]
 
 
-async def _operated_run(record: VisibleRun, caller: Caller) -> RunRecord:
-    if OPERATOR not in caller.roles:
-        raise Forbidden("Only an operator may do this to a flow run.")
-    return record
+async def _run_filter(
+    requester: Annotated[Name | None, Query(description="Whose; with `all`.")] = None,
+    waiting_for: Annotated[Name | None, Query(description="Whose decision it awaits.")] = None,
+    held: Annotated[bool | None, Query(description="Whether it waits for an operator.")] = None,
+    since: Annotated[Since | None, Query(description="Begun then or later.")] = None,
+    quiet_since: Annotated[Since | None, Query(description="Unchanged since then.")] = None,
+) -> RunFilter:
+    return RunFilter(
+        person=requester,
+        waiting_for=waiting_for,
+        held=held,
+        since=since,
+        quiet_since=quiet_since,
+    )
 
 
-OperatedRun = Annotated[RunRecord, Depends(_operated_run)]
-
-
-class NewApprover(BaseModel):
-    """Who is to decide, and in whose place."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    to: PersonId
-    instead_of: PersonId
-    comment: Comment | None = None
+Narrowed = Annotated[RunFilter, Depends(_run_filter)]
 
 
 @router.get("", responses=problems(403))
 async def index(
     services: Given,
-    caller: Caller,
+    witness: Witnessed,
     page: Paged,
+    narrowed: Narrowed,
     status: FlowStatus | None = None,
     flow: Annotated[str | None, Query(pattern="^[a-z0-9_]{1,64}$")] = None,
     everyone: Annotated[bool, Query(alias="all", description="Operators only.")] = False,
@@ -187,23 +213,42 @@ async def index(
 
     Of one's own those are left out that only looked something up, unless their flow is named.
     """
+    caller = witness.person
     if everyone and OPERATOR not in caller.roles:
         raise Forbidden("Only an operator may list everyone's flow runs.")
+    if everyone:
+        asked = {"status": status, "flow": flow} | narrowed.model_dump(mode="json")
+        await witness.note("runs.list", detail=in_words(asked))
     requester, besides = (None, ()) if everyone else (caller.id, services.offered.look_ups())
     found, following = await services.store.runs.listed(
         *(caller.tenant, requester, status, flow, page.after, page.limit),
         () if flow else besides,
         branches=everyone,
+        narrowed=narrowed,
     )
-    items = [FlowRun.of(record, services, caller) for record in found]
+    awaited = await _awaited(services, caller, found)
+    items = [FlowRun.of(run, services, caller, awaited.get(run.id, ())) for run in found]
     return FlowRunPage(items=items, next=following)
 
 
+async def _awaited(
+    services: Services, caller: Principal, found: Sequence[RunRecord]
+) -> dict[str, list[str]]:
+    """Whom each of the runs waits for, as operators are told."""
+    people: dict[str, list[str]] = {}
+    if OPERATOR in caller.roles and found:
+        ids = [run.id for run in found]
+        for approval in await services.store.runs.awaited(caller.tenant, ids):
+            people.setdefault(approval.run, []).append(approval.person)
+    return people
+
+
 @router.get("/{run}", responses=problems(404))
-async def show(services: Given, caller: Caller, record: VisibleRun) -> FlowRun:
+async def show(services: Given, caller: Caller, record: ReadRun) -> FlowRun:
     """Show a run to its requester, its approvers, those who were told of it, and operators."""
     record = await runs.as_it_stands(services.temporal, record)
-    return FlowRun.of(record, services, caller)
+    awaited = await _awaited(services, caller, [record])
+    return FlowRun.of(record, services, caller, awaited.get(record.id, ()))
 
 
 INERT = "sandbox; default-src 'none'; style-src 'unsafe-inline'"
@@ -230,7 +275,7 @@ _DRAWN: dict[int | str, dict[str, Any]] = {
 async def graph(
     services: Given,
     caller: Caller,
-    record: VisibleRun,
+    record: ReadRun,
     format_: Annotated[PictureFormat, Query(alias="format")] = "svg",
 ) -> Response:
     """Draw the run's flow, as it was when the run began, with the way that the run took."""
@@ -276,12 +321,13 @@ async def withdraw(
         return await _withdraw_completed(services, caller, record, key, comment)
     await claim(services, caller, key, f"withdraw {record.id}", comment)
     event = Cancelled(by=caller.id, comment=comment)
-    return await _cancelled(services, caller, record, event, word_of("withdraw", caller, key))
+    return await cancelled(services, caller, record, event, word_of("withdraw", caller, key))
 
 
-async def _cancelled(
+async def cancelled(
     services: Services, caller: Principal, record: RunRecord, event: Cancelled, word: str
 ) -> RunStanding:
+    """Cancel the run; `Conflict` where it ended by itself before that."""
     standing = await runs.tell(services.temporal, record, caller, event, word)
     if standing.status in _ENDED_OTHERWISE:
         raise Conflict(f"The run had ended before it could be taken back: it is {standing.status}.")
@@ -351,46 +397,3 @@ async def happen(
     await claim(services, caller, key, f"event {record.id} {name}", value)
     event = Arrived(by=caller.id, name=name, value=value, word=word)
     return await runs.happen(services.temporal, concerned, caller, event)
-
-
-@router.post("/{run}/retry", responses=problems(403, 404, 409))
-async def retry(
-    services: Given, caller: Caller, record: OperatedRun, key: IdempotencyKey
-) -> RunStanding:
-    """Operators: make the call again that failed and that the run is held for."""
-    await claim(services, caller, key, f"retry {record.id}")
-    word = word_of("retry", caller, key)
-    return await runs.operate(services.temporal, record, Retried(by=caller.id), word)
-
-
-@router.post("/{run}/terminate", responses=problems(400, 403, 404, 409, 413, 415))
-async def terminate(
-    services: Given,
-    caller: Caller,
-    record: OperatedRun,
-    key: IdempotencyKey,
-    body: Remark | None = None,
-) -> RunStanding:
-    """Operators: end a run, whoever's it is; what it did already is undone.
-
-    What could not be undone before is left as it is.
-    """
-    comment = body.comment if body else None
-    await claim(services, caller, key, f"terminate {record.id}", comment)
-    event = Cancelled(by=caller.id, comment=comment, final=True)
-    return await _cancelled(services, caller, record, event, word_of("terminate", caller, key))
-
-
-@router.post("/{run}/reassign", responses=problems(400, 403, 404, 409, 413, 415))
-async def reassign(
-    services: Given, caller: Caller, record: OperatedRun, key: IdempotencyKey, body: NewApprover
-) -> RunStanding:
-    """Operators: have someone else decide, in place of one whom the run waits for."""
-    if await services.directory.find(caller.tenant, body.to) is None:
-        raise InvalidInput(
-            "`to` names nobody in the directory.", [FieldProblem("to", "nobody has this id")]
-        )
-    await claim(services, caller, key, f"reassign {record.id}", body.model_dump(mode="json"))
-    event = Reassigned(by=caller.id, **body.model_dump())
-    word = word_of("reassign", caller, key)
-    return await runs.operate(services.temporal, record, event, word)

@@ -55,6 +55,7 @@ TABLE = {
     ("post", f"{RUN}/reassign"): Row("olga", {"instead_of": "bob", "to": "carol"}),
     ("post", "/v1/approvals/{approval}/decision"): Row("bob", {"decision": "approve"}),
     ("get", "/v1/files/{file}"): Row(),
+    ("get", "/v1/turns/{conversation}/{message_id}"): Row("olga"),
 }
 NOBODYS = {("get", "/v1/models/{model}")}
 """Calls whose path has a name that is nobody's in particular."""
@@ -160,6 +161,15 @@ async def test_all_runs_are_all_of_the_operators_own_tenant(
     there = await caller(f"{OTHER}/olga").get("/v1/flow-runs?all=true&limit=200")
     assert ids["run"] in here.text
     assert there.json()["items"] == []
+
+
+async def test_the_audit_trail_and_turns_are_of_ones_own_tenant(
+    caller: As, ids: dict[str, str]
+) -> None:
+    await caller("olga").get(f"/v1/flow-runs/{ids['run']}")
+    for path, id_ in (("audit", "run"), ("turns", "conversation")):
+        assert ids[id_] in (await caller("olga").get(f"/v1/{path}?limit=200")).text
+        assert ids[id_] not in (await caller(f"{OTHER}/olga").get(f"/v1/{path}?limit=200")).text
 
 
 async def test_one_key_in_two_tenants_makes_two_conversations(caller: As, unique: str) -> None:

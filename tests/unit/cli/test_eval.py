@@ -1,7 +1,9 @@
 """`intent-router eval`: files of labelled messages, with and without a model."""
 
 import json
+import sqlite3
 import stat
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -273,6 +275,15 @@ class TestFromTheLog:
             "now": "2026-11-18T02:00:00.000000+00:00",
         }
         assert stat.S_IMODE(Path("chosen.jsonl").stat().st_mode) == 0o600
+
+    def test_that_they_were_read_is_in_the_audit_trail_before_they_are(self, run: Run) -> None:
+        keep("c1", "mallory", "休多久", "get_leave_balance")
+        assert run("eval", "chosen.jsonl", "--from-log").status == 1
+        with closing(sqlite3.connect(".data/router.db")) as database:
+            lines = database.execute("SELECT who, act, detail FROM audit_trail").fetchall()
+        ((who, act, detail),) = lines
+        assert who.startswith("shell:")
+        assert (act, detail) == ("conversations.export", "into chosen.jsonl")
 
     def test_who_is_gone_and_what_is_gone_is_left_out(self, run: Run) -> None:
         keep("c1", "mallory", "休多久", "get_leave_balance")

@@ -38,6 +38,12 @@ def test_every_dependency_says_why_it_is_here(requirement: str) -> None:
         assert f"`{name}`" in LIBRARIES
 
 
+@pytest.mark.parametrize("requirement", PROJECT["dependencies"])
+def test_every_dependency_stops_before_an_incompatible_version(requirement: str) -> None:
+    """But tzdata, whose versions are years: an old one has the wrong time somewhere."""
+    assert "<" in requirement or requirement.startswith("tzdata>=")
+
+
 @pytest.mark.parametrize(
     "model", [FlowDefinition, Triggers, Slot, State, Approve, Wait, Retry, Withdrawal]
 )

@@ -54,3 +54,22 @@ async def test_without_the_file_everything_is_encoded(tmp_path: Path) -> None:
     encoder = Posing()
     await encoded_background(RememberedEncoder(encoder, ShippedVectors(tmp_path / "none.npz")))
     assert len(encoder.encoded) > len(sentences("needs_a_tool.txt"))
+
+
+class Planted:
+    """Pickled, it would have its own folder made on being read."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Path.mkdir, (self._folder,)
+
+
+def test_a_file_of_vectors_that_would_run_code_is_refused(tmp_path: Path) -> None:
+    ran, file = tmp_path / "ran", tmp_path / "vectors.npz"
+    planted = np.array([Planted(ran)], dtype=object)
+    np.savez(file, keys=planted, rows=planted)
+    with pytest.raises(ValueError, match="allow_pickle"):
+        ShippedVectors(file).recall([b"any"])
+    assert not ran.exists()

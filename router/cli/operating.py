@@ -1,0 +1,167 @@
+"""`intent-router runs …` and `intent-router audit`: the operators' calls of the REST API.
+
+What each of them does is noted there, under the name of whoever's token it is.
+"""
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any
+
+import typer
+
+User = Annotated[str, typer.Option(help="Who you are, where ROUTER_AUTH=dev: an operator's id.")]
+Url = Annotated[str, typer.Option(help="Where the REST API is.")]
+Token = Annotated[
+    str | None,
+    typer.Option(envvar="ROUTER_TOKEN", help="A bearer token in place of --user."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="One JSON array, as REST answers.")]
+Limit = Annotated[int, typer.Option(min=1, max=200, help="How many at most.")]
+Since = Annotated[str | None, typer.Option(help="A moment, such as 2026-11-23T09:00+08:00.")]
+Reason = Annotated[str | None, typer.Option(help="Why; it is kept in the audit trail.")]
+RunId = Annotated[str, typer.Argument(metavar="RUN", help="The run's id.")]
+
+OPERATOR = "olga"
+HERE = "http://127.0.0.1:8000"
+
+app = typer.Typer(help="Find anybody's runs and put them right, as an operator.")
+
+
+@app.command("list")
+def list_runs(  # noqa: PLR0913, PLR0917 - each narrows the list
+    status: Annotated[str | None, typer.Option(help="Such as waiting_approval.")] = None,
+    flow: Annotated[str | None, typer.Option(help="A flow's name.")] = None,
+    requester: Annotated[str | None, typer.Option(help="A user id.")] = None,
+    waiting_for: Annotated[str | None, typer.Option(help="Whose decision they await.")] = None,
+    held: Annotated[
+        bool | None, typer.Option("--held/--not-held", help="Waiting for an operator.")
+    ] = None,
+    since: Since = None,
+    quiet_since: Annotated[str | None, typer.Option(help="Unchanged since this moment.")] = None,
+    limit: Limit = 50,
+    as_json: AsJson = False,
+    user: User = OPERATOR,
+    url: Url = HERE,
+    token: Token = None,
+) -> None:
+    """List everyone's runs, newest first."""
+    query: dict[str, Any] = {"status": status, "flow": flow, "requester": requester}
+    query |= {"waiting_for": waiting_for, "since": since, "quiet_since": quiet_since}
+    query |= {"held": None if held is None else str(held).lower(), "all": "true", "limit": limit}
+    _echo(_got(url, token or user, "/v1/flow-runs", query)["items"], _run_row, as_json=as_json)
+
+
+@app.command()
+def retry(
+    run: RunId, reason: Reason = None, user: User = OPERATOR, url: Url = HERE, token: Token = None
+) -> None:
+    """Make the call again that the run is held for."""
+    _operate(url, token or user, run, "retry", {"comment": reason})
+
+
+@app.command()
+def terminate(
+    run: RunId, reason: Reason = None, user: User = OPERATOR, url: Url = HERE, token: Token = None
+) -> None:
+    """End the run; what it did is undone."""
+    _operate(url, token or user, run, "terminate", {"comment": reason})
+
+
+@app.command()
+def reassign(
+    run: RunId,
+    instead_of: Annotated[str, typer.Option(help="Whom it waits for: a user id.")],
+    to: Annotated[str, typer.Option(help="Who is to decide: a user id.")],
+    reason: Reason = None,
+    user: User = OPERATOR,
+    url: Url = HERE,
+    token: Token = None,
+) -> None:
+    """Have somebody else decide."""
+    body = {"instead_of": instead_of, "to": to, "comment": reason}
+    _operate(url, token or user, run, "reassign", body)
+
+
+@app.command()
+def why(
+    turn: Annotated[str, typer.Argument(metavar="CONVERSATION/MESSAGE", help="A turn.")],
+    user: User = OPERATOR,
+    url: Url = HERE,
+    token: Token = None,
+) -> None:
+    """Say why a message went where it did, as JSON."""
+    found = _got(url, token or user, f"/v1/turns/{turn}", {})
+    typer.echo(json.dumps(found, ensure_ascii=False, indent=2))
+
+
+def audit(  # noqa: PLR0913, PLR0917 - each narrows the list
+    who: Annotated[str | None, typer.Option(help="A user id, or shell:ACCOUNT.")] = None,
+    act: Annotated[str | None, typer.Option(help="Such as run.terminate.")] = None,
+    subject: Annotated[str | None, typer.Option(help="The id of a run, file or turn.")] = None,
+    whose: Annotated[str | None, typer.Option(help="Whose that is: a user id.")] = None,
+    since: Since = None,
+    limit: Limit = 50,
+    as_json: AsJson = False,
+    user: User = OPERATOR,
+    url: Url = HERE,
+    token: Token = None,
+) -> None:
+    """Read what operators did and looked at, newest first."""
+    query = {"who": who, "act": act, "subject": subject, "whose": whose, "since": since}
+    found = _got(url, token or user, "/v1/audit", {**query, "limit": limit})
+    _echo(found["items"], _audit_row, as_json=as_json)
+
+
+def _run_row(run: Mapping[str, Any]) -> tuple[str, ...]:
+    waits = ",".join(run["waiting_for"]) or ("an operator" if run["held"] else "")
+    began = str(run["created_at"])[:16]
+    return run["id"], began, run["flow"], run["status"], run["state"], run["requester"], waits
+
+
+def _audit_row(line: Mapping[str, Any]) -> tuple[str, ...]:
+    about = [line[name] for name in ("subject", "whose", "detail", "reason") if line[name]]
+    return str(line["at"])[:19], line["who"], line["act"], " · ".join(about)
+
+
+def _echo(
+    items: Sequence[Mapping[str, Any]],
+    row_of: Callable[[Mapping[str, Any]], tuple[str, ...]],
+    *,
+    as_json: bool,
+) -> None:
+    from router.cli.tools import echo_aligned
+
+    if as_json:
+        typer.echo(json.dumps(items, ensure_ascii=False, indent=2))
+    elif items:
+        echo_aligned([row_of(item) for item in items])
+    else:
+        typer.echo("nothing of the kind", err=True)
+
+
+def _got(url: str, token: str, path: str, query: dict[str, Any]) -> dict[str, Any]:
+    from router.cli.rest import Rest
+
+    async def ask() -> dict[str, Any]:
+        rest = Rest(url, token)
+        try:
+            return await rest.get(path, **query)
+        finally:
+            await rest.aclose()
+
+    return asyncio.run(ask())
+
+
+def _operate(url: str, token: str, run: str, verb: str, body: dict[str, Any]) -> None:
+    from router.cli.rest import Rest
+
+    async def tell() -> dict[str, Any]:
+        rest = Rest(url, token)
+        try:
+            return await rest.post(f"/v1/flow-runs/{run}/{verb}", body)
+        finally:
+            await rest.aclose()
+
+    standing = asyncio.run(tell())
+    typer.echo(f"{standing['id']}  {standing['status']}  {standing['state']}")
