@@ -28,21 +28,21 @@ ATTEMPTS = 5
 FIRST_PAUSE = 0.05
 LONGEST_PAUSE = 2.0
 
-_OUT_OF_REACH = frozenset(
+TRANSIENT = frozenset(
     {
         RPCStatusCode.UNAVAILABLE,
-        RPCStatusCode.DEADLINE_EXCEEDED,
-        RPCStatusCode.CANCELLED,
         RPCStatusCode.ABORTED,
         RPCStatusCode.FAILED_PRECONDITION,
+        RPCStatusCode.UNKNOWN,
+        RPCStatusCode.INTERNAL,
     }
 )
-"""FAILED_PRECONDITION is what a query gets where no worker has polled lately."""
+"""FAILED_PRECONDITION is what an update gets while a workflow's task has failed and comes again.
+UNKNOWN ("transport error") and INTERNAL are what the client makes of a connection that is reset
+while a call is under way; it retries both itself, but for two seconds only."""
 
-TRANSIENT = frozenset(
-    {RPCStatusCode.UNAVAILABLE, RPCStatusCode.ABORTED, RPCStatusCode.FAILED_PRECONDITION}
-)
-"""FAILED_PRECONDITION is what an update gets while a workflow's task has failed and comes again."""
+_OUT_OF_REACH = TRANSIENT | {RPCStatusCode.DEADLINE_EXCEEDED, RPCStatusCode.CANCELLED}
+"""FAILED_PRECONDITION is what a query gets where no worker has polled lately."""
 
 Out = TypeVar("Out")
 
