@@ -10,13 +10,12 @@ import random
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
-from activities.calendar.work_calendar import WorkCalendar
 from activities.people.people import People
 from activities.people.records import Owner
 from router.domain.principals import DEFAULT_TENANT
@@ -25,19 +24,12 @@ from tests.e2e.storm.house import House, Workers, house
 from tests.e2e.storm.people import Desk, until
 from tests.e2e.storm.requests import Request
 from tests.e2e.storm.rules import MANAGERS
+from tests.e2e.storm.weeks import full_week
 from tests.unit.store.postgres_server import make_database, postgres_server
 
 pytestmark = pytest.mark.xdist_group("dev")
 
 SEED = 20261122
-
-
-def full_week(after: date) -> date:
-    """The first Monday after this day whose five days are all worked."""
-    calendar, monday = WorkCalendar.load(), after + timedelta(days=7 - after.weekday())
-    while not all(calendar.is_workday(monday + timedelta(days=n)) for n in range(5)):
-        monday += timedelta(days=7)
-    return monday
 
 
 async def entitled(people: People, year: int) -> None:

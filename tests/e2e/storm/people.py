@@ -120,9 +120,15 @@ class Desk:
         self, method: str, path: str, headers: dict[str, str], body: dict[str, Any] | None
     ) -> httpx.Response | None:
         """The answer, where it is one: neither lost, nor that it is still to come."""
+        answer = await self._exchanged(method, path, headers, body)
+        unsettled = answer is None or answer.status_code in (202, 429, 503)
+        return None if unsettled else answer
+
+    async def _exchanged(
+        self, method: str, path: str, headers: dict[str, str], body: dict[str, Any] | None
+    ) -> httpx.Response | None:
+        """Whatever was answered; None where that was lost, or the request was."""
         try:
-            answer = await self._http.request(method, path, headers=headers, json=body)
+            return await self._http.request(method, path, headers=headers, json=body)
         except httpx.TransportError:
             return None
-        unsettled = answer.status_code in (202, 429, 503)
-        return None if unsettled else answer

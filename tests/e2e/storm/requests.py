@@ -37,6 +37,7 @@ class Request:
     draws: random.Random
     monday: date
     """The first of five working days in a row, in the future."""
+    locale: str = "zh"
     expected: Expected = field(init=False)
     run: str = ""
     withdrawal: str = ""
@@ -113,7 +114,7 @@ class Request:
         }
 
     async def _open(self) -> None:
-        opened = await self.desk.post(self.me, "/v1/conversations", {"locale": "zh"})
+        opened = await self.desk.post(self.me, "/v1/conversations", {"locale": self.locale})
         self.conversation = opened.json()["id"]
         action = {"type": "start", "flow": self.expected.flow, "slots": self._slots()}
 

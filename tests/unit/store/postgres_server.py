@@ -29,12 +29,12 @@ def postgres_server() -> Iterator[str]:
     if given := os.environ.get(GIVEN):
         yield given.rsplit("/", 1)[0]
         return
-    binaries = _binaries()
-    if binaries is None:
+    found = binaries()
+    if found is None:
         pytest.skip(MISSING)
     folder = Path(tempfile.mkdtemp(prefix="router-postgres-"))
     try:
-        with _running(binaries, folder) as url:
+        with _running(found, folder) as url:
             yield url
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -50,7 +50,7 @@ async def make_database(server: str, name: str) -> str:
     return f"{server}/{name}"
 
 
-def _binaries() -> Path | None:
+def binaries() -> Path | None:
     found = shutil.which("initdb")
     installed = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
     path = Path(found) if found else next(reversed(installed), None)

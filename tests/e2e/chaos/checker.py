@@ -1,0 +1,196 @@
+"""What people were told, compared with what is on record: pure, and without the engine's code."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+from tests.e2e.chaos.records import Records, Row, by, by_run
+from tests.e2e.chaos.visits import Write
+from tests.e2e.chaos.witness import Event, Follower, Said
+from tests.e2e.storm.books import ENTITLED, WORDS
+from tests.e2e.storm.requests import Request
+from tests.e2e.storm.rules import Expected
+
+Kind = Literal["lost", "doubled", "wrong", "orphan"]
+OVER = {"completed", "rejected", "cancelled", "failed", "expired"}
+ADJUST = "adjust_leave_balance"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that may not be."""
+
+    kind: Kind
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.what}"
+
+
+def of_messages(said: Sequence[Said], records: Records) -> Iterator[Finding]:
+    """Every acknowledged message has one turn, one bubble of each side, and one answer for ever."""
+    turns = by((row for row in records.log if row["kind"] == "turn"), "conversation", "message_id")
+    spoken = [row for row in records.log if row["kind"] == "message" and row["message_id"]]
+    bubbles = by(spoken, "conversation", "message_id")
+    for one in said:
+        place = (one.conversation, one.id)
+        if one.acknowledged or place in turns or place in bubbles:
+            yield from _of_message(one, turns.get(place, []), bubbles.get(place, []))
+    sent = {(one.conversation, one.id) for one in said}
+    for place in {*turns, *bubbles} - sent:
+        yield Finding("wrong", f"message {place} is on record and nobody sent it")
+
+
+def _of_message(one: Said, turns: list[Row], bubbles: list[Row]) -> Iterator[Finding]:
+    about = f"message {one.id} of {one.user} in {one.conversation}"
+    yield from _once(len(turns), f"the turn of {about}")
+    for role in ("user", "assistant"):
+        there = sum(row["data"]["role"] == role for row in bubbles)
+        yield from _once(there, f"the {role}'s bubble of {about}")
+    answers = [turn for turn in one.turns if turn != one.turns[0]]
+    if answers:
+        yield Finding("doubled", f"{about} was answered differently: {one.turns[0]}, {answers[0]}")
+    if turns and one.turns and turns[0]["data"]["turn"]["turn"] != one.turns[0]["turn"]:
+        yield Finding("wrong", f"{about} has another turn on record than was answered")
+
+
+def _once(count: int, what: str) -> Iterator[Finding]:
+    if count == 0:
+        yield Finding("lost", what)
+    if count > 1:
+        yield Finding("doubled", f"{count} times {what}")
+
+
+def of_conversations(opened: dict[str, str], records: Records) -> Iterator[Finding]:
+    """As many as were opened; turns are numbered from one on; no news is told twice."""
+    there = {row["id"]: row["owner"] for row in records.conversations}
+    for id_, user in opened.items():
+        if there.get(id_) != user:
+            yield Finding("lost", f"conversation {id_} of {user}")
+    for id_ in there.keys() - opened.keys():
+        yield Finding("doubled", f"conversation {id_}, which nobody was told of")
+    for id_, rows in by(records.log, "conversation").items():
+        numbers = [row["data"]["turn"]["turn"] for row in rows if row["kind"] == "turn"]
+        if numbers != [*range(1, len(numbers) + 1)]:
+            yield Finding("wrong", f"the turns of conversation {id_} are {numbers}")
+        news = Counter(
+            (row["data"]["flow"]["id"], row["data"]["text"])
+            for row in rows
+            if row["kind"] == "message" and row["data"].get("flow", {}).get("status") in OVER
+        )
+        for (run, text), count in news.items():
+            if count > 1:
+                yield Finding("doubled", f"{count} times {text!r} of run {run} in {id_}")
+
+
+def of_events(
+    followers: Sequence[Follower], again: Sequence[list[Event]], records: Records
+) -> Iterator[Finding]:
+    """Whoever followed through it all heard what is heard who reads now: all, once, in order."""
+    for follower, anew in zip(followers, again, strict=True):
+        heard = Counter(event[0] for event in follower.heard)
+        about = f"of conversation {follower.conversation}"
+        for id_ in {event[0] for event in anew} - heard.keys():
+            yield Finding("lost", f"event {id_} {about} was never heard")
+        for id_, count in heard.items():
+            if count > 1:
+                yield Finding("doubled", f"event {id_} {about} was heard {count} times")
+        if not any(count > 1 for count in heard.values()) and follower.heard != anew:
+            yield Finding("wrong", f"the events {about} read differently now")
+        places = [tuple(map(int, event[0].split("."))) for event in anew]
+        if any(after <= before for before, after in pairwise(places)):
+            yield Finding("wrong", f"the events {about} are out of order: {places}")
+        rows = {place[0] for place in places}
+        for row in records.log:
+            told = row["kind"] == "turn" or row["data"].get("role") == "user"
+            if (
+                row["conversation"] == follower.conversation
+                and told
+                and row["sequence"] not in rows
+            ):
+                yield Finding("lost", f"row {row['sequence']} {about} is no event")
+
+
+def of_requests(requests: Sequence[Request], records: Records) -> Iterator[Finding]:
+    """Every request stands where its approvals say, and did to the world what was accepted."""
+    runs = {row["id"]: row for row in records.runs}
+    effects, leave, claims = map(by_run, (records.effects, records.leave, records.claims))
+    for one in requests:
+        about = f"{one.expected.flow} {one.run} of {one.me}"
+        run = runs.get(one.run)
+        if run is None:
+            yield Finding("lost", about)
+            continue
+        yield from _of_history(about, one.expected, run)
+        yield from _of_calls(about, one.expected, effects[one.run])
+        yield from _of_leave(about, one.expected, leave[one.run])
+        found = Counter(row["status"] for row in claims[one.run])
+        if found != one.expected.claims:
+            yield Finding("wrong", f"{about} has claims {found}, not {one.expected.claims}")
+    yield from _of_balances(requests, records)
+
+
+def _of_history(about: str, expected: Expected, run: Row) -> Iterator[Finding]:
+    if run["status"] != expected.status:
+        yield Finding("wrong", f"{about} is {run['status']}, and should be {expected.status}")
+    words = [(line["event"], line["by"]) for line in run["history"] if line["event"] in WORDS]
+    if words != expected.words:
+        yield Finding("wrong", f"{about} has heard {words}, and should have {expected.words}")
+
+
+def _of_calls(about: str, expected: Expected, rows: list[Row]) -> Iterator[Finding]:
+    calls = Counter(row["tool"] for row in rows)
+    for tool, count in (+expected.calls - calls).items():
+        yield Finding("lost", f"{count} × {tool} of {about}")
+    for tool, count in (calls - (+expected.calls + expected.perhaps)).items():
+        yield Finding("doubled", f"{count} × {tool} of {about} too many")
+
+
+def _of_leave(about: str, expected: Expected, rows: list[Row]) -> Iterator[Finding]:
+    standing = sum(row["status"] == "standing" for row in rows)
+    wanted = expected.is_leave and expected.holds
+    if standing != wanted:
+        kind: Kind = "lost" if standing < wanted else "doubled"
+        yield Finding(kind, f"{standing} leaves on record of {about}, not {int(wanted)}")
+
+
+def _of_balances(requests: Sequence[Request], records: Records) -> Iterator[Finding]:
+    taken, wanted = Counter[str](), Counter[str]()
+    for row in records.leave:
+        taken[row["person"]] += row["half_days"] * (row["status"] == "standing")
+    for one in requests:
+        wanted[one.me] += 2 * one.expected.size * (one.expected.is_leave and one.expected.holds)
+    if +taken != +wanted or max(taken.values(), default=0) > 2 * ENTITLED:
+        yield Finding("wrong", f"half days taken are {taken}, and should be {wanted}")
+
+
+def of_writes(writes: Sequence[Write], records: Records) -> Iterator[Finding]:
+    """Every write that was said to be done is on record once; none is there twice or unasked."""
+    there = Counter(row["reason"] for row in records.adjustments)
+    runs = {row["id"]: row["status"] for row in records.runs}
+    for one in writes:
+        if (one.told_done or runs.get(one.run) == "completed") and not there[one.mark]:
+            yield Finding("lost", f"the adjustment {one.mark}")
+    for mark, count in there.items():
+        if count > 1:
+            yield Finding("doubled", f"{count} times the adjustment {mark}")
+        if mark not in {one.mark for one in writes}:
+            yield Finding("wrong", f"the adjustment {mark}, which nobody confirmed")
+    known = sum(row["tool"] == ADJUST for row in records.effects)
+    if known != sum(there.values()):
+        yield Finding("wrong", f"{known} × {ADJUST} in the ledger, {sum(there.values())} made")
+
+
+def of_rest(records: Records) -> Iterator[Finding]:
+    """Nothing waits for anybody, and no effect is left half done."""
+    for row in records.runs:
+        if row["status"] not in OVER:
+            yield Finding("orphan", f"{row['flow']} {row['id']} is {row['status']}")
+    for row in records.approvals:
+        if row["active"] and row["verdict"] is None:
+            yield Finding("orphan", f"approval {row['id']} of run {row['run']} waits")
+    for row in records.effects:
+        if row["status"] != "done":
+            yield Finding("orphan", f"the effect {row['key']} of {row['tool']} is {row['status']}")

@@ -1,0 +1,108 @@
+"""A model that answers as it should, or in any of the ways in which model servers don't.
+
+What it should do stands in the message, as a mark such as `#look-17-1`: people whose marks it
+finds want a tool called, a skill, or an answer.
+"""
+
+import json
+import random
+import re
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.fakes import behaviours as does
+from tests.fakes.behaviours import Behaviour, Call
+from tests.fakes.http_exchange import Received, Reply
+
+MARK = re.compile(r"#(?:ask|look|adjust|advise)-\d+-\d+")
+SHARE = 0.35
+"""Of answers that come to something else than they should."""
+ADJUSTED = "frank"
+
+Fault = Callable[[Behaviour], Behaviour]
+
+
+def _called(name: str, arguments: Any) -> Fault:
+    return lambda right: does.calls((name, arguments))
+
+
+FAULTS: dict[str, Fault] = {
+    "429": lambda right: does.rate_limits(),
+    "429, Retry-After": lambda right: does.rate_limits("1"),
+    "500": lambda right: does.fails(500),
+    "503": lambda right: does.fails(503),
+    "never answers": lambda right: does.hangs(),
+    "drops at once": lambda right: does.drops(right, 0),
+    "drops before [DONE]": lambda right: does.drops(right, 2),
+    "ends without [DONE]": lambda right: does.stops(right, 2),
+    "drips": lambda right: does.drips(right, 0.002),
+    "a web page": lambda right: does.sends_bytes(b"<html>", b"</html>"),
+    "no choices": lambda right: does.sends({"choices": []}),
+    "null content": lambda right: does.says(None),
+    "a refusal": lambda right: does.says(None, refusal="No."),
+    "cut short": lambda right: does.says("…", finish="length"),
+    "garbled arguments": _called("respond_message", '{"text": '),
+    "wrong arguments": _called("get_leave_balance", {"leave_type": ["annual", 7]}),
+    "unknown function": _called("delete_everything", {}),
+    "a write nobody asked for": _called("record_leave", {"leave_type": "annual"}),
+}
+
+
+@dataclass
+class Wayward:
+    """A behaviour for every request, and how often it did what."""
+
+    draws: random.Random
+    faults: Counter[str] = field(default_factory=Counter)
+    right: int = 0
+
+    def __call__(self, received: Received) -> Reply:
+        behaviour = right_answer(received.body)
+        if self.draws.random() < SHARE:
+            name = self.draws.choice([*FAULTS])
+            self.faults[name] += 1
+            return FAULTS[name](behaviour)(received)
+        self.right += 1
+        return behaviour(received)
+
+
+def right_answer(body: dict[str, Any]) -> Behaviour:
+    """What a model that understands marks does with a request."""
+    mark = _last_mark(body)
+    call = _wanted(body, mark)
+    if call is None:
+        return does.says(f"好的，OK {mark}")
+    return does.calls(call) if "tools" in body else does.decides(call)
+
+
+def _last_mark(body: dict[str, Any]) -> str:
+    """The mark in the last thing that a person said."""
+    for message in reversed(body.get("messages", [])):
+        found = MARK.findall(str(message.get("content"))) if message["role"] == "user" else []
+        if found:
+            return str(found[-1])
+    return ""
+
+
+def _wanted(body: dict[str, Any], mark: str) -> Call | None:
+    """The call that the mark is about, where it is offered and wasn't made yet."""
+    offered = json.dumps([body.get("tools"), body.get("response_format")])
+    calls: dict[str, list[Call]] = {
+        "look": [("get_leave_balance", {"leave_type": "annual"})],
+        "adjust": [("adjust_leave_balance", adjustment(mark))],
+        "advise": [
+            ("dispatch_to_skill", {"skill_name": "policy-advisor", "request": f"年假 {mark}"}),
+            ("search_policies", {"question": "年假"}),
+        ],
+    }
+    if body["messages"][-1]["role"] == "tool":
+        return None
+    about = mark[1:].partition("-")[0]
+    return next((call for call in calls.get(about, []) if f'"{call[0]}"' in offered), None)
+
+
+def adjustment(mark: str) -> dict[str, Any]:
+    """The arguments of an adjustment: what is expected on record, by its reason."""
+    return {"employee": ADJUSTED, "leave_type": "compensatory", "days": 0.5, "reason": mark}

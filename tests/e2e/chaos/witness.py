@@ -1,0 +1,147 @@
+"""The API as careful clients use it, with a note of all that they sent and were told."""
+
+import asyncio
+import json
+import random
+import re
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import uuid4
+
+import httpx
+
+from tests.e2e.storm.people import Desk
+
+MESSAGE = re.compile(r"/v1/conversations/([^/?]+)/messages(?:\?.*)?$")
+OPENING = "/v1/conversations"
+USUAL = {200, 201, 202, 409, 429, 503}
+SENT_AGAIN, FOLLOWED = 0.15, 0.2
+"""Shares of what is sent once more although it was answered, and of conversations listened to."""
+LISTENS = httpx.Timeout(5, read=20)
+
+Event = tuple[str, str, str]
+"""Id, name and data."""
+
+
+@dataclass
+class Said:
+    """One message, and what its sender was told of it, however often they asked."""
+
+    user: str
+    conversation: str
+    id: str
+    statuses: list[int] = field(default_factory=list)
+    turns: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def acknowledged(self) -> bool:
+        """True where its sender was told that it was taken in."""
+        return 200 in self.statuses or 202 in self.statuses
+
+
+@dataclass
+class Follower:
+    """Somebody who follows a conversation's events, and comes again whenever they break off."""
+
+    user: str
+    conversation: str
+    heard: list[Event] = field(default_factory=list)
+
+    @property
+    def at(self) -> str:
+        return self.heard[-1][0] if self.heard else "0"
+
+    @property
+    def row(self) -> int:
+        """The row of the log that was heard of last."""
+        return int(self.at.partition(".")[0])
+
+    async def follow(self, http: httpx.AsyncClient) -> None:
+        """Until cancelled."""
+        path = f"/v1/conversations/{self.conversation}/events"
+        while True:
+            headers = {"Authorization": f"Bearer {self.user}", "Last-Event-ID": self.at}
+            with suppress(httpx.TransportError):
+                async with http.stream("GET", path, headers=headers, timeout=LISTENS) as answer:
+                    if answer.status_code == 200:
+                        async for event in _events(answer):
+                            self.heard.append(event)
+            await asyncio.sleep(0.5)
+
+
+async def _events(answer: httpx.Response) -> AsyncIterator[Event]:
+    """Those with an id: the others are never told again."""
+    fields: dict[str, str] = {}
+    async for line in answer.aiter_lines():
+        if line:
+            name, _, value = line.partition(": ")
+            fields[name] = value
+            continue
+        if "id" in fields:
+            yield fields["id"], fields["event"], fields["data"]
+        fields = {}
+
+
+class Witness(Desk):
+    """A desk whose clients repeat themselves now and then, and remember everything."""
+
+    def __init__(self, http: httpx.AsyncClient, at_once: int, draws: random.Random) -> None:
+        super().__init__(http)
+        self.places = asyncio.Semaphore(at_once)
+        self._draws = draws
+        self.said: dict[str, Said] = {}
+        self.strange: list[str] = []
+        """Answers that no client should ever get."""
+        self.opened: dict[str, str] = {}
+        """Whose each conversation is."""
+        self.followers: list[Follower] = []
+        self._following: list[asyncio.Task[None]] = []
+
+    async def post(
+        self, user: str, path: str, body: dict[str, Any] | None = None
+    ) -> httpx.Response:
+        """The answer that settles it; sometimes asked for twice."""
+        key = uuid4().hex
+        answer = await self._answered("POST", user, path, body or {}, key)
+        if self._draws.random() < SENT_AGAIN:
+            again = await self._answered("POST", user, path, body or {}, key)
+            if again.status_code != answer.status_code:
+                self._wonder(f"POST {path} {body} again", answer, again)
+        if path == OPENING and answer.status_code == 201:
+            self._opened(user, answer.json()["id"])
+        return answer
+
+    async def close(self) -> None:
+        """Nobody listens any more."""
+        for task in self._following:
+            task.cancel()
+        await asyncio.gather(*self._following, return_exceptions=True)
+
+    def _opened(self, user: str, conversation: str) -> None:
+        self.opened[conversation] = user
+        if self._draws.random() < FOLLOWED:
+            follower = Follower(user, conversation)
+            self.followers.append(follower)
+            self._following.append(asyncio.create_task(follower.follow(self._http)))
+
+    async def _exchanged(
+        self, method: str, path: str, headers: dict[str, str], body: dict[str, Any] | None
+    ) -> httpx.Response | None:
+        about = MESSAGE.search(path) if method == "POST" else None
+        user, key = headers["Authorization"].split()[1], headers.get("Idempotency-Key", "")
+        said = self.said.setdefault(key, Said(user, about[1], key)) if about else None
+        answer = await super()._exchanged(method, path, headers, body)
+        if answer is None:
+            return None
+        if answer.status_code not in USUAL:
+            self._wonder(f"{user}: {method} {path} {json.dumps(body)[:200]}", answer)
+        if said is not None:
+            said.statuses.append(answer.status_code)
+            said.turns += [answer.json()] if answer.status_code == 200 else []
+        return answer
+
+    def _wonder(self, what: str, *answers: httpx.Response) -> None:
+        told = "; ".join(f"{one.status_code} {one.text[:300]}" for one in answers)
+        self.strange.append(f"{what}: {told}")
