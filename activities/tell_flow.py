@@ -30,6 +30,7 @@ from activities.shares import own_share
 from router.contracts import activities, flow
 from router.contracts.failures import ended_meanwhile
 from router.contracts.flow import CallLimits, FlowAnswer, FlowStart, Tell
+from router.contracts.reaching import watched
 from router.contracts.search_attributes import CONVERSATION_ID, FLOW_NAME, REQUESTER, TENANT
 from router.contracts.timeouts import TASK_TIMEOUT
 from router.flow.model import FlowDefinition
@@ -78,14 +79,14 @@ class FlowTeller:
             priority=own_share(),
             static_summary=f"{definition.title.en} of {given.caller.id}",
         )
-        answer: FlowAnswer = await self._client.execute_update_with_start_workflow(
+        telling: Awaitable[FlowAnswer] = self._client.execute_update_with_start_workflow(
             flow.TELL,
             Tell(event=given.event, locale=given.locale),
             start_workflow_operation=start,
             id=given.update_id,
             result_type=FlowAnswer,
         )
-        return answer
+        return await watched(start, telling)
 
     async def _tell(self, given: activities.TellFlow) -> FlowAnswer | None:
         handle = self._client.get_workflow_handle(given.workflow_id)

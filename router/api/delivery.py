@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any
 
 from temporalio.client import (
     Client,
@@ -22,18 +22,13 @@ from router.contracts.conversation import (
     update_id,
     workflow_id,
 )
-from router.contracts.reaching import TRANSIENT, persistently
+from router.contracts.reaching import AT_HAND, TRANSIENT, persistently, watched
 from router.contracts.timeouts import TASK_TIMEOUT
 from router.domain.messages import Turn
 from router.domain.records import ConversationRecord
 
-AT_HAND = 0.1
-"""Seconds to take up an outcome, or an error, that is there already."""
-
 _CLOSING = TRANSIENT | {RPCStatusCode.NOT_FOUND}
 """NOT_FOUND is a conversation that was closed while the message was on its way."""
-
-Out = TypeVar("Out")
 
 
 class Delivery:
@@ -77,7 +72,7 @@ class Delivery:
             id=self.update_id,
             result_type=Turn,
         )
-        return await _watched(operation, delivering)
+        return await watched(operation, delivering)
 
     async def _accept(self) -> None:
         operation = self._start()
@@ -89,7 +84,7 @@ class Delivery:
             id=self.update_id,
             result_type=Turn,
         )
-        handle = await _watched(operation, accepting)
+        handle = await watched(operation, accepting)
         # A refusal is an outcome, not an error of this call, and has come along with it.
         with suppress(TimeoutError, WorkflowUpdateRPCTimeoutOrCancelledError):
             async with asyncio.timeout(AT_HAND):
@@ -113,17 +108,3 @@ class Delivery:
             priority=self._share,
             static_summary=f"Conversation of {record.owner}",
         )
-
-
-async def _watched(operation: WithStartWorkflowOperation[Any, Any], call: Awaitable[Out]) -> Out:
-    """Await the call; where it fails, pick up the error that the client left in `operation` too.
-
-    Otherwise every refused message is logged as an exception that was never retrieved.
-    """
-    try:
-        return await call
-    except Exception:
-        with suppress(Exception):
-            async with asyncio.timeout(AT_HAND):
-                await operation.workflow_handle()
-        raise

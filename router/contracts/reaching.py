@@ -7,12 +7,13 @@ Workflows never import it.
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from temporalio.client import (
     RPCTimeoutOrCancelledError,
+    WithStartWorkflowOperation,
     WorkflowUpdateFailedError,
     WorkflowUpdateRPCTimeoutOrCancelledError,
 )
@@ -20,6 +21,9 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from router.contracts.failures import ended_meanwhile, from_failure
 from router.domain.errors import NotFound, TooManyRequests, Unavailable
+
+AT_HAND = 0.1
+"""Seconds to take up an outcome, or an error, that is there already."""
 
 RPC_TIMEOUT = timedelta(seconds=5)
 """For one call that no person is waited for in."""
@@ -97,6 +101,21 @@ async def persistently(
                 with speaking_ours():
                     raise
         await asyncio.sleep(_pause(tries))
+
+
+async def watched(operation: WithStartWorkflowOperation[Any, Any], call: Awaitable[Out]) -> Out:
+    """Await a call that starts `operation`; where it fails, pick up the error left there too.
+
+    Otherwise the client's second copy of it, of a refusal as well as of a cancellation, is logged
+    as an exception that was never retrieved.
+    """
+    try:
+        return await call
+    except Exception:
+        with suppress(Exception, asyncio.CancelledError):
+            async with asyncio.timeout(AT_HAND):
+                await operation.workflow_handle()
+        raise
 
 
 def _pause(tries: int) -> float:

@@ -1,10 +1,18 @@
 """Calls of Temporal that are cut short: tried again, and told as what they are."""
 
+import asyncio
+import gc
+
 import pytest
-from temporalio.client import Client
+from temporalio.client import (
+    Client,
+    WithStartWorkflowOperation,
+    WorkflowUpdateRPCTimeoutOrCancelledError,
+)
+from temporalio.common import WorkflowIDConflictPolicy
 from temporalio.service import RetryConfig, RPCError, RPCStatusCode
 
-from router.contracts.reaching import persistently, speaking_ours
+from router.contracts.reaching import persistently, speaking_ours, watched
 from router.domain.errors import Unavailable
 from tests.e2e.chaos.wire import Wire
 from tests.temporal import dev_server
@@ -46,3 +54,35 @@ async def test_a_connection_that_is_reset_is_told_as_out_of_reach() -> None:
             wire.cut()
             with pytest.raises(Unavailable, match="can't be reached right now"), speaking_ours():
                 await client.get_workflow_handle("nobody").describe()
+
+
+async def test_a_cancelled_start_leaves_no_error_that_nobody_retrieves() -> None:
+    unheard: list[str] = []
+    asyncio.get_running_loop().set_exception_handler(
+        lambda loop, context: unheard.append(context["message"])
+    )
+    try:
+        async with await dev_server() as server:
+            task = asyncio.create_task(starting(server.client))
+            await asyncio.sleep(0)  # it is on its way: nobody works for that task queue
+            task.cancel()
+            await asyncio.wait({task})
+            assert isinstance(task.exception(), WorkflowUpdateRPCTimeoutOrCancelledError)
+            del task
+            gc.collect()
+    finally:
+        asyncio.get_running_loop().set_exception_handler(None)
+    assert not unheard
+
+
+async def starting(client: Client) -> None:
+    operation: WithStartWorkflowOperation[object, object] = WithStartWorkflowOperation(
+        "Nothing",
+        id="nothing",
+        task_queue="nobody",
+        id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
+    )
+    call = client.execute_update_with_start_workflow(
+        "tell", start_workflow_operation=operation, id="once"
+    )
+    await watched(operation, call)
