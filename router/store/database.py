@@ -23,7 +23,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from router.domain.errors import MisconfiguredError, Unavailable
 from router.store.migration import ROUTER, Migrations, is_current, upgrade
-from router.store.postgres import PostgresConnections
+from router.store.postgres import PostgresConnections, is_given_up
 from router.store.sqlite import SqliteConnections
 
 Insert = sqlite.Insert | postgresql.Insert
@@ -185,4 +185,6 @@ def _out_of_reach(error: DBAPIError) -> bool:
     if state is not None:
         return str(state)[:2] not in _AT_FAULT
     # SQLite's bare DatabaseError: the file is damaged, or is no database at all.
-    return isinstance(error, OperationalError | InterfaceError) or type(error) is DatabaseError
+    if isinstance(error, OperationalError | InterfaceError) or type(error) is DatabaseError:
+        return True
+    return is_given_up(error.orig)

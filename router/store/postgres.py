@@ -6,8 +6,8 @@ from hashlib import blake2b
 from typing import Any, TypeVar
 
 import asyncpg  # type: ignore[import-untyped]
-from sqlalchemy import Connection, NullPool, text
-from sqlalchemy.engine import URL
+from sqlalchemy import Connection, NullPool, event, text
+from sqlalchemy.engine import URL, ExceptionContext
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from router.store.json_text import read_json, write_json
@@ -66,8 +66,23 @@ class PostgresConnections:
         await self._writer.dispose()
 
 
+def is_given_up(error: BaseException | None) -> bool:
+    """True where the driver won't use a connection any more that isn't closed yet.
+
+    A server that ends says so on connections that nobody reads just then; whoever comes before
+    the end of the stream gets no error of the server's, but the driver's own about its state.
+    """
+    cause = error.__cause__ if isinstance(error, Exception) else None
+    return isinstance(cause, asyncpg.InternalClientError)
+
+
+def _let_go(context: ExceptionContext) -> None:
+    """Have the pool part with such a connection, as it does with one that is closed."""
+    context.is_disconnect |= is_given_up(context.original_exception)
+
+
 def _engine(url: URL, **options: Any) -> AsyncEngine:
-    return create_async_engine(
+    engine = create_async_engine(
         url.set(drivername="postgresql+asyncpg"),
         connect_args={"timeout": CONNECT_SECONDS},
         json_serializer=write_json,
@@ -76,6 +91,8 @@ def _engine(url: URL, **options: Any) -> AsyncEngine:
         hide_parameters=True,
         **options,
     )
+    event.listen(engine.sync_engine, "handle_error", _let_go)
+    return engine
 
 
 def _lock_number(name: str) -> int:
