@@ -11,7 +11,8 @@ supported := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13)
 install := $(bin)/pip install --disable-pip-version-check --quiet --editable
 
 .DEFAULT_GOAL := help
-.PHONY: help setup dev test test-slow test-llm check ruff types layers shell bench clean
+.PHONY: help setup dev test test-slow test-llm check ruff types layers shell bench docs docs-serve \
+	reference clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -52,8 +53,18 @@ bench: .venv/.everything ## run every benchmark; each prints one table
 	@set -e; for file in $$(grep -ls __main__ bench/*.py); do \
 		echo "== $$file"; $(bin)/python "$$file"; done
 
+docs: .venv/.everything reference ## build the documentation as a site, into site/
+	@NO_MKDOCS_2_WARNING=true $(bin)/mkdocs build --strict --quiet
+	@echo "site/index.html"
+
+docs-serve: .venv/.everything ## show the documentation while it is written
+	@NO_MKDOCS_2_WARNING=true $(bin)/mkdocs serve $(ARGS)
+
+reference: .venv/.everything ## make docs/reference anew from the code
+	@$(bin)/python -m docs.generate
+
 clean: ## remove .venv, caches and build output; data in .data stays
-	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/.made:

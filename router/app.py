@@ -44,6 +44,12 @@ Send `Authorization: Bearer …` with everything under `/v1`. Errors are RFC 945
 """
 
 
+_NOUNS = (
+    *(health, conversations, messages, events, flow_runs, operating, approvals, audit, turns),
+    *(files, capabilities, routing, people, ag_ui, chat_completions, codec),
+)
+
+
 class Api(FastAPI):
     """FastAPI, with an OpenAPI document that knows this API's way to fail."""
 
@@ -95,25 +101,7 @@ def create_app(services: Services) -> FastAPI:
     app.add_middleware(SafeHeaders)
     app.add_middleware(Observed)
     problems.install(app)
-    for routes in (
-        health,
-        conversations,
-        messages,
-        events,
-        flow_runs,
-        operating,
-        approvals,
-        audit,
-        turns,
-        files,
-        capabilities,
-        routing,
-        people,
-        ag_ui,
-        chat_completions,
-        codec,
-    ):
-        app.include_router(routes.router)
+    _include(app)
     if services.settings.auth == "dev":
         app.include_router(people.sign_in)
     for entrance in entrances.routers:
@@ -121,3 +109,16 @@ def create_app(services: Services) -> FastAPI:
     app.include_router(page.router)
     page.mount_assets(app)
     return app
+
+
+def openapi_document() -> dict[str, Any]:
+    """What `/openapi.json` says, without the services that answering takes."""
+    app = Api(title="intent-router", version=version("intent-router"), description=DESCRIPTION)
+    problems.install(app)
+    _include(app)
+    return app.openapi()
+
+
+def _include(app: FastAPI) -> None:
+    for noun in _NOUNS:
+        app.include_router(noun.router)

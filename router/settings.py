@@ -152,8 +152,11 @@ class Fallback(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     base_url: Annotated[str, AfterValidator(_web_url)]
+    """Where it is."""
     model: str
+    """Its name there."""
     api_key_env: str | None = None
+    """The variable that holds its key; None: it wants none."""
 
 
 Claim = Annotated[str, AfterValidator(_claim)]
@@ -190,14 +193,17 @@ class Settings(BaseSettings):
     database_url: Annotated[str, AfterValidator(_database_url)] = Field(
         default_factory=_sqlite_in, repr=False
     )
-    """Hidden from `repr`: it may hold a password."""
+    """Where the database is, as a SQLAlchemy URL. Hidden from `repr`: it may hold a password."""
     database_connections: Annotated[int, Field(ge=2, le=1000)] = 20
     """How many connections to PostgreSQL this process keeps for its work, at most. An API has one
     more that listens for news; SQLite has its own."""
 
     temporal_address: Annotated[str, AfterValidator(_address)] = "127.0.0.1:7233"
+    """The Temporal server that API and worker use."""
     temporal_namespace: str = "default"
+    """The namespace there."""
     task_queue: str = "router"
+    """The queue that workflows and activities share."""
     model_queue: Annotated[str, Field(pattern=QUEUE)] | None = None
     """A task queue for activities that ask models; None: they share `task_queue`."""
     tool_queue: Annotated[str, Field(pattern=QUEUE)] | None = None
@@ -205,6 +211,7 @@ class Settings(BaseSettings):
     model_calls_per_second: Annotated[float, Field(gt=0)] | None = None
     """How many of the former Temporal hands out a second, to all workers together; None: any."""
     tool_calls_per_second: Annotated[float, Field(gt=0)] | None = None
+    """The same of calls of tools."""
     worker_version: Annotated[str, Field(pattern=BUILD)] | None = None
     """The build that this process runs, such as a release or commit: its worker then takes part in
     Temporal's worker versioning. None: it doesn't, and runs whatever there is."""
@@ -221,10 +228,17 @@ class Settings(BaseSettings):
     """How long conversations, files and the event log are kept; None: for ever."""
 
     auth: Literal["dev", "jwt"] = "dev"
+    """`dev`: a bearer token is a user id of the directory, at loopback alone; `jwt`: tokens are
+    checked."""
     jwt_secret: Annotated[SecretStr, AfterValidator(_secret)] | None = None
+    """The secret that tokens are signed with (HS256); either this or the address of published
+    keys."""
     jwt_jwks_url: Annotated[str, AfterValidator(_web_url)] | None = None
+    """Where the issuer publishes its keys (RS256, ES256)."""
     jwt_issuer: str | None = None
+    """What a token has to name as `iss`; None: any."""
     jwt_audience: str | None = None
+    """What a token has to name as `aud`; None: any."""
     jwt_user_claim: Claim = "sub"
     """Which claim has the directory's user id; a path such as `profile.name`, too."""
     jwt_tenant_claim: Claim | None = None
@@ -245,13 +259,19 @@ class Settings(BaseSettings):
     slack_signing_secret: SecretStr | None = None
     """By which Slack's requests are told from anybody's; with the token, Slack is an entrance."""
     slack_bot_token: SecretStr | None = None
+    """By which it posts there."""
     slack_url: Annotated[str, AfterValidator(_web_url)] = "https://slack.com/api"
+    """Where Slack's Web API is."""
     feishu_app_id: str | None = None
     """With the three below, Feishu is an entrance."""
     feishu_app_secret: SecretStr | None = None
+    """The app's secret there."""
     feishu_encrypt_key: SecretStr | None = None
+    """What Feishu's events are encrypted with."""
     feishu_verification_token: SecretStr | None = None
+    """What Feishu's events have to carry."""
     feishu_url: Annotated[str, AfterValidator(_web_url)] = "https://open.feishu.cn"
+    """Where Feishu's Open API is."""
 
     oidc_issuer: Annotated[str, AfterValidator(_web_url)] | None = None
     """Where people sign in to the page, by OpenID Connect: its address, as in its tokens' `iss`."""
@@ -267,7 +287,9 @@ class Settings(BaseSettings):
     llm_api_key: SecretStr | None = Field(
         None, validation_alias=AliasChoices("ROUTER_LLM_API_KEY", "OPENAI_API_KEY")
     )
+    """The key that it wants; none where it wants none."""
     llm_model: str | None = None
+    """The model's name there. None: the router runs without a model."""
     llm_skill_model: str | None = None
     """A stronger one for skills, at the same address; None is `llm_model`."""
     llm_fallbacks: Annotated[list[Fallback], NoDecode, BeforeValidator(_json)] = []
@@ -329,6 +351,7 @@ class Settings(BaseSettings):
     trace_content: bool = False
     """Whether spans hold what people, models and tools say. `OTEL_*` says where spans go."""
     log_format: Literal["text", "json"] = "text"
+    """Lines for people, or a JSON object each."""
     log_level: Literal["debug", "info", "warning", "error"] | None = None
     """None is `info`, and in `dev` `warning`."""
 

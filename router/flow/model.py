@@ -100,14 +100,18 @@ class Choice(Definition):
     """One value of a `choice` slot, and the words people use for it."""
 
     label: Localised
+    """What people read."""
     synonyms: tuple[str, ...] = ()
+    """Other words for it, in either language."""
 
 
 class Check(Definition):
     """A condition that a slot must meet, in CEL, and what is said where it doesn't."""
 
     that: str
+    """An expression; true where the value is good."""
     say: Localised
+    """What is said where it isn't."""
 
 
 class Slot(Definition):
@@ -120,36 +124,50 @@ class Slot(Definition):
     """
 
     type: SlotType
+    """What kind of value it holds."""
     label: Localised | None = None
+    """Its name in summaries and forms."""
     ask: Localised | None = None
+    """The question."""
     required: bool = True
+    """False where the flow goes on without it; with an `ask` it is asked for once and can be
+    skipped."""
     skippable: bool = Field(False, alias=SKIPPABLE)
     """True where it is asked for although it isn't `required`: worked out by the loader. Not so
     in a tool's form, nor in a run that began before such slots were asked for."""
     choices: dict[str, Choice] = {}
+    """For a `choice`: the values, and what they are called."""
     find: tuple[str, ...] = ()
     """RE2 by which a sentence names a `text`, in a group of the slot's name: `去(?P<city>…)出差`"""
     check: tuple[Check, ...] = ()
+    """Conditions that a value must meet."""
     lookup: str | None = None
+    """An expression whose value fills it as soon as all that it reads is known."""
     when: str | None = None
     """A condition, in CEL, without which a `collect` doesn't ask for it; given, it is taken."""
     part_of_range: RangePart | None = Field(None, alias="range")
+    """The part of a date range, said in one breath, that it takes."""
     of: "Slot | None" = None
     """What a `list` holds."""
     fields: dict[str, "Slot"] = {}
     """What an `object` holds."""
     min: int = 1
+    """For a `list`: how many items at least."""
     max: int = 20
+    """For a `list`: how many items at most."""
     more: Localised | None = None
     """How a `list` asks whether there is another."""
     max_length: int = 1000
+    """For a `text`: characters at most."""
 
 
 class Branch(Definition):
     """One way on: taken where `condition` (`if` in a file) holds, or always without one."""
 
     to: str
+    """A state."""
     condition: str | None = Field(None, alias="if")
+    """An expression; the first branch whose condition holds is taken."""
 
 
 def _branches(value: Any) -> Any:
@@ -178,22 +196,35 @@ class Approve(Definition):
     """
 
     by: Annotated[tuple[str, ...], BeforeValidator(_several)]
+    """Expressions that give the user ids of those who are asked."""
     title: Localised
+    """What the approver reads first."""
     otherwise: str | None = None
+    """Who is asked where `by` comes to nobody, or to the requester alone."""
     mode: Literal["any", "all", "sequential"] = "any"
+    """Whether one of them decides, all have to agree at once, or one after the other."""
     remind_every: Span | None = None
+    """How often those who are asked are reminded."""
     escalate_after: Span | None = None
+    """How long until `escalate_to` is asked instead."""
     escalate_to: str | None = None
+    """An expression, which may use `approver`: who is asked then."""
     expire_after: Span | None = None
+    """How long until the state leaves by `expired`."""
     hours: Literal["calendar", "working"] = "calendar"
+    """Whether durations count as the calendar has them, or in the working time of whoever is
+    asked."""
     cc: Annotated[tuple[str, ...], BeforeValidator(_several)] = ()
+    """Expressions of people who are told and may look, but don't decide."""
     skip_same: bool = True
+    """False asks people again who have agreed to the same contents in this run."""
 
 
 class Withdrawal(Definition):
     """How a run that was completed is taken back: who has to agree before it is undone."""
 
     approve: Approve
+    """Who has to agree."""
 
 
 class Wait(Definition):
@@ -204,17 +235,24 @@ class Wait(Definition):
     """
 
     until: str | None = None
+    """An expression that gives a day or moment."""
     duration: Span | None = Field(None, alias="for")
+    """How long."""
     event: str | None = None
+    """The name of what has to happen outside."""
     roles: tuple[str, ...] = ()
+    """Who may tell that it has happened."""
     fields: dict[str, Slot] = {}
+    """What is told with it, typed like slots."""
 
 
 class Retry(Definition):
     """While a system is out of reach: how often it is called in all, and how long after each."""
 
     attempts: int
+    """Calls in all."""
     every: Span
+    """How long after each failure."""
 
 
 EXIT_NAMES = (
@@ -227,17 +265,23 @@ class State(Definition):
     """One state; exactly one of the keys in `STATE_KINDS` (or a bare `end`) says its kind."""
 
     collect: tuple[str, ...] | None = None
+    """The slots that are asked for, in this order, where they are empty."""
     check: str | None = None
     """A tool, asked whether it would refuse the call; nothing is done."""
     call: str | None = None
+    """A tool."""
     flow: str | None = None
     """Another flow of the catalogue, run for the same requester."""
     parallel: tuple[str, ...] | None = None
     """The states at which branches begin; each ends where it comes to `join`."""
     confirm: Localised | None = None
+    """Shows this and the slots, and asks yes or no."""
     approve: Approve | None = None
+    """Asks other people."""
     wait: Wait | None = None
+    """Waits for a day, a while or an event."""
     say: Localised | None = None
+    """Says it."""
 
     arguments: dict[str, str] = Field({}, alias="with")
     """For `call` and `check`: an expression for each argument; for `flow`: for each slot."""
@@ -256,25 +300,40 @@ class State(Definition):
     rest: Literal["stop", "finish"] | None = None
     """For `parallel`: what becomes of the other branches once it is decided without them."""
     save: str | None = None
+    """The name that the result has in `results`."""
     undo: str | None = None
     """For `call`: the tool that takes it back, called with the same arguments."""
     forget: tuple[str, ...] = ()
+    """For `say`: slots that are emptied."""
     end: EndStatus | None = None
+    """With `say`, or alone: how the run ends."""
     keep: bool = False
     """With an `end` other than `completed`: what was done isn't undone."""
 
     next: Next = ()
+    """Where it goes on."""
     on_error: Next = ()
+    """Where a `call` or `check` goes on that was refused or failed for good."""
     confirmed: Next = ()
+    """Where a `confirm` goes on after a yes."""
     declined: Next = ()
+    """Where it goes on after a no."""
     approved: Next = ()
+    """Where an `approve` goes on that was agreed to."""
     rejected: Next = ()
+    """Where it goes on after a no."""
     returned: Next = ()
+    """Where it goes on when the approver sends it back for changes."""
     expired: Next = ()
+    """Where it goes on when nobody has decided in time."""
     late: Next = ()
+    """Where a `wait` for an event goes on when it hasn't come in time."""
     completed: Next = ()
+    """Where a `flow` goes on whose run was completed."""
     otherwise: Next = ()
+    """Where a `flow` or `parallel` goes on after any other end."""
     join: Next = ()
+    """The state at which the branches of a `parallel` are done."""
 
     @property
     def kind(self) -> StateKind:
@@ -309,29 +368,47 @@ class Triggers(Definition):
     """
 
     patterns: tuple[str, ...] = ()
+    """RE2, searched in the normalised message: what starts the flow. A named group fills the slot
+    of its name."""
     topics: tuple[str, ...] = ()
+    """RE2: what the flow is about; a message that names one starts it where it plainly asks for
+    something."""
     unless: tuple[str, ...] = ()
+    """RE2: where one is found, the message doesn't start the flow."""
     without: tuple[GuardName, ...] = ()
+    """Guards that don't hold for this flow."""
     examples: tuple[str, ...] = ()
+    """Sentences people say, for finding it where no pattern matches."""
     roles: frozenset[str] = frozenset()
+    """Who may start it; empty for everyone."""
     words: dict[str, str] = Field({}, exclude=True)
+    """Pieces of patterns by name, written `{NAME}` in a pattern."""
 
 
 class FlowDefinition(Definition):
     """One flow, whole."""
 
     flow: str
+    """Its name, the same as the file's."""
     version: int = 1
+    """Counted up when its runs are to do something else."""
     title: Localised
+    """Its name for people."""
     description: Localised
+    """What it is for; messages are compared with it."""
     triggers: Triggers = Triggers()
+    """What starts it."""
     idle: Span | None = Field(None, gt=timedelta())
-    """How long a question waits for a word before that is said: the loader sets `DEFAULT_IDLE`
-    where the file is silent. None waits for ever, as runs did that began before there was this."""
+    """How long a question waits for a word before that is said: `PT72H` where the file is silent.
+    None, which no file can write, waits for ever, as runs did that began before there was this."""
     slots: dict[str, Slot] = {}
+    """What it has to know."""
     start: str
+    """The state it begins in."""
     states: dict[str, State]
+    """All its states."""
     withdrawal: Withdrawal | None = None
+    """How a completed run is taken back; without it, not at all."""
     rules: int = Field(1, alias=RULES)
     """Runs that began before there were newer rules keep theirs: the loader gives the newest."""
 

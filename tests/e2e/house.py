@@ -49,6 +49,8 @@ class House:
     ports: list[int] = field(default_factory=lambda: free_ports(3))
     variables: dict[str, str] = field(default_factory=dict)
     """Of the environment, beside those that there are."""
+    folder: Path | None = None
+    """Where it is started; None is where the tests are."""
     metrics: str = ""
     """Where its metrics are, once it is ready."""
     process: "subprocess.Popen[str] | None" = None
@@ -83,6 +85,7 @@ class House:
             text=True,
             start_new_session=True,
             env={**os.environ, **self.variables},
+            cwd=self.folder,
         )
         log.close()
         self._await_ready(began)
@@ -192,12 +195,17 @@ class Chat:
         )["items"]
         return items
 
-    def heard(self, text: str, within: float = 15.0) -> dict[str, Any]:
-        """The first line of the assistant's with this in it; waits for news to arrive."""
+    def heard(self, text: str, within: float = 15.0, after: int = 0) -> dict[str, Any]:
+        """The first line of the assistant's with this in it, behind the one with the id `after`.
+
+        It waits for news to arrive.
+        """
         deadline = time.monotonic() + within
         while time.monotonic() < deadline:
             for line in self.transcript():
-                if line["role"] == "assistant" and text in line["text"]:
+                if line["role"] != "assistant" or int(line["id"]) <= after:
+                    continue
+                if text in line["text"]:
                     return line
             time.sleep(0.05)
         raise AssertionError(f"never heard {text!r} in {self.transcript()}")

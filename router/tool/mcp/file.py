@@ -79,18 +79,23 @@ class ToolEntry(Entry):
     permission: Permission | None = None
     """`write` where it isn't said, whatever the server says of itself."""
     title: Localised | None = None
+    """Its name for people."""
     description_zh: Annotated[str, Field(max_length=LONGEST_DESCRIPTION)] = ""
     """What people who are addressed in Chinese read, beside what the server says."""
     labels: Mapping[str, Label] = {}
     """What a Chinese form calls its arguments, by their names."""
     examples: tuple[str, ...] = ()
+    """Sentences of people who mean it: it is found by them."""
     roles: frozenset[str] | None = None
     """Who may call it; None is whoever may use the server."""
     confirm: bool = False
+    """Ask the caller before a `read` too."""
     idempotent: bool = False
     """True where calling it twice with the same arguments is the same as calling it once."""
     timeout: Duration | None = None
+    """How long one try may take; None: as long as the server's calls."""
     retries: Annotated[int, Field(ge=0, le=10)] = 3
+    """How often a call is tried again that failed for the moment."""
 
     @model_validator(mode="after")
     def _admins_are_named(self) -> Self:
@@ -103,27 +108,36 @@ class ServerEntry(Entry):
     """A server: a program that is started, or an address that is called."""
 
     command: str | None = None
+    """The program that is started; or `url`."""
     args: tuple[str, ...] = ()
+    """What it is started with."""
     env: Mapping[str, str] = Field({}, repr=False)
     """All that the program gets of the environment, beside PATH, HOME and LANG."""
     cwd: Path | None = None
+    """Where it is started."""
     url: Annotated[str, Field(pattern=r"^(https?://[^/\s]+|\{env\.\w+\})")] | None = Field(
         None, repr=False
     )
+    """Its streamable HTTP address; or `command`."""
     headers: Mapping[str, str] = Field({}, repr=False)
+    """What is sent with every request."""
     type: Literal["stdio", "http", "streamable-http"] | None = None
     """Read for the sake of files from elsewhere: `command` and `url` say it already."""
     protocol: Literal["auto", "legacy"] = "auto"
     """`legacy` opens the session by the handshake of the versions before 2026-07-28: only then may
     a server ask something back while it works, as one does whose code calls `ctx.elicit`."""
     disabled: bool = False
+    """True leaves it out."""
     fallback: str | None = None
     """The server that is asked for the same tool while this one is away."""
     roles: frozenset[str] = frozenset()
+    """Who may use it; empty for everyone."""
     timeout: Duration = timedelta(seconds=20)
+    """How long one call may take."""
     calls: Annotated[int, Field(ge=1, le=100)] = 4
     """How many calls it gets at once; more wait."""
     tools: Mapping[str, ToolEntry] = {}
+    """What is said of single tools, by the name that the server gives them."""
     only: frozenset[str] | None = None
     """Its only tools that are offered; None is all."""
     besides: frozenset[str] = Field(frozenset(), alias="except")

@@ -26,7 +26,7 @@ FLOWS = (ROOT / "docs" / "flows.md").read_text()
 
 
 EXTRAS = PROJECT["optional-dependencies"]
-REQUIREMENTS = [*PROJECT["dependencies"], *EXTRAS["adapters"], *EXTRAS["test"]]
+REQUIREMENTS = [*PROJECT["dependencies"], *EXTRAS["adapters"], *EXTRAS["docs"], *EXTRAS["test"]]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,42 @@
+"""The reference of flow files, from the models that read them."""
+
+from docs.generate.markdown import one_line, page
+from docs.generate.models import model_table
+from router.flow.model import (
+    Approve,
+    Branch,
+    Check,
+    Choice,
+    FlowDefinition,
+    Retry,
+    Slot,
+    State,
+    Triggers,
+    Wait,
+    Withdrawal,
+)
+
+MODELS = (
+    FlowDefinition,
+    Triggers,
+    Slot,
+    Choice,
+    Check,
+    State,
+    Branch,
+    Approve,
+    Wait,
+    Retry,
+    Withdrawal,
+)
+INTRODUCTION = """\
+Every key of `flows/<name>.yaml`. What they come to, with examples, is in [Flows](../flows.md).
+An *expression* is CEL. The only entry of a *list of text* may be that text alone, and a list of
+[Branch](#branch) that has no condition the name of its state. Durations are ISO 8601, such as
+`PT24H` and `P14D`."""
+
+
+def flow_files_page() -> str:
+    """A section for each part of a file."""
+    parts = [f"## {m.__name__}\n\n{one_line(m.__doc__)}\n\n{model_table(m)}" for m in MODELS]
+    return page("Flow files", INTRODUCTION, *parts)

@@ -1,0 +1,48 @@
+"""The reference of settings, from the one class that reads them."""
+
+from pydantic import AliasChoices
+from pydantic.fields import FieldInfo
+
+from docs.generate.markdown import code, page, table
+from docs.generate.models import default, model_table
+from docs.generate.types import type_name
+from router.documents.attribute_docs import attribute_docs
+from router.domain.budgets import Budget, Budgets
+from router.secret_files import SUFFIX, is_secret
+from router.settings import PREFIX, TOOL_PREFIX, Fallback, Settings
+
+INTRODUCTION = f"""\
+Variables of the environment, or lines of `.env` in the working directory; the environment wins.
+Those marked *secret* may be in a file instead, which the variable with `{SUFFIX}` behind it names.
+`intent-router doctor` checks all of them and everything that they name. Variables that begin with
+`{TOOL_PREFIX}` are for the files of declared tools ([Tools](../tools.md#http)), and `OTEL_…` says
+where traces go ([Operations](../operations.md))."""
+COMPUTED = {"database_url": "`router.db` in the data folder", "payload_keys": "none"}
+"""Defaults that no value says: they depend on other settings, or are hidden."""
+
+
+def settings_page() -> str:
+    """A row for each variable, in the order of the class."""
+    docs = attribute_docs(Settings)
+    rows = [
+        (_variables(name, field), _holds(field), _otherwise(name, field), docs.get(name, ""))
+        for name, field in Settings.model_fields.items()
+    ]
+    parts = [f"## {m.__name__}\n\n{model_table(m)}" for m in (Fallback, Budgets, Budget)]
+    return page(
+        "Settings", INTRODUCTION, table(("variable", "holds", "otherwise", "means"), rows), *parts
+    )
+
+
+def _variables(name: str, field: FieldInfo) -> str:
+    alias = field.validation_alias
+    others = alias.choices[1:] if isinstance(alias, AliasChoices) else []
+    return " or ".join(code(str(each)) for each in (f"{PREFIX}{name.upper()}", *others))
+
+
+def _holds(field: FieldInfo) -> str:
+    return "secret" if is_secret(field) else type_name(field.annotation)
+
+
+def _otherwise(name: str, field: FieldInfo) -> str:
+    return COMPUTED.get(name) or default(field)

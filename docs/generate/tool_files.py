@@ -1,0 +1,71 @@
+"""The reference of tools: the decorator's options, and the keys of files that declare some."""
+
+import inspect
+import re
+
+from docs.generate.markdown import code, page, table
+from docs.generate.models import model_table
+from docs.generate.types import type_name
+from router.tool.http.openapi import SELECTION_KEYS
+from router.tool.http.reading import ENDPOINT_KEYS, METHODS, TOOL_KEYS
+from router.tool.http.surroundings import CONTEXT
+from router.tool.mcp.file import ServerEntry, ToolEntry
+from router.tool.tool import tool
+
+INTRODUCTION = """\
+What may be written of a tool. What it comes to, with an example of each kind, is in
+[Tools](../tools.md)."""
+
+
+def tool_files_page() -> str:
+    """The four kinds of tools."""
+    return page(
+        "Tool files",
+        INTRODUCTION,
+        "## `@tool`: a Python function",
+        table(("option", "otherwise", "means"), _options()),
+        "## A JSON file: HTTP",
+        _http(),
+        "## A JSON file: MCP servers",
+        "Durations are written `500ms`, `20s` or `2m` here.",
+        "### ServerEntry",
+        model_table(ServerEntry),
+        "### ToolEntry",
+        model_table(ToolEntry),
+    )
+
+
+def _options() -> list[tuple[str, str, str]]:
+    meanings = option_docs()
+    return [
+        (code(name), _default(option), meanings.get(name, ""))
+        for name, option in inspect.signature(tool).parameters.items()
+    ]
+
+
+def option_docs() -> dict[str, str]:
+    """What the docstring of `@tool` says of each option."""
+    said = (inspect.getdoc(tool) or "").partition("Args:\n")[2].partition("\n\n")[0]
+    found = re.findall(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", said, re.MULTILINE)
+    return {name: " ".join(text.split()) for name, text in found}
+
+
+def _default(option: inspect.Parameter) -> str:
+    if option.default is inspect.Parameter.empty:
+        return f"**required**: {type_name(option.annotation)}"
+    return code(repr(option.default)) if option.default not in (None, (), "") else ""
+
+
+def _http() -> str:
+    rows = [
+        ("of a tool", _listed(TOOL_KEYS)),
+        ("of its `endpoint`", _listed(ENDPOINT_KEYS)),
+        ("`method`", _listed(METHODS)),
+        ("holes `{context.…}`", _listed(tuple(CONTEXT))),
+        ("of a file that selects from an OpenAPI document", _listed(tuple(SELECTION_KEYS))),
+    ]
+    return table(("keys", ""), rows)
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return ", ".join(map(code, names))
