@@ -24,7 +24,7 @@ def run_record(id_: str, run_id: str = "", **more: Any) -> RunRecord:
         "run_id": run_id or "r 1",
         "flow": "leave_request",
         "title": LEAVE,
-        "version": 1,
+        "version": LEAVE_FLOW.version,
         "status": "waiting_approval",
         "state": "manager",
         "slots": {"leave_type": "annual", "half": None},
@@ -140,7 +140,11 @@ class TestFlowRuns:
             ),
         }
         assert shown["slots"] == {"leave_type": "annual", "half": None}
-        assert (shown["title"], shown["requester"], shown["version"]) == ("请假", "alice", 1)
+        assert (shown["title"], shown["requester"], shown["version"]) == (
+            "请假",
+            "alice",
+            run.version,
+        )
         assert set(shown["history"][0]) >= {"at", "state", "event", "by"}
 
     async def test_what_it_knows_is_shown_as_people_read_it(

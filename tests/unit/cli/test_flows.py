@@ -35,7 +35,7 @@ DOCS = Path(__file__).parents[3] / "docs"
 def test_without_paths_the_flows_in_use_are_checked(run: Run) -> None:
     outcome = run("flows", "validate")
     assert (outcome.status, outcome.err) == (0, "")
-    assert "ok  leave_request version 1" in outcome.out
+    assert "ok  leave_request version " in outcome.out
 
 
 def test_the_first_flow_of_the_docs_is_sound(run: Run, elsewhere: Path) -> None:
@@ -269,7 +269,7 @@ def test_the_way_of_a_run_is_drawn_from_the_store(run: Run, elsewhere: Path) -> 
     words = ("flows", "graph", "leave_request", "--data", str(elsewhere), "--run")
     assert "class s0 here" in run(*words, "r1").out
     for id_, why in (
-        ("r2", "error: the run r2 began with version 7 of leave_request, and this is version 1"),
+        ("r2", "error: the run r2 began with version 7 of leave_request, and this is version 2"),
         ("r3", "error: the run r3 is of other: draw that one"),
         ("r4", "has no flow run 'r4'"),
     ):
