@@ -52,9 +52,8 @@ shell:
 	then shellcheck .ci/run deploy/*.sh; \
 	else echo 'shellcheck is not installed: shell scripts were NOT checked' >&2; fi
 
-bench: .venv/.everything ## run every benchmark; each prints one table
-	@set -e; for file in $$(grep -ls __main__ bench/*.py); do \
-		echo "== $$file"; $(bin)/python "$$file"; done
+bench: .venv/.everything ## run every benchmark and print one page of their tables
+	@$(bin)/python bench $(ARGS)
 
 docs: .venv/.everything reference ## build the documentation as a site, into site/
 	@NO_MKDOCS_2_WARNING=true $(bin)/mkdocs build --strict --quiet
