@@ -84,6 +84,8 @@ def taken(name: str) -> tuple[str, bool]:
         text=True,
         check=False,
         cwd=ROOT,
+        # Whatever else is installed: what is measured is the tree that this file stands in.
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
     table = without_banners(run.stdout) or "(nothing was measured: see above)"
     ended = "" if run.returncode == 0 else f"; it FAILED with {run.returncode}"

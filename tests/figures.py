@@ -27,7 +27,7 @@ import grimp
 ROOT = Path(__file__).parents[1]
 ROOMS = ("router", "workflows", "activities")
 """The product, whose modules have imports worth looking at, and public names."""
-FOLDERS = (*ROOMS, "tests", "bench", "deploy")
+FOLDERS = (*ROOMS, "tests", "bench", "docs", "deploy")
 SHOWN = 3
 """How many of the worst are named."""
 
@@ -173,14 +173,14 @@ def figures() -> list[Figure]:
     ]
     around = cycle(_imports())
     return [
-        longest("longest module, lines", 595, modules),
+        longest("longest module, lines", 567, modules),
         count(f"modules over {LONG_MODULE}", 6, (m for m in modules if m.value > LONG_MODULE)),
-        longest("longest module of tests and benches", 570, tests),
-        longest("longest function's body, lines", 62, every),
+        longest("longest module of tests and benches", 587, tests),
+        longest("longest function's body, lines", 51, every),
         count(f"functions over {LONG_FUNCTION}", 6, (f for f in every if f.value > LONG_FUNCTION)),
         longest(
             "most statements in a function",
-            38,
+            41,
             _by_ruff("PLR0915", "lint.pylint.max-statements=20", FOLDERS),
         ),
         count(
