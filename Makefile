@@ -11,7 +11,7 @@ supported := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13)
 install := $(bin)/pip install --disable-pip-version-check --quiet --editable
 
 .DEFAULT_GOAL := help
-.PHONY: help setup dev test test-slow test-llm check ruff types layers shell bench docs docs-serve \
+.PHONY: help setup dev test test-slow test-llm check ruff types layers shell figures bench docs docs-serve \
 	reference clean
 
 help: ## this list
@@ -31,8 +31,8 @@ test-slow: .venv/.everything ## run the slow tests
 test-llm: .venv/.everything ## fetch two small real models, 1.6 GB, and run the tests that ask them
 	$(bin)/python -m tests.llm $(ARGS)
 
-check: .venv/.everything ## lint, types and layers: what CI runs before the tests
-	@$(MAKE) --no-print-directory --jobs=2 --keep-going --output-sync=target ruff types layers shell
+check: .venv/.everything ## lint, types, layers and the tree's figures: what CI runs before the tests
+	@$(MAKE) --no-print-directory --jobs=2 --keep-going --output-sync=target ruff types layers shell figures
 
 ruff:
 	$(bin)/ruff check .
@@ -44,14 +44,16 @@ types:
 layers:
 	$(bin)/lint-imports --no-logo
 
+figures:
+	$(bin)/python -m tests.figures
+
 shell:
 	@if command -v shellcheck >/dev/null; \
 	then shellcheck .ci/run deploy/*.sh; \
 	else echo 'shellcheck is not installed: shell scripts were NOT checked' >&2; fi
 
-bench: .venv/.everything ## run every benchmark; each prints one table
-	@set -e; for file in $$(grep -ls __main__ bench/*.py); do \
-		echo "== $$file"; $(bin)/python "$$file"; done
+bench: .venv/.everything ## run every benchmark and print one page of their tables
+	@$(bin)/python bench $(ARGS)
 
 docs: .venv/.everything reference ## build the documentation as a site, into site/
 	@NO_MKDOCS_2_WARNING=true $(bin)/mkdocs build --strict --quiet

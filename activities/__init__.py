@@ -1,0 +1,1 @@
+"""What workflows have done for them: one verb a module, each an activity."""

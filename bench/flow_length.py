@@ -29,10 +29,11 @@ from turns import bare_turns, conversation_of, temporal
 
 from router.assembly import assembled
 from router.domain.principals import Principal
+from router.flow.events import Answered, Began
 from router.flow.loader import load_flow
 from router.flow.machine import step
 from router.flow.model import FlowDefinition
-from router.flow.run import Answered, Began, Run
+from router.flow.run import Run
 from router.settings import Settings
 from router.worker import build_worker
 

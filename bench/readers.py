@@ -30,6 +30,8 @@ from router.dev.api_server import ApiServer
 from router.domain.records import ConversationRecord, LogEntry
 from router.settings import Settings
 
+GRACE = 2.0
+"""Seconds that streams get to end in when the API is stopped."""
 EVENTS = 200
 READERS = (1, 10, 100)
 APART = 0.02
@@ -83,7 +85,7 @@ async def house(folder: str):
             reader=parts.reader,
             index=parts.index,
         )
-        server = ApiServer(create_app(services))
+        server = ApiServer(create_app(services), GRACE)
         with socket.create_server(("127.0.0.1", 0)) as listening:
             serving = asyncio.create_task(server.serve([listening]))
             port = listening.getsockname()[1]

@@ -167,6 +167,24 @@ async def sandbox_of(settings: Settings, registry: Registry) -> Sandbox:
     return box
 
 
+def _provided(
+    settings: Settings, store: Store, offered: Capabilities, directory: LiveDirectory
+) -> Dependencies:
+    """What tools may ask for by `Depends` that is there without opening anything."""
+    dependencies = Dependencies()
+    dependencies.provide(exchange_rates, Rates(settings.rates_url))
+    dependencies.provide(expense_limits, ExpenseLimits.load(settings.policies))
+    dependencies.provide(provided.directory, directory)
+    dependencies.provide(provided.runs, store.runs)
+    dependencies.provide(provided.look_ups, offered.look_ups)
+    dependencies.provide(provided.results, store.results)
+    dependencies.provide(provided.files, store.files)
+    dependencies.provide(provided.skill_files, store.skill_files)
+    dependencies.provide(provided.temporal, Connection(settings))
+    dependencies.provide(provided.task_queue, settings.task_queue)
+    return dependencies
+
+
 @asynccontextmanager
 async def assembled(settings: Settings) -> AsyncIterator[Parts]:
     """The parts, with the database migrated; it is let go of on leaving.
@@ -190,19 +208,9 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
         people = People(database)
         await people.migrate()
         calendar = WorkCalendar.load()
-        dependencies = Dependencies()
+        dependencies = _provided(settings, store, offered, directory)
         dependencies.provide(human_resources, people)
-        dependencies.provide(exchange_rates, Rates(settings.rates_url))
-        dependencies.provide(expense_limits, ExpenseLimits.load(settings.policies))
-        dependencies.provide(provided.directory, directory)
-        dependencies.provide(provided.runs, store.runs)
-        dependencies.provide(provided.look_ups, offered.look_ups)
-        dependencies.provide(provided.results, store.results)
-        dependencies.provide(provided.files, store.files)
-        dependencies.provide(provided.skill_files, store.skill_files)
         dependencies.provide(sandbox, await sandbox_of(settings, registry))
-        dependencies.provide(provided.temporal, Connection(settings))
-        dependencies.provide(provided.task_queue, settings.task_queue)
         dependencies.provide(provided.work_calendar, calendar)
         async with ladders_of(settings) as ladders, index_of(settings) as index:
             policies = PolicyBook.load(settings.policies, index.messages)

@@ -1,0 +1,1 @@
+"""The durable parts: a conversation, a flow's run, a sub-agent."""

@@ -29,8 +29,9 @@ from router.contracts.search_attributes import CONVERSATION_ID, FLOW_NAME, REQUE
 from router.contracts.timeouts import TASK_TIMEOUT
 from router.domain.texts import Localised
 from router.flow.batching import branch_of
+from router.flow.events import Agreed, Began, Failed, Finished
 from router.flow.model import FlowDefinition
-from router.flow.run import Agreed, Began, Errand, Failed, Finished, Run
+from router.flow.run import Errand, Run
 
 GONE = Localised(
     zh="{flow} 没能办下去，管理员可以查到原因",

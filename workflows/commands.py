@@ -45,7 +45,7 @@ from router.domain.messages import (
     offer_question,
 )
 from router.domain.texts import Locale, Localised
-from router.flow.run import (
+from router.flow.events import (
     Answered,
     Began,
     Cancelled,

@@ -52,22 +52,19 @@ with workflow.unsafe.imports_passed_through():
     from router.domain.records import LogEntry
     from router.domain.texts import Locale, Localised
     from router.flow import inquiring, machine, showing, waiting
-    from router.flow.model import FlowDefinition
-    from router.flow.run import (
+    from router.flow.events import (
         Agreed,
         AnyEvent,
         AskedBack,
         Called,
         Cancelled,
-        Errand,
         Failed,
-        FailureKind,
         Fired,
         LookedUp,
         Remind,
-        Run,
-        Timer,
     )
+    from router.flow.model import FlowDefinition
+    from router.flow.run import Errand, FailureKind, Run, Timer
     from router.flow.view import FlowView
     from workflows import children, publication
     from workflows.activity import drained, perform

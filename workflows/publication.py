@@ -17,8 +17,9 @@ from router.domain.records import (
     RunRecord,
 )
 from router.flow import deadlines, showing, withdrawing
+from router.flow.events import Remind
 from router.flow.model import FlowDefinition
-from router.flow.run import Assignee, Remind, Run
+from router.flow.run import Assignee, Run
 from router.flow.values import files_in
 
 NO_TOOLS: Mapping[str, CallLimits] = MappingProxyType({})

@@ -1,0 +1,1 @@
+"""Units and currencies, for the tool that converts them."""

@@ -1,0 +1,1 @@
+"""The sample people system: balances, leave, claims, trips and stock, in tables of its own."""

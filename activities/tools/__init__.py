@@ -1,0 +1,1 @@
+"""The code tools, one noun a module; what JSON files declare is in `http`."""

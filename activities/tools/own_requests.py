@@ -19,7 +19,7 @@ from router.domain.ports import Runs
 from router.domain.principals import Directory
 from router.domain.records import RunRecord
 from router.domain.texts import Localised
-from router.flow.run import Cancelled, Nudged
+from router.flow.events import Cancelled, Nudged
 from router.tool.context import ToolContext
 from router.tool.dependencies import Depends
 from router.tool.labels import Labelled

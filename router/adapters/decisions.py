@@ -11,7 +11,7 @@ from router.domain.errors import Conflict, InvalidInput, NotFound, RouterError
 from router.domain.principals import Principal
 from router.domain.records import ApprovalRecord
 from router.domain.texts import Localised
-from router.flow.run import Decided
+from router.flow.events import Decided
 
 
 @dataclass(frozen=True)

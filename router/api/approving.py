@@ -20,7 +20,8 @@ from router.domain.errors import (
 )
 from router.domain.principals import Principal
 from router.domain.records import ApprovalRecord
-from router.flow.run import Decided, Position, Verdict
+from router.flow.events import Decided
+from router.flow.run import Position, Verdict
 
 AGAIN_AFTER = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
 """Seconds between tries to decide what lists show to be awaited, and the run doesn't."""

@@ -8,25 +8,23 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from router.domain.messages import FlowStatus, Reply, ToolCallView
 from router.domain.principals import Principal
 from router.domain.texts import Locale, Localised
-from router.flow.model import FlowDefinition, SlotValues, Wait
-from router.flow.run import (
-    Agreement,
+from router.flow.events import (
     Answered,
     Arrived,
     Began,
     Cancelled,
     Confirmed,
     Decided,
-    Done,
     Nudged,
     Puzzled,
     Reassigned,
     Retried,
-    Run,
     Skipped,
     StartedOver,
     Unclear,
 )
+from router.flow.model import FlowDefinition, SlotValues, Wait
+from router.flow.run import Agreement, Done, Run
 from router.flow.view import FlowView
 
 WORKFLOW = "Flow"

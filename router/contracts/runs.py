@@ -30,8 +30,8 @@ from router.domain.errors import Conflict, NotFound, RouterError, Unavailable
 from router.domain.messages import ASKING, FlowStatus
 from router.domain.principals import Principal
 from router.domain.records import ApprovalRecord, RunRecord
+from router.flow.events import Arrived, Cancelled, Decided, Nudged, Reassigned, Retried
 from router.flow.model import FlowDefinition, Wait
-from router.flow.run import Arrived, Cancelled, Decided, Nudged, Reassigned, Retried
 from router.flow.view import FlowView
 
 PATIENCE = 10.0

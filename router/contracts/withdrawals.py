@@ -28,8 +28,9 @@ from router.domain.principals import Principal
 from router.domain.records import Remedy, RunRecord
 from router.domain.texts import Locale, Localised
 from router.flow import withdrawing
+from router.flow.events import Began
 from router.flow.model import FlowDefinition
-from router.flow.run import Began, Done, Run
+from router.flow.run import Done, Run
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""Values, rules, errors and ports: pure, and known to every other room."""

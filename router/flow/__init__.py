@@ -1,0 +1,1 @@
+"""Flow files, their expressions and texts, and the machine that runs them: a pure function."""

@@ -13,8 +13,9 @@ from collections.abc import Iterable
 
 from router.domain.texts import Localised
 from router.flow import verdicts
+from router.flow.events import Agreed
 from router.flow.model import STAND_INS_AND_SKIPS, Approve
-from router.flow.run import Agreed, Agreement, Approval, Assignee
+from router.flow.run import Agreement, Approval, Assignee
 from router.flow.walk import Walk
 
 CARRIED_OVER = "agreement carried over"

@@ -7,8 +7,9 @@ from typing import Literal
 
 from pydantic import JsonValue
 
+from router.flow.events import Remind
 from router.flow.model import STAND_INS_AND_SKIPS, Approve
-from router.flow.run import Assignee, Remind
+from router.flow.run import Assignee
 from router.flow.walk import Walk
 
 Via = Literal["asked", "stands_in", "carried", "delegated", "added", "escalated"]

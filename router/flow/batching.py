@@ -19,9 +19,10 @@ from pydantic import JsonValue
 from router.domain.messages import FlowStatus
 from router.domain.texts import Localised
 from router.flow import agreements
+from router.flow.events import Finished
 from router.flow.expressions import ExpressionError
 from router.flow.model import COUNTS_IN_BRANCHES, FlowDefinition, State
-from router.flow.run import Agreement, Batch, Errand, Finished, Part, Run
+from router.flow.run import Agreement, Batch, Errand, Part, Run
 from router.flow.walk import Walk, canonical
 
 MOST_ITEMS = 100

@@ -10,20 +10,18 @@ from datetime import timedelta
 from router.domain.messages import ASKING
 from router.domain.texts import Localised
 from router.flow.collecting import is_fillable
-from router.flow.model import FlowDefinition, SlotValues
-from router.flow.run import (
+from router.flow.events import (
     Answered,
     AnyEvent,
     Began,
     Confirmed,
     Puzzled,
-    Run,
     Skipped,
     StartedOver,
-    Timer,
-    TimerName,
     Unclear,
 )
+from router.flow.model import FlowDefinition, SlotValues
+from router.flow.run import Run, Timer, TimerName
 from router.flow.walk import Walk
 
 IDLE: TimerName = "idle"

@@ -8,7 +8,8 @@ run wait for an operator, who has the call made again or ends the run.
 from router.domain.errors import Conflict, RouterError
 from router.domain.texts import Localised
 from router.flow import verdicts
-from router.flow.run import Decided, Errand, Failed, FailureKind, Reassigned, Retried, Run
+from router.flow.events import Decided, Failed, Reassigned, Retried
+from router.flow.run import Errand, FailureKind, Run
 from router.flow.walk import Walk
 
 OUT_OF_REACH = Localised(

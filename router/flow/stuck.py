@@ -13,8 +13,9 @@ from typing import Literal
 
 from router.domain.errors import Conflict, RouterError
 from router.domain.texts import Localised
+from router.flow.events import Retried
 from router.flow.operating import WITHOUT_EFFECT, WORTH_ANOTHER_TRY
-from router.flow.run import Done, Errand, FailureKind, Retried, Run
+from router.flow.run import Done, Errand, FailureKind, Run
 from router.flow.walk import Walk
 
 FIRST_PAUSE = timedelta(minutes=1)

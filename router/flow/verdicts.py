@@ -7,7 +7,8 @@ from router.domain.errors import ApprovalClosed, Conflict, NotFound, RouterError
 from router.domain.texts import Localised
 from router.flow import deadlines
 from router.flow.approvers import Asked, Via, assignee, tell, tell_if_awaited
-from router.flow.run import Agreement, Approval, Assignee, Decided
+from router.flow.events import Decided
+from router.flow.run import Agreement, Approval, Assignee
 from router.flow.walk import Walk
 
 MOST_PASSED_ON = 10

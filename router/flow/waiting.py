@@ -13,9 +13,10 @@ from pydantic import JsonValue
 
 from router.domain.errors import Conflict, FieldProblem, InvalidInput, NotFound, RouterError
 from router.domain.messages import ENDED
+from router.flow.events import Arrived
 from router.flow.expressions import ExpressionError
 from router.flow.model import FlowDefinition, Wait
-from router.flow.run import Arrived, Run
+from router.flow.run import Run
 from router.flow.values import Unfit, fitted, missing
 from router.flow.walk import Walk, canonical
 

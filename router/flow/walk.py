@@ -17,10 +17,11 @@ from pydantic import JsonValue
 from router.domain.messages import ENDED, FlowStatus
 from router.domain.texts import Locale, Localised
 from router.flow import expressions, texts
+from router.flow.events import Effect, Say
 from router.flow.expressions import LookupNeeded
 from router.flow.history import Happening
 from router.flow.model import FlowDefinition, State
-from router.flow.run import Effect, Errand, Run, Say, Timer, TimerName, Visit
+from router.flow.run import Errand, Run, Timer, TimerName, Visit
 
 
 @dataclass

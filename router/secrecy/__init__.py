@@ -1,0 +1,1 @@
+"""Payloads that Temporal can't read, and logs without anybody's words."""

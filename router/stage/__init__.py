@@ -1,0 +1,1 @@
+"""What plays a story test: the whole desk, with a clock that skips."""

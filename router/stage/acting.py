@@ -17,7 +17,7 @@ from router.domain.messages import ENDED, Message, Turn
 from router.domain.principals import Principal
 from router.domain.records import ApprovalRecord, ConversationRecord, RunRecord
 from router.domain.texts import Locale
-from router.flow.run import Arrived, Cancelled, Decided, Nudged
+from router.flow.events import Arrived, Cancelled, Decided, Nudged
 from router.stage.house import QUEUE, House
 from router.stage.skipping import skip
 from router.story.steps import (

@@ -1,0 +1,1 @@
+"""The database: events, conversations, runs, files, budgets, and what was done once."""

@@ -1,0 +1,1 @@
+"""Story tests: dialogues that a flow file has to lead."""

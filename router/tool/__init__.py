@@ -1,0 +1,1 @@
+"""Tools, and the one gate before every call of them."""

@@ -20,7 +20,14 @@ from router.tool.dependencies import Dependencies, Provider
 from router.tool.implementation import Arguments, FunctionImplementation, Implementation
 from router.tool.labels import label_in
 from router.tool.naming import ANOTHER, RESERVED, TAKEN
-from router.tool.signature import Source, ToolFunction, problem_of, read_signature, source_of
+from router.tool.signature import (
+    Signature,
+    Source,
+    ToolFunction,
+    problem_of,
+    read_signature,
+    source_of,
+)
 from router.tool.wording import phrase_problems, titled, word_problems
 
 Permission = Literal["read", "write", "admin"]
@@ -234,29 +241,27 @@ def tool(  # noqa: PLR0913 - each is an option of its own that a tool's author m
         >>> sorted(add.parameters["properties"])
         ['one', 'other']
     """
+    options = Options(
+        cache=timedelta(seconds=_seconds(cache)),
+        ephemeral=ephemeral,
+        return_direct=return_direct,
+        client=client,
+        per_minute=per_minute,
+        at_once=at_once,
+        listed=listed,
+        request=request,
+        undoes=undoes,
+    )
 
     def decorate(function: ToolFunction) -> Tool:
-        problems = list(_option_problems(function, permission, timeout, retries, roles))
-        problems += _extra_problems(
-            function,
-            permission,
-            cache,
-            {"ephemeral": ephemeral, "per_minute": per_minute, "at_once": at_once},
-            client,
-        )
-        problems += _undo_problems(function, permission, undoes)
-        problems += word_problems(function, title, {"roles": roles, "examples": examples})
-        problems += phrase_problems(function, phrases)
-        try:
-            signature = read_signature(function)
-            rules = None if check is None else read_check(check, function, signature)
-        except DefinitionError as error:
-            raise DefinitionError([*error.problems, *problems]) from None
-        if client and check is not None:
-            remedy = "let the front end check, or make the call here"
-            problems.append(problem_of(function, "is checked here and called there", remedy))
-        if problems:
-            raise DefinitionError(problems)
+        problems = [
+            *_option_problems(function, permission, timeout, retries, roles),
+            *_extra_problems(function, permission, cache, options, checked=check is not None),
+            *_undo_problems(function, permission, undoes),
+            *word_problems(function, title, {"roles": roles, "examples": examples}),
+            *phrase_problems(function, phrases),
+        ]
+        signature, rules = _read(function, check, problems)
         return Tool(
             name=function.__name__,
             title=titled(function.__name__, title),
@@ -270,23 +275,27 @@ def tool(  # noqa: PLR0913 - each is an option of its own that a tool's author m
             retries=retries,
             implementation=FunctionImplementation(signature, function),
             source=source_of(function),
-            options=Options(
-                cache=timedelta(seconds=_seconds(cache)),
-                ephemeral=ephemeral,
-                return_direct=return_direct,
-                client=client,
-                per_minute=per_minute,
-                at_once=at_once,
-                listed=listed,
-                request=request,
-                undoes=undoes,
-            ),
+            options=options,
             description_zh=description_zh,
             check=rules,
             phrases=tuple(phrases),
         )
 
     return decorate
+
+
+def _read(
+    function: ToolFunction, check: CheckFunction | None, problems: list[Problem]
+) -> tuple[Signature, Check | None]:
+    """What the function takes, and its own rules; all that is wrong with them is told at once."""
+    try:
+        signature = read_signature(function)
+        rules = None if check is None else read_check(check, function, signature)
+    except DefinitionError as error:
+        raise DefinitionError([*error.problems, *problems]) from None
+    if problems:
+        raise DefinitionError(problems)
+    return signature, rules
 
 
 def _option_problems(
@@ -316,17 +325,22 @@ def _extra_problems(
     function: ToolFunction,
     permission: Permission,
     cache: str,
-    counts: Mapping[str, int | None],
-    client: bool,
+    options: Options,
+    *,
+    checked: bool,
 ) -> Iterator[Problem]:
     if not _DURATION.fullmatch(cache):
         yield problem_of(function, f"has the cache {cache!r}", 'write it like "30s" or "10m"')
     elif _seconds(cache) and permission != "read":
         yield problem_of(function, "writes and is cached", "take the cache out")
-    if client and permission != "read":
+    if options.client and permission != "read":
         remedy = "let it read there, and another tool write here"
         yield problem_of(function, "writes at the front end, which no ledger sees", remedy)
-    for name, count in counts.items():
+    if options.client and checked:
+        remedy = "let the front end check, or make the call here"
+        yield problem_of(function, "is checked here and called there", remedy)
+    for name in ("ephemeral", "per_minute", "at_once"):
+        count = getattr(options, name)
         least = 0 if name == "ephemeral" else 1
         if count is not None and count < least:
             yield problem_of(function, f"has {name}={count}", f"write {least} or more")

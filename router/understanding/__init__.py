@@ -1,0 +1,1 @@
+"""Text to meaning without a model, in Chinese and English."""

@@ -32,10 +32,10 @@ from router.domain.messages import (
     offer_question,
 )
 from router.domain.texts import Locale
-from router.flow.machine import STALE
 from router.flow.model import FlowDefinition
 from router.flow.put_aside import ALL, run_meant
 from router.flow.situation import Situation
+from router.flow.taking import STALE
 from router.flow.view import FlowView
 from router.flow.ways_out import way_of
 from router.understanding import wording

@@ -1,40 +1,31 @@
 """Answers to what a flow asks, with the benefit of the doubt for the slot being asked."""
 
-from collections.abc import Mapping
-from dataclasses import replace
-from datetime import date, timedelta
-
 from pydantic import JsonValue
 
 from router.flow.model import Slot
 from router.flow.view import FlowView
 from router.understanding.adding import added
+from router.understanding.answered_days import asked_days, half_of_the_last_day, only_days
 from router.understanding.booleans import numbered, yes_or_no
 from router.understanding.choices import find_choices
 from router.understanding.corrections import corrected_items, opens_as_correction
 from router.understanding.dates import Days
 from router.understanding.documents import answered_document, holds_documents
-from router.understanding.durations import Duration
-from router.understanding.entities import Thing
 from router.understanding.filling import (
     fill_choices,
     fill_days,
     fill_money,
-    half_value,
-    parts_of,
     range_slots,
 )
 from router.understanding.finding import find_texts
 from router.understanding.forms import read_as, slot_at
-from router.understanding.grammar import Found, compiled, only
-from router.understanding.intervals import from_weekday
+from router.understanding.grammar import compiled, only
 from router.understanding.items import find_items, is_itemised
 from router.understanding.leftover import left_over
 from router.understanding.listing import is_listed, pieces
 from router.understanding.pleasantries import says_nothing
 from router.understanding.prefill import reason_slot, without_doubt
-from router.understanding.restating import half_named, is_only_times, restated
-from router.understanding.tense import is_far, is_unplanned
+from router.understanding.restating import half_named, restated
 from router.understanding.utterance import Utterance
 
 _NO_MORE = compiled(
@@ -73,7 +64,6 @@ _ALSO = compiled(
 
 _NONE = compiled("^(?:没有?|无|none)[.!]?$")
 _OF_THE_LAST_DAY = compiled(r"最后|末日|末尾|\b(?:last|final|end)\b")
-_MOST_OF_A_YEAR = timedelta(days=300)
 
 _QUESTION = compiled(
     "[?]$|吗[!. ]*$|^(?:怎么|如何|为什么|为啥|什么是|请问)"
@@ -252,14 +242,14 @@ def _top_level(
     if slot.type == "text":
         return _free_text(view, name, utterance)
     if slot.part_of_range == "start_half" and _OF_THE_LAST_DAY.search(utterance.text):
-        return _half_of_the_last_day(view, utterance)
+        return half_of_the_last_day(view, utterance)
     if slot.type == "file":
         return _only(name, read_as(slot, utterance))
-    values = _asked_days(view, slot, utterance)
+    values = asked_days(view, slot, utterance)
     if values is None:
         value = _last_choice(slot, utterance) if slot.type == "choice" else read_as(slot, utterance)
         if value is None:
-            return _only_days(view, utterance)
+            return only_days(view, utterance)
         values = {name: value}
     return {**_besides(view, name, utterance), **values}
 
@@ -290,27 +280,6 @@ def _takes_half_a_day(view: FlowView) -> bool:
     return any(length == {"days": 0.5} for length in lengths)
 
 
-def _half_of_the_last_day(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
-    """`上午` of the last day, asked of the first: that is whole, and the last ends at noon."""
-    parts = range_slots(view.fillable)
-    slot = view.fillable[parts["start_half"]]
-    morning = half_value(slot, "am")
-    if read_as(slot, utterance) != morning or "end_half" not in parts:
-        return None
-    return {parts["start_half"]: morning, parts["end_half"]: morning}
-
-
-def _only_days(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
-    """The days of a range of which nothing is known, where the message says nothing besides."""
-    names = range_slots(view.fillable).values()
-    if any(view.slots.get(name) is not None for name in names):
-        return None
-    if not is_only_times(utterance):
-        return None
-    days = fill_days(view.fillable, utterance.meant, utterance.text)
-    return without_doubt(view.fillable, utterance, days).values or None
-
-
 def _last_choice(slot: Slot, utterance: Utterance) -> JsonValue:
     """The choice that is meant; after a no, `不是年假,是病假`, the one named last."""
     value = read_as(slot, utterance)
@@ -318,66 +287,6 @@ def _last_choice(slot: Slot, utterance: Utterance) -> JsonValue:
         return value
     named = find_choices(slot, utterance.text)
     return named[-1].value if named else None
-
-
-def _asked_days(view: FlowView, slot: Slot, utterance: Utterance) -> dict[str, JsonValue] | None:
-    """The answer to one of the questions of a date range; None where it isn't one."""
-    if slot.type != "date" or slot.part_of_range not in {"start", "end"}:
-        return None
-    parts = range_slots(view.fillable)
-    start = view.slots.get(parts.get("start", ""))
-    if slot.part_of_range == "end" and isinstance(start, str):
-        return _until(view.fillable, utterance, date.fromisoformat(start))
-    filling = fill_days(view.fillable, _nearer(view, utterance), utterance.text)
-    return {n: v for n, v in filling.values.items() if n in view.fillable} or None
-
-
-def _nearer(view: FlowView, utterance: Utterance) -> list[Found[Thing]]:
-    """What is named; an illness of a few weeks ago isn't one of next year."""
-    said = [utterance.text, *(str(v) for v in view.slots.values() if isinstance(v, str))]
-    far = any(is_far(f.value.first.isoformat(), utterance.now) for f in only(Days, utterance.meant))
-    ill = any(is_unplanned(text) for text in said)
-    return utterance.spent if far and ill else utterance.meant
-
-
-def _until(
-    slots: Mapping[str, Slot], utterance: Utterance, start: date
-) -> dict[str, JsonValue] | None:
-    """An end, or how long it takes from the start that is known."""
-    parts = range_slots(slots)
-    days = _days_until(utterance, start)
-    if len(days) == 1:
-        given = parts_of(replace(days[0], single=False), open_end=False)
-        if days[0].first == days[0].last or days[0].first == start:
-            given = {part: value for part, value in given.items() if part in {"end", "end_half"}}
-        return {parts[p]: half_value(slots[parts[p]], v) for p, v in given.items() if p in parts}
-    return None if days else _how_long(slots, utterance, start)
-
-
-def _days_until(utterance: Utterance, start: date) -> list[Days]:
-    """Days as an end: after the start, unless that were most of a year later.
-
-    `下周一` said of a start beyond it is the Monday after: the week was named out of habit.
-    """
-    found = only(Days, utterance.read(after=start))
-    if len(found) != 1:
-        return [f.value for f in found]
-    days, named = found[0].value, utterance.text[found[0].start : found[0].end]
-    if days.last - start > _MOST_OF_A_YEAR:
-        before = [f.value for f in only(Days, [*utterance.things, *utterance.spent])]
-        return [past for past in before if past.last < start][:1] or [days]
-    return [from_weekday(days, start, named)]
-
-
-def _how_long(
-    slots: Mapping[str, Slot], utterance: Utterance, start: date
-) -> dict[str, JsonValue] | None:
-    known = Days(start, start, single=True)
-    things = [f for f in utterance.things if isinstance(f.value, Duration)]
-    values = fill_days(slots, [Found(0, 0, known), *things], "").values
-    start_name = range_slots(slots).get("start", "")
-    rest = {name: value for name, value in values.items() if name != start_name}
-    return rest or None
 
 
 def _besides(view: FlowView, asked: str, utterance: Utterance) -> dict[str, JsonValue]:

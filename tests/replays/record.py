@@ -22,7 +22,7 @@ from temporalio.client import Client, WorkflowHistory
 from router.assembly import Parts
 from router.contracts.runs import happen, tell
 from router.domain.principals import DEFAULT_TENANT, Principal
-from router.flow.run import Arrived, Cancelled
+from router.flow.events import Arrived, Cancelled
 from router.settings import Settings
 from router.upkeep import at_work
 from router.worker import build_worker

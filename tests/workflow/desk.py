@@ -18,7 +18,7 @@ from router.domain.messages import Message, Turn
 from router.domain.principals import DEFAULT_TENANT, Principal
 from router.domain.records import ApprovalRecord, ConversationRecord, LogEntry, RunRecord
 from router.domain.texts import Locale
-from router.flow.run import Decided
+from router.flow.events import Decided
 
 QUEUE = "test"
 KEYWORD = IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD

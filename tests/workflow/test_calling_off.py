@@ -16,7 +16,7 @@ from router.contracts.withdrawals import Withdrawing
 from router.domain.messages import Message, StartAction, Turn
 from router.domain.principals import DEFAULT_TENANT
 from router.domain.records import RunRecord
-from router.flow.run import Arrived
+from router.flow.events import Arrived
 from router.stage.skipping import skip
 from router.worker import build_worker
 from tests.temporal import skipping_server

@@ -15,7 +15,7 @@ from router.domain.errors import Conflict, NotFound
 from router.domain.messages import ChooseAction, FormAction, Message, Reply
 from router.domain.principals import DEFAULT_TENANT
 from router.domain.records import RunRecord
-from router.flow.run import Cancelled
+from router.flow.events import Cancelled
 from router.stage.skipping import skip
 from tests.workflow.desk import Approver, Talk, run_of
 from tests.workflow.test_conversation import heard

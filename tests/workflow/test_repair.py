@@ -12,7 +12,7 @@ from router.contracts import flow
 from router.contracts.flow import FlowAnswer, Tell
 from router.domain.messages import ChoicesReply, ChooseAction, ConfirmReply, Message, Turn
 from router.domain.texts import Locale
-from router.flow.run import Cancelled
+from router.flow.events import Cancelled
 from router.stage.skipping import skip
 from tests.workflow.conftest import person
 from tests.workflow.desk import Talk, run_of

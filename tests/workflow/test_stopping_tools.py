@@ -24,8 +24,8 @@ from router.domain.errors import UnknownOutcome
 from router.domain.messages import ConfirmAction, Message, Turn
 from router.domain.principals import DEFAULT_TENANT
 from router.domain.texts import Localised
+from router.flow.events import Cancelled
 from router.flow.model import FlowDefinition
-from router.flow.run import Cancelled
 from router.skill.skill import Skill
 from router.tool.registry import Registry
 from router.tool.tool import Tool, tool

@@ -24,8 +24,8 @@ from router.domain.errors import (
 )
 from router.domain.principals import Principal
 from router.domain.records import RunRecord
+from router.flow.events import Arrived, Cancelled, Retried
 from router.flow.model import FlowDefinition
-from router.flow.run import Arrived, Cancelled, Retried
 from router.stage.skipping import skip
 from router.tool.context import ToolContext
 from router.tool.tool import tool

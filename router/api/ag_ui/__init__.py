@@ -1,0 +1,1 @@
+"""The AG-UI protocol: a run is a turn; what asks a person is its interrupt."""

@@ -27,8 +27,8 @@ from router.domain.principals import Principal
 from router.domain.records import HistoryLine, RunFilter, RunRecord, is_held
 from router.domain.texts import Locale
 from router.drawing import Graph, Journey, graph_of, journey_of, mermaid_of, svg_of
+from router.flow.events import Arrived, Cancelled, Nudged
 from router.flow.model import FlowDefinition
-from router.flow.run import Arrived, Cancelled, Nudged
 from router.flow.showing import known_in
 from router.flow.waiting import unfit
 

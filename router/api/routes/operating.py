@@ -16,7 +16,7 @@ from router.contracts import runs
 from router.contracts.runs import RunStanding
 from router.domain.errors import FieldProblem, Forbidden, InvalidInput
 from router.domain.records import RunRecord
-from router.flow.run import Cancelled, Reassigned, Retried
+from router.flow.events import Cancelled, Reassigned, Retried
 
 router = APIRouter(prefix="/v1/flow-runs", tags=["flow runs"], route_class=StrictRoute)
 

@@ -17,8 +17,8 @@ with workflow.unsafe.imports_passed_through():
     )
     from router.domain.messages import FlowSummary, Route, TextReply, Turn, Usage
     from router.domain.texts import Localised
+    from router.flow.events import Cancelled
     from router.flow.model import Slot, Wait
-    from router.flow.run import Cancelled
     from router.flow.view import FlowView
 
 REFUSALS = {"full": TooManyRequests("six wait already"), "busy": Conflict("a turn is running")}

@@ -7,8 +7,8 @@ from pydantic import BaseModel, Field, JsonValue
 
 from router.deciding.tool_form import form_of, obstacle
 from router.domain.texts import Locale
+from router.flow.events import Answered, Confirmed, Failed
 from router.flow.model import FlowDefinition
-from router.flow.run import Answered, Confirmed, Failed
 from router.flow.showing import question
 from router.tool.implementation import FunctionImplementation
 from router.tool.tool import Tool, tool

@@ -11,12 +11,7 @@ from typing import Any
 from router.domain.messages import ENDED
 from router.flow import idling, showing
 from router.flow.collecting import CHANGE
-from router.flow.expressions import slots_read
-from router.flow.inquiring import extended
-from router.flow.machine import MOST_MOVES, step
-from router.flow.model import FlowDefinition, Slot
-from router.flow.operating import WORTH_ANOTHER_TRY
-from router.flow.run import (
+from router.flow.events import (
     Answered,
     AnyEvent,
     Arrived,
@@ -26,15 +21,19 @@ from router.flow.run import (
     Confirmed,
     Decided,
     Effect,
-    Errand,
     Failed,
     Finished,
     Fired,
     LookedUp,
-    Run,
     Skipped,
     StartedOver,
 )
+from router.flow.expressions import slots_read
+from router.flow.inquiring import extended
+from router.flow.machine import MOST_MOVES, step
+from router.flow.model import FlowDefinition, Slot
+from router.flow.operating import WORTH_ANOTHER_TRY
+from router.flow.run import Errand, Run
 
 MOST_ERRANDS = 100
 """Errands in a row after which a flow whose every errand is answered has to come to rest."""

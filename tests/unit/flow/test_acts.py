@@ -7,9 +7,17 @@ import pytest
 
 from router.deciding.tool_form import form_of
 from router.domain.messages import FormReply
+from router.flow.events import (
+    Answered,
+    Cancelled,
+    Confirmed,
+    Puzzled,
+    Skipped,
+    StartedOver,
+    Unclear,
+)
 from router.flow.loader import load_flow
 from router.flow.model import FlowDefinition
-from router.flow.run import Answered, Cancelled, Confirmed, Puzzled, Skipped, StartedOver, Unclear
 from router.flow.showing import view
 from tests.unit.flow.definitions import CLAIM, LEAVE, Driver, flow
 

@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from router.flow.batching import branch_of
+from router.flow.events import Agreed, Began, Called, Cancelled, Decided, Finished
 from router.flow.model import COUNTS_IN_BRANCHES, FlowDefinition
-from router.flow.run import Agreed, Agreement, Began, Called, Cancelled, Decided, Finished, Run
+from router.flow.run import Agreement, Run
 from tests.unit.flow.definitions import Driver
 from tests.unit.flow.wider_flows import SIGN_OFF
 

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from router.domain.messages import ConfirmReply
+from router.flow.events import Answered, Confirmed, Decided, Fired, Nudged, Remind
 from router.flow.machine import refusal_of
 from router.flow.model import NEWEST_RULES, FlowDefinition
-from router.flow.run import Answered, Assignee, Confirmed, Decided, Fired, Nudged, Remind
+from router.flow.run import Assignee
 from router.flow.showing import view
 from router.flow.verdicts import MOST_PASSED_ON
 from tests.unit.flow.definitions import LEAVE, NOW, Driver, flow, text

@@ -7,19 +7,10 @@ from pydantic import JsonValue
 
 from router.domain.messages import FlowStatus
 from router.flow.batching import LARGEST, MOST_ITEMS, branch_of
+from router.flow.events import Began, Called, Cancelled, Confirmed, Decided, Failed, Finished
 from router.flow.machine import step
 from router.flow.model import FlowDefinition
-from router.flow.run import (
-    Began,
-    Called,
-    Cancelled,
-    Confirmed,
-    Decided,
-    Done,
-    Failed,
-    Finished,
-    Run,
-)
+from router.flow.run import Done, Run
 from tests.unit.flow.definitions import Driver
 from tests.unit.flow.wider_flows import BOOKINGS, ITEMS, SIGN_OFF, TRIP, wider
 

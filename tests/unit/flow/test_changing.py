@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from router.domain.messages import ChoicesReply
-from router.flow.run import Answered, Confirmed
+from router.flow.events import Answered, Confirmed
 from router.flow.showing import question
 from tests.unit.flow.definitions import CLAIM, Driver, flow, text
 

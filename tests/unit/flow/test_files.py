@@ -6,8 +6,8 @@ import pytest
 from pydantic import JsonValue
 
 from router.domain.messages import ConfirmReply, FormReply
+from router.flow.events import Answered, Confirmed, Decided, Failed
 from router.flow.model import Slot
-from router.flow.run import Answered, Confirmed, Decided, Failed
 from router.flow.showing import view
 from router.flow.values import Unfit, files_in, fitted
 from tests.unit.flow.definitions import Driver, flow, text

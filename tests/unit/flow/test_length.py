@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
+from router.flow.events import Answered, AnyEvent, Began, Cancelled, Unclear
 from router.flow.history import Happening, History
 from router.flow.machine import step
-from router.flow.run import Answered, AnyEvent, Began, Cancelled, Run, Unclear
+from router.flow.run import Run
 from tests.unit.flow.definitions import ALICE, NOW, flow, text
 
 ROUNDS = 300

@@ -3,8 +3,7 @@ from typing import Any
 
 import pytest
 
-from router.flow.machine import refusal_of, step
-from router.flow.run import (
+from router.flow.events import (
     Answered,
     Began,
     Called,
@@ -15,9 +14,10 @@ from router.flow.run import (
     Fired,
     Nudged,
     Remind,
-    Run,
     Unclear,
 )
+from router.flow.machine import refusal_of, step
+from router.flow.run import Run
 from router.flow.showing import view
 from tests.unit.flow.definitions import CLAIM, LEAVE, NOW, Driver, flow, text
 

@@ -9,10 +9,7 @@ from hypothesis import strategies as st
 
 from router.domain.messages import ASKING, ENDED, FlowStatus
 from router.domain.texts import Localised
-from router.flow.loader import load_flow
-from router.flow.machine import step
-from router.flow.model import NEWEST_RULES, FlowDefinition, Slot
-from router.flow.run import (
+from router.flow.events import (
     Answered,
     AnyEvent,
     Arrived,
@@ -22,24 +19,23 @@ from router.flow.run import (
     Cancelled,
     Confirmed,
     Decided,
-    Done,
     Effect,
-    Errand,
     Failed,
-    FailureKind,
     Finished,
     Fired,
-    Inquiry,
     LookedUp,
     Nudged,
     Puzzled,
     Reassigned,
     Retried,
-    Run,
     Skipped,
     StartedOver,
     Unclear,
 )
+from router.flow.loader import load_flow
+from router.flow.machine import step
+from router.flow.model import NEWEST_RULES, FlowDefinition, Slot
+from router.flow.run import Done, Errand, FailureKind, Inquiry, Run
 from router.flow.showing import view
 from tests.unit.flow.definitions import ALICE, CLAIM, LEAVE, NOW, flow, text
 from tests.unit.flow.wider_flows import ITEMS, WIDER, wider

@@ -22,8 +22,7 @@ from hypothesis.stateful import (
 
 from router.domain.messages import ENDED, FlowStatus
 from router.domain.principals import Principal
-from router.flow.model import STATE_KINDS, FlowDefinition
-from router.flow.run import (
+from router.flow.events import (
     Answered,
     AnyEvent,
     Arrived,
@@ -33,8 +32,6 @@ from router.flow.run import (
     Cancelled,
     Confirmed,
     Decided,
-    Done,
-    Errand,
     Failed,
     Finished,
     Fired,
@@ -43,11 +40,12 @@ from router.flow.run import (
     Puzzled,
     Reassigned,
     Retried,
-    Run,
     Skipped,
     StartedOver,
     Unclear,
 )
+from router.flow.model import STATE_KINDS, FlowDefinition
+from router.flow.run import Done, Errand, Run
 from router.flow.showing import asked_slot
 from tests.unit.flow.definitions import NOW, text
 from tests.unit.flow.lawful import Life, whole

@@ -5,20 +5,20 @@ from datetime import timedelta
 import pytest
 
 from router.domain.errors import Conflict
-from router.flow.machine import refusal_of
-from router.flow.model import NEWEST_RULES, FlowDefinition
-from router.flow.run import (
+from router.flow.events import (
     Began,
     Called,
     Cancelled,
     Confirmed,
     Decided,
     Failed,
-    FailureKind,
     Fired,
     Reassigned,
     Retried,
 )
+from router.flow.machine import refusal_of
+from router.flow.model import NEWEST_RULES, FlowDefinition
+from router.flow.run import FailureKind
 from tests.unit.flow.definitions import LEAVE, Driver, flow
 from tests.unit.flow.wider_flows import PAYMENT
 

@@ -7,7 +7,7 @@ import pytest
 from pydantic import JsonValue
 
 from router.domain.errors import Conflict, InvalidInput, NotFound
-from router.flow.run import Arrived, Began, Called, Cancelled, Fired
+from router.flow.events import Arrived, Began, Called, Cancelled, Fired
 from router.flow.waiting import LARGEST, REMEMBERED, refusal
 from tests.unit.flow.definitions import Driver
 from tests.unit.flow.wider_flows import DELIVERY

@@ -6,8 +6,8 @@ import pytest
 
 from router.domain.messages import ChoicesReply
 from router.flow import showing
+from router.flow.events import Answered, Confirmed, Skipped
 from router.flow.model import FlowDefinition
-from router.flow.run import Answered, Confirmed, Skipped
 from tests.unit.flow.definitions import Driver, text
 
 

@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from router.flow import withdrawing
+from router.flow.events import Began, Cancelled, Confirmed, Decided, Fired
 from router.flow.model import FlowDefinition
-from router.flow.run import Began, Cancelled, Confirmed, Decided, Fired, Run, Verdict
+from router.flow.run import Run, Verdict
 from tests.unit.flow.definitions import ALICE, LEAVE, NOW, Driver, flow, text
 
 WHOLE: dict[str, Any] = {

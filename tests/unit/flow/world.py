@@ -7,22 +7,20 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from router.domain.principals import Principal
-from router.flow.machine import step
-from router.flow.model import FlowDefinition
-from router.flow.run import (
+from router.flow.events import (
     Answered,
     AnyEvent,
     Began,
     Called,
     Confirmed,
     Decided,
-    Errand,
     Failed,
     LookedUp,
-    Run,
     Say,
-    Verdict,
 )
+from router.flow.machine import step
+from router.flow.model import FlowDefinition
+from router.flow.run import Errand, Run, Verdict
 
 NOW = datetime(2026, 11, 18, 10, tzinfo=ZoneInfo("Asia/Shanghai"))
 MANAGERS = {"alice": "bob", "bob": "carol", "dave": "carol", "erin": "carol", "frank": "bob"}

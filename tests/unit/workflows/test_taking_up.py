@@ -4,8 +4,9 @@ from datetime import UTC, datetime
 
 from router.contracts.conversation import ConversationState, News
 from router.domain.messages import ChoicesReply, TextReply
+from router.flow.events import Began, Fired, Skipped
 from router.flow.machine import step
-from router.flow.run import Began, Fired, Run, Skipped
+from router.flow.run import Run
 from router.flow.showing import view
 from router.flow.view import FlowView
 from tests.unit.flow.definitions import ALICE, LEAVE, NOW, Driver, flow

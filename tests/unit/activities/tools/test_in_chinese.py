@@ -11,8 +11,8 @@ from pydantic import JsonValue
 import activities.tools
 from router.deciding.tool_form import form_of
 from router.domain.principals import FLOW_ROLE
+from router.flow.events import Answered, Called
 from router.flow.field_words import FIELDS, VALUES
-from router.flow.run import Answered, Called
 from router.tool.http.guard import Guard
 from router.tool.http.implementation import HttpImplementation
 from router.tool.http.loading import load_http_tools

@@ -1,0 +1,219 @@
+"""The tree's figures: how long, how tangled, how far described. Ends with 1 over a bound.
+
+    python -m tests.figures
+
+`make check` runs it. A bound is what the tree holds today or better: where a figure gets lower,
+lower its bound; where one is over, mend what is named rather than the bound. Complexity and
+statements are ruff's to count and imports are grimp's (which import-linter brings along); the
+lengths are read from the syntax trees.
+
+A function's length is that of its body: neither its signature, which is as long as its options
+are many, nor its docstring counts. A module's is all of its lines.
+"""
+
+import ast
+import graphlib
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import grimp
+
+ROOT = Path(__file__).parents[1]
+ROOMS = ("router", "workflows", "activities")
+"""The product, whose modules have imports worth looking at, and public names."""
+FOLDERS = (*ROOMS, "tests", "bench", "docs", "deploy")
+SHOWN = 3
+"""How many of the worst are named."""
+
+LONG_FUNCTION, LONG_MODULE = 40, 400
+COMPLEX = 10
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(frozen=True)
+class Named:
+    """One function, module or name of the tree, and what it measures."""
+
+    value: int
+    where: str
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One line of the table: the value that the tree has, the most it may have, the worst of it."""
+
+    title: str
+    value: int
+    bound: int
+    worst: tuple[Named, ...] = ()
+
+    @property
+    def over(self) -> bool:
+        """True where the tree is worse than it was allowed to become."""
+        return self.value > self.bound
+
+    def __str__(self) -> str:
+        mark = "OVER" if self.over else ""
+        lines = [f"{self.title:44}{self.value:>7,}{self.bound:>7,}  {mark}".rstrip()]
+        lines += [f"{'':6}{one.value:>5}  {one.where}" for one in self.worst]
+        return "\n".join(lines)
+
+
+def length(function: Function) -> int:
+    """Lines of a function's body, without its docstring."""
+    body = function.body[1:] if ast.get_docstring(function) is not None else function.body
+    return (body[-1].end_lineno or 0) - body[0].lineno + 1 if body else 0
+
+
+def functions(source: str, path: str) -> Iterator[Named]:
+    """Every function and method of a module, nested ones too, by its length."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, Function):
+            yield Named(length(node), f"{path}:{node.lineno} {node.name}")
+
+
+def undescribed(source: str, path: str) -> Iterator[Named]:
+    """Public names without a docstring: the module, its classes, functions and methods."""
+    module = ast.parse(source)
+    if ast.get_docstring(module) is None:
+        yield Named(1, path)
+    yield from _undescribed_within(module, path)
+
+
+def _undescribed_within(holder: ast.Module | ast.ClassDef, path: str) -> Iterator[Named]:
+    for node in holder.body:
+        if not isinstance(node, Function | ast.ClassDef) or node.name.startswith("_"):
+            continue
+        # What is written over a parent's method, or an overload, is described there.
+        told = any(
+            ast.unparse(one).endswith(("override", "overload", "setter"))
+            for one in node.decorator_list
+        )
+        if ast.get_docstring(node) is None and not told:
+            yield Named(1, f"{path}:{node.lineno} {node.name}")
+        if isinstance(node, ast.ClassDef):
+            yield from _undescribed_within(node, path)
+
+
+def cycle(imports: dict[str, set[str]]) -> list[str]:
+    """The modules of one cycle of imports, the first again at the end; empty where there is none.
+
+    Args:
+        imports: By module, those that it imports.
+    """
+    try:
+        graphlib.TopologicalSorter(imports).prepare()
+    except graphlib.CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def _imports() -> dict[str, set[str]]:
+    graph = grimp.build_graph(*ROOMS, exclude_type_checking_imports=True, cache_dir=".grimp_cache")
+    return {name: graph.find_modules_directly_imported_by(name) for name in graph.modules}
+
+
+def _by_ruff(rule: str, setting: str, folders: Iterable[str]) -> list[Named]:
+    """What breaks a rule of ruff's, by ruff's own word, whatever is excused in `pyproject.toml`."""
+    command = [sys.executable, "-m", "ruff", "check", "--isolated", "--exit-zero"]
+    command += ["--output-format", "json", "--ignore-noqa", "--select", rule]
+    run = subprocess.run(
+        [*command, "--config", setting, *folders],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+    )
+    return [
+        Named(_first_number(one["message"]), f"{_place(one)} {one['message']}")
+        for one in json.loads(run.stdout)
+    ]
+
+
+def _place(found: dict[str, Any]) -> str:
+    return f"{Path(found['filename']).relative_to(ROOT)}:{found['location']['row']}"
+
+
+def _first_number(message: str) -> int:
+    found = re.search(r"\((\d+) >", message)
+    return int(found[1]) if found else 1
+
+
+def _sources(folders: Iterable[str]) -> dict[str, str]:
+    paths = (path for folder in folders for path in (ROOT / folder).rglob("*.py"))
+    return {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in paths}
+
+
+def longest(title: str, bound: int, each: Iterable[Named]) -> Figure:
+    """The greatest of these values, and where the first few of them are."""
+    worst = sorted(each, key=lambda one: (-one.value, one.where))[:SHOWN]
+    return Figure(title, worst[0].value if worst else 0, bound, tuple(worst))
+
+
+def count(title: str, bound: int, each: Iterable[Named]) -> Figure:
+    """How many there are; they are named where that is more than there may be."""
+    found = sorted(each, key=lambda one: (-one.value, one.where))
+    return Figure(title, len(found), bound, tuple(found if len(found) > bound else ()))
+
+
+def figures() -> list[Figure]:
+    """All of the tree's, each with its bound."""
+    of_rooms, of_tree = _sources(ROOMS), _sources(FOLDERS)
+    modules = [Named(text.count("\n"), path) for path, text in of_rooms.items()]
+    every = [one for path, text in of_tree.items() for one in functions(text, path)]
+    tests = [
+        Named(text.count("\n"), path) for path, text in of_tree.items() if path not in of_rooms
+    ]
+    around = cycle(_imports())
+    return [
+        longest("longest module, lines", 567, modules),
+        count(f"modules over {LONG_MODULE}", 6, (m for m in modules if m.value > LONG_MODULE)),
+        longest("longest module of tests and benches", 587, tests),
+        longest("longest function's body, lines", 51, every),
+        count(f"functions over {LONG_FUNCTION}", 6, (f for f in every if f.value > LONG_FUNCTION)),
+        longest(
+            "most statements in a function",
+            41,
+            _by_ruff("PLR0915", "lint.pylint.max-statements=20", FOLDERS),
+        ),
+        count(
+            f"functions more complex than {COMPLEX}",
+            0,
+            _by_ruff("C901", f"lint.mccabe.max-complexity={COMPLEX}", FOLDERS),
+        ),
+        count(
+            "public names without a docstring",
+            0,
+            (
+                one
+                for path, text in of_rooms.items()
+                if "/versions/" not in path  # a migration's docstring is its module's
+                for one in undescribed(text, path)
+            ),
+        ),
+        Figure(
+            "import cycles", int(bool(around)), 0, (Named(1, " > ".join(around)),) * bool(around)
+        ),
+    ]
+
+
+def main() -> int:
+    """Print the table; 1 where a figure is over its bound."""
+    table = figures()
+    print(f"{'':44}{'now':>7}{'bound':>7}")
+    print(*table, sep="\n")
+    over = [figure.title for figure in table if figure.over]
+    if over:
+        print(f"error: over the bound: {', '.join(over)}; mend what is named", file=sys.stderr)
+    return int(bool(over))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

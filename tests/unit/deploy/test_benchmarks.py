@@ -1,0 +1,110 @@
+"""The page of benchmarks: its tables, and the pictures that are drawn from them."""
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+PAGE = ROOT / "docs" / "benchmarks.md"
+IMAGES = ROOT / "docs" / "images" / "bench"
+
+TABLE = """
+Turns, milliseconds
+                       p50     p95
+intent-router        165.3   1,234.8
+bare Temporal, 1       9     220.0
+ratio                 1.15    1.07
+"""
+
+
+def loaded(name: str) -> ModuleType:
+    """A file of `bench/`, which is a folder of scripts and no package."""
+    spec = importlib.util.spec_from_file_location(f"bench_{name}", ROOT / "bench" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+plots = loaded("plots")
+
+
+def test_every_picture_is_what_the_pages_tables_say() -> None:
+    drawn = plots.pictures(PAGE.read_text(encoding="utf-8"))
+    kept = {path.name: path.read_text(encoding="utf-8") for path in IMAGES.glob("*.svg")}
+    assert kept == drawn, "run .venv/bin/python bench/plots.py"
+
+
+def test_every_picture_is_shown_on_the_page() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert [name for name in plots.pictures(page) if f"(images/bench/{name})" not in page] == []
+
+
+def test_every_benchmark_has_its_place_on_the_page() -> None:
+    held = plots.tables(PAGE.read_text(encoding="utf-8"))
+    files = (path for path in (ROOT / "bench").glob("*.py") if path.stem not in NO_TABLE)
+    named = {path.stem for path in files if '__name__ == "__main__"' in path.read_text("utf-8")}
+    assert named - set(held) == set()
+
+
+NO_TABLE = {"__main__", "plots", "semantic_router_peer"}
+"""What prints pages and pictures of others, or answers another benchmark."""
+
+
+def test_a_row_is_read_with_its_label_and_columns() -> None:
+    bars = plots.columns("p50", "p95", rows="intent-router|bare")(TABLE)
+    assert bars.rows == (("intent-router", (165.3, 1234.8)), ("bare Temporal, 1", (9.0, 220.0)))
+
+
+def test_rows_with_too_few_numbers_are_left_out() -> None:
+    assert plots.columns("a", "b", "c")(TABLE).rows == ()
+
+
+def test_every_second_number_can_be_left_out() -> None:
+    bars = plots.columns("ours", "theirs", step=2)("  10  seen     74   115     1     3\n")
+    assert bars.rows == (("10 · seen", (74.0, 1.0)),)
+
+
+def test_labels_are_no_markup_in_a_picture() -> None:
+    bars = plots.Bars(("a",), (("<script>", (1.0,)),))
+    assert "<script>" not in plots.svg("a & b", bars)
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_no_bar_is_longer_than_there_is_room(log: bool) -> None:
+    bars = plots.Bars(("a",), (("none", (0.0,)), ("most", (1e6,))))
+    assert 'width="420.0"' in plots.svg("t", bars, log=log)
+    assert 'width="0.0"' in plots.svg("t", bars, log=log)
+
+
+def test_a_newer_table_takes_the_place_of_the_older_and_nothing_else(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    older = plots.fenced("turns", "old      1     2")
+    page.write_text(f"# B\n\n## T\n\n`python bench/turns.py`: 1 s.\n\n{older}\n\nProse.\n")
+    newer = plots.fenced("turns", "intent-router     3     4")
+    plots.replace(page, "turns", f"## T\n\n`python bench/turns.py`: 2 s.\n\n{newer}")
+    text = page.read_text()
+    assert text == f"# B\n\n## T\n\n`python bench/turns.py`: 2 s.\n\n{newer}\n\nProse.\n"
+    assert "intent-router" in (tmp_path / "images" / "bench" / "turns.svg").read_text()
+
+
+def test_a_page_without_the_table_is_left_as_it_is(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("# B\n")
+    with pytest.raises(SystemExit, match="has no table of turns"):
+        plots.replace(page, "turns", "## T\n\n`python bench/turns.py`: 2 s.\n\n")
+    assert page.read_text() == "# B\n"
+
+
+def test_a_benchmark_that_isnt_there_is_named() -> None:
+    run = subprocess.run(
+        [sys.executable, str(ROOT / "bench"), "flight"], capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 2
+    assert "no benchmark flight: there are" in run.stderr
