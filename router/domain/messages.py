@@ -35,7 +35,7 @@ class Value(BaseModel):
 
 
 LONGEST_QUESTION = 300
-Question = Annotated[str, Field(max_length=LONGEST_QUESTION)]
+Question = Annotated[str, Field(max_length=LONGEST_QUESTION, pattern=r"^[ -~]*$")]
 """Names a question as it was shown: opaque, and another as soon as anything in it is."""
 
 

@@ -30,6 +30,7 @@ def test_these_are_secret() -> None:
         "jwt_secret",
         "llm_api_key",
         "openwebui_jwt_secret",
+        "payload_keys",
         "rates_url",
         "slack_bot_token",
         "slack_signing_secret",

@@ -1,5 +1,6 @@
 """Models and tools on task queues of their own, with a real server."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
@@ -11,6 +12,7 @@ from temporalio.client import Client
 from router.api.polled import is_polled
 from router.api.turns import Turns
 from router.assembly import Parts
+from router.contracts import flow
 from router.contracts.conversation import Submission, workflow_id
 from router.domain.errors import MisconfiguredError
 from router.domain.messages import Message, Turn
@@ -19,7 +21,7 @@ from router.worker import Kind, build_workers
 from tests.workflow.conftest import person
 
 TURNS, TOOLS, MODELS = "own-turns", "own-tools", "own-models"
-ASKED = "现在几点"
+ASKED = "年假还剩几天"
 
 
 def with_queues(parts: Parts, **more: object) -> Parts:
@@ -37,22 +39,25 @@ async def at_work(client: Client, parts: Parts, *kinds: Kind) -> AsyncIterator[l
         yield list(workers)
 
 
-async def asked(client: Client, parts: Parts, id_: str) -> Turn:
+async def asked(client: Client, parts: Parts, id_: str, text: str = ASKED) -> Turn:
     frank = await person(parts, "frank")
     record = ConversationRecord(
         id=id_, tenant=frank.tenant, owner=frank.id, locale="en", created_at=datetime.now(UTC)
     )
     await parts.store.conversations.create(record)
-    submission = Submission(message_id="m", message=Message(text=ASKED), caller=frank)
+    submission = Submission(message_id="m", message=Message(text=text), caller=frank)
     turn = await Turns(client, TURNS).submit(record, submission, 30)
     assert turn is not None
     return turn
 
 
-async def queues_of(client: Client, id_: str) -> dict[str, str]:
-    """The queue that each activity of a conversation was sent to, by its name."""
-    history = await client.get_workflow_handle(workflow_id("default", id_)).fetch_history()
-    sent = [e.activity_task_scheduled_event_attributes for e in history.events]
+async def queues_of(client: Client, id_: str, turn: Turn) -> dict[str, str]:
+    """The queue that each activity of a conversation, and of its run, was sent to, by its name."""
+    ids = [workflow_id("default", id_)]
+    if turn.flow is not None:
+        ids.append(flow.workflow_id(turn.flow.name, "default", turn.flow.id))
+    histories = [await client.get_workflow_handle(each).fetch_history() for each in ids]
+    sent = [e.activity_task_scheduled_event_attributes for h in histories for e in h.events]
     return {each.activity_type.name: each.task_queue.name for each in sent if each.activity_id}
 
 
@@ -67,9 +72,21 @@ async def test_tools_and_models_are_asked_by_the_workers_of_their_queues(
         turn = await asked(real_client, own, "queues1")
         assert (turns, others) == ([TURNS], [MODELS, TOOLS])
     assert turn.tool_calls[0].status == "done"
-    sent = await queues_of(real_client, "queues1")
-    assert sent.pop(turn.tool_calls[0].name) == TOOLS
-    assert set(sent.values()) <= {MODELS}
+    sent = await queues_of(real_client, "queues1", turn)
+    assert sent.pop("get_leave_balance") == TOOLS
+    assert sent == {"tell_flow": TURNS}
+
+
+async def test_models_are_asked_where_their_queue_is_polled(
+    real_client: Client, parts: Parts
+) -> None:
+    own = with_queues(parts)
+    async with (
+        at_work(real_client, own, "turns"),
+        at_work(real_client, own, "models", "tools"),
+    ):
+        turn = await asked(real_client, own, "queues3", "zebra crossing xylophone")
+    assert (await queues_of(real_client, "queues3", turn))["decide"] == MODELS
 
 
 async def test_without_queues_of_their_own_all_is_done_where_turns_are(
@@ -78,14 +95,16 @@ async def test_without_queues_of_their_own_all_is_done_where_turns_are(
     own = with_queues(parts, tool_queue=None, model_queue=None)
     async with at_work(real_client, own, "turns", "models", "tools") as queues:
         assert queues == [TURNS]
-        await asked(real_client, own, "queues2")
-    assert set((await queues_of(real_client, "queues2")).values()) == {TURNS}
+        turn = await asked(real_client, own, "queues2")
+    assert set((await queues_of(real_client, "queues2", turn)).values()) == {TURNS}
 
 
 async def test_who_polls_is_known_by_queue(real_client: Client, parts: Parts) -> None:
     own = with_queues(parts, task_queue="seen-turns", tool_queue="seen-tools")
     async with at_work(real_client, own, "tools"):
-        assert await is_polled(real_client, "seen-tools")
+        async with asyncio.timeout(30):
+            while not await is_polled(real_client, "seen-tools"):  # noqa: ASYNC110 - Temporal's doing
+                await asyncio.sleep(0.05)
         assert not await is_polled(real_client, "seen-turns")
 
 

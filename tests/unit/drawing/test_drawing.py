@@ -139,8 +139,8 @@ class TestMermaid:
             graph, journey_of(leave, history(("details", "began"), ("balance", "next")))
         )
         assert "s0 ==>" in text
-        assert "class s0,s3 been" in text
-        assert "class s3 here" in text
+        assert "class s0,s2 been" in text
+        assert "class s2 here" in text
 
     @pytest.mark.parametrize(
         "hostile", ['"] --> x[', "a;b%%c", "<script>", "`x`", "end\n%%{init}%%"]
