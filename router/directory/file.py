@@ -45,6 +45,10 @@ def _timezone(value: str) -> str:
         raise ValueError("write an IANA time zone, such as Asia/Shanghai") from error
 
 
+SHIFT = r"^\d\d:\d\d-\d\d:\d\d$"
+"""How hours are written."""
+
+
 def _shift(value: object) -> object:
     return Shift.read(value) if isinstance(value, str) else value
 
@@ -55,10 +59,12 @@ def _in_order(hours: list[Shift]) -> list[Shift]:
     return hours
 
 
-Hours = Annotated[Shift, BeforeValidator(_shift)]
+Hours = Annotated[
+    Shift, BeforeValidator(_shift, json_schema_input_type=Annotated[str, Field(pattern=SHIFT)])
+]
 
 
-class _Entry(BaseModel):
+class PersonEntry(BaseModel):
     """A person as the file has them. Closed, so that a misspelt key is noticed."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -68,9 +74,12 @@ class _Entry(BaseModel):
     tenant: UserId = DEFAULT_TENANT
     locale: Locale = "zh"
     roles: list[Role] = []
+    """Beyond `employee`, which everybody is: `hr`, `finance`, `operator`, or the house's own."""
     manager: UserId | None = None
+    """Who approves what they ask for: the id of somebody listed."""
     department: str | None = None
     delegate: UserId | None = None
+    """Who stands in while they are `away`."""
     timezone: Annotated[str, AfterValidator(_timezone)] = "Asia/Shanghai"
     accounts: dict[Platform, Account] = {}
     """Who they are on chat platforms: `{slack: U0123}`."""
@@ -78,6 +87,7 @@ class _Entry(BaseModel):
     hours: Annotated[list[Hours], Field(min_length=1, max_length=6), AfterValidator(_in_order)] = (
         list(OFFICE_HOURS)
     )
+    """The shifts of a working day, such as `09:00-12:00`."""
 
     @property
     def principal(self) -> Principal:
@@ -192,7 +202,7 @@ def _unreadable(error: YAMLError, file: str) -> Problem:
     return Problem(file, 1, f"it is no YAML: {error}", "write YAML 1.2")
 
 
-_Entries = list[tuple[int, _Entry]]
+_Entries = list[tuple[int, PersonEntry]]
 
 
 def _entries(document: Any, file: str) -> tuple[_Entries, list[Problem]]:
@@ -205,7 +215,7 @@ def _entries(document: Any, file: str) -> tuple[_Entries, list[Problem]]:
     for index, raw in enumerate(users):
         line = users.lc.item(index)[0] + 1 if isinstance(users, CommentedSeq) else index + 1
         try:
-            good.append((line, _Entry.model_validate(raw)))
+            good.append((line, PersonEntry.model_validate(raw)))
         except ValidationError as error:
             problems += _field_problems(error, raw, line, file)
     return good, problems
@@ -258,7 +268,7 @@ def _shared_accounts(entries: _Entries, file: str) -> list[Problem]:
     return problems
 
 
-def _faults(entry: _Entry, known: set[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+def _faults(entry: PersonEntry, known: set[tuple[str, str]]) -> Iterator[tuple[str, str]]:
     """What is wrong with one person, each with its remedy."""
     for relation in ("manager", "delegate"):
         other = getattr(entry, relation)

@@ -27,6 +27,8 @@ from router.tool.tool import Options as ToolOptions
 from router.tool.tool import Tool
 
 LARGEST = 256 * 1024
+SCHEMA = "$schema"
+"""A key for editors, which says nothing to us."""
 _ADDRESSES = ("url", "server")
 """The keys of addresses: of an endpoint, and of an OpenAPI document's operations."""
 
@@ -120,6 +122,7 @@ class _File:
         if not isinstance(data, dict):
             self.complaints.mapping(place, data)
             return
+        data = {key: value for key, value in data.items() if key != SCHEMA}
         if is_selection(data):
             into.files.append(document_path(self.path, data))
             yield from read_selection(self.complaints, place, data, self.path, environment)
