@@ -18,6 +18,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
+from router.documents.faults import nearest
 from router.domain.errors import DefinitionError, MisconfiguredError, Problem
 from router.domain.principals import (
     DEFAULT_TENANT,
@@ -136,7 +137,7 @@ class FileDirectory:
     @classmethod
     def _of(cls, document: Any, source: str) -> Self:
         entries, problems = _entries(document, source)
-        problems += _broken_links(entries, source)
+        problems += _broken_links(entries, source, _listed(document))
         if problems:
             raise DefinitionError(sorted(problems, key=lambda problem: problem.line))
         people = [(entry, entry.principal) for _, entry in entries]
@@ -198,6 +199,8 @@ def _unreadable(error: YAMLError, file: str) -> Problem:
     if isinstance(error, MarkedYAMLError):
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else 1
+        if "'\\t'" in str(error.problem):
+            return Problem(file, line, "a line is indented with a tab", "indent with spaces")
         return Problem(file, line, error.problem or "it is no YAML", "write YAML 1.2")
     return Problem(file, 1, f"it is no YAML: {error}", "write YAML 1.2")
 
@@ -226,6 +229,11 @@ def _field_problems(error: ValidationError, raw: Any, line: int, file: str) -> I
         name = ".".join(map(str, fault["loc"])) or "user"
         given = f"={fault['input']!r}" if fault["type"] not in {"missing", "model_type"} else ""
         where = _line_of(raw, fault["loc"], line)
+        if fault["type"] == "extra_forbidden":
+            known = PersonEntry.model_fields
+            remedy = nearest(name, known) or f"there are {', '.join(known)}"
+            yield Problem(file, where, f"there is no key {name}", remedy)
+            continue
         yield Problem(file, where, f"{name}{given} can't be used", _remedy(fault["msg"]))
 
 
@@ -239,9 +247,19 @@ def _remedy(message: str) -> str:
     return message.removeprefix("Value error, ")
 
 
-def _broken_links(entries: _Entries, file: str) -> list[Problem]:
+_Ids = set[tuple[Any, Any]]
+
+
+def _listed(document: Any) -> _Ids:
+    """Whoever is there, with tenant, those included of whom something else is wrong."""
+    users = document.get("users") if isinstance(document, dict) else None
+    people = [one for one in users if isinstance(one, dict)] if isinstance(users, list) else []
+    ids = [(one.get("tenant", DEFAULT_TENANT), one.get("id")) for one in people]
+    return {each for each in ids if all(isinstance(part, str) for part in each)}
+
+
+def _broken_links(entries: _Entries, file: str, known: _Ids) -> list[Problem]:
     """What only shows when all people are known: doubles, strangers, circles, reserved roles."""
-    known = {(entry.tenant, entry.id) for _, entry in entries}
     lines: dict[tuple[str, str], list[int]] = defaultdict(list)
     problems: list[Problem] = []
     for line, entry in entries:
@@ -268,7 +286,7 @@ def _shared_accounts(entries: _Entries, file: str) -> list[Problem]:
     return problems
 
 
-def _faults(entry: PersonEntry, known: set[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+def _faults(entry: PersonEntry, known: _Ids) -> Iterator[tuple[str, str]]:
     """What is wrong with one person, each with its remedy."""
     for relation in ("manager", "delegate"):
         other = getattr(entry, relation)

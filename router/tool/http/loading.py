@@ -182,7 +182,13 @@ def read_json(text: str) -> Document:
     counts is what JSON says.
     """
     # Tabs are no part of any JSON text, but YAML won't be indented with them.
-    document = read_document(text.replace("\t", " "))
+    unread, document = None, Document()
+    try:
+        document = read_document(text.replace("\t", " "))
+    except Unreadable as unreadable:
+        unread = unreadable
+        if "isn't YAML" not in unread.fault.what:
+            raise
     try:
         data = json.loads(text, parse_constant=_refuse)
     except json.JSONDecodeError as error:
@@ -192,6 +198,8 @@ def read_json(text: str) -> Document:
         raise Unreadable(1, Fault("it is nested too deep", "flatten it")) from None
     except ValueError as error:
         raise Unreadable(1, Fault(f"this isn't JSON: {error}", "write a number")) from None
+    if unread is not None:
+        raise unread
     return replace(document, data=data)
 
 
