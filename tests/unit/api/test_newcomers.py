@@ -103,8 +103,10 @@ TOKENS: Mapping[str, tuple[str | Mapping[str, Any], str]] = {
 
 
 def signed(changes: Mapping[str, Any]) -> str:
-    claims = {"sub": "alice", "iss": "https://id.example", "aud": "router", "exp": 60} | changes
-    return jwt.encode(claims | {"exp": int(time.time()) + claims["exp"]}, SECRET, "HS256")
+    usual = {"sub": "alice", "iss": "https://id.example", "aud": "router", "exp": 60}
+    claims: dict[str, Any] = {**usual, **changes}
+    claims["exp"] += int(time.time())
+    return jwt.encode(claims, SECRET, "HS256")
 
 
 @pytest.mark.parametrize("sentence", TOKENS)
