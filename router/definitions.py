@@ -53,7 +53,15 @@ def watched_flows(settings: Settings, registry: Registry) -> WatchedFlows:
 
 
 def flow_folder(settings: Settings) -> Path:
-    """The folder of flow files: the settings', or the project's own."""
+    """The folder of flow files: the settings', or the project's own.
+
+    Raises:
+        MisconfiguredError: the settings' isn't there.
+    """
+    if settings.flows is not None and not settings.flows.exists():
+        raise MisconfiguredError(
+            f"ROUTER_FLOWS={settings.flows} is no folder here: name one that has flow files in it"
+        )
     return settings.flows or Path(next(iter(flows.__path__)))
 
 
@@ -223,6 +231,10 @@ def mcp_servers(settings: Settings) -> dict[str, ServerEntry]:
     """
     if settings.mcp_servers is None:
         return {}
+    if not settings.mcp_servers.exists():
+        raise MisconfiguredError(
+            f"ROUTER_MCP_SERVERS={settings.mcp_servers} isn't there: name a JSON file of servers"
+        )
     return load_servers(settings.mcp_servers, settings.environment)
 
 

@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -61,7 +62,7 @@ MIN_SECRET = 32
 
 def _address(value: str) -> str:
     host, _, port = value.rpartition(":")
-    if not host or not port.isdigit() or not 0 < int(port) < 65536:  # noqa: PLR2004
+    if not host or "/" in host or not port.isdigit() or not 0 < int(port) < 65536:  # noqa: PLR2004
         raise ValueError("write host:port, such as 127.0.0.1:7233")
     return value
 
@@ -514,6 +515,20 @@ class Settings(BaseSettings):
             )
 
 
+def slips() -> list[str]:
+    """What to say of each variable of `unknown_variables`: that it means nothing, and the nearest.
+
+    They are no errors: another version may know them.
+    """
+    known = [f"{PREFIX}{name}".upper() for name in Settings.model_fields]
+    said = []
+    for name in unknown_variables():
+        close = get_close_matches(name.upper(), known, n=1)
+        remedy = f"did you mean {close[0]}?" if close else "take it out"
+        said.append(f"{name} is no setting: {remedy}")
+    return said
+
+
 def unknown_variables() -> list[str]:
     """Variables that begin with `ROUTER_` and mean nothing, sorted: typing slips, most likely."""
     known = {f"{PREFIX}{name}".upper() for name in Settings.model_fields}
@@ -548,7 +563,8 @@ def _line(where: tuple[int | str, ...], message: str) -> str:
         return message
     name = str(where[0]).upper()
     name = name if name.startswith((PREFIX, "OPENAI_")) else f"{PREFIX}{name}"
-    return f"{name}{_shown(name)} can't be used: {message}"
+    within = ".".join(map(str, where[1:])) if any(isinstance(p, int) for p in where) else ""
+    return f"{name}{_shown(name)} can't be used: {within and f'{within}: '}{message}"
 
 
 def _shown(name: str) -> str:

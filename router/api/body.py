@@ -126,7 +126,9 @@ def check_media_type(request: Request) -> None:
     header = Headers()
     header["content-type"] = declared
     if header.get_content_type() != "application/json":
-        raise HTTPException(415, f"The body is {declared[:80]!r}; send application/json.")
+        raise HTTPException(
+            415, f"The body is {declared[:80]!r}; send the header Content-Type: application/json."
+        )
 
 
 class BodyLimit:

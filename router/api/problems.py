@@ -151,14 +151,14 @@ def _said(fault: Mapping[str, Any]) -> str:
 async def _http_error(request: Request, error: Exception) -> Response:
     if not isinstance(error, HTTPException):
         return await _surprise(request, error)
-    detail = error.detail
-    if detail == HTTPStatus(error.status_code).phrase:
-        detail = (
-            f"{request.method} {request.url.path}: {detail.lower()}; see /docs for what there is"
-        )
-    headers = dict(error.headers or {})
+    detail, headers = error.detail, dict(error.headers or {})
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         headers |= _allowed(request)
+    if detail == HTTPStatus(error.status_code).phrase:
+        there_is = (
+            f"there is {headers['Allow']}" if "Allow" in headers else "see /docs for what there is"
+        )
+        detail = f"{request.method} {request.url.path}: {detail.lower()}; {there_is}"
     return problem(error.status_code, detail, headers=headers)
 
 

@@ -126,4 +126,16 @@ def _claims(
             options={"require": ["exp"], "verify_aud": settings.jwt_audience is not None},
         )
     except InvalidTokenError as error:
-        raise Unauthenticated(f"The token isn't valid: {error}.") from error
+        why = str(error).rstrip(".")
+        raise Unauthenticated(f"The token isn't valid: {why}; {_remedy(error)}.") from error
+
+
+def _remedy(error: InvalidTokenError) -> str:
+    """What its bearer does; no word of what would have been accepted."""
+    if isinstance(error, jwt.ExpiredSignatureError):
+        return "sign in again, or get a new one"
+    if isinstance(error, jwt.InvalidAudienceError):
+        return "it was made for another audience: get one for this API"
+    if isinstance(error, jwt.InvalidIssuerError):
+        return "get one from the issuer that this API trusts"
+    return "send one that is signed, from your identity provider or `intent-router token`"

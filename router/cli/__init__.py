@@ -17,8 +17,10 @@ from router.cli import (
     evaluating,
     flows,
     mcp,
+    new,
     operating,
     routing,
+    schema,
     skills,
     starting,
     tokens,
@@ -44,6 +46,8 @@ app.command("eval")(evaluating.evaluate)
 app.add_typer(flows.app, name="flows")
 app.add_typer(skills.app, name="skills")
 app.add_typer(tools.app, name="tools")
+app.add_typer(new.app, name="new")
+app.command()(schema.schema)
 app.command()(tokens.token)
 app.command()(doctor.doctor)
 app.command()(mcp.mcp)

@@ -1,5 +1,6 @@
 """Calling one tool from the command line, through the same gate and ledger as flows do."""
 
+import re
 from contextlib import AbstractAsyncContextManager, nullcontext
 from datetime import UTC, datetime
 from uuid import uuid4
@@ -10,7 +11,7 @@ from router.assembly import Parts, assembled
 from router.cli.people import person
 from router.contracts.activities import ToolCall
 from router.dev.data_folder import made
-from router.domain.errors import Forbidden
+from router.domain.errors import Forbidden, UnusableResult
 from router.settings import Settings
 from router.upkeep import served
 
@@ -42,9 +43,19 @@ async def call(
         if tool.asks_first and not confirmed:
             await parts.caller.check(given)
             raise Forbidden(f"{name} asks before it is called: look at {arguments}, then add --yes")
-        return await parts.caller.call(given, confirmed)
+        try:
+            return await parts.caller.call(given, confirmed)
+        except UnusableResult as error:
+            raise UnusableResult(f"{name}: {error}; {_remedy(error)}") from error
 
 
 def _reached(parts: Parts, name: str) -> AbstractAsyncContextManager[object]:
     """The MCP servers, where the tool isn't one of ours: starting them takes a while."""
     return nullcontext() if name in parts.offered.registry else served(parts)
+
+
+def _remedy(error: UnusableResult) -> str:
+    """What whoever wrote the tool does about its result."""
+    expected = re.search(r"Expected `([^`]+)`", str(error.__cause__))
+    declared = f" ({expected[1]} was expected)" if expected else ""
+    return f"mend what it returns, or the type that it declares{declared}"

@@ -32,6 +32,8 @@ def validate(
         typer.echo(f"warning: {problem}", err=True)
     if found.errors:
         raise DefinitionError(found.errors)
+    if not found.files:
+        raise InvalidInput("there are no flow files there: name a folder that has *.yaml in it")
     for flow in (file.definition for file in found.files):
         typer.echo(f"ok  {flow.flow} version {flow.version}: {len(flow.states)} states")
     if strict and found.warnings:

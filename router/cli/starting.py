@@ -1,6 +1,7 @@
 """`intent-router dev`, `serve` and `worker`: the commands that stay."""
 
 import asyncio
+import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -102,7 +103,10 @@ def worker(
 
 def _log(settings: "Settings", level: str) -> None:
     from router.secrecy.redaction import redact_logs
+    from router.settings import slips
     from router.telemetry import logs
 
     logs.configure(settings.log_format, settings.log_level or level)
     redact_logs()
+    for slip in slips():
+        logging.getLogger(__name__).warning("%s", slip)

@@ -19,6 +19,8 @@ class Validated:
     files: list[FlowFile]
     errors: list[Problem]
     warnings: list[Problem]
+    between: list[Problem]
+    """Of both, what concerns sentences that two flows want."""
 
 
 def validated(settings: Settings, paths: list[Path] | None) -> Validated:
@@ -37,9 +39,10 @@ def validated(settings: Settings, paths: list[Path] | None) -> Validated:
     roles, nobody = _roles(settings)
     remarks = (remark for file in sound for remark in file.remarks(roles))
     warnings = [*trouble, *nobody, *remarks]
-    for is_error, problem in _between([f for f in files if f.has_sound_triggers], neighbours):
+    between = list(_between([f for f in files if f.has_sound_triggers], neighbours))
+    for is_error, problem in between:
         (errors if is_error else warnings).append(problem)
-    return Validated(sound, errors, warnings)
+    return Validated(sound, errors, warnings, [problem for _, problem in between])
 
 
 def _roles(settings: Settings) -> tuple[frozenset[str] | None, list[Problem]]:

@@ -18,6 +18,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
+from router.documents.faults import nearest
 from router.domain.errors import DefinitionError, MisconfiguredError, Problem
 from router.domain.principals import (
     DEFAULT_TENANT,
@@ -45,6 +46,10 @@ def _timezone(value: str) -> str:
         raise ValueError("write an IANA time zone, such as Asia/Shanghai") from error
 
 
+SHIFT = r"^\d\d:\d\d-\d\d:\d\d$"
+"""How hours are written."""
+
+
 def _shift(value: object) -> object:
     return Shift.read(value) if isinstance(value, str) else value
 
@@ -55,10 +60,12 @@ def _in_order(hours: list[Shift]) -> list[Shift]:
     return hours
 
 
-Hours = Annotated[Shift, BeforeValidator(_shift)]
+Hours = Annotated[
+    Shift, BeforeValidator(_shift, json_schema_input_type=Annotated[str, Field(pattern=SHIFT)])
+]
 
 
-class _Entry(BaseModel):
+class PersonEntry(BaseModel):
     """A person as the file has them. Closed, so that a misspelt key is noticed."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -68,9 +75,12 @@ class _Entry(BaseModel):
     tenant: UserId = DEFAULT_TENANT
     locale: Locale = "zh"
     roles: list[Role] = []
+    """Beyond `employee`, which everybody is: `hr`, `finance`, `operator`, or the house's own."""
     manager: UserId | None = None
+    """Who approves what they ask for: the id of somebody listed."""
     department: str | None = None
     delegate: UserId | None = None
+    """Who stands in while they are `away`."""
     timezone: Annotated[str, AfterValidator(_timezone)] = "Asia/Shanghai"
     accounts: dict[Platform, Account] = {}
     """Who they are on chat platforms: `{slack: U0123}`."""
@@ -78,6 +88,7 @@ class _Entry(BaseModel):
     hours: Annotated[list[Hours], Field(min_length=1, max_length=6), AfterValidator(_in_order)] = (
         list(OFFICE_HOURS)
     )
+    """The shifts of a working day, such as `09:00-12:00`."""
 
     @property
     def principal(self) -> Principal:
@@ -126,7 +137,7 @@ class FileDirectory:
     @classmethod
     def _of(cls, document: Any, source: str) -> Self:
         entries, problems = _entries(document, source)
-        problems += _broken_links(entries, source)
+        problems += _broken_links(entries, source, _listed(document))
         if problems:
             raise DefinitionError(sorted(problems, key=lambda problem: problem.line))
         people = [(entry, entry.principal) for _, entry in entries]
@@ -188,11 +199,13 @@ def _unreadable(error: YAMLError, file: str) -> Problem:
     if isinstance(error, MarkedYAMLError):
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else 1
+        if "'\\t'" in str(error.problem):
+            return Problem(file, line, "a line is indented with a tab", "indent with spaces")
         return Problem(file, line, error.problem or "it is no YAML", "write YAML 1.2")
     return Problem(file, 1, f"it is no YAML: {error}", "write YAML 1.2")
 
 
-_Entries = list[tuple[int, _Entry]]
+_Entries = list[tuple[int, PersonEntry]]
 
 
 def _entries(document: Any, file: str) -> tuple[_Entries, list[Problem]]:
@@ -205,7 +218,7 @@ def _entries(document: Any, file: str) -> tuple[_Entries, list[Problem]]:
     for index, raw in enumerate(users):
         line = users.lc.item(index)[0] + 1 if isinstance(users, CommentedSeq) else index + 1
         try:
-            good.append((line, _Entry.model_validate(raw)))
+            good.append((line, PersonEntry.model_validate(raw)))
         except ValidationError as error:
             problems += _field_problems(error, raw, line, file)
     return good, problems
@@ -216,6 +229,11 @@ def _field_problems(error: ValidationError, raw: Any, line: int, file: str) -> I
         name = ".".join(map(str, fault["loc"])) or "user"
         given = f"={fault['input']!r}" if fault["type"] not in {"missing", "model_type"} else ""
         where = _line_of(raw, fault["loc"], line)
+        if fault["type"] == "extra_forbidden":
+            known = PersonEntry.model_fields
+            remedy = nearest(name, known) or f"there are {', '.join(known)}"
+            yield Problem(file, where, f"there is no key {name}", remedy)
+            continue
         yield Problem(file, where, f"{name}{given} can't be used", _remedy(fault["msg"]))
 
 
@@ -229,9 +247,19 @@ def _remedy(message: str) -> str:
     return message.removeprefix("Value error, ")
 
 
-def _broken_links(entries: _Entries, file: str) -> list[Problem]:
+_Ids = set[tuple[Any, Any]]
+
+
+def _listed(document: Any) -> _Ids:
+    """Whoever is there, with tenant, those included of whom something else is wrong."""
+    users = document.get("users") if isinstance(document, dict) else None
+    people = [one for one in users if isinstance(one, dict)] if isinstance(users, list) else []
+    ids = [(one.get("tenant", DEFAULT_TENANT), one.get("id")) for one in people]
+    return {each for each in ids if all(isinstance(part, str) for part in each)}
+
+
+def _broken_links(entries: _Entries, file: str, known: _Ids) -> list[Problem]:
     """What only shows when all people are known: doubles, strangers, circles, reserved roles."""
-    known = {(entry.tenant, entry.id) for _, entry in entries}
     lines: dict[tuple[str, str], list[int]] = defaultdict(list)
     problems: list[Problem] = []
     for line, entry in entries:
@@ -258,7 +286,7 @@ def _shared_accounts(entries: _Entries, file: str) -> list[Problem]:
     return problems
 
 
-def _faults(entry: _Entry, known: set[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+def _faults(entry: PersonEntry, known: _Ids) -> Iterator[tuple[str, str]]:
     """What is wrong with one person, each with its remedy."""
     for relation in ("manager", "delegate"):
         other = getattr(entry, relation)

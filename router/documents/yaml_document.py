@@ -5,6 +5,7 @@ constructing anything, so no tag runs code; aliases are followed only as far as 
 have been written by hand.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import accumulate
@@ -67,7 +68,7 @@ def read_document(text: str, most_nodes: int = MOST_NODES, *, as_written: bool =
         node = YAML(typ="safe", pure=True).compose(text)
         return _Reading(most_nodes, as_written).read(node)
     except MarkedYAMLError as error:
-        raise Unreadable(_line_of(error), _syntax(error)) from None
+        raise Unreadable(*_syntax_fault(error, text)) from None
     except ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         what = f"there is a control character, U+{ord(text[error.position]):04X}"
@@ -94,6 +95,20 @@ def _most_open_brackets(text: str) -> int:
 def _line_of(error: MarkedYAMLError) -> int:
     mark = error.problem_mark or error.context_mark
     return mark.line + 1 if mark else 1
+
+
+def _syntax_fault(error: MarkedYAMLError, text: str) -> tuple[int, Fault]:
+    """The line and what is wrong there: of a full-width colon the reader notices too late."""
+    line = _line_of(error)
+    lines = text.splitlines()
+    for number in range(line, max(line - 2, 0), -1):
+        if number <= len(lines) and _FULL_WIDTH_COLON.match(lines[number - 1]):
+            remedy = "write : and a space, with the keyboard in English"
+            return number, Fault("the colon after the key is the full-width one, ：", remedy)
+    return line, _syntax(error)
+
+
+_FULL_WIDTH_COLON = re.compile(r"[\s{-]*[\w.-]+：")
 
 
 def _syntax(error: MarkedYAMLError) -> Fault:

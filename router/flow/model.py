@@ -175,11 +175,19 @@ def _branches(value: Any) -> Any:
     return [{"to": value}] if isinstance(value, str) else value
 
 
-Next = Annotated[tuple[Branch, ...], BeforeValidator(_branches)]
+Next = Annotated[
+    tuple[Branch, ...],
+    BeforeValidator(_branches, json_schema_input_type=str | tuple[Branch, ...]),
+]
 
 
 def _several(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
+
+
+Several = Annotated[
+    tuple[str, ...], BeforeValidator(_several, json_schema_input_type=str | tuple[str, ...])
+]
 
 
 class Approve(Definition):
@@ -195,7 +203,7 @@ class Approve(Definition):
     this run.
     """
 
-    by: Annotated[tuple[str, ...], BeforeValidator(_several)]
+    by: Several
     """Expressions that give the user ids of those who are asked."""
     title: Localised
     """What the approver reads first."""
@@ -214,7 +222,7 @@ class Approve(Definition):
     hours: Literal["calendar", "working"] = "calendar"
     """Whether durations count as the calendar has them, or in the working time of whoever is
     asked."""
-    cc: Annotated[tuple[str, ...], BeforeValidator(_several)] = ()
+    cc: Several = ()
     """Expressions of people who are told and may look, but don't decide."""
     skip_same: bool = True
     """False asks people again who have agreed to the same contents in this run."""

@@ -52,7 +52,14 @@ def chosen(settings: Settings, paths: Sequence[Path], text: str) -> list[Story]:
         DefinitionError: with every problem of every file of flows, or of stories.
         NotFound: no story has the text.
     """
-    stories = load_stories(paths or [folder_of(settings)], known_of(settings))
+    places = paths or [folder_of(settings)]
+    for place in places:
+        if not place.exists():
+            raise NotFound(
+                f"there are no stories at {place}: name a file of them or a folder, "
+                "or pick some by name with -k"
+            )
+    stories = load_stories(places, known_of(settings))
     wanted = [s for s in stories if text.lower() in f"{Path(s.file).stem} {s.name}".lower()]
     if not wanted:
         raise NotFound(f"no story has {text!r} in its name or its file's: there are {len(stories)}")

@@ -1,12 +1,15 @@
 """Every tool there is, by name."""
 
 import importlib
+import importlib.util
 import pkgutil
+import traceback
 from collections.abc import Iterable, Iterator
 from copy import copy
 from types import ModuleType
 from typing import Any, Self
 
+from router.documents.faults import nearest
 from router.domain.capabilities import Capability
 from router.domain.errors import DefinitionError, NotFound, Problem, Unavailable
 from router.domain.principals import FLOW_ROLE, Principal
@@ -74,10 +77,10 @@ class Registry:
         """Import every module of `package` and take in the tools that they define.
 
         A tool that one module imports from another is taken in once. Raises `DefinitionError`
-        for the first tool that can't be one.
+        for the first tool that can't be one, or module that can't be imported.
         """
         for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            module = importlib.import_module(found.name)
+            module = _imported(found.name)
             for value in vars(module).values():
                 if isinstance(value, Tool):
                     self.add(value)
@@ -94,11 +97,11 @@ class Registry:
                             en=f"{name[:80]} isn't there yet: nor is {group}; try again",
                         )
                     )
-            known = ", ".join(sorted(self._tools)) or "none"
+            known = nearest(name, self._tools) or f"there are: {', '.join(sorted(self._tools))}"
             raise NotFound(
                 Localised(
                     zh=f"这里没有“{name[:80]}”这个工具了，请联系管理员",
-                    en=f"there is no tool named {name[:80]!r}; there are: {known}",
+                    en=f"there is no tool named {name[:80]!r}; {known}",
                 )
             )
         return self._tools[name]
@@ -174,3 +177,27 @@ def allows(tool: Tool, person: Principal, *, by_flow: bool = False) -> bool:
     """
     held = person.roles - {FLOW_ROLE} | ({FLOW_ROLE} if by_flow else frozenset())
     return not tool.roles or bool(tool.roles & held)
+
+
+def _imported(name: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except DefinitionError:
+        raise
+    except Exception as error:
+        raise DefinitionError([_unimportable(name, error)]) from error
+
+
+def _unimportable(name: str, error: Exception) -> Problem:
+    """What keeps a module from being imported, at the line of it that brings that up."""
+    spec = importlib.util.find_spec(name)
+    file = (spec and spec.origin) or name
+    lines = [
+        frame.lineno
+        for frame in traceback.extract_tb(error.__traceback__)
+        if frame.filename == file
+    ]
+    line = error.lineno if isinstance(error, SyntaxError) else (lines or [1])[-1]
+    what = f"it can't be imported ({type(error).__name__}: {getattr(error, 'msg', error)})"
+    remedy = "mend that line, or install what it needs"
+    return Problem(file, line or 1, what, remedy)

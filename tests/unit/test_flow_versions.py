@@ -70,7 +70,7 @@ async def test_a_process_is_refused_with_what_to_do(settings: Settings, file: Pa
         async with at_work(settings):
             pass
     assert str(refused.value).startswith(
-        f"{file}:4: leave_request does something else than version 2"
+        f"{file}:5: leave_request does something else than version 2"
     )
     assert "raise version to 3 (runs of version 2 keep theirs)" in str(refused.value)
 

@@ -2,7 +2,6 @@
 
 import os
 from dataclasses import asdict
-from difflib import get_close_matches
 from pathlib import Path
 
 import httpx
@@ -25,18 +24,16 @@ from router.domain.principals import DEFAULT_TENANT
 from router.llm.embeddings import OpenAIEmbeddings
 from router.selection.selected import Thresholds
 from router.selection.threshold_file import read_thresholds
-from router.settings import PREFIX, Settings, unknown_variables
+from router.settings import PREFIX, Settings, slips
 
 SECONDS = 5.0
 
 
 async def variables(_settings: Settings) -> str:
     """Every variable that looks like one of ours is one of ours."""
-    unknown = unknown_variables()
+    unknown = slips()
     if unknown:
-        raise MisconfiguredError(
-            "\n".join(f"{name} is no setting: {_meant(name)}" for name in unknown)
-        )
+        raise MisconfiguredError("\n".join(unknown))
     given = sorted(name for name in os.environ if name.startswith(PREFIX))
     return f"set: {', '.join(given)}" if given else "none set, all defaults"
 
@@ -143,12 +140,6 @@ async def thresholds(settings: Settings) -> str:
 
 def _shown(these: Thresholds) -> str:
     return ", ".join(f"{name} {value:.3g}" for name, value in asdict(these).items())
-
-
-def _meant(name: str) -> str:
-    known = [f"{PREFIX}{field}".upper() for field in Settings.model_fields]
-    close = get_close_matches(name.upper(), known, n=1)
-    return f"did you mean {close[0]}?" if close else "take it out"
 
 
 async def _keys(url: str) -> int:

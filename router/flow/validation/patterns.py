@@ -8,6 +8,9 @@ from router.documents.yaml_document import Place
 from router.flow.validation import words
 from router.flow.validation.draft import Complaint, Draft, complaint
 
+ESCAPED = {"\b": "a backspace", "\x1b": "an escape character", "\x00": "a null character"}
+"""What YAML makes of `\\b`, `\\e`, `\\0` in double quotes, and no message has."""
+
 
 def complaints(draft: Draft) -> Iterator[Complaint]:
     """Everything wrong with the patterns that start the flow or keep it from starting.
@@ -29,6 +32,10 @@ def complaints(draft: Draft) -> Iterator[Complaint]:
 def _faults(draft: Draft, place: Place, written: str, source: str) -> Iterator[Complaint]:
     if fault := refused(source, words.blanked(written)):
         yield complaint(place, f"the pattern {written!r} {fault.what}", fault.remedy)
+        return
+    if made := next((char for char in written if char in ESCAPED), None):
+        what = f"the pattern {written!r} has {ESCAPED[made]} in it: double quotes make one of it"
+        yield complaint(place, what, "write patterns in single quotes: '\\b…'")
         return
     pattern = compiled(source)
     if pattern.search("") is not None:

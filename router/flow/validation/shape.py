@@ -136,6 +136,8 @@ def _said(fault: ErrorDetails) -> Fault:
 
 def _unknown_key(here: str, place: Place, _: ErrorDetails) -> Fault:
     known = list(keys_at(place[:-1]))
+    if set(str(place[-1])) & set("“”‘’"):
+        return Fault(f"{here}: the quotes are curly ones", 'write "…", with plain quotes')
     remedy = nearest(str(place[-1]), known) or f"there may be {', '.join(known)}"
     return Fault(f"{here}: there is no such key", remedy)
 

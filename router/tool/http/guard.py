@@ -69,7 +69,7 @@ class Guard:
         """Why this address of a host may not be connected to; empty where it may."""
         real = _unwrapped(ip_address(address.partition("%")[0]))
         if any(real in network for network in _NEVER):
-            return f"{host} is at {address}, where no tool may go"
+            return f"{host} is at {address}, where no tool may go; name the system's own"
         if (host, port) not in self._hosts and any(real in network for network in _NOT_PUBLIC):
             remedy = f"add its https://host:port to {SETTING} if it is meant"
             return f"{host} is at {address}, which isn't public; {remedy}"

@@ -27,6 +27,8 @@ from router.tool.tool import Options as ToolOptions
 from router.tool.tool import Tool
 
 LARGEST = 256 * 1024
+SCHEMA = "$schema"
+"""A key for editors, which says nothing to us."""
 _ADDRESSES = ("url", "server")
 """The keys of addresses: of an endpoint, and of an OpenAPI document's operations."""
 
@@ -120,6 +122,7 @@ class _File:
         if not isinstance(data, dict):
             self.complaints.mapping(place, data)
             return
+        data = {key: value for key, value in data.items() if key != SCHEMA}
         if is_selection(data):
             into.files.append(document_path(self.path, data))
             yield from read_selection(self.complaints, place, data, self.path, environment)
@@ -179,7 +182,13 @@ def read_json(text: str) -> Document:
     counts is what JSON says.
     """
     # Tabs are no part of any JSON text, but YAML won't be indented with them.
-    document = read_document(text.replace("\t", " "))
+    unread, document = None, Document()
+    try:
+        document = read_document(text.replace("\t", " "))
+    except Unreadable as unreadable:
+        unread = unreadable
+        if "isn't YAML" not in unread.fault.what:
+            raise
     try:
         data = json.loads(text, parse_constant=_refuse)
     except json.JSONDecodeError as error:
@@ -189,6 +198,8 @@ def read_json(text: str) -> Document:
         raise Unreadable(1, Fault("it is nested too deep", "flatten it")) from None
     except ValueError as error:
         raise Unreadable(1, Fault(f"this isn't JSON: {error}", "write a number")) from None
+    if unread is not None:
+        raise unread
     return replace(document, data=data)
 
 

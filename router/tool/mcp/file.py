@@ -42,6 +42,8 @@ LARGEST = 256 * 1024
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m)")
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0}
 _VARIABLE = re.compile(r"\{env\.([A-Za-z_][A-Za-z0-9_]*)\}")
+SCHEMA = "$schema"
+"""A key for editors, which says nothing to us."""
 _FILLED = ("url", "headers", "env")
 """Where `{env.NAME}` stands for a variable; not in `args`, which everybody here can read."""
 
@@ -55,7 +57,12 @@ def _duration(written: object) -> object:
     return timedelta(seconds=float(found[1]) * _UNITS[found[2]])
 
 
-Duration = Annotated[timedelta, BeforeValidator(_duration)]
+Duration = Annotated[
+    timedelta,
+    BeforeValidator(
+        _duration, json_schema_input_type=Annotated[str, Field(pattern=f"^{_DURATION.pattern}$")]
+    ),
+]
 
 
 def _label(written: str) -> str:
@@ -180,6 +187,7 @@ def load_servers(path: Path, variables: Mapping[str, str]) -> dict[str, ServerEn
         data = _json(text)
     except Unreadable as unreadable:
         raise DefinitionError([_problem(path, unreadable.line, unreadable.fault)]) from None
+    data.pop(SCHEMA, None)
     around: Place = ("mcpServers",) if set(data) == {"mcpServers"} else ()
     servers = data["mcpServers"] if around else data
     document = _lined(text)

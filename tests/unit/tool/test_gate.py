@@ -32,7 +32,12 @@ def test_a_read_passes_with_its_arguments_checked() -> None:
 
 
 def test_an_unknown_tool_is_named_with_those_there_are() -> None:
-    with pytest.raises(NotFound, match=r"'gret'.*adjust, greet"):
+    with pytest.raises(NotFound, match=r"'book_hotel'.*adjust, greet"):
+        attempt("book_hotel")
+
+
+def test_a_misspelt_tool_is_named_with_the_one_that_is_meant() -> None:
+    with pytest.raises(NotFound, match=r"'gret'; did you mean greet\?"):
         attempt("gret")
 
 

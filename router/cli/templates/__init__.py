@@ -1,0 +1,1 @@
+"""What `intent-router new` begins with: whole files, which work as they are."""

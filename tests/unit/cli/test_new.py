@@ -1,0 +1,291 @@
+"""`intent-router new`: what it writes works at once, and it writes over nothing."""
+
+import json
+import os
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from skills_ref.validator import validate
+
+import activities.tools
+import flows
+import skills
+from router.cli.starting_points.tool import package_of
+from router.tool.registry import Registry
+from tests.unit.cli.conftest import Run
+
+ROOT = Path(__file__).parents[3]
+PERMIT = ("parking_permit", "--zh", "停车证", "--en", "Parking permit")
+
+
+def files(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+
+
+def pytest_of(*tests: Path, within: Path) -> subprocess.CompletedProcess[str]:
+    """Their outcome in a process of their own, which sees `within` and this project."""
+    paths = os.pathsep.join([str(within), str(ROOT)])
+    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *map(str, tests)]
+    environment = {**os.environ, "PYTHONPATH": paths}
+    return subprocess.run(
+        words, cwd=within, env=environment, capture_output=True, text=True, check=False
+    )
+
+
+class TestFlow:
+    def test_it_is_written_with_its_stories_and_says_how_to_go_on(
+        self, run: Run, elsewhere: Path
+    ) -> None:
+        outcome = run("new", "flow", *PERMIT)
+        assert (outcome.status, outcome.err) == (0, "")
+        assert outcome.out.splitlines() == [
+            "wrote flows/parking_permit.yaml",
+            "wrote flows/tests/parking_permit.yaml",
+            "wrote flows/.schemas/flow.json",
+            "wrote flows/.schemas/story.json",
+            'next  ROUTER_FLOWS=flows intent-router route "我要申请停车证"',
+            "      ROUTER_FLOWS=flows intent-router flows test flows/tests/parking_permit.yaml",
+        ]
+
+    @pytest.mark.parametrize("words", [PERMIT, ("desk_lamp",), ("visa2", "--en", "US visa")])
+    def test_it_is_sound_beside_the_flows_in_use_without_a_warning(
+        self, run: Run, words: tuple[str, ...]
+    ) -> None:
+        assert run("new", "flow", *words).status == 0
+        outcome = run("flows", "validate", "--strict", "flows")
+        assert (outcome.status, outcome.err) == (0, "")
+        assert outcome.out == f"ok  {words[0]} version 1: 5 states\n"
+
+    @pytest.mark.parametrize(
+        "text", ["我要申请停车证", "I need the parking permit", "办一个停车证"]
+    )
+    def test_its_sentences_come_to_it_and_to_no_other(
+        self, run: Run, text: str, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        run("new", "flow", *PERMIT)
+        for path in Path(flows.__path__[0]).glob("*.yaml"):
+            (elsewhere / "flows" / path.name).write_text(path.read_text())
+        monkeypatch.setenv("ROUTER_FLOWS", "flows")
+        explained = json.loads(run("route", text, "--json").out)
+        assert [hit["flow"] for hit in explained["patterns"]] == ["parking_permit"]
+        decision = explained["decision"]
+        assert (decision["kind"], decision["target"]) == ("flow", "parking_permit")
+        assert decision["by"] == "pattern"
+
+    def test_its_stories_go_as_written(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+        run("new", "flow", *PERMIT)
+        monkeypatch.setenv("ROUTER_FLOWS", "flows")
+        outcome = run("flows", "test")
+        assert outcome.status == 0, outcome.out
+        assert outcome.out.splitlines()[-1] == "2 stories, 0 failed"
+
+    def test_words_that_are_another_flow_s_are_refused(self, run: Run, elsewhere: Path) -> None:
+        outcome = run("new", "flow", "holidays", "--zh", "年假", "--en", "annual leave")
+        assert (outcome.status, outcome.out) == (1, "")
+        assert (
+            "error: by the words '年假' and 'annual leave' it would be in another flow's way"
+            in (outcome.err)
+        )
+        assert "leave_request" in outcome.err
+        assert outcome.err.rstrip().endswith("choose other words with --zh and --en")
+        assert files(elsewhere) == set()
+
+    def test_two_new_ones_of_the_same_words_are_rivals(
+        self, run: Run, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        run("new", "flow", *PERMIT)
+        before = files(elsewhere)
+        monkeypatch.setenv("ROUTER_FLOWS", "flows")
+        outcome = run("new", "flow", "second_permit", *PERMIT[1:])
+        assert (outcome.status, outcome.out) == (1, "")
+        assert "also starts" in outcome.first_line
+        assert files(elsewhere) == before
+
+    def test_it_goes_to_the_folder_in_use_or_to_the_one_that_is_named(
+        self, run: Run, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (elsewhere / "ours").mkdir()
+        monkeypatch.setenv("ROUTER_FLOWS", "ours")
+        outcome = run("new", "flow", "desk_lamp")
+        assert "wrote ours/desk_lamp.yaml" in outcome.out
+        assert "ROUTER_FLOWS" not in outcome.out
+        outcome = run("new", "flow", "desk_mat", "--folder", "other flows")
+        assert "next  ROUTER_FLOWS='other flows' intent-router route" in outcome.out
+        assert (elsewhere / "other flows" / "desk_mat.yaml").is_file()
+
+    @pytest.mark.parametrize("there", ["flows/desk_lamp.yaml", "flows/tests/desk_lamp.yaml"])
+    def test_what_is_there_stays_and_nothing_is_written(
+        self, run: Run, elsewhere: Path, there: str
+    ) -> None:
+        (elsewhere / there).parent.mkdir(parents=True)
+        (elsewhere / there).write_text("mine")
+        outcome = run("new", "flow", "desk_lamp")
+        assert (outcome.status, outcome.out) == (1, "")
+        assert outcome.first_line == (
+            f"error: {there} is there already and nothing was written: "
+            "choose another name, or move it away"
+        )
+        assert files(elsewhere) == {there}
+        assert (elsewhere / there).read_text() == "mine"
+
+
+class TestSkill:
+    def test_it_is_sound_here_and_by_the_reference(self, run: Run, elsewhere: Path) -> None:
+        outcome = run("new", "skill", "parking-permits", *PERMIT[1:])
+        assert (outcome.status, outcome.err) == (0, "")
+        assert outcome.out.splitlines()[-2:] == [
+            "next  ROUTER_SKILLS=skills intent-router skills validate skills/parking-permits",
+            "      ROUTER_SKILLS=skills intent-router eval skills/tests/parking-permits.jsonl",
+        ]
+        found = run("skills", "validate", "skills")
+        assert (found.status, found.err) == (0, "")
+        assert found.out.startswith("ok  parking-permits: ")
+        assert validate(elsewhere / "skills" / "parking-permits") == []
+
+    @pytest.mark.parametrize("line", [0, 1])
+    def test_its_lines_come_to_it(
+        self, run: Run, elsewhere: Path, monkeypatch: pytest.MonkeyPatch, line: int
+    ) -> None:
+        run("new", "skill", "parking-permits", *PERMIT[1:])
+        for path in Path(skills.__path__[0]).glob("*/SKILL.md"):
+            folder = elsewhere / "skills" / path.parent.name
+            folder.mkdir()
+            (folder / "SKILL.md").write_text(path.read_text())
+        monkeypatch.setenv("ROUTER_SKILLS", "skills")
+        said = (elsewhere / "skills/tests/parking-permits.jsonl").read_text().splitlines()[line]
+        explained = json.loads(run("route", json.loads(said)["text"], "--json").out)
+        assert explained["candidates"][0]["name"] == "parking-permits"
+
+
+class TestPythonTool:
+    @pytest.fixture
+    def house(self, elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+        """A checkout with a package of tools of its own."""
+        (elsewhere / "house" / "tools").mkdir(parents=True)
+        for folder in ("house", "house/tools"):
+            (elsewhere / folder / "__init__.py").touch()
+        monkeypatch.syspath_prepend(str(elsewhere))
+        return elsewhere / "house" / "tools"
+
+    def test_it_is_found_and_its_test_passes(self, run: Run, house: Path, elsewhere: Path) -> None:
+        outcome = run("new", "tool", "count_permits", *PERMIT[1:], "--folder", "house/tools")
+        assert (outcome.status, outcome.err) == (0, "")
+        registry = Registry().discover(import_module("house.tools"))
+        assert registry["count_permits"].title.zh == "停车证"
+        test = elsewhere / "tests/unit/house/tools/test_count_permits.py"
+        done = pytest_of(test, within=elsewhere)
+        assert "2 passed" in done.stdout, done.stdout
+
+    def test_of_the_project_it_goes_where_tools_are_found(self) -> None:
+        root, package = package_of(Path(next(iter(activities.tools.__path__))))
+        assert (root, package) == (ROOT, "activities.tools")
+
+    def test_a_folder_where_it_would_not_be_found_is_refused(
+        self, run: Run, elsewhere: Path
+    ) -> None:
+        outcome = run("new", "tool", "count_permits", "--folder", "tools")
+        assert (outcome.status, outcome.out) == (1, "")
+        assert "tools is no Python package" in outcome.first_line
+        assert "--kind http" in outcome.first_line
+        assert files(elsewhere) == set()
+
+
+class TestOtherTools:
+    @pytest.mark.parametrize("kind", ["http", "mcp"])
+    def test_the_test_of_it_passes(self, run: Run, elsewhere: Path, kind: str) -> None:
+        outcome = run(
+            "new", "tool", "find_permits", *PERMIT[1:], "--kind", kind, "--folder", "mine"
+        )
+        assert (outcome.status, outcome.err) == (0, "")
+        done = pytest_of(elsewhere / "mine/tests/test_find_permits.py", within=elsewhere)
+        assert "1 passed" in done.stdout, done.stdout
+
+    def test_a_declared_one_is_sound_and_listed(
+        self, run: Run, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        run("new", "tool", "find_permits", *PERMIT[1:], "--kind", "http")
+        found = run("tools", "validate", "http_tools/find_permits.json")
+        assert found.out == "ok  find_permits in http_tools/find_permits.json\n"
+        monkeypatch.setenv("ROUTER_HTTP_TOOLS", "http_tools")
+        listed = run("tools", "list")
+        assert (listed.status, listed.err.count("find_permits")) == (0, 0)
+        assert "find_permits" in listed.out
+
+    def test_an_mcp_server_is_listed(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+        run("new", "tool", "permits", "--kind", "mcp")
+        monkeypatch.setenv("ROUTER_MCP_SERVERS", "mcp_servers/permits.json")
+        listed = run("tools", "list")
+        assert (listed.status, "isn't there" in listed.err) == (0, False)
+        assert "permits__look_up" in listed.out
+
+
+NAMES = {
+    ("flow", "Desk Lamp"): "a flow can't be called 'Desk Lamp': write up to 63 small letters, "
+    "digits and single _, a letter first, as in desk_lamp, such as desk_lamp",
+    ("flow", ""): "a flow can't be called ''",
+    ("flow", "../etc"): "a flow can't be called '../etc'",
+    ("flow", "a" * 64): "a flow can't be called 'aaa",
+    ("flow", "_lamp"): "a flow can't be called '_lamp'",
+    ("flow", "工牌"): "a flow can't be called '工牌'",
+    ("flow", "fill_slots"): "the name 'fill_slots' means something else already",
+    ("flow", "calculate"): "something is called calculate already: choose another name",
+    ("skill", "Desk_Lamp"): "a skill can't be called 'Desk_Lamp': write up to 64 small letters, "
+    "digits and single hyphens, as in policy-advisor, such as desk-lamp",
+    ("skill", "a--b"): "a skill can't be called 'a--b'",
+    ("tool", "class"): "the name 'class' means something else already",
+    ("tool", "get_leave_balance"): "something is called get_leave_balance already",
+    ("tool", "countDesks"): "such as count_desks",
+}
+
+
+@pytest.mark.parametrize(("what", "name"), NAMES)
+def test_names_that_cannot_be_are_refused_with_what_may_be_meant(
+    run: Run, elsewhere: Path, what: str, name: str
+) -> None:
+    outcome = run("new", what, name)
+    assert (outcome.status, outcome.out) == (1, "")
+    assert NAMES[what, name] in outcome.first_line
+    assert files(elsewhere) == set()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--zh", "a'b"), "--zh \"a'b\" can't be what people call it"),
+        (("--zh", ""), "--zh '' can't be what people call it"),
+        (("--en", "(x"), "--en '(x' can't be what people call it"),
+        (("--en", "工牌"), "--en '工牌' isn't English: write it in --zh"),
+        (("--en", "x" * 41), "write up to 40 letters"),
+    ],
+)
+def test_words_that_would_break_a_pattern_are_refused(
+    run: Run, elsewhere: Path, words: tuple[str, str], said: str
+) -> None:
+    outcome = run("new", "flow", "desk_lamp", *words)
+    assert (outcome.status, outcome.out) == (1, "")
+    assert said in outcome.first_line
+    assert files(elsewhere) == set()
+
+
+@pytest.mark.parametrize("what", ["flow", "skill", "tool"])
+def test_a_file_where_a_folder_should_be_is_refused(run: Run, elsewhere: Path, what: str) -> None:
+    (elsewhere / "notes").write_text("mine")
+    outcome = run("new", what, "lamp", "--folder", "notes/here")
+    assert (outcome.status, outcome.out) == (1, "")
+    assert outcome.first_line == "error: notes is no folder: name another one with --folder"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root writes everywhere")
+def test_a_folder_that_nobody_may_write_to_is_refused(run: Run, elsewhere: Path) -> None:
+    (elsewhere / "flows").mkdir(mode=0o500)
+    outcome = run("new", "flow", "desk_lamp")
+    assert outcome.status == 1
+    assert "can't be written (Permission denied)" in outcome.first_line
+
+
+@pytest.mark.parametrize("words", [("new",), ("new", "flw", "x"), ("new", "flow")])
+def test_what_names_nothing_to_write_is_a_usage_error(run: Run, words: tuple[str, ...]) -> None:
+    assert run(*words).status == 2

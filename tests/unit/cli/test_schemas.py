@@ -1,0 +1,341 @@
+"""`intent-router schema`: what an editor says of a file is what the loaders say, and no less."""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import ValidationError
+
+import activities.tools
+import flows
+import skills
+from router.cli.schemas.building import BUILDERS, built
+from router.cli.schemas.files import FOLDER, NAMES, text_of
+from router.directory.file import SAMPLE, FileDirectory
+from router.documents.yaml_document import read_document
+from router.domain.errors import DefinitionError
+from router.flow.loader import load_flow
+from router.skill.loader import read_skill
+from router.tool.http.guard import Guard
+from router.tool.http.loading import load_http_tools
+from router.tool.http.sending import Sender
+from router.tool.mcp.file import load_servers
+from tests.unit.cli.conftest import Run
+from tests.unit.flow.test_validation import SOUND as FLOW
+from tests.unit.flow.test_validation import WORD
+from tests.unit.story.samples import read as read_stories
+from tests.unit.tool.http.declaring import declaration
+
+ROOT = Path(__file__).parents[3]
+TEMPLATES = ROOT / "router" / "cli" / "templates"
+HTTP = Path(next(iter(activities.tools.__path__))) / "http"
+
+
+def problems(name: str, data: Any) -> list[ValidationError]:
+    return list(Draft202012Validator(json.loads(text_of(name))).iter_errors(data))
+
+
+@pytest.mark.parametrize("name", BUILDERS)
+def test_what_ships_says_what_the_loaders_read(name: str) -> None:
+    assert text_of(name) == built(name), "run `python -m router.cli.schemas`"
+    Draft202012Validator.check_schema(json.loads(text_of(name)))
+
+
+@pytest.mark.parametrize("name", BUILDERS)
+def test_keys_are_explained_to_whoever_writes_them(name: str) -> None:
+    said = re.findall(r'"description": "[^"]{10,}', text_of(name))
+    assert len(said) >= 5
+
+
+def yaml_of(path: Path) -> Any:
+    return read_document(path.read_text()).data
+
+
+def head_of(path: Path) -> Any:
+    return read_document(path.read_text().split("---")[1]).data
+
+
+def json_of(path: Path) -> Any:
+    return json.loads(path.read_text())
+
+
+SHIPPED: Mapping[str, tuple[Callable[[Path], Any], list[Path]]] = {
+    "flow": (yaml_of, [*Path(flows.__path__[0]).glob("*.yaml"), TEMPLATES / "my_flow.yaml"]),
+    "story": (
+        yaml_of,
+        [*Path(flows.__path__[0]).glob("tests/*.yaml"), TEMPLATES / "my_flow_story.yaml"],
+    ),
+    "skill": (
+        head_of,
+        [*Path(skills.__path__[0]).glob("*/SKILL.md"), TEMPLATES / "SKILL.md"],
+    ),
+    "tools": (json_of, [*HTTP.glob("*.json"), TEMPLATES / "my_tool.json"]),
+    "mcp": (json_of, [TEMPLATES / "my_tool_mcp.json"]),
+    "directory": (yaml_of, [SAMPLE]),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [
+        pytest.param(name, path, id=f"{name} {path.stem}")
+        for name, (_, paths) in SHIPPED.items()
+        for path in paths
+    ],
+)
+def test_nothing_is_said_against_what_ships(name: str, path: Path) -> None:
+    assert problems(name, SHIPPED[name][0](path)) == []
+
+
+@pytest.mark.parametrize(
+    "path",
+    [p for name in ("flow", "story", "tools", "mcp", "directory") for p in SHIPPED[name][1]],
+    ids=lambda path: path.name,
+)
+def test_what_ships_names_its_schema_where_an_editor_finds_it_offline(path: Path) -> None:
+    first = path.read_text()[:200]
+    named = re.search(r'(?:\$schema=|"\$schema": ")([^"\n]+)', first)
+    assert named is not None
+    found = (path.parent / named[1]).resolve()
+    assert found.is_file()
+    assert found.parent == FOLDER.resolve()
+
+
+def documented(page: str, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", (ROOT / "docs" / page).read_text(), re.DOTALL)
+
+
+def test_nothing_is_said_against_the_flows_and_stories_of_the_docs() -> None:
+    written = documented("flows.md", "yaml")
+    whole = [text for text in written if text.startswith("flow: ")]
+    stories = [text for text in written if text.startswith("- story: ")]
+    assert len(whole) > 1
+    assert stories
+    for name, texts in (("flow", whole), ("story", stories)):
+        for text in texts:
+            assert problems(name, read_document(text).data) == []
+
+
+def flow(old: str, new: str) -> str:
+    assert old in FLOW, old
+    return FLOW.replace(old, new, 1)
+
+
+FLOWS = {
+    "a key that nobody knows": flow("version: 1", "version: 1\nversoin: 2"),
+    "a misspelt key of a state": flow("forget: [city]", "forgot: [city]"),
+    "a misspelt key of a slot": flow("lookup:", "look_up:"),
+    "a type that there isn't": flow("type: text, ask", "type: string, ask"),
+    "one language": flow(f"title: {WORD}", 'title: {zh: "好"}'),
+    "a title that is a text": flow(f"title: {WORD}", "title: trip"),
+    "no description": flow(f"description: {WORD}\n", ""),
+    "no states": FLOW.partition("states:")[0],
+    "a state that does two things": flow("{say", "{collect: [city], say"),
+    "a state that does nothing": flow("{wait: {until:", "{with: {until:"),
+    "an end that there isn't": flow("end: completed", "end: done"),
+    "a choice without choices": flow("{type: text, required: false}", "{type: choice}"),
+    "choices of a date": flow("type: choice", "type: date"),
+    "a duration in words": flow("P14D", "two weeks"),
+    "a version that is zero": flow("version: 1", "version: 0"),
+    "a version that is a text": flow("version: 1", "version: one"),
+    "a list where a mapping belongs": flow("states:\n", "states: []\nother:\n"),
+    "patterns that are a mapping": flow("unless: ['no trip']", "unless: {a: b}"),
+    "a slot's name with a space": flow("  note: {", '  "my note": {'),
+    "a name in capitals": flow("flow: trip", "flow: TRIP"),
+    "a list of fewer than none": flow("type: list\n", "type: list\n    min: -1\n"),
+    "a word in small letters": flow("WAY:", "way:"),
+    "a guard that there isn't": flow("unless:", "without: [everything]\n  unless:"),
+}
+
+
+@pytest.mark.parametrize("case", FLOWS)
+def test_a_flow_of_the_wrong_shape_is_refused_by_schema_and_loader(
+    case: str, elsewhere: Path
+) -> None:
+    text = FLOWS[case]
+    assert problems("flow", read_document(text).data)
+    (elsewhere / "trip.yaml").write_text(text)
+    with pytest.raises(DefinitionError):
+        load_flow(elsewhere / "trip.yaml")
+
+
+def test_a_sound_flow_is_sound_for_the_schema_too() -> None:
+    assert problems("flow", read_document(FLOW).data) == []
+
+
+STORY = "- story: a\n  steps: [{user: hello}]\n"
+STORIES = {
+    "nothing": "",
+    "a text": "hello",
+    "no steps": "- story: a\n",
+    "steps that are none": STORY.replace("[{user: hello}]", "[]"),
+    "a key that nobody knows": STORY + "  usr: bob\n",
+    "a step that nobody knows": STORY.replace("user", "usr"),
+    "a step that is two": STORY.replace("user: hello", "user: hello, bot: hello"),
+    "what stands beside another step": STORY.replace("user: hello", "user: hello, times: 2"),
+    "a language that there isn't": STORY + "  locale: fr\n",
+    "a time that isn't": STORY.replace("user: hello", "after: soon"),
+    "a number of times below none": STORY.replace("user: hello", "tool: make_badge, times: -1"),
+    "a status that there isn't": STORY.replace("user: hello", "expect: {status: over}"),
+    "a decision that there isn't": STORY.replace("user: hello", "approver: {bob: agree}"),
+    "a way to fail that there isn't": STORY.replace("user: hello", "tool_fails: {make_badge: x}"),
+    "a nudge that isn't": STORY.replace("user: hello", "nudge: false"),
+}
+
+
+@pytest.mark.parametrize("case", STORIES)
+def test_a_story_of_the_wrong_shape_is_refused_by_schema_and_loader(case: str) -> None:
+    assert problems("story", read_document(STORIES[case]).data)
+    assert read_stories(STORIES[case])[1]
+
+
+SKILL = "name: a\ndescription: d\n"
+SKILLS = {
+    "no name": "description: d\n",
+    "capitals": SKILL.replace("name: a", "name: A"),
+    "underscores": SKILL.replace("name: a", "name: a_b"),
+    "a long name": SKILL.replace("name: a", f"name: {'a' * 65}"),
+    "no description": "name: a\n",
+    "a long description": SKILL.replace("d\n", f"{'d' * 1025}\n"),
+    "a description that is blank": SKILL.replace(": d", ': " "'),
+    "a key of ours that there isn't": f"{SKILL}metadata: {{router.max-turn: 3}}\n",
+    "a mode that there isn't": f"{SKILL}metadata: {{router.mode: fast}}\n",
+    "turns that are no number": f"{SKILL}metadata: {{router.max-turns: many}}\n",
+    "a role that is a list": f"{SKILL}metadata: {{router.roles: [hr]}}\n",
+}
+
+
+@pytest.mark.parametrize("case", SKILLS)
+def test_a_head_of_the_wrong_shape_is_refused_by_schema_and_loader(
+    case: str, elsewhere: Path
+) -> None:
+    assert problems("skill", read_document(SKILLS[case]).data)
+    folder = elsewhere / "a"
+    folder.mkdir()
+    (folder / "SKILL.md").write_text(f"---\n{SKILLS[case]}---\nDo it.\n")
+    with pytest.raises(DefinitionError):
+        read_skill(folder)
+
+
+TOOLS: Mapping[str, Any] = {
+    "a number": 3,
+    "a list of numbers": [3],
+    "nothing in it": {},
+    "a name with a space": declaration(name="9 lives"),
+    "no description": declaration(description=None),
+    "a key that nobody knows": declaration(desc="x"),
+    "a key that no endpoint has": declaration(endpoint={"uri": "x"}),
+    "a title in one language": declaration(title={"zh": "查"}),
+    "a permission that there isn't": declaration(permission="root"),
+    "roles that are a text": declaration(roles="hr"),
+    "a flag that is a text": declaration(confirm="yes"),
+    "fewer tries than none": declaration(retries=-1),
+    "a timeout in words": declaration(timeout="soon"),
+    "a timeout of hours": declaration(timeout=1e9),
+    "a place that is no pointer": declaration(result="a/b"),
+    "no items": declaration(items=0),
+    "parameters that are a number": declaration(parameters=3),
+    "a method that there isn't": declaration(endpoint={"method": "FETCH"}),
+    "a header that is a list": declaration(endpoint={"headers": {"X": []}}),
+    "an address that is a number": declaration(endpoint={"url": 3}),
+    "a key that a selection hasn't": {"openapi": "a.yaml", "permission": "read"},
+}
+
+
+@pytest.mark.parametrize("case", TOOLS)
+def test_a_declared_tool_of_the_wrong_shape_is_refused_by_schema_and_loader(
+    case: str, elsewhere: Path
+) -> None:
+    assert problems("tools", TOOLS[case])
+    (elsewhere / "tool.json").write_text(json.dumps(TOOLS[case]))
+    with pytest.raises(DefinitionError):
+        load_http_tools(elsewhere, {}, Sender(Guard()))
+
+
+SERVERS: Mapping[str, Any] = {
+    "neither command nor address": {"a": {}},
+    "both": {"a": {"command": "x", "url": "https://a.example/mcp"}},
+    "a key that nobody knows": {"a": {"command": "x", "arg": []}},
+    "a key that no tool has": {"a": {"command": "x", "tools": {"t": {"permision": "read"}}}},
+    "a name in capitals": {"A": {"command": "x"}},
+    "a timeout in words": {"a": {"command": "x", "timeout": "soon"}},
+    "no calls": {"a": {"command": "x", "calls": 0}},
+    "an address that isn't": {"a": {"url": "a.example"}},
+    "a server that is a text": {"a": "x"},
+    "within mcpServers": {"mcpServers": {"a": {}}},
+}
+
+
+@pytest.mark.parametrize("case", SERVERS)
+def test_an_mcp_server_of_the_wrong_shape_is_refused_by_schema_and_loader(
+    case: str, elsewhere: Path
+) -> None:
+    assert problems("mcp", SERVERS[case])
+    (elsewhere / "mcp.json").write_text(json.dumps(SERVERS[case]))
+    with pytest.raises(DefinitionError):
+        load_servers(elsewhere / "mcp.json", {})
+
+
+def test_a_file_of_mcp_servers_of_other_clients_may_name_its_schema(elsewhere: Path) -> None:
+    data = {"$schema": "x", "mcpServers": {"a": {"command": "x"}}}
+    (elsewhere / "mcp.json").write_text(json.dumps(data))
+    assert list(load_servers(elsewhere / "mcp.json", {})) == ["a"]
+    assert problems("mcp", data) == []
+
+
+PEOPLE = {
+    "nobody": "users: []",
+    "something else": "people: [{id: ann, name: Ann}]",
+    "no name": "users: [{id: ann}]",
+    "an id that is a number": "users: [{id: 42, name: Ann}]",
+    "an id with a space": "users: [{id: a b, name: Ann}]",
+    "a key that nobody knows": "users: [{id: ann, name: Ann, boss: bob}]",
+    "a language that there isn't": "users: [{id: ann, name: Ann, locale: fr}]",
+    "roles that are a text": "users: [{id: ann, name: Ann, roles: hr}]",
+    "hours in words": "users: [{id: ann, name: Ann, hours: [mornings]}]",
+    "an absence without an end": (
+        "users: [{id: ann, name: Ann, delegate: ann, away: [{from: 2026-01-01}]}]"
+    ),
+}
+
+
+@pytest.mark.parametrize("case", PEOPLE)
+def test_a_directory_of_the_wrong_shape_is_refused_by_schema_and_loader(case: str) -> None:
+    assert problems("directory", read_document(PEOPLE[case]).data)
+    with pytest.raises(DefinitionError):
+        FileDirectory.read(PEOPLE[case], "people.yaml")
+
+
+def test_one_is_printed(run: Run) -> None:
+    outcome = run("schema", "flow")
+    assert (outcome.status, outcome.err) == (0, "")
+    assert json.loads(outcome.out)["title"] == "A flow of intent-router"
+
+
+def test_all_are_copied_to_where_an_editor_finds_them_and_again(run: Run, elsewhere: Path) -> None:
+    for _ in range(2):
+        outcome = run("schema", "--write", ".schemas")
+        assert (outcome.status, outcome.err) == (0, "")
+    copies = {path.name: path.read_text() for path in (elsewhere / ".schemas").iterdir()}
+    assert copies == {file: text_of(name) for name, file in NAMES.items()}
+
+
+def test_what_is_no_schema_is_not_written_over(run: Run, elsewhere: Path) -> None:
+    (elsewhere / "flow.json").write_text("mine")
+    outcome = run("schema", "--write", ".")
+    assert (outcome.status, outcome.out) == (1, "")
+    assert outcome.first_line == (
+        "error: flow.json is there and no schema: name another folder for --write"
+    )
+    assert [path.name for path in elsewhere.iterdir()] == ["flow.json"]
+
+
+@pytest.mark.parametrize("words", [(), ("flows",), ("flow", "--write", "x")])
+def test_what_names_no_schema_is_a_usage_error(run: Run, words: tuple[str, ...]) -> None:
+    outcome = run("schema", *words)
+    assert (outcome.status, outcome.out) == (2, "")
+    assert "directory" in outcome.first_line or "'directory'" in outcome.err
