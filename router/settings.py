@@ -6,16 +6,13 @@ too, and the environment wins over it. A secret may be in a file instead, which
 the values on; nothing else looks at `os.environ`.
 """
 
-import json
 import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
-from urllib.parse import urlsplit
 
 from dotenv import dotenv_values
 from pydantic import (
@@ -39,8 +36,26 @@ from pydantic_settings import (
 from router.domain.budgets import Budgets
 from router.domain.errors import MisconfiguredError
 from router.domain.payload_keys import PayloadKeys
-from router.domain.principals import RESERVED_ROLES
 from router.secret_files import SUFFIX, SecretFiles, is_secret
+from router.setting_types import (
+    Address,
+    Build,
+    Claim,
+    DatabaseUrl,
+    Deployment,
+    HttpOrigin,
+    LongSecret,
+    MailDomain,
+    People,
+    Queue,
+    Share,
+    WebUrl,
+    Weight,
+    from_json,
+    grantable,
+    is_loopback,
+    payload_keys,
+)
 
 PREFIX = "ROUTER_"
 OF_CLIENTS = frozenset({"ROUTER_TOKEN"})
@@ -51,96 +66,6 @@ TOOL_PREFIX = "ROUTER_TOOL_"
 """Variables that begin so are for the files of declared tools, which read nothing else."""
 OPENAI = "https://api.openai.com/v1"
 DOTENV = ".env"
-BUILD = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
-QUEUE = r"^[A-Za-z0-9][A-Za-z0-9._/-]{0,199}$"
-DEPLOYMENT = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$"
-DOMAIN = r"^[A-Za-z0-9.-]{1,253}$"
-ROLE = r"^[a-z][a-z0-9_-]{0,63}$"
-MIN_SECRET = 32
-"""Bytes: a key shorter than its hash can be guessed (RFC 7518, section 3.2)."""
-
-
-def _address(value: str) -> str:
-    host, _, port = value.rpartition(":")
-    if not host or "/" in host or not port.isdigit() or not 0 < int(port) < 65536:  # noqa: PLR2004
-        raise ValueError("write host:port, such as 127.0.0.1:7233")
-    return value
-
-
-def _web_url(value: str) -> str:
-    if not re.match(r"https?://[^/\s]+", value):
-        raise ValueError("write a URL that begins with http:// or https://")
-    return value.rstrip("/")
-
-
-def _database_url(value: str) -> str:
-    if not re.match(r"[a-z0-9+]+://", value):
-        raise ValueError("write a SQLAlchemy URL, such as postgresql+asyncpg://user@host/name")
-    return value
-
-
-def _claim(value: str) -> str:
-    if not re.fullmatch(r"[!-~]{1,200}", value):
-        raise ValueError("name a claim, or a path to one such as realm_access.roles")
-    return value
-
-
-def _grantable(roles: dict[str, str]) -> dict[str, str]:
-    for role in roles.values():
-        if not re.fullmatch(ROLE, role):
-            raise ValueError(f"{role!r} is no role: write it like travel_desk")
-        if role in RESERVED_ROLES:
-            raise ValueError(f"{role} can't come from a token: the directory alone gives it")
-    return roles
-
-
-def _people(value: Any) -> Any:
-    """An address stays the text that it is; anything else is a path."""
-    if not isinstance(value, str) or not re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", value):
-        return value if value is None else Path(value)
-    address = urlsplit(value)
-    if address.username or address.password or address.query:
-        raise ValueError(
-            "write it without user and query: a token belongs in ROUTER_DIRECTORY_TOKEN or its file"
-        )
-    if not address.hostname or not (
-        address.scheme == "https" or (address.scheme == "http" and _is_loopback(address.hostname))
-    ):
-        raise ValueError("write a path, or a URL that begins with https:// (http at loopback)")
-    return value
-
-
-def _origin(value: str) -> str:
-    if not re.fullmatch(r"https?://[^\s/?#@\\]+/?", value):
-        raise ValueError("write origins alone, such as https://api.example.com")
-    return value.rstrip("/")
-
-
-def _json(value: Any) -> Any:
-    """A variable's text as the JSON it has to be."""
-    if not isinstance(value, str):
-        return value
-    try:
-        return json.loads(value)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"write it as JSON ({error})") from None
-
-
-def _secret(value: SecretStr) -> SecretStr:
-    if len(value.get_secret_value().encode()) < MIN_SECRET:
-        raise ValueError(f"write at least {MIN_SECRET} bytes, such as `openssl rand -hex 32` gives")
-    return value
-
-
-def _payload_keys(value: Any) -> Any:
-    return PayloadKeys.read(value) if isinstance(value, str) else value
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _sqlite_in(known: dict[str, Any]) -> str:
@@ -152,19 +77,12 @@ class Fallback(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    base_url: Annotated[str, AfterValidator(_web_url)]
+    base_url: WebUrl
     """Where it is."""
     model: str
     """Its name there."""
     api_key_env: str | None = None
     """The variable that holds its key; None: it wants none."""
-
-
-Claim = Annotated[str, AfterValidator(_claim)]
-HttpOrigin = Annotated[str, AfterValidator(_origin)]
-Share = Annotated[int, Field(ge=0, le=1_000_000)]
-Weight = Annotated[float, Field(ge=0.001, le=1000)]
-"""What Temporal takes."""
 
 
 @dataclass(frozen=True)
@@ -191,37 +109,35 @@ class Settings(BaseSettings):
 
     data: Path = Path(".data")
     """The folder that `dev` keeps its state in."""
-    database_url: Annotated[str, AfterValidator(_database_url)] = Field(
-        default_factory=_sqlite_in, repr=False
-    )
+    database_url: DatabaseUrl = Field(default_factory=_sqlite_in, repr=False)
     """Where the database is, as a SQLAlchemy URL. Hidden from `repr`: it may hold a password."""
     database_connections: Annotated[int, Field(ge=2, le=1000)] = 20
     """How many connections to PostgreSQL this process keeps for its work, at most. An API has one
     more that listens for news; SQLite has its own."""
 
-    temporal_address: Annotated[str, AfterValidator(_address)] = "127.0.0.1:7233"
+    temporal_address: Address = "127.0.0.1:7233"
     """The Temporal server that API and worker use."""
     temporal_namespace: str = "default"
     """The namespace there."""
     task_queue: str = "router"
     """The queue that workflows and activities share."""
-    model_queue: Annotated[str, Field(pattern=QUEUE)] | None = None
+    model_queue: Queue | None = None
     """A task queue for activities that ask models; None: they share `task_queue`."""
-    tool_queue: Annotated[str, Field(pattern=QUEUE)] | None = None
+    tool_queue: Queue | None = None
     """The same for calls of tools."""
     model_calls_per_second: Annotated[float, Field(gt=0)] | None = None
     """How many of the former Temporal hands out a second, to all workers together; None: any."""
     tool_calls_per_second: Annotated[float, Field(gt=0)] | None = None
     """The same of calls of tools."""
-    worker_version: Annotated[str, Field(pattern=BUILD)] | None = None
+    worker_version: Build | None = None
     """The build that this process runs, such as a release or commit: its worker then takes part in
     Temporal's worker versioning. None: it doesn't, and runs whatever there is."""
-    worker_deployment: Annotated[str, Field(pattern=DEPLOYMENT)] = "intent-router"
+    worker_deployment: Deployment = "intent-router"
     """What Temporal calls all versions of the worker together."""
-    temporal_ui: Annotated[str, AfterValidator(_web_url)] = "http://127.0.0.1:8233"
+    temporal_ui: WebUrl = "http://127.0.0.1:8233"
     """Where links to a run's history lead; a browser may ask for plain text from there alone."""
 
-    payload_keys: Annotated[PayloadKeys, NoDecode, BeforeValidator(_payload_keys)] = Field(
+    payload_keys: Annotated[PayloadKeys, NoDecode, BeforeValidator(payload_keys)] = Field(
         PayloadKeys(), repr=False
     )
     """What payloads in Temporal are encrypted with: `id:base64,…`, the first one; all decrypt."""
@@ -231,10 +147,10 @@ class Settings(BaseSettings):
     auth: Literal["dev", "jwt"] = "dev"
     """`dev`: a bearer token is a user id of the directory, at loopback alone; `jwt`: tokens are
     checked."""
-    jwt_secret: Annotated[SecretStr, AfterValidator(_secret)] | None = None
+    jwt_secret: LongSecret | None = None
     """The secret that tokens are signed with (HS256); either this or the address of published
     keys."""
-    jwt_jwks_url: Annotated[str, AfterValidator(_web_url)] | None = None
+    jwt_jwks_url: WebUrl | None = None
     """Where the issuer publishes its keys (RS256, ES256)."""
     jwt_issuer: str | None = None
     """What a token has to name as `iss`; None: any."""
@@ -247,21 +163,21 @@ class Settings(BaseSettings):
     jwt_roles_claim: Claim | None = None
     """Which claim has roles, beyond those that the directory gives. None: no token gives any."""
     jwt_roles: Annotated[
-        dict[str, str], NoDecode, BeforeValidator(_json), AfterValidator(_grantable)
+        dict[str, str], NoDecode, BeforeValidator(from_json), AfterValidator(grantable)
     ] = {}
     """What names in that claim stand for, as JSON: `{"IT-Admins": "operator"}`. Where this is set
     no other name counts; where it isn't, names are roles."""
-    openwebui_jwt_secret: Annotated[SecretStr, AfterValidator(_secret)] | None = None
+    openwebui_jwt_secret: LongSecret | None = None
     """What Open WebUI signs its users' names with (`FORWARD_USER_INFO_HEADER_JWT_SECRET`); with
     it no unsigned name is believed."""
-    mail_domain: Annotated[str, Field(pattern=DOMAIN)] | None = None
+    mail_domain: MailDomain | None = None
     """The house's own, such as `example.com`: a chat UI's `alice@example.com` is then `alice`."""
 
     slack_signing_secret: SecretStr | None = None
     """By which Slack's requests are told from anybody's; with the token, Slack is an entrance."""
     slack_bot_token: SecretStr | None = None
     """By which it posts there."""
-    slack_url: Annotated[str, AfterValidator(_web_url)] = "https://slack.com/api"
+    slack_url: WebUrl = "https://slack.com/api"
     """Where Slack's Web API is."""
     feishu_app_id: str | None = None
     """With the three below, Feishu is an entrance."""
@@ -271,17 +187,17 @@ class Settings(BaseSettings):
     """What Feishu's events are encrypted with."""
     feishu_verification_token: SecretStr | None = None
     """What Feishu's events have to carry."""
-    feishu_url: Annotated[str, AfterValidator(_web_url)] = "https://open.feishu.cn"
+    feishu_url: WebUrl = "https://open.feishu.cn"
     """Where Feishu's Open API is."""
 
-    oidc_issuer: Annotated[str, AfterValidator(_web_url)] | None = None
+    oidc_issuer: WebUrl | None = None
     """Where people sign in to the page, by OpenID Connect: its address, as in its tokens' `iss`."""
     oidc_client_id: str | None = None
     """What the page is registered as there: a public client that goes back to the page."""
     oidc_scope: str = "openid profile"
     """What the page asks for; an issuer may want one more for tokens that the API takes."""
 
-    llm_base_url: Annotated[str, AfterValidator(_web_url)] | None = Field(
+    llm_base_url: WebUrl | None = Field(
         None, validation_alias=AliasChoices("ROUTER_LLM_BASE_URL", "OPENAI_BASE_URL")
     )
     """Any server that speaks OpenAI's Chat Completions."""
@@ -293,17 +209,17 @@ class Settings(BaseSettings):
     """The model's name there. None: the router runs without a model."""
     llm_skill_model: str | None = None
     """A stronger one for skills, at the same address; None is `llm_model`."""
-    llm_fallbacks: Annotated[list[Fallback], NoDecode, BeforeValidator(_json)] = []
+    llm_fallbacks: Annotated[list[Fallback], NoDecode, BeforeValidator(from_json)] = []
     """Asked in order where the model can't answer, as JSON: a list of `Fallback`."""
 
-    llm_budgets: Annotated[Budgets, NoDecode, BeforeValidator(_json)] = Budgets()
+    llm_budgets: Annotated[Budgets, NoDecode, BeforeValidator(from_json)] = Budgets()
     """What may be spent on models, as JSON: `{"turn": …, "user": …, "tenant": …, "day": …}`, each
     with `calls` and `tokens`; a user's, a tenant's and all tenants' are by the day."""
     llm_turn_seconds: Annotated[float, Field(gt=0, le=600)] = 60.0
     """How long models may be asked in one turn, all in all."""
     prompts: Path | None = None
     """A folder of prompts beside those that ship."""
-    prompt_shares: Annotated[dict[str, Share], NoDecode, BeforeValidator(_json)] = {}
+    prompt_shares: Annotated[dict[str, Share], NoDecode, BeforeValidator(from_json)] = {}
     """Which versions of prompts conversations get, as JSON: `{"router-1": 9, "router-2": 1}`."""
 
     embedder: str = "embedded"
@@ -312,7 +228,7 @@ class Settings(BaseSettings):
     thresholds: Path | None = None
     """A JSON file that says when what was found is clear; None is the default."""
 
-    directory: Annotated[str | Path | None, BeforeValidator(_people)] = None
+    directory: People = None
     """A YAML file of people, or the address where the same is to be had as JSON or YAML; None is
     the sample."""
     directory_token: SecretStr | None = None
@@ -329,12 +245,12 @@ class Settings(BaseSettings):
     """What runs the scripts of skills: `bwrap` (bubblewrap); None: they are never run."""
     policies: Path | None = None
     """A folder of policies in Markdown, with `limits.yaml`; None is the sample's."""
-    rates_url: Annotated[str, AfterValidator(_web_url)] | None = Field(None, repr=False)
+    rates_url: WebUrl | None = Field(None, repr=False)
     """Where the day's exchange rates are, in the ECB's XML or as JSON; None: none are known.
     Hidden from `repr`: it may have a key in it."""
     http_tools: Path | None = None
     """A folder of JSON files that declare tools, or one such file; None is the project's own."""
-    http_allow: Annotated[list[HttpOrigin], NoDecode, BeforeValidator(_json)] = []
+    http_allow: Annotated[list[HttpOrigin], NoDecode, BeforeValidator(from_json)] = []
     """Origins that declared tools may call over http or at private addresses too, as JSON:
     `["http://127.0.0.1:9000"]`. Any public one that a tool's file names over https is allowed."""
 
@@ -364,7 +280,7 @@ class Settings(BaseSettings):
     """Questions that each process has under way at one model server; further ones wait."""
     fair_to: Literal["tenant", "person"] = "tenant"
     """Who gets an equal share of the workers where work waits."""
-    tenant_weights: Annotated[dict[str, Weight], NoDecode, BeforeValidator(_json)] = {}
+    tenant_weights: Annotated[dict[str, Weight], NoDecode, BeforeValidator(from_json)] = {}
     """Shares of tenants that aren't 1, as JSON: `{"acme": 3}`."""
     shutdown_seconds: Annotated[float, Field(ge=1, le=3600)] = 25.0
     """What `serve` and `worker` give requests, and calls of models and tools, to end once they are
@@ -496,7 +412,7 @@ class Settings(BaseSettings):
         Raises:
             MisconfiguredError: `dev` authentication, and `host` is no loopback address.
         """
-        if self.auth == "dev" and not _is_loopback(host):
+        if self.auth == "dev" and not is_loopback(host):
             raise MisconfiguredError(
                 f"ROUTER_AUTH=dev lets anyone be anyone and is refused on {host}: "
                 "bind to 127.0.0.1, or set ROUTER_AUTH=jwt"

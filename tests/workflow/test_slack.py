@@ -110,7 +110,7 @@ async def test_an_event_that_is_delivered_again_is_answered_once(
     answers = [await slack.deliver(router, event) for _ in range(3)]
     await slack.posted("想请什么假？")
     await slack.says(router, GINA, "取消")
-    await slack.posted("取消了")
+    await slack.posted("已取消")
     assert [a.status_code for a in answers] == [200] * 3
     assert sum("想请什么假？" in post["text"] for post in slack.posts) == 1
 
