@@ -90,7 +90,7 @@ def _secret(value: SecretStr) -> SecretStr:
     return value
 
 
-def payload_keys(value: Any) -> Any:
+def to_keys(value: Any) -> Any:
     """A variable's text as the keys it has to be."""
     return PayloadKeys.read(value) if isinstance(value, str) else value
 

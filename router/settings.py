@@ -54,7 +54,7 @@ from router.setting_types import (
     from_json,
     grantable,
     is_loopback,
-    payload_keys,
+    to_keys,
 )
 
 PREFIX = "ROUTER_"
@@ -137,7 +137,7 @@ class Settings(BaseSettings):
     temporal_ui: WebUrl = "http://127.0.0.1:8233"
     """Where links to a run's history lead; a browser may ask for plain text from there alone."""
 
-    payload_keys: Annotated[PayloadKeys, NoDecode, BeforeValidator(payload_keys)] = Field(
+    payload_keys: Annotated[PayloadKeys, NoDecode, BeforeValidator(to_keys)] = Field(
         PayloadKeys(), repr=False
     )
     """What payloads in Temporal are encrypted with: `id:base64,…`, the first one; all decrypt."""

@@ -39,6 +39,7 @@ def follow(walk: Walk, page: str) -> None:
         walk.take(snippet)
 
 
+@pytest.mark.slow
 def test_the_first_flow_asks_is_approved_and_is_tested(walk: Walk) -> None:
     follow(walk, "first-flow.md")
     drawn = (walk.folder / "parking.svg").read_text(encoding="utf-8")

@@ -70,6 +70,7 @@ def house(tools: None, tmp_path: Path) -> Iterator[House]:
         house.stop()
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_over_a_rotation_and_its_history_is_read(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -152,6 +153,7 @@ def erased(house: House, *words: str) -> "subprocess.CompletedProcess[str]":
     return house.command("erase", *words)
 
 
+@pytest.mark.slow
 def test_nothing_is_left_of_somebody_who_was_erased(house: House) -> None:
     house.start()
     run = a_whole_conversation(house)
