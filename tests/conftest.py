@@ -17,7 +17,9 @@ settings.load_profile("house")
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Tests of one group share a server or a browser: spread out, each process starts its own."""
-    if "PYTEST_XDIST_WORKER" not in os.environ or not session.config.getvalue("loadgroup"):
+    if "PYTEST_XDIST_WORKER" not in os.environ or not session.config.getoption(
+        "loadgroup", default=False
+    ):
         return
     grouped = [item.nodeid for item in session.items if item.get_closest_marker("xdist_group")]
     if any("@" not in nodeid.rpartition("]")[2] for nodeid in grouped):

@@ -1,6 +1,7 @@
 """Running a command in this process, as the shell would see it end."""
 
 import asyncio
+import logging
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -42,8 +43,13 @@ class Run:
 
 
 @pytest.fixture
-def run(capfd: pytest.CaptureFixture[str]) -> Run:
-    return Run(capfd)
+def run(capfd: pytest.CaptureFixture[str]) -> Iterator[Run]:
+    """Commands in this process, whose log goes to the standard error of this test alone."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield Run(capfd)
+    root.handlers[:] = handlers
+    root.setLevel(level)
 
 
 @pytest.fixture(autouse=True)
