@@ -75,7 +75,7 @@ class TestFlowFiles:
             assert (await bob.decide(await bob.waiting(began), "approve")).status == "completed"
             await heard(talk, "好消息：")
             other = await Talk(client, parts, alice, queue="kept").open()
-            fresh = await other.waiting_leave("我要请年假，2028年12月11日到12日，家里有事")
+            fresh = await other.waiting_leave("我要请事假，12月14日到15日，家里有事")
             assert (await bob.decide(await bob.waiting(fresh), "approve")).state == "director"
             versions = [(await run_of(parts, run)).version for run in (began, fresh)]
             drawn = await definition_of(client, await run_of(parts, began))
@@ -115,7 +115,7 @@ class TestWorkers:
                 async with released(client, parts, "2.0"):
                     fresh = await run_of(
                         parts,
-                        await talk.waiting_leave("我要请年假，2028年12月11日到12日，家里有事"),
+                        await talk.waiting_leave("我要请事假，12月14日到15日，家里有事"),
                     )
                     decided = await bob.decide(await bob.waiting(run.id), "approve")
                     assert decided.status == "completed"
