@@ -4,7 +4,7 @@ import asyncio
 import os
 import sys
 from asyncio.subprocess import PIPE, Process
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -47,9 +47,9 @@ async def stopped(process: Process) -> int:
         return await process.wait()
 
 
-async def last_words(process: Process) -> tuple[int, str]:
-    """Ask it to stop; its exit status, and all that it logged."""
-    process.terminate()
+async def last_words(process: Process, told: Callable[[], object] | None = None) -> tuple[int, str]:
+    """Ask it to stop, by `told` where that is another's to hear; its status and all it logged."""
+    (told or process.terminate)()
     _, log = await process.communicate()
     assert process.returncode is not None
     return process.returncode, log.decode()

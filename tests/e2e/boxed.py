@@ -4,7 +4,10 @@ import os
 import shutil
 import subprocess
 import sys
+from asyncio.subprocess import Process
 from pathlib import Path
+
+import psutil
 
 ROOT = Path(__file__).parents[2]
 NOBODY = 10001
@@ -28,6 +31,14 @@ def box(data: Path, secrets: Path) -> list[str]:
         *("--die-with-parent", *_nobody()),
         *(PYTHON, "-m", "router"),
     ]
+
+
+def innermost(process: Process) -> psutil.Process:
+    """What runs in the box: bubblewrap hands no signal on, as the `init` of compose does."""
+    found = psutil.Process(process.pid)
+    while within := found.children():
+        (found,) = within
+    return found
 
 
 def _kept(folder: Path) -> list[str]:

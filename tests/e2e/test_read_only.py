@@ -117,7 +117,9 @@ async def stayed(tmp_path: Path) -> AsyncIterator[Stay]:
                 turn = await said(client, await conversation(client), "我要请年假")
             well = [asked_whether_well("api", of_api), asked_whether_well("worker", of_worker)]
             metrics = await exposed(of_api) | await exposed(of_worker)
-            ends = [await last_words(worker), await last_words(api)]
+            ends = [
+                await last_words(each, boxed.innermost(each).terminate) for each in (worker, api)
+            ]
             yield Stay(turn, well, metrics, ends, data)
 
 
