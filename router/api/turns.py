@@ -29,6 +29,9 @@ ACCEPTANCE = 5.0
 """Seconds within which a worker takes a message in, where there is one at all."""
 AT_ONCE = 0.1
 """Seconds within which most turns are over; only of a longer one it is asked if it was begun."""
+SURE_AFTER = 1.0
+"""Seconds that somebody waits for a turn before it is asked if it was begun: where no worker is
+left they hear so, rather than wait for nothing as long as they would for an answer."""
 BUSY_RETRY = 2
 NOT_TAKEN = "No worker took the message in; send it again with the same message_id."
 
@@ -64,9 +67,10 @@ class Turns:
         """
         delivery = self._delivery(conversation, submission)
         task = self._begin(delivery)
-        done, _ = await asyncio.wait({task}, timeout=wait)
+        done, _ = await asyncio.wait({task}, timeout=min(wait, SURE_AFTER))
         if not done:
             await self._make_sure(delivery, task)
+            await asyncio.wait({task}, timeout=max(0.0, wait - SURE_AFTER))
         return outcome(task) if task.done() else None
 
     async def take(

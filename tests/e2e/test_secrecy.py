@@ -203,8 +203,8 @@ def test_nothing_is_left_of_somebody_who_was_erased(house: House) -> None:
     assert erased(house, "alice", "--yes").returncode == 1
 
 
-def until_gone(file: Path, words: tuple[str, ...], within: float = 30.0) -> None:
-    """Temporal deletes histories in its own time."""
+def until_gone(file: Path, words: tuple[str, ...], within: float = 90.0) -> None:
+    """Temporal deletes histories in its own time: it looks after its queues every half minute."""
     deadline = time.monotonic() + within
     while time.monotonic() < deadline:
         if not (left := found_in(rows_of(file), words)):
