@@ -106,10 +106,10 @@ async def test_what_is_to_be_confirmed_is_given_up_and_returned_with_a_word(
 async def test_an_event_that_is_delivered_again_is_answered_once(
     slack: Slack, router: httpx.AsyncClient
 ) -> None:
-    event = slack.event(GINA, "我要请假")
+    event = slack.event(BOB, "我要请假")
     answers = [await slack.deliver(router, event) for _ in range(3)]
     await slack.posted("想请什么假？")
-    await slack.says(router, GINA, "取消")
+    await slack.says(router, BOB, "取消")
     await slack.posted("已取消")
     assert [a.status_code for a in answers] == [200] * 3
     assert sum("想请什么假？" in post["text"] for post in slack.posts) == 1
