@@ -137,15 +137,16 @@ class OneApprovalFlow:
     One that is started `late` comes to its approval half a second after it was begun.
     """
 
-    def __init__(self) -> None:
+    @workflow.init
+    def __init__(self, person: str) -> None:
         self._words: set[str] = set()
         self._decided: str | None = None
         self._told: list[str] = []
+        self._person, _, late = person.partition(" ")
+        self._opens = workflow.now() + timedelta(seconds=0.5 if late else 0)
 
     @workflow.run
     async def run(self, person: str) -> list[str]:
-        self._person, _, late = person.partition(" ")
-        self._opens = workflow.now() + timedelta(seconds=0.5 if late else 0)
         await workflow.wait_condition(lambda: self._decided in {"approve", "cancelled"})
         await workflow.wait_condition(workflow.all_handlers_finished)
         return self._told
