@@ -1,4 +1,4 @@
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
 from playwright.async_api import Browser
@@ -12,11 +12,13 @@ from tests.workflow.desk import QUEUE
 __all__ = ["parts", "real_client"]
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """One browser, one server: all of them in one process."""
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
+    """One browser, one server: all of them in one process, before it is said which goes where."""
     for item in items:
         if "tests/page/" in item.path.as_posix():
             item.add_marker(pytest.mark.xdist_group("page"))
+    yield
 
 
 @pytest.fixture(scope="session")

@@ -1,9 +1,11 @@
 from collections.abc import AsyncIterator
+from decimal import Decimal
 
 import pytest
 from temporalio.client import Client
 from temporalio.testing import WorkflowEnvironment
 
+from activities.people.records import Owner
 from router.assembly import Parts
 from router.domain.principals import DEFAULT_TENANT, Principal
 from router.settings import Settings
@@ -17,6 +19,10 @@ from tests.workflow.desk import QUEUE, Approver, Talk, register_attributes
 async def parts(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Parts]:
     settings = Settings.load(data=tmp_path_factory.mktemp("data"))
     async with at_work(settings) as parts:
+        alice = Owner(tenant=DEFAULT_TENANT, person="alice")
+        for year in (2026, 2027):
+            # She asks for leave in every other test: whether she has any isn't for their order.
+            await parts.people.leave.entitle(alice, "annual", year, Decimal(365))
         yield parts
 
 
