@@ -2,33 +2,8 @@
 
 from docs.generate.markdown import one_line, page
 from docs.generate.models import model_table
-from router.flow.model import (
-    Approve,
-    Branch,
-    Check,
-    Choice,
-    FlowDefinition,
-    Retry,
-    Slot,
-    State,
-    Triggers,
-    Wait,
-    Withdrawal,
-)
+from router.flow.model import FILE_MODELS
 
-MODELS = (
-    FlowDefinition,
-    Triggers,
-    Slot,
-    Choice,
-    Check,
-    State,
-    Branch,
-    Approve,
-    Wait,
-    Retry,
-    Withdrawal,
-)
 INTRODUCTION = """\
 Every key of `flows/<name>.yaml`. What they come to, with examples, is in [Flows](../flows.md).
 An *expression* is CEL. The only entry of a *list of text* may be that text alone, and a list of
@@ -38,5 +13,5 @@ An *expression* is CEL. The only entry of a *list of text* may be that text alon
 
 def flow_files_page() -> str:
     """A section for each part of a file."""
-    parts = [f"## {m.__name__}\n\n{one_line(m.__doc__)}\n\n{model_table(m)}" for m in MODELS]
+    parts = [f"## {m.__name__}\n\n{one_line(m.__doc__)}\n\n{model_table(m)}" for m in FILE_MODELS]
     return page("Flow files", INTRODUCTION, *parts)

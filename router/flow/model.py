@@ -452,4 +452,10 @@ class FlowDefinition(Definition):
         return slot
 
 
+FILE_MODELS: tuple[type[Definition], ...] = (
+    *(FlowDefinition, Triggers, Slot, Choice, Check, State, Branch, Approve, Wait, Retry),
+    Withdrawal,
+)
+"""What a flow file is made of, in the order in which it is explained."""
+
 SlotValues = dict[str, JsonValue]

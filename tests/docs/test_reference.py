@@ -8,7 +8,6 @@ from pydantic import BaseModel
 
 from docs.generate import FOLDER, PAGES, REMEDY
 from docs.generate.commands import commands, commands_page
-from docs.generate.flow_files import MODELS
 from docs.generate.models import undescribed
 from docs.generate.rest import operations, rest_page
 from docs.generate.tool_files import option_docs
@@ -16,6 +15,7 @@ from router.app import openapi_document
 from router.cli import app
 from router.documents.attribute_docs import attribute_docs
 from router.domain.budgets import Budget, Budgets
+from router.flow.model import FILE_MODELS
 from router.settings import Fallback, Settings
 from router.tool.mcp.file import ServerEntry, ToolEntry
 from router.tool.tool import tool
@@ -32,7 +32,7 @@ def test_no_page_lies_there_that_nobody_makes() -> None:
 
 
 @pytest.mark.parametrize(
-    "model", [*MODELS, Settings, Fallback, Budget, Budgets, ServerEntry, ToolEntry]
+    "model", [*FILE_MODELS, Settings, Fallback, Budget, Budgets, ServerEntry, ToolEntry]
 )
 def test_every_key_says_what_it_means(model: type[BaseModel]) -> None:
     assert undescribed(model) == set()

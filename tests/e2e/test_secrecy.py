@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.house import House, Person
+from tests.e2e.house import Chat, House, Person
 from tests.e2e.traces import bytes_of, found_in, rows_of
 
 pytestmark = pytest.mark.xdist_group("dev")
@@ -36,15 +36,21 @@ FAILING = {
 }
 
 
+def handed_in(chat: Chat, days: str) -> str:
+    """Leave that is asked for and confirmed; the run."""
+    turn = chat.say(f"我要请年假，{days}，{REASON}")
+    while turn["flow"]["status"] == "collecting":
+        turn = chat.say(REASON)
+    run: str = chat.say("确认")["flow"]["id"]
+    return run
+
+
 def a_whole_conversation(house: House) -> str:
     """Some talk, leave that is approved, and a tool that fails; the run of the leave."""
     alice, bob = Person(house, "alice"), Person(house, "bob")
     chat = alice.chat()
     chat.say(SMALL_TALK)
-    turn = chat.say(f"我要请年假，12月7日到8日，{REASON}")
-    while turn["flow"]["status"] == "collecting":
-        turn = chat.say(REASON)
-    run: str = chat.say("确认")["flow"]["id"]
+    run = handed_in(chat, "12月7日到8日")
     (approval,) = (a["id"] for a in bob.approvals() if a["flow_run"] == run)
     assert bob.decide(approval, "approve", comment=COMMENT).status_code == 200
     chat.heard("批准")
@@ -78,10 +84,7 @@ def test_a_run_goes_on_over_a_rotation_and_its_history_is_read(
     alice, bob = Person(house, "alice"), Person(house, "bob")
     house.start()
     chat = alice.chat()
-    turn = chat.say(f"我要请年假，12月7日到8日，{REASON}")
-    while turn["flow"]["status"] == "collecting":
-        turn = chat.say(REASON)
-    run = chat.say("确认")["flow"]["id"]
+    run = handed_in(chat, "12月7日到8日")
     assert b"2027-01" not in bytes_of(house.data)
     house.stop()
 
@@ -107,10 +110,7 @@ def test_a_run_whose_key_was_left_out_goes_on_once_it_is_back(
     alice, bob = Person(house, "alice"), Person(house, "bob")
     house.start()
     chat = alice.chat()
-    turn = chat.say(f"我要请年假，12月7日到8日，{REASON}")
-    while turn["flow"]["status"] == "collecting":
-        turn = chat.say(REASON)
-    run = chat.say("确认")["flow"]["id"]
+    run = handed_in(chat, "12月7日到8日")
     (approval,) = (a["id"] for a in bob.approvals() if a["flow_run"] == run)
     house.stop()
 
@@ -161,10 +161,7 @@ def test_nothing_is_left_of_somebody_who_was_erased(house: House) -> None:
     upload = {"file": ("note.png", b"\x89PNG\r\n\x1a\n" + SMALL_TALK.encode(), "image/png")}
     assert alice.http.post("/v1/files", files=upload).status_code == 201
     waiting = alice.chat()
-    turn = waiting.say(f"我要请年假，12月14日到15日，{REASON}")
-    while turn["flow"]["status"] == "collecting":
-        turn = waiting.say(REASON)
-    open_run = waiting.say("确认")["flow"]["id"]
+    open_run = handed_in(waiting, "12月14日到15日")
     others = frank.chat()
     others.say("what is my leave balance?")
     router, temporal = house.data / "router.db", house.data / "temporal.db"

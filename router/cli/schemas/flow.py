@@ -3,36 +3,17 @@
 from typing import Any
 
 from router.cli.schemas.words import JsonSchema, described
-from router.flow.model import (
-    RULES,
-    SKIPPABLE,
-    STATE_KINDS,
-    Approve,
-    Branch,
-    Check,
-    Choice,
-    FlowDefinition,
-    Retry,
-    Slot,
-    State,
-    Triggers,
-    Wait,
-    Withdrawal,
-)
+from router.flow.model import FILE_MODELS, RULES, SKIPPABLE, STATE_KINDS, FlowDefinition
 from router.flow.validation.references import NAME
 from router.flow.validation.slots import PARTS
 from router.flow.validation.words import NAME as WORD
 
-_MODELS = (
-    *(FlowDefinition, Triggers, Slot, Choice, Check, State, Branch, Approve, Wait, Retry),
-    Withdrawal,
-)
 DURATION = {"type": "string", "pattern": "^[+-]?P", "examples": ["PT24H", "P14D"]}
 
 
 def flow_schema() -> JsonSchema:
     """What a flow file may hold: see docs/flows.md."""
-    schema = described(FlowDefinition.model_json_schema(by_alias=True), _MODELS)
+    schema = described(FlowDefinition.model_json_schema(by_alias=True), FILE_MODELS)
     schema["title"] = "A flow of intent-router"
     named, parts = {"propertyNames": {"pattern": f"^{NAME.pattern[:-2]}$"}}, schema["$defs"]
     schema["properties"].pop(RULES)

@@ -1,7 +1,6 @@
 """The API does what its OpenAPI document says, and nothing that it doesn't, whatever is sent."""
 
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -61,7 +60,7 @@ def test_a_few_requests_to_each_operation_find_nothing(
         *("--phases", "examples,fuzzing,stateful", "--max-examples", "2"),
     )
     assert found.returncode == 0, found.stdout
-    assert re.search(r"\b(\d{2,}) selected / \1 total", found.stdout)
+    assert "37 selected / 37 total" in found.stdout
 
 
 @pytest.mark.slow
