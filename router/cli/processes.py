@@ -14,6 +14,7 @@ from router.api.temporal import connect
 from router.dev import tasks
 from router.dev.api_server import api_server
 from router.dev.observed import Observed, observed
+from router.dev.ports import listening
 from router.dev.registering import register
 from router.domain.errors import MisconfiguredError
 from router.settings import Settings
@@ -32,12 +33,12 @@ async def serve_api(settings: Settings, host: str, port: int) -> None:
     Raises:
         RouterError: an address, file or server that it needs can't be used.
     """
-    with _listening(host, port) as listening:
+    with _opened(host, port) as opened:
         async with _seen(settings, "intent-router-api") as seen, at_work(settings) as parts:
             client = await connect(settings, seen.plugins, seen.runtime)
             server = api_server(parts, client, settings.shutdown_seconds)
             grace = settings.shutdown_seconds + CLOSING
-            serving = tasks.running("the API", server.serve([listening]), grace, stop=server.stop)
+            serving = tasks.running("the API", server.serve([opened]), grace, stop=server.stop)
             async with serving as task:
                 log.info("the API listens on http://%s:%d", host, port)
                 await tasks.forever([task])
@@ -73,10 +74,9 @@ async def _seen(settings: Settings, service: str) -> AsyncIterator[Observed]:
         yield seen
 
 
-def _listening(host: str, port: int) -> socket.socket:
+def _opened(host: str, port: int) -> socket.socket:
     try:
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        return socket.create_server((host, port), family=family)
+        return listening(host, port)
     except OSError as error:
         raise MisconfiguredError(
             f"--host {host} --port {port} can't be opened ({error.strerror}): choose others"

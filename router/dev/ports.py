@@ -35,6 +35,22 @@ class Ports:
         return f"http://{LOOPBACK}:{self.ui}"
 
 
+def listening(host: str, port: int) -> socket.socket:
+    """A socket for an HTTP server, listening from now on, that sends what it has at once.
+
+    asyncio switches Nagle's algorithm off for sockets that name their protocol only, and one
+    of `create_server` doesn't: the last piece of an answer would wait up to 40 ms, until the
+    client acknowledges the first. Connections inherit it.
+
+    Raises:
+        OSError: the port is in use, or isn't ours to open.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    opened = socket.create_server((host, port), family=family, backlog=BACKLOG)
+    opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return opened
+
+
 @contextmanager
 def opened(ports: Ports) -> Iterator[socket.socket]:
     """The API's socket, listening from now on; the other two ports are free as it is opened.
@@ -45,16 +61,16 @@ def opened(ports: Ports) -> Iterator[socket.socket]:
     Raises:
         MisconfiguredError: one of them is in use, or isn't ours to open.
     """
-    with _listening(ports.api, "the API", "--port") as api:
+    with _opened(ports.api, "the API", "--port") as api:
         with ExitStack() as tried:
-            tried.enter_context(_listening(ports.temporal, "Temporal", "--temporal-port"))
-            tried.enter_context(_listening(ports.ui, "the Temporal UI", "--ui-port"))
+            tried.enter_context(_opened(ports.temporal, "Temporal", "--temporal-port"))
+            tried.enter_context(_opened(ports.ui, "the Temporal UI", "--ui-port"))
         yield api
 
 
-def _listening(port: int, whose: str, option: str) -> socket.socket:
+def _opened(port: int, whose: str, option: str) -> socket.socket:
     try:
-        return socket.create_server((LOOPBACK, port), backlog=BACKLOG)
+        return listening(LOOPBACK, port)
     except OSError as error:
         raise MisconfiguredError(
             f"port {port} for {whose} can't be opened ({_reason(error)}): "

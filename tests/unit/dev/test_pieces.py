@@ -13,7 +13,7 @@ import pytest
 
 from router.dev import tasks, temporal_server
 from router.dev.data_folder import claimed
-from router.dev.ports import Ports, opened
+from router.dev.ports import Ports, listening, opened
 from router.domain.errors import MisconfiguredError, Unavailable
 from tests.e2e import house
 
@@ -88,10 +88,18 @@ class TestPorts:
         with pytest.raises(MisconfiguredError, match="--temporal-port"), opened(Ports(api, api)):
             pass
 
+    def test_answer_at_once_in_however_many_pieces(self) -> None:
+        with (
+            listening(LOOPBACK, 0) as server,
+            socket.create_connection(server.getsockname()),
+            server.accept()[0] as connection,
+        ):
+            assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
     def test_of_the_api_stays_taken_and_the_others_are_left_to_temporal(self) -> None:
         ports = free_ports()
-        with opened(ports) as listening:
-            assert listening.getsockname()[1] == ports.api
+        with opened(ports) as api:
+            assert api.getsockname()[1] == ports.api
             socket.create_server((LOOPBACK, ports.temporal)).close()
             with pytest.raises(OSError, match="in use"):
                 socket.create_server((LOOPBACK, ports.api))
