@@ -94,18 +94,23 @@ class Decider:
     @activity.defn(name=activities.PHRASE.name)
     async def phrase(self, given: activities.Phrase) -> activities.Phrased:
         """What tools found, said by a model, or plainly where none answers."""
-        findings = [(f.tool, f.result, f.error) for f in given.findings]
-        plainly = phrasing.plain(findings, given.locale)
+        plainly = await self.phrase_plainly(given)
         if self.ladder is None:
-            return activities.Phrased(text=plainly)
+            return plainly
         prompt = self.prompts.of("phrase", given.account.conversation, given.locale)
         asking = self.models.asking(self.ladder, given.account)
+        findings = _found(given)
         try:
             answer = await asking(phrasing.request(prompt, given.text, findings, given.history))
         except (ModelUnavailable, ModelRefused, BudgetSpent):
-            return activities.Phrased(text=plainly)
-        said = phrasing.with_links(shown(answer.text) or plainly, findings, given.locale)
+            return plainly
+        said = phrasing.with_links(shown(answer.text) or plainly.text, findings, given.locale)
         return activities.Phrased(text=said, usage=asking.usage)
+
+    @activity.defn(name=activities.PHRASE_PLAINLY.name)
+    async def phrase_plainly(self, given: activities.Phrase) -> activities.Phrased:
+        """What tools found, in the words that they give themselves."""
+        return activities.Phrased(text=phrasing.plain(_found(given), given.locale))
 
     def _addressed(self, given: activities.Decide) -> activities.Decided | None:
         """The skill that the message itself names; None where it names none for this caller."""
@@ -155,7 +160,13 @@ class Decider:
         route, commands = small_talk.answer(text or "", given.situation, usable) or nearest.decide(
             given.message, given.situation, found
         )
-        return activities.Decided(route=route, commands=commands, usage=usage, notice=notice)
+        return activities.Decided(
+            route=route,
+            commands=commands,
+            usage=usage,
+            notice=notice,
+            plainly=self.ladder is None,
+        )
 
     def _offered(
         self, given: activities.Decide, found: Selection
@@ -215,3 +226,7 @@ def _answers(command: Command, active: str) -> TypeGuard[FillSlots | StartFlow]:
     if isinstance(command, StartFlow):
         return command.flow == active and bool(command.slots)
     return isinstance(command, FillSlots)
+
+
+def _found(given: activities.Phrase) -> list[phrasing.Finding]:
+    return [(f.tool, f.result, f.error) for f in given.findings]

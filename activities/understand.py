@@ -28,7 +28,9 @@ class Understander:
         reading = self._reader.read(given.message, given.situation)
         called = [command.tool for command in reading.commands if isinstance(command, CallTool)]
         understood = activities.Understood(
-            **dict(reading), tools={name: self._capabilities.limits(name) for name in called}
+            **dict(reading),
+            tools={name: self._capabilities.limits(name) for name in called},
+            plainly=self._alone,
         )
         if understood.route is None and self._alone and given.caller is not None:
             return self._greeted(understood, given, given.caller)

@@ -190,6 +190,7 @@ def _work(client: Client, parts: Parts, task_queue: str) -> dict[Kind, list[Acti
     return {
         "turns": [
             Understander(parts.reader, parts.offered, alone=alone).understand,
+            decider.phrase_plainly,
             FlowTeller(client, task_queue, parts.offered).tell_flow,
             Notifier(client, task_queue, parts.store.conversations).notify,
             records.recall,

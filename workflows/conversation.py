@@ -293,7 +293,7 @@ class ConversationWorkflow:
             raise _other_body(id_)
         if held is not None and held.turn is not None:
             return held.turn
-        if held is None and not self._state.older:
+        if held is None and (submission.fresh or not self._state.older):
             return None
         recalled = await perform(
             activities.RECALL,
@@ -462,7 +462,10 @@ class ConversationWorkflow:
         )
         if reading.route is not None:
             return activities.Decided(
-                route=reading.route, commands=reading.commands, tools=reading.tools
+                route=reading.route,
+                commands=reading.commands,
+                tools=reading.tools,
+                plainly=reading.plainly,
             )
         return await perform(
             activities.DECIDE,

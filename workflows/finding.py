@@ -77,10 +77,12 @@ class Finder:
             whole.handed_back = whole.handed_back or one.handed_back
         return whole
 
-    async def say(self, text: str, found: Sequence[Finding], spent: Usage) -> Found:
-        """What was found for these words, in words."""
+    async def say(
+        self, text: str, found: Sequence[Finding], spent: Usage, *, plainly: bool = False
+    ) -> Found:
+        """What was found for these words, in words; the tools' own where no model is there."""
         said = await perform(
-            activities.PHRASE,
+            activities.PHRASE_PLAINLY if plainly else activities.PHRASE,
             activities.Phrase(
                 text=text,
                 findings=list(found),
@@ -143,7 +145,8 @@ class Finder:
             said = [readable(finding.result, self.locale) for finding in found]
             return Found(said=said, usage=cost(found))
         spent = decided.usage + cost(found)
-        whole = await self.say(self.submission.message.text or "", found, spent)
+        text = self.submission.message.text or ""
+        whole = await self.say(text, found, spent, plainly=decided.plainly)
         whole.usage += cost(found)
         return whole
 

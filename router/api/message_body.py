@@ -4,7 +4,6 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, model_validator
 
-from router.api.identifiers import fresh_id
 from router.api.plain import Key, SaidText, check_plain
 from router.domain.errors import FieldProblem, InvalidInput
 from router.domain.messages import Action, Message
@@ -48,8 +47,8 @@ class MessageBody(BaseModel):
         """What was said or done, without how it was sent."""
         return Message(text=self.text, action=self.action)
 
-    def id_with(self, key: str | None) -> str:
-        """The message's id, which an Idempotency-Key is another way to give.
+    def id_with(self, key: str | None) -> str | None:
+        """The message's id, which an Idempotency-Key is another way to give; None where none is.
 
         Raises:
             InvalidInput: both are given, and differ.
@@ -59,4 +58,4 @@ class MessageBody(BaseModel):
                 "message_id and Idempotency-Key are the same thing for a message, but differ.",
                 [FieldProblem("message_id", "differs from Idempotency-Key")],
             )
-        return self.message_id or key or fresh_id()
+        return self.message_id or key

@@ -43,9 +43,13 @@ class Understand(Payload):
 
 
 class Understood(Reading):
-    """What a message means by rules; `tools` says how those that it calls may be called."""
+    """What a message means by rules; `tools` says how those that it calls may be called.
+
+    `plainly`: no model is there to put into words what they find.
+    """
 
     tools: dict[str, CallLimits] = {}
+    plainly: bool = False
 
 
 class Account(Payload):
@@ -80,7 +84,8 @@ class Decided(Payload):
     """What to do with it, and why: the first command's route, and those of the others.
 
     `tools` says how those that are to be called may be called, by a skill too; `skills` has
-    those that are to be run, as they are now. `notice` is to be said before anything else.
+    those that are to be run, as they are now. `notice` is to be said before anything else. What is
+    found is said `plainly` where no model is there to put it into words.
     """
 
     route: Route
@@ -90,6 +95,7 @@ class Decided(Payload):
     tools: dict[str, CallLimits] = {}
     skills: dict[str, Skill] = {}
     notice: str = ""
+    plainly: bool = False
 
 
 class Finding(Payload):
@@ -315,6 +321,10 @@ DECIDE = ActivityStub(
 PHRASE = ActivityStub(
     "phrase", Phrase, Phrased, timedelta(seconds=60), attempts=TRIES, heartbeat=HEARTBEAT
 )
+PHRASE_PLAINLY = ActivityStub(
+    "phrase_plainly", Phrase, Phrased, timedelta(seconds=5), local=True, attempts=TRIES
+)
+"""`PHRASE` where there is no model: what Temporal would write down of it costs more than it."""
 THINK = ActivityStub(
     "think", Think, Thought, timedelta(seconds=60), attempts=TRIES, heartbeat=HEARTBEAT
 )

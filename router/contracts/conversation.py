@@ -136,7 +136,10 @@ class ConversationStart(Payload):
 
 
 class Submission(Payload):
-    """A message on its way in, with the caller as the directory knows them right now."""
+    """A message on its way in, with the caller as the directory knows them right now.
+
+    A `fresh` id was made for it, so that no message of long ago can have had it.
+    """
 
     message_id: str
     message: Message
@@ -144,6 +147,7 @@ class Submission(Payload):
     on_busy: str = "queue"
     seconds: float = 60.0
     """How long models may be asked in this turn, all in all."""
+    fresh: bool = False
 
 
 class PausedFlow(Payload):

@@ -6,7 +6,16 @@ RESERVED = frozenset(
         *("dispatch_to_flow", "dispatch_to_skill", "fill_slots", "cancel_flow"),
         *("ask_user", "say_missing", "done", "note", "hand_back"),
         *("plan", "accept", "ask", "retry", "replan"),
-        *("understand", "decide", "phrase", "think", "condense", "reflect", "tell_flow"),
+        *(
+            "understand",
+            "decide",
+            "phrase",
+            "phrase_plainly",
+            "think",
+            "condense",
+            "reflect",
+            "tell_flow",
+        ),
         *("recall", "keep", "write", "look_up", "publish", "notify"),
     )
 )

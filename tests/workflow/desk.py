@@ -12,7 +12,12 @@ from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 
 from router.assembly import Parts
 from router.contracts import conversation, flow
-from router.contracts.conversation import ConversationStart, ConversationStatus, Submission
+from router.contracts.conversation import (
+    ConversationStart,
+    ConversationState,
+    ConversationStatus,
+    Submission,
+)
 from router.contracts.flow import Decision, DecisionTaken
 from router.domain.messages import Message, Turn
 from router.domain.principals import DEFAULT_TENANT, Principal
@@ -49,6 +54,7 @@ class Talk:
     continue_after: int = 1000
     queue: str = QUEUE
     id: str = field(default_factory=lambda: uuid4().hex[:12])
+    state: ConversationState | None = None
 
     @property
     def handle(self) -> WorkflowHandle[Any, Any]:
@@ -82,6 +88,7 @@ class Talk:
                     owner=self.person.id,
                     locale=self.locale,
                     continue_after=self.continue_after,
+                    state=self.state,
                 ),
                 id=conversation.workflow_id(DEFAULT_TENANT, self.id),
                 task_queue=self.queue,

@@ -12,6 +12,7 @@ from router.api.answering import check_result
 from router.api.body import StrictRoute
 from router.api.deps import Given, OpenTurns, OwnConversation, Person, known
 from router.api.idempotency import IdempotencyKey
+from router.api.identifiers import fresh_id
 from router.api.message_body import MessageBody
 from router.api.problems import problems
 from router.api.standing import live_standing
@@ -83,8 +84,10 @@ async def _submission(
     await check_result(
         body.message, services.offered, services.temporal, services.store.conversations, record
     )
+    chosen = body.id_with(key)
     return Submission(
-        message_id=body.id_with(key),
+        message_id=chosen or fresh_id(),
+        fresh=chosen is None,
         message=body.message,
         caller=caller,
         on_busy=body.on_busy,

@@ -1,0 +1,38 @@
+"""What a turn costs Temporal, without a model: activities that it writes down, and local ones."""
+
+from collections import Counter
+
+from temporalio.api.enums.v1 import EventType
+from temporalio.client import Client
+
+from router.assembly import Parts
+from router.contracts.conversation import ConversationState
+from tests.workflow.conftest import person
+from tests.workflow.desk import Talk
+
+SCHEDULED = EventType.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED
+LOCAL = EventType.EVENT_TYPE_MARKER_RECORDED
+
+
+async def spent(talk: Talk) -> tuple[int, int]:
+    """How many activities the conversation has scheduled, and how many local ones it ran."""
+    events = Counter([event.event_type async for event in talk.handle.fetch_history_events()])
+    return events[SCHEDULED], events[LOCAL]
+
+
+async def test_what_a_tool_found_is_said_with_no_activity_beside_the_tools_own(talk: Talk) -> None:
+    turn = await talk.say("我的申请到哪一步了")
+    assert [call.name for call in turn.tool_calls] == ["get_my_requests"]
+    assert (await spent(talk))[0] == 1
+
+
+async def test_only_an_id_that_a_client_chose_is_looked_for_in_the_log(
+    client: Client, parts: Parts
+) -> None:
+    alice, long_ago = await person(parts, "alice"), ConversationState(older=True)
+    took = []
+    for fresh in (True, False):
+        talk = await Talk(client, parts, alice, state=long_ago).open()
+        await talk.say("你好", fresh=fresh)
+        took.append(await spent(talk))
+    assert took == [(0, 2), (0, 3)]
