@@ -70,7 +70,7 @@ class BareRouted:
 
 @workflow.defn(name="BareKept")
 class BareKept:
-    """A turn that is kept: one local activity, which writes one row."""
+    """A turn that is kept: the least is one local activity, which writes one row."""
 
     @workflow.run
     async def run(self) -> None:
@@ -80,6 +80,20 @@ class BareKept:
     async def turn(self, word: str) -> str:
         return await workflow.execute_local_activity(
             "bare_keep", word, start_to_close_timeout=timedelta(seconds=10), result_type=str
+        )
+
+    @workflow.update
+    async def called(self, word: str) -> str:
+        """A turn that a tool answers: read, one activity, and kept."""
+        limit = timedelta(seconds=10)
+        word = await workflow.execute_local_activity(
+            "bare_read", word, start_to_close_timeout=limit, result_type=str
+        )
+        word = await workflow.execute_activity(
+            "bare_do", word, start_to_close_timeout=limit, result_type=str
+        )
+        return await workflow.execute_local_activity(
+            "bare_keep", word, start_to_close_timeout=limit, result_type=str
         )
 
 

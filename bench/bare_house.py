@@ -1,8 +1,9 @@
 """The floor as processes: HTTP in front of a bare workflow that keeps one row, as lean as it gets.
 
-`POST /BareKept/ID` is a turn of the workflow ID, begun by its first one, whose body is what is
-said. No JSON, no types, no checks; SQLite and asyncpg by hand. `load.py` starts it, so that this
-file, printing nothing, is no benchmark by itself.
+`POST /BareKept/turn/ID` is a turn of the workflow ID, begun by its first one, whose body is what
+is said; `/BareKept/called/ID` one with an activity, `/BareToldAndKept/turn/ID` one that tells
+another workflow. No JSON, no types, no checks; SQLite and asyncpg by hand. `load.py` starts it, so
+that this file, printing nothing, is no benchmark by itself.
 """
 
 import asyncio
@@ -13,7 +14,7 @@ from uuid import uuid4
 
 import asyncpg
 import uvicorn
-from bare import BareKept, BareSecond, BareTeller, BareToldAndKept, bare_read
+from bare import BareKept, BareSecond, BareTeller, BareToldAndKept, bare_do, bare_read
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
@@ -53,7 +54,7 @@ def _worker(client: Client, keep: Keep, cached: int) -> Worker:
         client,
         task_queue=QUEUE,
         workflows=[BareKept, BareToldAndKept, BareSecond],
-        activities=[bare_keep, bare_read, BareTeller(client).bare_tell],
+        activities=[bare_keep, bare_do, bare_read, BareTeller(client).bare_tell],
         max_cached_workflows=cached,
     )
 
@@ -94,7 +95,7 @@ async def _in_postgres(url: str) -> Keep:
     return keep
 
 
-async def _taken(client: Client, workflow: str, id_: str, word: str) -> str:
+async def _taken(client: Client, workflow: str, update: str, id_: str, word: str) -> str:
     start: WithStartWorkflowOperation = WithStartWorkflowOperation(
         workflow,
         id=id_,
@@ -102,17 +103,17 @@ async def _taken(client: Client, workflow: str, id_: str, word: str) -> str:
         id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
     )
     said: str = await client.execute_update_with_start_workflow(
-        "turn", word, start_workflow_operation=start, id=uuid4().hex, result_type=str
+        update, word, start_workflow_operation=start, id=uuid4().hex, result_type=str
     )
     return said
 
 
 def _app(client: Client) -> Starlette:
     async def turn(request: Request) -> PlainTextResponse:
-        workflow, id_ = request.path_params["workflow"], request.path_params["id"]
+        about = (request.path_params[part] for part in ("workflow", "update", "id"))
         word = (await request.body()).decode()
         try:
-            return PlainTextResponse(await _taken(client, workflow, id_, word))
+            return PlainTextResponse(await _taken(client, *about, word))
         except RPCError as error:  # Temporal's own limits: ten at once of one workflow, say
             return PlainTextResponse(error.message, status_code=503)
 
@@ -128,6 +129,6 @@ def _app(client: Client) -> Starlette:
         routes=[
             Route("/readyz", ready),
             Route("/BareSecond/{id}", second, methods=["POST"]),
-            Route("/{workflow}/{id}", turn, methods=["POST"]),
+            Route("/{workflow}/{update}/{id}", turn, methods=["POST"]),
         ]
     )

@@ -3,14 +3,16 @@
 The processes are real ones, with a dev server whose state is in a file. Arrivals are a Poisson
 process, and latencies count from when a turn was due (`open_loop.py`). The load is a mix that no
 model decides: of ten turns three answer what a flow asked, two ask where requests stand, five
-are small talk. The floor (`bare_house.py`) is a workflow with one local activity that writes one
-row, through HTTP too. Windows of the two alternate, so that a drifting machine drifts for both.
+are small talk. Two floors beside it (`bare_house.py`), over HTTP too: the same mix of bare turns,
+where a flow's answer tells a second workflow, a question takes an activity and each turn writes
+one row; and nothing but turns that write one row. Windows of all alternate, so that a drifting
+machine drifts for all.
 
 * by open conversations: latencies at one fixed rate, and the turns a second that are sustained:
   the highest of rising rates whose p99 stays under half a second and at which none is refused;
 * one conversation's history: its first, middle and last fifty turns;
-* processor time a turn by its kind, of our processes and of the Temporal server: what a busy
-  machine leaves comparable. `floor of a flow` also tells a second workflow, as a flow's turn does.
+* processor time a turn by its kind, beside a bare turn of the same shape, of our processes and of
+  the Temporal server: what a busy machine leaves comparable.
 
     python bench/load.py [--conversations 1 100 1000 10000] [--seconds 6] [--rate 5]
         [--turns 1000] [--database sqlite|postgresql] [--workers 1 2]
@@ -27,6 +29,7 @@ import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from uuid import uuid4
@@ -69,7 +72,7 @@ class Desk:
     async def open_up_to(self, number: int) -> None:
         """So many open conversations, each of which has had a turn."""
         if not self._flows:
-            self._flows = await asyncio.gather(*map(self._with_a_flow, range(WITH_A_FLOW)))
+            self._flows = [await self._with_a_flow(person) for person in range(WITH_A_FLOW)]
         first = itertools.count(len(self._plain))
 
         async def opener() -> None:
@@ -124,35 +127,52 @@ class Floor:
         self.house = house
         self._caller = Caller(house.port)
         self._ids: list[str] = []
-        self._flow = uuid4().hex
+        self._flows: list[str] = []
         self._drawn = random.Random(SEED)
 
     async def open_up_to(self, number: int) -> None:
-        if not self._ids:
-            await self._caller.post(f"/BareSecond/{self._flow}", b"")
+        if not self._flows:
+            self._flows = [uuid4().hex for _ in range(WITH_A_FLOW)]
+            for flow in self._flows:
+                await self._caller.post(f"/BareSecond/{flow}", b"")
         first = itertools.count(len(self._ids))
 
         async def opener() -> None:
             while next(first) < number:
                 id_ = uuid4().hex
-                await self._caller.post(f"/BareKept/{id_}", SMALL_TALK.encode())
+                await self._said(f"BareKept/turn/{id_}", SMALL_TALK)
                 self._ids.append(id_)
 
         await asyncio.gather(*(opener() for _ in range(AT_ONCE)))
 
     async def kept(self, _: int) -> bool:
-        id_ = self._drawn.choice(self._ids)
-        status, _ = await self._caller.post(f"/BareKept/{id_}", SMALL_TALK.encode())
-        return status == 200
+        return await self._said(f"BareKept/turn/{self._drawn.choice(self._ids)}", SMALL_TALK)
+
+    async def called(self, _: int) -> bool:
+        return await self._said(f"BareKept/called/{self._drawn.choice(self._ids)}", STATUS)
 
     async def told(self, _: int) -> bool:
-        path = f"/BareToldAndKept/{self._flow}"
-        status, _ = await self._caller.post(path, TOO_EARLY.encode())
+        return await self._said(
+            f"BareToldAndKept/turn/{self._drawn.choice(self._flows)}", TOO_EARLY
+        )
+
+    async def mixed(self, number: int) -> bool:
+        """One turn of the mix, as bare as it gets."""
+        kinds = {"f": self.told, "s": self.called, "t": self.kept}
+        return await kinds[MIX[number % len(MIX)]](number)
+
+    async def _said(self, path: str, text: str) -> bool:
+        status, _ = await self._caller.post(f"/{path}", text.encode())
         return status == 200
 
 
 async def by_conversations(desk: Desk, floor: Floor, given: argparse.Namespace) -> None:
-    """Print a line of each, and of their ratio, for every number of open conversations."""
+    """Print a line of each, and of the ratios, for every number of open conversations."""
+    every = (
+        ("intent-router", desk.mixed, desk.house),
+        ("the same, bare", floor.mixed, floor.house),
+        ("one row, bare", floor.kept, floor.house),
+    )
     print(
         f"{'open':>7}{'':16}{'p50':>8}{'p90':>8}{'p99':>8}{'p99.9':>8}{'turns':>7}"
         f"{'sustained':>11}{'MiB':>7}"
@@ -161,30 +181,28 @@ async def by_conversations(desk: Desk, floor: Floor, given: argparse.Namespace) 
         await desk.open_up_to(number)
         await floor.open_up_to(number)
         await _warm(desk, floor)
-        both = ((desk.mixed, desk.house), (floor.kept, floor.house))
-        taken = [Taken(), Taken()]
+        taken = [Taken() for _ in every]
         for half in range(2):
-            for each, (turn, _) in zip(taken, both, strict=True):
+            for each, (_, turn, _) in zip(taken, every, strict=True):
                 got = await under_load(turn, given.rate, given.seconds, SEED + half)
                 each.latencies += got.latencies
                 each.refused += got.refused
-        rates = await _sustained(desk.mixed, floor.kept, given.seconds)
-        for name, each, rate, (_, house) in zip(
-            ("intent-router", "floor"), taken, rates, both, strict=True
-        ):
+        rates = await _sustained([turn for _, turn, _ in every], given.seconds)
+        for each, rate, (name, _, house) in zip(taken, rates, every, strict=True):
             print(f"{number:>7} {name:15}{_latencies(each)}{rate:>9.1f}/s{house.memory:>7.0f}")
-        print(f"{'':8}{'ratio':47}{'':8}{_ratio(*rates):>9}", flush=True)
+        ours, same, least = rates
+        for name, floor_of in (("ratio to the same", same), ("ratio to one row", least)):
+            print(f"{'':8}{name:47}{'':8}{_ratio(ours, floor_of):>9}", flush=True)
 
 
 async def _warm(desk: Desk, floor: Floor) -> None:
     for number in range(2 * len(MIX)):
         await desk.mixed(number)
-        await floor.kept(number)
+        await floor.mixed(number)
 
 
-async def _sustained(ours: Turn, floor: Turn, seconds: float) -> list[float]:
-    """Of both; where to look is found for both before either is looked at."""
-    turns = (ours, floor)
+async def _sustained(turns: Sequence[Turn], seconds: float) -> list[float]:
+    """Of each; where to look is found for all before any is looked at."""
     ceilings = [await capacity(turn, seconds / 2, AT_ONCE) for turn in turns]
     return [
         await sustained(turn, [share * most for share in SHARES], seconds, BOUND, SEED)
@@ -229,23 +247,24 @@ async def by_kind(desk: Desk, floor: Floor, turns: int) -> None:
     """Print what a turn of each kind costs in processor time, and the latency of one at a time."""
     kinds: list[tuple[str, Turn, House]] = [
         ("small talk", desk.small_talk, desk.house),
+        ("  bare", floor.kept, floor.house),
         ("status", desk.status, desk.house),
+        ("  bare", floor.called, floor.house),
         ("flow's answer", desk.answer, desk.house),
-        ("floor", floor.kept, floor.house),
-        ("floor of a flow", floor.told, floor.house),
+        ("  bare", floor.told, floor.house),
     ]
-    used = {name: [0.0, 0.0] for name, *_ in kinds}
-    took: dict[str, list[float]] = {name: [] for name, *_ in kinds}
+    used = [[0.0, 0.0] for _ in kinds]
+    took: list[list[float]] = [[] for _ in kinds]
     for _ in range(max(turns // 10, 1)):
-        for name, turn, house in kinds:
+        for times, spent, (_, turn, house) in zip(took, used, kinds, strict=True):
             before = house.used()
-            took[name] += [await _timed(turn, number) for number in range(10)]
+            times += [await _timed(turn, number) for number in range(10)]
             for part, (now, then) in enumerate(zip(house.used(), before, strict=True)):
-                used[name][part] += now - then
+                spent[part] += now - then
     print(f"\n{'CPU ms a turn':23}{'ours':>8}{'Temporal':>10}{'sum':>8}{'p50 ms':>9}")
-    for name, parts in used.items():
-        mine, temporal = (1000 * part / len(took[name]) for part in parts)
-        median = statistics.median(took[name])
+    for times, spent, (name, *_) in zip(took, used, kinds, strict=True):
+        mine, temporal = (1000 * part / len(times) for part in spent)
+        median = statistics.median(times)
         print(
             f"{'':8}{name:15}{mine:>8.1f}{temporal:>10.1f}{mine + temporal:>8.1f}{median:>9.1f}",
             flush=True,
