@@ -16,6 +16,7 @@ from router.dev.api_server import api_server
 from router.dev.observed import Observed, observed
 from router.dev.ports import listening
 from router.dev.registering import register
+from router.dev.settling import settle
 from router.domain.errors import MisconfiguredError
 from router.settings import Settings
 from router.upkeep import at_work
@@ -40,6 +41,7 @@ async def serve_api(settings: Settings, host: str, port: int) -> None:
             grace = settings.shutdown_seconds + CLOSING
             serving = tasks.running("the API", server.serve([opened]), grace, stop=server.stop)
             async with serving as task:
+                settle()
                 log.info("the API listens on http://%s:%d", host, port)
                 await tasks.forever([task])
 
@@ -62,6 +64,7 @@ async def work(settings: Settings, kinds: Collection[Kind] = KINDS) -> None:
         workers = build_workers(client, parts, kinds, grace)
         where = (", ".join(workers), settings.temporal_namespace, settings.temporal_address)
         log.info("the worker polls task queue %s of namespace %s at %s", *where)
+        settle()
         await asyncio.gather(*(worker.run() for worker in workers.values()))
 
 

@@ -15,6 +15,7 @@ from router.contracts.search_attributes import SEARCH_ATTRIBUTES
 from router.dev import tasks, temporal_server
 from router.dev.data_folder import DataFolder, claimed
 from router.dev.ports import Ports, opened
+from router.dev.settling import settle
 from router.dev.stopping import until_told_to_stop
 from router.settings import Settings
 
@@ -49,6 +50,7 @@ async def _serve(
         with observed(settings, "intent-router") as seen:
             async with inside.worker_and_api(settings, server, listening, seen) as running:
                 await tasks.unless_one_ends(running, readiness.everything(ports))
+                settle()
                 print(_welcome(ports, folder, seen.metrics), "ready", sep="\n", flush=True)
                 await tasks.forever(running)
 
