@@ -106,7 +106,6 @@ class FlowTeller:
             requester=given.caller,
             conversation=given.conversation,
             locale=given.locale,
-            tenant=given.caller.tenant,
             tools=self._limits([definition, *flows.values()]),
             form=self._capabilities.is_form(definition.flow),
             goes_back=True,

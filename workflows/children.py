@@ -33,6 +33,11 @@ from router.flow.events import Agreed, Began, Failed, Finished
 from router.flow.model import FlowDefinition
 from router.flow.run import Errand, Run
 
+LARGEST = 128 * 1024
+"""Bytes of JSON that a run hands over: beyond that only how it ended, and what can be undone."""
+HANDED_OVER = {"status", "slots", "results", "done", "agreements"}
+BRANCH_KNOWS = ("slots", "derived", "closed", "skipped", "results", "files", "agreements")
+
 GONE = Localised(
     zh="{flow} 没能办下去，管理员可以查到原因",
     en="{flow} broke off; the administrators can see why",
@@ -69,26 +74,22 @@ class Children:
         return Finished(errand=errand.id, **ended.model_dump(include=HANDED_OVER))
 
     async def stop(self, errand: Errand) -> None:
-        """Tell the run to cancel itself; one that has ended by now needs no telling."""
-        try:
-            child = await asyncio.shield(self._begun[errand.id])
-            await child.signal(STOP, None)
-        except FailureError as error:
-            if is_cancelled_exception(error):
-                raise
-            workflow.logger.info(
-                "%s %s had ended before it was told to stop", errand.name, errand.key
-            )
+        """Tell the run to cancel itself."""
+        await self._signal(errand, STOP, None)
 
     async def tell_agreed(self, errand: Errand) -> None:
-        """Tell a branch what was agreed to in others; one that has ended needs no telling."""
+        """Tell a branch what was agreed to in others."""
+        await self._signal(errand, AGREED, Agreed(agreements=list(errand.agreed)))
+
+    async def _signal(self, errand: Errand, signal: str, given: Agreed | None) -> None:
+        """Tell the run something; one that has ended by now needs no telling."""
         try:
             child = await asyncio.shield(self._begun[errand.id])
-            await child.signal(AGREED, Agreed(agreements=list(errand.agreed)))
+            await child.signal(signal, given)
         except FailureError as error:
             if is_cancelled_exception(error):
                 raise
-            workflow.logger.info("%s had ended before it heard of an agreement", errand.key)
+            workflow.logger.info("%s %s ended before %r", errand.name, errand.key, signal)
 
     def _start_of(self, errand: Errand, definition: FlowDefinition, run: Run) -> FlowStart | None:
         own = branch_of(definition, run.state, errand.branch) if errand.branch else None
@@ -105,15 +106,6 @@ class Children:
                 "opening": Began(by=run.requester.id, slots={} if own else errand.arguments),
             }
         )
-
-
-LARGEST = 128 * 1024
-"""Bytes of JSON that a run hands over: beyond that only how it ended, and what can be undone."""
-
-HANDED_OVER = {"status", "slots", "results", "done", "agreements"}
-
-
-BRANCH_KNOWS = ("slots", "derived", "closed", "skipped", "results", "files", "agreements")
 
 
 def _run_of(errand: Errand, parent: Run) -> Run:
