@@ -7,7 +7,6 @@ from pydantic import JsonValue
 
 from router.domain.messages import FormField, Option
 from router.domain.texts import Locale
-from router.flow.collecting import is_fillable
 from router.flow.model import Slot
 
 _TEXT: dict[str, JsonValue] = {"type": "string"}
@@ -36,7 +35,7 @@ def schema_of_slots(slots: Mapping[str, Slot], locale: Locale) -> dict[str, Json
 
     Nothing in it is required: what is left out, the flow asks for.
     """
-    fillable = {name: slot for name, slot in slots.items() if is_fillable(slot)}
+    fillable = {name: slot for name, slot in slots.items() if slot.is_fillable}
     return {"type": "object", "properties": _properties(fillable, locale)}
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from router.deciding.resolved_schema import mapping_in, resolved
 from router.domain.texts import Localised
-from router.flow.collecting import TAKEN
+from router.flow.changing import TAKEN
 from router.flow.model import Choice, Slot
 from router.flow.wording import named
 from router.tool.labels import choice_in, label_in

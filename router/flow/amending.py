@@ -1,6 +1,6 @@
 """Corrections, said back: what has another value now, and what keeps its own since that didn't fit.
 
-Pure over the values before and after; `collecting` calls it once what was offered is taken.
+Pure over the values before and after; `offering` calls it once what was offered is taken.
 """
 
 from collections.abc import Iterable
@@ -9,6 +9,7 @@ from pydantic import JsonValue
 
 from router.domain.texts import Locale, Localised
 from router.flow.model import FlowDefinition, Slot, SlotValues
+from router.flow.paths import at
 from router.flow.run import Run
 from router.flow.wording import label_of, shown
 
@@ -55,21 +56,6 @@ def said(definition: FlowDefinition, run: Run, path: str, locale: Locale) -> str
     slot = definition.slot_at(path) or Slot(type="text")
     value = " ".join(shown(slot, at(run.slots, path), locale, run.files).split())
     return value if len(value) <= LONGEST else f"{value[:LONGEST]}…"
-
-
-def at(slots: SlotValues, path: str) -> JsonValue:
-    """The value of `items.0.amount` or `reason`; None where there is none.
-
-    >>> at({"items": [{"amount": 1}]}, "items.0.amount"), at({}, "items.0.amount")
-    (1, None)
-    """
-    value: JsonValue = slots
-    for part in path.split("."):
-        if isinstance(value, list):
-            value = value[int(part)] if part.isdigit() and int(part) < len(value) else None
-        else:
-            value = value.get(part) if isinstance(value, dict) else None
-    return value
 
 
 def _has_a_name(definition: FlowDefinition, path: str) -> bool:

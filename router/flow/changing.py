@@ -11,11 +11,16 @@ from collections.abc import Iterator
 from pydantic import JsonValue
 
 from router.domain.texts import Localised
-from router.flow.amending import LONGEST, at
+from router.flow.amending import LONGEST
 from router.flow.model import Choice, FlowDefinition, Slot
+from router.flow.paths import at
 from router.flow.run import Run
 from router.flow.wording import label_of, shown
 
+CHANGE = "change"
+"""What is asked when someone declines although nothing is missing: which slot to change."""
+TAKEN = frozenset({CHANGE, "more"})
+"""Words by which questions about slots are asked, and that no slot can be called."""
 NOTHING, REMOVED, ANEW, MORE = "-", ".-", ".=", ".more"
 """No slot or field can be called so: to change nothing, and what is done with an item."""
 
@@ -96,23 +101,6 @@ def offer(definition: FlowDefinition, run: Run, path: str) -> dict[str, JsonValu
     if not path.endswith(REMOVED) or not isinstance(items, list) or not place.isdigit():
         return None
     return {above: [item for number, item in enumerate(items) if number != int(place)]}
-
-
-def emptied(value: JsonValue, path: list[str]) -> JsonValue:
-    """The value without what is at a path of item numbers and field names.
-
-    >>> emptied([{"amount": 1, "date": "2026-11-19"}], ["0", "date"])
-    [{'amount': 1}]
-    """
-    if not path:
-        return None
-    head, *rest = path
-    if isinstance(value, list):
-        return [emptied(v, rest) if str(n) == head else v for n, v in enumerate(value)]
-    if isinstance(value, dict):
-        inner = {**value, head: emptied(value.get(head), rest)}
-        return {name: field for name, field in inner.items() if field is not None}
-    return value
 
 
 def _slots(definition: FlowDefinition, run: Run) -> Iterator[tuple[str, Choice]]:

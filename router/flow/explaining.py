@@ -9,9 +9,11 @@ from pydantic import JsonValue
 
 from router.domain.texts import Localised
 from router.flow import amending, showing
-from router.flow.collecting import CHANGE, failing, placed
+from router.flow.changing import CHANGE
+from router.flow.checking import failing
 from router.flow.expressions import ExpressionError, LookupNeeded
 from router.flow.model import Slot
+from router.flow.paths import at, placed
 from router.flow.walk import Walk
 from router.flow.wording import MONTHS
 
@@ -71,7 +73,7 @@ def say_what_stays(walk: Walk) -> None:
         slot = walk.definition.slot_at(path)
         if walk.ended or slot is None or slot.of or slot.fields:
             continue
-        if amending.at(walk.run.slots, path) is not None:
+        if at(walk.run.slots, path) is not None:
             right = _examples(walk, path, slot)
             walk.say(amending.unchanged(walk.definition, walk.run, path, right))
 
@@ -80,17 +82,17 @@ def _examples(walk: Walk, path: str, slot: Slot) -> list[Localised]:
     propose = _PROPOSED.get(slot.type)
     if propose is None or path in ("", CHANGE):
         return []
-    had = amending.at(walk.run.slots, path)
+    had = at(walk.run.slots, path)
     right = (
         say for value, say in propose(walk) if value != had and _would_be_taken(walk, path, value)
     )
     return list(islice(right, MOST_EXAMPLES))
 
 
-def _would_be_taken(walk: Walk, at: str, value: JsonValue) -> bool:
+def _would_be_taken(walk: Walk, path: str, value: JsonValue) -> bool:
     """False where a check refuses it; what only a lookup could tell is let pass."""
-    name, *path = at.split(".")
-    slots = {**walk.run.slots, name: placed(walk.run.slots.get(name), path, value)}
+    name, *rest = path.split(".")
+    slots = {**walk.run.slots, name: placed(walk.run.slots.get(name), rest, value)}
     try:
         return not failing(walk, slots, {name})
     except LookupNeeded:

@@ -105,6 +105,11 @@ def slots_guarded(source: str) -> frozenset[str]:
     )
 
 
+def slots_needed(source: str) -> frozenset[str]:
+    """The slots without which the expression has no value."""
+    return slots_read(source) - slots_guarded(source)
+
+
 def problems_of(source: str, variables: Collection[str]) -> list[Fault]:
     """What is wrong with an expression that may read `variables`; none where it is sound.
 

@@ -9,7 +9,6 @@ from datetime import timedelta
 
 from router.domain.messages import ASKING
 from router.domain.texts import Localised
-from router.flow.collecting import is_fillable
 from router.flow.events import (
     Answered,
     AnyEvent,
@@ -67,7 +66,7 @@ def kept(definition: FlowDefinition, run: Run) -> SlotValues | None:
         for name, value in run.slots.items()
         if name in definition.slots
         and name not in run.derived
-        and is_fillable(definition.slots[name])
+        and definition.slots[name].is_fillable
     }
 
 

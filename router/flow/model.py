@@ -160,6 +160,14 @@ class Slot(Definition):
     max_length: int = 1000
     """For a `text`: characters at most."""
 
+    @property
+    def is_fillable(self) -> bool:
+        """False for what is looked up and never asked: nobody's word counts there.
+
+        Days of leave and sums of claims decide who must approve them.
+        """
+        return self.lookup is None or self.ask is not None
+
 
 class Branch(Definition):
     """One way on: taken where `condition` (`if` in a file) holds, or always without one."""

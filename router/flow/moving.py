@@ -18,8 +18,11 @@ from router.flow import (
     undoing,
     waiting,
 )
+from router.flow.changing import CHANGE
+from router.flow.deriving import forget
 from router.flow.events import Say
 from router.flow.model import LEAVES_NOTHING_DONE
+from router.flow.paths import root
 from router.flow.run import Errand
 from router.flow.walk import Walk
 
@@ -136,9 +139,9 @@ def _confirm(walk: Walk) -> bool:
 
 def _offered(walk: Walk) -> set[str]:
     """The slots that are being put right, and the one that is to be asked for anew."""
-    names = {path.split(".")[0] for path in walk.run.offered}
-    anew = walk.run.offered.get(collecting.CHANGE)
-    return {*names, anew.split(".")[0]} if isinstance(anew, str) else names
+    names = {root(path) for path in walk.run.offered}
+    anew = walk.run.offered.get(CHANGE)
+    return {*names, root(anew)} if isinstance(anew, str) else names
 
 
 def _collecting_state(walk: Walk, names: set[str]) -> str | None:
@@ -156,7 +159,7 @@ def _say(walk: Walk) -> bool:
     run, state = walk.run, walk.state
     if state.say is not None:
         walk.effects.append(Say(text=walk.render(state.say)))
-    collecting.forget(walk, state.forget)
+    forget(walk, state.forget)
     if state.end is None:
         walk.leave("next")
     elif _is_undone(walk):

@@ -16,10 +16,10 @@ from router.domain.messages import (
 )
 from router.domain.texts import Locale, Localised
 from router.flow import changing, idling, texts, ways_out
-from router.flow.amending import at
-from router.flow.collecting import CHANGE, is_fillable
+from router.flow.changing import CHANGE
 from router.flow.inquiring import extended
 from router.flow.model import FlowDefinition, Slot
+from router.flow.paths import at, root
 from router.flow.run import Run
 from router.flow.values import Unfit, fitted
 from router.flow.view import FlowView
@@ -80,7 +80,7 @@ def fillable(definition: FlowDefinition, run: Run) -> dict[str, Slot]:
     """The slots that a person may fill, while the run listens; what to change is one of them."""
     if run.status not in ("collecting", "confirming"):
         return {}
-    slots = {name: slot for name, slot in definition.slots.items() if is_fillable(slot)}
+    slots = {name: slot for name, slot in definition.slots.items() if slot.is_fillable}
     if run.asked == CHANGE:
         slots[CHANGE] = changing.changeable(definition, run)
     return slots
@@ -228,7 +228,7 @@ def _kind_of(definition: FlowDefinition, run: Run, path: str) -> str:
 
 def can_skip(definition: FlowDefinition, run: Run) -> bool:
     """True where what is asked may be left empty: an optional slot of which nothing is known."""
-    name = (run.asked or "").split(".")[0]
+    name = root(run.asked or "")
     slot = definition.slots.get(name)
     return slot is not None and slot.skippable and not run.slots.get(name)
 

@@ -4,8 +4,10 @@ from pydantic import JsonValue
 
 from router.domain.texts import Localised
 from router.flow import showing
-from router.flow.collecting import CHANGE, put
+from router.flow.changing import CHANGE
+from router.flow.deriving import put
 from router.flow.model import Slot
+from router.flow.paths import root
 from router.flow.walk import Walk
 from router.flow.wording import label_of
 
@@ -22,7 +24,7 @@ def skip(walk: Walk) -> None:
     elif run.asked == CHANGE:
         run.changing = False
     elif showing.can_skip(walk.definition, run):
-        run.skipped = sorted({*run.skipped, run.asked.split(".")[0]})
+        run.skipped = sorted({*run.skipped, root(run.asked)})
     elif not _end_list(walk, run.asked):
         walk.say(_needed(walk, run.asked))
 

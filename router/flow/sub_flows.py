@@ -4,7 +4,6 @@ from collections.abc import Collection, Iterator, Mapping
 
 from router.documents.faults import Fault, nearest
 from router.documents.yaml_document import Place
-from router.flow.collecting import is_fillable
 from router.flow.model import FlowDefinition, State
 
 LARGEST = 200 * 1024
@@ -43,7 +42,7 @@ def sub_flow_faults(
 
 
 def _slots(place: Place, state: State, started: FlowDefinition) -> Iterator[tuple[Place, Fault]]:
-    fillable = [name for name, slot in started.slots.items() if is_fillable(slot)]
+    fillable = [name for name, slot in started.slots.items() if slot.is_fillable]
     for slot in state.arguments:
         if slot not in fillable:
             remedy = nearest(slot, fillable) or f"there are {', '.join(fillable) or 'none'}"

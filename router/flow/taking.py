@@ -1,8 +1,8 @@
 """How the flow machine takes in what happens: a function for every kind of event.
 
 Each is `take(walk, event)`: it writes down what the event says, and leaves it to the moves that
-follow (`router.flow.moving`) to go on from there. What comes too late, to a question or an errand
-that is no more, changes nothing.
+follow (`router.flow.moving`) to go on from there. What comes too late, to a question that is
+no more, changes nothing. What errands came to is in `router.flow.coming_back`.
 """
 
 from collections.abc import Callable
@@ -13,11 +13,10 @@ from router.flow import (
     agreements,
     approving,
     batching,
-    choosing,
-    collecting,
+    coming_back,
+    events,
     explaining,
     idling,
-    inquiring,
     operating,
     skipping,
     stuck,
@@ -25,31 +24,7 @@ from router.flow import (
     verdicts,
     waiting,
 )
-from router.flow.events import (
-    Agreed,
-    Answered,
-    Arrived,
-    AskedBack,
-    Began,
-    Called,
-    Cancelled,
-    Confirmed,
-    Decided,
-    Failed,
-    Finished,
-    Fired,
-    LookedUp,
-    Nudged,
-    Puzzled,
-    Reassigned,
-    Retried,
-    Skipped,
-    StartedOver,
-    Unclear,
-)
-from router.flow.model import HOLDS_LOOKUPS, LEAVES_NOTHING_DONE
-from router.flow.moving import BROKEN, go_back, refused
-from router.flow.run import Done, Errand
+from router.flow.model import LEAVES_NOTHING_DONE
 from router.flow.walk import Walk
 
 STALE = Localised(
@@ -58,7 +33,7 @@ STALE = Localised(
 )
 
 
-def _began(walk: Walk, event: Began) -> None:
+def _began(walk: Walk, event: events.Began) -> None:
     if walk.run.withdraws is not None and walk.run.visit:
         return  # asked for once more, by whoever was a moment too late
     walk.enter(walk.definition.start, "began", walk.run.requester.id)
@@ -75,12 +50,12 @@ def _is_stale(walk: Walk, question: str | None) -> bool:
     return True
 
 
-def _answered(walk: Walk, event: Answered) -> None:
+def _answered(walk: Walk, event: events.Answered) -> None:
     if not _is_stale(walk, event.question):
         walk.run.offered = dict(event.slots)
 
 
-def _confirmed(walk: Walk, event: Confirmed) -> None:
+def _confirmed(walk: Walk, event: events.Confirmed) -> None:
     run = walk.run
     if _is_stale(walk, event.question) or run.status != "confirming":
         return
@@ -90,27 +65,27 @@ def _confirmed(walk: Walk, event: Confirmed) -> None:
         walk.leave("confirmed" if event.value else "declined", event.by)
 
 
-def _unclear(walk: Walk, event: Unclear) -> None:
+def _unclear(walk: Walk, event: events.Unclear) -> None:
     if event.count and walk.run.status in ("collecting", "confirming"):
         walk.run.miss()
 
 
-def _skipped(walk: Walk, event: Skipped) -> None:
+def _skipped(walk: Walk, event: events.Skipped) -> None:
     if not _is_stale(walk, event.question):
         skipping.skip(walk)
 
 
-def _puzzled(walk: Walk, _: Puzzled) -> None:
+def _puzzled(walk: Walk, _: events.Puzzled) -> None:
     if walk.run.status in ("collecting", "confirming") and not walk.run.errands:
         walk.say(explaining.explanation(walk))
 
 
-def _started_over(walk: Walk, event: StartedOver) -> None:
+def _started_over(walk: Walk, event: events.StartedOver) -> None:
     if not _is_stale(walk, event.question):
         undoing.start_over(walk, event.by)
 
 
-def _cancelled(walk: Walk, event: Cancelled) -> None:
+def _cancelled(walk: Walk, event: events.Cancelled) -> None:
     """End, once a call under way has come back: what it did can only be taken back then."""
     run = walk.run
     walk.note("withdrawn", event.by, event.comment)
@@ -135,125 +110,18 @@ def _cancelled(walk: Walk, event: Cancelled) -> None:
     run.status = "running"
 
 
-def _looked_up(walk: Walk, event: LookedUp) -> None:
-    errand = walk.run.errands.pop(event.errand, None)
-    if errand is not None:
-        walk.run.known[errand.key] = event.value
-
-
-def _called(walk: Walk, event: Called) -> None:
-    run = walk.run
-    errand = run.errands.pop(event.errand, None)
-    if errand is None:
-        return
-    if errand.kind == "undo":
-        undoing.taken_back(walk, errand)
-        return
-    state = walk.state
-    if errand.kind == "check":
-        if state.save:
-            run.results[state.save] = event.value
-        walk.leave("next")
-        return
-    if state.save and errand.part is None:
-        run.results[state.save] = event.value
-    if state.undo:
-        run.done.append(
-            Done(
-                visit=run.visit,
-                state=run.state,
-                tool=errand.name,
-                arguments=errand.arguments,
-                key=errand.key,
-                undo=state.undo,
-                part=errand.part,
-            )
-        )
-    if run.ending is None and errand.part is not None:
-        batching.succeeded(walk, errand, event.value)
-    elif run.ending is None:
-        walk.leave("next")
-    else:
-        undoing.called_off(walk, errand, lasts=event.lasts and not state.undo)
-
-
-def _failed(walk: Walk, event: Failed) -> None:
-    run = walk.run
-    errand = run.errands.pop(event.errand, None)
-    if errand is None:
-        return
-    if errand.kind == "undo":
-        undoing.taken_back(walk, errand, event.error, event.kind)
-    elif errand.kind == "lookup":
-        _lookup_failed(walk, errand, event)
-    elif run.ending is None:
-        walk.note(f"{errand.kind} failed", comment=f"{errand.name}: {event.error}")
-        if errand.part is not None:
-            batching.failed(walk, errand, event.error, event.kind)
-            return
-        run.results["error"] = {"message": event.error, "kind": event.kind}
-        if errand.kind == "check" and event.offered is not None:
-            choosing.take(walk, event.offered)
-        if errand.kind == "call" and operating.put_off(walk, event.kind):
-            return
-        if walk.state.on_error:
-            walk.leave("on_error")
-        elif errand.kind == "check":
-            walk.give_up(refused(walk), event.error)
-        else:
-            walk.give_up(BROKEN, event.error)
-    else:
-        undoing.called_off(walk, errand, unknown=event.kind == "unknown")
-
-
-def _asked_back(walk: Walk, event: AskedBack) -> None:
-    run = walk.run
-    errand = run.errands.pop(event.errand, None)
-    if errand is None:
-        return
-    if errand.kind == "undo":
-        undoing.taken_back(walk, errand, event.inquiry.say.within(run.locale), "arguments")
-    elif run.ending is not None:
-        undoing.called_off(walk, errand)
-    elif errand.part is not None:
-        batching.failed(walk, errand, event.inquiry.say.within(run.locale), "arguments")
-    elif not inquiring.take(walk, event.inquiry):
-        walk.give_up(
-            inquiring.TOO_MANY, f"{errand.name} asked back more than {inquiring.MOST} times"
-        )
-
-
-def _lookup_failed(walk: Walk, errand: Errand, event: Failed) -> None:
-    """What can't be looked up is asked for anew where someone is there to ask.
-
-    Elsewhere it ends the run; an approval waits for an operator, who has it looked up again.
-    """
-    if errand.slot:
-        known = set(walk.run.slots)
-        collecting.blame(walk, errand, event.error)
-        if walk.run.goes_back:
-            go_back(walk, collecting.lacking(walk, known))
-    elif walk.run.offered and walk.state.kind == "collect":
-        walk.run.offered = {}
-        walk.say(Localised(zh=event.error, en=event.error))
-    elif walk.state.kind == "approve" and walk.definition.rules >= HOLDS_LOOKUPS:
-        operating.hold_lookup(walk, errand, event)
-    else:
-        walk.give_up(BROKEN, f"{errand.name}: {event.error}")
-
-
-def _decided(walk: Walk, event: Decided) -> None:
+def _decided(walk: Walk, event: events.Decided) -> None:
     if verdicts.refusal(walk, event) is None:
         walk.run.held = None
         verdicts.decide(walk, event)
 
 
-def _nudged(walk: Walk, event: Nudged) -> None:
+def _nudged(walk: Walk, event: events.Nudged) -> None:
     if walk.run.approval is not None:
         approving.remind(walk, "nudged", event.by)
 
 
-def _fired(walk: Walk, event: Fired) -> None:
+def _fired(walk: Walk, event: events.Fired) -> None:
     run = walk.run
     timer = next((t for t in run.timers.values() if t.id == event.timer), None)
     if timer is None:
@@ -274,19 +142,7 @@ def _fired(walk: Walk, event: Fired) -> None:
         approving.expire(walk)
 
 
-def _finished(walk: Walk, event: Finished) -> None:
-    run = walk.run
-    errand = run.errands.pop(event.errand, None)
-    if errand is None:
-        return
-    run.done += [done.model_copy(update={"visit": run.visit}) for done in event.done]
-    if run.ending is None:
-        batching.finished(walk, errand, event)
-    else:
-        undoing.called_off(walk, errand)
-
-
-def _retried(walk: Walk, event: Retried) -> None:
+def _retried(walk: Walk, event: events.Retried) -> None:
     if stuck.retry_refusal(walk.run) is None:
         stuck.retry(walk, event)
     else:
@@ -294,25 +150,25 @@ def _retried(walk: Walk, event: Retried) -> None:
 
 
 TAKERS: dict[type, Callable[[Walk, Any], None]] = {
-    Began: _began,
-    Answered: _answered,
-    Confirmed: _confirmed,
-    Unclear: _unclear,
-    Skipped: _skipped,
-    Puzzled: _puzzled,
-    StartedOver: _started_over,
-    Cancelled: _cancelled,
-    LookedUp: _looked_up,
-    Called: _called,
-    Failed: _failed,
-    AskedBack: _asked_back,
-    Decided: _decided,
-    Nudged: _nudged,
-    Fired: _fired,
-    Arrived: waiting.arrive,
-    Finished: _finished,
-    Agreed: agreements.hear,
-    Retried: _retried,
-    Reassigned: operating.reassign,
+    events.Began: _began,
+    events.Answered: _answered,
+    events.Confirmed: _confirmed,
+    events.Unclear: _unclear,
+    events.Skipped: _skipped,
+    events.Puzzled: _puzzled,
+    events.StartedOver: _started_over,
+    events.Cancelled: _cancelled,
+    events.LookedUp: coming_back.looked_up,
+    events.Called: coming_back.called,
+    events.Failed: coming_back.failed,
+    events.AskedBack: coming_back.asked_back,
+    events.Decided: _decided,
+    events.Nudged: _nudged,
+    events.Fired: _fired,
+    events.Arrived: waiting.arrive,
+    events.Finished: coming_back.finished,
+    events.Agreed: agreements.hear,
+    events.Retried: _retried,
+    events.Reassigned: operating.reassign,
 }
 """How each kind of event is taken in."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from router.flow.collecting import CHANGE
+from router.flow.changing import CHANGE
 from router.flow.model import Slot
 from router.flow.view import FlowView
 from router.understanding.grammar import compiled

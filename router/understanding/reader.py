@@ -29,7 +29,7 @@ from router.domain.commands import (
     Withdraw,
 )
 from router.domain.messages import Message, Option, Route
-from router.flow.collecting import CHANGE
+from router.flow.changing import CHANGE
 from router.flow.model import FlowDefinition, Slot
 from router.flow.put_aside import run_meant
 from router.flow.situation import Situation

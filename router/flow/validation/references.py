@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 from router.documents.faults import nearest
 from router.documents.yaml_document import Place
-from router.flow.collecting import TAKEN
+from router.flow.changing import TAKEN
 from router.flow.model import State
 from router.flow.validation.draft import DECISION, ERROR, UNSAID, Complaint, Draft, complaint
 

@@ -119,7 +119,7 @@ def _never_filled(draft: Draft, name: str, slot: Slot) -> Iterator[Complaint]:
         )
     if slot.lookup is None or (slot.ask is not None and name in draft.collected):
         return
-    sources = expressions.slots_read(slot.lookup) - expressions.slots_guarded(slot.lookup)
+    sources = expressions.slots_needed(slot.lookup)
     for source in sorted((sources & draft.slots) - draft.filled):
         yield complaint(
             (*place, "lookup"),
@@ -131,8 +131,7 @@ def _never_filled(draft: Draft, name: str, slot: Slot) -> Iterator[Complaint]:
 def _lookup_cycle(draft: Draft) -> Iterator[Complaint]:
     lookups = {n: s.lookup for n, s in draft.definition.slots.items() if s.lookup is not None}
     steps = {
-        name: (expressions.slots_read(source) - expressions.slots_guarded(source)) & set(lookups)
-        for name, source in lookups.items()
+        name: expressions.slots_needed(source) & set(lookups) for name, source in lookups.items()
     }
     reported: set[frozenset[str]] = set()
     for name in lookups:

@@ -10,7 +10,7 @@ from typing import Any
 
 from router.domain.messages import ENDED
 from router.flow import idling, showing
-from router.flow.collecting import CHANGE
+from router.flow.changing import CHANGE
 from router.flow.events import (
     Answered,
     AnyEvent,
