@@ -6,11 +6,8 @@ event log (a local activity); then the update's result is the turn.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Literal
-from zoneinfo import ZoneInfo
 
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, ChildWorkflowError, is_cancelled_exception
@@ -43,21 +40,21 @@ with workflow.unsafe.imports_passed_through():
     from router.contracts.skill import Steer
     from router.domain.commands import Clarify, StartFlow, TakeUp
     from router.domain.errors import Conflict, DuplicateKey, RouterError, TooManyRequests
-    from router.domain.messages import Route, TextReply, ToolResultAction, Turn, Usage
-    from router.domain.records import LogEntry
-    from router.domain.texts import Localised
-    from router.flow.situation import Situation
-    from workflows import memory, notices, reminding, taking_up, transcript
-    from workflows.activity import drained, perform
-    from workflows.commands import ASKS_WHICH, CommandRunner, Outcome
+    from router.domain.messages import Route, ToolResultAction, Turn
+    from workflows import deciding, memory, reminding, taking_up, transcript, turns
+    from workflows.activity import drained
+    from workflows.at_hand import AtHand
+    from workflows.commands import CommandRunner
+    from workflows.one_at_a_time import OneAtATime
+    from workflows.outcome import Outcome
+    from workflows.records import Records
     from workflows.skill_runs import SkillRuns
+    from workflows.talking import ASKS_WHICH
+    from workflows.temporal_ui import Shown
     from workflows.transcript import text_of
 
 IDLE = timedelta(days=1)
 """After this long without a word the conversation is put away until the next message."""
-
-QUIET_WITHIN = timedelta(milliseconds=300)
-"""How long a run that is to continue as new waits for a moment at which nobody is served."""
 
 
 @workflow.defn(name=WORKFLOW)
@@ -71,15 +68,14 @@ class ConversationWorkflow:
         self._recalled = start.state is not None
         self._asked_of_old = ""
         self._open: dict[str, str] = {}
-        self._one_at_a_time = asyncio.Lock()
+        self._one_at_a_time = OneAtATime()
         self._running: asyncio.Task[Turn] | None = None
         self._unheard = list(self._state.unheard)
         self._skills = SkillRuns()
-        self._at_work = False
-        self._handing_over = False
         self._updates = 0
         self._last_word = workflow.now()
-        self._shown: tuple[str, ...] | None = None
+        self._records = Records(start)
+        self._shown = Shown()
 
     @workflow.run
     async def run(self, start: ConversationStart) -> None:
@@ -88,7 +84,7 @@ class ConversationWorkflow:
         while True:
             await self._quiet_or_full()
             if self._full:
-                await self._handed_over()
+                await self._one_at_a_time.close()
                 workflow.continue_as_new(start.model_copy(update={"state": self._carried()}))
             await drained()
             if not self._full and await self._put_away():
@@ -103,7 +99,7 @@ class ConversationWorkflow:
         try:
             if submission.on_busy == "steer":
                 await self._steer(submission)
-            async with self._my_turn():
+            async with self._one_at_a_time.turn():
                 first = await self._first_answer(submission)
                 return first or await self._answer(
                     submission, self._asked_of_old if seen is None else seen
@@ -119,13 +115,7 @@ class ConversationWorkflow:
         text = submission.message.text
         if not text or not self._skills.are_at_work:
             return
-        runner = self._runner(submission, self._state, "")
-        reading = await perform(
-            activities.UNDERSTAND,
-            activities.Understand(
-                message=submission.message, situation=self._situation(submission, runner)
-            ),
-        )
+        reading = await deciding.read_aside(self._at_hand(submission, ""), self._state)
         for_router = StartFlow | Clarify | TakeUp
         if not any(isinstance(command, for_router) for command in reading.commands):
             said = Steer(message_id=submission.message_id, text=text)
@@ -165,14 +155,14 @@ class ConversationWorkflow:
 
     async def _hear(self) -> None:
         while self._unheard:
-            async with self._my_turn():
+            async with self._one_at_a_time.turn():
                 if not self._unheard:
                     return
                 await self._recall()
                 first = self._unheard[0]
                 told, after = self._with_news(first)
                 start = self._start
-                await self._write(transcript.of_news(start.conversation, start.owner, told))
+                await self._records.write(transcript.of_news(start.conversation, start.owner, told))
                 self._state = after
                 self._unheard.remove(first)
 
@@ -191,38 +181,6 @@ class ConversationWorkflow:
             after, which = taking_up.asking_which(after, locale)
             told = told.model_copy(update={"replies": [*told.replies, which]})
         return told, after
-
-    @asynccontextmanager
-    async def _my_turn(self) -> AsyncIterator[None]:
-        """One at a time, in order of arrival; nobody once the next run is to go on from here.
-
-        Whoever then still waits has changed nothing. The end of this run tells their callers
-        so, and they come again with the same message id, to the next run.
-        """
-        async with self._one_at_a_time:
-            if self._handing_over:
-                await workflow.wait_condition(lambda: False)
-            self._at_work = True
-            try:
-                yield
-            finally:
-                self._at_work = False
-
-    async def _handed_over(self) -> None:
-        """Return when nothing is half done: at a quiet moment, or one made where none comes."""
-        try:
-            await workflow.wait_condition(
-                workflow.all_handlers_finished,
-                timeout=QUIET_WITHIN,
-                timeout_summary="quiet by then",
-            )
-        except TimeoutError:
-            self._handing_over = True
-            await workflow.wait_condition(lambda: not self._at_work)
-        # The result of the last turn becomes durable in a task of its own.
-        await workflow.sleep(timedelta(milliseconds=1), summary="let results become durable")
-        self._handing_over = True
-        await workflow.wait_condition(lambda: not self._at_work)
 
     @workflow.query(name=STATUS)
     def status(self) -> ConversationStatus:
@@ -257,14 +215,7 @@ class ConversationWorkflow:
     async def _put_away(self) -> bool:
         """Keep a snapshot; False where a word came in meanwhile."""
         quiet_since = self._last_word
-        await perform(
-            activities.KEEP,
-            activities.Keep(
-                tenant=self._start.tenant,
-                conversation=self._start.conversation,
-                state=memory.put_away(self._carried()),
-            ),
-        )
+        await self._records.keep(memory.put_away(self._carried()))
         return workflow.all_handlers_finished() and self._last_word == quiet_since
 
     def _carried(self) -> ConversationState:
@@ -274,13 +225,9 @@ class ConversationWorkflow:
         """Once in a run: take up what a closed conversation left behind."""
         if self._recalled:
             return
-        recalled = await perform(
-            activities.RECALL,
-            activities.Recall(tenant=self._start.tenant, conversation=self._start.conversation),
-            summary="snapshot",
-        )
-        if recalled.state is not None:
-            self._state = recalled.state
+        state = await self._records.snapshot()
+        if state is not None:
+            self._state = state
             self._asked_of_old = self._asked
         self._recalled = True
 
@@ -295,50 +242,35 @@ class ConversationWorkflow:
             return held.turn
         if held is None and (submission.fresh or not self._state.older):
             return None
-        recalled = await perform(
-            activities.RECALL,
-            activities.Recall(
-                tenant=self._start.tenant,
-                conversation=self._start.conversation,
-                message_id=id_,
-            ),
-            summary=f"message {id_}",
-        )
-        if recalled.turn is None:
+        recorded = await self._records.turn(id_)
+        if recorded is None:
             return None
-        if recalled.turn.digest != digest:
+        if recorded.digest != digest:
             raise _other_body(id_)
-        return recalled.turn.turn
+        return recorded.turn
 
     async def _answer(self, submission: Submission, seen: str) -> Turn:
         """The turn of a new message, kept before it is told."""
-        asked_at = workflow.now()
-        before = self._state
-        self._running = asyncio.create_task(
-            self._take(submission, seen), name=submission.message_id
-        )
+        before, message = self._state, self._at_hand(submission, seen)
+        self._running = asyncio.create_task(self._take(message), name=message.id)
         try:
             turn = await self._running
         except (asyncio.CancelledError, ActivityError, ChildWorkflowError) as error:
             stopped = is_cancelled_exception(error)
             if not stopped:
-                workflow.logger.exception("turn %s failed", submission.message_id)
-            turn = self._ended_early(submission, "cancelled" if stopped else "failed")
+                workflow.logger.exception("turn %s failed", message.id)
+            flow = self._state.active.summary if self._state.active else None
+            status: Literal["cancelled", "failed"] = "cancelled" if stopped else "failed"
+            turn = turns.ended_early(message, self._number, status, flow)
             await self._skills.gone()
             turn = self._with_stopped(turn)
         finally:
             self._running = None
-        held = HeldTurn(
-            message_id=submission.message_id, digest=submission.message.digest, turn=turn
-        )
-        said = transcript.of_turn(
-            self._start.conversation,
-            submission,
-            before,
-            turn,
-            transcript.Times(asked=asked_at, answered=workflow.now()),
-        )
-        await self._write(said)
+        times = transcript.Times(asked=message.began, answered=workflow.now())
+        said = transcript.of_turn(message.conversation, submission, before, turn, times)
+        await self._records.write(said)
+        digest = submission.message.digest
+        held = HeldTurn(message_id=message.id, digest=digest, turn=turn)
         self._state = memory.heard(memory.with_turn(self._state, held), workflow.now())
         self._state = memory.remembering(
             self._state,
@@ -349,80 +281,58 @@ class ConversationWorkflow:
         self._show(turn.route)
         return turn
 
-    async def _take(self, submission: Submission, seen: str) -> Turn:
+    async def _take(self, message: AtHand) -> Turn:
         """Understand, decide, act. State changes only when all of it is done."""
-        landed = self._skills.heard.pop(submission.message_id, None)
+        landed = self._skills.heard.pop(message.id, None)
         if landed is not None:
-            return self._landed(submission, landed)
+            return turns.heard_at_work(message, self._number, landed)
+        action = message.submission.message.action
+        if isinstance(action, ToolResultAction):
+            route, outcome = await self._runner(message, self._state).hear(action)
+            decided = activities.Decided(route=route, commands=[])
+        else:
+            decided, outcome = await self._decided(message)
+            self._heard_in_turn(outcome)
+        self._state = outcome.state
+        return turns.of(message, self._number, decided, outcome)
+
+    async def _decided(self, message: AtHand) -> tuple[activities.Decided, Outcome]:
+        """What is decided about the message, and what comes of it; anew where that is void."""
         forgotten = reminding.forgotten(self._state, workflow.now())
-        runner = self._runner(submission, self._state, seen)
-        if isinstance(submission.message.action, ToolResultAction):
-            route, outcome = await runner.hear(submission.message.action)
-            self._state = outcome.state
-            return self._turn(submission, activities.Decided(route=route, commands=[]), outcome)
-        decided = await self._decide(submission, runner)
+        decided = await deciding.decide(message, self._state)
         if forgotten is not None:
             decided = reminding.without_miss(decided)
-        outcome = await runner.carry_out(decided)
+        outcome = await self._runner(message, self._state).carry_out(decided)
         if outcome.void and not outcome.stopped:
             # What this was meant for has ended, or won't have it: what does it mean without that?
             spent, calls = decided.usage + outcome.usage, outcome.tool_calls
             heard = outcome.heard
-            runner = self._runner(submission, outcome.state, seen)
-            decided = await self._decide(submission, runner)
-            outcome = await runner.carry_out(decided)
+            decided = await deciding.decide(message, outcome.state)
+            outcome = await self._runner(message, outcome.state).carry_out(decided)
             outcome.usage, outcome.tool_calls = spent + outcome.usage, calls + outcome.tool_calls
             outcome.heard = heard + outcome.heard
         elif forgotten is not None:
-            active, locale = outcome.state.active, self._start.locale
+            active, locale = outcome.state.active, message.locale
             said = reminding.reminder(forgotten, decided, active, outcome.replies, locale)
-            outcome.replies.insert(0, self._says(said))
-        self._state = outcome.state
-        self._heard_in_turn(outcome)
-        return self._turn(submission, decided, outcome)
+            outcome.replies.insert(0, message.says(said))
+        return decided, outcome
 
     def _heard_in_turn(self, outcome: Outcome) -> None:
         """Let news that a turn took as its own not be told a second time."""
         for news in outcome.heard:
             self._unheard.remove(news)
 
-    def _runner(self, submission: Submission, state: ConversationState, seen: str) -> CommandRunner:
-        return CommandRunner(
-            self._start.conversation,
-            self._start.locale,
-            submission,
-            state,
-            workflow.now(),
-            seen,
-            self._skills,
-            self._unheard,
-        )
+    def _runner(self, message: AtHand, state: ConversationState) -> CommandRunner:
+        return CommandRunner(message, state, self._skills, self._unheard)
 
-    def _turn(self, submission: Submission, decided: activities.Decided, outcome: Outcome) -> Turn:
-        stopped = [self._says(notices.STOPPED)] if outcome.stopped else []
-        routes = [decided.route, *decided.others, *outcome.routes]
-        return Turn(
-            message_id=submission.message_id,
-            turn=self._state.turns + 1,
-            status="cancelled" if outcome.stopped else "done",
-            route=decided.route,
-            routes=routes if len(routes) > 1 else None,
-            replies=[*outcome.replies, *stopped] or [self._says(notices.DONE)],
-            flow=outcome.flow,
-            tool_calls=outcome.tool_calls,
-            usage=decided.usage + outcome.usage,
-        )
+    def _at_hand(self, submission: Submission, seen: str) -> AtHand:
+        start = self._start
+        return AtHand(start.conversation, start.locale, submission, workflow.now(), seen)
 
-    def _landed(self, submission: Submission, skill: str) -> Turn:
-        """The turn of a message that a sub-agent heeded while it was at work."""
-        reason = notices.heard_at_work(skill).within(self._start.locale)
-        return Turn(
-            message_id=submission.message_id,
-            turn=self._state.turns + 1,
-            status="done",
-            route=Route(kind="skill", target=skill, by="action", reason=reason),
-            replies=[self._says(notices.ANSWERED_ABOVE)],
-        )
+    @property
+    def _number(self) -> int:
+        """Of the turn that is being taken."""
+        return self._state.turns + 1
 
     def _with_stopped(self, turn: Turn) -> Turn:
         """The turn with what it and its sub-agents had done; the last can be gone on with."""
@@ -435,87 +345,20 @@ class ConversationWorkflow:
         self._skills.calls.clear()
         return turn.model_copy(update={"tool_calls": calls, "usage": usage})
 
-    def _situation(self, submission: Submission, runner: CommandRunner) -> Situation:
-        state, caller = runner.state, submission.caller
-        return Situation(
-            now=_local(workflow.now(), caller.timezone),
-            locale=self._start.locale,
-            roles=caller.roles,
-            active=state.active,
-            paused=[view.flow for view in state.paused],
-            put_aside=taking_up.to_take_up(state, self._start.locale),
-            at_work=state.at_work,
-            handed_in=state.handed_in,
-            skill=state.skill.name if state.skill and state.skill.asking else "",
-            offered=state.offered,
-            offered_for=state.offered_for,
-        )
-
-    async def _decide(self, submission: Submission, runner: CommandRunner) -> activities.Decided:
-        """By rules where they can tell, else by the decider."""
-        situation = self._situation(submission, runner)
-        reading = await perform(
-            activities.UNDERSTAND,
-            activities.Understand(
-                message=submission.message, situation=situation, caller=submission.caller
-            ),
-        )
-        if reading.route is not None:
-            return activities.Decided(
-                route=reading.route,
-                commands=reading.commands,
-                tools=reading.tools,
-                plainly=reading.plainly,
-            )
-        return await perform(
-            activities.DECIDE,
-            activities.Decide(
-                message=submission.message,
-                situation=situation,
-                account=runner.finder.account(Usage()),
-                history=self._state.history,
-                earlier=memory.earlier(self._state),
-            ),
-        )
-
-    def _ended_early(self, submission: Submission, status: Literal["cancelled", "failed"]) -> Turn:
-        stopped = status == "cancelled"
-        why = notices.WAS_STOPPED if stopped else notices.HAS_FAILED
-        return Turn(
-            message_id=submission.message_id,
-            turn=self._state.turns + 1,
-            status=status,
-            route=Route(kind="reply", by="fallback", reason=why.within(self._start.locale)),
-            replies=[self._says(notices.STOPPED if stopped else notices.FAILED)],
-            flow=self._state.active.summary if self._state.active else None,
-        )
-
-    def _says(self, text: Localised) -> TextReply:
-        return TextReply(text=text.within(self._start.locale))
-
-    async def _write(self, entries: list[LogEntry]) -> None:
-        if entries:
-            await perform(
-                activities.WRITE,
-                activities.Write(tenant=self._start.tenant, entries=entries),
-            )
-
     def _show(self, route: Route) -> None:
         """Let the Temporal UI say where the last message went."""
-        shown, start = (route.kind, route.target or "", route.by), self._start
-        if shown != self._shown:
-            workflow.upsert_search_attributes(
-                [
-                    REQUESTER.value_set(start.owner),
-                    CONVERSATION_ID.value_set(start.conversation),
-                    TENANT.value_set(start.tenant),
-                    ROUTE_KIND.value_set(shown[0]),
-                    ROUTE_TARGET.value_set(shown[1]),
-                    ROUTE_BY.value_set(shown[2]),
-                ]
-            )
-            self._shown = shown
-        workflow.set_current_details(memory.details(self._start, self._state, route))
+        start = self._start
+        self._shown.show(
+            [
+                REQUESTER.value_set(start.owner),
+                CONVERSATION_ID.value_set(start.conversation),
+                TENANT.value_set(start.tenant),
+                ROUTE_KIND.value_set(route.kind),
+                ROUTE_TARGET.value_set(route.target or ""),
+                ROUTE_BY.value_set(route.by),
+            ],
+            memory.details(start, self._state, route),
+        )
 
 
 def _other_body(message_id: str) -> DuplicateKey:
@@ -523,7 +366,3 @@ def _other_body(message_id: str) -> DuplicateKey:
         f"Message id {message_id!r} was used for another message; use a new id, or send the "
         "same message again to get its answer."
     )
-
-
-def _local(now: datetime, timezone: str) -> datetime:
-    return now.astimezone(ZoneInfo(timezone))

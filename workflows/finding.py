@@ -3,25 +3,23 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
-from zoneinfo import ZoneInfo
 
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, ChildWorkflowError, is_cancelled_exception
 
 from router.contracts import activities
 from router.contracts.activities import Finding
-from router.contracts.conversation import OpenSkill, Submission, WaitingCall
+from router.contracts.conversation import OpenSkill, WaitingCall
 from router.contracts.skill import SkillStart
 from router.deciding.context import STEP_TOKENS
 from router.deciding.memory import Memory
 from router.deciding.thinking import Task
 from router.domain.commands import CallTool, RunSkill, StartFlow
 from router.domain.messages import Line, ToolCallView, Usage
-from router.domain.texts import Locale
 from router.flow.wording import readable
 from workflows import memory, notices
 from workflows.activity import perform
+from workflows.at_hand import AtHand
 from workflows.identifiers import fresh_id
 from workflows.skill_runs import SkillRuns
 from workflows.tool_calls import Caller, call_tool, cost, shown, waiting
@@ -50,11 +48,8 @@ class Found:
 class Finder:
     """Finds out, for one message of a conversation."""
 
-    conversation: str
-    locale: Locale
-    submission: Submission
+    message: AtHand
     history: list[Line]
-    began: datetime
     skills: SkillRuns
     open_skill: OpenSkill | None = None
 
@@ -86,26 +81,13 @@ class Finder:
             activities.Phrase(
                 text=text,
                 findings=list(found),
-                locale=self.locale,
-                account=self.account(spent),
+                locale=self.message.locale,
+                account=self.message.account(spent),
                 history=self.history,
             ),
             summary=", ".join(finding.tool for finding in found),
         )
         return Found(said=[said.text], usage=said.usage)
-
-    def account(self, spent: Usage) -> activities.Account:
-        """On whose account models are asked in this turn, which has spent so much already."""
-        caller = self.submission.caller
-        gone = (workflow.now() - self.began).total_seconds()
-        return activities.Account(
-            caller=caller,
-            now=workflow.now().astimezone(ZoneInfo(caller.timezone)),
-            conversation=self.conversation,
-            message_id=self.submission.message_id,
-            seconds=max(0.0, self.submission.seconds - gone),
-            spent=spent,
-        )
 
     async def _called(self, calls: list[CallTool], decided: activities.Decided) -> Found:
         """What tools found; those of the front end are only begun."""
@@ -122,7 +104,7 @@ class Finder:
         whole.calls = [shown(c.id, c.tool, c.arguments, finding) for c, finding in made]
         whole.calls += [waiting(c.id, c.tool, c.arguments) for c in theirs]
         if theirs:
-            whole.said.append(notices.AT_FRONT_END.within(self.locale))
+            whole.said.append(notices.AT_FRONT_END.within(self.message.locale))
             whole.waiting = [self._kept(c) for c in theirs]
         return whole
 
@@ -136,17 +118,23 @@ class Finder:
             raise
 
     def _caller(self, decided: activities.Decided) -> Caller:
-        who, message_id = self.submission.caller, self.submission.message_id
-        return Caller(who, self.conversation, message_id, decided.tools, decided.usage, self.locale)
+        message = self.message
+        return Caller(
+            message.caller,
+            message.conversation,
+            message.id,
+            decided.tools,
+            decided.usage,
+            message.locale,
+        )
 
     async def _told(self, found: Sequence[Finding], decided: activities.Decided) -> Found:
         """In the tools' own form, where all of them answer by themselves; else in words."""
         if all(f.error is None and decided.tools[f.tool].return_direct for f in found):
-            said = [readable(finding.result, self.locale) for finding in found]
+            said = [readable(finding.result, self.message.locale) for finding in found]
             return Found(said=said, usage=cost(found))
         spent = decided.usage + cost(found)
-        text = self.submission.message.text or ""
-        whole = await self.say(text, found, spent, plainly=decided.plainly)
+        whole = await self.say(self.message.text, found, spent, plainly=decided.plainly)
         whole.usage += cost(found)
         return whole
 
@@ -155,8 +143,8 @@ class Finder:
             id=call.id,
             tool=call.tool,
             arguments=call.arguments,
-            message_id=self.submission.message_id,
-            text=self.submission.message.text or "",
+            message_id=self.message.id,
+            text=self.message.text,
         )
 
     async def _worked_on(self, run: RunSkill, decided: activities.Decided) -> Found:
@@ -165,8 +153,8 @@ class Finder:
             return await self.go_on(self.open_skill, run.request)
         skill = decided.skills.get(run.skill)
         if skill is None:
-            return Found(said=[notices.SKILL_GONE.within(self.locale)])
-        account = self.account(decided.usage)
+            return Found(said=[notices.SKILL_GONE.within(self.message.locale)])
+        account = self.message.account(decided.usage)
         task = Task(skill=skill, request=run.request, history=self._heard_so_far, now=account.now)
         tools = {name: limit for name, limit in decided.tools.items() if skill.may_use(name)}
         return await self._run(OpenSkill(task=task, memory=Memory(), tools=tools), account)
@@ -177,32 +165,32 @@ class Finder:
 
         What a model makes of it is a request in few words: what was pasted isn't in it.
         """
-        text = self.submission.message.text
+        text = self.message.text
         return [*self.history, Line(role="user", text=text)] if text else self.history
 
     async def go_on(self, skill: OpenSkill, heard: str, spent: Usage | None = None) -> Found:
         """What a sub-agent comes to that has now heard this."""
-        if not self.submission.caller.may(skill.task.skill.roles):
-            return Found(said=[notices.SKILL_GONE.within(self.locale)])
+        if not self.message.caller.may(skill.task.skill.roles):
+            return Found(said=[notices.SKILL_GONE.within(self.message.locale)])
         wiser = skill.model_copy(update={"memory": skill.memory.hearing(heard)})
-        return await self._run(wiser, self.account(spent or Usage()))
+        return await self._run(wiser, self.message.account(spent or Usage()))
 
     async def _run(self, skill: OpenSkill, account: activities.Account) -> Found:
         start = SkillStart(
             task=skill.task,
             account=account,
-            locale=self.locale,
+            locale=self.message.locale,
             tools=skill.tools,
             context=STEP_TOKENS,
             memory=skill.memory,
         )
         try:
-            outcome = await self.skills.run(start, self.locale)
+            outcome = await self.skills.run(start, self.message.locale)
         except ChildWorkflowError as failure:
             if is_cancelled_exception(failure):
                 raise
             workflow.logger.exception("skill %s failed", skill.name)
-            return Found(said=[notices.stuck(skill.task.skill.title).within(self.locale)])
+            return Found(said=[notices.stuck(skill.task.skill.title).within(self.message.locale)])
         return Found(
             said=[outcome.text] if outcome.text else [],
             calls=outcome.calls,

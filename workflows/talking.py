@@ -1,0 +1,195 @@
+"""Which flow a conversation talks about, as one message moves it: others wait for their turn."""
+
+import asyncio
+from datetime import timedelta
+
+from temporalio import workflow
+
+from router.contracts.conversation import News
+from router.contracts.flow import FlowAnswer
+from router.domain.commands import Command
+from router.flow.events import Began, Cancelled
+from router.flow.view import FlowView
+from router.understanding.wording import which_to_take_up
+from workflows import memory, notices, taking_up
+from workflows.at_hand import AtHand
+from workflows.outcome import Outcome
+from workflows.telling import Teller, event_of
+
+ASKS_WHICH = "asks which flow to take up"
+"""Conversations in whose history the last of several was taken up are replayed as they were."""
+
+PATIENCE = timedelta(seconds=3)
+"""How long a turn waits for the first word of runs that were begun, since it told the first."""
+
+
+class Talk:
+    """Starts, tells and takes up flows for one message, and puts into its outcome what they say.
+
+    `unheard` are the conversation's news as they come in; this turn may take some as its own.
+    """
+
+    def __init__(self, message: AtHand, outcome: Outcome, unheard: list[News]) -> None:
+        self._message = message
+        self._outcome = outcome
+        self._unheard = unheard
+        self._teller = Teller(message)
+        self._interrupted = False
+
+    @property
+    def stopped(self) -> bool:
+        """True once the turn was stopped while flows were listened to."""
+        return self._interrupted or self._teller.stopped
+
+    async def start(self, flow: str, event: Began) -> None:
+        """Start a flow; one that was being talked about waits until this is done with.
+
+        A second one of the same message waits itself: one thing is asked at a time.
+        """
+        outcome = self._outcome
+        active = outcome.state.active
+        if active is not None and outcome.flow is not None and outcome.flow.id == active.id:
+            await self._start_later(flow, event)
+            return
+        paused = [*outcome.state.paused, active] if active else outcome.state.paused
+        outcome.change(paused=paused, active=None)
+        answer = await self._teller.begin(flow, event)
+        if answer is None:
+            outcome.replies.append(self._message.says(notices.FLOW_GONE))
+            await self._resume()
+            return
+        await self._heard(answer)
+
+    async def _start_later(self, flow: str, event: Began) -> None:
+        """Start a flow that asks its first question once the one before it is done with."""
+        outcome, message = self._outcome, self._message
+        answer = await self._teller.begin(flow, event)
+        if answer is None or not answer.view.asking:
+            outcome.replies += answer.replies if answer else [message.says(notices.FLOW_GONE)]
+            return
+        outcome.change(paused=[answer.view, *outcome.state.paused])
+        outcome.replies.append(message.says(notices.later(answer.view.title)))
+
+    async def tell(self, command: Command) -> None:
+        """Tell the flow that is being talked about; the outcome is void where that is over."""
+        outcome = self._outcome
+        active = outcome.state.active
+        if active is None:
+            outcome.replies.append(self._message.says(notices.NOTHING_ACTIVE))
+            return
+        answer = await self._teller.tell(active, event_of(command, active, self._message))
+        if answer is None:
+            outcome.change(active=None)
+            outcome.void = True
+            return
+        await self._heard(answer)
+
+    async def ask_again(self) -> None:
+        """A question in between was answered: back to the one that the flow asked."""
+        active = self._outcome.state.active
+        if active is None:
+            return
+        answer = await self._teller.ask_again(active)
+        if answer is not None:
+            await self._heard(answer)
+
+    async def call_off(self, run: FlowView | None) -> None:
+        """Cancel a run that asks nothing; it may be done by now."""
+        outcome, answer = self._outcome, None
+        if run is not None:
+            answer = await self._teller.tell(run, Cancelled(by=self._message.caller.id))
+        if answer is None:
+            gone = "at_work" if run is outcome.state.at_work else "handed_in"
+            outcome.change(**{gone: None})
+            outcome.replies.append(self._message.says(notices.NOTHING_ACTIVE))
+            return
+        await self._heard(answer, cancelling=True)
+
+    async def take_up(self, run: str) -> None:
+        """Go on with a run that is put aside, or begin one with what a lapsed one was told."""
+        outcome, says = self._outcome, self._message.says
+        state = outcome.state
+        lapsed = next((one for one in state.lapsed if one.run == run), None)
+        if lapsed is not None:
+            outcome.state = taking_up.without_lapsed(state, run)
+            outcome.replies.append(says(notices.back_to(lapsed.title)))
+            by = self._message.caller.id
+            await self.start(lapsed.flow, Began(by=by, slots=lapsed.slots, skipped=lapsed.skipped))
+            return
+        view = next((one for one in state.paused if one.id == run), None)
+        if view is None:
+            outcome.replies.append(says(notices.OVER_ALREADY))
+            return
+        others = [one for one in state.paused if one.id != run]
+        outcome.change(paused=[*others, state.active] if state.active else others, active=None)
+        answer = await self._teller.ask_again(view)
+        if answer is None:
+            outcome.replies.append(says(notices.OVER_ALREADY))
+            await self._resume()
+            return
+        outcome.replies.append(says(notices.back_to(view.title)))
+        await self._heard(answer)
+
+    async def _heard(self, answer: FlowAnswer, *, cancelling: bool = False) -> None:
+        """Pass on what the run said, and go back to what waits once it asks no more."""
+        outcome, view = self._outcome, answer.view
+        outcome.replies += answer.replies
+        outcome.tool_calls += answer.calls
+        outcome.flow = view.summary
+        outcome.state = memory.handing_in(outcome.state, view)
+        if view.status == "running":
+            outcome.change(at_work=view)
+            # What is being cancelled has said itself that it is at it still.
+            if not cancelling or not answer.replies:
+                outcome.replies.append(self._message.says(notices.at_work(view.title)))
+        else:
+            outcome.state = memory.no_longer_at_work(outcome.state, view.id)
+        outcome.change(active=view if view.asking else None)
+        if answer.begun:
+            await self._hear_from(answer.begun)
+        if outcome.state.active is None:
+            await self._resume()
+
+    async def _hear_from(self, begun: list[str]) -> None:
+        """Have the first word of runs that were begun said in this turn, so far as it is there.
+
+        What comes later is passed on as news, as ever.
+        """
+        left = self._teller.told_at + PATIENCE - workflow.now()
+        try:
+            await workflow.wait_condition(
+                lambda: {news.view.id for news in self._unheard}.issuperset(begun),
+                timeout=max(left, timedelta()),
+                timeout_summary="first words by then",
+            )
+        except TimeoutError:
+            workflow.logger.info("not heard of yet: %s", ", ".join(begun))
+        except asyncio.CancelledError:
+            self._interrupted = True
+        outcome = self._outcome
+        for news in [news for news in self._unheard if news.view.id in begun]:
+            told = taking_up.as_told(outcome.state, news, self._message.locale)
+            outcome.replies += [reply for reply in told.replies if reply not in outcome.replies]
+            outcome.state = memory.with_news(outcome.state, news.view, take_up=False)
+            outcome.heard.append(news)
+
+    async def _resume(self) -> None:
+        """Take up the flow that was put aside last, with the question it stood at.
+
+        Where several wait, it is asked which.
+        """
+        outcome, locale = self._outcome, self._message.locale
+        while outcome.state.active is None and outcome.state.paused:
+            if len(outcome.state.paused) > 1 and workflow.patched(ASKS_WHICH):
+                outcome.state, which = taking_up.asking_which(outcome.state, locale)
+                outcome.replies.append(which)
+                outcome.routes.append(which_to_take_up(locale))
+                return
+            *rest, last = outcome.state.paused
+            outcome.change(paused=rest)
+            answer = await self._teller.ask_again(last)
+            if answer is not None and answer.view.asking:
+                back = self._message.says(notices.back_to(last.title))
+                outcome.replies += [back, *answer.replies]
+                outcome.flow = outcome.flow or answer.view.summary
+                outcome.change(active=answer.view)
