@@ -8,7 +8,8 @@ from typing import Any
 
 from router.deciding.schema_slot import Askable, askable, plain
 from router.domain.texts import Localised
-from router.flow.model import DEFAULT_IDLE, FlowDefinition, RangePart, Slot, State, Triggers
+from router.flow.model import DEFAULT_IDLE, FlowDefinition, RangePart, Slot, State
+from router.flow.triggers import Triggers
 from router.tool.tool import Tool
 
 UNKNOWN = 'results.error.kind == "unknown"'

@@ -14,7 +14,8 @@ from collections.abc import Iterable
 from router.domain.texts import Localised
 from router.flow import verdicts
 from router.flow.events import Agreed
-from router.flow.model import STAND_INS_AND_SKIPS, Approve
+from router.flow.model import Approve
+from router.flow.rules import STAND_INS_AND_SKIPS
 from router.flow.run import Agreement, Approval, Assignee
 from router.flow.walk import Walk
 

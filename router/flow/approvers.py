@@ -8,7 +8,8 @@ from typing import Literal
 from pydantic import JsonValue
 
 from router.flow.events import Remind
-from router.flow.model import STAND_INS_AND_SKIPS, Approve
+from router.flow.model import Approve
+from router.flow.rules import STAND_INS_AND_SKIPS
 from router.flow.run import Assignee
 from router.flow.walk import Walk
 

@@ -13,7 +13,8 @@ from pydantic import JsonValue
 from router.domain.texts import Localised
 from router.flow import agreements, approvers, deadlines, texts, verdicts
 from router.flow.approvers import Asked, Via, assignee, tell, tell_those_awaited
-from router.flow.model import COUNTS_IN_BRANCHES, STAND_INS_AND_SKIPS, Approve
+from router.flow.model import Approve
+from router.flow.rules import COUNTS_IN_BRANCHES, STAND_INS_AND_SKIPS
 from router.flow.run import Approval, Assignee
 from router.flow.walk import Walk, canonical, rendered
 

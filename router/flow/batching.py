@@ -21,7 +21,8 @@ from router.domain.texts import Localised
 from router.flow import agreements
 from router.flow.events import Finished
 from router.flow.expressions import ExpressionError
-from router.flow.model import COUNTS_IN_BRANCHES, FlowDefinition, State
+from router.flow.model import FlowDefinition, State
+from router.flow.rules import COUNTS_IN_BRANCHES
 from router.flow.run import Agreement, Batch, Errand, Part, Run
 from router.flow.walk import Walk, canonical
 

@@ -14,8 +14,8 @@ from router.flow import (
     undoing,
 )
 from router.flow.events import AskedBack, Called, Failed, Finished, LookedUp
-from router.flow.model import HOLDS_LOOKUPS
 from router.flow.moving import BROKEN, go_back, refused
+from router.flow.rules import HOLDS_LOOKUPS
 from router.flow.run import Done, Errand
 from router.flow.walk import Walk
 

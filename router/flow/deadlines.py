@@ -9,7 +9,8 @@ from datetime import datetime, timedelta
 
 from pydantic import JsonValue
 
-from router.flow.model import STAND_INS_AND_SKIPS, Approve
+from router.flow.model import Approve
+from router.flow.rules import STAND_INS_AND_SKIPS
 from router.flow.run import Approval, Rescheduling, TimerName
 from router.flow.walk import Walk
 

@@ -14,7 +14,8 @@ from router.documents.text_file import read_text
 from router.documents.yaml_document import Document, Place, Unreadable, read_document
 from router.domain.errors import DefinitionError, Problem
 from router.flow.catalog import Catalog
-from router.flow.model import DEFAULT_IDLE, NEWEST_RULES, FlowDefinition, Slot
+from router.flow.model import DEFAULT_IDLE, FlowDefinition, Slot
+from router.flow.rules import NEWEST_RULES
 from router.flow.sub_flows import sub_flow_faults
 from router.flow.validation import (
     Complaint,

@@ -6,17 +6,18 @@ through JSON: `FlowDefinition.model_validate_json(d.model_dump_json()) == d`.
 """
 
 import hashlib
-import re
 from datetime import timedelta
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import BeforeValidator, Field, JsonValue, model_validator
 
 from router.domain.capabilities import Capability
 from router.domain.messages import EndStatus
 from router.domain.texts import Localised
+from router.flow.rules import RULES
+from router.flow.triggers import Triggers
+from router.flow.written import Definition, Several, Span
 
 SlotType = Literal[
     "choice",
@@ -36,64 +37,11 @@ StateKind = Literal[
     "collect", "check", "call", "flow", "parallel", "confirm", "approve", "wait", "say"
 ]
 STATE_KINDS: tuple[StateKind, ...] = get_args(StateKind)
-GuardName = Literal[
-    "how-or-what",
-    "question",
-    "whether",
-    "rules",
-    "procedure",
-    "status",
-    "change",
-    "negation",
-    "past",
-    "translation",
-    "text",
-    "others",
-    "named-person",
-    "reference",
-    "topic",
-    "quotation",
-]
-"""What keeps any flow from starting although its words are there: `router.understanding.guards`."""
 SKIPPABLE = "=skippable"
 """A key that no file has: what is under it comes of the rest."""
 DEFAULT_IDLE = timedelta(days=3)
 """After so long without a word a run that asks says that it is still open."""
-RULES = "=rules"
-"""Another such key: which rules of the machine a run of the definition lives by."""
-STAND_INS_AND_SKIPS = 2
-"""Since these rules those who are away are stood in for, and nobody is asked for the same twice."""
-HOLDS_LOOKUPS = 3
-"""Since these a lookup that fails for good in an approval waits for an operator."""
-LEAVES_NOTHING_DONE = 4
-"""Since these a run that isn't completed leaves nothing done, unless its file says so, and isn't
-over before everything is undone."""
-COUNTS_IN_BRANCHES = 5
-"""Since these an agreement counts in the branches of a run too, and one in a branch everywhere."""
-NEWEST_RULES = COUNTS_IN_BRANCHES
 RangePart = Literal["start", "end", "start_half", "end_half"]
-
-
-_SPAN = re.compile(r"[+-]?P")
-
-
-def _as_iso(value: Any) -> Any:
-    """Refuse what pydantic would take besides: `3 days`, a clock's time, a number of seconds."""
-    if isinstance(value, timedelta) or (isinstance(value, str) and _SPAN.match(value)):
-        return value
-    raise PydanticCustomError("time_delta_parsing", "a duration is written as ISO 8601 has it")
-
-
-Span = Annotated[timedelta, BeforeValidator(_as_iso)]
-"""How long something takes, written `PT24H` or `P14D`."""
-
-
-class Definition(BaseModel):
-    """Base of everything in a flow file: frozen, closed, and written with the file's own keys."""
-
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", populate_by_name=True, serialize_by_alias=True
-    )
 
 
 class Choice(Definition):
@@ -186,15 +134,6 @@ def _branches(value: Any) -> Any:
 Next = Annotated[
     tuple[Branch, ...],
     BeforeValidator(_branches, json_schema_input_type=str | tuple[Branch, ...]),
-]
-
-
-def _several(value: Any) -> Any:
-    return [value] if isinstance(value, str) else value
-
-
-Several = Annotated[
-    tuple[str, ...], BeforeValidator(_several, json_schema_input_type=str | tuple[str, ...])
 ]
 
 
@@ -368,37 +307,6 @@ class State(Definition):
     def exits(self) -> dict[str, Next]:
         """Every way out of the state, by the name of the event that takes it."""
         return {name: getattr(self, name) for name in EXIT_NAMES if getattr(self, name)}
-
-
-class Triggers(Definition):
-    """What starts a flow. Patterns are RE2, searched in the normalised message.
-
-    `topics` are what the flow is about: a message that names one starts it where the rest of
-    the message plainly asks for something, in whatever words (`router.understanding.asking`).
-
-    `without` names guards that don't hold for this flow: one that is there for questions is
-    started by them.
-
-    A file may name pieces of its patterns in `words`. The loader writes them out, so a
-    definition that was loaded has none, and none travel.
-    """
-
-    patterns: tuple[str, ...] = ()
-    """RE2, searched in the normalised message: what starts the flow. A named group fills the slot
-    of its name."""
-    topics: tuple[str, ...] = ()
-    """RE2: what the flow is about; a message that names one starts it where it plainly asks for
-    something."""
-    unless: tuple[str, ...] = ()
-    """RE2: where one is found, the message doesn't start the flow."""
-    without: tuple[GuardName, ...] = ()
-    """Guards that don't hold for this flow."""
-    examples: tuple[str, ...] = ()
-    """Sentences people say, for finding it where no pattern matches."""
-    roles: frozenset[str] = frozenset()
-    """Who may start it; empty for everyone."""
-    words: dict[str, str] = Field({}, exclude=True)
-    """Pieces of patterns by name, written `{NAME}` in a pattern."""
 
 
 class FlowDefinition(Definition):

@@ -21,8 +21,8 @@ from router.flow import (
 from router.flow.changing import CHANGE
 from router.flow.deriving import forget
 from router.flow.events import Say
-from router.flow.model import LEAVES_NOTHING_DONE
 from router.flow.paths import root
+from router.flow.rules import LEAVES_NOTHING_DONE
 from router.flow.run import Errand
 from router.flow.walk import Walk
 

@@ -24,7 +24,7 @@ from router.flow import (
     verdicts,
     waiting,
 )
-from router.flow.model import LEAVES_NOTHING_DONE
+from router.flow.rules import LEAVES_NOTHING_DONE
 from router.flow.walk import Walk
 
 STALE = Localised(

@@ -7,7 +7,7 @@ can't be taken back is in `router.flow.stuck`, and the others are still taken ba
 
 from router.domain.texts import Localised
 from router.flow import stuck, withdrawing
-from router.flow.model import LEAVES_NOTHING_DONE
+from router.flow.rules import LEAVES_NOTHING_DONE
 from router.flow.run import Done, Errand, FailureKind, Visit
 from router.flow.walk import Walk
 

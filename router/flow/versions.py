@@ -11,7 +11,8 @@ import json
 from typing import Any
 
 from router.domain.texts import LOCALES
-from router.flow.model import HOLDS_LOOKUPS, SKIPPABLE, FlowDefinition
+from router.flow.model import SKIPPABLE, FlowDefinition
+from router.flow.rules import HOLDS_LOOKUPS
 
 WORDING = {"flow", "version", "title", "description", "triggers"}
 """Of a flow: what it is called and what starts it."""

@@ -11,8 +11,9 @@ from pydantic import JsonValue
 
 from router.domain.texts import Localised
 from router.flow.history import Happening, History
-from router.flow.model import FlowDefinition, State, Triggers
+from router.flow.model import FlowDefinition, State
 from router.flow.run import Done, Run, Withdraws
+from router.flow.triggers import Triggers
 
 ASKED, AGREED, REFUSED, LAPSED = "withdrawal", "taken_back", "kept", "lapsed"
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from router.flow.model import GuardName
+from router.flow.triggers import GuardName
 from router.understanding.grammar import compiled
 
 

@@ -10,7 +10,7 @@ from functools import cached_property
 from itertools import islice
 from typing import Any
 
-from router.flow.model import GuardName
+from router.flow.triggers import GuardName
 from router.understanding.asking import blotted, learned
 from router.understanding.grammar import MOST_FOUND, Span
 from router.understanding.guards import (

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, Literal
 
-from router.flow.model import FlowDefinition, GuardName
+from router.flow.model import FlowDefinition
+from router.flow.triggers import GuardName
 from router.understanding.grammar import group_span
 from router.understanding.normalise import Normalised
 from router.understanding.objections import Objections

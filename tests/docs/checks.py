@@ -13,7 +13,8 @@ from router.api.message_body import MessageBody
 from router.directory.file import FileDirectory
 from router.evaluation.lines import Line
 from router.flow.loader import load_flow
-from router.flow.model import State, Triggers, Withdrawal
+from router.flow.model import State, Withdrawal
+from router.flow.triggers import Triggers
 from router.skill.loader import read_skill
 from tests.docs.shell import slips
 from tests.docs.snippets import Snippet

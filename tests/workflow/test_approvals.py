@@ -15,7 +15,8 @@ from router.assembly import Parts
 from router.directory.file import FileDirectory
 from router.domain.messages import ConfirmAction, FormAction, Message
 from router.domain.principals import Absence
-from router.flow.model import NEWEST_RULES, FlowDefinition
+from router.flow.model import FlowDefinition
+from router.flow.rules import NEWEST_RULES
 from router.worker import build_worker
 from tests.workflow.conftest import person
 from tests.workflow.desk import Talk, run_of

@@ -3,7 +3,8 @@
 from typing import Any
 
 from router.cli.schemas.words import JsonSchema, described
-from router.flow.model import FILE_MODELS, RULES, SKIPPABLE, STATE_KINDS, FlowDefinition
+from router.flow.model import FILE_MODELS, SKIPPABLE, STATE_KINDS, FlowDefinition
+from router.flow.rules import RULES
 from router.flow.validation.references import NAME
 from router.flow.validation.slots import PARTS
 from router.flow.validation.words import NAME as WORD

@@ -15,7 +15,8 @@ from pydantic_core import ErrorDetails
 
 from router.documents.faults import Fault, nearest
 from router.documents.yaml_document import Place
-from router.flow.model import RULES, SKIPPABLE, FlowDefinition
+from router.flow.model import SKIPPABLE, FlowDefinition
+from router.flow.rules import RULES
 from router.flow.validation.draft import UNSAID, Complaint
 
 ROUNDS = 8

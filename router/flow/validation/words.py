@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from router.documents.faults import nearest
 from router.documents.re2_syntax import refused
 from router.documents.yaml_document import Place
-from router.flow.model import FlowDefinition, Triggers
+from router.flow.model import FlowDefinition
+from router.flow.triggers import Triggers
 from router.flow.validation.draft import Complaint, Draft, complaint
 
 NAME = re.compile(r"[A-Z][A-Z0-9_]*\Z")

@@ -6,7 +6,8 @@ import pytest
 
 from router.flow.batching import branch_of
 from router.flow.events import Agreed, Began, Called, Cancelled, Decided, Finished
-from router.flow.model import COUNTS_IN_BRANCHES, FlowDefinition
+from router.flow.model import FlowDefinition
+from router.flow.rules import COUNTS_IN_BRANCHES
 from router.flow.run import Agreement, Run
 from tests.unit.flow.definitions import Driver
 from tests.unit.flow.wider_flows import SIGN_OFF

@@ -9,7 +9,8 @@ import pytest
 from router.domain.messages import ConfirmReply
 from router.flow.events import Answered, Confirmed, Decided, Fired, Nudged, Remind
 from router.flow.machine import refusal_of
-from router.flow.model import NEWEST_RULES, FlowDefinition
+from router.flow.model import FlowDefinition
+from router.flow.rules import NEWEST_RULES
 from router.flow.run import Assignee
 from router.flow.showing import view
 from router.flow.verdicts import MOST_PASSED_ON

@@ -1,7 +1,8 @@
 from router.domain.principals import Principal
 from router.domain.texts import Localised
 from router.flow.catalog import Catalog
-from router.flow.model import FlowDefinition, State, Triggers
+from router.flow.model import FlowDefinition, State
+from router.flow.triggers import Triggers
 
 WORD = Localised(zh="好", en="well")
 ALICE = Principal(id="alice", name="Alice")

@@ -34,7 +34,8 @@ from router.flow.events import (
 )
 from router.flow.loader import load_flow
 from router.flow.machine import step
-from router.flow.model import NEWEST_RULES, FlowDefinition, Slot
+from router.flow.model import FlowDefinition, Slot
+from router.flow.rules import NEWEST_RULES
 from router.flow.run import Done, Errand, FailureKind, Inquiry, Run
 from router.flow.showing import view
 from tests.unit.flow.definitions import ALICE, CLAIM, LEAVE, NOW, flow, text

@@ -17,7 +17,8 @@ from router.flow.events import (
     Retried,
 )
 from router.flow.machine import refusal_of
-from router.flow.model import NEWEST_RULES, FlowDefinition
+from router.flow.model import FlowDefinition
+from router.flow.rules import NEWEST_RULES
 from router.flow.run import FailureKind
 from tests.unit.flow.definitions import LEAVE, Driver, flow
 from tests.unit.flow.wider_flows import PAYMENT

@@ -9,7 +9,8 @@ from router.domain.errors import Conflict
 from router.flow import withdrawing
 from router.flow.events import Called, Cancelled, Confirmed, Decided, Failed, Fired, Retried
 from router.flow.machine import refusal_of
-from router.flow.model import LEAVES_NOTHING_DONE, NEWEST_RULES, FlowDefinition
+from router.flow.model import FlowDefinition
+from router.flow.rules import LEAVES_NOTHING_DONE, NEWEST_RULES
 from router.flow.run import Done, FailureKind, Run
 from router.flow.stuck import MOST_TRIES
 from tests.unit.flow.definitions import ALICE, NOW, Driver, flow, text

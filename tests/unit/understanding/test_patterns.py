@@ -6,7 +6,8 @@ from typing import get_args
 import pytest
 
 from router.flow.loader import load_flows
-from router.flow.model import FlowDefinition, GuardName
+from router.flow.model import FlowDefinition
+from router.flow.triggers import GuardName
 from router.understanding.guards import GUARDS, QUOTATION, Guard
 from router.understanding.normalise import normalise
 from router.understanding.patterns import PatternIndex
