@@ -11,15 +11,8 @@ from typing import TypeVar
 from temporalio import activity
 from temporalio.client import (
     Client,
-    WithStartWorkflowOperation,
     WorkflowUpdateFailedError,
     WorkflowUpdateRPCTimeoutOrCancelledError,
-)
-from temporalio.common import (
-    SearchAttributePair,
-    TypedSearchAttributes,
-    WorkflowIDConflictPolicy,
-    WorkflowIDReusePolicy,
 )
 from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError, RPCStatusCode
@@ -27,12 +20,10 @@ from temporalio.service import RPCError, RPCStatusCode
 from activities.capabilities import Capabilities
 from activities.heartbeat import heartbeating
 from activities.shares import own_share
-from router.contracts import activities, flow
+from router.contracts import activities, flow, starting
 from router.contracts.failures import ended_meanwhile
 from router.contracts.flow import CallLimits, FlowAnswer, FlowStart, Tell
 from router.contracts.reaching import watched
-from router.contracts.search_attributes import CONVERSATION_ID, FLOW_NAME, REQUESTER, TENANT
-from router.contracts.timeouts import TASK_TIMEOUT
 from router.flow.model import FlowDefinition
 
 T = TypeVar("T")
@@ -66,18 +57,9 @@ class FlowTeller:
     async def _begin(
         self, definition: FlowDefinition, given: activities.TellFlow
     ) -> FlowAnswer | None:
-        start: WithStartWorkflowOperation[object, object] = WithStartWorkflowOperation(
-            flow.WORKFLOW,
-            self._start(definition, given),
-            id=given.workflow_id,
-            task_queue=self._task_queue,
-            id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
-            id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
-            search_attributes=_attributes(given),
-            task_timeout=TASK_TIMEOUT,
-            # The run isn't the conversation's child, and takes the same share of the workers.
-            priority=own_share(),
-            static_summary=f"{definition.title.en} of {given.caller.id}",
+        # The run isn't the conversation's child, and takes the same share of the workers.
+        start = starting.operation(
+            self._start(definition, given), given.workflow_id, self._task_queue, own_share()
         )
         telling: Awaitable[FlowAnswer] = self._client.execute_update_with_start_workflow(
             flow.TELL,
@@ -116,16 +98,6 @@ class FlowTeller:
         states = [state for definition in definitions for state in definition.states.values()]
         names = {name for s in states for name in (s.check, s.call, s.undo) if name is not None}
         return {name: self._capabilities.limits(name) for name in sorted(names)}
-
-
-def _attributes(given: activities.TellFlow) -> TypedSearchAttributes:
-    values = {
-        FLOW_NAME: given.flow,
-        REQUESTER: given.caller.id,
-        CONVERSATION_ID: given.conversation or "",
-        TENANT: given.caller.tenant,
-    }
-    return TypedSearchAttributes([SearchAttributePair(k, v) for k, v in values.items()])
 
 
 def _is_over(error: BaseException) -> bool:

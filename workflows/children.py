@@ -8,7 +8,7 @@ did, and hands over to its parent what can still be undone when it has ended.
 import asyncio
 
 from temporalio import workflow
-from temporalio.common import SearchAttributePair, TypedSearchAttributes, WorkflowIDReusePolicy
+from temporalio.common import WorkflowIDReusePolicy
 from temporalio.exceptions import (
     ChildWorkflowError,
     FailureError,
@@ -25,7 +25,7 @@ from router.contracts.flow import (
     FlowStart,
     workflow_id,
 )
-from router.contracts.search_attributes import CONVERSATION_ID, FLOW_NAME, REQUESTER, TENANT
+from router.contracts.search_attributes import of_run
 from router.contracts.timeouts import TASK_TIMEOUT
 from router.domain.texts import Localised
 from router.flow.batching import branch_of
@@ -124,12 +124,6 @@ def _run_of(errand: Errand, parent: Run) -> Run:
 
 async def _begin(errand: Errand, start: FlowStart) -> Child:
     flow, requester = start.definition.flow, start.requester
-    attributes = {
-        FLOW_NAME: flow,
-        REQUESTER: requester.id,
-        CONVERSATION_ID: start.conversation or "",
-        TENANT: requester.tenant,
-    }
     return await workflow.start_child_workflow(
         WORKFLOW,
         start,
@@ -137,9 +131,7 @@ async def _begin(errand: Errand, start: FlowStart) -> Child:
         result_type=FlowEnded,
         id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
         parent_close_policy=workflow.ParentClosePolicy.ABANDON,
-        search_attributes=TypedSearchAttributes(
-            [SearchAttributePair(key, value) for key, value in attributes.items()]
-        ),
+        search_attributes=of_run(flow, requester, start.conversation),
         task_timeout=TASK_TIMEOUT,
         static_summary=f"{start.definition.title.en} of {requester.id}"
         + (f": {errand.branch}" if errand.branch else ""),

@@ -5,11 +5,12 @@ The code is in `activities/`; a test holds the two together.
 
 from datetime import datetime, timedelta
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import JsonValue
 
 from router.contracts.activity import ActivityStub
 from router.contracts.conversation import ConversationState, News
 from router.contracts.flow import CallLimits, FlowAnswer, Told
+from router.contracts.payload import Payload
 from router.deciding.memory import Memory
 from router.deciding.plan_reading import Planned, Reflected
 from router.deciding.thinking import Task, Thought
@@ -23,12 +24,6 @@ from router.flow.situation import Situation
 from router.llm.chat import Message as ChatMessage
 from router.skill.skill import Skill
 from router.understanding.reading import Reading
-
-
-class Payload(BaseModel):
-    """Base of what crosses an activity's border."""
-
-    model_config = ConfigDict(frozen=True)
 
 
 class Understand(Payload):

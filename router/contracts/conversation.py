@@ -2,9 +2,10 @@
 
 from datetime import datetime
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import JsonValue
 
 from router.contracts.flow import CallLimits
+from router.contracts.payload import Payload
 from router.deciding.memory import Memory
 from router.deciding.thinking import Task
 from router.domain.messages import FlowSummary, Line, Message, Option, Reply, Turn, Usage
@@ -20,12 +21,6 @@ STATUS = "status"
 
 MAX_OPEN_TURNS = 6
 """Turns of one conversation that wait or run; ten updates in flight are Temporal's limit."""
-
-
-class Payload(BaseModel):
-    """Base of what crosses a workflow's border."""
-
-    model_config = ConfigDict(frozen=True)
 
 
 class HeldTurn(Payload):

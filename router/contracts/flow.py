@@ -3,8 +3,9 @@
 from datetime import datetime, timedelta
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import Field, JsonValue
 
+from router.contracts.payload import Payload
 from router.domain.messages import FlowStatus, Reply, ToolCallView
 from router.domain.principals import Principal
 from router.domain.texts import Locale, Localised
@@ -43,12 +44,6 @@ Told = Annotated[
     Field(discriminator="type"),
 ]
 """What a requester may tell a run."""
-
-
-class Payload(BaseModel):
-    """Base of what crosses a workflow's border."""
-
-    model_config = ConfigDict(frozen=True)
 
 
 class CallLimits(Payload):

@@ -4,7 +4,9 @@ A server refuses an attribute that nobody registered: `dev` does so, and `worker
 Values are opaque ids and states, never anything about a person: they are stored in the clear.
 """
 
-from temporalio.common import SearchAttributeKey
+from temporalio.common import SearchAttributeKey, SearchAttributePair, TypedSearchAttributes
+
+from router.domain.principals import Principal
 
 ROUTE_KIND = SearchAttributeKey.for_keyword("RouteKind")
 ROUTE_TARGET = SearchAttributeKey.for_keyword("RouteTarget")
@@ -28,3 +30,14 @@ SEARCH_ATTRIBUTES = {
     ASSIGNEE.name: "KeywordList",
 }
 """Each with its type, as Temporal's command line names it. SQL visibility allows ten a type."""
+
+
+def of_run(flow: str, requester: Principal, conversation: str | None) -> TypedSearchAttributes:
+    """What a run of a flow is found by from its first moment on."""
+    values = {
+        FLOW_NAME: flow,
+        REQUESTER: requester.id,
+        CONVERSATION_ID: conversation or "",
+        TENANT: requester.tenant,
+    }
+    return TypedSearchAttributes([SearchAttributePair(key, value) for key, value in values.items()])

@@ -3,10 +3,9 @@
 from datetime import datetime
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from router.contracts.activities import Account
 from router.contracts.flow import CallLimits
+from router.contracts.payload import Payload
 from router.deciding.memory import Memory
 from router.deciding.thinking import Task
 from router.domain.commands import StartFlow
@@ -20,12 +19,6 @@ STEER = "steer"
 Ending = Literal["answered", "asked", "left", "handed_back", "cancelled"] | Stop
 """With an answer; with a question to the employee; for a form that they are to fill in; since
 the message was none for it; stopped by the employee; or at a limit."""
-
-
-class Payload(BaseModel):
-    """Base of what crosses the workflow's border."""
-
-    model_config = ConfigDict(frozen=True)
 
 
 class Steer(Payload):

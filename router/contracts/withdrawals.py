@@ -5,22 +5,14 @@ import hashlib
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from temporalio.client import Client, WithStartWorkflowOperation
-from temporalio.common import (
-    Priority,
-    SearchAttributePair,
-    TypedSearchAttributes,
-    WorkflowIDConflictPolicy,
-    WorkflowIDReusePolicy,
-)
+from temporalio.client import Client
+from temporalio.common import Priority
 from temporalio.exceptions import WorkflowAlreadyStartedError
 
-from router.contracts import flow
+from router.contracts import flow, starting
 from router.contracts.flow import CallLimits, FlowAnswer, FlowStart, Tell
 from router.contracts.reaching import RPC_TIMEOUT, WorkflowOver, persistently
 from router.contracts.runs import PATIENCE, RunStanding
-from router.contracts.search_attributes import CONVERSATION_ID, FLOW_NAME, REQUESTER, TENANT
-from router.contracts.timeouts import TASK_TIMEOUT
 from router.domain.errors import Conflict, Unavailable
 from router.domain.messages import ENDED
 from router.domain.ports import Runs
@@ -62,7 +54,7 @@ class Withdrawing:
             raise _cannot(run)
         definition = FlowDefinition.model_validate_json(kept)
         start = _start(run, remedy, definition, caller, locale, comment)
-        answer = await self._tell(start, definition.flow, caller, locale, word)
+        answer = await self._tell(start, _id_of(run), word)
         view = answer.view
         return RunStanding(id=view.id, status=view.status, state=view.state)
 
@@ -83,14 +75,15 @@ class Withdrawing:
             raise _cannot(run)
         return run.remedy
 
-    async def _tell(
-        self, start: FlowStart, name: str, caller: Principal, locale: Locale, word: str
-    ) -> FlowAnswer:
+    async def _tell(self, start: FlowStart, run: str, word: str) -> FlowAnswer:
+        id_ = flow.workflow_id(start.definition.flow, start.requester.tenant, run)
+        event = Began(by=start.requester.id)
+
         async def attempt() -> FlowAnswer:
-            operation = self._operation(start, name, caller)
+            operation = starting.operation(start, id_, self.task_queue, self.share)
             answer: FlowAnswer = await self.temporal.execute_update_with_start_workflow(
                 flow.TELL,
-                Tell(event=Began(by=caller.id), locale=locale, aside=True),
+                Tell(event=event, locale=start.locale, aside=True),
                 start_workflow_operation=operation,
                 id=word,
                 result_type=FlowAnswer,
@@ -105,32 +98,6 @@ class Withdrawing:
             raise Conflict("The run was taken back, or that was refused, a moment ago.") from error
         except TimeoutError as error:
             raise Unavailable("The run didn't answer in time; try again.") from error
-
-    def _operation(
-        self, start: FlowStart, name: str, caller: Principal
-    ) -> WithStartWorkflowOperation[object, object]:
-        # A new operation for every attempt: each can be used once.
-        id_ = start.run.id if start.run else ""
-        values = {
-            FLOW_NAME: name,
-            REQUESTER: caller.id,
-            CONVERSATION_ID: start.conversation or "",
-            TENANT: caller.tenant,
-        }
-        return WithStartWorkflowOperation(
-            flow.WORKFLOW,
-            start,
-            id=flow.workflow_id(name, caller.tenant, id_),
-            task_queue=self.task_queue,
-            id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
-            id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
-            search_attributes=TypedSearchAttributes(
-                [SearchAttributePair(key, value) for key, value in values.items()]
-            ),
-            task_timeout=TASK_TIMEOUT,
-            priority=self.share,
-            static_summary=f"{start.definition.title.en} of {caller.id}",
-        )
 
 
 def _start(
