@@ -29,22 +29,6 @@ from router.tool.tool import Tool
 _log = logging.getLogger("router.tools")
 
 
-async def run_tool(
-    registry: Registry,
-    ledger: EffectsLedger,
-    dependencies: Dependencies,
-    call: ToolCall,
-    confirmed: bool = False,
-) -> JsonValue:
-    """One try of a call: through the gate and, where it writes, through the effects ledger.
-
-    `confirmed` says that the caller has seen these arguments and agreed. Raises what
-    `let_through` and `run_admitted` raise.
-    """
-    admitted = await let_through(registry, call, confirmed, dependencies)
-    return await run_admitted(admitted, call, ledger, dependencies)
-
-
 async def let_through(
     registry: Registry, call: ToolCall, confirmed: bool, dependencies: Dependencies
 ) -> Admitted:

@@ -11,7 +11,6 @@ from temporalio.client import Client
 from temporalio.testing import WorkflowEnvironment
 
 from activities import provided
-from activities.tool_run import run_tool
 from router.assembly import Parts
 from router.contracts.activities import ToolCall
 from router.domain.errors import ArgumentsToolError, Forbidden, PermanentToolError
@@ -27,6 +26,7 @@ from router.domain.messages import (
 from router.domain.principals import Principal
 from router.domain.texts import Locale
 from router.worker import build_worker
+from tests.one_try import run_tool
 from tests.temporal import skipping_server
 from tests.workflow.conftest import person
 from tests.workflow.desk import QUEUE, Approver, Talk, register_attributes, run_of

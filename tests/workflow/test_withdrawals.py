@@ -11,11 +11,11 @@ from temporalio.client import Client
 
 from activities import provided
 from activities.people.records import Owner
-from activities.tool_run import run_tool
 from router.assembly import Parts
 from router.contracts.activities import ToolCall
 from router.domain.errors import ArgumentsToolError
 from router.domain.principals import DEFAULT_TENANT
+from tests.one_try import run_tool
 from tests.workflow.conftest import person
 from tests.workflow.desk import QUEUE, Approver, Talk, run_of
 from tests.workflow.test_conversation import heard

@@ -17,7 +17,6 @@ from activities.call_tool import CallTool
 from activities.calling import ToolCaller
 from activities.outcome import RESULT_BYTES
 from activities.telling import Telling
-from activities.tool_run import run_tool
 from router.contracts.activities import Answer, ToolCall
 from router.domain.errors import (
     ArgumentsToolError,
@@ -40,6 +39,7 @@ from router.tool.dependencies import Dependencies, Depends, Provider
 from router.tool.registry import Registry
 from router.tool.tool import Tool, tool
 from tests.fakes.audience import Audience
+from tests.one_try import run_tool
 from tests.temporal import skipping_server
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)

@@ -8,7 +8,6 @@ import pytest
 
 import activities.tools
 from activities.people.people import People, human_resources
-from activities.tool_run import run_tool
 from router.contracts.activities import ToolCall
 from router.domain.errors import ArgumentsToolError, Forbidden, PermanentToolError
 from router.domain.principals import Principal
@@ -16,6 +15,7 @@ from router.store.database import Database
 from router.store.store import Store
 from router.tool.dependencies import Dependencies
 from router.tool.registry import Registry
+from tests.one_try import run_tool
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 

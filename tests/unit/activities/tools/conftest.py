@@ -9,7 +9,6 @@ import activities.tools
 from activities import provided
 from activities.calendar.work_calendar import WorkCalendar
 from activities.people.people import People, human_resources
-from activities.tool_run import run_tool
 from router.contracts.activities import ToolCall
 from router.directory.file import FileDirectory
 from router.domain.principals import Principal
@@ -18,6 +17,7 @@ from router.store.database import Database
 from router.store.store import Store
 from router.tool.dependencies import Dependencies
 from router.tool.registry import Registry
+from tests.one_try import run_tool
 
 NOW = datetime(2026, 11, 20, 18, 30, 15, 5, tzinfo=UTC)
 """A Friday; in Shanghai it is Saturday already."""

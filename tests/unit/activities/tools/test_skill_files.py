@@ -11,12 +11,12 @@ import pytest
 from activities import provided
 from activities.paging import PAGE, text_pages
 from activities.sandbox.running import Output, Script, sandbox
-from activities.tool_run import run_tool
 from router.contracts.activities import ToolCall
 from router.domain.errors import ArgumentsToolError, PermanentToolError
 from router.domain.skill_files import SkillFile
 from router.store.database import Database
 from router.store.store import Store
+from tests.one_try import run_tool
 from tests.unit.activities.tools.conftest import ALICE, NOW, Desk
 
 LONG = "".join(f'{number}: "上海" 600\n' for number in range(2000))
