@@ -59,7 +59,7 @@ def _parts(walk: Walk) -> Iterator[Part]:
         yield from (Part(branch=branch) for branch in state.parallel)
         return
     if state.each is None:
-        yield Part(arguments=_arguments(walk, state))
+        yield Part(arguments=walk.arguments())
         return
     items = walk.evaluate(state.each)
     if not isinstance(items, list):
@@ -67,12 +67,7 @@ def _parts(walk: Walk) -> Iterator[Part]:
     if len(items) > MOST_ITEMS:
         raise ExpressionError(f"{state.each!r} has {len(items)} items; {MOST_ITEMS} are the most")
     for item in items:
-        yield Part(arguments=_arguments(walk, state, item=item))
-
-
-def _arguments(walk: Walk, state: State, **item: JsonValue) -> dict[str, JsonValue]:
-    given = {name: walk.evaluate(source, **item) for name, source in state.arguments.items()}
-    return {name: value for name, value in given.items() if value is not None}
+        yield Part(arguments=walk.arguments(item=item))
 
 
 def _start(walk: Walk, batch: Batch) -> None:

@@ -6,8 +6,6 @@ it needs of the world is known (`LookupNeeded`), since it is made anew when the 
 
 from collections.abc import Callable
 
-from pydantic import JsonValue
-
 from router.domain.texts import Localised
 from router.flow import (
     approving,
@@ -78,7 +76,7 @@ def _call(walk: Walk) -> bool:
         id=id_,
         kind="call",
         name=state.call or "",
-        arguments=_arguments(walk),
+        arguments=walk.arguments(),
         key=key,
         answers=inquiring.answers(walk, run.state),
     )
@@ -90,16 +88,10 @@ def _check(walk: Walk) -> bool:
     run, state = walk.run, walk.state
     id_ = f"{run.state}:{run.visit}"
     run.errands[id_] = Errand(
-        id=id_, kind="check", name=state.check or "", arguments=_arguments(walk)
+        id=id_, kind="check", name=state.check or "", arguments=walk.arguments()
     )
     run.status = "running"
     return False
-
-
-def _arguments(walk: Walk) -> dict[str, JsonValue]:
-    """What the state's tool is given: all that has a value."""
-    given = {name: walk.evaluate(source) for name, source in walk.state.arguments.items()}
-    return {name: value for name, value in given.items() if value is not None}
 
 
 def refused(walk: Walk) -> Localised:

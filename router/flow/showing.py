@@ -204,7 +204,7 @@ def _prompt(definition: FlowDefinition, run: Run, path: str, slot: Slot) -> str:
     if can_skip(definition, run):
         text += MAY_SKIP.within(locale)
     item = next((int(part) for part in path.split(".") if part.isdigit()), 0)
-    items = run.slots.get(path.split(".", maxsplit=1)[0])
+    items = run.slots.get(root(path))
     if item == 0 and not (isinstance(items, list) and len(items) > 1):
         return text
     kind = _kind_of(definition, run, path)

@@ -60,6 +60,12 @@ class Walk:
         """An expression's value; raises `LookupNeeded` where the world must be asked first."""
         return expressions.evaluate(source, self.scope(**more), self.run.known)
 
+    def arguments(self, **more: JsonValue) -> dict[str, JsonValue]:
+        """What the state gives to what it calls or starts: all that has a value."""
+        written = self.state.arguments.items()
+        given = {name: self.evaluate(source, **more) for name, source in written}
+        return {name: value for name, value in given.items() if value is not None}
+
     def look_up(self, name: str, *arguments: JsonValue) -> JsonValue:
         """What a lookup answers; raises `LookupNeeded` where the world must be asked first."""
         need = LookupNeeded(name, list(arguments))
