@@ -12,7 +12,7 @@ from activities.calendar.working_time import after_working
 from activities.failing import temporal_failures
 from activities.people.people import People
 from activities.people.records import one_spelling
-from router.contracts.activities import Answer, LookUp
+from router.contracts.activities import LOOK_UP, Answer, LookUp
 from router.domain.errors import ArgumentsToolError
 from router.domain.ports import Files
 from router.domain.principals import Directory, Principal
@@ -37,7 +37,7 @@ class LookUps:
         self._people = people
         self._files = files
 
-    @activity.defn(name="look_up")
+    @activity.defn(name=LOOK_UP.name)
     async def look_up(self, asked: LookUp) -> Answer:
         """The answer to a lookup; arguments that it can't use are an `ArgumentsToolError`."""
         with temporal_failures():

@@ -3,6 +3,7 @@
 from temporalio import activity
 
 from activities.failing import temporal_failures
+from router.contracts import activities
 from router.contracts.activities import Keep, Publish, Recall, Recalled, Write
 from router.contracts.conversation import ConversationState
 from router.store.store import Store
@@ -19,7 +20,7 @@ class Records:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    @activity.defn(name="recall")
+    @activity.defn(name=activities.RECALL.name)
     async def recall(self, asked: Recall) -> Recalled:
         """What a message id was answered with, or without one a conversation's snapshot."""
         with temporal_failures():
@@ -31,7 +32,7 @@ class Records:
             kept = await self._store.conversations.load_snapshot(asked.tenant, asked.conversation)
             return Recalled(state=ConversationState.model_validate_json(kept) if kept else None)
 
-    @activity.defn(name="keep")
+    @activity.defn(name=activities.KEEP.name)
     async def keep(self, closed: Keep) -> None:
         """Keep a closed conversation's state, for the message that opens it again."""
         with temporal_failures():
@@ -39,13 +40,13 @@ class Records:
                 closed.tenant, closed.conversation, closed.state.model_dump_json()
             )
 
-    @activity.defn(name="write")
+    @activity.defn(name=activities.WRITE.name)
     async def write(self, rows: Write) -> None:
         """Append to the event log what isn't there yet."""
         with temporal_failures():
             await self._store.log.append(rows.tenant, rows.entries)
 
-    @activity.defn(name="publish")
+    @activity.defn(name=activities.PUBLISH.name)
     async def publish(self, news: Publish) -> None:
         """Make a run, its approvals and the news of them known.
 

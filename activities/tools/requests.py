@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import BaseModel, Field
 
 from activities import provided
-from activities.own_runs import Said
+from activities.own_runs import ANY, Said
 from activities.saying import OWN, REQUEST, REQUEST_EN, whole
 from activities.standing import in_short, standing
 from router.domain.messages import ENDED, FlowStatus
@@ -151,14 +151,11 @@ async def get_my_requests(
     awaited: dict[str, list[ApprovalRecord]] = {id_: [] for id_ in whole.values()}
     for approval in await runs.awaited(caller.tenant, list(whole)):
         awaited[whole[approval.run]].append(approval)
-    asked = [run for run in found if not run.is_branch and _is_asked_for(run, kind, ctx.now)]
+    said = Said(kind or ANY, ctx.now)
+    asked = [run for run in found if not run.is_branch and said.is_kind(run)]
     items = [await _request(ctx, run, awaited[run.id], people) for run in asked]
     lines = [_said(ctx, run, item) for run, item in zip(asked, items, strict=True)]
     return Requests(items=items, more=older is not None, summary=in_short(lines, ctx.locale))
-
-
-def _is_asked_for(run: RunRecord, kind: str | None, now: datetime) -> bool:
-    return kind is None or Said(kind, now).is_kind(run)
 
 
 def _said(ctx: ToolContext, run: RunRecord, item: Request) -> str:
