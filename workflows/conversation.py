@@ -252,20 +252,7 @@ class ConversationWorkflow:
     async def _answer(self, submission: Submission, seen: str) -> Turn:
         """The turn of a new message, kept before it is told."""
         before, message = self._state, self._at_hand(submission, seen)
-        self._running = asyncio.create_task(self._take(message), name=message.id)
-        try:
-            turn = await self._running
-        except (asyncio.CancelledError, ActivityError, ChildWorkflowError) as error:
-            stopped = is_cancelled_exception(error)
-            if not stopped:
-                workflow.logger.exception("turn %s failed", message.id)
-            flow = self._state.active.summary if self._state.active else None
-            status: Literal["cancelled", "failed"] = "cancelled" if stopped else "failed"
-            turn = turns.ended_early(message, self._number, status, flow)
-            await self._skills.gone()
-            turn = self._with_stopped(turn)
-        finally:
-            self._running = None
+        turn = await self._turn_of(message)
         times = transcript.Times(asked=message.began, answered=workflow.now())
         said = transcript.of_turn(message.conversation, submission, before, turn, times)
         await self._records.write(said)
@@ -280,6 +267,23 @@ class ConversationWorkflow:
         )
         self._show(turn.route)
         return turn
+
+    async def _turn_of(self, message: AtHand) -> Turn:
+        """The turn, whatever comes of it: one that is stopped or breaks is a turn too."""
+        self._running = asyncio.create_task(self._take(message), name=message.id)
+        try:
+            return await self._running
+        except (asyncio.CancelledError, ActivityError, ChildWorkflowError) as error:
+            stopped = is_cancelled_exception(error)
+            if not stopped:
+                workflow.logger.exception("turn %s failed", message.id)
+            flow = self._state.active.summary if self._state.active else None
+            status: Literal["cancelled", "failed"] = "cancelled" if stopped else "failed"
+            turn = turns.ended_early(message, self._number, status, flow)
+            await self._skills.gone()
+            return self._with_stopped(turn)
+        finally:
+            self._running = None
 
     async def _take(self, message: AtHand) -> Turn:
         """Understand, decide, act. State changes only when all of it is done."""
@@ -298,11 +302,12 @@ class ConversationWorkflow:
 
     async def _decided(self, message: AtHand) -> tuple[activities.Decided, Outcome]:
         """What is decided about the message, and what comes of it; anew where that is void."""
-        forgotten = reminding.forgotten(self._state, workflow.now())
-        decided = await deciding.decide(message, self._state)
+        state = self._state
+        forgotten = reminding.forgotten(state, workflow.now())
+        decided = await deciding.decide(message, state)
         if forgotten is not None:
             decided = reminding.without_miss(decided)
-        outcome = await self._runner(message, self._state).carry_out(decided)
+        outcome = await self._runner(message, state).carry_out(decided)
         if outcome.void and not outcome.stopped:
             # What this was meant for has ended, or won't have it: what does it mean without that?
             spent, calls = decided.usage + outcome.usage, outcome.tool_calls
@@ -312,8 +317,8 @@ class ConversationWorkflow:
             outcome.usage, outcome.tool_calls = spent + outcome.usage, calls + outcome.tool_calls
             outcome.heard = heard + outcome.heard
         elif forgotten is not None:
-            active, locale = outcome.state.active, message.locale
-            said = reminding.reminder(forgotten, decided, active, outcome.replies, locale)
+            active, replies = outcome.state.active, outcome.replies
+            said = reminding.reminder(forgotten, decided, active, replies, message.locale)
             outcome.replies.insert(0, message.says(said))
         return decided, outcome
 
