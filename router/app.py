@@ -17,6 +17,7 @@ from router.api.deps import Desk, Services
 from router.api.headers import SafeHeaders
 from router.api.observing import Observed
 from router.api.routes import (
+    acting,
     ag_ui,
     approvals,
     audit,
@@ -45,8 +46,8 @@ Send `Authorization: Bearer …` with everything under `/v1`. Errors are RFC 945
 
 
 _NOUNS = (
-    *(health, conversations, messages, events, flow_runs, operating, approvals, audit, turns),
-    *(files, capabilities, routing, people, ag_ui, chat_completions, codec),
+    *(health, conversations, messages, events, flow_runs, acting, operating, approvals),
+    *(audit, turns, files, capabilities, routing, people, ag_ui, chat_completions, codec),
 )
 
 

@@ -107,8 +107,8 @@ class Failing:
     def look_ups(self) -> frozenset[str]:
         return frozenset()
 
-    def flows(self) -> list[FlowDefinition]:
-        return []
+    def definition(self, name: str) -> FlowDefinition | None:
+        return None
 
     def result_problems(self, name: str, result: JsonValue) -> list[str]:
         raise self._error
