@@ -12,7 +12,7 @@ from router.api.idempotency import IdempotencyKey, claim, claimed
 from router.api.plain import Comment, PlainJson, PlainText
 from router.api.problems import problems
 from router.api.run_access import OwnRun
-from router.api.runs import word_of
+from router.api.run_words import word_of
 from router.contracts import runs
 from router.contracts.parts import listening, to_remind
 from router.contracts.runs import RunStanding

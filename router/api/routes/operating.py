@@ -12,7 +12,7 @@ from router.api.plain import Comment
 from router.api.problems import problems
 from router.api.routes.acting import Remark, cancelled
 from router.api.run_access import VisibleRun
-from router.api.runs import word_of
+from router.api.run_words import word_of
 from router.contracts import runs
 from router.contracts.runs import RunStanding
 from router.domain.errors import FieldProblem, Forbidden, InvalidInput
