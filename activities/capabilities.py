@@ -7,6 +7,7 @@ like a flow, under its own name.
 from collections.abc import Collection, Iterable, Mapping
 from datetime import timedelta
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from pydantic import JsonValue
 
@@ -41,6 +42,7 @@ class Capabilities:
         self.catalog = catalog
         self.skills = skills
         self.registry = registry
+        self._forms: WeakKeyDictionary[Tool, FlowDefinition | None] = WeakKeyDictionary()
 
     def without(self, provider: Provider[Any]) -> "Capabilities":
         """The same, with nobody offered the tools that need this."""
@@ -55,8 +57,7 @@ class Capabilities:
 
     def forms(self) -> list[FlowDefinition]:
         """The tools as flows; nothing starts them by itself, they are chosen where offered."""
-        forms = (form_of(tool) for tool in self.registry)
-        return [form for form in forms if form is not None]
+        return list(self._forms_of(self.registry).values())
 
     def look_ups(self) -> frozenset[str]:
         """The flows that are nobody's requests: forms of tools that read or are about requests."""
@@ -94,10 +95,9 @@ class Capabilities:
         A tool that writes is not called by a model: it is started as its form, which asks.
         """
         tools = [tool for tool in self.registry.visible_to(person) if tool.name in names]
-        forms = {t.name: form_of(t) for t in tools if t.asks_first}
         flows = {f.flow: f for f in self.catalog.visible_to(person) if f.flow in names}
         return Offer(
-            flows={**flows, **{name: form for name, form in forms.items() if form is not None}},
+            flows=flows | self._forms_of(t for t in tools if t.asks_first),
             skills={s.name: s for s in self.skills.visible_to(person) if s.name in names},
             tools={t.name: t for t in tools if not t.asks_first},
             active=active,
@@ -120,9 +120,8 @@ class Capabilities:
         """
         named = skill.allowed_tools or frozenset()
         flows = {f.flow: f for f in self.catalog.visible_to(person) if f.flow in named}
-        asking = (t for t in self.registry.visible_to(person) if t.asks_first)
-        forms = {t.name: form_of(t) for t in asking if t.name in named}
-        return {**{name: form for name, form in forms.items() if form is not None}, **flows}
+        asking = (t for t in self.registry.visible_to(person) if t.asks_first and t.name in named)
+        return self._forms_of(asking) | flows
 
     def startable(self, name: str, person: Principal) -> FlowDefinition | None:
         """The flow of this name, or the form of the tool; None where the person may use neither."""
@@ -131,7 +130,14 @@ class Capabilities:
             return flow if person.may(flow.triggers.roles) else None
         if name not in self.registry or not allows(self.registry[name], person):
             return None
-        return form_of(self.registry[name])
+        return self._form(self.registry[name])
+
+    def definition(self, name: str) -> FlowDefinition | None:
+        """The flow of this name, or the form of the tool, whoever may start it."""
+        flow = self.catalog.get(name)
+        if flow is None and name in self.registry:
+            flow = self._form(self.registry[name])
+        return flow
 
     def started_by(self, definition: FlowDefinition) -> dict[str, FlowDefinition]:
         """The flows that this one starts, and those that they start, by name."""
@@ -150,9 +156,7 @@ class Capabilities:
 
     def slots(self, name: str) -> Mapping[str, Slot]:
         """The slots of a flow, or of a tool's form."""
-        flow = self.catalog.get(name)
-        if flow is None and name in self.registry:
-            flow = form_of(self.registry[name])
+        flow = self.definition(name)
         return flow.slots if flow else {}
 
     def result_problems(self, name: str, result: JsonValue) -> list[str]:
@@ -167,6 +171,17 @@ class Capabilities:
         if name not in self.registry:
             return CallLimits(timeout=timedelta(seconds=10), attempts=1)
         return _limits_of(self.registry[name])
+
+    def _form(self, tool: Tool) -> FlowDefinition | None:
+        """Made once: with some hundred tools all of them take longer than a turn does."""
+        if tool not in self._forms:
+            self._forms[tool] = form_of(tool)
+        return self._forms[tool]
+
+    def _forms_of(self, tools: Iterable[Tool]) -> dict[str, FlowDefinition]:
+        """By their names, those of these tools that have a form."""
+        forms = ((tool.name, self._form(tool)) for tool in tools)
+        return {name: form for name, form in forms if form is not None}
 
 
 def _phrases_of(tool: Tool) -> ToolPhrases:

@@ -186,6 +186,20 @@ def _provided(
 
 
 @asynccontextmanager
+async def _stores(settings: Settings) -> AsyncIterator[tuple[Store, People]]:
+    """The store and the people system, in one database, migrated; let go of on leaving."""
+    database = Database(settings.database_url, settings.database_connections)
+    store, people = Store(database), People(database)
+    try:
+        await database.migrate()
+        await people.migrate()
+        yield store, people
+    finally:
+        await store.aclose()
+        await database.dispose()
+
+
+@asynccontextmanager
 async def assembled(settings: Settings) -> AsyncIterator[Parts]:
     """The parts, with the database migrated; it is let go of on leaving.
 
@@ -200,47 +214,35 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
     offered = load_capabilities(settings, registry, loaded.catalog, flow_files.load())
     prompts = load_prompts(settings)
     directory = LiveDirectory.load(source_of(settings))
-    database = Database(settings.database_url, settings.database_connections)
-    store = Store(database)
-    try:
-        await database.migrate()
+    async with (
+        _stores(settings) as (store, people),
+        ladders_of(settings) as ladders,
+        index_of(settings) as index,
+    ):
         await store.skill_files.keep(loaded.contents)
-        people = People(database)
-        await people.migrate()
         calendar = WorkCalendar.load()
+        models = Models(settings.llm_budgets, store.spending)
         dependencies = _provided(settings, store, offered, directory)
         dependencies.provide(human_resources, people)
         dependencies.provide(sandbox, await sandbox_of(settings, registry))
         dependencies.provide(provided.work_calendar, calendar)
-        async with ladders_of(settings) as ladders, index_of(settings) as index:
-            policies = PolicyBook.load(settings.policies, index.messages)
-            dependencies.provide(policy_book, policies)
-            models = Models(settings.llm_budgets, store.spending)
-            dependencies.provide(writer, Writer(models, ladders.usual, prompts))
-            yield Parts(
-                settings=settings,
-                directory=directory,
-                offered=offered,
-                declared=declared,
-                folders=folders,
-                flow_files=flow_files,
-                reader=Reader(offered.flows(), offered.phrases(), offered.listed()),
-                store=store,
-                calendar=calendar,
-                people=people,
-                dependencies=dependencies,
-                caller=ToolCaller(
-                    offered.registry,
-                    dependencies,
-                    store.ledger,
-                    store.audit,
-                    store.results,
-                    Telling(store.live),
-                ),
-                index=index,
-                ladders=ladders,
-                prompts=prompts,
-            )
-    finally:
-        await store.aclose()
-        await database.dispose()
+        dependencies.provide(policy_book, PolicyBook.load(settings.policies, index.messages))
+        dependencies.provide(writer, Writer(models, ladders.usual, prompts))
+        books = (store.ledger, store.audit, store.results)
+        yield Parts(
+            settings=settings,
+            directory=directory,
+            offered=offered,
+            declared=declared,
+            folders=folders,
+            flow_files=flow_files,
+            reader=Reader(offered.flows(), offered.phrases(), offered.listed()),
+            store=store,
+            calendar=calendar,
+            people=people,
+            dependencies=dependencies,
+            caller=ToolCaller(registry, dependencies, *books, Telling(store.live)),
+            index=index,
+            ladders=ladders,
+            prompts=prompts,
+        )

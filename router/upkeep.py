@@ -14,7 +14,6 @@ from router.directory.live import LiveDirectory
 from router.domain.errors import DefinitionError, RouterError
 from router.selection.vector_file import VectorFile
 from router.settings import Settings
-from router.skill.loader import Loaded
 from router.tool.mcp.publishing import Publisher
 
 _log = logging.getLogger("router.tools")
@@ -45,8 +44,8 @@ async def at_work(settings: Settings, *, editing: bool = False) -> AsyncIterator
         catalog, versions = parts.offered.catalog, parts.store.flow_versions
         await check_versions(settings, catalog, versions, editing=editing)
         tasks = [
-            asyncio.create_task(_kept_up(parts)),
-            asyncio.create_task(_heard(parts, publisher)),
+            asyncio.create_task(_tools_kept_up(parts)),
+            asyncio.create_task(_servers_kept_up(parts, publisher)),
             asyncio.create_task(_skills_kept_up(parts)),
             asyncio.create_task(_flows_kept_up(parts, editing=editing)),
             asyncio.create_task(_skill_files_tidied(parts)),
@@ -80,14 +79,14 @@ async def served(parts: Parts) -> AsyncIterator[Publisher]:
         yield publisher
 
 
-async def _heard(parts: Parts, publisher: Publisher) -> None:
+async def _servers_kept_up(parts: Parts, publisher: Publisher) -> None:
     """Have reader and index know what MCP servers bring, as soon as they do."""
     async for _ in publisher.changes():
         parts.flow_files.retry()
         await _relearnt(parts)
 
 
-async def _kept_up(parts: Parts) -> None:
+async def _tools_kept_up(parts: Parts) -> None:
     """Have index and reader know what there is, now and whenever a tool's file changes."""
     await parts.index.update(parts.offered.everything())
     await parts.dependencies.resolve(policy_book).learn(VectorFile(parts.settings.data / VECTORS))
@@ -113,7 +112,10 @@ async def _skills_kept_up(parts: Parts) -> None:
     """Have skills follow their folders; those that are running keep what they began with."""
     async for loaded in parts.folders.changes():
         try:
-            await _taken_up(parts, loaded)
+            # Files first: whoever is given a skill may read in it at once.
+            await parts.store.skill_files.keep(loaded.contents)
+            parts.offered.skills = loaded.catalog
+            await _relearnt(parts)
         except RouterError as error:
             _skill_log.error("the skills stay as they were for now: %s", error)
             parts.folders.forget()
@@ -136,13 +138,6 @@ async def _flows_kept_up(parts: Parts, *, editing: bool) -> None:
         else:
             _flow_log.info("there are %s flows now", len(offered.catalog))
             await _relearnt(parts)
-
-
-async def _taken_up(parts: Parts, loaded: Loaded) -> None:
-    # Files first: whoever is given a skill may read in it at once.
-    await parts.store.skill_files.keep(loaded.contents)
-    parts.offered.skills = loaded.catalog
-    await _relearnt(parts)
 
 
 async def _skill_files_tidied(parts: Parts) -> None:
@@ -172,4 +167,4 @@ async def _relearnt(parts: Parts) -> None:
     """Have reader and index know what there is by now."""
     offered = parts.offered
     parts.reader.replace(offered.flows(), offered.phrases(), offered.listed())
-    await parts.index.update(parts.offered.everything())
+    await parts.index.update(offered.everything())

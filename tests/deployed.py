@@ -20,7 +20,6 @@ from tests.unit.store.postgres_server import make_database, postgres_server
 PROGRAM = (sys.executable, "-m", "router")
 PATIENCE = 4
 """Minutes, for four processes that start at once on two busy cores; what is tested begins then."""
-STOPPED_WITHIN = 10.0
 SECRET = "a secret of at least thirty-two bytes"
 
 
@@ -40,15 +39,11 @@ async def running(
         await process.wait()
 
 
-async def stopped(process: Process) -> int:
-    """Ask it to stop, as `docker stop` does, and give its exit status."""
-    process.terminate()
-    async with asyncio.timeout(STOPPED_WITHIN):
-        return await process.wait()
-
-
 async def last_words(process: Process, told: Callable[[], object] | None = None) -> tuple[int, str]:
-    """Ask it to stop, by `told` where that is another's to hear; its status and all it logged."""
+    """Ask it to stop, as `docker stop` does; its exit status and all that it logged.
+
+    It is told by `told` where it is another process that has to hear of it.
+    """
     (told or process.terminate)()
     _, log = await process.communicate()
     assert process.returncode is not None

@@ -8,8 +8,8 @@ from docs.generate.models import default, model_table
 from docs.generate.types import type_name
 from router.documents.attribute_docs import attribute_docs
 from router.domain.budgets import Budget, Budgets
-from router.secret_files import SUFFIX, is_secret
 from router.settings import PREFIX, TOOL_PREFIX, Fallback, Settings
+from router.settings.secret_files import SUFFIX, is_secret
 
 INTRODUCTION = f"""\
 Variables of the environment, or lines of `.env` in the working directory; the environment wins.

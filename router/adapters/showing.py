@@ -69,11 +69,7 @@ def title_of(wanted: Wanted) -> str:
 def decided_on(wanted: Wanted) -> list[str]:
     """All that the decision is about, a line each: what its digest stands for."""
     record, locale = wanted.approval, wanted.locale
-    known = {
-        record.labels[slot].within(locale): value.within(locale)
-        for slot, value in record.summary.items()
-    }
-    return lines({words.REQUESTER.within(locale): wanted.requester, **known})
+    return lines({words.REQUESTER.within(locale): wanted.requester, **record.summary_in(locale)})
 
 
 def lines(summary: Mapping[str, str]) -> list[str]:

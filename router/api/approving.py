@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 from router.api.deps import Services, known
 from router.api.idempotency import claim
 from router.api.plain import Comment, Key
-from router.api.runs import word_of
+from router.api.run_words import word_of
 from router.contracts import runs
 from router.contracts.runs import RunStanding
 from router.domain.errors import (

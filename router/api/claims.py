@@ -10,8 +10,8 @@ from typing import Any
 
 from router.domain.errors import Unauthenticated
 from router.domain.principals import DEFAULT_TENANT, RESERVED_ROLES
-from router.setting_types import ROLE
 from router.settings import Settings
+from router.settings.values import ROLE
 
 MOST_ROLES = 100
 """Roles travel with every message: beyond this they have to be mapped to the few that count."""

@@ -106,8 +106,8 @@ class Offers(Protocol):
     def startable(self, name: str, person: Principal) -> FlowDefinition | None:
         """The flow of this name, or the form of the tool; None where they may use neither."""
 
-    def flows(self) -> Sequence[FlowDefinition]:
-        """The flows and forms of today, whoever may start them."""
+    def definition(self, name: str) -> FlowDefinition | None:
+        """The flow of this name, or the form of the tool, whoever may start it."""
 
     def result_problems(self, name: str, result: JsonValue) -> list[str]:
         """What is wrong with a front end's result of the tool of this name, as `field: what`."""

@@ -1,4 +1,4 @@
-"""The body of a message request: what CONTRACT calls a Message, and nothing besides."""
+"""The body of a message request, as clients send it."""
 
 from typing import Annotated, Literal, Self
 

@@ -5,10 +5,14 @@ What each of them does is noted there, under the name of whoever's token it is.
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:  # httpx, which `--help` does without
+    from router.cli.rest import Rest
 
 User = Annotated[str, typer.Option(help="Who you are, where ROUTER_AUTH=dev: an operator's id.")]
 Url = Annotated[str, typer.Option(help="Where the REST API is.")]
@@ -141,27 +145,22 @@ def _echo(
 
 
 def _got(url: str, token: str, path: str, query: dict[str, Any]) -> dict[str, Any]:
-    from router.cli.rest import Rest
-
-    async def ask() -> dict[str, Any]:
-        rest = Rest(url, token)
-        try:
-            return await rest.get(path, **query)
-        finally:
-            await rest.aclose()
-
-    return asyncio.run(ask())
+    return _asked(url, token, lambda rest: rest.get(path, **query))
 
 
 def _operate(url: str, token: str, run: str, verb: str, body: dict[str, Any]) -> None:
+    path = f"/v1/flow-runs/{run}/{verb}"
+    standing = _asked(url, token, lambda rest: rest.post(path, body))
+    typer.echo(f"{standing['id']}  {standing['status']}  {standing['state']}")
+
+
+def _asked(
+    url: str, token: str, question: Callable[["Rest"], Awaitable[dict[str, Any]]]
+) -> dict[str, Any]:
     from router.cli.rest import Rest
 
-    async def tell() -> dict[str, Any]:
-        rest = Rest(url, token)
-        try:
-            return await rest.post(f"/v1/flow-runs/{run}/{verb}", body)
-        finally:
-            await rest.aclose()
+    async def ask() -> dict[str, Any]:
+        async with aclosing(Rest(url, token)) as rest:
+            return await question(rest)
 
-    standing = asyncio.run(tell())
-    typer.echo(f"{standing['id']}  {standing['status']}  {standing['state']}")
+    return asyncio.run(ask())

@@ -43,6 +43,10 @@ def validate(
 def _summary(found: "Found") -> str:
     skill = found.skill
     allowed = skill.allowed_tools
-    tools = "any tool" if allowed is None else f"{len(allowed)} tools"
-    files = f", {len(skill.files)} files" if skill.files else ""
-    return f"{len(skill.instructions.split())} words, {tools}{files}"
+    tools = "any tool" if allowed is None else _counted(len(allowed), "tool")
+    files = f", {_counted(len(skill.files), 'file')}" if skill.files else ""
+    return f"{_counted(len(skill.instructions.split()), 'word')}, {tools}{files}"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

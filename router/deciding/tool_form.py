@@ -4,10 +4,10 @@ So every tool can be used with no model at all, through the same machine as any 
 it needs is asked, checked and confirmed there, and the call is an activity of the tool's name.
 """
 
+from collections.abc import Collection
 from typing import Any
 
 from router.deciding.schema_slot import Askable, askable, plain
-from router.domain.texts import Localised
 from router.flow.model import DEFAULT_IDLE, FlowDefinition, RangePart, Slot, State
 from router.flow.triggers import Triggers
 from router.tool.tool import Tool
@@ -24,6 +24,24 @@ _ABOUT = "{{% if results.about %}}{}{{{{ results.about.{} }}}}{{% endif %}}"
 _FIRST = ("details", "check", "review", "call")
 """The states that a form may begin with, in their order."""
 
+_TOLD: dict[str, Any] = {
+    "tell": {
+        "say": {"zh": "{{ results.found | told }}", "en": "{{ results.found | told }}"},
+        "end": "completed",
+    },
+    "sorry": {
+        "say": {
+            "zh": "没办成：{{ results.error.message }}",
+            "en": "That didn't work: {{ results.error.message }}",
+        },
+        "end": "failed",
+    },
+}
+_STOPPED = {
+    "say": {"zh": "好的，没有执行。", "en": "All right, nothing was done."},
+    "end": "cancelled",
+}
+
 
 def form_of(tool: Tool) -> FlowDefinition | None:
     """The flow that stands for the tool; None where `obstacle` says why there is none."""
@@ -39,7 +57,7 @@ def form_of(tool: Tool) -> FlowDefinition | None:
         triggers=Triggers(roles=tool.roles),
         idle=DEFAULT_IDLE,
         slots=slots,
-        start=next(name for name in _FIRST if name in states),
+        start=_first(states),
         states=states,
     )
 
@@ -74,53 +92,48 @@ def _may_be_empty(slot: Slot) -> bool:
 
 def _states(tool: Tool, slots: dict[str, Slot], given: dict[str, str]) -> dict[str, State]:
     """Collect, check and confirm where the tool wants that, call, tell."""
-    title = Localised(zh=plain(tool.title.zh), en=plain(tool.title.en))
-    states: dict[str, Any] = {
-        "call": {
-            "call": tool.name,
-            "with": given,
-            "save": "found",
-            "next": "tell",
-            "on_error": "sorry",
-        },
-        "tell": {
-            "say": {"zh": "{{ results.found | told }}", "en": "{{ results.found | told }}"},
-            "end": "completed",
-        },
-        "sorry": {
-            "say": {
-                "zh": "没办成：{{ results.error.message }}",
-                "en": "That didn't work: {{ results.error.message }}",
-            },
-            "end": "failed",
-        },
-    }
-    if tool.writes:
-        states["call"]["on_error"] = [{"if": UNKNOWN, "to": "unsure"}, {"to": "sorry"}]
-        states["unsure"] = {"say": _unsure(tool), "end": "failed"}
-    then = "call"
+    states = _call(tool, given)
     if tool.asks_first:
-        then = "check" if tool.check else "review"
-        ask = {
-            "zh": title.zh + _ABOUT.format("：", "zh") + "，要执行吗？",
-            "en": title.en + _ABOUT.format(", ", "en") + ": shall I go ahead?",
-        }
-        states["review"] = {"confirm": ask, "confirmed": "call", "declined": "stop"}
-        states["stop"] = {
-            "say": {"zh": "好的，没有执行。", "en": "All right, nothing was done."},
-            "end": "cancelled",
-        }
+        states |= _confirmation(tool)
     if tool.asks_first and tool.check:
-        states["check"] = {
-            "check": tool.name,
-            "with": given,
-            "save": "about",
-            "next": "review",
-            "on_error": [{"if": AMENDABLE, "to": "details"}, {"to": "sorry"}] if slots else "sorry",
-        }
+        states["check"] = _check(tool, given, amendable=bool(slots))
     if slots:
-        states["details"] = {"collect": list(slots), "next": then}
+        states["details"] = {"collect": list(slots), "next": _first(states)}
     return {name: State.model_validate(state) for name, state in states.items()}
+
+
+def _first(states: Collection[str]) -> str:
+    return next(name for name in _FIRST if name in states)
+
+
+def _call(tool: Tool, given: dict[str, str]) -> dict[str, Any]:
+    """The call, and what is said of how it went."""
+    call = {"call": tool.name, "with": given, "save": "found", "next": "tell"}
+    if not tool.writes:
+        return {"call": {**call, "on_error": "sorry"}, **_TOLD}
+    on_error = [{"if": UNKNOWN, "to": "unsure"}, {"to": "sorry"}]
+    unsure = {"say": _unsure(tool), "end": "failed"}
+    return {"call": {**call, "on_error": on_error}, **_TOLD, "unsure": unsure}
+
+
+def _check(tool: Tool, given: dict[str, str], *, amendable: bool) -> dict[str, Any]:
+    on_error = [{"if": AMENDABLE, "to": "details"}, {"to": "sorry"}] if amendable else "sorry"
+    return {
+        "check": tool.name,
+        "with": given,
+        "save": "about",
+        "next": "review",
+        "on_error": on_error,
+    }
+
+
+def _confirmation(tool: Tool) -> dict[str, Any]:
+    zh, en = plain(tool.title.zh), plain(tool.title.en)
+    ask = {
+        "zh": zh + _ABOUT.format("：", "zh") + "，要执行吗？",
+        "en": en + _ABOUT.format(", ", "en") + ": shall I go ahead?",
+    }
+    return {"review": {"confirm": ask, "confirmed": "call", "declined": "stop"}, "stop": _STOPPED}
 
 
 def _unsure(tool: Tool) -> dict[str, str]:

@@ -7,10 +7,11 @@ from typing import Literal
 from router.domain.capabilities import Capability
 from router.domain.commands import Clarify, Command, HandOff, Misunderstood, ReplyText
 from router.domain.messages import Message, Option, Route
-from router.domain.texts import Localised
+from router.domain.texts import Locale, Localised
 from router.flow import put_aside
 from router.flow.run import HANDED_OFF
 from router.flow.situation import Situation
+from router.flow.view import FlowView
 
 Verdict = Literal["clear", "several", "none"]
 """How near the nearest capability is, and how alone."""
@@ -70,39 +71,49 @@ def decide(
     is; flows are always among it. What is chosen then starts, a tool as its form. Where it
     was asked which open flow to go on with, those come before it all.
     """
-    if situation.active is not None and situation.active.asking:
-        # The flow hands off itself, by what it says to one miss too many.
-        lost = situation.active.misses + 1 == HANDED_OFF
-        route = Route(
-            kind="handoff" if lost else "flow",
-            target=situation.active.flow,
-            by="slot",
-            confidence=0.0,
-            reason=NO_ANSWER.within(situation.locale),
-        )
-        return route, [Misunderstood()]
+    active, locale = situation.active, situation.locale
+    if active is not None and active.asking:
+        return _misunderstood(active, locale)
     if _ASKS_FOR_A_PERSON.search(message.text or ""):
-        route = Route(kind="handoff", by="fallback", reason=FOR_A_PERSON.within(situation.locale))
-        return route, [HandOff(reason=FOR_A_PERSON.within(situation.locale))]
+        reason = FOR_A_PERSON.within(locale)
+        return Route(kind="handoff", by="fallback", reason=reason), [HandOff(reason=reason)]
     if not capabilities:
-        reason = NOTHING_OPEN.within(situation.locale)
+        reason = NOTHING_OPEN.within(locale)
         route = Route(kind="handoff", by="fallback", confidence=0.0, reason=reason)
-        return route, [ReplyText(text=NOTHING.within(situation.locale))]
-    near = list(capabilities[: MOST_OPTIONS if verdict == "none" else NEAR_OPTIONS])
+        return route, [ReplyText(text=NOTHING.within(locale))]
+    return _offered(situation, capabilities, verdict)
+
+
+def _misunderstood(active: FlowView, locale: Locale) -> tuple[Route, list[Command]]:
+    # The flow hands off itself, by what it says to one miss too many.
+    lost = active.misses + 1 == HANDED_OFF
+    route = Route(
+        kind="handoff" if lost else "flow",
+        target=active.flow,
+        by="slot",
+        confidence=0.0,
+        reason=NO_ANSWER.within(locale),
+    )
+    return route, [Misunderstood()]
+
+
+def _offered(
+    situation: Situation, capabilities: Sequence[Capability], verdict: Verdict
+) -> tuple[Route, list[Command]]:
+    """The nearest and the flows to choose from, behind the open ones that were asked about."""
+    locale, far = situation.locale, verdict == "none"
+    near = list(capabilities[: MOST_OPTIONS if far else NEAR_OPTIONS])
     flows = [c for c in capabilities if c.kind == "flow" and c not in near]
+    shown = [*near, *flows][:MOST_OPTIONS]
     options = [
         *(option for option in situation.offered if put_aside.run_meant(option.value)),
-        *(
-            Option(label=c.title.within(situation.locale), value=c.name)
-            for c in [*near, *flows][:MOST_OPTIONS]
-        ),
+        *(Option(label=c.title.within(locale), value=c.name) for c in shown),
     ]
-    text = LOST if verdict == "none" else MEANT
     route = Route(
         kind="clarify",
         target=capabilities[0].name if verdict == "clear" else None,
-        by="fallback" if verdict == "none" else "retrieval",
-        confidence=0.0 if verdict == "none" else 0.5,
-        reason=REASONS[verdict].within(situation.locale),
+        by="fallback" if far else "retrieval",
+        confidence=0.0 if far else 0.5,
+        reason=REASONS[verdict].within(locale),
     )
-    return route, [Clarify(text=text.within(situation.locale), options=options)]
+    return route, [Clarify(text=(LOST if far else MEANT).within(locale), options=options)]

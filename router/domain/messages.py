@@ -1,4 +1,4 @@
-"""What goes in and out of a conversation: messages, turns and replies, as CONTRACT has them."""
+"""What goes in and out of a conversation: messages, turns and replies, as REST has them."""
 
 import hashlib
 import json

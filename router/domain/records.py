@@ -239,6 +239,13 @@ class ApprovalRecord(Record):
     verdict: str | None = None
     comment: str | None = None
 
+    def summary_in(self, locale: Locale) -> dict[str, str]:
+        """What is decided on, by label, as its person reads it: what the digest stands for."""
+        return {
+            self.labels[slot].within(locale): value.within(locale)
+            for slot, value in self.summary.items()
+        }
+
 
 class FileRecord(Record):
     """A file that somebody handed in or had made, without its content. It never changes."""

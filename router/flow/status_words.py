@@ -1,11 +1,11 @@
-"""What the ways that a run stands are called: in lists, pictures and cards alike."""
+"""What the ways that a run stands are called: in lists, pictures, cards and on the page alike."""
 
 from router.domain.texts import Localised
 
 STATUSES: dict[str, Localised] = {
-    "collecting": Localised(zh="填写中", en="collecting"),
-    "confirming": Localised(zh="待你确认", en="confirming"),
-    "running": Localised(zh="办理中", en="running"),
+    "collecting": Localised(zh="填写中", en="in progress"),
+    "confirming": Localised(zh="待确认", en="to be confirmed"),
+    "running": Localised(zh="办理中", en="being processed"),
     "waiting_approval": Localised(zh="审批中", en="waiting for approval"),
     "waiting": Localised(zh="等待中", en="waiting"),
     "completed": Localised(zh="已完成", en="completed"),

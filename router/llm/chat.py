@@ -121,11 +121,6 @@ class ChatAnswer(Value):
     """What of the answer couldn't be used, each exact enough to be handed back to the model."""
     prompt: str = ""
 
-    @property
-    def is_usable(self) -> bool:
-        """True where there is anything to act on or to say."""
-        return bool(self.text or self.calls or self.refusal)
-
 
 class TextDelta(Value):
     """A piece of the text that is being written.

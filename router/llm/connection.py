@@ -55,7 +55,9 @@ class Connection:
         except TimeoutError:
             if not limit.expired():
                 raise  # not ours: from something that was awaited within
-            raise ModelUnavailable(f"{self.endpoint} took longer than {seconds:.3g} s") from None
+            # What is left of a turn's time is never a round number.
+            waited = round(seconds, 1)
+            raise ModelUnavailable(f"{self.endpoint} took longer than {waited:g} s") from None
         except openai.APIStatusError as error:
             raise failures.of_status(self.endpoint, error, self._secret) from None
         except failures.DROPPED as error:

@@ -72,11 +72,6 @@ class Loaded:
         return [flaw for one in self.found for flaw in one.flaws]
 
 
-def load_skill(folder: Path) -> Skill:
-    """The skill in a folder; raises as `read_skill`."""
-    return read_skill(folder).skill
-
-
 def read_skill(folder: Path) -> Found:
     """The skill in a folder, with its files.
 
@@ -103,14 +98,6 @@ def read_skill(folder: Path) -> Found:
     skill = skill.model_copy(update={"files": tuple(beside.files)})
     lines = {key: document.line((key,)) + _ABOVE_HEAD for key in document.data}
     return Found(skill, beside.contents, lacking, path, parts.line, lines)
-
-
-def load_skills(folder: Path) -> SkillCatalog:
-    """The skills of a folder: its folders that hold a `SKILL.md`.
-
-    Raises `DefinitionError` with every problem of every file.
-    """
-    return load_all(folders_in(folder)).catalog
 
 
 def load_all(places: Iterable[Path]) -> Loaded:

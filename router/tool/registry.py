@@ -66,7 +66,7 @@ class Registry:
             raise DefinitionError(problems)
         # New ones in place of the old, never changed: whoever is going through them isn't stopped.
         self._groups = {**self._groups, group: found}
-        self._tools = {**taken, **found}
+        self._tools = dict(sorted({**taken, **found}.items()))
 
     def group_of(self, name: str) -> str:
         """The group of the tool of this name; raises `NotFound`."""
@@ -97,7 +97,7 @@ class Registry:
                             en=f"{name[:80]} isn't there yet: nor is {group}; try again",
                         )
                     )
-            known = nearest(name, self._tools) or f"there are: {', '.join(sorted(self._tools))}"
+            known = nearest(name, self._tools) or f"there are: {', '.join(self._tools)}"
             raise NotFound(
                 Localised(
                     zh=f"这里没有“{name[:80]}”这个工具了，请联系管理员",
@@ -108,7 +108,7 @@ class Registry:
 
     def __iter__(self) -> Iterator[Tool]:
         """Every tool, by name."""
-        return iter(sorted(self._tools.values(), key=lambda tool: tool.name))
+        return iter(self._tools.values())
 
     def __contains__(self, name: str) -> bool:
         return name in self._tools

@@ -66,9 +66,13 @@ class Options:
     """The tool of which it takes back one call: it isn't called without that call's key."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Tool:
-    """One tool: what it is called, who may call it, how it fails, and what stands behind it."""
+    """One tool: what it is called, who may call it, how it fails, and what stands behind it.
+
+    It never changes, so that what follows from it is worked out once; a tool that is declared
+    anew is another, however alike the two are.
+    """
 
     name: str
     title: Localised
@@ -110,13 +114,13 @@ class Tool:
         """The JSON Schema of its arguments."""
         return self.implementation.parameters
 
-    @property
+    @cached_property
     def providers(self) -> frozenset[Provider[Any]]:
         """What has to be provided before it can be checked and called."""
         checking = self.check.providers if self.check else frozenset[Provider[Any]]()
         return self.implementation.providers | checking
 
-    @property
+    @cached_property
     def argument_names(self) -> frozenset[str]:
         """The names of its arguments."""
         return frozenset(self.parameters.get("properties") or {})  # type: ignore[arg-type]

@@ -1,19 +1,7 @@
 // What the API says in single words, as people say it, in both languages.
 
+import { STATUSES } from "./statuses.js"; // router/flow/status_words.py, as the API serves it
 import { t, within } from "./texts.js";
-
-const STATUSES = {
-  collecting: { zh: "填写中", en: "in progress" },
-  confirming: { zh: "待确认", en: "to be confirmed" },
-  running: { zh: "处理中", en: "being processed" },
-  waiting_approval: { zh: "审批中", en: "waiting for approval" },
-  waiting: { zh: "等待中", en: "waiting" },
-  completed: { zh: "已完成", en: "completed" },
-  rejected: { zh: "被拒绝", en: "rejected" },
-  cancelled: { zh: "已取消", en: "cancelled" },
-  failed: { zh: "失败", en: "failed" },
-  expired: { zh: "已过期", en: "expired" },
-};
 
 const TOOL_STATUSES = {
   running: { zh: "进行中", en: "at work" },

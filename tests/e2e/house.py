@@ -13,7 +13,6 @@ from typing import Any
 
 import httpx
 
-STARTED_WITHIN = 60.0
 STOPPED_WITHIN = 15.0
 COMMAND = [sys.executable, "-m", "router"]
 

@@ -133,7 +133,7 @@ async def test_a_server_that_dies_over_its_answer_opens_the_breaker_until_it_is_
         now[0] += 60
         answered = await ladder.answer(question("Hello?", SAY), SECONDS)
         await chat.aclose()
-    assert answered.answer.is_usable
+    assert answered.answer.text or answered.answer.calls
     assert ladder.states == {chat.endpoint: "closed"}
 
 

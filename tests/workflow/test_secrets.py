@@ -15,8 +15,8 @@ from router.app import create_app
 from router.cli.checks import examine
 from router.directory.file import SAMPLE
 from router.directory.live import LiveDirectory
-from router.secret_files import is_secret
 from router.settings import Settings
+from router.settings.secret_files import is_secret
 from router.upkeep import at_work
 from router.worker import build_worker
 from tests.fakes.behaviours import fails

@@ -25,7 +25,6 @@ from tests.workflow.desk import Talk
 from tests.workflow.tooled import talking
 
 TRANSLATE: tuple[str, Any] = ("translate", {"text": "你好", "to": "English"})
-SUMMARISE: tuple[str, Any] = ("summarise", {"text": "A long report.", "words": 40})
 ONE = Usage(llm_calls=1, prompt_tokens=100, completion_tokens=10)
 
 

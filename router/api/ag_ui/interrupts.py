@@ -76,10 +76,7 @@ def _schema_of(question: Question) -> dict[str, Any]:
 def of_approval(record: ApprovalRecord, locale: Locale) -> Interrupt:
     """The decision that its person is asked for; its id is bound to exactly what is shown."""
     title = record.title.within(locale)
-    summary = {
-        record.labels[slot].within(locale): value.within(locale)
-        for slot, value in record.summary.items()
-    }
+    summary = record.summary_in(locale)
     lines = [title, *(f"- {label}: {value}" for label, value in summary.items())]
     return Interrupt(
         id=f"approval/{record.id}/{record.digest}",

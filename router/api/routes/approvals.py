@@ -51,10 +51,7 @@ class ApprovalView(BaseModel):
             flow_run=record.run,
             flow=record.flow,
             title=record.title.within(locale),
-            summary={
-                record.labels[slot].within(locale): value.within(locale)
-                for slot, value in record.summary.items()
-            },
+            summary=record.summary_in(locale),
             requester=record.requester,
             digest=record.digest,
             since=record.since,

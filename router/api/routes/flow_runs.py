@@ -1,127 +1,31 @@
-"""Flow runs: what was asked for, how it stands, and taking it back or hurrying it."""
+"""Flow runs: what was asked for, how it stands, and the way that it took."""
 
-from collections.abc import Callable, Iterable, Sequence
-from datetime import UTC, datetime
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
 
-from fastapi import APIRouter, Body, Depends, Path, Query, Response
-from pydantic import BaseModel, ConfigDict, JsonValue
+from fastapi import APIRouter, Depends, Query, Response
+from pydantic import BaseModel
 
 from router.api.body import StrictRoute
-from router.api.deps import OPERATOR, Caller, Given, Paged, Services, Witnessed, known
-from router.api.idempotency import IdempotencyKey, claim, claimed
-from router.api.plain import Comment, Name, PlainJson, PlainText, Since
+from router.api.deps import OPERATOR, Caller, Given, Paged, Services, Witnessed
+from router.api.plain import Name, Since
 from router.api.problems import problems
-from router.api.runs import word_of
-from router.api.temporal import history_url
+from router.api.run_access import ReadRun
+from router.api.run_view import FlowRun, todays_definition
 from router.api.witness import in_words
 from router.contracts import runs
-from router.contracts.parts import listening, to_remind
-from router.contracts.runs import RunStanding
-from router.contracts.withdrawals import Withdrawing
-from router.domain.errors import Conflict, Forbidden, NotFound
-from router.domain.messages import ENDED, FlowStatus
-from router.domain.nudging import WHY_NOT
+from router.domain.errors import Forbidden, NotFound
+from router.domain.messages import FlowStatus
 from router.domain.principals import Principal
-from router.domain.records import HistoryLine, RunFilter, RunRecord, is_held
-from router.domain.texts import Locale
+from router.domain.records import RunFilter, RunRecord
 from router.drawing import Graph, Journey, graph_of, journey_of, mermaid_of, svg_of
-from router.flow.events import Arrived, Cancelled, Nudged
 from router.flow.model import FlowDefinition
-from router.flow.showing import known_in
-from router.flow.waiting import unfit
 
 router = APIRouter(prefix="/v1/flow-runs", tags=["flow runs"], route_class=StrictRoute)
 
-
-_ENDED_OTHERWISE = ENDED - {"cancelled"}
-
-
-class TemporalRun(BaseModel):
-    """The workflow behind a run, and where Temporal's own UI shows it."""
-
-    workflow_id: str
-    run_id: str
-    url: str
-
-
-class FlowRun(BaseModel):
-    """A run of a flow, with everything that happened to it."""
-
-    id: str
-    flow: str
-    title: str
-    version: int
-    status: FlowStatus
-    state: str
-    slots: dict[str, JsonValue]
-    summary: dict[str, str] = {}
-    """The slots as people read them, by label, in the reader's language; empty where the flow of
-    this version isn't known any more."""
-    requester: str
-    conversation: str | None = None
-    """Where it was begun, for its requester."""
-    can_be_withdrawn: bool = False
-    """Whether its requester may take it back now."""
-    parent: str | None
-    """The run that started this one and waits for it."""
-    history: list[HistoryLine]
-    files: dict[str, str] = {}
-    """What the files in the slots are called, by id."""
-    withdraws: str | None = None
-    """The completed run that this one takes back."""
-    withdrawn_by: str | None = None
-    """The run that takes this one back, or was refused to."""
-    held: bool = False
-    """Whether it waits for an operator."""
-    waiting_for: list[str] = []
-    """Whose decision it waits for; told to operators."""
-    temporal: TemporalRun
-    created_at: datetime
-    updated_at: datetime
-
-    @classmethod
-    def of(
-        cls,
-        record: RunRecord,
-        services: Services,
-        reader: Principal,
-        waiting_for: Iterable[str] = (),
-    ) -> "FlowRun":
-        """The row as this reader sees it."""
-        settings = services.settings
-        shown = record.model_dump(exclude={"title", "history", "parent", "conversation"})
-        parent = record.parent.rsplit("/", 1)[-1] if record.parent else None
-        url = history_url(settings, record.workflow_id, record.run_id)
-        temporal = TemporalRun(workflow_id=record.workflow_id, run_id=record.run_id, url=url)
-        title = record.title.within(reader.locale)
-        summary = _summary(record, services.offered.flows(), reader.locale)
-        return cls(
-            title=title,
-            summary=summary,
-            conversation=record.conversation if record.requester == reader.id else None,
-            can_be_withdrawn=_can_be_withdrawn(record),
-            held=is_held(record.status, record.history),
-            waiting_for=list(waiting_for),
-            history=record.history,
-            temporal=temporal,
-            parent=parent,
-            **shown,
-        )
-
-
-def _can_be_withdrawn(record: RunRecord) -> bool:
-    if record.status in ENDED:
-        return record.remedy is not None and record.withdrawn_by is None
-    return True
-
-
-def _summary(record: RunRecord, flows: Iterable[FlowDefinition], locale: Locale) -> dict[str, str]:
-    """What the run knows, as people read it, where its flow of that version is today's too."""
-    wanted = (record.flow, record.version)
-    definition = next((flow for flow in flows if (flow.flow, flow.version) == wanted), None)
-    return known_in(definition.slots, record.slots, locale, record.files) if definition else {}
+INERT = "sandbox; default-src 'none'; style-src 'unsafe-inline'"
+"""A picture may look as it says, and do nothing."""
 
 
 class FlowRunPage(BaseModel):
@@ -129,55 +33,6 @@ class FlowRunPage(BaseModel):
 
     items: list[FlowRun]
     next: str | None
-
-
-class Remark(BaseModel):
-    """Why, if one likes to say."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    comment: Comment | None = None
-
-
-async def _visible_run(run: str, services: Given, caller: Caller) -> RunRecord:
-    record = await services.store.runs.find(caller.tenant, known(run, "flow run"))
-    visible = record is not None and (
-        OPERATOR in caller.roles or await _concerns(services, record, caller)
-    )
-    if record is None or not visible:
-        raise NotFound("There is no such flow run.")
-    return record
-
-
-async def _concerns(services: Services, record: RunRecord, reader: Principal) -> bool:
-    """True for the requester, and whoever was asked to decide or told of it."""
-    if record.requester == reader.id:
-        return True
-    return reader.id in await services.store.runs.concerned(record.tenant, record.id)
-
-
-VisibleRun = Annotated[RunRecord, Depends(_visible_run)]
-
-
-async def _read_run(
-    record: VisibleRun, services: Given, caller: Caller, witness: Witnessed
-) -> RunRecord:
-    if OPERATOR in caller.roles and not await _concerns(services, record, caller):
-        await witness.note("run.read", record.id, whose=record.requester)
-    return record
-
-
-ReadRun = Annotated[RunRecord, Depends(_read_run)]
-"""A visible run that is shown: noted where only an operator may see it."""
-
-
-async def _own_run(record: VisibleRun, caller: Caller) -> RunRecord:
-    if record.requester != caller.id:
-        raise Forbidden("Only its requester may do this to a flow run.")
-    return record
-
-
-OwnRun = Annotated[RunRecord, Depends(_own_run)]
 
 
 async def _run_filter(
@@ -251,10 +106,6 @@ async def show(services: Given, caller: Caller, record: ReadRun) -> FlowRun:
     return FlowRun.of(record, services, caller, awaited.get(record.id, ()))
 
 
-INERT = "sandbox; default-src 'none'; style-src 'unsafe-inline'"
-"""A picture may look as it says, and do nothing."""
-
-
 PictureFormat = Literal["svg", "mermaid"]
 PICTURES: dict[PictureFormat, tuple[str, Callable[[Graph, Journey], str]]] = {
     "svg": ("image/svg+xml", svg_of),
@@ -292,108 +143,10 @@ async def graph(
 async def _definition(services: Services, record: RunRecord) -> FlowDefinition:
     """The run's own definition; that of today, of the same version, where the run can't tell."""
     own = await runs.definition_of(services.temporal, record)
-    if own is not None:
-        return own
-    for flow in services.offered.flows():
-        if (flow.flow, flow.version) == (record.flow, record.version):
-            return flow
+    definition = own or todays_definition(record, services.offered)
+    if definition is not None:
+        return definition
     raise NotFound(
         f"Version {record.version} of {record.flow} isn't known any more: Temporal has forgotten "
         "the run, and the file has moved on."
     )
-
-
-@router.post("/{run}/withdraw", responses=problems(400, 403, 404, 409, 413, 415))
-async def withdraw(
-    services: Given,
-    caller: Caller,
-    record: OwnRun,
-    key: IdempotencyKey,
-    body: Remark | None = None,
-) -> RunStanding:
-    """Take a run back; what it did already is undone.
-
-    A completed one is taken back by a run of its own, which asks for approval first: the answer
-    is how that stands.
-    """
-    comment = body.comment if body else None
-    if record.withdrawn_by is not None or record.remedy is not None:
-        return await _withdraw_completed(services, caller, record, key, comment)
-    await claim(services, caller, key, f"withdraw {record.id}", comment)
-    event = Cancelled(by=caller.id, comment=comment)
-    return await cancelled(services, caller, record, event, word_of("withdraw", caller, key))
-
-
-async def cancelled(
-    services: Services, caller: Principal, record: RunRecord, event: Cancelled, word: str
-) -> RunStanding:
-    """Cancel the run; `Conflict` where it ended by itself before that."""
-    standing = await runs.tell(services.temporal, record, caller, event, word)
-    if standing.status in _ENDED_OTHERWISE:
-        raise Conflict(f"The run had ended before it could be taken back: it is {standing.status}.")
-    return standing
-
-
-async def _withdraw_completed(
-    services: Services, caller: Principal, record: RunRecord, key: str | None, comment: str | None
-) -> RunStanding:
-    kept = services.store.runs
-    share = services.fairness.share(caller.tenant, caller.id)
-    withdrawing = Withdrawing(services.temporal, services.settings.task_queue, kept, share)
-    repeated = await claimed(services, caller, key)
-    await claim(services, caller, key, f"withdraw {record.id}", comment)
-    begun = await withdrawing.under_way(record) if repeated else None
-    if begun is not None:
-        return begun
-    word = word_of("withdraw", caller, key)
-    return await withdrawing.begin(record, caller, caller.locale, comment, word)
-
-
-@router.post("/{run}/nudge", responses=problems(403, 404, 409))
-async def nudge(
-    services: Given, caller: Caller, record: OwnRun, key: IdempotencyKey
-) -> RunStanding:
-    """Remind those whose decision the run, or a part of it, waits for; once an hour at most."""
-    asking, why_not = await to_remind(services.store.runs, record, datetime.now(UTC))
-    if why_not is not None and not await claimed(services, caller, key):
-        raise Conflict(WHY_NOT[why_not])
-    await claim(services, caller, key, f"nudge {record.id}")
-    word = word_of("nudge", caller, key)
-    standing = RunStanding(id=record.id, status=record.status, state=record.state)
-    for one in asking:
-        told = await runs.tell(services.temporal, one, caller, Nudged(by=caller.id), word)
-        standing = told if one.id == record.id else standing
-    return standing
-
-
-EventName = Annotated[str, Path(pattern="^[a-z][a-z0-9_]{0,63}$")]
-EventBody = Annotated[dict[PlainText, PlainJson] | None, Body()]
-
-
-@router.post("/{run}/events/{name}", responses=problems(400, 404, 409, 413, 415))
-async def happen(
-    run: str,
-    name: EventName,
-    services: Given,
-    caller: Caller,
-    key: IdempotencyKey,
-    body: EventBody = None,
-) -> RunStanding:
-    """Tell a run what happened outside, as the role that its flow names.
-
-    The body has the fields that the flow wants. An event that comes before the run waits for it
-    is kept; until it is needed it counts once. Where a branch or sub-flow waits for it, that is
-    told, and answered with.
-    """
-    record = await services.store.runs.find(caller.tenant, known(run, "flow run"))
-    if record is None:
-        raise NotFound("There is no such flow run, or it waits for no such event of yours.")
-    value = body or {}
-    word, kept = word_of("event", caller, key), services.store.runs
-    concerned, wanted = await listening(services.temporal, kept, record, caller, name, word)
-    faulty = unfit(wanted, value)
-    if faulty is not None:
-        raise faulty
-    await claim(services, caller, key, f"event {record.id} {name}", value)
-    event = Arrived(by=caller.id, name=name, value=value, word=word)
-    return await runs.happen(services.temporal, concerned, caller, event)

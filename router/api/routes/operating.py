@@ -10,8 +10,9 @@ from router.api.deps import OPERATOR, Caller, Given, Witnessed
 from router.api.idempotency import IdempotencyKey, claim
 from router.api.plain import Comment
 from router.api.problems import problems
-from router.api.routes.flow_runs import Remark, VisibleRun, cancelled
-from router.api.runs import word_of
+from router.api.routes.acting import Remark, cancelled
+from router.api.run_access import VisibleRun
+from router.api.run_words import word_of
 from router.contracts import runs
 from router.contracts.runs import RunStanding
 from router.domain.errors import FieldProblem, Forbidden, InvalidInput

@@ -1,16 +1,18 @@
 """The chat page and the API's documentation: static files that ask nothing of other hosts."""
 
+import json
 from importlib import resources
 from pathlib import Path
 from typing import Literal
 
 from fastapi import APIRouter, FastAPI
-from fastapi.responses import FileResponse
+from fastapi.responses import FileResponse, Response
 from fastapi.staticfiles import StaticFiles
 from pydantic import BaseModel
 
 from router.api.deps import Given
 from router.api.headers import page_policy
+from router.flow.status_words import STATUSES
 from router.settings import Settings
 
 WEB = Path(str(resources.files("router") / "web"))
@@ -59,6 +61,14 @@ async def docs() -> FileResponse:
 async def config(services: Given) -> PageSettings:
     """Tell the page how people sign in."""
     return PageSettings.of(services.settings)
+
+
+@router.get("/web/statuses.js")
+async def statuses() -> Response:
+    """Tell the page what the ways that a run stands are called; nothing else of it is made here."""
+    words = {status: said.model_dump() for status, said in STATUSES.items()}
+    script = f"export const STATUSES = {json.dumps(words, ensure_ascii=False)};\n"
+    return Response(script, media_type="text/javascript")
 
 
 def mount_assets(app: FastAPI) -> None:

@@ -5,7 +5,7 @@ import signal
 import sys
 from asyncio import FIRST_COMPLETED
 from collections.abc import Coroutine
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -29,16 +29,13 @@ async def chat(
     Raises:
         RouterError: the API isn't there, or refuses; at a terminal only before the chat begins.
     """
-    rest = Rest(url, token)
-    try:
+    async with aclosing(Rest(url, token)) as rest:
         talk = Talk(rest, screen, await _opened(rest, wanted, new=new))
         if screen.interactive:
             with above_the_prompt():
                 await _Interactive(talk, TerminalPrompt(state / "history")).run()
         else:
             await _piped(talk)
-    finally:
-        await rest.aclose()
 
 
 async def _opened(rest: Rest, wanted: str | None, *, new: bool) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 import json
 import logging
 import sys
+from contextlib import aclosing
 from typing import Any
 
 import mcp_types as types
@@ -96,14 +97,11 @@ async def over_stdio(url: str, token: str) -> None:
 
     Raises `Unavailable` and `Forbidden` where nobody could be served.
     """
-    desk = Desk(url, token)
-    server = server_of(Session(desk, keeps=True))
-    try:
+    async with aclosing(Desk(url, token)) as desk:
+        server = server_of(Session(desk, keeps=True))
         await _greet(desk, url)
         async with stdio_server() as (incoming, outgoing):
             await server.run(incoming, outgoing, server.create_initialization_options())
-    finally:
-        await desk.aclose()
 
 
 async def over_http(url: str, token: str, port: int) -> None:
@@ -111,16 +109,13 @@ async def over_http(url: str, token: str, port: int) -> None:
 
     Raises as `over_stdio` does.
     """
-    desk = Desk(url, token)
-    app = server_of(Session(desk, keeps=False)).streamable_http_app(host=LOOPBACK)
-    config = uvicorn.Config(
-        app, host=LOOPBACK, port=port, log_level="warning", timeout_graceful_shutdown=2
-    )
-    try:
+    async with aclosing(Desk(url, token)) as desk:
+        app = server_of(Session(desk, keeps=False)).streamable_http_app(host=LOOPBACK)
+        config = uvicorn.Config(
+            app, host=LOOPBACK, port=port, log_level="warning", timeout_graceful_shutdown=2
+        )
         await _greet(desk, url)
         await uvicorn.Server(config).serve()
-    finally:
-        await desk.aclose()
 
 
 async def _greet(desk: Desk, url: str) -> None:

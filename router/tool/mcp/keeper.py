@@ -14,8 +14,6 @@ import time
 EVERY = 0.5
 """Seconds between two looks."""
 
-NOT_STARTED = 127
-
 
 def _kill_the_group() -> None:
     os.killpg(os.getpgid(0), signal.SIGKILL)

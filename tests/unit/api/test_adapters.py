@@ -83,7 +83,7 @@ async def test_what_slack_didn_t_sign_is_refused(
     assert (answer.status_code, slack.requests) == (401, [])
 
 
-@pytest.mark.parametrize("seconds", [-HOUR, -301, 302, HOUR])
+@pytest.mark.parametrize("seconds", [-HOUR, -301, 320, HOUR])
 async def test_a_replay_is_refused(
     router: httpx.AsyncClient, slack: Slack, feishu: Feishu, seconds: float
 ) -> None:

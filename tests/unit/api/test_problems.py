@@ -25,8 +25,8 @@ PROBLEM = "application/problem+json"
         ("GET", "/nowhere", 404),
         ("GET", "/v1/nowhere", 404),
         ("GET", "/v1/conversations/", 404),
-        ("GET", "/web/../settings.py", 404),
-        ("GET", "/web/%2e%2e/settings.py", 404),
+        ("GET", "/web/../app.py", 404),
+        ("GET", "/web/%2e%2e/app.py", 404),
         ("GET", "/web/nothing.js", 404),
         ("POST", "/web/app.js", 405),
         ("DELETE", "/v1/conversations", 405),
@@ -107,8 +107,8 @@ class Failing:
     def look_ups(self) -> frozenset[str]:
         return frozenset()
 
-    def flows(self) -> list[FlowDefinition]:
-        return []
+    def definition(self, name: str) -> FlowDefinition | None:
+        return None
 
     def result_problems(self, name: str, result: JsonValue) -> list[str]:
         raise self._error

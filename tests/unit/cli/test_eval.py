@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.behaviours import Behaviour, calls, fails, rate_limits, says
-from tests.fakes.http_exchange import Received, Reply
+from tests.fakes.behaviours import calls, fails, rate_limits, says
 from tests.fakes.model_server import ModelServer
 from tests.unit.cli.conftest import Run
 from tests.unit.cli.labelled import CLAIM, HELLO, LEAVE, UNUSUAL, keep, report, written
@@ -146,16 +145,6 @@ def test_what_cannot_be_evaluated_says_why(
     outcome = run("eval", *words)
     assert (outcome.status, outcome.out) == (status, "")
     assert said in outcome.first_line
-
-
-def by_text(**behaviours: Behaviour) -> Behaviour:
-    """Behaves as said for the message in which the word is found."""
-
-    def behave(received: Received) -> Reply:
-        asked = str(received.body["messages"][-1]["content"])
-        return next(b for word, b in behaviours.items() if word in asked)(received)
-
-    return behave
 
 
 class TestWithAModel:

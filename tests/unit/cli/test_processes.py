@@ -1,13 +1,16 @@
 """`intent-router serve` and `worker`: processes of their own over PostgreSQL and Temporal."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
 from router.cli.checks import CHECKS, examine
-from tests.deployed import deployment, ready, running, said_to, stopped, token
+from tests.deployed import deployment, last_words, ready, running, said_to, token
 from tests.unit.dev.test_pieces import free_ports
 from tests.unit.store.postgres_server import make_database, postgres_server
+
+STOPPED_WITHIN = 10.0
 
 pytestmark = pytest.mark.xdist_group("dev")
 
@@ -28,7 +31,10 @@ async def test_answer_together_and_stop_when_told(
             assert await said_to(ports.api_url, await token(environment), "我要请年假") == "flow"
             checks = {name: CHECKS[name] for name in ("database", "namespace", "search attributes")}
             assert [finding.fine for finding in await examine(checks)] == [True, True, True]
-            assert (await stopped(worker), await stopped(api)) == (0, 0)
+            for process in (worker, api):
+                async with asyncio.timeout(STOPPED_WITHIN):
+                    status, _ = await last_words(process)
+                assert status == 0
 
 
 async def test_say_where_temporal_should_be(tmp_path: Path) -> None:

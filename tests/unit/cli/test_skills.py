@@ -5,7 +5,7 @@ from pathlib import Path
 
 import skills
 from router.skill.front_matter import FIELDS, OURS
-from router.skill.loader import load_skills
+from router.skill.loader import load_all
 from tests.unit.cli.conftest import Run
 from tests.unit.skill.folders import HEAD, beside, write
 
@@ -63,7 +63,7 @@ def test_every_key_of_ours_is_described() -> None:
 
 def test_the_skills_that_ship_are_listed_with_what_they_may_use() -> None:
     rows = {row.split("`")[1]: row for row in PAGE.splitlines() if row.startswith("| `")}
-    for skill in load_skills(Path(next(iter(skills.__path__)))):
+    for skill in load_all([Path(next(iter(skills.__path__)))]).catalog:
         listed = frozenset(re.findall(r"`(\w+)`", rows[skill.name]))
         assert listed == skill.allowed_tools, skill.name
 
@@ -109,4 +109,4 @@ def test_what_might_be_better_is_a_warning(run: Run, elsewhere: Path) -> None:
             ),
         ],
     )
-    assert outcome.out == "ok  trip-planner: 501 words, 4 tools, 1 files\n"
+    assert outcome.out == "ok  trip-planner: 501 words, 4 tools, 1 file\n"

@@ -217,13 +217,13 @@ async def test_what_cannot_be_used_is_named(
 @both
 async def test_null_content_is_no_text_and_nothing_usable(streaming: bool) -> None:
     answer = await ask(says(None), streaming)
-    assert (answer.text, answer.is_usable) == ("", False)
+    assert (answer.text, answer.calls, answer.refusal) == ("", (), None)
 
 
 @both
 async def test_a_refusal_is_told_in_the_models_words(streaming: bool) -> None:
     answer = await ask(says(None, refusal="I can't help with that."), streaming)
-    assert (answer.refusal, answer.is_usable) == ("I can't help with that.", True)
+    assert answer.refusal == "I can't help with that."
 
 
 @both

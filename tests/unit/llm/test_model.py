@@ -36,7 +36,7 @@ async def test_a_call_comes_with_its_arguments_and_what_it_cost(streaming: bool)
 async def test_plain_text_is_an_answer_too(streaming: bool) -> None:
     async with desk([says("您好，有什么可以帮您？")]) as here:
         answer = await here.model.answer(question(), on_text=listener(here, streaming))
-    assert (answer.text, answer.calls, answer.is_usable) == ("您好，有什么可以帮您？", (), True)
+    assert (answer.text, answer.calls) == ("您好，有什么可以帮您？", ())
     assert here.heard == ("您好，有什么可以帮您？" if streaming else "")
 
 

@@ -4,19 +4,19 @@ import pytest
 
 import skills
 from router.domain.errors import DefinitionError
-from router.skill.loader import LARGEST, load_skill, load_skills, read_skill
+from router.skill.loader import LARGEST, folders_in, load_all, read_skill
 from tests.unit.skill.folders import BODY, HEAD, write
 
 
 def problems(folder: Path) -> list[str]:
     with pytest.raises(DefinitionError) as refused:
-        load_skill(folder)
+        read_skill(folder)
     return [f"{p.line}: {p.what}; {p.remedy}" for p in refused.value.problems]
 
 
 def test_a_folder_from_elsewhere_works_as_it_is(tmp_path: Path) -> None:
     head = f"{HEAD}\nlicense: MIT\nversion: 3\nallowed-tools: Bash(git:*) Read\nmetadata:\n  a: b"
-    skill = load_skill(write(tmp_path, head))
+    skill = read_skill(write(tmp_path, head)).skill
     assert (skill.name, skill.description.zh, skill.description.en) == (
         "trip-planner",
         "Plans trips.",
@@ -34,7 +34,7 @@ def test_what_is_ours_stands_under_metadata(tmp_path: Path) -> None:
         '  router.token-budget: "9000"\n  router.model: big\n  router.mode: react\n'
         "  router.title-zh: 行程\n  router.examples: |\n    去上海\n\n    to Rome\n"
     )
-    skill = load_skill(write(tmp_path, head))
+    skill = read_skill(write(tmp_path, head)).skill
     assert skill.roles == {"hr", "manager"}
     assert (skill.max_turns, skill.token_budget, skill.model) == (5, 9000, "big")
     assert skill.examples == ("去上海", "to Rome")
@@ -44,15 +44,15 @@ def test_what_is_ours_stands_under_metadata(tmp_path: Path) -> None:
 def test_a_skill_that_works_by_a_plan_has_more_turns_and_tokens_unless_it_says(
     tmp_path: Path,
 ) -> None:
-    skill = load_skill(write(tmp_path, f"{HEAD}\nmetadata:\n  router.mode: plan\n"))
+    skill = read_skill(write(tmp_path, f"{HEAD}\nmetadata:\n  router.mode: plan\n")).skill
     assert (skill.mode, skill.max_turns, skill.token_budget) == ("plan", 24, 180_000)
     head = f"{HEAD}\nmetadata:\n  router.mode: plan\n  router.max-turns: 9\n"
-    skill = load_skill(write(tmp_path, head))
+    skill = read_skill(write(tmp_path, head)).skill
     assert (skill.max_turns, skill.token_budget) == (9, 180_000)
 
 
 def test_without_allowed_tools_nothing_is_ruled_out(tmp_path: Path) -> None:
-    assert load_skill(write(tmp_path)).may_use("anything")
+    assert read_skill(write(tmp_path)).skill.may_use("anything")
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_what_can_be_done_without_is_named_and_hinders_nobody(
 
 
 def test_tools_that_cannot_be_made_out_are_no_leave_to_use_all(tmp_path: Path) -> None:
-    skill = load_skill(write(tmp_path, f"{HEAD}\nallowed-tools: {{a: b}}"))
+    skill = read_skill(write(tmp_path, f"{HEAD}\nallowed-tools: {{a: b}}")).skill
     assert not skill.may_use("calculate")
 
 
@@ -156,7 +156,7 @@ def test_a_file_that_is_none_is_refused(tmp_path: Path, content: bytes, wrong: s
 def test_a_folder_without_the_file_is_no_skill(tmp_path: Path) -> None:
     (tmp_path / "notes").mkdir()
     write(tmp_path)
-    assert [skill.name for skill in load_skills(tmp_path)] == ["trip-planner"]
+    assert [skill.name for skill in load_all(folders_in(tmp_path)).catalog] == ["trip-planner"]
     assert problems(tmp_path / "notes") == ["1: there is no such file; check the path"]
 
 
@@ -164,7 +164,7 @@ def test_every_problem_of_every_skill_is_told_at_once(tmp_path: Path) -> None:
     write(tmp_path, "name: One\ndescription: d", name="one")
     write(tmp_path, "name: two", "", name="two")
     with pytest.raises(DefinitionError) as refused:
-        load_skills(tmp_path)
+        load_all(folders_in(tmp_path))
     assert len(refused.value.problems) == 4
 
 
@@ -172,11 +172,11 @@ def test_windows_line_ends_and_a_byte_order_mark_are_fine(tmp_path: Path) -> Non
     folder = write(tmp_path)
     path = folder / "SKILL.md"
     path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n"))
-    assert load_skill(folder).name == "trip-planner"
+    assert read_skill(folder).skill.name == "trip-planner"
 
 
 def test_the_skills_that_ship_can_be_loaded_in_both_languages() -> None:
-    catalog = load_skills(Path(next(iter(skills.__path__))))
+    catalog = load_all(folders_in(Path(next(iter(skills.__path__))))).catalog
     assert "policy-advisor" in catalog
     for skill in catalog:
         assert skill.description.zh != skill.description.en

@@ -16,12 +16,12 @@ from router.definitions import load_capabilities
 from router.domain.principals import DEFAULT_TENANT, EVERYONE, Principal
 from router.evaluation.lines import Labelled, read_labelled
 from router.settings import Settings
-from router.skill.loader import load_skills
+from router.skill.loader import load_all
 from router.skill.skill import Skill
 
 FOLDER = Path(next(iter(skills.__path__)))
 EVALS = FOLDER / "tests"
-SHIPPED = list(load_skills(FOLDER))
+SHIPPED = list(load_all([FOLDER]).catalog)
 NAMES = [skill.name for skill in SHIPPED]
 CJK = re.compile(r"[一-鿿]")
 """What tells a Chinese request from an English one here."""

@@ -1,20 +1,10 @@
-"""The settings of every process: the only place that reads the environment.
-
-Each field is the variable `ROUTER_<FIELD>`; a `.env` file in the working directory is read
-too, and the environment wins over it. A secret may be in a file instead, which
-`ROUTER_<FIELD>_FILE` names. Whoever composes a process loads this once and hands
-the values on; nothing else looks at `os.environ`.
-"""
+"""What can be set, and what a process makes of it."""
 
 import os
-import re
-from collections.abc import Iterable
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from dotenv import dotenv_values
 from pydantic import (
     AfterValidator,
     AliasChoices,
@@ -36,8 +26,11 @@ from pydantic_settings import (
 from router.domain.budgets import Budgets
 from router.domain.errors import MisconfiguredError
 from router.domain.payload_keys import PayloadKeys
-from router.secret_files import SUFFIX, SecretFiles, is_secret
-from router.setting_types import (
+from router.settings.environment import DOTENV, PREFIX, TOOL_PREFIX, environment
+from router.settings.faults import lines
+from router.settings.rules import RULES
+from router.settings.secret_files import SecretFiles
+from router.settings.values import (
     Address,
     Build,
     Claim,
@@ -57,15 +50,7 @@ from router.setting_types import (
     to_keys,
 )
 
-PREFIX = "ROUTER_"
-OF_CLIENTS = frozenset({"ROUTER_TOKEN"})
-"""Variables of `intent-router chat`, which is a client of the API and knows no settings."""
-TESTS_PREFIX = "ROUTER_TESTS_"
-"""Variables that begin so are for the tests of the project alone."""
-TOOL_PREFIX = "ROUTER_TOOL_"
-"""Variables that begin so are for the files of declared tools, which read nothing else."""
 OPENAI = "https://api.openai.com/v1"
-DOTENV = ".env"
 
 
 def _sqlite_in(known: dict[str, Any]) -> str:
@@ -292,64 +277,15 @@ class Settings(BaseSettings):
     """Messages are refused (503) where work has been waiting for a worker for so long."""
 
     @model_validator(mode="after")
-    def _one_way_to_verify_tokens(self) -> Self:
-        if self.auth == "jwt" and (self.jwt_secret is None) == (self.jwt_jwks_url is None):
-            raise ValueError(
-                "ROUTER_AUTH=jwt needs one way to check a token: "
-                "set either ROUTER_JWT_SECRET or ROUTER_JWT_JWKS_URL"
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _platforms_whole_or_not_at_all(self) -> Self:
-        """Half a configuration would be a request that nobody can check."""
-        slack = {"SLACK_SIGNING_SECRET", "SLACK_BOT_TOKEN"}
-        feishu = {f"FEISHU_{n}" for n in ("APP_ID", "APP_SECRET", "ENCRYPT_KEY")}
-        for names in (slack, feishu | {"FEISHU_VERIFICATION_TOKEN"}):
-            missing = sorted(n for n in names if getattr(self, n.lower()) is None)
-            if missing and len(missing) < len(names):
-                raise ValueError(
-                    f"{PREFIX}{missing[0]} isn't set and the platform's other variables are: "
-                    "set all of them, or none"
-                )
-        return self
-
-    @model_validator(mode="after")
-    def _queues_of_their_own(self) -> Self:
-        if len(set(self.queues)) < len(self.queues):
-            raise ValueError(
-                "ROUTER_TASK_QUEUE, ROUTER_MODEL_QUEUE and ROUTER_TOOL_QUEUE have to differ: "
-                "name each of its own, or leave out those that shall share the first"
-            )
-        for kind in ("model", "tool"):
-            if getattr(self, f"{kind}_calls_per_second") and not getattr(self, f"{kind}_queue"):
-                name = f"{PREFIX}{kind.upper()}"
-                raise ValueError(
-                    f"{name}_CALLS_PER_SECOND is the rate of a queue of its own: "
-                    f"set {name}_QUEUE too"
-                )
+    def _fitting_together(self) -> Self:
+        for rule in RULES:
+            rule(self)
         return self
 
     @property
     def queues(self) -> list[str]:
         """Every task queue that somebody has to poll, the one of turns first."""
         return [q for q in (self.task_queue, self.model_queue, self.tool_queue) if q is not None]
-
-    @model_validator(mode="after")
-    def _whole_oidc(self) -> Self:
-        if (self.oidc_issuer is None) != (self.oidc_client_id is None):
-            raise ValueError(
-                "signing in by OpenID Connect needs both: "
-                "set ROUTER_OIDC_ISSUER and ROUTER_OIDC_CLIENT_ID, or neither"
-            )
-        if self.oidc_issuer is not None and self.auth == "dev":
-            raise ValueError(
-                "ROUTER_OIDC_ISSUER is of no use with ROUTER_AUTH=dev, where tokens are user ids: "
-                "set ROUTER_AUTH=jwt, or leave ROUTER_OIDC_ISSUER out"
-            )
-        if "openid" not in self.oidc_scope.split():
-            raise ValueError("ROUTER_OIDC_SCOPE has to name openid, as in `openid profile`")
-        return self
 
     @classmethod
     def settings_customise_sources(
@@ -361,7 +297,7 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Options win over files of secrets, and those over the environment and `.env`."""
-        variables = {name.upper(): value for name, value in _environment().items()}
+        variables = {name.upper(): value for name, value in environment().items()}
         files = SecretFiles(settings_cls, variables)
         return init_settings, files, env_settings, dotenv_settings, file_secret_settings
 
@@ -375,7 +311,7 @@ class Settings(BaseSettings):
         try:
             return cls(**overrides)
         except ValidationError as error:
-            raise MisconfiguredError("\n".join(_lines(error))) from None
+            raise MisconfiguredError("\n".join(lines(error))) from None
 
     @property
     def models(self) -> list[ModelAccess]:
@@ -394,12 +330,12 @@ class Settings(BaseSettings):
     @property
     def tool_variables(self) -> dict[str, str]:
         """What the files of declared tools may name as `{env.ROUTER_TOOL_…}`."""
-        return {n: v for n, v in _environment().items() if n.startswith(TOOL_PREFIX)}
+        return {n: v for n, v in environment().items() if n.startswith(TOOL_PREFIX)}
 
     @property
     def environment(self) -> dict[str, str]:
         """All variables, `.env` included: what the file of MCP servers may name as `{env.…}`."""
-        return _environment()
+        return environment()
 
     @property
     def uses_sqlite(self) -> bool:
@@ -429,63 +365,3 @@ class Settings(BaseSettings):
                 "ROUTER_DATABASE_URL is SQLite, which serves one process alone: "
                 "set it to postgresql+asyncpg://user:password@host/name, or run `intent-router dev`"
             )
-
-
-def slips() -> list[str]:
-    """What to say of each variable of `unknown_variables`: that it means nothing, and the nearest.
-
-    They are no errors: another version may know them.
-    """
-    known = [f"{PREFIX}{name}".upper() for name in Settings.model_fields]
-    said = []
-    for name in unknown_variables():
-        close = get_close_matches(name.upper(), known, n=1)
-        remedy = f"did you mean {close[0]}?" if close else "take it out"
-        said.append(f"{name} is no setting: {remedy}")
-    return said
-
-
-def unknown_variables() -> list[str]:
-    """Variables that begin with `ROUTER_` and mean nothing, sorted: typing slips, most likely."""
-    known = {f"{PREFIX}{name}".upper() for name in Settings.model_fields}
-    known |= {
-        f"{PREFIX}{name}{SUFFIX}".upper()
-        for name, field in Settings.model_fields.items()
-        if is_secret(field)
-    }
-    present: Iterable[str] = {*os.environ, *dotenv_values(DOTENV)}
-    return sorted(
-        name
-        for name in present
-        if name.upper().startswith(PREFIX)
-        and name.upper() not in known | OF_CLIENTS
-        and not name.startswith((TOOL_PREFIX, TESTS_PREFIX))
-    )
-
-
-def _environment() -> dict[str, str]:
-    """What `.env` and the environment set, the environment winning."""
-    return {k: v for k, v in {**dotenv_values(DOTENV), **os.environ}.items() if v is not None}
-
-
-def _lines(error: ValidationError) -> list[str]:
-    """One line a problem: variable, value (unless secret), remedy."""
-    return [_line(problem["loc"], problem["msg"]) for problem in error.errors()]
-
-
-def _line(where: tuple[int | str, ...], message: str) -> str:
-    message = message.removeprefix("Value error, ")
-    if not where:
-        return message
-    name = str(where[0]).upper()
-    name = name if name.startswith((PREFIX, "OPENAI_")) else f"{PREFIX}{name}"
-    within = ".".join(map(str, where[1:])) if any(isinstance(p, int) for p in where) else ""
-    return f"{name}{_shown(name)} can't be used: {within and f'{within}: '}{message}"
-
-
-def _shown(name: str) -> str:
-    """`=value` as it was set; secrets, and URLs that may hold one, stay out of terminals."""
-    value = {k.upper(): v for k, v in _environment().items()}.get(name)
-    if value is None or re.search("SECRET|KEY|TOKEN", name) or re.search("[@?]", value):
-        return ""
-    return f"={value}"

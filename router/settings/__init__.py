@@ -1,0 +1,24 @@
+"""The settings of every process: the only place that reads the environment.
+
+Each field is the variable `ROUTER_<FIELD>`; a `.env` file in the working directory is read
+too, and the environment wins over it. A secret may be in a file instead, which
+`ROUTER_<FIELD>_FILE` names. Whoever composes a process loads this once and hands
+the values on; nothing else looks at `os.environ`.
+"""
+
+from router.settings.environment import OF_CLIENTS, PREFIX, TESTS_PREFIX, TOOL_PREFIX
+from router.settings.settings import OPENAI, Fallback, ModelAccess, Settings
+from router.settings.slips import slips, unknown_variables
+
+__all__ = [
+    "OF_CLIENTS",
+    "OPENAI",
+    "PREFIX",
+    "TESTS_PREFIX",
+    "TOOL_PREFIX",
+    "Fallback",
+    "ModelAccess",
+    "Settings",
+    "slips",
+    "unknown_variables",
+]

@@ -1,0 +1,36 @@
+"""Where a text would go."""
+
+import httpx
+import pytest
+
+
+async def test_a_text_that_a_rule_takes(alice: httpx.AsyncClient) -> None:
+    answer = await alice.post("/v1/route", json={"text": "我要请假"})
+    assert answer.json() == {
+        "text": "我要请假",
+        "normalised": "我要请假",
+        "patterns": [
+            {"flow": "leave_request", "pattern": "请假", "span": [2, 4], "blocked_by": None}
+        ],
+        "entities": [],
+        "candidates": [],
+        "decision": {
+            "kind": "flow",
+            "target": "leave_request",
+            "by": "pattern",
+            "slots": {"leave_type": "annual"},
+            "confidence": 1.0,
+            "reason": "请假",
+        },
+    }
+
+
+async def test_a_text_that_no_rule_takes(alice: httpx.AsyncClient) -> None:
+    decision = (await alice.post("/v1/route", json={"text": "天气如何"})).json()["decision"]
+    assert (decision["kind"], decision["by"]) == ("clarify", "fallback")
+    assert "slots" not in decision
+
+
+@pytest.mark.parametrize("body", [{}, {"text": " "}, {"text": "\x00"}, {"text": "a", "x": 1}])
+async def test_bad_texts(alice: httpx.AsyncClient, body: dict[str, str]) -> None:
+    assert (await alice.post("/v1/route", json=body)).status_code == 422
