@@ -89,10 +89,21 @@ PLOTS = (
         columns("first", "middle", "last"),
     ),
     Plot(
+        "load",
+        "A turn by open conversations, ms, at one rate (bars by logarithm)",
+        columns("p50", "p90", "p99", "p99.9", rows=r"^[\d,]+ [a-z]"),
+        log=True,
+    ),
+    Plot(
         "understanding",
         "Understanding a message, 1,000 patterns, µs, p50 (bars by logarithm)",
         columns("ours", "re2.Set", "re loop", step=2, rows=r"^1,000 · "),
         log=True,
+    ),
+    Plot(
+        "asking",
+        "A request, or talk about one: %, where a likelihood of 0.8 counts",
+        columns("precision", "recall", first=5, rows=r"^(zh|en)$"),
     ),
     Plot("tokens", "Tokens of a decision (bars by logarithm)", columns("mean"), log=True),
     Plot("context", "Tokens of a run of a skill", columns("ours", "plain", rows=r"^\d+$")),
