@@ -35,6 +35,7 @@ from pydantic_settings import (
 
 from router.domain.budgets import Budgets
 from router.domain.errors import MisconfiguredError
+from router.domain.loopback import is_loopback
 from router.domain.payload_keys import PayloadKeys
 from router.secret_files import SUFFIX, SecretFiles, is_secret
 from router.setting_types import (
@@ -53,7 +54,6 @@ from router.setting_types import (
     Weight,
     from_json,
     grantable,
-    is_loopback,
     to_keys,
 )
 

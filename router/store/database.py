@@ -5,6 +5,7 @@ transaction. Such a function is ordinary, synchronous SQLAlchemy; on SQLite it r
 thread, on PostgreSQL in a greenlet that gives way to the event loop at every statement.
 """
 
+import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, TypeVar
@@ -152,10 +153,25 @@ class Database:
 
     def _unavailable(self, cause: BaseException) -> Unavailable:
         said = str(cause).strip() or type(cause).__name__
-        return Unavailable(
-            f"the database {self} can't be used right now: {said}; "
-            "see that it runs and that ROUTER_DATABASE_URL names it"
+        remedy = _REMEDIES.get(
+            getattr(cause, "sqlite_errorcode", 0) & _PRIMARY,
+            "see that it runs and that ROUTER_DATABASE_URL names it",
         )
+        return Unavailable(f"the database {self} can't be used right now: {said}; {remedy}")
+
+
+_PRIMARY = 0xFF
+"""The part of SQLite's codes that says what kind of trouble it is."""
+_REMEDIES = {
+    sqlite3.SQLITE_BUSY: "another program has held it for ten seconds: let that end, or stop it",
+    sqlite3.SQLITE_READONLY: "let this user write to the file and its folder, or choose another "
+    "with --data or ROUTER_DATABASE_URL",
+    sqlite3.SQLITE_CANTOPEN: "let this user write to the file and its folder, or choose another "
+    "with --data or ROUTER_DATABASE_URL",
+    sqlite3.SQLITE_FULL: "its disk is full: make room there, or choose another with --data",
+    sqlite3.SQLITE_NOTADB: "move that file away, or name another with ROUTER_DATABASE_URL",
+}
+"""What to do about trouble with a SQLite file, by its kind."""
 
 
 def _parse(url: str) -> URL:
