@@ -64,6 +64,11 @@ def columns(*series: str, first: int = 0, rows: str = ".", step: int = 1) -> Cal
     return read
 
 
+def first_part(read: Callable[[str], Bars]) -> Callable[[str], Bars]:
+    """The same reader, of a table's lines before its first empty one."""
+    return lambda table: read(table.partition("\n\n")[0])
+
+
 _NUMBER = re.compile(r"(?<![\w.@])\d[\d,]*(?:\.\d+)?(?![\w.@])")
 
 
@@ -107,7 +112,7 @@ PLOTS = (
     ),
     Plot("tokens", "Tokens of a decision (bars by logarithm)", columns("mean"), log=True),
     Plot("context", "Tokens of a run of a skill", columns("ours", "plain", rows=r"^\d+$")),
-    Plot("routing", "Recall or accuracy at the first place, %", columns("@1")),
+    Plot("routing", "ToolE: recall at the first place, %", first_part(columns("@1"))),
     Plot("readers", "The last reader has it after, ms", columns("p50", "p95", rows=r"^\d+$")),
 )
 

@@ -8,7 +8,7 @@ thread, on PostgreSQL in a greenlet that gives way to the event loop at every st
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import Connection, Table
 from sqlalchemy.dialects import postgresql, sqlite
@@ -24,8 +24,10 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from router.domain.errors import MisconfiguredError, Unavailable
 from router.store.migration import ROUTER, Migrations, is_current, upgrade
-from router.store.postgres import PostgresConnections, is_given_up
 from router.store.sqlite import SqliteConnections
+
+if TYPE_CHECKING:
+    from router.store.postgres import PostgresConnections
 
 Insert = sqlite.Insert | postgresql.Insert
 """An insert of either dialect; both know `on_conflict_do_nothing` and `…_do_update`."""
@@ -52,11 +54,7 @@ class Database:
     def __init__(self, url: str, connections: int = CONNECTIONS) -> None:
         self._url = _parse(url)
         self.dialect = self._url.get_backend_name()
-        self._connections = (
-            SqliteConnections(self._url)
-            if self.dialect == "sqlite"
-            else PostgresConnections(self._url, connections)
-        )
+        self._connections = _connections(self._url, connections)
 
     def __str__(self) -> str:
         return self._url.render_as_string(hide_password=True)
@@ -93,7 +91,7 @@ class Database:
 
         Raises `Unavailable` where the database can't be reached, or no longer.
         """
-        if not isinstance(self._connections, PostgresConnections):
+        if isinstance(self._connections, SqliteConnections):
             raise TypeError(f"{self} is no PostgreSQL; it has no connections of asyncpg's")
         with self._reachable():
             async with self._connections.own() as connection:
@@ -140,7 +138,7 @@ class Database:
         try:
             yield
         except DBAPIError as error:
-            if not _out_of_reach(error):
+            if not _out_of_reach(error) and not self._connections.is_given_up(error.orig):
                 raise
             raise self._unavailable(error.orig or error) from error
         except (PoolTimeout, OSError) as error:
@@ -189,6 +187,15 @@ def _parse(url: str) -> URL:
     return parsed
 
 
+def _connections(url: URL, most: int) -> "SqliteConnections | PostgresConnections":
+    if url.get_backend_name() == "sqlite":
+        return SqliteConnections(url)
+    # Its driver, and SQLAlchemy's part for it: a tenth of the start of a command.
+    from router.store.postgres import PostgresConnections
+
+    return PostgresConnections(url, most)
+
+
 def _unknown(url: str) -> MisconfiguredError:
     return MisconfiguredError(
         f"{url.partition(':')[0]!r} isn't a database that this runs on; use a URL like "
@@ -201,6 +208,4 @@ def _out_of_reach(error: DBAPIError) -> bool:
     if state is not None:
         return str(state)[:2] not in _AT_FAULT
     # SQLite's bare DatabaseError: the file is damaged, or is no database at all.
-    if isinstance(error, OperationalError | InterfaceError) or type(error) is DatabaseError:
-        return True
-    return is_given_up(error.orig)
+    return isinstance(error, OperationalError | InterfaceError) or type(error) is DatabaseError
