@@ -64,6 +64,11 @@ def columns(*series: str, first: int = 0, rows: str = ".", step: int = 1) -> Cal
     return read
 
 
+def first_part(read: Callable[[str], Bars]) -> Callable[[str], Bars]:
+    """The same reader, of a table's lines before its first empty one."""
+    return lambda table: read(table.partition("\n\n")[0])
+
+
 _NUMBER = re.compile(r"(?<![\w.@])\d[\d,]*(?:\.\d+)?(?![\w.@])")
 
 
@@ -89,14 +94,25 @@ PLOTS = (
         columns("first", "middle", "last"),
     ),
     Plot(
+        "load",
+        "A turn by open conversations, ms, at one rate (bars by logarithm)",
+        columns("p50", "p90", "p99", "p99.9", rows=r"^[\d,]+ [a-z]"),
+        log=True,
+    ),
+    Plot(
         "understanding",
         "Understanding a message, 1,000 patterns, µs, p50 (bars by logarithm)",
         columns("ours", "re2.Set", "re loop", step=2, rows=r"^1,000 · "),
         log=True,
     ),
+    Plot(
+        "asking",
+        "A request, or talk about one: %, where a likelihood of 0.8 counts",
+        columns("precision", "recall", first=5, rows=r"^(zh|en)$"),
+    ),
     Plot("tokens", "Tokens of a decision (bars by logarithm)", columns("mean"), log=True),
     Plot("context", "Tokens of a run of a skill", columns("ours", "plain", rows=r"^\d+$")),
-    Plot("routing", "Recall or accuracy at the first place, %", columns("@1")),
+    Plot("routing", "ToolE: recall at the first place, %", first_part(columns("@1"))),
     Plot("readers", "The last reader has it after, ms", columns("p50", "p95", rows=r"^\d+$")),
 )
 

@@ -21,7 +21,6 @@ from activities.policies.limits import ExpenseLimits, expense_limits
 from activities.sandbox.running import Bubblewrap, NoSandbox, Sandbox, sandbox
 from activities.telling import Telling
 from activities.writing import Writer, writer
-from router.api.deps import People as Everybody
 from router.api.temporal import Connection
 from router.deciding.prompts import Prompts
 from router.definitions import (
@@ -34,6 +33,7 @@ from router.definitions import (
 from router.directory.live import LiveDirectory
 from router.directory.sources import source_of
 from router.domain.errors import MisconfiguredError
+from router.domain.principals import People as Everybody
 from router.flow.watching import WatchedFlows
 from router.llm.abilities import ServerMemoryFile
 from router.llm.ladders import Ladders

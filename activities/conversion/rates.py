@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from router.domain.errors import PermanentToolError, RouterError, TransientToolError
+from router.domain.loopback import may_be_proxied
 from router.domain.texts import Localised
 from router.tool.dependencies import Provider
 
@@ -94,7 +95,9 @@ class Rates:
 
     async def _fetched(self, address: str) -> str:
         try:
-            async with httpx.AsyncClient(timeout=SECONDS) as client:
+            async with httpx.AsyncClient(
+                timeout=SECONDS, trust_env=may_be_proxied(address)
+            ) as client:
                 return await self._body(client, address)
         except httpx.HTTPError as error:
             raise TransientToolError(

@@ -31,7 +31,7 @@ from router.domain.ports import (
     Runs,
     Trail,
 )
-from router.domain.principals import DEFAULT_TENANT, SERVICE_ROLE, Directory, Principal
+from router.domain.principals import SERVICE_ROLE, People, Principal
 from router.domain.records import ConversationRecord
 from router.domain.texts import Localised
 from router.flow.model import FlowDefinition
@@ -82,19 +82,6 @@ class StorePorts(Protocol):
     @property
     def live(self) -> Live:
         """What happens in turns right now."""
-
-
-class People(Directory, Protocol):
-    """A directory that can also be leafed through."""
-
-    def everyone(self, tenant: str = DEFAULT_TENANT) -> list[Principal]:
-        """All people of a tenant, ordered by id."""
-
-    def by_account(self, platform: str, account: str) -> Principal | None:
-        """Whose account it is on a chat platform (`slack`, `feishu`…); None: nobody's."""
-
-    def accounts(self, platform: str) -> Sequence[tuple[Principal, str]]:
-        """Everyone who has an account there, with it."""
 
 
 class Offers(Protocol):

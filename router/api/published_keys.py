@@ -18,6 +18,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from jwt.exceptions import PyJWTError
 
 from router.domain.errors import Unauthenticated, Unavailable
+from router.domain.loopback import may_be_proxied
 
 ALGORITHMS = ("RS256", "ES256")
 """Never mixed with a symmetric one: a public key would pass as a shared secret."""
@@ -83,7 +84,7 @@ class PublishedKeys:
         """All keys there that may sign tokens. Raises `HTTPError` or `ValueError` where none."""
         async with (
             asyncio.timeout(TIMEOUT),
-            httpx.AsyncClient(timeout=TIMEOUT) as client,
+            httpx.AsyncClient(timeout=TIMEOUT, trust_env=may_be_proxied(self._url)) as client,
             client.stream("GET", self._url) as answer,
         ):
             answer.raise_for_status()

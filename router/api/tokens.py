@@ -134,6 +134,8 @@ def _remedy(error: InvalidTokenError) -> str:
     """What its bearer does; no word of what would have been accepted."""
     if isinstance(error, jwt.ExpiredSignatureError):
         return "sign in again, or get a new one"
+    if isinstance(error, jwt.ImmatureSignatureError):
+        return f"clocks differ by over {LEEWAY} s: set its issuer's and this server's by NTP"
     if isinstance(error, jwt.InvalidAudienceError):
         return "it was made for another audience: get one for this API"
     if isinstance(error, jwt.InvalidIssuerError):

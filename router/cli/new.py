@@ -54,8 +54,11 @@ def skill(name: Name, zh: Zh = None, en: En = None, folder: Folder = None) -> No
 def tool(
     name: Name,
     kind: Annotated[
-        Literal["python", "http", "mcp"],
-        typer.Option(help="A function here, a declared request, or a program of its own."),
+        Literal["python", "http", "openapi", "mcp"],
+        typer.Option(
+            help="A function here, a declared request, an operation of an OpenAPI document, "
+            "or a program of its own."
+        ),
     ] = "python",
     zh: Zh = None,
     en: En = None,

@@ -15,7 +15,7 @@ from router.dev import tasks
 from router.dev.api_server import api_server
 from router.dev.observed import Observed, observed
 from router.dev.ports import listening
-from router.dev.registering import register
+from router.dev.registering import check_namespace, register
 from router.dev.settling import settle
 from router.domain.errors import MisconfiguredError
 from router.settings import Settings
@@ -36,7 +36,7 @@ async def serve_api(settings: Settings, host: str, port: int) -> None:
     """
     with _opened(host, port) as opened:
         async with _seen(settings, "intent-router-api") as seen, at_work(settings) as parts:
-            client = await connect(settings, seen.plugins, seen.runtime)
+            client = await _connected(settings, seen)
             server = api_server(parts, client, settings.shutdown_seconds)
             grace = settings.shutdown_seconds + CLOSING
             serving = tasks.running("the API", server.serve([opened]), grace, stop=server.stop)
@@ -58,7 +58,7 @@ async def work(settings: Settings, kinds: Collection[Kind] = KINDS) -> None:
     """
     async with _seen(settings, "intent-router-worker") as seen, at_work(settings) as parts:
         seen.circuits_of(parts.ladders)
-        client = await connect(settings, seen.plugins, seen.runtime)
+        client = await _connected(settings, seen)
         await _register_search_attributes(client)
         grace = timedelta(seconds=settings.shutdown_seconds)
         workers = build_workers(client, parts, kinds, grace)
@@ -66,6 +66,12 @@ async def work(settings: Settings, kinds: Collection[Kind] = KINDS) -> None:
         log.info("the worker polls task queue %s of namespace %s at %s", *where)
         settle()
         await asyncio.gather(*(worker.run() for worker in workers.values()))
+
+
+async def _connected(settings: Settings, seen: Observed) -> Client:
+    client = await connect(settings, seen.plugins, seen.runtime)
+    await check_namespace(client)
+    return client
 
 
 @asynccontextmanager

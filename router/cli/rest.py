@@ -8,7 +8,8 @@ from typing import Any
 import httpx
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
-from router.domain.errors import RouterError, Unavailable
+from router.domain.errors import MisconfiguredError, RouterError, Unavailable
+from router.domain.loopback import may_be_proxied
 
 SECONDS = 90.0
 """How long an answer is waited for, or the next of a stream's events."""
@@ -24,6 +25,19 @@ class Refused(RouterError):
     def __init__(self, detail: str, status: int = 0) -> None:
         super().__init__(detail)
         self.status = status
+
+
+def _client(url: str, headers: dict[str, str], timeout: httpx.Timeout) -> httpx.AsyncClient:
+    try:
+        return httpx.AsyncClient(
+            base_url=url, headers=headers, timeout=timeout, trust_env=may_be_proxied(url)
+        )
+    except (ImportError, ValueError) as error:
+        raise MisconfiguredError(
+            f"the API at {url} can't be reached through the proxy that the environment names in "
+            f"HTTP_PROXY, HTTPS_PROXY or ALL_PROXY: {str(error).partition('. ')[0]}; name one that "
+            "begins with http://, or unset it"
+        ) from None
 
 
 @dataclass(frozen=True)
@@ -50,7 +64,7 @@ class Rest:
         self._url = url
         timeout = httpx.Timeout(SECONDS, connect=CONNECTED_WITHIN)
         headers = {"Authorization": f"Bearer {token}"}
-        self._http = httpx.AsyncClient(base_url=url, headers=headers, timeout=timeout)
+        self._http = _client(url, headers, timeout)
 
     async def aclose(self) -> None:
         """Close the connections."""

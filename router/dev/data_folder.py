@@ -71,8 +71,10 @@ def _opened(path: Path) -> int:
 
 
 def _unwritable(path: Path, error: OSError) -> MisconfiguredError:
+    # The system's own word for a file in a folder's place is that it exists.
+    why = "it is no folder" if isinstance(error, FileExistsError) else error.strerror
     return MisconfiguredError(
-        f"the data folder {path} can't be written ({error.strerror}): choose another with --data"
+        f"the data folder {path} can't be written ({why}): choose another with --data"
     )
 
 

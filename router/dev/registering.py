@@ -1,4 +1,4 @@
-"""Asking a Temporal namespace for its search attributes, and registering those it lacks."""
+"""A Temporal namespace: whether it is there, and registering the search attributes it lacks."""
 
 from collections.abc import Iterable
 
@@ -7,14 +7,36 @@ from temporalio.api.operatorservice.v1 import (
     AddSearchAttributesRequest,
     ListSearchAttributesRequest,
 )
+from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest
 from temporalio.client import Client
+from temporalio.service import RPCError, RPCStatusCode
 
 from router.contracts.search_attributes import SEARCH_ATTRIBUTES
+from router.domain.errors import MisconfiguredError, Unavailable
 
 _TYPES: dict[str, IndexedValueType.ValueType] = {
     "Keyword": IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD,
     "KeywordList": IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD_LIST,
 }
+
+
+async def check_namespace(client: Client) -> None:
+    """Nothing, where the client's namespace is there.
+
+    Raises:
+        MisconfiguredError: it isn't.
+        Unavailable: the server doesn't tell.
+    """
+    asked = DescribeNamespaceRequest(namespace=client.namespace)
+    try:
+        await client.workflow_service.describe_namespace(asked)
+    except RPCError as error:
+        if error.status != RPCStatusCode.NOT_FOUND:
+            raise Unavailable(f"Temporal can't say: {error.message}; try again") from error
+        raise MisconfiguredError(
+            f"ROUTER_TEMPORAL_NAMESPACE={client.namespace} isn't there: correct it, or run "
+            f"`temporal operator namespace create --namespace {client.namespace}`"
+        ) from error
 
 
 async def missing_from(client: Client) -> list[str]:

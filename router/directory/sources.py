@@ -8,6 +8,7 @@ import httpx
 
 from router.directory.file import SAMPLE, FileDirectory
 from router.domain.errors import MisconfiguredError, RouterError, Unavailable
+from router.domain.loopback import may_be_proxied
 from router.settings import Settings
 
 TIMEOUT = 10.0
@@ -97,7 +98,7 @@ class Address:
         """The people, unless the address says that they are as they were."""
         try:
             # No redirects: the token is for this host, and nobody else.
-            with httpx.Client(timeout=TIMEOUT) as client:
+            with httpx.Client(timeout=TIMEOUT, trust_env=may_be_proxied(self._url)) as client:
                 return self._asked(client)
         except httpx.HTTPError as error:
             raise Unavailable(

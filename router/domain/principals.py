@@ -1,5 +1,6 @@
 """Who is acting: people of the directory, and what they may do."""
 
+from collections.abc import Sequence
 from datetime import date, datetime, time
 from typing import Protocol, Self
 from zoneinfo import ZoneInfo
@@ -116,3 +117,16 @@ class Directory(Protocol):
 
     async def holding(self, tenant: str, role: str) -> list[Principal]:
         """Everyone with this role, ordered by id."""
+
+
+class People(Directory, Protocol):
+    """A directory that can also be leafed through."""
+
+    def everyone(self, tenant: str = DEFAULT_TENANT) -> list[Principal]:
+        """All people of a tenant, ordered by id."""
+
+    def by_account(self, platform: str, account: str) -> Principal | None:
+        """Whose account it is on a chat platform (`slack`, `feishu`…); None: nobody's."""
+
+    def accounts(self, platform: str) -> Sequence[tuple[Principal, str]]:
+        """Everyone who has an account there, with it."""

@@ -12,17 +12,25 @@ from typing import Any
 
 import openai
 
+from router.domain.errors import MisconfiguredError
+from router.domain.loopback import may_be_proxied
 from router.llm import failures
 from router.llm.bodies import Unreadable
 from router.llm.errors import ModelUnavailable
 
 CONNECT_SECONDS = 5.0
+_UNBOUNDED = openai.Timeout(None, connect=CONNECT_SECONDS)
+"""`failing_as_ours` bounds the whole; these would let a slow drip go on for ever."""
 NO_KEY = "none"
 """Sent where no key is set: left without, the client would look for one in the environment."""
 
 
 class Connection:
-    """A model at a base URL, with the key for it."""
+    """A model at a base URL, with the key for it; on loopback no proxy stands between.
+
+    Raises:
+        MisconfiguredError: it would go through a proxy of the environment that can't be used.
+    """
 
     def __init__(self, base_url: str, model: str, api_key: str | None = None) -> None:
         self.endpoint = f"{model} at {re.sub(r'//[^/@]*@', '//', base_url)}"
@@ -31,10 +39,22 @@ class Connection:
             base_url=base_url,
             api_key=api_key or NO_KEY,
             max_retries=0,
-            # `failing_as_ours` bounds the whole; these would let a slow drip go on for ever.
-            timeout=openai.Timeout(None, connect=CONNECT_SECONDS),
+            timeout=_UNBOUNDED,
+            http_client=self._carrier(base_url),
         )
         self._secret = api_key or ""
+
+    def _carrier(self, base_url: str) -> openai.DefaultAsyncHttpxClient:
+        try:
+            return openai.DefaultAsyncHttpxClient(
+                timeout=_UNBOUNDED, trust_env=may_be_proxied(base_url)
+            )
+        except (ImportError, ValueError) as error:
+            raise MisconfiguredError(
+                f"{self.endpoint} can't be reached through the proxy that the environment names in "
+                f"HTTP_PROXY, HTTPS_PROXY or ALL_PROXY: {str(error).partition('. ')[0]}; name one "
+                "that begins with http://, unset it, or `pip install socksio` for socks5://"
+            ) from None
 
     async def aclose(self) -> None:
         """Give its sockets back."""

@@ -8,11 +8,15 @@ from time import monotonic
 
 import httpx
 
+from router.domain.loopback import may_be_proxied
+
 PATIENCE = 1.5
 """Seconds for one server."""
 FRESH = 10.0
 """Seconds that an answer counts: whoever watches asks often."""
 
+_UNUSABLE_PROXY = (ImportError, ValueError)
+"""What httpx raises for a proxy of the environment that it can't speak to."""
 _REFUSED = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
 
 
@@ -41,18 +45,19 @@ class Reach:
         """What is wrong with each server, in order; None where nothing is."""
         async with self._asking:
             if monotonic() - self._asked >= FRESH:
-                async with httpx.AsyncClient(timeout=PATIENCE, trust_env=False) as client:
-                    found = await asyncio.gather(*(_ask(client, a) for a in self._addresses))
+                found = await asyncio.gather(*map(_ask, self._addresses))
                 self._trouble = dict(zip(self._addresses, found, strict=True))
                 self._asked = monotonic()
         return [self._trouble[address] for address in self._addresses]
 
 
-async def _ask(client: httpx.AsyncClient, address: Address) -> str | None:
+async def _ask(address: Address) -> str | None:
     headers = {"Authorization": f"Bearer {address.api_key}"} if address.api_key else {}
+    proxied = may_be_proxied(address.base_url)
     try:
-        answer = await client.get(f"{address.base_url}/models", headers=headers)
-    except httpx.HTTPError as error:
+        async with httpx.AsyncClient(timeout=PATIENCE, trust_env=proxied) as client:
+            answer = await client.get(f"{address.base_url}/models", headers=headers)
+    except (httpx.HTTPError, *_UNUSABLE_PROXY) as error:
         return f"{address.base_url} can't be reached ({type(error).__name__})"
     if answer.status_code in _REFUSED:
         return f"{address.base_url} refuses the key ({answer.status_code})"

@@ -25,6 +25,7 @@ from pydantic_settings import (
 
 from router.domain.budgets import Budgets
 from router.domain.errors import MisconfiguredError
+from router.domain.loopback import is_loopback
 from router.domain.payload_keys import PayloadKeys
 from router.settings.environment import DOTENV, PREFIX, TOOL_PREFIX, environment
 from router.settings.faults import lines
@@ -46,7 +47,6 @@ from router.settings.values import (
     Weight,
     from_json,
     grantable,
-    is_loopback,
     to_keys,
 )
 

@@ -2,13 +2,13 @@
 
 import json
 import re
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 
+from router.domain.loopback import is_loopback
 from router.domain.payload_keys import PayloadKeys
 from router.domain.principals import RESERVED_ROLES
 
@@ -93,14 +93,6 @@ def _secret(value: SecretStr) -> SecretStr:
 def to_keys(value: Any) -> Any:
     """A variable's text as the keys it has to be."""
     return PayloadKeys.read(value) if isinstance(value, str) else value
-
-
-def is_loopback(host: str) -> bool:
-    """True where nobody but this machine is reached by the name or address."""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 Build = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]

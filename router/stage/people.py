@@ -1,8 +1,7 @@
 """The directory, once for every story: each has a tenant of its own, and so sees no other."""
 
-from router.api.deps import People
 from router.directory.file import FileDirectory
-from router.domain.principals import Principal
+from router.domain.principals import People, Principal
 
 
 class EveryTenant(FileDirectory):

@@ -5,9 +5,10 @@ transaction. Such a function is ordinary, synchronous SQLAlchemy; on SQLite it r
 thread, on PostgreSQL in a greenlet that gives way to the event loop at every statement.
 """
 
+import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import Connection, Table
 from sqlalchemy.dialects import postgresql, sqlite
@@ -23,8 +24,10 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from router.domain.errors import MisconfiguredError, Unavailable
 from router.store.migration import ROUTER, Migrations, is_current, upgrade
-from router.store.postgres import PostgresConnections, is_given_up
 from router.store.sqlite import SqliteConnections
+
+if TYPE_CHECKING:
+    from router.store.postgres import PostgresConnections
 
 Insert = sqlite.Insert | postgresql.Insert
 """An insert of either dialect; both know `on_conflict_do_nothing` and `…_do_update`."""
@@ -51,11 +54,7 @@ class Database:
     def __init__(self, url: str, connections: int = CONNECTIONS) -> None:
         self._url = _parse(url)
         self.dialect = self._url.get_backend_name()
-        self._connections = (
-            SqliteConnections(self._url)
-            if self.dialect == "sqlite"
-            else PostgresConnections(self._url, connections)
-        )
+        self._connections = _connections(self._url, connections)
 
     def __str__(self) -> str:
         return self._url.render_as_string(hide_password=True)
@@ -92,7 +91,7 @@ class Database:
 
         Raises `Unavailable` where the database can't be reached, or no longer.
         """
-        if not isinstance(self._connections, PostgresConnections):
+        if isinstance(self._connections, SqliteConnections):
             raise TypeError(f"{self} is no PostgreSQL; it has no connections of asyncpg's")
         with self._reachable():
             async with self._connections.own() as connection:
@@ -139,7 +138,7 @@ class Database:
         try:
             yield
         except DBAPIError as error:
-            if not _out_of_reach(error):
+            if not _out_of_reach(error) and not self._connections.is_given_up(error.orig):
                 raise
             raise self._unavailable(error.orig or error) from error
         except (PoolTimeout, OSError) as error:
@@ -152,10 +151,25 @@ class Database:
 
     def _unavailable(self, cause: BaseException) -> Unavailable:
         said = str(cause).strip() or type(cause).__name__
-        return Unavailable(
-            f"the database {self} can't be used right now: {said}; "
-            "see that it runs and that ROUTER_DATABASE_URL names it"
+        remedy = _REMEDIES.get(
+            getattr(cause, "sqlite_errorcode", 0) & _PRIMARY,
+            "see that it runs and that ROUTER_DATABASE_URL names it",
         )
+        return Unavailable(f"the database {self} can't be used right now: {said}; {remedy}")
+
+
+_PRIMARY = 0xFF
+"""The part of SQLite's codes that says what kind of trouble it is."""
+_REMEDIES = {
+    sqlite3.SQLITE_BUSY: "another program has held it for ten seconds: let that end, or stop it",
+    sqlite3.SQLITE_READONLY: "let this user write to the file and its folder, or choose another "
+    "with --data or ROUTER_DATABASE_URL",
+    sqlite3.SQLITE_CANTOPEN: "let this user write to the file and its folder, or choose another "
+    "with --data or ROUTER_DATABASE_URL",
+    sqlite3.SQLITE_FULL: "its disk is full: make room there, or choose another with --data",
+    sqlite3.SQLITE_NOTADB: "move that file away, or name another with ROUTER_DATABASE_URL",
+}
+"""What to do about trouble with a SQLite file, by its kind."""
 
 
 def _parse(url: str) -> URL:
@@ -173,6 +187,15 @@ def _parse(url: str) -> URL:
     return parsed
 
 
+def _connections(url: URL, most: int) -> "SqliteConnections | PostgresConnections":
+    if url.get_backend_name() == "sqlite":
+        return SqliteConnections(url)
+    # Its driver, and SQLAlchemy's part for it: a tenth of the start of a command.
+    from router.store.postgres import PostgresConnections
+
+    return PostgresConnections(url, most)
+
+
 def _unknown(url: str) -> MisconfiguredError:
     return MisconfiguredError(
         f"{url.partition(':')[0]!r} isn't a database that this runs on; use a URL like "
@@ -185,6 +208,4 @@ def _out_of_reach(error: DBAPIError) -> bool:
     if state is not None:
         return str(state)[:2] not in _AT_FAULT
     # SQLite's bare DatabaseError: the file is damaged, or is no database at all.
-    if isinstance(error, OperationalError | InterfaceError) or type(error) is DatabaseError:
-        return True
-    return is_given_up(error.orig)
+    return isinstance(error, OperationalError | InterfaceError) or type(error) is DatabaseError

@@ -56,6 +56,10 @@ class PostgresConnections:
                 # The driver's word for a connection that is closed already.
                 raise ConnectionError(str(error)) from error
 
+    def is_given_up(self, error: BaseException | None) -> bool:
+        """True where the driver won't use a connection any more that isn't closed yet."""
+        return is_given_up(error)
+
     def serialise(self, connection: Connection, names: set[str]) -> None:
         """Take a lock for each name, until the transaction ends; always in the same order."""
         for lock in sorted(_lock_number(name) for name in names):

@@ -55,6 +55,10 @@ class SqliteConnections:
 
         return await asyncio.get_running_loop().run_in_executor(self._writing, run)
 
+    def is_given_up(self, _: BaseException | None) -> bool:
+        """False: a file says goodbye to nobody."""
+        return False
+
     def serialise(self, connection: Connection, names: set[str]) -> None:
         """Nothing to do: writing transactions run one by one anyway."""
 

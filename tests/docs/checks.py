@@ -16,6 +16,9 @@ from router.flow.loader import load_flow
 from router.flow.model import State, Withdrawal
 from router.flow.triggers import Triggers
 from router.skill.loader import read_skill
+from router.tool.http.operation import operations_of
+from router.tool.http.parameters import taken_by
+from router.tool.http.references import References
 from tests.docs.shell import slips
 from tests.docs.snippets import Snippet
 
@@ -33,7 +36,7 @@ def check_shell(snippet: Snippet, _: Path) -> None:
 
 
 def check_yaml(snippet: Snippet, folder: Path) -> None:
-    """A flow, its stories, a part of a flow, or people."""
+    """A flow, its stories, a part of a flow, people, or a document of operations."""
     if snippet.text.startswith("flow:"):
         name = snippet.text.partition("\n")[0].partition(": ")[2]
         file = folder / f"{name}.yaml"
@@ -41,6 +44,10 @@ def check_yaml(snippet: Snippet, folder: Path) -> None:
         load_flow(file)
     elif snippet.text.startswith("- story:"):
         assert all(story["steps"] for story in _yaml(snippet.text))  # played elsewhere
+    elif snippet.text.startswith("openapi:"):
+        document = _yaml(snippet.text)
+        references = References(document)
+        assert all(taken_by(each, references) for each in operations_of(document, references))
     elif snippet.marker == "people":
         FileDirectory.read(_people(snippet.text), str(snippet))
     elif snippet.marker == "step of a pipeline":

@@ -20,6 +20,7 @@ from router.definitions import (
 from router.directory.file import SAMPLE
 from router.directory.sources import people_of
 from router.domain.errors import MisconfiguredError
+from router.domain.loopback import may_be_proxied
 from router.domain.principals import DEFAULT_TENANT
 from router.llm.embeddings import OpenAIEmbeddings
 from router.selection.selected import Thresholds
@@ -144,7 +145,7 @@ def _shown(these: Thresholds) -> str:
 
 async def _keys(url: str) -> int:
     try:
-        async with httpx.AsyncClient(timeout=SECONDS) as client:
+        async with httpx.AsyncClient(timeout=SECONDS, trust_env=may_be_proxied(url)) as client:
             found = (await client.get(url)).raise_for_status().json()["keys"]
     except (httpx.HTTPError, ValueError, KeyError, TypeError) as error:
         raise MisconfiguredError(

@@ -4,10 +4,7 @@ import asyncio
 from pathlib import Path
 
 from sqlalchemy.engine import make_url
-from temporalio.api.workflowservice.v1 import (
-    DescribeNamespaceRequest,
-    DescribeWorkerDeploymentRequest,
-)
+from temporalio.api.workflowservice.v1 import DescribeWorkerDeploymentRequest
 from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
@@ -16,7 +13,7 @@ from router.api.temporal import connect
 from router.cli.listing import in_english_only
 from router.contracts.search_attributes import SEARCH_ATTRIBUTES
 from router.definitions import mcp_servers
-from router.dev.registering import missing_from
+from router.dev.registering import check_namespace, missing_from
 from router.domain.errors import MisconfiguredError, Unavailable
 from router.settings import Settings
 from router.store.database import Database
@@ -49,7 +46,8 @@ async def database(settings: Settings) -> str:
     if not current:
         raise MisconfiguredError(
             f"the tables of {database} aren't those of this version: `intent-router serve` "
-            "(or `dev`) brings them up to date when it starts"
+            "(or `dev`) brings older ones up to date when it starts; newer ones "
+            "need the newer version"
         )
     return f"{database}, up to date"
 
@@ -62,18 +60,8 @@ async def temporal(settings: Settings) -> str:
 
 async def namespace(settings: Settings) -> str:
     """The namespace is there."""
-    client = await _client(settings)
-    name = settings.temporal_namespace
-    try:
-        await client.workflow_service.describe_namespace(DescribeNamespaceRequest(namespace=name))
-    except RPCError as error:
-        if error.status != RPCStatusCode.NOT_FOUND:
-            raise Unavailable(f"Temporal can't say: {error.message}; try again") from error
-        raise MisconfiguredError(
-            f"ROUTER_TEMPORAL_NAMESPACE={name} isn't there: correct it, or run "
-            f"`temporal operator namespace create --namespace {name}`"
-        ) from error
-    return name
+    await check_namespace(await _client(settings))
+    return settings.temporal_namespace
 
 
 async def search_attributes(settings: Settings) -> str:

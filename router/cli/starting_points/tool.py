@@ -14,7 +14,7 @@ from router.cli.starting_points.written import Written, with_setting
 from router.domain.errors import MisconfiguredError
 from router.settings import Settings
 
-Kind = Literal["python", "http", "mcp"]
+Kind = Literal["python", "http", "openapi", "mcp"]
 STAND_IN = "my_tool"
 _OWN = Path(next(iter(activities.tools.__path__)))
 
@@ -63,12 +63,29 @@ def package_of(folder: Path) -> tuple[Path, str]:
     if not names:
         raise MisconfiguredError(
             f"{folder} is no Python package, and tools of code are found in packages alone: "
-            "run this in a checkout of the project, or choose --kind http or mcp"
+            "run this in a checkout of the project, or choose --kind http, openapi or mcp"
         )
     return root, ".".join(names)
 
 
 def _http(settings: Settings, names: Names, given: Path | None) -> Written:
+    """A file that declares the request itself."""
+    return _requesting(settings, names, given, "my_tool.json", "my_tool_http_test.py")
+
+
+def _openapi(settings: Settings, names: Names, given: Path | None) -> Written:
+    """A document of operations, and a file beside it that selects one of them."""
+    begun = _requesting(settings, names, given, "my_tool_openapi.json", "my_tool_openapi_test.py")
+    document = begun.files[0].path.with_suffix(".openapi.yaml")
+    described = NewFile(document, _text("my_tool.openapi.yaml", names))
+    remark = f"put your system's document into {document}, and its address: {_variable(names)}"
+    return Written([described, *begun.files], begun.commands, remark)
+
+
+def _requesting(
+    settings: Settings, names: Names, given: Path | None, file_from: str, test_from: str
+) -> Written:
+    """A JSON file of requests from the one template, and the test of it from the other."""
     configured = (
         settings.http_tools if settings.http_tools and settings.http_tools.is_dir() else None
     )
@@ -77,9 +94,10 @@ def _http(settings: Settings, names: Names, given: Path | None) -> Written:
     near, copies = schema_for(folder, "tools")
     file = folder / f"{names.name}.json"
     test = _beside(folder) / f"test_{names.name}.py"
+    text = _text(test_from, names).replace(f"{names.name}_openapi.json", file.name)
     files = [
-        NewFile(file, _text("my_tool.json", names).replace("../../schemas", near)),
-        NewFile(test, _pointing(_text("my_tool_http_test.py", names), test, file)),
+        NewFile(file, _text(file_from, names).replace("../../schemas", near)),
+        NewFile(test, _pointing(text, test, file)),
     ]
     setting = None if place.in_use else ("ROUTER_HTTP_TOOLS", folder)
     commands = (f"intent-router tools validate {file}", "intent-router tools list")
@@ -141,5 +159,6 @@ def _pointing(text: str, test: Path, file: Path) -> str:
 _KINDS: Mapping[Kind, Callable[[Settings, Names, Path | None], Written]] = {
     "python": _python,
     "http": _http,
+    "openapi": _openapi,
     "mcp": _mcp,
 }

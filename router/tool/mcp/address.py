@@ -7,6 +7,7 @@ import httpx2
 from mcp.client._transport import TransportStreams
 from mcp.client.streamable_http import streamable_http_client
 
+from router.domain.loopback import may_be_proxied
 from router.tool.mcp.file import ServerEntry
 
 LONGEST_ANSWER = 4 * 1024 * 1024
@@ -51,6 +52,7 @@ async def called(entry: ServerEntry) -> AsyncIterator[TransportStreams]:
             headers=dict(entry.headers),
             timeout=httpx2.Timeout(SECONDS, read=None),
             event_hooks={"response": [_bound]},
+            trust_env=may_be_proxied(str(entry.url)),
         ) as http,
         streamable_http_client(
             str(entry.url), http_client=http, max_sse_event_size=LONGEST_ANSWER

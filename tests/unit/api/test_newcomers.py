@@ -97,6 +97,7 @@ async def test_who_is_not_in_the_directory_is_told_so(services: Services) -> Non
 TOKENS: Mapping[str, tuple[str | Mapping[str, Any], str]] = {
     "A user id where tokens are signed": ("alice", "send one that is signed"),
     "A token that has run out": ({"exp": -120}, "expired; sign in again"),
+    "A token from a clock that is ahead": ({"iat": 120}, "set its issuer's and this server's"),
     "A token for another audience": ({"aud": "another"}, "another audience: get one for this API"),
     "A token of another issuer": ({"iss": "https://other.example"}, "get one from the issuer"),
 }
@@ -105,7 +106,7 @@ TOKENS: Mapping[str, tuple[str | Mapping[str, Any], str]] = {
 def signed(changes: Mapping[str, Any]) -> str:
     usual = {"sub": "alice", "iss": "https://id.example", "aud": "router", "exp": 60}
     claims: dict[str, Any] = {**usual, **changes}
-    claims["exp"] += int(time.time())
+    claims |= {name: claims[name] + int(time.time()) for name in ("exp", "iat") if name in claims}
     return jwt.encode(claims, SECRET, "HS256")
 
 

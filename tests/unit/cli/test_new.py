@@ -189,12 +189,12 @@ class TestPythonTool:
         outcome = run("new", "tool", "count_permits", "--folder", "tools")
         assert (outcome.status, outcome.out) == (1, "")
         assert "tools is no Python package" in outcome.first_line
-        assert "--kind http" in outcome.first_line
+        assert "--kind http, openapi or mcp" in outcome.first_line
         assert files(elsewhere) == set()
 
 
 class TestOtherTools:
-    @pytest.mark.parametrize("kind", ["http", "mcp"])
+    @pytest.mark.parametrize("kind", ["http", "openapi", "mcp"])
     def test_the_test_of_it_passes(self, run: Run, elsewhere: Path, kind: str) -> None:
         outcome = run(
             "new", "tool", "find_permits", *PERMIT[1:], "--kind", kind, "--folder", "mine"
@@ -203,16 +203,44 @@ class TestOtherTools:
         done = pytest_of(elsewhere / "mine/tests/test_find_permits.py", within=elsewhere)
         assert "1 passed" in done.stdout, done.stdout
 
-    def test_a_declared_one_is_sound_and_listed(
-        self, run: Run, monkeypatch: pytest.MonkeyPatch
+    @pytest.mark.parametrize("kind", ["http", "openapi"])
+    def test_a_declared_one_is_sound_and_listed_without_a_remark(
+        self, run: Run, monkeypatch: pytest.MonkeyPatch, kind: str
     ) -> None:
-        run("new", "tool", "find_permits", *PERMIT[1:], "--kind", "http")
+        run("new", "tool", "find_permits", *PERMIT[1:], "--kind", kind)
         found = run("tools", "validate", "http_tools/find_permits.json")
         assert found.out == "ok  find_permits in http_tools/find_permits.json\n"
         monkeypatch.setenv("ROUTER_HTTP_TOOLS", "http_tools")
         listed = run("tools", "list")
         assert (listed.status, listed.err.count("find_permits")) == (0, 0)
         assert "find_permits" in listed.out
+
+    def test_of_a_document_it_says_what_to_put_where(self, run: Run, elsewhere: Path) -> None:
+        outcome = run("new", "tool", "find_permits", "--kind", "openapi")
+        assert (outcome.status, outcome.err) == (0, "")
+        assert outcome.out.splitlines() == [
+            "wrote http_tools/find_permits.openapi.yaml",
+            "wrote http_tools/find_permits.json",
+            "wrote http_tools/tests/test_find_permits.py",
+            "wrote http_tools/.schemas/tools.json",
+            (
+                "then  put your system's document into http_tools/find_permits.openapi.yaml, "
+                "and its address: ROUTER_TOOL_FIND_PERMITS_URL"
+            ),
+            "next  intent-router tools validate http_tools/find_permits.json",
+            "      ROUTER_HTTP_TOOLS=http_tools intent-router tools list",
+            "      python -m pytest http_tools/tests/test_find_permits.py",
+        ]
+
+    def test_a_document_that_is_there_stays_and_nothing_is_written(
+        self, run: Run, elsewhere: Path
+    ) -> None:
+        (elsewhere / "http_tools").mkdir()
+        (elsewhere / "http_tools/find_permits.openapi.yaml").write_text("mine")
+        outcome = run("new", "tool", "find_permits", "--kind", "openapi")
+        assert (outcome.status, outcome.out) == (1, "")
+        assert "find_permits.openapi.yaml is there already" in outcome.first_line
+        assert files(elsewhere) == {"http_tools/find_permits.openapi.yaml"}
 
     def test_an_mcp_server_is_listed(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         run("new", "tool", "permits", "--kind", "mcp")

@@ -73,7 +73,10 @@ SHIPPED: Mapping[str, tuple[Callable[[Path], Any], list[Path]]] = {
         head_of,
         [*Path(skills.__path__[0]).glob("*/SKILL.md"), TEMPLATES / "SKILL.md"],
     ),
-    "tools": (json_of, [*HTTP.glob("*.json"), TEMPLATES / "my_tool.json"]),
+    "tools": (
+        json_of,
+        [*HTTP.glob("*.json"), TEMPLATES / "my_tool.json", TEMPLATES / "my_tool_openapi.json"],
+    ),
     "mcp": (json_of, [TEMPLATES / "my_tool_mcp.json"]),
     "directory": (yaml_of, [SAMPLE]),
 }

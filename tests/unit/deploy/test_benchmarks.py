@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -69,6 +70,45 @@ def test_rows_with_too_few_numbers_are_left_out() -> None:
 def test_every_second_number_can_be_left_out() -> None:
     bars = plots.columns("ours", "theirs", step=2)("  10  seen     74   115     1     3\n")
     assert bars.rows == (("10 · seen", (74.0, 1.0)),)
+
+
+LOAD = """
+CPU ms a turn              ours  Temporal     sum   p50 ms
+        small talk         14.1      20.2    34.3     41.0
+
+one conversation of 1000 turns, ms: medians of its first, middle, last 50
+        intent-router      41.0    42.5    44.1
+
+   open                     p50     p90     p99   p99.9  turns  sustained    MiB
+    100 intent-router      41.2    60.3    99.0   120.4     60     20.1/s    210
+    100 floor              21.2    33.1    50.0    61.9     60     44.0/s     90
+        ratio                                                       0.46
+"""
+
+
+def plot_of(name: str) -> Any:
+    """The plot of a benchmark that may not be measured yet."""
+    (found,) = (plot for plot in plots.PLOTS if plot.table == name)
+    return found
+
+
+def test_of_load_the_latencies_by_open_conversations_are_drawn_and_nothing_else() -> None:
+    bars = plot_of("load").read(LOAD)
+    assert bars.rows == (
+        ("100 intent-router", (41.2, 60.3, 99.0, 120.4)),
+        ("100 floor", (21.2, 33.1, 50.0, 61.9)),
+    )
+
+
+def test_of_asking_the_precision_and_recall_beside_each_other_are_drawn() -> None:
+    heads = "lines     P, R at 0.5     P, R at 0.7     P, R at 0.8     P, R at 0.9"
+    row = "en       1940      93.1, 95.4      95.6, 91.8      96.8, 87.9      98.2, 80.7"
+    assert plot_of("asking").read(f"{heads}\n{row}").rows == (("en", (96.8, 87.9)),)
+
+
+def test_of_what_is_not_measured_yet_there_is_no_picture() -> None:
+    for plot in plots.PLOTS:
+        assert plots.pictures(plots.fenced(plot.table, "(to be measured: python bench)")) == {}
 
 
 def test_labels_are_no_markup_in_a_picture() -> None:

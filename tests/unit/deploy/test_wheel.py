@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tomllib
 import zipfile
+from importlib.machinery import PathFinder
 from pathlib import Path
 
 import pytest
@@ -88,6 +89,16 @@ def test_it_routes_from_an_empty_folder(wheel: Path, tmp_path: Path) -> None:
         env={**os.environ, "PYTHONPATH": str(unpacked)},
     )
     assert json.loads(routed.stdout)["decision"]["target"] == "leave_request"
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_folder_of_the_same_name_where_it_is_called_does_not_stand_in_for_a_room(
+    room: str, tmp_path: Path
+) -> None:
+    (tmp_path / room).mkdir()
+    found = PathFinder.find_spec(room, [str(tmp_path), str(ROOT)])
+    assert found is not None
+    assert found.origin == str(ROOT / room / "__init__.py")
 
 
 @pytest.mark.parametrize("requirement", PROJECT["dependencies"])

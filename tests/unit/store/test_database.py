@@ -56,6 +56,23 @@ async def test_a_database_of_a_newer_version_is_refused(database: Database) -> N
         await database.migrate()
 
 
+@pytest.mark.parametrize(
+    ("trouble", "said"),
+    [
+        ("max_page_count = 1", "full; its disk is full: make room there"),
+        ("query_only = ON", "readonly database; let this user write to the file and its folder"),
+    ],
+)
+async def test_a_file_that_cannot_be_written_is_out_of_reach_with_a_remedy(
+    tmp_path: Path, trouble: str, said: str
+) -> None:
+    database = Database(f"sqlite:///{tmp_path}/router.db")
+    await database.write(lambda c: c.exec_driver_sql(f"PRAGMA {trouble}").close())
+    with pytest.raises(Unavailable, match=said):
+        await database.write(lambda c: c.execute(text("CREATE TABLE t (a)")))
+    await database.dispose()
+
+
 def test_a_current_database_is_recognised_without_importing_alembic(tmp_path: Path) -> None:
     program = (
         "import asyncio, sys\n"

@@ -376,6 +376,12 @@ SETTINGS = {
     "The database is no database": Mistake(
         SUM, ("router.db", "ROUTER_DATABASE_URL"), {".data/router.db": "not a database\n" * 99}
     ),
+    "The folder of data is a file": Mistake(
+        SUM,
+        ("mine can't be written (it is no folder)", "--data"),
+        {"mine": ""},
+        {"ROUTER_DATA": "mine"},
+    ),
     "A directory isn't there": setting(
         "ROUTER_DIRECTORY", "people.yml", "=people.yml", "name a readable YAML file", words=SUM
     ),

@@ -1,19 +1,28 @@
 """What newcomers get wrong is answered by what, which value, and what to do: in a line or a few."""
 
+import ast
 import os
 import socket
+import sqlite3
+import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 import activities.tools
+import router
 from router.cli.checks import CHECKS, examine
+from router.llm.connection import Connection
+from router.llm.reach import Address, Reach
 from router.settings import PREFIX
-from tests.fakes.behaviours import fails
+from tests.fakes.behaviours import fails, says
+from tests.fakes.http_exchange import json_reply
 from tests.fakes.model_server import MODEL, ModelServer
-from tests.unit.cli.conftest import Run
+from tests.fakes.web_server import WebServer
+from tests.unit.cli.conftest import Run, serving
 from tests.unit.cli.newcomers.mistakes import MISTAKES, Mistake
 
 MOST_LINES = 4
@@ -70,6 +79,120 @@ def test_a_mistake_is_answered_with_what_is_wrong_and_what_to_do(
     assert "Traceback" not in outcome.err
     for each in mistake.says:
         assert each.replace("{port}", str(taken_port)) in outcome.err
+
+
+PROXY = "http://127.0.0.1:1"
+"""Where nobody listens."""
+SUM = ("tools", "call", "calculate", '{"expression": "1+1"}', "--user", "alice")
+CLONE = Path(router.__file__).parents[1]
+
+
+@pytest.fixture
+def behind_a_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, PROXY)
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def test_a_proxy_of_the_environment_is_not_asked_for_the_api_of_this_machine(
+    run: Run, behind_a_proxy: None
+) -> None:
+    api = WebServer(lambda _: json_reply({"items": [], "next": None}))
+    with serving(api):
+        outcome = run("runs", "list", "--json", "--url", api.origin)
+    assert (outcome.status, outcome.out, outcome.err) == (0, "[]\n", "")
+
+
+async def test_nor_for_a_model_of_this_machine(behind_a_proxy: None) -> None:
+    async with ModelServer(says("hello")) as server:
+        connection = Connection(server.url, MODEL)
+        await connection.client.chat.completions.create(
+            model=MODEL, messages=[{"role": "user", "content": "hello"}]
+        )
+        await connection.aclose()
+        assert await Reach([Address(server.url)]).trouble() == [None]
+    assert len(server.chats) == 1
+
+
+@pytest.mark.parametrize(
+    "words", [("runs", "list", "--url", "http://a.example"), ("route", "hello", "--llm")]
+)
+def test_a_proxy_that_cannot_be_spoken_to_is_a_mistake_with_a_remedy(
+    words: tuple[str, ...], run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ALL_PROXY", "sock://127.0.0.1:1")
+    monkeypatch.setenv("ROUTER_LLM_BASE_URL", "http://a.example/v1")
+    monkeypatch.setenv("ROUTER_LLM_MODEL", "qwen")
+    outcome = run(*words)
+    assert (outcome.status, outcome.out) == (1, "")
+    assert outcome.first_line.startswith("error: ")
+    for part in ("a.example", "ALL_PROXY", "sock://127.0.0.1:1", "unset it"):
+        assert part in outcome.first_line
+
+
+@pytest.fixture
+def kept(run: Run, elsewhere: Path) -> Iterator[sqlite3.Connection]:
+    """A database that a command has made, as another program has it open."""
+    assert run(*SUM).status == 0
+    with closing(sqlite3.connect(elsewhere / ".data/router.db", isolation_level=None)) as opened:
+        yield opened
+
+
+def test_a_database_that_another_program_holds_is_named_with_what_to_do(
+    run: Run, kept: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("router.store.sqlite.BUSY_SECONDS", 0)
+    kept.execute("BEGIN EXCLUSIVE")
+    outcome = run(*SUM)
+    assert (outcome.status, outcome.out) == (1, "")
+    assert ".data/router.db can't be used right now: database is locked" in outcome.first_line
+    assert "another program has held it" in outcome.first_line
+
+
+def test_a_database_of_a_newer_version_is_left_to_that_version(
+    run: Run, kept: sqlite3.Connection
+) -> None:
+    kept.execute("UPDATE alembic_version_router SET version_num = '9999'")
+    outcome = run(*SUM)
+    assert (outcome.status, outcome.out) == (1, "")
+    assert "'9999'" in outcome.first_line
+    assert outcome.first_line.endswith("run that version")
+
+
+def python_of_a_clone(code: str) -> subprocess.CompletedProcess[str]:
+    """A Python that nothing was installed for, in the folder of a clone."""
+    return subprocess.run(
+        [sys.executable, "-S", "-E", "-c", code],
+        cwd=CLONE,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+STARTED = "import runpy; runpy.run_module('router', run_name='__main__')"
+
+
+def test_a_python_that_is_too_old_is_told_which_it_has_to_be() -> None:
+    done = python_of_a_clone(f"import sys; sys.version_info = (3, 9, 2, 'final', 0); {STARTED}")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        f"error: {sys.executable} is Python 3.9, and intent-router needs 3.11 to 3.13: "
+        "`make setup` finds one, then type .venv/bin/intent-router\n"
+    )
+
+
+def test_what_starts_is_written_for_old_pythons_too() -> None:
+    ast.parse((CLONE / "router/__main__.py").read_text("utf-8"), feature_version=(3, 7))
+
+
+def test_a_python_that_nothing_is_installed_for_is_told_so() -> None:
+    done = python_of_a_clone(STARTED)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith(f"error: typer isn't installed for {sys.executable}: ")
+    assert "make setup" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
 
 
 async def answered(subject: str) -> str:

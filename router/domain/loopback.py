@@ -1,0 +1,27 @@
+"""This machine, as addresses name it, and why no proxy stands before it."""
+
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+
+def is_loopback(host: str) -> bool:
+    """True where nobody but this machine is reached by the name or address."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def may_be_proxied(url: str) -> bool:
+    """Whether a proxy that the environment names may carry what is sent to `url`.
+
+    `HTTP_PROXY` without `NO_PROXY` is how many machines are set up. A proxy elsewhere that is
+    asked for 127.0.0.1 finds itself there, or nothing.
+
+    >>> may_be_proxied("https://api.example.com/v1"), may_be_proxied("http://[::1]:8000")
+    (True, False)
+    """
+    try:
+        return not is_loopback(urlsplit(url).hostname or "")
+    except ValueError:
+        return True
