@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 from router.api.body import StrictRoute
 from router.api.deps import OPERATOR, Caller, Given, Paged, Services, Witnessed, known
 from router.api.idempotency import IdempotencyKey, claim, claimed
-from router.api.plain import Comment, Name, PlainJson, PlainText, Since
+from router.api.plain import Comment, Name, PlainObject, Since
 from router.api.problems import problems
 from router.api.runs import word_of
 from router.api.temporal import history_url
@@ -367,7 +367,7 @@ async def nudge(
 
 
 EventName = Annotated[str, Path(pattern="^[a-z][a-z0-9_]{0,63}$")]
-EventBody = Annotated[dict[PlainText, PlainJson] | None, Body()]
+EventBody = Annotated[PlainObject | None, Body()]
 
 
 @router.post("/{run}/events/{name}", responses=problems(400, 404, 409, 413, 415))
