@@ -6,6 +6,7 @@ inside a workflow task deadlocks when the slots run out.
 
 import asyncio
 from collections.abc import Awaitable, Iterable
+from functools import partial
 from typing import TypeVar
 
 from temporalio import activity
@@ -23,7 +24,7 @@ from activities.shares import own_share
 from router.contracts import activities, flow, starting
 from router.contracts.failures import ended_meanwhile
 from router.contracts.flow import CallLimits, FlowAnswer, FlowStart, Tell
-from router.contracts.reaching import watched
+from router.contracts.reaching import once_ready, watched
 from router.flow.model import FlowDefinition
 
 T = TypeVar("T")
@@ -45,9 +46,9 @@ class FlowTeller:
             definition = self._capabilities.startable(given.flow, given.caller)
         if given.first and definition is None:
             return activities.TellAnswer(answer=None)
-        telling = self._begin(definition, given) if definition else self._tell(given)
+        tell = partial(self._begin, definition) if definition else self._tell
         try:
-            answer = await _heartbeating(telling)
+            answer = await _heartbeating(once_ready(lambda: tell(given)))
         except (WorkflowAlreadyStartedError, RPCError, WorkflowUpdateFailedError) as error:
             if not _is_over(error):
                 raise

@@ -2,9 +2,9 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from router.api.plain import Key, SaidText, check_plain
+from router.api.plain import IS_SCHEMA, PLAIN_JSON, Key, SaidText, check_plain
 from router.domain.errors import FieldProblem, InvalidInput
 from router.domain.messages import Action, Message
 
@@ -29,7 +29,10 @@ class MessageBody(BaseModel):
     )
 
     text: SaidText | None = None
-    action: Annotated[Action, AfterValidator(_plain)] | None = None
+    action: Annotated[
+        Annotated[Action, AfterValidator(_plain)] | None,
+        Field(json_schema_extra={"allOf": [{IS_SCHEMA: PLAIN_JSON}]}),
+    ] = None
     message_id: Key | None = None
     """Chosen by the client, so that a repeat is answered and nothing done twice."""
     on_busy: Literal["queue", "steer", "reject"] = "queue"

@@ -53,6 +53,7 @@ def _of_texts() -> Json:
             "description": "Any JSON whose strings have no control characters.",
             "anyOf": [*scalars, several, named],
         },
+        plain.PLAIN_OBJECT: named,
         plain.SAID_TEXT: {
             "type": "string",
             "description": "Something visible, without control characters but tab and newline.",

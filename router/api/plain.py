@@ -1,10 +1,17 @@
 """Text as people may send it, as types for request models."""
 
+import re
 import unicodedata
-from datetime import UTC, datetime
 from typing import Annotated
 
-from pydantic import AfterValidator, AwareDatetime, Field, JsonValue, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BeforeValidator,
+    Field,
+    JsonValue,
+    WithJsonSchema,
+)
 
 from router.domain.errors import FieldProblem, InvalidInput
 
@@ -19,10 +26,12 @@ INVISIBLE = frozenset({"Cc", "Cf", "Zs", "Zl", "Zp"})
 CONTROLS = r"\x00-\x08\x0b-\x1f\x7f-\x9f"
 """What people may not send, as the inside of a regex's `[…]`."""
 PLAIN = f"^[^{CONTROLS}]*$"
+DATED = r"^(19[7-9][0-9]|2[0-9]{3})-[0-9]{2}-[0-9]{2}[Tt]"
+"""A moment of a year that every database knows, and not a number of seconds."""
 
 IS_SCHEMA = "x-is-schema"
 """Stands where `openapi` puts a reference: pydantic takes none to what isn't its own."""
-SAID_TEXT, PLAIN_JSON = "SaidText", "PlainJson"
+SAID_TEXT, PLAIN_JSON, PLAIN_OBJECT = "SaidText", "PlainJson", "PlainObject"
 """Schemas of the OpenAPI document: `openapi` adds them."""
 
 
@@ -45,6 +54,13 @@ def _said(text: str) -> str:
     if len(text) > MAX_TEXT:
         raise ValueError(f"it has {len(text)} characters; at most {MAX_TEXT} are allowed")
     return text
+
+
+def _dated(written: str) -> str:
+    """Refuse what is no date: pydantic takes any number for seconds since 1970."""
+    if not re.match(DATED, written):
+        raise ValueError("write a moment from 1970 to 2999 like 2026-11-23T09:00:00+08:00")
+    return written
 
 
 def _plain_throughout(value: JsonValue) -> JsonValue:
@@ -83,6 +99,10 @@ Comment = Annotated[
 PlainJson = Annotated[JsonValue, AfterValidator(_plain_throughout), _schema(PLAIN_JSON)]
 """Any JSON whose strings have no control characters."""
 
+PlainObject = Annotated[dict[PlainText, PlainJson], _schema(PLAIN_OBJECT)]
+"""The same with named fields. As `dict` alone pydantic describes it wrongly: there a name that
+breaks the pattern would only have a value of any kind."""
+
 Key = Annotated[str, Field(pattern=rf"^[!-~]{{1,{MAX_KEY}}}$")]
 """A message id or idempotency key: 1 to 64 visible ASCII characters."""
 
@@ -91,7 +111,9 @@ Name = Annotated[str, Field(pattern=r"^[!-~]{1,200}$")]
 """An id that a list is narrowed by: visible ASCII."""
 
 Since = Annotated[
-    AwareDatetime, Field(ge=datetime(1970, 1, 1, tzinfo=UTC), lt=datetime(3000, 1, 1, tzinfo=UTC))
+    AwareDatetime,
+    BeforeValidator(_dated),
+    WithJsonSchema({"type": "string", "format": "date-time", "pattern": DATED}),
 ]
 """A moment with its time zone (`2026-11-23T09:00:00+08:00`), of a year that databases know."""
 

@@ -9,6 +9,7 @@ import random
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import timedelta
+from time import monotonic
 from typing import Any, TypeVar
 
 from temporalio.client import (
@@ -32,21 +33,29 @@ ATTEMPTS = 5
 FIRST_PAUSE = 0.05
 LONGEST_PAUSE = 2.0
 
+READY_WITHIN = 60.0
+"""Seconds until a workflow whose task has failed is held to be stuck: as long as a turn may take.
+Temporal gives the task's third try eight seconds, the fourth some more."""
+READY_PAUSE = 0.5
+"""Seconds between two tries at most: a refusal costs nothing, and somebody waits."""
+
 TRANSIENT = frozenset(
     {
         RPCStatusCode.UNAVAILABLE,
         RPCStatusCode.ABORTED,
-        RPCStatusCode.FAILED_PRECONDITION,
         RPCStatusCode.UNKNOWN,
         RPCStatusCode.INTERNAL,
     }
 )
-"""FAILED_PRECONDITION is what an update gets while a workflow's task has failed and comes again.
-UNKNOWN ("transport error") and INTERNAL are what the client makes of a connection that is reset
+"""UNKNOWN ("transport error") and INTERNAL are what the client makes of a connection that is reset
 while a call is under way; it retries both itself, but for two seconds only."""
 
-_OUT_OF_REACH = TRANSIENT | {RPCStatusCode.DEADLINE_EXCEEDED, RPCStatusCode.CANCELLED}
-"""FAILED_PRECONDITION is what a query gets where no worker has polled lately."""
+NOT_READY = RPCStatusCode.FAILED_PRECONDITION
+"""What every update of a workflow gets once two tries of its task have come to nothing, because a
+worker died with each or took too long, until another try succeeds. The update wasn't even looked
+at. A query gets it as well where no worker has polled lately."""
+
+_OUT_OF_REACH = TRANSIENT | {NOT_READY, RPCStatusCode.DEADLINE_EXCEEDED, RPCStatusCode.CANCELLED}
 
 Out = TypeVar("Out")
 
@@ -87,6 +96,8 @@ async def persistently(
 ) -> Out:
     """Make an idempotent call, again where a hiccup cut it short, for a handful of times.
 
+    While the workflow isn't ready, that is no hiccup: see `once_ready`.
+
     Raises:
         RouterError: what the last attempt came to, in this project's terms.
     """
@@ -94,13 +105,31 @@ async def persistently(
     while True:
         tries += 1
         try:
-            return await attempt()
+            return await once_ready(attempt)
         except (RPCError, WorkflowUpdateFailedError, RPCTimeoutOrCancelledError) as error:
             _reraise_own_cancellation(error)
             if tries == ATTEMPTS or not _worth_another_try(error, transient):
                 with speaking_ours():
                     raise
         await asyncio.sleep(_pause(tries))
+
+
+async def once_ready(attempt: Callable[[], Awaitable[Out]]) -> Out:
+    """Make an update, for a minute again and again while its workflow's task is failing.
+
+    Raises:
+        RPCError: what else the call came to, or that refusal where the workflow is stuck.
+    """
+    stuck = monotonic() + READY_WITHIN
+    tries = 0
+    while True:
+        tries += 1
+        try:
+            return await attempt()
+        except RPCError as error:
+            if error.status is not NOT_READY or monotonic() > stuck:
+                raise
+        await asyncio.sleep(_pause(tries, READY_PAUSE))
 
 
 async def watched(operation: WithStartWorkflowOperation[Any, Any], call: Awaitable[Out]) -> Out:
@@ -118,10 +147,10 @@ async def watched(operation: WithStartWorkflowOperation[Any, Any], call: Awaitab
         raise
 
 
-def _pause(tries: int) -> float:
+def _pause(tries: int, longest: float = LONGEST_PAUSE) -> float:
     """Growing and jittered, so that those cut short together don't come back together."""
     jitter = random.uniform(0.5, 1.5)  # noqa: S311
-    return min(LONGEST_PAUSE, FIRST_PAUSE * 2.0**tries) * jitter
+    return min(longest, FIRST_PAUSE * 2.0 ** min(tries, 10)) * jitter
 
 
 def _reraise_own_cancellation(error: Exception) -> None:

@@ -86,7 +86,9 @@ class ModelServer(Listening):
                 if not await send(writer, self._reply(received), self._closing):
                     return
             finally:
+                # Two can't read at once: it has to be gone before the next request is read.
                 watching.cancel()
+                await asyncio.wait({watching})
 
     async def _watch(self, reader: asyncio.StreamReader) -> None:
         await hung_up(reader)

@@ -65,6 +65,14 @@ async def find_hotel(city: str) -> str:
 TOOLS = (find_train, find_hotel, wait_long, book_seat)
 
 
+@pytest.fixture(autouse=True)
+def nothing_made_yet() -> None:
+    """Nothing is left of the test before, whichever that was: tests run in any order."""
+    entered.clear()
+    leave.clear()
+    made.clear()
+
+
 @pytest.fixture
 def model() -> PlanningModel:
     model = PlanningModel()
@@ -80,9 +88,6 @@ async def server(model: PlanningModel) -> AsyncIterator[ModelServer]:
 
 @pytest.fixture
 async def talk(real_client: Client, parts: Parts, server: ModelServer) -> AsyncIterator[Talk]:
-    entered.clear()
-    leave.clear()
-    made.clear()
     async with talking(real_client, parts, TOOLS, server, [PLANNER]) as talk:
         yield talk
         await replays(talk)

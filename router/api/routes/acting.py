@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 from router.api.body import StrictRoute
 from router.api.deps import Caller, Given, Services, known
 from router.api.idempotency import IdempotencyKey, claim, claimed
-from router.api.plain import Comment, PlainJson, PlainText
+from router.api.plain import Comment, PlainObject
 from router.api.problems import problems
 from router.api.run_access import OwnRun
 from router.api.run_words import word_of
@@ -102,7 +102,7 @@ async def nudge(
 
 
 EventName = Annotated[str, Path(pattern="^[a-z][a-z0-9_]{0,63}$")]
-EventBody = Annotated[dict[PlainText, PlainJson] | None, Body()]
+EventBody = Annotated[PlainObject | None, Body()]
 
 
 @router.post("/{run}/events/{name}", responses=problems(400, 404, 409, 413, 415))

@@ -18,6 +18,8 @@ from router.api.openai_face.naming import message_id
 from router.api.openai_face.reading import Posted
 
 PATH = "/v1/chat/completions"
+REFUSED = ("HEAD", "PUT", "PATCH", "DELETE", "OPTIONS")
+"""Methods that nothing here has: refused in OpenAI's words, with what there is instead."""
 
 router = APIRouter(tags=["openai"], route_class=FaceRoute)
 
@@ -88,10 +90,8 @@ async def show(services: Given, caller: Caller, model: str) -> dict[str, Any]:
     return shapes.model(model)
 
 
-@router.api_route(
-    PATH, methods=["GET", "PUT", "PATCH", "DELETE"], include_in_schema=False, status_code=405
-)
-@router.api_route("/v1/models", methods=["POST", "PUT", "PATCH", "DELETE"], include_in_schema=False)
+@router.api_route(PATH, methods=["GET", *REFUSED], include_in_schema=False, status_code=405)
+@router.api_route("/v1/models", methods=["POST", *REFUSED], include_in_schema=False)
 async def refuse(request: Request) -> Response:
     """Nothing else can be done here."""
     path = request.url.path

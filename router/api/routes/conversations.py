@@ -10,7 +10,7 @@ from router.api.body import StrictRoute
 from router.api.deps import Caller, Given, OwnConversation, Paged, Person
 from router.api.idempotency import IdempotencyKey, claim
 from router.api.identifiers import derived_id, fresh_id
-from router.api.plain import PlainJson, PlainText
+from router.api.plain import PlainObject
 from router.api.problems import problems
 from router.api.standing import live_standing, standing
 from router.contracts.conversation import CANCEL, ActiveSkill, PausedFlow, workflow_id
@@ -23,6 +23,9 @@ from router.domain.texts import Locale
 
 router = APIRouter(prefix="/v1/conversations", tags=["conversations"], route_class=StrictRoute)
 
+MOST_FIELDS = 32
+"""Of a conversation's metadata."""
+
 
 class NewConversation(BaseModel):
     """What may be said of a conversation when it begins; all of it may be left out."""
@@ -31,7 +34,9 @@ class NewConversation(BaseModel):
 
     locale: Locale | None = None
     """The language that the router speaks in it; the caller's own where it isn't given."""
-    metadata: Annotated[dict[PlainText, PlainJson], Field(max_length=32)] = {}
+    metadata: Annotated[
+        PlainObject, Field(max_length=MOST_FIELDS, json_schema_extra={"maxProperties": MOST_FIELDS})
+    ] = {}
 
 
 class ConversationView(BaseModel):

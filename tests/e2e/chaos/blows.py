@@ -69,7 +69,7 @@ async def strike(house: House, blow: Blow, draws: random.Random) -> None:
         unlucky = draws.choice(house.processes[blow.target])
         await (_kill(house, unlucky) if blow.kind == "kill" else _freeze(unlucky, blow.seconds))
         return
-    wire = house.wires[blow.target]
+    wire = draws.choice(house.wires[blow.target])
     (wire.cut if blow.kind == "cut" else wire.stall)()
     try:
         await asyncio.sleep(blow.seconds)

@@ -1,4 +1,4 @@
-"""PostgreSQL, Temporal, the API and two workers, each a real process behind a wire of its own."""
+"""PostgreSQL, Temporal, two APIs, two workers: real processes. Wires lead to the servers."""
 
 import asyncio
 import os
@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -26,7 +27,7 @@ from tests.unit.store.postgres_server import binaries
 
 NEEDED = ("temporal", "worker", "database")
 """Of what the API checks: it does without a model."""
-WORKERS = 2
+APIS, WORKERS = 2, 2
 _PYTHON = [sys.executable, "-m", "router"]
 
 
@@ -36,16 +37,16 @@ class House:
 
     processes: dict[str, list[Kept]]
     """By what they are: `api`, `worker`, `temporal`, `database`."""
-    wires: dict[str, Wire]
-    """By where they lead: `api`, `temporal`, `database`, `model`."""
+    wires: dict[str, list[Wire]]
+    """By where they lead: `api`, `temporal`, `database`, `model`; each API has one of its own."""
     database: str
     """Its real address, for the checker."""
     temporal: str
 
     @property
-    def url(self) -> str:
-        """The API's, by its wire."""
-        return f"http://127.0.0.1:{self.wires['api'].port}"
+    def urls(self) -> list[str]:
+        """The APIs', by their wires."""
+        return [f"http://127.0.0.1:{wire.port}" for wire in self.wires["api"]]
 
     @property
     def kept(self) -> list[Kept]:
@@ -55,18 +56,23 @@ class House:
 @asynccontextmanager
 async def house(folder: Path, model: str) -> AsyncIterator[House]:
     """All of it at work, what it keeps and says in `folder`; `model` is the model server's URL."""
-    ports = dict(zip(("api", "temporal", "database"), free_ports(3), strict=True))
-    model_port = urlsplit(model).port or 80
+    temporal, database, *apis = free_ports(2 + APIS)
+    leads = {
+        "api": apis,
+        "temporal": [temporal],
+        "database": [database],
+        "model": [urlsplit(model).port or 80],
+    }
     async with AsyncExitStack() as stack:
         wires = {
-            name: await stack.enter_async_context(Wire(port))
-            for name, port in {**ports, "model": model_port}.items()
+            name: [await stack.enter_async_context(Wire(port)) for port in ports]
+            for name, ports in leads.items()
         }
         built = House(
-            processes=_processes(folder, ports, wires),
+            processes=_processes(folder, wires),
             wires=wires,
-            database=f"postgresql://router@127.0.0.1:{ports['database']}/chaos",
-            temporal=f"127.0.0.1:{ports['temporal']}",
+            database=f"postgresql://router@127.0.0.1:{database}/chaos",
+            temporal=f"127.0.0.1:{temporal}",
         )
         for one in built.kept:
             stack.push_async_callback(one.stop)
@@ -74,32 +80,34 @@ async def house(folder: Path, model: str) -> AsyncIterator[House]:
         yield built
 
 
-def _processes(
-    folder: Path, ports: dict[str, int], wires: dict[str, Wire]
-) -> dict[str, list[Kept]]:
+def _processes(folder: Path, wires: dict[str, list[Wire]]) -> dict[str, list[Kept]]:
+    (temporal,), (database,), (model,) = wires["temporal"], wires["database"], wires["model"]
     told = {
         "ROUTER_DATA": str(folder / "data"),
-        "ROUTER_DATABASE_URL": f"postgresql+asyncpg://router@127.0.0.1:{wires['database'].port}/chaos",
-        "ROUTER_TEMPORAL_ADDRESS": f"127.0.0.1:{wires['temporal'].port}",
-        "ROUTER_LLM_BASE_URL": f"http://127.0.0.1:{wires['model'].port}/v1",
+        "ROUTER_DATABASE_URL": f"postgresql+asyncpg://router@127.0.0.1:{database.port}/chaos",
+        "ROUTER_TEMPORAL_ADDRESS": f"127.0.0.1:{temporal.port}",
+        "ROUTER_LLM_BASE_URL": f"http://127.0.0.1:{model.port}/v1",
         "ROUTER_LLM_API_KEY": "none",
         "ROUTER_LLM_MODEL": "scripted",
         "ROUTER_LLM_TURN_SECONDS": "8",
         "OMP_NUM_THREADS": "1",
     }
-    api = [*_PYTHON, "serve", "--port", str(ports["api"])]
-    temporal = [str(Path(sys.executable).with_name("temporal")), "server", "start-dev"]
-    temporal += ["--headless", "--port", str(ports["temporal"]), "--log-level", "error"]
-    temporal += ["--db-filename", str(folder / "temporal.db")]
+    server = [str(Path(sys.executable).with_name("temporal")), "server", "start-dev"]
+    server += ["--headless", "--port", str(temporal.to), "--log-level", "error"]
+    server += ["--db-filename", str(folder / "temporal.db")]
     return {
-        "database": [_postgres(folder, ports["database"])],
-        "temporal": [Kept("temporal", temporal, folder / "temporal.log")],
-        "api": [Kept("api", api, folder / "api.log", "the API listens", told)],
-        "worker": [
-            Kept(f"worker {n}", [*_PYTHON, "worker"], folder / f"worker{n}.log", "polls", told)
-            for n in range(WORKERS)
+        "database": [_postgres(folder, database.to)],
+        "temporal": [Kept("temporal", server, folder / "temporal.log")],
+        "api": [
+            _ours(f"api {n}", ["serve", "--port", str(wire.to)], folder, "the API listens", told)
+            for n, wire in enumerate(wires["api"])
         ],
+        "worker": [_ours(f"worker {n}", ["worker"], folder, "polls", told) for n in range(WORKERS)],
     }
+
+
+def _ours(name: str, words: list[str], folder: Path, sign: str, told: dict[str, str]) -> Kept:
+    return Kept(name, [*_PYTHON, *words], folder / f"{name.replace(' ', '')}.log", sign, told)
 
 
 def _postgres(folder: Path, port: int) -> Kept:
@@ -182,14 +190,15 @@ async def answers(port: int) -> None:
 
 
 async def ready(built: House) -> None:
-    """Return once the API says that it and all that it needs can be used."""
-    async with httpx.AsyncClient(base_url=built.url, timeout=10, trust_env=False) as client:
+    """Return once each API says that it and all that it needs can be used."""
+    for url in built.urls:
+        async with httpx.AsyncClient(base_url=url, timeout=10, trust_env=False) as client:
+            await until(f"the API at {url} to be ready", partial(_is_ready, client))
 
-        async def ask() -> bool | None:
-            try:
-                checks = (await client.get("/readyz")).json()["checks"]
-            except httpx.TransportError:
-                return None
-            return all(checks[name]["status"] == "ready" for name in NEEDED) or None
 
-        await until("the API to be ready", ask)
+async def _is_ready(client: httpx.AsyncClient) -> bool | None:
+    try:
+        checks = (await client.get("/readyz")).json()["checks"]
+    except httpx.TransportError:
+        return None
+    return all(checks[name]["status"] == "ready" for name in NEEDED) or None

@@ -37,6 +37,7 @@ class Outcome:
         turns = {(r["conversation"], r["message_id"]) for r in records.log if r["kind"] == "turn"}
         self.rows = {
             "conversations": len(desk.opened),
+            "  with OpenAI's clients": len(desk.chats),
             "messages sent": len(said),
             "  sent again": sum(len(one.statuses) > 1 for one in said),
             "  acknowledged": len(acknowledged),

@@ -17,6 +17,7 @@ import httpx
 from tests.e2e.chaos import checker
 from tests.e2e.chaos.blows import drawn, rage
 from tests.e2e.chaos.crowd import Crowd, Plan
+from tests.e2e.chaos.either import ANY, Either
 from tests.e2e.chaos.house import House, house, ready
 from tests.e2e.chaos.model import Wayward
 from tests.e2e.chaos.outcome import Outcome
@@ -34,11 +35,10 @@ async def chaos(
 ) -> Outcome:
     """Carry the plan out, what is kept and logged in `folder`; `say` hears how far it is."""
     model, began = Wayward(random.Random(plan.seed)), time.monotonic()
-    limits = httpx.Limits(max_connections=None, max_keepalive_connections=20)
     async with (
         ModelServer(model) as server,
         house(folder, server.url) as at,
-        httpx.AsyncClient(base_url=at.url, timeout=20, trust_env=False, limits=limits) as http,
+        _client(at, random.Random(f"{plan.seed}/api")) as http,
         _witness(plan, http) as desk,
     ):
         crowd, stormed = Crowd(plan, desk), time.monotonic()
@@ -51,6 +51,11 @@ async def chaos(
     outcome.count(crowd, unheard, model, [one.false_starts for one in at.kept])
     outcome.seconds = time.monotonic() - began
     return outcome
+
+
+def _client(at: House, draws: random.Random) -> httpx.AsyncClient:
+    """Of both APIs: whoever was answered by one may be by the other the next time."""
+    return httpx.AsyncClient(base_url=ANY, timeout=20, transport=Either(at.urls, draws))
 
 
 async def _raged(crowd: Crowd, storm: Awaitable[None]) -> None:

@@ -21,6 +21,8 @@ WORDS = {
 SURE = {"zh": "年假还剩几天", "en": "how much annual leave do I have"}
 """Words that a pattern takes, so that no model is asked."""
 HR, OTHERS = "dave", ("alice", "bob", "erin", "frank", "gina", "olga")
+CHATS = 0.4
+"""The share of conversations without writes that clients of OpenAI's hold."""
 LONGEST = 4
 ATTEMPTS = 4
 """How often somebody asks for a write until they do without."""
@@ -45,6 +47,8 @@ class Visit:
     draws: random.Random
     writes: list[Write] = field(default_factory=list)
     conversation: str = ""
+    chat: str = ""
+    """What a client of OpenAI's calls the conversation; empty where it is held over REST."""
     user: str = field(init=False)
     locale: str = field(init=False)
     _words: int = 0
@@ -52,16 +56,27 @@ class Visit:
     def __post_init__(self) -> None:
         self.user = HR if self.draws.random() < 0.2 else self.draws.choice(OTHERS)
         self.locale = self.draws.choice(("zh", "en"))
+        if self.user != HR and self.draws.random() < CHATS:
+            self.chat = f"chat-{self.number}"
 
     async def carry_through(self) -> None:
         """All of it, until nothing is asked any more."""
-        opened = await self.desk.post(self.user, "/v1/conversations", {"locale": self.locale})
-        assert opened.status_code == 201, opened.text
-        self.conversation = opened.json()["id"]
+        async with self.desk.places:
+            await self._open()
         for _ in range(self.draws.randint(1, LONGEST)):
             async with self.desk.places:
                 await self._wish()
                 await self._tidy()
+
+    async def _open(self) -> None:
+        """Begun by itself over REST; a chat begins with its first words."""
+        if self.chat:
+            await self._say(self._text("ask"))
+            await self._tidy()
+            return
+        opened = await self.desk.post(self.user, "/v1/conversations", {"locale": self.locale})
+        assert opened.status_code == 201, opened.text
+        self.conversation = opened.json()["id"]
 
     async def _wish(self) -> None:
         kinds = ("ask", "look", "advise", "sure", "both", *(("adjust",) * 4 * (self.user == HR)))
@@ -113,6 +128,11 @@ class Visit:
         return f"{WORDS[kind][self.locale]} #{kind}-{self.number}-{self._words}"
 
     async def _say(self, text: str) -> dict[str, Any]:
+        """By either face: what was said before is known to both."""
+        if self.chat:
+            turn = await self.desk.chat(self.user, self.chat, text)
+            self.conversation = self.desk.chats[self.chat]
+            return turn
         return await self.desk.say(self.user, self.conversation, {"text": text})
 
     async def _act(self, action: dict[str, Any]) -> dict[str, Any]:

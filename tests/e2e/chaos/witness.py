@@ -16,6 +16,7 @@ from tests.e2e.storm.people import Desk
 
 MESSAGE = re.compile(r"/v1/conversations/([^/?]+)/messages(?:\?.*)?$")
 OPENING = "/v1/conversations"
+COMPLETIONS = "/v1/chat/completions"
 USUAL = {200, 201, 202, 409, 429, 503}
 SENT_AGAIN, FOLLOWED = 0.15, 0.2
 """Shares of what is sent once more although it was answered, and of conversations listened to."""
@@ -96,6 +97,8 @@ class Witness(Desk):
         """Answers that no client should ever get."""
         self.opened: dict[str, str] = {}
         """Whose each conversation is."""
+        self.chats: dict[str, str] = {}
+        """The conversation of each chat with a client of OpenAI's."""
         self.followers: list[Follower] = []
         self._following: list[asyncio.Task[None]] = []
 
@@ -112,6 +115,43 @@ class Witness(Desk):
         if path == OPENING and answer.status_code == 201:
             self._opened(user, answer.json()["id"])
         return answer
+
+    async def chat(self, user: str, chat: str, text: str) -> dict[str, Any]:
+        """The turn behind what a client of OpenAI's is answered in a chat that it calls so.
+
+        The first text of a chat has to be one that nobody else says: only by that can the
+        conversation be found among the user's.
+        """
+        key = uuid4().hex
+        told = [await self._completion(user, chat, text, key)]
+        if self._draws.random() < SENT_AGAIN:
+            told.append(await self._completion(user, chat, text, key))
+        conversation = self.chats.get(chat) or await self._begun(user, chat, text)
+        path = f"{OPENING}/{conversation}/messages/{key}"
+        turn: dict[str, Any] = await self.get(user, path)
+        self.said[key] = Said(user, conversation, key, [200] * len(told), [turn])
+        spoken = [reply["text"] for reply in turn["replies"]]
+        if len({*told}) > 1 or not all(words.strip() in told[0] for words in spoken):
+            self.strange.append(f"{user} was told {told} of {spoken}: {text} ({key})")
+        return turn
+
+    async def _completion(self, user: str, chat: str, text: str, key: str) -> str:
+        body = {
+            "model": "intent-router",
+            "messages": [{"role": "user", "content": text}],
+            "metadata": {"conversation_id": chat},
+        }
+        answer = await self._answered("POST", user, COMPLETIONS, body, key)
+        assert answer.status_code == 200, answer.text
+        return str(answer.json()["choices"][0]["message"]["content"])
+
+    async def _begun(self, user: str, chat: str, text: str) -> str:
+        """The conversation that the chat's first text has begun."""
+        listed = (await self.get(user, f"{OPENING}?limit=200"))["items"]
+        (found,) = (one["id"] for one in listed if one["title"] == " ".join(text.split())[:80])
+        self.chats[chat] = str(found)
+        self._opened(user, found)
+        return self.chats[chat]
 
     async def close(self) -> None:
         """Nobody listens any more."""

@@ -1,15 +1,38 @@
+import asyncio
 import re
 from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
 
 import pytest
 
+from activities.people.records import Owner
+from router.assembly import assembled
+from router.domain.principals import DEFAULT_TENANT
+from router.settings import Settings
+from tests.e2e.fuzz.machine import LEAVE, OWNERS
 from tests.e2e.house import House, Person
+
+PLENTY = Decimal(3600)
+"""Days of leave, so that none of any number of stories finds that there are too few."""
+
+
+async def entitled(data: Path) -> None:
+    """Let those who ask for leave have as much as they like."""
+    year = int(LEAVE["start"][:4])
+    async with assembled(Settings.load(data=data)) as parts:
+        for person in OWNERS:
+            owner = Owner(tenant=DEFAULT_TENANT, person=person)
+            await parts.people.leave.entitle(owner, "personal", year, PLENTY)
 
 
 @pytest.fixture(scope="session")
 def fuzzed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     """A house of its own: what is left in it when this is over, nobody wants to meet."""
-    house = House(tmp_path_factory.mktemp("fuzzed") / "data").start()
+    data = tmp_path_factory.mktemp("fuzzed") / "data"
+    data.mkdir()
+    asyncio.run(entitled(data))
+    house = House(data).start()
     yield house
     assert house.stop() == 0
     assert not re.search(r"ERROR +router\.", house.log())

@@ -32,6 +32,8 @@ UNSAYABLE = re.compile(
     r"|message_id and Idempotency-Key are the same thing"
     r"|the last message has to be the user's"
     r"|messages(\.\d+\.content)?: it (is empty|has)"  # what is said, in a protocol of others
+    r"|messages: part \d+ was left out"  # and what is handed in there
+    r"|nobody has this id"  # who is in the directory
 )
 """Why a request is refused that fits its schema, in words of the answer: no schema says these."""
 

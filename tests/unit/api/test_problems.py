@@ -42,6 +42,12 @@ PROBLEM = "application/problem+json"
         ("GET", "/v1/flow-runs?status=asleep", 422),
         ("GET", "/v1/flow-runs?flow=%00", 422),
         ("GET", "/v1/flow-runs?all=maybe", 422),
+        ("GET", "/v1/flow-runs?since=0.5", 422),
+        ("GET", "/v1/flow-runs?since=1763800000", 422),
+        ("GET", "/v1/flow-runs?since=2026-11-23", 422),
+        ("GET", "/v1/flow-runs?since=2026-11-23T09:00:00", 422),
+        ("GET", "/v1/flow-runs?since=2026-11-23%2009:00:00Z", 422),
+        ("GET", "/v1/flow-runs?quiet_since=0662-10-20T14:23:08-14:54", 422),
         ("GET", "/v1/capabilities?kind=magic", 422),
         ("GET", "/v1/approvals?limit=201", 422),
         ("GET", "/v1/conversations/%00", 404),
@@ -76,8 +82,9 @@ async def test_all_methods_of_an_address_are_allowed(alice: httpx.AsyncClient) -
         "/": "GET, HEAD",
     }
     for path, allowed in paths.items():
-        answer = await alice.delete(path)
-        assert (answer.status_code, answer.headers["allow"]) == (405, allowed), path
+        for method in ("DELETE", "OPTIONS", "PATCH"):
+            answer = await alice.request(method, path)
+            assert (answer.status_code, answer.headers["allow"]) == (405, allowed), (method, path)
 
 
 CASES = [
@@ -170,6 +177,51 @@ async def test_openapi_says_what_may_be_said(alice: httpx.AsyncClient) -> None:
     ):
         assert not said.is_valid(text), text
         assert (await alice.post("/v1/route", json={"text": text})).status_code == 422
+
+
+@pytest.mark.parametrize(
+    ("path", "schema", "taken", "refused"),
+    [
+        (
+            "/v1/conversations",
+            "NewConversation",
+            {"metadata": {"a\tb": [{"": None}]}},
+            [
+                {"metadata": {"a\x9b": None}},
+                {"metadata": {"a": {"\x00": 1}}},
+                {"metadata": {"a": ["\x7f"]}},
+                {"metadata": {f"n{number}": 1 for number in range(33)}},
+            ],
+        ),
+        (
+            "/v1/conversations/{conversation}/messages",
+            "MessageBody",
+            {"action": {"type": "choose", "value": {"a": "\n"}}},
+            [
+                {"action": {"type": "start", "flow": "\x83"}},
+                {"action": {"type": "form", "values": {"\x90": 1}}, "text": "both"},
+                {"action": {"type": "choose", "value": {"\x1b": 1}}},
+                {"action": {"type": "tool_result", "tool_call_id": "\x00", "result": None}},
+            ],
+        ),
+    ],
+)
+async def test_openapi_says_which_names_and_values_are_taken(
+    alice: httpx.AsyncClient,
+    conversation: str,
+    path: str,
+    schema: str,
+    taken: dict[str, Any],
+    refused: list[dict[str, Any]],
+) -> None:
+    document = (await alice.get("/openapi.json")).json()
+    wanted = Draft202012Validator({**document, "$ref": f"#/components/schemas/{schema}"})
+    address = conversation + path.partition("{conversation}")[2] if "{" in path else path
+    assert wanted.is_valid(taken)
+    assert (await alice.post(address, json=taken)).status_code in {200, 201}
+    for body in refused:
+        assert not wanted.is_valid(body), body
+        assert (await alice.post(address, json=body)).status_code == 422, body
 
 
 async def test_openapi_links_answers_to_what_follows_from_them(alice: httpx.AsyncClient) -> None:

@@ -1,5 +1,6 @@
 """The scripted server as a program, asked by the plain client of its API."""
 
+import asyncio
 import doctest
 import importlib
 import pkgutil
@@ -10,7 +11,7 @@ import openai
 import pytest
 
 import router.llm
-from tests.fakes.behaviours import says
+from tests.fakes.behaviours import drips, says
 from tests.fakes.model_server import ModelServer
 
 MODULES = [module.name for module in pkgutil.iter_modules(router.llm.__path__, "router.llm.")]
@@ -46,6 +47,20 @@ async def test_the_official_client_reads_what_the_scripted_server_streams() -> N
         )
         pieces = [chunk.choices[0].delta.content async for chunk in stream if chunk.choices]
     assert "".join(piece or "" for piece in pieces) == "分段的回答"
+
+
+async def test_a_connection_serves_on_after_an_answer_that_took_its_time() -> None:
+    broken: list[str] = []
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(lambda _, context: broken.append(context["message"]))
+    try:
+        async with ModelServer(drips(says("慢慢说"), 0.001)) as server, client_of(server) as client:
+            for _ in range(3):
+                answer = await client.chat.completions.create(model="scripted", messages=[])
+                assert answer.choices[0].message.content == "慢慢说"
+    finally:
+        loop.set_exception_handler(None)
+    assert not broken
 
 
 async def test_an_exhausted_script_says_so() -> None:

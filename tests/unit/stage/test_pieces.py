@@ -2,7 +2,7 @@
 
 import logging
 import sys
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -21,7 +21,7 @@ from router.stage.doubles import Book, Books, watch
 from router.stage.house import without_model
 from router.stage.noise import kept_down
 from router.stage.people import EveryTenant
-from router.stage.quiet import under_way
+from router.stage.quiet import Account, Glance, at_work
 from router.stage.running import folder_of
 from router.story.judging import Called
 from router.tool.context import ToolContext
@@ -107,21 +107,70 @@ def test_a_workflows_tenant_is_in_its_id(id_: str, tenant: str) -> None:
     assert tenant_of(id_) == tenant
 
 
+DONE = "WORKFLOW_TASK_SCHEDULED WORKFLOW_TASK_COMPLETED"
+SIGNALS = "SIGNAL_EXTERNAL_WORKFLOW_EXECUTION_INITIATED"
+
+
+def history(events: str) -> list[HistoryEvent]:
+    """Events by their names; of a timer `TIMER_STARTED:seconds`, of a child its start and end."""
+    found = []
+    for word in events.split():
+        name, _, seconds = word.partition(":")
+        event = HistoryEvent(event_type=EventType.Value(f"EVENT_TYPE_{name}"))
+        if name.startswith("TIMER"):
+            getattr(event, f"{name.lower()}_event_attributes").timer_id = "t"
+        if seconds:
+            length = timedelta(seconds=float(seconds))
+            event.timer_started_event_attributes.start_to_fire_timeout.FromTimedelta(length)
+        if name.startswith("CHILD"):
+            of_child = getattr(event, f"{name.lower()}_event_attributes")
+            of_child.workflow_execution.workflow_id = "child"
+        found.append(event)
+    return found
+
+
 @pytest.mark.parametrize(
     ("events", "left"),
     [
+        ("WORKFLOW_EXECUTION_STARTED", 1),
         ("WORKFLOW_EXECUTION_STARTED WORKFLOW_TASK_SCHEDULED", 1),
         ("WORKFLOW_TASK_SCHEDULED WORKFLOW_TASK_STARTED WORKFLOW_TASK_COMPLETED", 0),
-        ("WORKFLOW_TASK_SCHEDULED WORKFLOW_TASK_COMPLETED ACTIVITY_TASK_SCHEDULED", 1),
-        ("ACTIVITY_TASK_SCHEDULED ACTIVITY_TASK_STARTED ACTIVITY_TASK_COMPLETED", 0),
-        ("ACTIVITY_TASK_SCHEDULED ACTIVITY_TASK_SCHEDULED ACTIVITY_TASK_FAILED", 1),
+        ("WORKFLOW_TASK_SCHEDULED WORKFLOW_TASK_STARTED WORKFLOW_TASK_TIMED_OUT", 1),
+        ("WORKFLOW_TASK_SCHEDULED WORKFLOW_TASK_STARTED WORKFLOW_TASK_FAILED", 1),
+        (f"{DONE} ACTIVITY_TASK_SCHEDULED", 1),
+        (f"{DONE} ACTIVITY_TASK_SCHEDULED ACTIVITY_TASK_STARTED ACTIVITY_TASK_COMPLETED", 0),
+        (f"{DONE} ACTIVITY_TASK_SCHEDULED ACTIVITY_TASK_SCHEDULED ACTIVITY_TASK_FAILED", 1),
         ("ACTIVITY_TASK_SCHEDULED WORKFLOW_EXECUTION_TERMINATED", 0),
-        ("TIMER_STARTED", 0),
+        (f"{DONE} TIMER_STARTED:3600", 0),
+        (f"{DONE} TIMER_STARTED:0.001", 1),
+        (f"{DONE} TIMER_STARTED:0.001 TIMER_FIRED", 0),
+        (f"{DONE} TIMER_STARTED:0.001 TIMER_CANCELED", 0),
+        (f"{DONE} START_CHILD_WORKFLOW_EXECUTION_INITIATED", 1),
+        (f"{DONE} START_CHILD_WORKFLOW_EXECUTION_INITIATED CHILD_WORKFLOW_EXECUTION_STARTED", 0),
+        (f"{DONE} {SIGNALS}", 1),
+        (f"{DONE} {SIGNALS} EXTERNAL_WORKFLOW_EXECUTION_SIGNALED", 0),
     ],
 )
 def test_what_was_begun_and_has_not_ended_is_under_way(events: str, left: int) -> None:
-    kinds = (EventType.Value(f"EVENT_TYPE_{name}") for name in events.split())
-    assert under_way([HistoryEvent(event_type=kind) for kind in kinds]) == left
+    assert Account.of(history(events)).under_way == left
+
+
+def test_a_workflow_waits_for_the_end_of_what_it_has_started() -> None:
+    begun = f"{DONE} START_CHILD_WORKFLOW_EXECUTION_INITIATED CHILD_WORKFLOW_EXECUTION_STARTED"
+    assert Account.of(history(begun)).children == {"child"}
+    assert Account.of(history(f"{begun} CHILD_WORKFLOW_EXECUTION_COMPLETED")).children == set()
+
+
+@pytest.mark.parametrize(
+    ("parent_over", "child_over", "expected"),
+    [(False, False, False), (False, True, True), (True, True, False)],
+)
+def test_an_end_that_its_parent_has_not_heard_of_is_work_to_come(
+    parent_over: bool, child_over: bool, expected: bool
+) -> None:
+    parent = Glance(9, busy=False, over=parent_over, children=frozenset({"child"}))
+    seen = {"parent": parent, "child": Glance(5, busy=False, over=child_over)}
+    assert at_work(seen) is expected
 
 
 def test_failures_that_stories_want_are_no_news_and_all_others_are(

@@ -1,0 +1,189 @@
+"""Updates of workflows whose task has failed twice: Temporal takes none until a third try succeeds.
+
+What a worker does that dies in the middle of a task, or is too slow for it, is done by hand here.
+"""
+
+import asyncio
+from asyncio import FIRST_COMPLETED
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from temporalio.api.enums.v1 import WorkflowTaskFailedCause
+from temporalio.api.taskqueue.v1 import TaskQueue
+from temporalio.api.workflowservice.v1 import (
+    PollWorkflowTaskQueueRequest,
+    RespondWorkflowTaskFailedRequest,
+)
+from temporalio.client import (
+    Client,
+    Interceptor,
+    OutboundInterceptor,
+    StartWorkflowUpdateInput,
+    StartWorkflowUpdateWithStartInput,
+    WorkflowUpdateHandle,
+)
+from temporalio.service import RPCError, RPCStatusCode
+
+from activities.tell_flow import FlowTeller
+from router.assembly import Parts
+from router.contracts import activities, flow, reaching
+from router.contracts.flow import FlowAnswer, FlowStart, Tell
+from router.contracts.reaching import ATTEMPTS, persistently
+from router.domain.errors import Unavailable
+from router.flow.events import Began
+from router.worker import build_worker
+from tests.workflow.conftest import person
+
+TIMES = 2
+"""How often a task fails before the server refuses updates."""
+
+
+async def begun(client: Client, parts: Parts, queue: str) -> str:
+    """A run of a flow that nobody works for yet; its workflow's id."""
+    id_ = flow.workflow_id("leave_request", "default", uuid4().hex)
+    definition = parts.offered.catalog.flows["leave_request"]
+    start = FlowStart(
+        definition=definition,
+        requester=await person(parts, "alice"),
+        conversation=None,
+        locale="en",
+        tenant="default",
+    )
+    await client.start_workflow(flow.WORKFLOW, start, id=id_, task_queue=queue)
+    return id_
+
+
+async def fail(client: Client, queue: str) -> None:
+    """Take the next workflow task, and come to nothing with it."""
+    service, namespace = client.workflow_service, client.namespace
+    task = await service.poll_workflow_task_queue(
+        PollWorkflowTaskQueueRequest(namespace=namespace, task_queue=TaskQueue(name=queue))
+    )
+    cause = WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED_CAUSE_WORKFLOW_WORKER_UNHANDLED_FAILURE
+    await service.respond_workflow_task_failed(
+        RespondWorkflowTaskFailedRequest(
+            namespace=namespace, task_token=task.task_token, cause=cause
+        )
+    )
+
+
+async def unready(client: Client, parts: Parts, queue: str) -> str:
+    """The same, once its task has failed so often that it takes no update."""
+    id_ = await begun(client, parts, queue)
+    for _ in range(TIMES):
+        await fail(client, queue)
+    with pytest.raises(RPCError) as refused:
+        await telling(client, id_)
+    assert refused.value.status is RPCStatusCode.FAILED_PRECONDITION
+    return id_
+
+
+async def telling(client: Client, workflow_id: str) -> FlowAnswer:
+    answer: FlowAnswer = await client.get_workflow_handle(workflow_id).execute_update(
+        flow.TELL, Tell(event=Began(by="alice"), locale="en"), result_type=FlowAnswer
+    )
+    return answer
+
+
+class Refused(Interceptor):
+    """Counts the updates that a client has sent in vain, for who waits until there were many."""
+
+    def __init__(self) -> None:
+        self.times = 0
+        self.often = asyncio.Event()
+
+    def of(self, client: Client) -> Client:
+        """The same client, watched."""
+        config = client.config()
+        config["interceptors"] = [self]
+        return Client(**config)
+
+    def intercept_client(self, inner: OutboundInterceptor) -> OutboundInterceptor:
+        return _Outbound(inner, self)
+
+    def note(self) -> None:
+        self.times += 1
+        if self.times > ATTEMPTS:
+            self.often.set()
+
+
+class _Outbound(OutboundInterceptor):
+    def __init__(self, inner: OutboundInterceptor, refused: Refused) -> None:
+        super().__init__(inner)
+        self._refused = refused
+
+    async def start_workflow_update(
+        self, sent: StartWorkflowUpdateInput
+    ) -> WorkflowUpdateHandle[Any]:
+        try:
+            return await super().start_workflow_update(sent)
+        except RPCError:
+            self._refused.note()
+            raise
+
+    async def start_update_with_start_workflow(
+        self, sent: StartWorkflowUpdateWithStartInput
+    ) -> WorkflowUpdateHandle[Any]:
+        try:
+            return await super().start_update_with_start_workflow(sent)
+        except RPCError:
+            self._refused.note()
+            raise
+
+
+@asynccontextmanager
+async def worked_at_last(
+    client: Client, parts: Parts, queue: str, asking: "asyncio.Task[Any]", refused: Refused
+) -> AsyncIterator[None]:
+    """A worker for that queue, once what is asked was refused more often than a hiccup is."""
+    often = asyncio.create_task(refused.often.wait())
+    await asyncio.wait({asking, often}, timeout=20, return_when=FIRST_COMPLETED)
+    assert refused.times > ATTEMPTS
+    async with build_worker(client, parts, queue), asyncio.timeout(20):
+        yield
+
+
+async def test_an_update_is_sent_until_the_workflow_is_ready(
+    real_client: Client, parts: Parts
+) -> None:
+    queue, refused = uuid4().hex, Refused()
+    id_ = await unready(real_client, parts, queue)
+    watched = refused.of(real_client)
+    asking = asyncio.create_task(persistently(lambda: telling(watched, id_)))
+    async with worked_at_last(real_client, parts, queue, asking, refused):
+        assert (await asking).view.awaiting == ["leave_type"]
+
+
+@pytest.mark.parametrize("first", [True, False])
+async def test_a_turn_tells_a_flow_as_soon_as_it_is_ready(
+    real_client: Client, parts: Parts, first: bool
+) -> None:
+    queue, refused = uuid4().hex, Refused()
+    told = activities.TellFlow(
+        workflow_id=await unready(real_client, parts, queue),
+        flow="leave_request",
+        event=Began(by="alice"),
+        caller=await person(parts, "alice"),
+        locale="en",
+        conversation=None,
+        first=first,
+        update_id="once",
+    )
+    teller = FlowTeller(refused.of(real_client), queue, parts.offered)
+    asking = asyncio.create_task(teller.tell_flow(told))
+    async with worked_at_last(real_client, parts, queue, asking, refused):
+        answer = (await asking).answer
+    assert answer is not None
+    assert answer.view.awaiting == ["leave_type"]
+
+
+async def test_a_workflow_that_stays_unready_is_told_as_out_of_reach(
+    real_client: Client, parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reaching, "READY_WITHIN", 0.0)
+    id_ = await unready(real_client, parts, uuid4().hex)
+    with pytest.raises(Unavailable, match="can't be reached right now"):
+        await persistently(lambda: telling(real_client, id_))
