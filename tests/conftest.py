@@ -1,4 +1,6 @@
+import gc
 import os
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -13,6 +15,35 @@ settings.register_profile(
     "house", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )
 settings.load_profile("house")
+
+
+LONGEST_ID = 60
+
+
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """Of a long text its beginning and length; None leaves the id to pytest.
+
+    Ids travel between processes several times a test, and hostile inputs have up to a million
+    characters: whole, the ids of this suite were 22 MB.
+    """
+    if not isinstance(val, str | bytes) or len(val) <= LONGEST_ID:
+        return None
+    return f"{ascii(val[: LONGEST_ID // 2])}...{len(val)}"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[object]:
+    """What collecting makes stays until the end: thousands of tests, and all that they import.
+
+    Looking through it for garbage, again and again, was half of collecting, and then a second
+    out of whichever test happened to be running.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
