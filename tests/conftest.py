@@ -1,6 +1,6 @@
 import gc
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -28,11 +28,11 @@ def pytest_make_parametrize_id(val: object) -> str | None:
     """
     if not isinstance(val, str | bytes) or len(val) <= LONGEST_ID:
         return None
-    return f"{ascii(val[: LONGEST_ID // 2])}...{len(val)}"
+    return f"{val[: LONGEST_ID // 2]!a}...{len(val)}"
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Iterator[object]:
+def pytest_collection() -> Generator[None, object, object]:
     """What collecting makes stays until the end: thousands of tests, and all that they import.
 
     Looking through it for garbage, again and again, was half of collecting, and then a second
@@ -44,6 +44,25 @@ def pytest_collection() -> Iterator[object]:
     finally:
         gc.freeze()
         gc.enable()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
+    """What a module makes once is made once in all: tests that share it go to one process.
+
+    It is marked before xdist's own hook reads the marks.
+    """
+    for item in items:
+        if item.get_closest_marker("xdist_group") is None and _shares_with_its_module(item):
+            item.add_marker(pytest.mark.xdist_group(f"{item.path.parent.name}/{item.path.stem}"))
+    yield
+
+
+def _shares_with_its_module(item: pytest.Item) -> bool:
+    if not isinstance(item, pytest.Function):
+        return False
+    used = item._fixtureinfo.name2fixturedefs.values()
+    return any(fixture.scope == "module" for fixtures in used for fixture in fixtures[-1:])
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
