@@ -1,4 +1,6 @@
+import gc
 import os
+from collections.abc import Generator, Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -13,6 +15,54 @@ settings.register_profile(
     "house", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )
 settings.load_profile("house")
+
+
+LONGEST_ID = 60
+
+
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """Of a long text its beginning and length; None leaves the id to pytest.
+
+    Ids travel between processes several times a test, and hostile inputs have up to a million
+    characters: whole, the ids of this suite were 22 MB.
+    """
+    if not isinstance(val, str | bytes) or len(val) <= LONGEST_ID:
+        return None
+    return f"{val[: LONGEST_ID // 2]!a}...{len(val)}"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What collecting makes stays until the end: thousands of tests, and all that they import.
+
+    Looking through it for garbage, again and again, was half of collecting, and then a second
+    out of whichever test happened to be running.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
+    """What a module makes once is made once in all: tests that share it go to one process.
+
+    It is marked before xdist's own hook reads the marks.
+    """
+    for item in items:
+        if item.get_closest_marker("xdist_group") is None and _shares_with_its_module(item):
+            item.add_marker(pytest.mark.xdist_group(f"{item.path.parent.name}/{item.path.stem}"))
+    yield
+
+
+def _shares_with_its_module(item: pytest.Item) -> bool:
+    if not isinstance(item, pytest.Function):
+        return False
+    used = item._fixtureinfo.name2fixturedefs.values()
+    return any(fixture.scope == "module" for fixtures in used for fixture in fixtures[-1:])
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

@@ -19,6 +19,7 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from router.documents.faults import nearest
+from router.documents.yaml_document import opens_too_many
 from router.domain.errors import DefinitionError, MisconfiguredError, Problem
 from router.domain.principals import (
     DEFAULT_TENANT,
@@ -186,13 +187,15 @@ def _text(file: Path) -> str:
 
 
 def _yaml(text: str, source: str) -> Any:
+    too_deep = Problem(source, 1, "it is nested too deep", "a directory needs less than ten")
+    if opens_too_many(text):
+        raise DefinitionError([too_deep])
     try:
         return YAML(typ="rt").load(text)
     except YAMLError as error:
         raise DefinitionError([_unreadable(error, source)]) from error
     except RecursionError:
-        problem = Problem(source, 1, "it is nested too deep", "a directory needs less than ten")
-        raise DefinitionError([problem]) from None
+        raise DefinitionError([too_deep]) from None
 
 
 def _unreadable(error: YAMLError, file: str) -> Problem:

@@ -62,7 +62,7 @@ def read_document(text: str, most_nodes: int = MOST_NODES, *, as_written: bool =
     >>> document.data, document.line(("review", "say"))
     ({'review': {'say': 'hello'}}, 1)
     """
-    if _most_open_brackets(text) > MOST_OPEN:
+    if opens_too_many(text):
         raise Unreadable(1, TOO_DEEP)
     try:
         node = YAML(typ="safe", pure=True).compose(text)
@@ -77,6 +77,16 @@ def read_document(text: str, most_nodes: int = MOST_NODES, *, as_written: bool =
         raise Unreadable(1, TOO_DEEP) from None
 
 
+def opens_too_many(text: str) -> bool:
+    """Whether brackets are nested so deep that only looking for the first token takes seconds.
+
+    >>> opens_too_many("a: [1, {b: []}]"), opens_too_many("[" * 5000)
+    (False, True)
+    """
+    open_now = accumulate((char in "[{") - (char in "]}") for char in text)
+    return max(open_now, default=0) > MOST_OPEN
+
+
 TOO_DEEP = Fault(
     f"things are nested more than {DEEPEST} deep", "a flow needs less than ten; flatten it"
 )
@@ -85,11 +95,6 @@ TOO_DEEP = Fault(
 def _too_many(most: int) -> Fault:
     what = f"the file says more than {most:,} things, counting each alias anew"
     return Fault(what, "split it, or write less by alias")
-
-
-def _most_open_brackets(text: str) -> int:
-    found = accumulate((char in "[{") - (char in "]}") for char in text)
-    return max(found, default=0)
 
 
 def _line_of(error: MarkedYAMLError) -> int:

@@ -19,8 +19,6 @@ MODEL_PORT = "8101"
 SERVICE_PORT = "9000"
 """Where they have a service of somebody else's."""
 
-pytestmark = pytest.mark.xdist_group("dev")
-
 
 def dispatched(request: str) -> Behaviour:
     """A model that chooses the skill of the tutorial."""

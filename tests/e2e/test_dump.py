@@ -24,8 +24,6 @@ from tests.fakes.http_exchange import Received, Reply, json_reply
 from tests.fakes.model_server import MODEL, ModelServer
 from tests.fakes.web_server import Got, WebServer
 
-pytestmark = pytest.mark.xdist_group("dev")
-
 KEY = base64.b64encode(b"k" * 32).decode()
 
 WORDS = {

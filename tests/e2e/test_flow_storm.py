@@ -27,8 +27,6 @@ from tests.e2e.storm.rules import MANAGERS
 from tests.e2e.storm.weeks import full_week
 from tests.unit.store.postgres_server import make_database, postgres_server
 
-pytestmark = pytest.mark.xdist_group("dev")
-
 SEED = 20261122
 
 

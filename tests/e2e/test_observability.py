@@ -17,8 +17,6 @@ from tests.fakes.behaviours import calls, fails, says
 from tests.fakes.model_server import MODEL, ModelServer
 from tests.fakes.otlp_collector import Collector, attributes, collecting, names
 
-pytestmark = pytest.mark.xdist_group("dev")
-
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 CALLER = "b7ad6b7169203331"
 QUESTION = "我的年假还有多少来着"

@@ -16,8 +16,6 @@ import pytest
 from tests.e2e.house import Chat, House, Person
 from tests.e2e.traces import bytes_of, found_in, rows_of
 
-pytestmark = pytest.mark.xdist_group("dev")
-
 OLD = f"2026-11:{base64.b64encode(b'o' * 32).decode()}"
 NEW = f"2027-01:{base64.b64encode(b'n' * 32).decode()}"
 

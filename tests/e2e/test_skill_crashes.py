@@ -31,8 +31,6 @@ from tests.fakes.http_exchange import Received, Reply
 from tests.fakes.model_server import ModelServer
 from tests.temporal import dev_server
 
-pytestmark = pytest.mark.xdist_group("dev")
-
 ALICE = Principal(id="alice", name="Alice")
 NAME = Localised(zh="查单助手", en="Clerk")
 CLERK = Skill(

@@ -7,8 +7,6 @@ import pytest
 from tests.e2e.house import House, Person
 from tests.e2e.test_leave import balance
 
-pytestmark = pytest.mark.xdist_group("dev")
-
 STEPS = ("我要请假", "年假", "2026-12-07", "2026-12-08", "家里有事", "确认")
 
 

@@ -25,8 +25,6 @@ from tests.temporal import dev_server
 from tests.workflow.conftest import person
 from tests.workflow.desk import Talk, register_attributes, run_of
 
-pytestmark = pytest.mark.xdist_group("dev")
-
 ENDS_WITHIN = 40.0
 """Seconds from a confirmation to the end of its run, over one death or two."""
 

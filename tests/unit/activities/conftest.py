@@ -4,9 +4,9 @@ import pytest
 
 from activities.people.people import People
 from router.store.database import Database
-from tests.unit.store.databases import database, database_url, postgres
+from tests.unit.store.databases import database, database_url, postgres, templates
 
-__all__ = ["database", "database_url", "postgres"]
+__all__ = ["database", "database_url", "postgres", "templates"]
 
 
 @pytest.fixture

@@ -12,8 +12,6 @@ from tests.unit.store.postgres_server import make_database, postgres_server
 
 STOPPED_WITHIN = 10.0
 
-pytestmark = pytest.mark.xdist_group("dev")
-
 
 async def test_answer_together_and_stop_when_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

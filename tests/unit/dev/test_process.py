@@ -16,8 +16,6 @@ import pytest
 from router.dev.ports import LOOPBACK, Ports
 from tests.unit.dev.test_pieces import free_ports
 
-pytestmark = pytest.mark.xdist_group("dev")
-
 PATIENCE = 60
 """Seconds for a machine that has other things to do; a quiet one takes five."""
 

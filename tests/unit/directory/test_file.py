@@ -124,7 +124,7 @@ def test_every_problem_is_named_at_once_with_its_line(tmp_path: Path) -> None:
         "- a",
         "users:\n\t- a",
         "a: *b",
-        "[" * 5000,
+        pytest.param("[" * 5000, id="deep"),
     ],
 )
 def test_what_lists_nobody_is_refused(tmp_path: Path, text: str) -> None:

@@ -1,5 +1,5 @@
 """Every test of the store runs on both databases."""
 
-from tests.unit.store.databases import database, database_url, postgres
+from tests.unit.store.databases import database, database_url, postgres, templates
 
-__all__ = ["database", "database_url", "postgres"]
+__all__ = ["database", "database_url", "postgres", "templates"]

@@ -12,9 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import asyncpg  # type: ignore[import-untyped]
 import pytest
-from sqlalchemy import text
-from sqlalchemy.ext.asyncio import create_async_engine
 
 GIVEN = "ROUTER_TEST_POSTGRES"
 MISSING = (
@@ -40,14 +39,22 @@ def postgres_server() -> Iterator[str]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-async def make_database(server: str, name: str) -> str:
-    """Make an empty database and give its URL."""
-    address = server.replace("postgresql://", "postgresql+asyncpg://")
-    engine = create_async_engine(f"{address}/postgres", isolation_level="AUTOCOMMIT")
-    async with engine.connect() as connection:
-        await connection.execute(text(f'CREATE DATABASE "{name}"'))
-    await engine.dispose()
+async def make_database(server: str, name: str, template: str | None = None) -> str:
+    """Make a database, empty or a copy of the one called `template`, and give its URL."""
+    copied = f' TEMPLATE "{template}"' if template else ""
+    await _order(server, f'CREATE DATABASE "{name}"{copied}')
     return f"{server}/{name}"
+
+
+async def drop_database(server: str, name: str) -> None:
+    """Remove a database, and whoever is still connected to it."""
+    await _order(server, f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+async def _order(server: str, statement: str) -> None:
+    connection = await asyncpg.connect(f"{server}/postgres")
+    await connection.execute(statement)
+    await connection.close()
 
 
 def binaries() -> Path | None:
@@ -72,6 +79,7 @@ def _running(binaries: Path, folder: Path) -> Iterator[str]:
         cwd=folder,
     )
     settings = ["fsync=off", "synchronous_commit=off", "listen_addresses=127.0.0.1"]
+    settings += ["autovacuum=off"]  # it would visit every test's database, over and over
     settings += [f"unix_socket_directories={folder}", "max_connections=200"]
     options = [part for setting in settings for part in ("-c", setting)]
     server = subprocess.Popen(
