@@ -8,8 +8,10 @@ where a flow's answer tells a second workflow, a question takes an activity and 
 one row; and nothing but turns that write one row. Windows of all alternate, so that a drifting
 machine drifts for all.
 
-* by open conversations: latencies at one fixed rate, and the turns a second that are sustained:
-  the highest of rising rates whose p99 stays under half a second and at which none is refused;
+* by open conversations: latencies at one fixed rate; `closed`, the turns a second of six people who
+  each wait for an answer before they go on; and `sustained`, the highest of rising rates of people
+  who don't, whose p99 stays under half a second and at which none is refused. (One conversation
+  takes one turn at a time, and refuses a seventh that would wait: little is sustained by it.)
 * one conversation's history: its first, middle and last fifty turns;
 * processor time a turn by its kind, beside a bare turn of the same shape, of our processes and of
   the Temporal server: what a busy machine leaves comparable.
@@ -175,7 +177,7 @@ async def by_conversations(desk: Desk, floor: Floor, given: argparse.Namespace) 
     )
     print(
         f"{'open':>7}{'':16}{'p50':>8}{'p90':>8}{'p99':>8}{'p99.9':>8}{'turns':>7}"
-        f"{'sustained':>11}{'MiB':>7}"
+        f"{'closed':>9}{'sustained':>11}{'MiB':>7}"
     )
     for number in given.conversations:
         await desk.open_up_to(number)
@@ -187,12 +189,13 @@ async def by_conversations(desk: Desk, floor: Floor, given: argparse.Namespace) 
                 got = await under_load(turn, given.rate, given.seconds, SEED + half)
                 each.latencies += got.latencies
                 each.refused += got.refused
-        rates = await _sustained([turn for _, turn, _ in every], given.seconds)
-        for each, rate, (name, _, house) in zip(taken, rates, every, strict=True):
-            print(f"{number:>7} {name:15}{_latencies(each)}{rate:>9.1f}/s{house.memory:>7.0f}")
-        ours, same, least = rates
-        for name, floor_of in (("ratio to the same", same), ("ratio to one row", least)):
-            print(f"{'':8}{name:47}{'':8}{_ratio(ours, floor_of):>9}", flush=True)
+        closed, open_ = await _rates([turn for _, turn, _ in every], given.seconds)
+        for each, at_most, rate, (name, _, house) in zip(taken, closed, open_, every, strict=True):
+            rates = f"{at_most:>7.1f}/s{rate:>9.1f}/s"
+            print(f"{number:>7} {name:15}{_latencies(each)}{rates}{house.memory:>7.0f}")
+        for at, name in enumerate(("ratio to the same", "ratio to one row"), start=1):
+            ratios = f"{_ratio(closed[0], closed[at]):>9}{_ratio(open_[0], open_[at]):>11}"
+            print(f"{'':8}{name:54}{ratios}", flush=True)
 
 
 async def _warm(desk: Desk, floor: Floor) -> None:
@@ -201,13 +204,17 @@ async def _warm(desk: Desk, floor: Floor) -> None:
         await floor.mixed(number)
 
 
-async def _sustained(turns: Sequence[Turn], seconds: float) -> list[float]:
-    """Of each; where to look is found for all before any is looked at."""
-    ceilings = [await capacity(turn, seconds / 2, AT_ONCE) for turn in turns]
-    return [
+async def _rates(turns: Sequence[Turn], seconds: float) -> tuple[list[float], list[float]]:
+    """Turns a second of each: of people who wait, and the most that is sustained.
+
+    The first say where to look for the second, and are found for all before any is looked at.
+    """
+    ceilings = [await capacity(turn, seconds, AT_ONCE) for turn in turns]
+    kept_up = [
         await sustained(turn, [share * most for share in SHARES], seconds, BOUND, SEED)
         for turn, most in zip(turns, ceilings, strict=True)
     ]
+    return ceilings, kept_up
 
 
 def _latencies(taken: Taken) -> str:

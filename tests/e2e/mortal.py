@@ -30,7 +30,7 @@ class Mortal:
     async def reborn(self) -> None:
         """Wait until it has died as it was to, and start another."""
         await asyncio.to_thread(self.process.join)
-        assert self.process.exitcode == KILLED
+        assert self.process.exitcode == KILLED, f"it ended with {self.process.exitcode} instead"
         await self.start()
 
     async def kill(self) -> None:

@@ -154,7 +154,7 @@ async def test_a_database_yet_to_be_made_is_fine_and_an_old_one_is_not(tmp_path:
     settings = Settings(data=tmp_path)
     assert "will be made" in await services.database(settings)
     (tmp_path / "router.db").touch()
-    with pytest.raises(MisconfiguredError, match="brings them up to date"):
+    with pytest.raises(MisconfiguredError, match="brings older ones up to date"):
         await services.database(settings)
 
 
