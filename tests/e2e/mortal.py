@@ -1,6 +1,7 @@
 """A worker in a process of its own, which dies and is born again."""
 
 import asyncio
+from multiprocessing.connection import wait
 
 from tests.e2e.forks import FORKS
 from tests.e2e.mortal_worker import KILLED, Plan, live
@@ -29,11 +30,20 @@ class Mortal:
 
     async def reborn(self) -> None:
         """Wait until it has died as it was to, and start another."""
-        await asyncio.to_thread(self.process.join)
+        await self._over()
         assert self.process.exitcode == KILLED, f"it ended with {self.process.exitcode} instead"
         await self.start()
 
     async def kill(self) -> None:
         """Kill it wherever it is."""
         self.process.kill()
-        await asyncio.to_thread(self.process.join)
+        await self._over()
+
+    async def _over(self) -> None:
+        """Wait for its end in a thread, and ask how it ended in this one.
+
+        `start` asks every process whether it has ended. Of two threads that ask the same one at
+        the same time, one is told and the other finds nothing, which is kept as status 255.
+        """
+        await asyncio.to_thread(wait, [self.process.sentinel])
+        self.process.join()
