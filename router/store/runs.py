@@ -243,8 +243,13 @@ def _lock(tenant: str, run: str) -> str:
 
 
 def amended(run: RunRecord, amendment: Amendment) -> RunRecord:
-    """The run with what is noted; as it was where that is noted already."""
-    noted = amendment.line in run.history
+    """The run with what is noted; as it was where that is noted already.
+
+    A withdrawal that a crash has told its end twice may have had a line more by the second time.
+    """
+    last = run.history[-1].event if run.history else None
+    again = run.withdrawn_by == amendment.withdrawn_by and last == amendment.line.event
+    noted = again or amendment.line in run.history
     return run.model_copy(
         update={
             "withdrawn_by": amendment.withdrawn_by,
