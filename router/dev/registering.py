@@ -1,6 +1,7 @@
 """A Temporal namespace: whether it is there, and registering the search attributes it lacks."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 from temporalio.api.enums.v1 import IndexedValueType
 from temporalio.api.operatorservice.v1 import (
@@ -20,6 +21,22 @@ _TYPES: dict[str, IndexedValueType.ValueType] = {
 }
 
 
+@contextmanager
+def temporal_says(absent: str = "") -> Iterator[None]:
+    """What Temporal answers instead of an answer, as an error that says what to do.
+
+    Raises:
+        MisconfiguredError: `absent`, where it doesn't know what it was asked for.
+        Unavailable: it doesn't tell.
+    """
+    try:
+        yield
+    except RPCError as error:
+        if absent and error.status == RPCStatusCode.NOT_FOUND:
+            raise MisconfiguredError(absent) from error
+        raise Unavailable(f"Temporal can't say: {error.message}; try again") from error
+
+
 async def check_namespace(client: Client) -> None:
     """Nothing, where the client's namespace is there.
 
@@ -27,16 +44,14 @@ async def check_namespace(client: Client) -> None:
         MisconfiguredError: it isn't.
         Unavailable: the server doesn't tell.
     """
-    asked = DescribeNamespaceRequest(namespace=client.namespace)
-    try:
-        await client.workflow_service.describe_namespace(asked)
-    except RPCError as error:
-        if error.status != RPCStatusCode.NOT_FOUND:
-            raise Unavailable(f"Temporal can't say: {error.message}; try again") from error
-        raise MisconfiguredError(
-            f"ROUTER_TEMPORAL_NAMESPACE={client.namespace} isn't there: correct it, or run "
-            f"`temporal operator namespace create --namespace {client.namespace}`"
-        ) from error
+    absent = (
+        f"ROUTER_TEMPORAL_NAMESPACE={client.namespace} isn't there: correct it, or run "
+        f"`temporal operator namespace create --namespace {client.namespace}`"
+    )
+    with temporal_says(absent):
+        await client.workflow_service.describe_namespace(
+            DescribeNamespaceRequest(namespace=client.namespace)
+        )
 
 
 async def missing_from(client: Client) -> list[str]:

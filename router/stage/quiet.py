@@ -144,8 +144,9 @@ async def settled(client: Client, workflows: Workflows, hopeless: Collection[str
                 await asyncio.sleep(_LOOK_AGAIN)
     except TimeoutError:
         raise Unavailable(
-            f"the story's workflows are still at work after {PATIENCE:g} s: a machine with "
-            "more to spare is needed, or one of them can't end"
+            f"the story's workflows are still at work after {PATIENCE:g} s "
+            f"({await _at_work(client, before or {})}): a machine with more to spare is needed, "
+            "or one of them can't end"
         ) from None
 
 
@@ -155,6 +156,20 @@ def at_work(seen: Mapping[str, Glance]) -> bool:
         glance.busy or (not glance.over and any(seen[child].over for child in glance.children))
         for glance in seen.values()
     )
+
+
+async def _at_work(client: Client, seen: Mapping[str, Glance]) -> str:
+    """Which of them are busy, and with what, for whoever is to find out why."""
+    found = []
+    for id_, glance in seen.items():
+        if glance.busy:
+            described = await client.get_workflow_handle(id_).describe()
+            doing = [
+                f"{each.activity_type.name}, try {each.attempt}"
+                for each in described.raw_description.pending_activities
+            ]
+            found.append(f"{id_}: {'; '.join(doing) or 'its own task, or another workflow'}")
+    return " and ".join(found) or "they follow one another without a rest"
 
 
 async def _look(

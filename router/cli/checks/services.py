@@ -6,14 +6,13 @@ from pathlib import Path
 from sqlalchemy.engine import make_url
 from temporalio.api.workflowservice.v1 import DescribeWorkerDeploymentRequest
 from temporalio.client import Client
-from temporalio.service import RPCError, RPCStatusCode
 
 from router.api.polled import is_polled
 from router.api.temporal import connect
 from router.cli.listing import in_english_only
 from router.contracts.search_attributes import SEARCH_ATTRIBUTES
 from router.definitions import mcp_servers
-from router.dev.registering import check_namespace, missing_from
+from router.dev.registering import check_namespace, missing_from, temporal_says
 from router.domain.errors import MisconfiguredError, Unavailable
 from router.settings import Settings
 from router.store.database import Database
@@ -67,10 +66,8 @@ async def namespace(settings: Settings) -> str:
 async def search_attributes(settings: Settings) -> str:
     """Everything that workflows set to be found by is registered, with the right type."""
     client = await _client(settings)
-    try:
+    with temporal_says():
         missing = await missing_from(client)
-    except RPCError as error:
-        raise Unavailable(f"Temporal can't list them: {error.message}; try again") from error
     if missing:
         raise MisconfiguredError(
             f"{', '.join(missing)} missing or of another type in namespace "
@@ -83,10 +80,8 @@ async def search_attributes(settings: Settings) -> str:
 async def task_queues(settings: Settings) -> str:
     """Somebody polls every queue that work is sent to."""
     client = await _client(settings)
-    try:
+    with temporal_says():
         idle = [queue for queue in settings.queues if not await is_polled(client, queue)]
-    except RPCError as error:
-        raise Unavailable(f"Temporal can't say: {error.message}; try again") from error
     if idle:
         raise MisconfiguredError(
             f"nobody polls {', '.join(idle)}: start `intent-router worker`, without --queues or "
@@ -102,15 +97,12 @@ async def worker_version(settings: Settings) -> str:
     client = await _client(settings)
     name, build = settings.worker_deployment, settings.worker_version
     request = DescribeWorkerDeploymentRequest(namespace=client.namespace, deployment_name=name)
-    try:
+    absent = (
+        f"no worker of the deployment {name} was ever there: start `intent-router worker` "
+        f"with ROUTER_WORKER_VERSION={build}"
+    )
+    with temporal_says(absent):
         described = await client.workflow_service.describe_worker_deployment(request)
-    except RPCError as error:
-        if error.status != RPCStatusCode.NOT_FOUND:
-            raise Unavailable(f"Temporal can't say: {error.message}; try again") from error
-        raise MisconfiguredError(
-            f"no worker of the deployment {name} was ever there: start `intent-router worker` "
-            f"with ROUTER_WORKER_VERSION={build}"
-        ) from None
     routing = described.worker_deployment_info.routing_config
     current = routing.current_deployment_version.build_id
     if build not in (current, routing.ramping_deployment_version.build_id):
