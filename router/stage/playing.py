@@ -7,7 +7,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from router.contracts.flow import VIEW
-from router.domain.errors import NotFound, RouterError
+from router.domain.errors import NotFound, RouterError, Unavailable
 from router.domain.messages import ENDED
 from router.domain.records import ApprovalRecord, LogEntry, RunRecord
 from router.flow.view import FlowView
@@ -62,13 +62,14 @@ class _Player:
         self.actor = actor
         self._seen = Seen()
         self._read = 0
+        self._gave_way = False
 
     async def play(self, story: Story) -> Divergence | None:
         for number, step in enumerate(story.steps, start=1):
             mismatch = await self._take(step)
             if mismatch is not None:
                 steps, said = story.steps[:number], tuple(self._seen.said)
-                return Divergence(steps, mismatch, said, self._seen.standing)
+                return Divergence(steps, mismatch, said, self._seen.standing, self._gave_way)
         return None
 
     async def _take(self, step: AnyStep) -> Mismatch | None:
@@ -84,6 +85,7 @@ class _Player:
             book = self.house.books[self.actor.user.tenant]
             await settled(self.house.client, self.actor.workflows, book.hopeless)
         except RouterError as error:
+            self._gave_way = isinstance(error, Unavailable)
             await self._look()
             return Mismatch([str(step)], [f"it was refused: {error}"])
         await self._look()

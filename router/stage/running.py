@@ -1,7 +1,7 @@
 """Running stories: which ones, one after the other, and what all of them came through."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import flows
@@ -12,7 +12,7 @@ from router.flow.catalog import Catalog
 from router.settings import Settings
 from router.stage.house import House, opened
 from router.stage.noise import kept_down
-from router.stage.playing import play
+from router.stage.playing import Played, play
 from router.story.coverage import Coverage, Taken, coverages
 from router.story.known import Known
 from router.story.loader import load_stories
@@ -88,10 +88,27 @@ async def run_in(house: House, stories: Iterable[Story], tell: Tell) -> Report:
     """The same in a house that is there already."""
     report = Report()
     for story in stories:
-        # A name that no story had before, in a house that may have seen some.
-        played = await play(house, story, f"story-{len(house.shifts)}")
+        played = await _played(house, story)
         report.outcomes.append(played.outcome)
         for flow, taken in played.taken.items():
             report.taken[flow] = report.taken.get(flow, Taken()) | taken
         tell(played.outcome)
     return report
+
+
+async def _played(house: House, story: Story) -> Played:
+    """What became of it; played once more where the stage gave way.
+
+    Its server does so now and then on a busy machine, which says nothing of the story.
+    """
+    first = await play(house, story, _new_tenant(house))
+    stopped = first.outcome.divergence
+    if stopped is None or not stopped.gave_way:
+        return first
+    second = await play(house, story, _new_tenant(house))
+    return replace(second, outcome=replace(second.outcome, earlier=stopped))
+
+
+def _new_tenant(house: House) -> str:
+    """A name that no story had before, in a house that may have seen some."""
+    return f"story-{len(house.shifts)}"

@@ -16,6 +16,8 @@ class Divergence:
     said: tuple[str, ...] = ()
     """What the desk had said since the last act."""
     standing: Standing | None = None
+    gave_way: bool = False
+    """What the story is played on failed here, not the story."""
 
     @property
     def step(self) -> AnyStep:
@@ -30,6 +32,8 @@ class Outcome:
     story: Story
     seconds: float
     divergence: Divergence | None = None
+    earlier: Divergence | None = None
+    """Where it was played before, on a stage that gave way."""
 
     @property
     def ok(self) -> bool:
@@ -42,6 +46,8 @@ def told(outcome: Outcome) -> Iterator[str]:
     story, verdict = outcome.story, "ok" if outcome.ok else "failed"
     where = "" if outcome.ok else f"  {story.file}:{story.line}"
     yield f"{verdict:<6}  {outcome.seconds:5.2f} s  {story.name}{where}"
+    if outcome.earlier is not None:
+        yield f"    played again: the first time {' '.join(outcome.earlier.mismatch.found)}"
     if outcome.divergence is not None:
         yield from (f"    {line}" for line in _difference(story, outcome.divergence))
 

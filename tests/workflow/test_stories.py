@@ -5,10 +5,12 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 from textwrap import dedent
+from typing import Any
 
 import pytest
 
 from router.settings import Settings
+from router.stage import playing, quiet
 from router.stage.house import House, opened
 from router.stage.running import Report, chosen, run_in
 from router.story.steps import AnyStep, BotSays, RunStands, Story, ToolCalled
@@ -145,6 +147,43 @@ async def test_what_nothing_can_take_is_refused(
     outcome = await played(house, tmp_path, f"- story: {step[:5]}\n  steps:\n    - {step}\n")
     assert outcome.divergence is not None
     assert why in outcome.divergence.mismatch.found[0]
+
+
+GREETED = """
+- story: greeted
+  steps:
+    - user: 你好
+    - bot: 你好
+"""
+
+
+async def test_a_story_whose_stage_gave_way_is_played_again_and_says_so(
+    house: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    patience = iter([0.0])
+    settled = quiet.settled
+
+    async def impatient_at_first(*given: Any) -> None:
+        with monkeypatch.context() as patch:
+            patch.setattr(quiet, "PATIENCE", next(patience, quiet.PATIENCE))
+            await settled(*given)
+
+    monkeypatch.setattr(playing, "settled", impatient_at_first)
+    outcome = await played(house, tmp_path, GREETED)
+    assert outcome.ok
+    assert "played again: the first time it was refused: the story's workflows are still" in (
+        "\n".join(told(outcome))
+    )
+
+
+async def test_a_stage_that_gives_way_twice_fails_the_story(
+    house: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(quiet, "PATIENCE", 0.0)
+    outcome = await played(house, tmp_path, GREETED)
+    assert outcome.divergence is not None
+    assert outcome.divergence.gave_way
+    assert outcome.earlier is not None
 
 
 async def test_a_story_of_ten_steps_takes_less_than_two_seconds(
