@@ -57,6 +57,9 @@ SETTLED = 12.0
 """Seconds after which the product has learnt what there is: it does so once, beside its work."""
 AT_ONCE = 6
 """People, where one conversation has them all: so many of its turns may be open."""
+ALTERNATIONS = 3
+"""Windows of those who wait, of each in turn: within a minute a machine's pace drifts by a fifth,
+which is more than there is between two ratios that matter."""
 WINDOW = 50
 SEED = 2027
 
@@ -209,7 +212,10 @@ async def _rates(turns: Sequence[Turn], seconds: float) -> tuple[list[float], li
 
     The first say where to look for the second, and are found for all before any is looked at.
     """
-    ceilings = [await capacity(turn, seconds, AT_ONCE) for turn in turns]
+    windows = [
+        [await capacity(turn, seconds, AT_ONCE) for turn in turns] for _ in range(ALTERNATIONS)
+    ]
+    ceilings = [statistics.mean(of_one) for of_one in zip(*windows, strict=True)]
     kept_up = [
         await sustained(turn, [share * most for share in SHARES], seconds, BOUND, SEED)
         for turn, most in zip(turns, ceilings, strict=True)
