@@ -86,10 +86,15 @@ async def _servers_kept_up(parts: Parts, publisher: Publisher) -> None:
         await _relearnt(parts)
 
 
-async def _tools_kept_up(parts: Parts) -> None:
-    """Have index and reader know what there is, now and whenever a tool's file changes."""
+async def learn(parts: Parts) -> None:
+    """Have vectors of everything that is searched by meaning."""
     await parts.index.update(parts.offered.everything())
     await parts.dependencies.resolve(policy_book).learn(VectorFile(parts.settings.data / VECTORS))
+
+
+async def _tools_kept_up(parts: Parts) -> None:
+    """Have index and reader know what there is, now and whenever a tool's file changes."""
+    await learn(parts)
     async for _ in parts.declared.changes():
         await asyncio.to_thread(warn_of_misfits, parts)
         parts.flow_files.retry()

@@ -22,8 +22,8 @@ from router.domain.texts import LOCALES, Locale
 from router.selection.background import encoded_background
 from router.selection.encoder import Encoder, Vectors
 from router.selection.lexical import LexicalIndex
-from router.selection.remembered import Memory, RememberedEncoder
-from router.selection.shipped import ShippedVectors
+from router.selection.remembered import Memory
+from router.selection.shipped import remembering
 from router.selection.tokens import tokens
 from router.selection.usual import standardised
 from router.tool.dependencies import Provider
@@ -84,7 +84,7 @@ class PolicyBook:
             return
         async with self._learning:
             try:
-                await self._learn(RememberedEncoder(self._encoder, memory))
+                await self._learn(remembering(self._encoder, memory))
             except RouterError as error:
                 _log.warning("policies can't be encoded, words alone are searched: %s", error)
 
@@ -108,7 +108,7 @@ class PolicyBook:
         unread = [s for s in self._shelves.values() if s.passages and s.meaning is None]
         if not unread:
             return
-        background = await encoded_background(RememberedEncoder(encoder, ShippedVectors()))
+        background = await encoded_background(encoder)
         for shelf in unread:
             shelf.meaning = await Meaning.of(shelf.passages, encoder, background)
 

@@ -28,7 +28,7 @@ from router.selection.lexical import Lexical, LexicalIndex
 from router.selection.remembered import Memory, RecentVectors, RememberedEncoder
 from router.selection.selected import Candidate, Selection, Signs, Thresholds, verdict
 from router.selection.shelf import Roles, Shelf
-from router.selection.shipped import ShippedVectors
+from router.selection.shipped import remembering
 from router.selection.tokens import tokens
 from router.selection.usual import standardised
 
@@ -75,7 +75,7 @@ class CapabilityIndex:
         thresholds: Thresholds | None = None,
     ) -> None:
         self._messages = RememberedEncoder(encoder, RecentVectors()) if encoder else None
-        self._cards = RememberedEncoder(encoder, memory) if encoder and memory else encoder
+        self._cards = remembering(encoder, memory) if encoder else None
         self._thresholds = thresholds or Thresholds()
         self._lexical = LexicalIndex()
         self._dense: DenseIndex | None = None
@@ -202,8 +202,7 @@ class CapabilityIndex:
             return
         try:
             if self._dense is None:
-                behind = RememberedEncoder(self._cards, ShippedVectors())
-                self._dense = DenseIndex(await encoded_background(behind))
+                self._dense = DenseIndex(await encoded_background(self._cards))
             self._dense.make_room(len(self._shelf))
             await self._put_vectors(self._cards, self._dense, sorted(self._unencoded))
         except RouterError as error:

@@ -53,6 +53,12 @@ class VectorFile:
             except sqlite3.Error as error:
                 self._give_up(error)
 
+    def everything(self) -> dict[bytes, Vectors]:
+        """All that it keeps, by key."""
+        with self._lock:
+            keys = [bytes(key) for (key,) in self._open().execute("SELECT key FROM vectors")]
+            return self._read(keys)
+
     def close(self) -> None:
         """Close the file; it is opened again when it is needed again."""
         with self._lock:

@@ -3,10 +3,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from activities.policies.book import PolicyBook
+from router.assembly import assembled
 from router.selection.background import encoded_background, sentences
 from router.selection.embedded import EmbeddedEncoder
+from router.selection.index import CapabilityIndex
 from router.selection.remembered import RecentVectors, RememberedEncoder
 from router.selection.shipped import ShippedVectors
+from router.settings import Settings
 from tests.unit.selection.encoders import PairsEncoder
 
 
@@ -25,6 +29,15 @@ async def test_nothing_of_the_background_is_encoded_where_the_embedded_encoder_i
     assert encoder.encoded == []
     assert background.queries.shape[1] == EmbeddedEncoder.dimensions
     np.testing.assert_allclose(np.linalg.norm(background.queries, axis=1), 1, rtol=1e-5)
+
+
+async def test_nothing_that_ships_is_encoded_by_a_first_start(tmp_path: Path) -> None:
+    """Where this fails, run `python -m router.dev.vectors`."""
+    async with assembled(Settings.load(data=tmp_path)) as parts:
+        encoder = Posing()
+        await CapabilityIndex(encoder).update(parts.offered.everything())
+        await PolicyBook.load(encoder=encoder).learn(RecentVectors())
+    assert encoder.encoded == []
 
 
 async def test_what_is_shipped_is_what_the_encoder_makes_of_the_texts() -> None:
