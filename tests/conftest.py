@@ -1,6 +1,8 @@
 import gc
 import os
+import ssl
 from collections.abc import Generator, Iterator
+from functools import cache
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -16,6 +18,9 @@ settings.register_profile(
 )
 settings.load_profile("house")
 
+
+# Every HTTP client reads the machine's certificates anew, 30 ms of CPU, to call loopback.
+vars(ssl)["create_default_context"] = cache(ssl.create_default_context)
 
 LONGEST_ID = 60
 
