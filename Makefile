@@ -23,7 +23,7 @@ dev: .venv/.runtime ## start Temporal, worker, API and chat page in this termina
 	@exec $(bin)/intent-router dev $(ARGS)
 
 test: .venv/.everything ## run every test but the slow ones
-	$(bin)/pytest -n 2 --dist loadgroup -m "not slow and not llm" $(ARGS)
+	$(bin)/pytest -n 3 --dist loadgroup -m "not slow and not llm" $(ARGS)
 
 test-slow: .venv/.everything ## run the slow tests
 	$(bin)/pytest -m slow $(ARGS)

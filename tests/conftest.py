@@ -48,6 +48,9 @@ def pytest_collection() -> Generator[None, object, object]:
         return (yield)
     finally:
         gc.freeze()
+        # A full collection looks through what ten thousand tests have left: up to a second, a
+        # hundred times, within whatever test measures just then.
+        gc.set_threshold(10_000, 20, 50)
         gc.enable()
 
 

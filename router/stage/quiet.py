@@ -4,10 +4,11 @@ import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import Any
 
 from temporalio.api.enums.v1 import EventType
 from temporalio.api.history.v1 import HistoryEvent
-from temporalio.client import Client
+from temporalio.client import Client, WorkflowHandle
 from temporalio.service import RPCError, RPCStatusCode
 
 from router.domain.errors import Unavailable
@@ -189,21 +190,28 @@ async def _look(
 async def _glance(client: Client, workflow_id: str, hopeless: Collection[str]) -> Glance:
     handle = client.get_workflow_handle(workflow_id)
     try:
-        described = await handle.describe()
         history = await handle.fetch_history()
     except RPCError as error:
         if error.status != RPCStatusCode.NOT_FOUND:
             raise
         return Glance(0, busy=False)
-    # The test server says of a call that waits for its next try that it is being made.
-    resting = sum(
-        each.attempt > 1 and each.activity_type.name in hopeless
-        for each in described.raw_description.pending_activities
-    )
     account = Account.of(history.events)
+    resting = await _resting(handle, hopeless) if hopeless and account.under_way else 0
     return Glance(
         len(history.events),
         busy=account.under_way > resting,
         over=account.over,
         children=frozenset(account.children),
+    )
+
+
+async def _resting(handle: WorkflowHandle[Any, Any], hopeless: Collection[str]) -> int:
+    """How many calls wait for a next try that comes to nothing.
+
+    The test server says of such a call that it is being made.
+    """
+    described = await handle.describe()
+    return sum(
+        each.attempt > 1 and each.activity_type.name in hopeless
+        for each in described.raw_description.pending_activities
     )
