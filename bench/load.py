@@ -31,6 +31,7 @@ import statistics
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -60,6 +61,8 @@ AT_ONCE = 6
 ALTERNATIONS = 3
 """Windows of those who wait, of each in turn: within a minute a machine's pace drifts by a fifth,
 which is more than there is between two ratios that matter."""
+RENEWED_AFTER = 1500
+"""Turns of a bare workflow: Temporal takes 2,000 updates of one."""
 WINDOW = 50
 SEED = 2027
 
@@ -132,6 +135,7 @@ class Floor:
         self.house = house
         self._caller = Caller(house.port)
         self._ids: list[str] = []
+        self._turns: Counter[int] = Counter()
         self._flows: list[str] = []
         self._drawn = random.Random(SEED)
 
@@ -151,10 +155,10 @@ class Floor:
         await asyncio.gather(*(opener() for _ in range(AT_ONCE)))
 
     async def kept(self, _: int) -> bool:
-        return await self._said(f"BareKept/turn/{self._drawn.choice(self._ids)}", SMALL_TALK)
+        return await self._said(f"BareKept/turn/{self._any()}", SMALL_TALK)
 
     async def called(self, _: int) -> bool:
-        return await self._said(f"BareKept/called/{self._drawn.choice(self._ids)}", STATUS)
+        return await self._said(f"BareKept/called/{self._any()}", STATUS)
 
     async def told(self, _: int) -> bool:
         return await self._said(
@@ -165,6 +169,14 @@ class Floor:
         """One turn of the mix, as bare as it gets."""
         kinds = {"f": self.told, "s": self.called, "t": self.kept}
         return await kinds[MIX[number % len(MIX)]](number)
+
+    def _any(self) -> str:
+        """One of them; after so many turns a new one comes in its place, as ours continue anew."""
+        at = self._drawn.randrange(len(self._ids))
+        self._turns[at] += 1
+        if self._turns[at] % RENEWED_AFTER == 0:
+            self._ids[at] = uuid4().hex
+        return self._ids[at]
 
     async def _said(self, path: str, text: str) -> bool:
         status, _ = await self._caller.post(f"/{path}", text.encode())
