@@ -76,6 +76,7 @@ class CapabilityIndex:
     ) -> None:
         self._messages = RememberedEncoder(encoder, RecentVectors()) if encoder else None
         self._cards = remembering(encoder, memory) if encoder else None
+        self._memory = memory
         self._thresholds = thresholds or Thresholds()
         self._lexical = LexicalIndex()
         self._dense: DenseIndex | None = None
@@ -203,6 +204,7 @@ class CapabilityIndex:
         try:
             if self._dense is None:
                 self._dense = DenseIndex(await encoded_background(self._cards))
+                await self._begin_memory()
             self._dense.make_room(len(self._shelf))
             await self._put_vectors(self._cards, self._dense, sorted(self._unencoded))
         except RouterError as error:
@@ -213,6 +215,11 @@ class CapabilityIndex:
         self._unencoded.clear()
         if self._dense.stale:
             await asyncio.to_thread(self._dense.settle)
+
+    async def _begin_memory(self) -> None:
+        """Have the memory be there though it may stay empty: by it others see what is learnt."""
+        if self._memory is not None:
+            await asyncio.to_thread(self._memory.keep, {})
 
     async def _put_vectors(self, encoder: Encoder, dense: DenseIndex, slots: Sequence[int]) -> None:
         cards = [self._shelf.cards[slot] for slot in slots]

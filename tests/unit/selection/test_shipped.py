@@ -10,6 +10,7 @@ from router.selection.embedded import EmbeddedEncoder
 from router.selection.index import CapabilityIndex
 from router.selection.remembered import RecentVectors, RememberedEncoder
 from router.selection.shipped import ShippedVectors
+from router.selection.vector_file import VectorFile
 from router.settings import Settings
 from tests.unit.selection.encoders import PairsEncoder
 
@@ -38,6 +39,14 @@ async def test_nothing_that_ships_is_encoded_by_a_first_start(tmp_path: Path) ->
         await CapabilityIndex(encoder).update(parts.offered.everything())
         await PolicyBook.load(encoder=encoder).learn(RecentVectors())
     assert encoder.encoded == []
+
+
+async def test_a_memory_is_there_though_nothing_had_to_be_encoded(tmp_path: Path) -> None:
+    """A single `route` searches by meaning where an earlier command has learnt what there is."""
+    encoder, file = Posing(), tmp_path / "vectors.db"
+    await CapabilityIndex(encoder, VectorFile(file)).update([])
+    assert encoder.encoded == []
+    assert file.exists()
 
 
 async def test_what_is_shipped_is_what_the_encoder_makes_of_the_texts() -> None:
