@@ -22,6 +22,7 @@ setup: .venv/.everything ## make .venv and install everything, tests included
 dev: .venv/.runtime ## start Temporal, worker, API and chat page in this terminal
 	@exec $(bin)/intent-router dev $(ARGS)
 
+# Three on two cores: a third of the suite waits for something other than a processor.
 test: .venv/.everything ## run every test but the slow ones
 	$(bin)/pytest -n 3 --dist loadgroup -m "not slow and not llm" $(ARGS)
 

@@ -146,7 +146,7 @@ async def settled(client: Client, workflows: Workflows, hopeless: Collection[str
     except TimeoutError:
         raise Unavailable(
             f"the story's workflows are still at work after {PATIENCE:g} s "
-            f"({await _at_work(client, before or {})}): a machine with more to spare is needed, "
+            f"({await _busy_with(client, before or {})}): a machine with more to spare is needed, "
             "or one of them can't end"
         ) from None
 
@@ -159,7 +159,7 @@ def at_work(seen: Mapping[str, Glance]) -> bool:
     )
 
 
-async def _at_work(client: Client, seen: Mapping[str, Glance]) -> str:
+async def _busy_with(client: Client, seen: Mapping[str, Glance]) -> str:
     """Which of them are busy, and with what, for whoever is to find out why."""
     found = []
     for id_, glance in seen.items():

@@ -9,7 +9,7 @@ from router.selection.background import encoded_background, sentences
 from router.selection.embedded import EmbeddedEncoder
 from router.selection.index import CapabilityIndex
 from router.selection.remembered import RecentVectors, RememberedEncoder
-from router.selection.shipped import ShippedVectors
+from router.selection.shipped import ShippedVectors, write
 from router.selection.vector_file import VectorFile
 from router.settings import Settings
 from tests.unit.selection.encoders import PairsEncoder
@@ -76,6 +76,19 @@ async def test_without_the_file_everything_is_encoded(tmp_path: Path) -> None:
     encoder = Posing()
     await encoded_background(RememberedEncoder(encoder, ShippedVectors(tmp_path / "none.npz")))
     assert len(encoder.encoded) > len(sentences("needs_a_tool.txt"))
+
+
+def test_what_is_written_is_recalled_whatever_its_order(tmp_path: Path) -> None:
+    known = {bytes([row] * 16): np.eye(3, dtype=np.float32)[row] for row in (2, 0, 1)}
+    one, other = tmp_path / "one.npz", tmp_path / "other.npz"
+    write(known, one)
+    write(dict(sorted(known.items())), other)
+    recalled = ShippedVectors(one).recall([*known, b"unknown"])
+    assert recalled.keys() == known.keys()
+    for key, row in known.items():
+        np.testing.assert_array_equal(recalled[key], row)
+    with np.load(one) as first, np.load(other) as second:
+        np.testing.assert_array_equal(first["keys"], second["keys"])
 
 
 class Planted:
