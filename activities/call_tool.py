@@ -1,7 +1,11 @@
-"""Calls of tools. Each is an activity under the tool's own name, so that it shows as that."""
+"""Calls of tools. Each is an activity under the tool's own name, so that it shows as that.
+
+A tool's try as operators see it: a span and a measurement, by the tool's name.
+"""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from time import monotonic
 from typing import TypeVar
 
@@ -9,13 +13,11 @@ from pydantic import JsonValue, ValidationError
 from temporalio import activity
 from temporalio.common import RawValue
 
-from activities.calling import ToolCaller
-from activities.executing import executing
-from activities.failing import temporal_failures
-from activities.heartbeat import heartbeating
-from activities.metering import metered
-from activities.telling import Telling
-from router.contracts.activities import Answer, ToolCall
+from activities.execution import heartbeating, temporal_failures
+from activities.progress import ProgressPublisher
+from activities.tool_call import ToolCaller
+from activities.writer import metered
+from router.contracts.activities import LookupAnswer, ToolCall
 from router.contracts.failures import RETRYABLE
 from router.domain.errors import (
     AnswersNeeded,
@@ -24,40 +26,69 @@ from router.domain.errors import (
     RouterError,
     UnknownOutcome,
 )
+from router.domain.locale import Localised
 from router.domain.progress import ToolStatus
-from router.domain.texts import Localised
-from router.telemetry.about import about
+from router.telemetry import tracing
+from router.telemetry.logs import about
+from router.telemetry.metrics import TOOLS
+from router.tool.registry import Registry
 from router.tool.tool import Tool
+
+UNKNOWN = "unknown"
+"""A tool that isn't there any more: its name may be anybody's."""
+
+
+@contextmanager
+def executing(call: ToolCall, registry: Registry) -> Iterator[Callable[[JsonValue], None]]:
+    """What is within is the try; give the result to what this gives."""
+    name = call.tool if call.tool in registry else UNKNOWN
+    attributes = {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": name,
+        "gen_ai.tool.call.id": call.call_id,
+        "gen_ai.conversation.id": call.conversation or "",
+    }
+    began, fault = monotonic(), ""
+    try:
+        with tracing.span(f"execute_tool {name}", attributes=attributes) as span:
+            tracing.show(span, "gen_ai.tool.call.arguments", call.arguments)
+            yield lambda result: tracing.show(span, "gen_ai.tool.call.result", result)
+    except BaseException as error:
+        fault = type(error).__name__
+        raise
+    finally:
+        TOOLS.labels(name, fault).observe(monotonic() - began)
+
 
 Result = TypeVar("Result")
 
 
-class CallTool:
+class ToolActivity:
     """The activity behind every tool's name.
 
     It is a dynamic one: it takes every activity that no other on the worker is named like.
     """
 
-    def __init__(self, caller: ToolCaller, telling: Telling) -> None:
+    def __init__(self, caller: ToolCaller, telling: ProgressPublisher) -> None:
         self._caller = caller
         self._telling = telling
 
     @activity.defn(dynamic=True)
-    async def call_tool(self, arguments: Sequence[RawValue]) -> Answer:
+    async def call_tool(self, arguments: Sequence[RawValue]) -> LookupAnswer:
         """Call the tool that the activity is named after, with a `ToolCall` as its input."""
         with temporal_failures():
             call = _decoded(arguments)
             with about(call.conversation, call.message_id):
                 return await self._answered(call)
 
-    async def _answered(self, call: ToolCall) -> Answer:
+    async def _answered(self, call: ToolCall) -> LookupAnswer:
         if call.checking:
             found = await self._checked(call)
-            return Answer(value=found.model_dump() if found else None)
+            return LookupAnswer(value=found.model_dump() if found else None)
         with metered(call.spent) as meter, executing(call, self._caller.registry) as told:
             value = await self._watched(call)
             told(value)
-        return Answer(value=value, usage=meter.usage)
+        return LookupAnswer(value=value, usage=meter.usage)
 
     async def _checked(self, call: ToolCall) -> Localised | None:
         """What the call is about, where it may be made; nobody watches: nothing is done yet."""

@@ -12,20 +12,18 @@ from weakref import WeakKeyDictionary
 from pydantic import JsonValue
 
 from router.contracts.flow import CallLimits
-from router.deciding.offer import Offer
-from router.deciding.tool_form import form_of
-from router.domain.capabilities import Capability
-from router.domain.principals import FLOW_ROLE, Principal
+from router.domain.principals import FLOW_ROLE, Capability, Principal
 from router.flow.catalog import Catalog
-from router.flow.model import FlowDefinition, Slot
+from router.flow.definition import FlowDefinition, Slot
 from router.flow.view import FlowView
-from router.skill.catalog import SkillCatalog
-from router.skill.skill import OF_FOLDER, Skill
-from router.tool.dependencies import Provider
+from router.routing.offer import Offer
+from router.routing.tool_form import form_of
+from router.skill.skill import OF_FOLDER, Skill, SkillCatalog
+from router.tool.context import Provider
 from router.tool.implementation import FunctionImplementation
 from router.tool.registry import Registry, allows
 from router.tool.tool import Tool
-from router.understanding.phrases import ToolPhrases
+from router.understanding.names import ToolPhrases
 
 MARGIN = timedelta(seconds=15)
 """Beyond a tool's own timeout, which its worker keeps: for the gate, the ledger, a free slot."""

@@ -11,32 +11,24 @@ from typing import TypeGuard
 
 from temporalio import activity
 
-from activities import small_talk
-from activities.asking import Asking, Models, OnFailure, again_soon
+from activities import understand
 from activities.capabilities import Capabilities
-from activities.stated import changed, stated
-from activities.writing import within_means
+from activities.models import ModelQuestions, Models, OnFailure, again_soon
+from activities.writer import within_means
 from router.contracts import activities
-from router.deciding import nearest, phrasing, with_model
-from router.deciding.notices import ADDRESSED, BUDGET_SPENT
-from router.deciding.offer import Offer
-from router.deciding.prompts import Prompts
-from router.deciding.said import shown
-from router.deciding.with_model import Question
-from router.domain.capabilities import Capability
-from router.domain.commands import (
-    CallTool,
-    Command,
-    FillSlots,
-    Misunderstood,
-    RunSkill,
-    StartFlow,
-)
+from router.domain.commands import CallTool, Command, FillSlots, Misunderstood, RunSkill, StartFlow
 from router.domain.messages import Route, Usage
-from router.llm.errors import BudgetSpent, ModelRefused, ModelUnavailable
-from router.llm.ladder import Ladder
-from router.selection.index import CapabilityIndex
-from router.selection.selected import Selection
+from router.domain.principals import Capability
+from router.llm.fallback import FallbackChain
+from router.llm.types import BudgetSpent, ModelRefused, ModelUnavailable
+from router.retrieval.index import CapabilityIndex
+from router.retrieval.selection import Selection
+from router.routing import decider, replies
+from router.routing.decider import RoutingQuestion
+from router.routing.offer import Offer
+from router.routing.prompts import Prompts, shown
+from router.routing.replies import ADDRESSED, BUDGET_SPENT
+from router.understanding.grounding import changed, stated
 
 logger = logging.getLogger(__name__)
 
@@ -47,18 +39,18 @@ class Decider:
 
     capabilities: Capabilities
     index: CapabilityIndex
-    ladder: Ladder | None
+    ladder: FallbackChain | None
     prompts: Prompts
     models: Models = field(default_factory=Models)
 
     @activity.defn(name=activities.DECIDE.name)
-    async def decide(self, given: activities.Decide) -> activities.Decided:
+    async def decide(self, given: activities.Decide) -> activities.RoutingDecision:
         """Routes and commands, for every message there is."""
         return await self.decided(given, again_soon)
 
     async def decided(
         self, given: activities.Decide, on_failure: OnFailure = lambda _: None
-    ) -> activities.Decided:
+    ) -> activities.RoutingDecision:
         """The same outside Temporal, where nobody tries again.
 
         `on_failure` is told why no model answered, before the decision is made without one;
@@ -71,12 +63,12 @@ class Decider:
         )
 
     async def decided_over_these(
-        self, given: activities.Decide, asking: Asking, on_failure: OnFailure
-    ) -> activities.Decided:
+        self, given: activities.Decide, asking: ModelQuestions, on_failure: OnFailure
+    ) -> activities.RoutingDecision:
         """The same, over all that there is here, whatever is left to spend."""
         if self.ladder is not None and (addressed := self._addressed(given)):
             return addressed
-        found = await self._near(nearest.words_of(given.message), given)
+        found = await self._near(decider.words_of(given.message), given)
         notice, decision = "", None
         try:
             if self.ladder is not None:
@@ -101,18 +93,18 @@ class Decider:
         asking = self.models.asking(self.ladder, given.account)
         findings = _found(given)
         try:
-            answer = await asking(phrasing.request(prompt, given.text, findings, given.history))
+            answer = await asking(replies.request(prompt, given.text, findings, given.history))
         except (ModelUnavailable, ModelRefused, BudgetSpent):
             return plainly
-        said = phrasing.with_links(shown(answer.text) or plainly.text, findings, given.locale)
+        said = replies.with_links(shown(answer.text) or plainly.text, findings, given.locale)
         return activities.Phrased(text=said, usage=asking.usage)
 
     @activity.defn(name=activities.PHRASE_PLAINLY.name)
     async def phrase_plainly(self, given: activities.Phrase) -> activities.Phrased:
         """What tools found, in the words that they give themselves."""
-        return activities.Phrased(text=phrasing.plain(_found(given), given.locale))
+        return activities.Phrased(text=replies.plain(_found(given), given.locale))
 
-    def _addressed(self, given: activities.Decide) -> activities.Decided | None:
+    def _addressed(self, given: activities.Decide) -> activities.RoutingDecision | None:
         """The skill that the message itself names; None where it names none for this caller."""
         caller, name = given.account.caller, given.message.skill
         skill = next(
@@ -121,7 +113,7 @@ class Decider:
         if skill is None:
             return None
         tools = self.capabilities.tools_of(skill, caller)
-        return activities.Decided(
+        return activities.RoutingDecision(
             route=Route(
                 kind="skill",
                 target=skill.name,
@@ -135,32 +127,32 @@ class Decider:
 
     async def _near(self, text: str, given: activities.Decide) -> Selection:
         usable = self.capabilities.visible_to(given.account.caller)
-        return await nearest.find(self.index, usable, text, given.situation)
+        return await decider.find(self.index, usable, text, given.situation)
 
     async def _with_model(
-        self, given: activities.Decide, found: Selection, asking: Asking
-    ) -> with_model.Decision | None:
+        self, given: activities.Decide, found: Selection, asking: ModelQuestions
+    ) -> decider.ModelDecision | None:
         """The model's decision; None where it gave none that can be used."""
         offer, listed = self._offered(given, found)
-        question = Question(
+        question = RoutingQuestion(
             prompt=self.prompts.of("router", given.account.conversation, given.situation.locale),
-            text=nearest.words_of(given.message),
+            text=decider.words_of(given.message),
             offer=offer,
             capabilities=listed,
             history=given.history,
             situation=given.situation,
             earlier=given.earlier,
         )
-        return await with_model.decide(question, asking, self._widen_for(given))
+        return await decider.decide_with_model(question, asking, self._widen_for(given))
 
     def _without_model(
         self, given: activities.Decide, found: Selection, usage: Usage, notice: str
-    ) -> activities.Decided:
+    ) -> activities.RoutingDecision:
         text, usable = given.message.text, self.capabilities.visible_to(given.account.caller)
-        route, commands = small_talk.answer(text or "", given.situation, usable) or nearest.decide(
-            given.message, given.situation, found
-        )
-        return activities.Decided(
+        route, commands = understand.greeting(
+            text or "", given.situation, usable
+        ) or decider.decide_by_nearness(given.message, given.situation, found)
+        return activities.RoutingDecision(
             route=route,
             commands=commands,
             usage=usage,
@@ -171,11 +163,11 @@ class Decider:
     def _offered(
         self, given: activities.Decide, found: Selection
     ) -> tuple[Offer, list[Capability]]:
-        listed = nearest.listed(found, self.capabilities.visible_to(given.account.caller))
+        listed = decider.listed(found, self.capabilities.visible_to(given.account.caller))
         names = {capability.name for capability in listed}
         return self.capabilities.offer(given.account.caller, names, given.situation.active), listed
 
-    def _widen_for(self, given: activities.Decide) -> with_model.Widen:
+    def _widen_for(self, given: activities.Decide) -> decider.Widen:
         async def widen(query: str) -> tuple[Offer, Sequence[Capability]]:
             return self._offered(given, await self._near(query, given))
 
@@ -184,22 +176,22 @@ class Decider:
     def _decided(
         self,
         given: activities.Decide,
-        decision: with_model.Decision,
+        decision: decider.ModelDecision,
         found: Selection,
         usage: Usage,
-    ) -> activities.Decided:
+    ) -> activities.RoutingDecision:
         """The decision with its values in the shapes that slots have."""
         active = given.situation.active.flow if given.situation.active else None
         alone = sum(isinstance(command, StartFlow) for command in decision.commands) == 1
         commands = [self._shaped(command, given, alone) for command in decision.commands]
-        reason = with_model.reason_of(decision, given.situation.locale)
-        route, *others = [with_model.route_of(c, active, reason) for c in commands]
+        reason = decider.reason_of(decision, given.situation.locale)
+        route, *others = [decider.route_of(c, active, reason) for c in commands]
         skills = self.capabilities.skills_of(c.skill for c in commands if isinstance(c, RunSkill))
         called = {c.tool for c in commands if isinstance(c, CallTool)}
         for skill in skills.values():
             called |= set(self.capabilities.tools_of(skill, given.account.caller))
-        return activities.Decided(
-            route=route.model_copy(update={"candidates": nearest.shown(found)}),
+        return activities.RoutingDecision(
+            route=route.model_copy(update={"candidates": decider.shown(found)}),
             others=others,
             commands=commands,
             usage=usage,
@@ -209,7 +201,7 @@ class Decider:
 
     def _shaped(self, command: Command, given: activities.Decide, alone: bool) -> Command:
         now, active = given.situation.now, given.situation.active
-        text = nearest.words_of(given.message)
+        text = decider.words_of(given.message)
         if active is not None and active.asking and _answers(command, active.flow):
             values = changed(active, command.slots, text, now)
             return FillSlots(slots=values) if values else Misunderstood()
@@ -228,5 +220,5 @@ def _answers(command: Command, active: str) -> TypeGuard[FillSlots | StartFlow]:
     return isinstance(command, FillSlots)
 
 
-def _found(given: activities.Phrase) -> list[phrasing.Finding]:
+def _found(given: activities.Phrase) -> list[replies.Finding]:
     return [(f.tool, f.result, f.error) for f in given.findings]

@@ -25,9 +25,9 @@ from router.domain.errors import (
     ToolError,
     UnknownOutcome,
 )
+from router.domain.locale import Localised
 from router.domain.ports import EffectsLedger
 from router.domain.records import EffectRecord
-from router.domain.texts import Localised
 from router.tool.tool import Tool
 
 

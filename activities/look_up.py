@@ -6,17 +6,16 @@ from datetime import datetime
 from pydantic import JsonValue
 from temporalio import activity
 
-from activities.calendar import counting
-from activities.calendar.work_calendar import WorkCalendar
-from activities.calendar.working_time import after_working
-from activities.failing import temporal_failures
-from activities.people.people import People
+from activities.calendar import work_calendar
+from activities.calendar.work_calendar import WorkCalendar, after_working
+from activities.execution import temporal_failures
+from activities.people.people import PeopleSystem
 from activities.people.records import one_spelling
-from router.contracts.activities import LOOK_UP, Answer, LookUp
+from router.contracts.activities import LOOK_UP, LookUp, LookupAnswer
 from router.domain.errors import ArgumentsToolError
 from router.domain.ports import Files
 from router.domain.principals import Directory, Principal
-from router.flow.lookups import LOOKUPS
+from router.flow.language.functions import LOOKUPS
 
 MOST_STAND_INS = 2
 """Steps from somebody who is away: a stand-in who is away too, or asks, is stood in for once."""
@@ -24,13 +23,13 @@ _HALVES = frozenset({"", "am", "pm"})
 
 
 class LookUps:
-    """The activity `look_up`, with one method for each of `router.flow.lookups.LOOKUPS`.
+    """The activity `look_up`, with one method for each of `router.flow.language.functions.LOOKUPS`.
 
     A method has the lookup's name, and takes the tenant and then what the lookup takes.
     """
 
     def __init__(
-        self, directory: Directory, calendar: WorkCalendar, people: People, files: Files
+        self, directory: Directory, calendar: WorkCalendar, people: PeopleSystem, files: Files
     ) -> None:
         self._directory = directory
         self._calendar = calendar
@@ -38,7 +37,7 @@ class LookUps:
         self._files = files
 
     @activity.defn(name=LOOK_UP.name)
-    async def look_up(self, asked: LookUp) -> Answer:
+    async def look_up(self, asked: LookUp) -> LookupAnswer:
         """The answer to a lookup; arguments that it can't use are an `ArgumentsToolError`."""
         with temporal_failures():
             lookup = LOOKUPS.get(asked.name)
@@ -51,7 +50,7 @@ class LookUps:
                     f"{asked.name}({takes}) was given {len(asked.arguments)} arguments"
                 )
             answer: Callable[..., Awaitable[JsonValue]] = getattr(self, asked.name)
-            return Answer(value=await answer(asked.requester.tenant, *asked.arguments))
+            return LookupAnswer(value=await answer(asked.requester.tenant, *asked.arguments))
 
     async def manager(self, tenant: str, person: JsonValue) -> JsonValue:
         """The user id of the person's manager; null of null, and of whoever isn't known."""
@@ -113,10 +112,10 @@ class LookUps:
     ) -> JsonValue:
         """Working days from start to end, as a number in halves."""
         del tenant  # one calendar for everyone, so far
-        days = counting.workdays(
+        days = work_calendar.workdays(
             self._calendar,
-            counting.day(start, "start"),
-            counting.day(end, "end"),
+            work_calendar.day(start, "start"),
+            work_calendar.day(end, "end"),
             _half(start_half, "start_half"),
             _half(end_half, "end_half"),
         )
@@ -125,8 +124,8 @@ class LookUps:
     async def last_workday(self, tenant: str, start: JsonValue, duration: JsonValue) -> JsonValue:
         """The day on which a leave of this duration ends, as an ISO date."""
         del tenant
-        first = counting.day(start, "start")
-        return counting.last_workday(self._calendar, first, duration).isoformat()
+        first = work_calendar.day(start, "start")
+        return work_calendar.last_workday(self._calendar, first, duration).isoformat()
 
     async def claimed(self, tenant: str, invoice: JsonValue) -> JsonValue:
         """True where a claim that still stands has this invoice number."""

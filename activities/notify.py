@@ -4,10 +4,10 @@ from temporalio import activity
 from temporalio.client import Client
 from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 
-from activities.shares import own_share
+from activities.tell_flow import own_share
 from router.contracts import activities, conversation
 from router.contracts.conversation import ConversationStart
-from router.contracts.timeouts import TASK_TIMEOUT
+from router.contracts.start_options import TASK_TIMEOUT
 from router.domain.ports import Conversations
 
 

@@ -1,6 +1,6 @@
 """What tools ask for that is neither theirs nor the people system's, each under its name.
 
-`router.assembly` says what the names stand for; a test or a company may say otherwise.
+`router.runtime.composition` says what the names stand for; a test or a company may say otherwise.
 """
 
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from temporalio.client import Client
 from activities.calendar.work_calendar import WorkCalendar
 from router.domain.ports import Files, Results, Runs, SkillFiles
 from router.domain.principals import Directory
-from router.tool.dependencies import Depends, Provider
+from router.tool.context import Depends, Provider
 
 directory: Provider[Directory] = Provider("directory")
 """Who works here."""

@@ -2,7 +2,7 @@
 
 from temporalio import activity
 
-from activities.failing import temporal_failures
+from activities.execution import temporal_failures
 from router.contracts import activities
 from router.contracts.activities import Keep, Publish, Recall, Recalled, Write
 from router.contracts.conversation import ConversationState

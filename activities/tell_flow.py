@@ -1,5 +1,7 @@
 """Telling a flow something: an Update on its workflow, which is started where it is new.
 
+Whose share of the workers is taken by what an activity starts.
+
 An ordinary activity, never a local one: it waits for another workflow's task, and waiting
 inside a workflow task deadlocks when the slots run out.
 """
@@ -15,17 +17,24 @@ from temporalio.client import (
     WorkflowUpdateFailedError,
     WorkflowUpdateRPCTimeoutOrCancelledError,
 )
+from temporalio.common import Priority
 from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError, RPCStatusCode
 
 from activities.capabilities import Capabilities
-from activities.heartbeat import heartbeating
-from activities.shares import own_share
-from router.contracts import activities, flow, starting
+from activities.execution import heartbeating
+from router.contracts import activities, flow
 from router.contracts.failures import ended_meanwhile
 from router.contracts.flow import CallLimits, FlowAnswer, FlowStart, Tell
-from router.contracts.reaching import once_ready, watched
-from router.flow.model import FlowDefinition
+from router.flow.definition import FlowDefinition
+from router.gateway import runs
+from router.gateway.client import once_ready, watched
+
+
+def own_share() -> Priority:
+    """That of the workflow whose activity this is; no particular one outside of any."""
+    return activity.info().priority if activity.in_activity() else Priority.default
+
 
 T = TypeVar("T")
 
@@ -59,7 +68,7 @@ class FlowTeller:
         self, definition: FlowDefinition, given: activities.TellFlow
     ) -> FlowAnswer | None:
         # The run isn't the conversation's child, and takes the same share of the workers.
-        start = starting.operation(
+        start = runs.operation(
             self._start(definition, given), given.workflow_id, self._task_queue, own_share()
         )
         telling: Awaitable[FlowAnswer] = self._client.execute_update_with_start_workflow(

@@ -1,25 +1,43 @@
-"""One step of a skill's sub-agent: a question to a model, and what its answer comes to."""
+"""The work of a skill: a step, a plan, and its dialogue told in short, each by a model.
+
+One step of a skill's sub-agent: a question to a model, and what its answer comes to.
+
+A skill's work by a plan: asking a model for one, and what to do with what its steps came to.
+
+Telling in short what a sub-agent's dialogue has no room for any more: by a model.
+"""
 
 from dataclasses import dataclass
 
 from pydantic import JsonValue
 from temporalio import activity
+from temporalio.exceptions import ApplicationError
 
-from activities.asking import Models, SkillStep, giving_up
 from activities.capabilities import Capabilities
-from activities.stated import stated
+from activities.models import ModelQuestions, Models, SkillStep, given_up, giving_up
+from activities.writer import within_means
 from router.contracts import activities
-from router.deciding import context, thinking
-from router.deciding.notices import BUDGET_SPENT
-from router.deciding.prompts import Job, Prompts
-from router.deciding.thinking import Means, Task, Thought
 from router.domain.commands import StartFlow
 from router.domain.principals import Principal
-from router.flow.model import Slot
-from router.flow.values import Unfit, fitted
-from router.llm.errors import BudgetSpent
-from router.llm.ladders import Ladders
-from router.selection.index import CapabilityIndex
+from router.flow.definition import Slot
+from router.flow.slot_types import Unfit, fitted
+from router.llm.fallback import FallbackChain, FallbackChains
+from router.llm.types import BudgetSpent
+from router.retrieval.index import CapabilityIndex
+from router.routing import skill_memory, skill_step
+from router.routing.planner import (
+    Planned,
+    Reflected,
+    plan_request,
+    read_plan,
+    read_verdict,
+    reflect_request,
+)
+from router.routing.prompts import Job, Prompts, shown
+from router.routing.replies import BUDGET_SPENT
+from router.routing.skill_step import Means, Task, Thought
+from router.skill.plan import Plan
+from router.understanding.grounding import stated
 
 MOST_MEANS = 24
 """Tools and forms that a step is offered; of more, those nearest to the request."""
@@ -31,7 +49,7 @@ class Thinker:
 
     capabilities: Capabilities
     index: CapabilityIndex
-    ladders: Ladders
+    ladders: FallbackChains
     prompts: Prompts
     models: Models
 
@@ -53,15 +71,15 @@ class Thinker:
         means = Means()
         if not last:
             means = await self.means(given.task, account.caller, self.capabilities)
-        question = thinking.request(prompt, given.task, means, given.memory, last=last)
+        question = skill_step.request(prompt, given.task, means, given.memory, last=last)
         try:
             with giving_up():
                 answer = await asking(question)
         except BudgetSpent as spent:
             return Thought(spent=BUDGET_SPENT[spent.scope].within(given.locale))
-        thought = thinking.read(answer, means)
+        thought = skill_step.read(answer, means)
         flow = self._shaped(thought.flow, given.task) if thought.flow else None
-        measure = context.measured(question, given.memory, answer.usage)
+        measure = skill_step.measured(question, given.memory, answer.usage)
         about = {"usage": asking.usage, "flow": flow, "measure": measure, "last": foreseen}
         return thought.model_copy(update=about)
 
@@ -98,3 +116,83 @@ def _fits(slot: Slot, value: JsonValue) -> bool:
     except Unfit:
         return False
     return True
+
+
+@dataclass(frozen=True)
+class Condenser:
+    """Condenses with the usual model, whichever leads the skill: the cheaper one will do."""
+
+    ladder: FallbackChain | None
+    prompts: Prompts
+    models: Models
+
+    @activity.defn(name=activities.CONDENSE.name)
+    async def condense(self, given: activities.Condense) -> activities.Condensed:
+        """The note so far and what happened since, as one note.
+
+        Raises `ApplicationError` where no model writes it: one that isn't tried again, once that
+        can't help.
+        """
+        prompt = self.prompts.of("condense", given.account.conversation, given.locale)
+        step = SkillStep(given.skill, given.step)
+        asking = self.models.unheard.asking(self.ladder, given.account, step)
+        try:
+            with giving_up():
+                answer = await asking(skill_memory.request(prompt, given.earlier, given.gone))
+        except BudgetSpent as error:
+            raise given_up(error) from error
+        text = shown(answer.text)
+        if not text:
+            raise ApplicationError("the model says nothing", type="Silence", non_retryable=True)
+        return activities.Condensed(text=text, usage=asking.usage)
+
+
+@dataclass(frozen=True)
+class Planner:
+    """Plans and reflects with the model, the prompts and the tools that its `thinker` has."""
+
+    thinker: Thinker
+
+    @activity.defn(name=activities.PLAN.name)
+    async def plan(self, given: activities.Draw) -> Planned:
+        """The steps, or what is wrong with them.
+
+        Raises `ApplicationError` where no model answers: one that isn't tried again, once that
+        can't help.
+        """
+        thinker, account = self.thinker, given.account
+        prompt = thinker.prompts.of("plan", account.conversation, given.locale)
+        asking = self._asking(given)
+        offered = await within_means(thinker.capabilities, asking)
+        means = await thinker.means(given.task, account.caller, offered)
+        try:
+            with giving_up():
+                answer = await asking(plan_request(prompt, given.task, means, given.memory))
+        except BudgetSpent as spent:
+            return Planned(spent=BUDGET_SPENT[spent.scope].within(given.locale))
+        planned = read_plan(answer, given.memory.plan)
+        return planned.model_copy(update={"usage": asking.usage})
+
+    @activity.defn(name=activities.REFLECT.name)
+    async def reflect(self, given: activities.Reflect) -> Reflected:
+        """What is to be done with the results, or what is wrong with the answer.
+
+        Raises as `plan`.
+        """
+        prompt = self.thinker.prompts.of("reflect", given.account.conversation, given.locale)
+        asking, plan, last = self._asking(given), given.memory.plan or Plan(), given.last
+        question = reflect_request(prompt, given.task, given.memory, last=last)
+        try:
+            with giving_up():
+                answer = await asking(question)
+        except BudgetSpent as spent:
+            return Reflected(spent=BUDGET_SPENT[spent.scope].within(given.locale))
+        reflected = read_verdict(answer, plan, last=last)
+        return reflected.model_copy(update={"usage": asking.usage})
+
+    def _asking(self, given: activities.Draw | activities.Reflect) -> ModelQuestions:
+        """Only a reflection speaks to the employee while it is being written."""
+        thinker, skill = self.thinker, given.task.skill
+        models = thinker.models if isinstance(given, activities.Reflect) else thinker.models.unheard
+        step = SkillStep(skill.name, given.step)
+        return models.asking(thinker.ladders.for_skill(skill.model), given.account, step)

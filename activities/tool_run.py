@@ -1,30 +1,141 @@
-"""One try of a tool's call: through the gate and, where it writes, through the effects ledger."""
+"""One try of a tool's call: through the gate and, where it writes, through the effects ledger.
+
+Keeping the files that tools make, for whoever had them called.
+
+What a call came to, made such that everything on its way can take it.
+
+    the tool ▸ kept ▸ ledger (writes) ▸ carried ▸ workflow, event log, models
+
+A write that has answered is done, whatever it answered, and is never sent again for that: where
+the answer can't be kept or carried, the result says so in its place. A read has failed then.
+"""
 
 import asyncio
+import hashlib
+import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import partial
 from zoneinfo import ZoneInfo
 
 from pydantic import JsonValue
 from temporalio import activity
 
+from activities import provided
 from activities.effects import once
-from activities.failing import unforeseen
-from activities.keeping import Keeping
-from activities.outcome import Page, carried, kept
-from activities.telling import Telling
+from activities.execution import unforeseen
+from activities.progress import ProgressPublisher
 from router.contracts.activities import ToolCall
-from router.domain.errors import RouterError, TransientToolError
+from router.domain.errors import RouterError, TransientToolError, UnusableResult
+from router.domain.files import MOST_BYTES, safe_name, type_of
+from router.domain.locale import Locale, Localised
 from router.domain.ports import EffectsLedger
-from router.domain.texts import Localised
-from router.tool.context import ToolContext, needless
-from router.tool.dependencies import Dependencies
+from router.domain.principals import Principal
+from router.domain.records import FileRecord
+from router.tool.context import Dependencies, ToolContext, needless
 from router.tool.gate import Admitted, Attempt, admit, lacks_confirmation, screen
 from router.tool.registry import Registry
+from router.tool.results import ToolFile, keepable
 from router.tool.tool import Tool
+
+
+@dataclass(frozen=True)
+class Keeping:
+    """`router.tool.results.Keep`: files are their caller's, as if they had handed them in.
+
+    In a flow that is the requester. A try that fails afterwards leaves files that nobody knows
+    the ids of; the next one keeps its own.
+    """
+
+    tool: Tool
+    owner: Principal
+    dependencies: Dependencies
+
+    async def __call__(self, files: Mapping[str, ToolFile]) -> None:
+        """Keep them.
+
+        Raises:
+            UnusableResult: one is larger than 10 MiB.
+            MisconfiguredError: nothing provides a store of files.
+        """
+        for file in files.values():
+            self._check(file)
+        store = self.dependencies.resolve(provided.files)
+        for id_, file in files.items():
+            await store.keep(self._record(id_, file), file.content)
+
+    def _check(self, file: ToolFile) -> None:
+        if len(file.content) > MOST_BYTES:
+            name, size = file.name[:80], len(file.content)
+            raise UnusableResult(
+                Localised(
+                    zh=f"“{self.tool.title.zh}”给出的文件“{name}”有 {size} 字节，"
+                    f"超过了 {MOST_BYTES}，请一次少要一些",
+                    en=f"{self.tool.name} gave the file {name!r} of {size} bytes, "
+                    f"more than {MOST_BYTES}; ask it for less at a time",
+                )
+            )
+
+    def _record(self, id_: str, file: ToolFile) -> FileRecord:
+        return FileRecord(
+            id=id_,
+            tenant=self.owner.tenant,
+            owner=self.owner.id,
+            name=safe_name(file.name, file.content),
+            type=type_of(file.content, file.type),
+            size=len(file.content),
+            sha256=hashlib.sha256(file.content).hexdigest(),
+            at=datetime.now(UTC),
+        )
+
+
+RESULT_BYTES = 64 * 1024
+"""The longest result, as JSON: workflows carry it in their history, and models read it."""
+
+Page = Callable[[Tool, str], Awaitable[JsonValue]]
+"""What becomes of a result that is too long, given as JSON."""
+
+
+async def kept(tool: Tool, answering: Awaitable[JsonValue], locale: Locale) -> JsonValue:
+    """The answer as ledger, history and log can keep it; raises `UnusableResult` for a read."""
+    try:
+        result: JsonValue = keepable(await answering)
+    except UnusableResult as error:
+        return _instead(tool, error, locale)
+    return result
+
+
+async def carried(tool: Tool, result: JsonValue, page: Page | None, locale: Locale) -> JsonValue:
+    """The result if it is short enough, else what `page` makes of it.
+
+    Raises `UnusableResult` for a read that is too long where there is no `page`.
+    """
+    text = json.dumps(result, ensure_ascii=False, allow_nan=False)
+    size = len(text.encode())
+    if size <= RESULT_BYTES:
+        return result
+    if page is not None:
+        return await page(tool, text)
+    too_long = Localised(
+        zh=f"“{tool.title.zh}”给出的结果有 {size} 字节，超过了 {RESULT_BYTES}，请一次少查一些",
+        en=f"{tool.name} gave {size} bytes, more than {RESULT_BYTES}; ask it for less at a time",
+    )
+    return _instead(tool, UnusableResult(too_long), locale)
+
+
+def _instead(tool: Tool, error: UnusableResult, locale: Locale) -> JsonValue:
+    """What a write gives whose own result nobody can be given."""
+    if not tool.writes:
+        raise error
+    note = Localised(
+        zh=f"已经办成了，只是结果给不出来：{error.said.zh}",
+        en=f"it is done, only its result can't be given: {error}",
+    )
+    return {"note": note.within(locale)}
+
 
 _log = logging.getLogger("router.tools")
 
@@ -77,7 +188,7 @@ async def run_admitted(
     ledger: EffectsLedger,
     dependencies: Dependencies,
     page: Page | None = None,
-    telling: Telling | None = None,
+    telling: ProgressPublisher | None = None,
 ) -> JsonValue:
     """One try of a call that the gate has let through.
 
@@ -141,7 +252,7 @@ def with_own_keys(call: ToolCall) -> ToolCall:
     return call.model_copy(update={name: f"{owner}/{key}" for name, key in keys.items() if key})
 
 
-def _context(call: ToolCall, telling: Telling | None, keeping: Keeping) -> ToolContext:
+def _context(call: ToolCall, telling: ProgressPublisher | None, keeping: Keeping) -> ToolContext:
     about = {"tool": call.tool, "caller": call.caller.id, "key": call.key}
     context = ToolContext(
         caller=call.caller,

@@ -1,13 +1,48 @@
-"""Understanding a message by rules: a local activity, CPU only, no model."""
+"""Understanding a message by rules: a local activity, CPU only, no model.
+
+Greetings and thanks, where no model is there to return them.
+"""
+
+from collections.abc import Iterable
 
 from temporalio import activity
 
-from activities import small_talk
 from activities.capabilities import Capabilities
 from router.contracts import activities
-from router.domain.commands import CallTool
-from router.domain.principals import Principal
+from router.domain.commands import CallTool, Command, Repeat, ReplyText
+from router.domain.locale import Localised
+from router.domain.messages import Route
+from router.domain.principals import Capability, Principal
+from router.flow.paused import Situation
+from router.understanding.dialogue_acts import greets, thanks
 from router.understanding.reader import Reader
+from router.understanding.route_reasons import overview
+from router.understanding.text.normalisation import normalise
+
+HELLO = Localised(zh="你好！", en="Hello! ")
+WELCOME = Localised(
+    zh="不客气，还有什么要办的，直接说就行。",
+    en="You're welcome. Just say if there is anything else.",
+)
+_REASON = Localised(zh="打招呼或道谢", en="A greeting, or thanks")
+
+
+def greeting(
+    text: str, situation: Situation, usable: Iterable[Capability]
+) -> tuple[Route, list[Command]] | None:
+    """What is said back; a flow that asks something asks it again. None for any other message."""
+    said, locale = normalise(text).text, situation.locale
+    if not greets(said) and not thanks(said):
+        return None
+    route = Route(kind="reply", by="fallback", reason=_REASON.within(locale))
+    if situation.active is not None and situation.active.asking:
+        return route.model_copy(update={"kind": "flow", "target": situation.active.flow}), [
+            Repeat()
+        ]
+    if thanks(said):
+        return route, [ReplyText(text=WELCOME.within(locale))]
+    listed = overview(usable, situation.roles, locale)
+    return route, [ReplyText(text=HELLO.within(locale) + listed)]
 
 
 class Understander:
@@ -40,7 +75,7 @@ class Understander:
         self, understood: activities.Understood, given: activities.Understand, caller: Principal
     ) -> activities.Understood:
         usable = self._capabilities.visible_to(caller)
-        answer = small_talk.answer(given.message.text or "", given.situation, usable)
+        answer = greeting(given.message.text or "", given.situation, usable)
         if answer is None:
             return understood
         route, commands = answer

@@ -21,10 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from router.flow.loader import load_flows
-from router.understanding import asking
-from router.understanding.asking import Asking, blotted, pieces
-from router.understanding.grammar import compiled
-from router.understanding.normalise import normalise
+from router.understanding.text.grammar import compiled
+from router.understanding.text.normalisation import normalise
+from router.understanding.triggers import classifier
+from router.understanding.triggers.classifier import RequestClassifier, blotted, pieces
 
 HERE = Path(__file__).parent
 LINES = HERE / "requests.jsonl"
@@ -77,7 +77,7 @@ def _places(text: str, part: str) -> list[tuple[int, int]]:
     return [(at, at + len(part)) for at in starts]
 
 
-def learned(rows: Sequence[Line]) -> Asking:
+def learned(rows: Sequence[Line]) -> RequestClassifier:
     """Weights by L2-penalised logistic regression, the small ones left out, the rest refitted."""
     told = [pieces(row.text) for row in rows]
     counts = Counter(piece for one in told for piece in one)
@@ -87,7 +87,7 @@ def learned(rows: Sequence[Line]) -> Asking:
     kept = [piece for piece, w in zip(often, weights, strict=True) if abs(w) >= SMALLEST]
     weights, bias = _fitted(told, kept, answers)
     rounded = {piece: round(float(w), 2) for piece, w in zip(kept, weights, strict=True)}
-    return Asking(rounded, round(bias, 3))
+    return RequestClassifier(rounded, round(bias, 3))
 
 
 def _fitted(
@@ -151,7 +151,7 @@ def main() -> None:
     judge = learned(rows)
     held = {"bias": judge.bias, "weights": dict(judge.weights)}
     packed = gzip.compress(json.dumps(held, ensure_ascii=False).encode(), mtime=0)
-    target = Path(asking.__file__).parent / asking.WEIGHTS
+    target = Path(classifier.__file__).parent / classifier.WEIGHTS
     target.write_bytes(packed)
     print(f"{len(judge.weights)} weights from {len(rows)} lines, {len(packed) // 1024} KiB")
 

@@ -2,7 +2,7 @@
 
 Both are asked through HTTP by the same scripted model, which has a few files of several KB read
 at every step; what is counted is the JSON of each request that goes out, with the estimate that
-budgets go by (`router.llm.tokens`). Ours is the skill's workflow on a Temporal server, and what
+budgets go by (`router.llm.request`). Ours is the skill's workflow on a Temporal server, and what
 condensing costs is counted with it; the plain loop sends everything that was said and found.
 
     python bench/context.py [STEPS]
@@ -17,8 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
-from router.assembly import assembled
-from router.llm.chat import (
+from router.llm.client import ChatModel
+from router.llm.types import (
     AssistantMessage,
     ChatRequest,
     Function,
@@ -27,7 +27,7 @@ from router.llm.chat import (
     ToolMessage,
     UserMessage,
 )
-from router.llm.model import ChatModel
+from router.runtime.composition import assembled
 from router.settings import Settings
 from tests.fakes.model_server import ModelServer
 from tests.temporal import dev_server

@@ -27,15 +27,15 @@ from bare import BareFirst, BareSecond, BareTeller, bare_read
 from temporalio.worker import Worker
 from turns import bare_turns, conversation_of, temporal
 
-from router.assembly import assembled
 from router.domain.principals import Principal
-from router.flow.events import Answered, Began
+from router.flow.definition import FlowDefinition
+from router.flow.engine.events import Answered, Began
+from router.flow.engine.machine import step
+from router.flow.engine.run import Run
 from router.flow.loader import load_flow
-from router.flow.machine import step
-from router.flow.model import FlowDefinition
-from router.flow.run import Run
+from router.runtime.composition import assembled
+from router.runtime.worker import build_worker
 from router.settings import Settings
-from router.worker import build_worker
 
 SLOTS, COLLECTS = 30, 15
 STEPS, TURNS = 400, 60

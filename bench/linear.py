@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from public_sets import Split
 
-from router.selection.encoder import Encoder
+from router.retrieval.encoders import Encoder
 
 Scores = NDArray[np.float32]
 

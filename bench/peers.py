@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from public_sets import HERE, Known, Split
 
-from router.selection.cards import spoken
-from router.selection.encoder import Encoder
-from router.selection.lexical import LexicalIndex
-from router.selection.tokens import tokens
+from router.retrieval.encoders import Encoder
+from router.retrieval.index import spoken
+from router.retrieval.lexical import LexicalIndex, tokens
 
 Scores = NDArray[np.float64]
 

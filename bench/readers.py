@@ -23,11 +23,11 @@ import httpx
 from sqlalchemy import Engine, event
 from temporalio.client import Client
 
-from router.api.deps import Services
-from router.app import create_app
-from router.assembly import assembled
-from router.dev.api_server import ApiServer
+from router.api.dependencies import Services
 from router.domain.records import ConversationRecord, LogEntry
+from router.runtime.app import create_app
+from router.runtime.composition import assembled
+from router.runtime.server import ApiServer
 from router.settings import Settings
 
 GRACE = 2.0

@@ -29,10 +29,10 @@ from temporalio.client import Client
 from temporalio.worker import Worker
 from turns import TURNS, WARM_UP, conversation_of, percentile, temporal, timed
 
-from router.assembly import Parts, assembled
-from router.llm.ladder import Ladder
+from router.llm.fallback import FallbackChain
+from router.runtime.composition import Parts, assembled
+from router.runtime.worker import build_worker
 from router.settings import Settings
-from router.worker import build_worker
 from tests.fakes.behaviours import Behaviour, calls, says
 from tests.fakes.http_exchange import Received, Reply
 from tests.fakes.model_server import ModelServer
@@ -56,7 +56,7 @@ def with_tool(received: Received) -> Reply:
     return answer(received)
 
 
-class Waited(Ladder):
+class Waited(FallbackChain):
     """A ladder that adds up how long its models took to answer."""
 
     seconds = 0.0

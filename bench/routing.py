@@ -26,13 +26,12 @@ import peers
 import public_sets
 from public_sets import Known, Split
 
-from router.domain.capabilities import Capability
-from router.domain.texts import Localised
-from router.selection.embedded import EmbeddedEncoder
-from router.selection.index import CapabilityIndex
-from router.selection.remembered import RememberedEncoder
-from router.selection.selected import Selection
-from router.selection.vector_file import VectorFile
+from router.domain.locale import Localised
+from router.domain.principals import Capability
+from router.retrieval.encoders import EmbeddedEncoder
+from router.retrieval.index import CapabilityIndex
+from router.retrieval.selection import Selection
+from router.retrieval.vector_cache import RememberedEncoder, VectorFile
 
 KEPT = Path(tempfile.gettempdir()) / "intent-router-bench" / "vectors.db"
 RANKS = (1, 3, 5, 10)

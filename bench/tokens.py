@@ -4,7 +4,7 @@ The very request that goes out is counted: the decider of the product is asked, 
 model server keeps what it received. ToolE's tools are the pool, each with five example requests
 and the same two parameters; beyond its 199, tools whose descriptions are those of two of them,
 without examples. Counted is the JSON of messages and functions, with the estimate that budgets
-go by (`router.llm.tokens`): it is within about a third of any tokenizer's count, so take the
+go by (`router.llm.request`): it is within about a third of any tokenizer's count, so take the
 ratios, not the numbers.
 
     python bench/tokens.py [REQUESTS]
@@ -24,25 +24,25 @@ from public_sets import Known
 from pydantic import Field
 from routing import KEPT
 
-from activities.asking import Models
 from activities.capabilities import Capabilities
 from activities.decide import Decider
+from activities.models import Models
 from router.contracts.activities import Account, Decide
-from router.definitions import load_prompts
 from router.domain.budgets import Budget, Budgets
 from router.domain.messages import Message
 from router.domain.principals import Principal
 from router.flow.catalog import Catalog
-from router.flow.situation import Situation
-from router.llm.ladder import Ladder
-from router.llm.model import ChatModel
-from router.llm.tokens import estimated_tokens
-from router.selection.embedded import EmbeddedEncoder
-from router.selection.index import CapabilityIndex
-from router.selection.selected import Selection
-from router.selection.vector_file import VectorFile
+from router.flow.paused import Situation
+from router.llm.client import ChatModel
+from router.llm.fallback import FallbackChain
+from router.llm.request import estimated_tokens
+from router.retrieval.encoders import EmbeddedEncoder
+from router.retrieval.index import CapabilityIndex
+from router.retrieval.selection import Selection
+from router.retrieval.vector_cache import VectorFile
+from router.runtime.definitions import load_prompts
 from router.settings import Settings
-from router.skill.catalog import SkillCatalog
+from router.skill.skill import SkillCatalog
 from router.tool.registry import Registry
 from router.tool.tool import Tool, tool
 from tests.fakes.behaviours import calls
@@ -103,7 +103,7 @@ async def sizes_of(
     model = ChatModel(server.url, "scripted", "-")
     offered = Capabilities(Catalog([]), SkillCatalog(), registry)
     prompts = load_prompts(Settings.load())
-    decider = Decider(offered, index, Ladder([model]), prompts, Models(UNBOUNDED))
+    decider = Decider(offered, index, FallbackChain([model]), prompts, Models(UNBOUNDED))
     await index.update(offered.everything())
     counted, right = [], []
     for text, label in requests:

@@ -25,23 +25,19 @@ from uuid import uuid4
 
 from bare import BareFirst, BareSecond, BareTeller, bare_read
 from temporalio.client import Client, WithStartWorkflowOperation
-from temporalio.common import (
-    SearchAttributeKey,
-    WorkflowIDConflictPolicy,
-    WorkflowIDReusePolicy,
-)
+from temporalio.common import SearchAttributeKey, WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Worker
 
-from router.assembly import Parts, assembled
 from router.contracts import conversation
 from router.contracts.conversation import ConversationStart, Submission
 from router.domain.messages import Message, Turn
 from router.domain.principals import DEFAULT_TENANT
 from router.domain.records import ConversationRecord
+from router.runtime.composition import Parts, assembled
+from router.runtime.worker import build_worker
 from router.settings import Settings
-from router.worker import build_worker
 
 TURNS = 200
 WARM_UP = 20

@@ -29,14 +29,13 @@ import numpy as np
 import re2
 
 from router.domain.messages import Message
+from router.flow.definition import FlowDefinition
 from router.flow.loader import load_flows
-from router.flow.model import FlowDefinition
-from router.flow.situation import Situation
-from router.understanding.entities import find_entities
-from router.understanding.normalise import Normalised, normalise
-from router.understanding.pattern_filter import options
-from router.understanding.patterns import PatternIndex
+from router.flow.paused import Situation
+from router.understanding.entities.extraction import find_entities
 from router.understanding.reader import Reader
+from router.understanding.text.normalisation import Normalised, normalise
+from router.understanding.triggers.patterns import PatternIndex, options
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT / "tests" / "unit" / "understanding" / "data"

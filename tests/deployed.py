@@ -11,10 +11,10 @@ from typing import Any
 
 import httpx
 
-from router.dev import readiness, temporal_server
-from router.dev.data_folder import claimed
-from router.dev.ports import Ports
 from router.domain.errors import Unavailable
+from router.runtime import dev, temporal_server
+from router.runtime.data_folder import claimed
+from router.runtime.server import Ports
 from tests.unit.store.postgres_server import make_database, postgres_server
 
 PROGRAM = (sys.executable, "-m", "router")
@@ -124,7 +124,7 @@ async def ready(url: str, *processes: Process) -> None:
 async def _ready(url: str) -> None:
     for further in reversed(range(PATIENCE)):
         try:
-            await readiness.success(url)
+            await dev.success(url)
         except Unavailable:
             if not further:
                 raise

@@ -5,7 +5,7 @@ from pydantic import JsonValue
 from activities.tool_run import let_through, run_admitted
 from router.contracts.activities import ToolCall
 from router.domain.ports import EffectsLedger
-from router.tool.dependencies import Dependencies
+from router.tool.context import Dependencies
 from router.tool.registry import Registry
 
 

@@ -1,13 +1,38 @@
-"""How workflows run activities: by stub, with its limits, and a summary for people."""
+"""How workflows run activities: by stub, with its limits, and a summary for people.
+
+Ids of what a turn begins: runs, and calls that are waited for beyond it.
+
+What a person sees of a workflow in the Temporal UI.
+"""
 
 from datetime import timedelta
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel
 from temporalio import workflow
-from temporalio.common import RetryPolicy
+from temporalio.common import RetryPolicy, SearchAttributeUpdate
 
-from router.contracts.activity import ActivityStub
+from router.contracts.payload import ActivityStub
+
+
+def fresh_id() -> str:
+    """Twelve hex digits, the same again when the workflow is replayed."""
+    return workflow.uuid4().hex[:12]
+
+
+class Shown:
+    """What the UI shows of one workflow; attributes are written only where they are others."""
+
+    def __init__(self) -> None:
+        self._attributes: list[SearchAttributeUpdate[Any]] = []
+
+    def show(self, attributes: list[SearchAttributeUpdate[Any]], details: str) -> None:
+        """Have it found by these attributes, and described by these lines of Markdown."""
+        if attributes != self._attributes:
+            workflow.upsert_search_attributes(attributes)
+            self._attributes = attributes
+        workflow.set_current_details(details)
+
 
 In = TypeVar("In", bound=BaseModel)
 Out = TypeVar("Out")

@@ -1,7 +1,19 @@
-"""Carrying out what a message turned out to ask for."""
+"""Carrying out what a message turned out to ask for.
+
+Finding out what a message asks: tools are called and skills are run, which only read.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from temporalio import workflow
+from temporalio.exceptions import ActivityError, ChildWorkflowError, is_cancelled_exception
 
 from router.contracts import activities
-from router.contracts.conversation import ConversationState, News
+from router.contracts.activities import ToolFinding
+from router.contracts.conversation import ConversationState, News, OpenSkill, WaitingCall
+from router.contracts.skill import SkillStart
 from router.domain.commands import (
     CallTool,
     CancelFlow,
@@ -17,23 +29,218 @@ from router.domain.commands import (
     TakeUp,
     Withdraw,
 )
+from router.domain.locale import Localised
 from router.domain.messages import (
     ChoicesReply,
     Route,
+    SpokenLine,
     TextReply,
     ToolCallView,
     ToolResultAction,
     Usage,
     offer_question,
 )
-from router.domain.texts import Localised
-from router.flow.events import Began
+from router.flow.engine.events import Began
+from router.flow.prompts.values import readable
+from router.routing.skill_memory import AgentMemory
+from router.routing.skill_step import STEP_TOKENS, Task
 from workflows import memory, notices
-from workflows.at_hand import AtHand
-from workflows.finding import Finder, Found
-from workflows.outcome import Outcome
-from workflows.skill_runs import NOWHERE, SkillRuns, became, is_open
-from workflows.talking import Talk
+from workflows.activity import fresh_id, perform
+from workflows.flow_client import FlowClient
+from workflows.memory import AtHand, TurnOutcome
+from workflows.skill_client import NOWHERE, SkillRuns, became, is_open
+from workflows.tool_calls import Caller, call_tool, cost, shown, waiting
+
+
+@dataclass
+class FoundAnswer:
+    """What to say of it, the calls that were made for it, what it cost, and what is still out.
+
+    `forms` are those tools that asked something back: their forms ask for it, and call anew.
+    `skill` is a sub-agent that isn't done; it may have `left_for` a form, or `handed_back` the
+    message, which wasn't for it.
+    """
+
+    said: list[str] = field(default_factory=list)
+    calls: list[ToolCallView] = field(default_factory=list)
+    usage: Usage = field(default_factory=Usage)
+    waiting: list[WaitingCall] = field(default_factory=list)
+    forms: list[StartFlow] = field(default_factory=list)
+    skill: OpenSkill | None = None
+    left_for: StartFlow | None = None
+    handed_back: bool = False
+
+
+@dataclass(frozen=True)
+class AnswerFinder:
+    """Finds out, for one message of a conversation."""
+
+    message: AtHand
+    history: list[SpokenLine]
+    skills: SkillRuns
+    open_skill: OpenSkill | None = None
+
+    async def find(self, decided: activities.RoutingDecision) -> FoundAnswer:
+        """What the decided tools and skills come to, all at once; said in their order."""
+        calls = [c for c in decided.commands if isinstance(c, CallTool)]
+        runs = [c for c in decided.commands if isinstance(c, RunSkill)]
+        every = await asyncio.gather(
+            self._called(calls, decided), *(self._worked_on(run, decided) for run in runs)
+        )
+        whole = FoundAnswer()
+        for one in every:
+            whole.said += one.said
+            whole.calls += one.calls
+            whole.usage += one.usage
+            whole.waiting += one.waiting
+            whole.forms += one.forms
+            whole.skill = one.skill or whole.skill
+            whole.left_for = one.left_for or whole.left_for
+            whole.handed_back = whole.handed_back or one.handed_back
+        return whole
+
+    async def say(
+        self, text: str, found: Sequence[ToolFinding], spent: Usage, *, plainly: bool = False
+    ) -> FoundAnswer:
+        """What was found for these words, in words; the tools' own where no model is there."""
+        said = await perform(
+            activities.PHRASE_PLAINLY if plainly else activities.PHRASE,
+            activities.Phrase(
+                text=text,
+                findings=list(found),
+                locale=self.message.locale,
+                account=self.message.account(spent),
+                history=self.history,
+            ),
+            summary=", ".join(finding.tool for finding in found),
+        )
+        return FoundAnswer(said=[said.text], usage=said.usage)
+
+    async def _called(
+        self, calls: list[CallTool], decided: activities.RoutingDecision
+    ) -> FoundAnswer:
+        """What tools found; those of the front end are only begun."""
+        at_front_end = {name for name, limits in decided.tools.items() if limits.client}
+        ours = [c for c in calls if c.tool not in at_front_end]
+        # A model's own ids are unique within one answer alone; these are waited for beyond it.
+        theirs = [c.model_copy(update={"id": fresh_id()}) for c in calls if c.tool in at_front_end]
+        caller = self._caller(decided)
+        found = await self._all(ours, caller)
+        made = list(zip(ours, found, strict=True))
+        heard = [finding for finding in found if not finding.asks_back]
+        whole = await self._told(heard, decided) if heard else FoundAnswer()
+        whole.forms = [StartFlow(flow=c.tool, slots=c.arguments) for c, f in made if f.asks_back]
+        whole.calls = [shown(c.id, c.tool, c.arguments, finding) for c, finding in made]
+        whole.calls += [waiting(c.id, c.tool, c.arguments) for c in theirs]
+        if theirs:
+            whole.said.append(notices.AT_FRONT_END.within(self.message.locale))
+            whole.waiting = [self._kept(c) for c in theirs]
+        return whole
+
+    async def _all(self, calls: list[CallTool], caller: Caller) -> list[ToolFinding]:
+        """What each found, all at once; a turn that is stopped meanwhile is left their names."""
+        tasks = [asyncio.create_task(call_tool(caller, c.id, c.tool, c.arguments)) for c in calls]
+        try:
+            return await asyncio.gather(*tasks)
+        except (asyncio.CancelledError, ActivityError):
+            self.skills.calls += [_left(c, task) for c, task in zip(calls, tasks, strict=True)]
+            raise
+
+    def _caller(self, decided: activities.RoutingDecision) -> Caller:
+        message = self.message
+        return Caller(
+            message.caller,
+            message.conversation,
+            message.id,
+            decided.tools,
+            decided.usage,
+            message.locale,
+        )
+
+    async def _told(
+        self, found: Sequence[ToolFinding], decided: activities.RoutingDecision
+    ) -> FoundAnswer:
+        """In the tools' own form, where all of them answer by themselves; else in words."""
+        if all(f.error is None and decided.tools[f.tool].return_direct for f in found):
+            said = [readable(finding.result, self.message.locale) for finding in found]
+            return FoundAnswer(said=said, usage=cost(found))
+        spent = decided.usage + cost(found)
+        whole = await self.say(self.message.text, found, spent, plainly=decided.plainly)
+        whole.usage += cost(found)
+        return whole
+
+    def _kept(self, call: CallTool) -> WaitingCall:
+        return WaitingCall(
+            id=call.id,
+            tool=call.tool,
+            arguments=call.arguments,
+            message_id=self.message.id,
+            text=self.message.text,
+        )
+
+    async def _worked_on(self, run: RunSkill, decided: activities.RoutingDecision) -> FoundAnswer:
+        """What a skill's sub-agent came to, anew or from where it stood."""
+        if self.open_skill is not None and self.open_skill.name == run.skill:
+            return await self.go_on(self.open_skill, run.request)
+        skill = decided.skills.get(run.skill)
+        if skill is None:
+            return FoundAnswer(said=[notices.SKILL_GONE.within(self.message.locale)])
+        account = self.message.account(decided.usage)
+        task = Task(skill=skill, request=run.request, history=self._heard_so_far, now=account.now)
+        tools = {name: limit for name, limit in decided.tools.items() if skill.may_use(name)}
+        return await self._run(OpenSkill(task=task, memory=AgentMemory(), tools=tools), account)
+
+    @property
+    def _heard_so_far(self) -> list[SpokenLine]:
+        """The history with this very message.
+
+        What a model makes of it is a request in few words: what was pasted isn't in it.
+        """
+        text = self.message.text
+        return [*self.history, SpokenLine(role="user", text=text)] if text else self.history
+
+    async def go_on(self, skill: OpenSkill, heard: str, spent: Usage | None = None) -> FoundAnswer:
+        """What a sub-agent comes to that has now heard this."""
+        if not self.message.caller.may(skill.task.skill.roles):
+            return FoundAnswer(said=[notices.SKILL_GONE.within(self.message.locale)])
+        wiser = skill.model_copy(update={"memory": skill.memory.hearing(heard)})
+        return await self._run(wiser, self.message.account(spent or Usage()))
+
+    async def _run(self, skill: OpenSkill, account: activities.Account) -> FoundAnswer:
+        start = SkillStart(
+            task=skill.task,
+            account=account,
+            locale=self.message.locale,
+            tools=skill.tools,
+            context=STEP_TOKENS,
+            memory=skill.memory,
+        )
+        try:
+            outcome = await self.skills.run(start, self.message.locale)
+        except ChildWorkflowError as failure:
+            if is_cancelled_exception(failure):
+                raise
+            workflow.logger.exception("skill %s failed", skill.name)
+            return FoundAnswer(
+                said=[notices.stuck(skill.task.skill.title).within(self.message.locale)]
+            )
+        return FoundAnswer(
+            said=[outcome.text] if outcome.text else [],
+            calls=outcome.calls,
+            usage=outcome.usage,
+            skill=memory.open_skill(start, outcome),
+            left_for=outcome.flow,
+            handed_back=outcome.ending == "handed_back",
+        )
+
+
+def _left(call: CallTool, task: "asyncio.Task[ToolFinding]") -> ToolCallView:
+    """The call as a stopped turn shows it: what it came to, where it had by then."""
+    about = (call.id, call.tool, call.arguments)
+    if task.done() and not task.cancelled() and task.exception() is None:
+        return shown(*about, task.result())
+    return ToolCallView.skipped(*about)
+
 
 MOST_FORMS = 3
 """Forms that a sub-agent may send the employee to in one turn, one after the other."""
@@ -50,11 +257,11 @@ class CommandRunner:
     ) -> None:
         self.before = before
         self._message = message
-        self._outcome = Outcome(state=before)
-        self._talk = Talk(message, self._outcome, unheard)
-        self.finder = Finder(message, before.history, skills, before.skill)
+        self._outcome = TurnOutcome(state=before)
+        self._talk = FlowClient(message, self._outcome, unheard)
+        self.finder = AnswerFinder(message, before.history, skills, before.skill)
 
-    async def carry_out(self, decided: activities.Decided) -> Outcome:
+    async def carry_out(self, decided: activities.RoutingDecision) -> TurnOutcome:
         """Run the commands; the outcome's state is the conversation's state after them.
 
         Tools and skills are called first, all at once, for they only read; what they found is
@@ -84,7 +291,7 @@ class CommandRunner:
             await self._back_in_skill(asked_again=bool(ran) and not waits_on)
         return outcome
 
-    async def hear(self, action: ToolResultAction) -> tuple[Route, Outcome]:
+    async def hear(self, action: ToolResultAction) -> tuple[Route, TurnOutcome]:
         """Take in what the front end found; once nothing of its message is out, say it."""
         outcome = self._outcome
         outcome.state = memory.with_result(self.before, action)
@@ -98,21 +305,21 @@ class CommandRunner:
         )
         together = [w for w in outcome.state.waiting if w.message_id == call.message_id]
         if all(waiting.heard for waiting in together):
-            found = [activities.Finding(tool=w.tool, result=w.result) for w in together]
+            found = [activities.ToolFinding(tool=w.tool, result=w.result) for w in together]
             self._take_in(await self.finder.say(call.text, found, Usage()))
             outcome.state = memory.without_waiting(outcome.state, call.message_id)
             await self._talk.ask_again()
         reason = notices.FRONT_END_ANSWERED.within(self._message.locale)
         return Route(kind="tool", target=call.tool, by="action", reason=reason), outcome
 
-    def _take_in(self, found: Found) -> None:
+    def _take_in(self, found: FoundAnswer) -> None:
         outcome = self._outcome
         outcome.replies += [TextReply(text=said) for said in found.said]
         outcome.tool_calls += found.calls
         outcome.usage += found.usage
         outcome.state = memory.waiting_for(outcome.state, found.waiting)
 
-    async def _heard_from_skill(self, found: Found, ran: set[str]) -> None:
+    async def _heard_from_skill(self, found: FoundAnswer, ran: set[str]) -> None:
         """Keep what a sub-agent goes on with, and start the form that it left for, if any.
 
         What it hands back is decided anew, without it; it is asked again afterwards. One that

@@ -1,16 +1,74 @@
 """A conversation as a Temporal workflow: one turn at a time, each answered exactly once.
 
+One turn at a time, and the moment at which the next run goes on from there.
+
 A turn is an Update. It understands the message (a local activity, no model), decides where
 rules can't (an activity), tells flows (an activity each) and writes what was said to the
 event log (a local activity); then the update's result is the turn.
+
+The conversation as a versioned worker runs it: it moves to the current version at its next word.
+
+A conversation lives for as long as somebody talks, so pinned to its first version it would keep
+old workers up for ever. Moving is safe as every change of a workflow is replayed against what
+earlier versions recorded (`tests/replays`).
+
+A class of its own, since a workflow that names a behaviour can't run on an unversioned worker.
 """
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Literal
 
 from temporalio import workflow
+from temporalio.common import VersioningBehavior
 from temporalio.exceptions import ActivityError, ChildWorkflowError, is_cancelled_exception
+
+QUIET_WITHIN = timedelta(milliseconds=300)
+"""How long a run that is to continue as new waits for a moment at which nobody is served."""
+
+
+class OneAtATime:
+    """Lets one in after the other, in order of arrival, until it is closed."""
+
+    def __init__(self) -> None:
+        self._lock = asyncio.Lock()
+        self._at_work = False
+        self._closed = False
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """Wait for one's turn, and have it.
+
+        Who waits when it is closed has changed nothing. The end of this run tells their callers
+        so, and they come again with the same message id, to the next run.
+        """
+        async with self._lock:
+            if self._closed:
+                await workflow.wait_condition(lambda: False)
+            self._at_work = True
+            try:
+                yield
+            finally:
+                self._at_work = False
+
+    async def close(self) -> None:
+        """Return when nothing is half done: at a quiet moment, or one made where none comes."""
+        try:
+            await workflow.wait_condition(
+                workflow.all_handlers_finished,
+                timeout=QUIET_WITHIN,
+                timeout_summary="quiet by then",
+            )
+        except TimeoutError:
+            self._closed = True
+            await workflow.wait_condition(lambda: not self._at_work)
+        # The result of the last turn becomes durable in a task of its own.
+        await workflow.sleep(timedelta(milliseconds=1), summary="let results become durable")
+        self._closed = True
+        await workflow.wait_condition(lambda: not self._at_work)
+
 
 with workflow.unsafe.imports_passed_through():
     from router.contracts import activities
@@ -29,7 +87,8 @@ with workflow.unsafe.imports_passed_through():
         Submission,
     )
     from router.contracts.failures import to_failure
-    from router.contracts.search_attributes import (
+    from router.contracts.skill import Steer
+    from router.contracts.start_options import (
         CONVERSATION_ID,
         REQUESTER,
         ROUTE_BY,
@@ -37,21 +96,16 @@ with workflow.unsafe.imports_passed_through():
         ROUTE_TARGET,
         TENANT,
     )
-    from router.contracts.skill import Steer
     from router.domain.commands import Clarify, StartFlow, TakeUp
     from router.domain.errors import Conflict, DuplicateKey, RouterError, TooManyRequests
     from router.domain.messages import Route, ToolResultAction, Turn
-    from workflows import deciding, memory, reminding, taking_up, transcript, turns
-    from workflows.activity import drained
-    from workflows.at_hand import AtHand
+    from workflows import flow_client, memory, transcript, turns
+    from workflows.activity import Shown, drained
     from workflows.commands import CommandRunner
-    from workflows.one_at_a_time import OneAtATime
-    from workflows.outcome import Outcome
-    from workflows.records import Records
-    from workflows.skill_runs import SkillRuns
-    from workflows.talking import ASKS_WHICH
-    from workflows.temporal_ui import Shown
-    from workflows.transcript import text_of
+    from workflows.flow_client import ASKS_WHICH
+    from workflows.memory import AtHand, TurnOutcome
+    from workflows.skill_client import SkillRuns
+    from workflows.transcript import ConversationRecords, text_of
 
 IDLE = timedelta(days=1)
 """After this long without a word the conversation is put away until the next message."""
@@ -74,7 +128,7 @@ class ConversationWorkflow:
         self._skills = SkillRuns()
         self._updates = 0
         self._last_word = workflow.now()
-        self._records = Records(start)
+        self._records = ConversationRecords(start)
         self._shown = Shown()
 
     @workflow.run
@@ -115,7 +169,7 @@ class ConversationWorkflow:
         text = submission.message.text
         if not text or not self._skills.are_at_work:
             return
-        reading = await deciding.read_aside(self._at_hand(submission, ""), self._state)
+        reading = await turns.read_aside(self._at_hand(submission, ""), self._state)
         for_router = StartFlow | Clarify | TakeUp
         if not any(isinstance(command, for_router) for command in reading.commands):
             said = Steer(message_id=submission.message_id, text=text)
@@ -169,16 +223,16 @@ class ConversationWorkflow:
     def _with_news(self, news: News) -> tuple[News, ConversationState]:
         """What to say of the news, and the state after it."""
         state, locale = self._state, self._start.locale
-        told, view = taking_up.as_told(state, news, locale), news.view
+        told, view = flow_client.as_told(state, news, locale), news.view
         asks_which = memory.leaves_several(state, view) and workflow.patched(ASKS_WHICH)
         after = memory.with_news(state, view, take_up=not asks_which)
-        after = taking_up.with_lapsed(after, view)
+        after = flow_client.with_lapsed(after, view)
         if after.active is view and (
             state.active is None or state.active.question != view.question
         ):
             after = memory.heard(after, workflow.now())
         if asks_which:
-            after, which = taking_up.asking_which(after, locale)
+            after, which = flow_client.asking_which(after, locale)
             told = told.model_copy(update={"replies": [*told.replies, which]})
         return told, after
 
@@ -293,36 +347,36 @@ class ConversationWorkflow:
         action = message.submission.message.action
         if isinstance(action, ToolResultAction):
             route, outcome = await self._runner(message, self._state).hear(action)
-            decided = activities.Decided(route=route, commands=[])
+            decided = activities.RoutingDecision(route=route, commands=[])
         else:
             decided, outcome = await self._decided(message)
             self._heard_in_turn(outcome)
         self._state = outcome.state
         return turns.of(message, self._number, decided, outcome)
 
-    async def _decided(self, message: AtHand) -> tuple[activities.Decided, Outcome]:
+    async def _decided(self, message: AtHand) -> tuple[activities.RoutingDecision, TurnOutcome]:
         """What is decided about the message, and what comes of it; anew where that is void."""
         state = self._state
-        forgotten = reminding.forgotten(state, workflow.now())
-        decided = await deciding.decide(message, state)
+        forgotten = turns.forgotten(state, workflow.now())
+        decided = await turns.decide(message, state)
         if forgotten is not None:
-            decided = reminding.without_miss(decided)
+            decided = turns.without_miss(decided)
         outcome = await self._runner(message, state).carry_out(decided)
         if outcome.void and not outcome.stopped:
             # What this was meant for has ended, or won't have it: what does it mean without that?
             spent, calls = decided.usage + outcome.usage, outcome.tool_calls
             heard = outcome.heard
-            decided = await deciding.decide(message, outcome.state)
+            decided = await turns.decide(message, outcome.state)
             outcome = await self._runner(message, outcome.state).carry_out(decided)
             outcome.usage, outcome.tool_calls = spent + outcome.usage, calls + outcome.tool_calls
             outcome.heard = heard + outcome.heard
         elif forgotten is not None:
             active, replies = outcome.state.active, outcome.replies
-            said = reminding.reminder(forgotten, decided, active, replies, message.locale)
+            said = turns.reminder(forgotten, decided, active, replies, message.locale)
             outcome.replies.insert(0, message.says(said))
         return decided, outcome
 
-    def _heard_in_turn(self, outcome: Outcome) -> None:
+    def _heard_in_turn(self, outcome: TurnOutcome) -> None:
         """Let news that a turn took as its own not be told a second time."""
         for news in outcome.heard:
             self._unheard.remove(news)
@@ -371,3 +425,21 @@ def _other_body(message_id: str) -> DuplicateKey:
         f"Message id {message_id!r} was used for another message; use a new id, or send the "
         "same message again to get its answer."
     )
+
+
+with workflow.unsafe.imports_passed_through():
+    from router.contracts.conversation import WORKFLOW, ConversationStart
+
+
+@workflow.defn(name=WORKFLOW, versioning_behavior=VersioningBehavior.AUTO_UPGRADE)
+class MovingConversation(ConversationWorkflow):
+    """`ConversationWorkflow`, on whichever version of the worker is current."""
+
+    @workflow.init
+    def __init__(self, start: ConversationStart) -> None:
+        super().__init__(start)
+
+    @workflow.run
+    async def run(self, start: ConversationStart) -> None:
+        """Live as the conversation does."""
+        await super().run(start)

@@ -1,6 +1,6 @@
 """A running flow as a Temporal workflow: does what the machine owes, tells what it says.
 
-All decisions are `router.flow.machine`'s. This workflow only keeps three promises for it:
+All decisions are `router.flow.engine.machine`'s. This workflow only keeps three promises for it:
 errands are carried out (each an activity), timers come due (each a named durable timer),
 and whoever is concerned hears of it (the caller of `tell` at once, the conversation and the
 approvers by activities).
@@ -28,22 +28,23 @@ with workflow.unsafe.imports_passed_through():
         TELL,
         VIEW,
         WORKFLOW,
+        ApprovalDecision,
         CallLimits,
-        Decision,
         DecisionTaken,
         FlowAnswer,
         FlowStart,
         Hears,
-        Operation,
+        OperatorAction,
         Outside,
         Tell,
         Told,
     )
-    from router.contracts.search_attributes import ASSIGNEE, FLOW_STATE, FLOW_STATUS
+    from router.contracts.start_options import ASSIGNEE, FLOW_STATE, FLOW_STATUS
     from router.domain.errors import RouterError
     from router.domain.messages import ENDED, ToolCallView
-    from router.flow import inquiring, machine, showing, waiting
-    from router.flow.events import (
+    from router.flow.definition import FlowDefinition
+    from router.flow.engine import elicitation, machine, waiting
+    from router.flow.engine.events import (
         Agreed,
         AnyEvent,
         AskedBack,
@@ -54,12 +55,11 @@ with workflow.unsafe.imports_passed_through():
         LookedUp,
         Remind,
     )
-    from router.flow.model import FlowDefinition
-    from router.flow.run import Errand, Run, Timer
+    from router.flow.engine.run import Run, Task, Timer
+    from router.flow.prompts import question
     from router.flow.view import FlowView
-    from workflows import children, errands, publication, publishing
-    from workflows.activity import drained
-    from workflows.temporal_ui import Shown
+    from workflows import publication, tasks
+    from workflows.activity import Shown, drained
 
 LEFT_TO_PARENT = "a run that its parent stops leaves it to that one to say so"
 WAITS_FOR_STOPPING = "cancelling is heard out where runs that were started have to stop"
@@ -89,11 +89,11 @@ class FlowWorkflow:
             locale=start.locale,
             goes_back=start.goes_back,
         )
-        self._children = children.Children(start)
+        self._children = tasks.Children(start)
         self._under_way: dict[str, asyncio.Task[None]] = {}
         self._listeners = 0
-        self._lists = publishing.Lists(self._definition, self._tools, self._created_at)
-        self._untold = publishing.Untold(self._run)
+        self._lists = publication.Lists(self._definition, self._tools, self._created_at)
+        self._untold = publication.Untold(self._run)
         self._shown = Shown()
 
     @workflow.run
@@ -109,7 +109,7 @@ class FlowWorkflow:
                 await self._untold.tell(self._definition, self._run)
             if self._over and not self._lists.are_behind(self._run):
                 await drained()
-                return children.handed_over(self._whole, self._run)
+                return tasks.handed_over(self._whole, self._run)
             if self._full:
                 await drained()
                 if not self._under_way_now:
@@ -143,22 +143,22 @@ class FlowWorkflow:
             self._listeners -= 1
 
     @workflow.update(name=DECIDE)
-    async def decide(self, decision: Decision) -> DecisionTaken:
+    async def decide(self, decision: ApprovalDecision) -> DecisionTaken:
         """Take an approver's decision, bound to the digest of what they were shown."""
         return await self._taken(decision.event)
 
     @decide.validator
-    def _may_decide(self, decision: Decision) -> None:
+    def _may_decide(self, decision: ApprovalDecision) -> None:
         event, now = decision.event, workflow.now()
         _raise(machine.refusal_of(self._definition, self._run, event, now))
 
     @workflow.update(name=OPERATE)
-    async def operate(self, operation: Operation) -> DecisionTaken:
+    async def operate(self, operation: OperatorAction) -> DecisionTaken:
         """Take an operator's word: a call made again, someone else asked."""
         return await self._taken(operation.event)
 
     @operate.validator
-    def _may_operate(self, operation: Operation) -> None:
+    def _may_operate(self, operation: OperatorAction) -> None:
         event, now = operation.event, workflow.now()
         _raise(machine.refusal_of(self._definition, self._run, event, now))
 
@@ -195,7 +195,7 @@ class FlowWorkflow:
     @workflow.query(name=VIEW)
     def view(self) -> FlowView:
         """The run as its requester sees it."""
-        return showing.view(self._definition, self._run)
+        return question.view(self._definition, self._run)
 
     @workflow.query(name=DEFINITION)
     def definition(self) -> FlowDefinition:
@@ -205,7 +205,7 @@ class FlowWorkflow:
     @property
     def _whole(self) -> FlowDefinition:
         """The definition, with what tools have asked back."""
-        return inquiring.extended(self._definition, self._run)
+        return elicitation.extended(self._definition, self._run)
 
     @property
     def _over(self) -> bool:
@@ -267,10 +267,10 @@ class FlowWorkflow:
             )
         return event.model_copy(update={"leaving": tuple(errand.id for errand in reads)})
 
-    def _only_reads(self, errand: Errand) -> bool:
+    def _only_reads(self, errand: Task) -> bool:
         return errand.kind == "call" and not self._limits(errand).writes
 
-    def _limits(self, errand: Errand) -> CallLimits:
+    def _limits(self, errand: Task) -> CallLimits:
         return self._tools.get(errand.name, CallLimits())
 
     def _reconcile(self) -> None:
@@ -302,27 +302,27 @@ class FlowWorkflow:
             if not is_cancelled_exception(error):
                 raise
 
-    async def _carry_out(self, errand: Errand) -> None:
+    async def _carry_out(self, errand: Task) -> None:
         """Run an errand and tell the machine what it came to."""
         event: LookedUp | Called | Failed | AskedBack
         limits = self._limits(errand)
         try:
             if errand.kind == "lookup":
-                event = await errands.looked_up(errand, self._run)
+                event = await tasks.looked_up(errand, self._run)
             else:
-                event = await errands.called(errand, self._run, limits, form=self._is_form)
+                event = await tasks.called(errand, self._run, limits, form=self._is_form)
         except ActivityError as failure:
             if is_cancelled_exception(failure):
                 self._lists.note_end(self._run, errand, "unknown" if limits.writes else "skipped")
                 raise
-            event = errands.came_to_nothing(errand, failure, self._whole, self._run, limits)
-            self._lists.note_end(self._run, errand, errands.status(event))
+            event = tasks.came_to_nothing(errand, failure, self._whole, self._run, limits)
+            self._lists.note_end(self._run, errand, tasks.status(event))
         self._under_way.pop(errand.id, None)
         if errand.may_change_something:
-            self._untold.calls.append(errands.shown(errand, event))
+            self._untold.calls.append(tasks.shown(errand, event))
         self._take(event)
 
-    async def _have_run(self, errand: Errand) -> None:
+    async def _have_run(self, errand: Task) -> None:
         """Have another run made, and tell the machine how it ended."""
         event = await self._children.outcome(errand, self._whole, self._run)
         self._under_way.pop(errand.id, None)

@@ -1,33 +1,52 @@
-"""What a conversation remembers, as pure functions over its state.
+"""What a conversation remembers, as pure functions over its state, and the message at hand.
+
+What a conversation remembers, as pure functions over its state.
 
 The ids and digests of the last `IDS` messages are kept, and the answers of the last
 `ANSWERS`; what is older is only in the event log, and `older` says that there is such.
+
+The message that a turn is about.
+
+What comes of a message, as far as it has come.
 """
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
+from zoneinfo import ZoneInfo
 
+from temporalio import workflow
+
+from router.contracts.activities import Account
 from router.contracts.conversation import (
     ActiveSkill,
     ConversationStart,
     ConversationState,
     ConversationStatus,
     HeldTurn,
+    News,
     OpenSkill,
     PausedFlow,
+    Submission,
     WaitingCall,
 )
 from router.contracts.skill import SkillOutcome, SkillStart
+from router.domain.locale import Locale, Localised
 from router.domain.messages import (
     ConfirmReply,
-    Line,
+    FlowSummary,
     Reply,
     Route,
+    SpokenLine,
+    TextReply,
+    ToolCallView,
     ToolResultAction,
+    Usage,
     offer_question,
     question_in,
 )
+from router.domain.principals import Principal
 from router.flow.view import FlowView
 
 IDS = 200
@@ -75,8 +94,8 @@ def remembering(
     gist = f"{' '.join(said.split())[:GIST_LENGTH]} ▸ {what}"
     lines = [
         *state.history,
-        Line(role="user", text=said[:LINE_LENGTH]),
-        Line(role="assistant", text=answered[:LINE_LENGTH]),
+        SpokenLine(role="user", text=said[:LINE_LENGTH]),
+        SpokenLine(role="assistant", text=answered[:LINE_LENGTH]),
     ]
     return state.model_copy(
         update={
@@ -259,3 +278,78 @@ def details(start: ConversationStart, state: ConversationState, route: Route) ->
         lines.append(f"active: {active.flow} {active.id}, {active.status} in `{active.state}`")
         lines += [f"- {name}: {value}" for name, value in active.slots.items()]
     return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class AtHand:
+    """A message while it is being answered: in which conversation, and since when.
+
+    `seen` is the question that the person had before them when they sent it.
+    """
+
+    conversation: str
+    locale: Locale
+    submission: Submission
+    began: datetime
+    seen: str
+
+    @property
+    def id(self) -> str:
+        """The message's."""
+        return self.submission.message_id
+
+    @property
+    def text(self) -> str:
+        """What it says; nothing, where it is a button or a form."""
+        return self.submission.message.text or ""
+
+    @property
+    def caller(self) -> Principal:
+        """Whoever sent it."""
+        return self.submission.caller
+
+    @property
+    def now(self) -> datetime:
+        """The workflow's time, where the caller is."""
+        return workflow.now().astimezone(ZoneInfo(self.caller.timezone))
+
+    def account(self, spent: Usage) -> Account:
+        """On whose account models are asked in this turn, which has spent so much already."""
+        gone = (workflow.now() - self.began).total_seconds()
+        return Account(
+            caller=self.caller,
+            now=self.now,
+            conversation=self.conversation,
+            message_id=self.id,
+            seconds=max(0.0, self.submission.seconds - gone),
+            spent=spent,
+        )
+
+    def says(self, text: Localised) -> TextReply:
+        """The text as a reply to it."""
+        return TextReply(text=text.within(self.locale))
+
+
+@dataclass
+class TurnOutcome:
+    """What came of a message's commands.
+
+    `void`: the flow they were for has ended already. `stopped`: not all of them were carried out.
+    """
+
+    state: ConversationState
+    """The conversation's, after them."""
+    replies: list[Reply] = field(default_factory=list)
+    flow: FlowSummary | None = None
+    tool_calls: list[ToolCallView] = field(default_factory=list)
+    usage: Usage = field(default_factory=Usage)
+    routes: list[Route] = field(default_factory=list)
+    """What came of it besides what was decided."""
+    heard: list[News] = field(default_factory=list)
+    """The news that are part of this turn, and needn't be told again."""
+    void: bool = False
+    stopped: bool = False
+
+    def change(self, **fields: object) -> None:
+        """Have these fields of the conversation's state be others."""
+        self.state = self.state.model_copy(update=fields)

@@ -1,6 +1,6 @@
 """What a conversation says by itself, in both languages: how it goes, never what it is about."""
 
-from router.domain.texts import Localised
+from router.domain.locale import Localised
 
 NOTHING_SAID = Localised(
     zh="我还什么都没说。想办什么，直接说就行。",

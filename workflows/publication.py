@@ -1,13 +1,26 @@
-"""A run as it is written down for lists, approvers and the Temporal UI. Pure."""
+"""A run as it is written down for lists, approvers, the Temporal UI and its conversation.
 
-from collections.abc import Mapping
+A run as it is written down for lists, approvers and the Temporal UI. Pure.
+
+What others hear of a run: the database, where lists read it, and its conversation.
+
+Both remember what they said last, so that a run is told only where it is different.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
 
+from temporalio import workflow
+
+from router.contracts import activities
 from router.contracts.activities import Publish
-from router.contracts.flow import CallLimits
-from router.domain.messages import ENDED
+from router.contracts.conversation import News
+from router.contracts.flow import CallLimits, FlowAnswer
+from router.domain.messages import ENDED, Reply, TextReply, ToolCallView
+from router.domain.progress import ProgressPlace, ToolCallProgress, ToolStatus
 from router.domain.records import (
     Amendment,
     ApprovalRecord,
@@ -16,11 +29,13 @@ from router.domain.records import (
     Remedy,
     RunRecord,
 )
-from router.flow import deadlines, showing, withdrawing
-from router.flow.events import Remind
-from router.flow.model import FlowDefinition
-from router.flow.run import Assignee, Run
-from router.flow.values import files_in
+from router.flow.definition import FlowDefinition
+from router.flow.engine import compensation, decisions, elicitation
+from router.flow.engine.events import Remind
+from router.flow.engine.run import Assignee, Run, Task
+from router.flow.prompts import question
+from router.flow.slot_types import files_in
+from workflows.activity import perform
 
 NO_TOOLS: Mapping[str, CallLimits] = MappingProxyType({})
 
@@ -93,8 +108,8 @@ def _files(definition: FlowDefinition, run: Run) -> dict[str, str]:
 
 def _undoing(definition: FlowDefinition, run: Run) -> FlowDefinition | None:
     """The flow that takes back what this run did, where it is over and can be."""
-    can = withdrawing.can_be_withdrawn(definition, run)
-    return withdrawing.definition_of(definition) if can else None
+    can = compensation.can_be_withdrawn(definition, run)
+    return compensation.definition_of(definition) if can else None
 
 
 def _remedy(undoing: FlowDefinition, run: Run, tools: Mapping[str, CallLimits]) -> Remedy:
@@ -168,7 +183,7 @@ def _approval(
 def _due(run: Run) -> datetime | None:
     """Until when it may be decided: before it goes to somebody else, or expires."""
     timers: dict[str, datetime] = {name: timer.due for name, timer in run.timers.items()}
-    return deadlines.decide_by(run.approval, timers) if run.approval else None
+    return decisions.decide_by(run.approval, timers) if run.approval else None
 
 
 def _notices(
@@ -199,7 +214,7 @@ def _notices(
 
 def details(definition: FlowDefinition, run: Run) -> str:
     """The run in a few lines of Markdown, for the Temporal UI."""
-    known = showing.summary(definition, run, "en")
+    known = question.summary(definition, run, "en")
     waiting = [a.person for a in run.approval.waiting_for()] if run.approval else []
     lines = [
         f"**{definition.title.en}** v{definition.version}: {run.status} in `{run.state}`",
@@ -208,3 +223,121 @@ def details(definition: FlowDefinition, run: Run) -> str:
         *(f"- {label}: {value}" for label, value in known.items()),
     ]
     return "\n".join(lines)
+
+
+PUBLISHED_AGAIN = "what came while publishing is published"
+"""Runs that had gone on unpublished until the next word, or for ever, are replayed as they were."""
+
+
+class Lists:
+    """A run as the database has it, where lists, approvers and whoever watches read it."""
+
+    def __init__(
+        self, definition: FlowDefinition, tools: Mapping[str, CallLimits], created_at: datetime
+    ) -> None:
+        self._definition = definition
+        self._tools = tools
+        self._created_at = created_at
+        self._published: tuple[object, ...] | None = None
+        self._reminders: list[Remind] = []
+        self._ends: list[LogEntry] = []
+        self._one_at_a_time = asyncio.Lock()
+
+    def remind(self, reminder: Remind) -> None:
+        """Have people told, with the next publication, that their decision is awaited."""
+        self._reminders.append(reminder)
+
+    def note_end(self, run: Run, errand: Task, status: ToolStatus) -> None:
+        """Have it said with the next publication, lest the worker that was to say so has died."""
+        if run.conversation is not None:
+            place = ProgressPlace(run.conversation, run=workflow.info().workflow_id)
+            self._ends.append(
+                ToolCallProgress(place, errand.id, errand.name).finished(workflow.now(), status)
+            )
+
+    def are_behind(self, run: Run) -> bool:
+        """True where the run went on while what came before was being published."""
+        return self._published != _listed(run) and workflow.patched(PUBLISHED_AGAIN)
+
+    async def publish(self, current: Callable[[], Run]) -> None:
+        """Write the run, its approvals and notices to the database.
+
+        Only where something changed that a list shows; slots as they are being filled are
+        asked of the run itself.
+        """
+        async with self._one_at_a_time:
+            await self._publish(current())
+            # The run may have gone on meanwhile, and nothing else may happen to it for days.
+            while self.are_behind(current()):
+                await self._publish(current())
+
+    async def _publish(self, run: Run) -> None:
+        listed, reminders = _listed(run), self._reminders
+        if self._published == listed and not reminders:
+            return
+        ends, self._reminders, self._ends = self._ends, [], []
+        info = workflow.info()
+        published = of(
+            elicitation.extended(self._definition, run),
+            run,
+            Whereabouts(info.workflow_id, info.run_id, self._created_at),
+            workflow.now(),
+            reminders,
+            self._tools,
+        )
+        await perform(
+            activities.PUBLISH,
+            published.model_copy(update={"entries": [*ends, *published.entries]}),
+            summary=f"{run.status} in {run.state}",
+        )
+        self._published = listed
+
+
+def _listed(run: Run) -> tuple[object, ...]:
+    """What lists show of the run, so far as it changes."""
+    return (run.status, run.state, run.visit, len(run.history), run.approval)
+
+
+class Untold:
+    """What a run has to tell its conversation, until that has heard it."""
+
+    def __init__(self, run: Run) -> None:
+        self.said: list[str] = []
+        self.calls: list[ToolCallView] = []
+        self.begun: list[str] = []
+        self._events = run.events
+        self._told_of = (run.status, run.state)
+
+    def has_news(self, run: Run) -> bool:
+        """True where something happened to the run since its conversation last heard of it."""
+        return self._events != run.events
+
+    def answer(self, definition: FlowDefinition, run: Run) -> FlowAnswer:
+        """The run as it stands, with everything said and not yet told; it is told by this."""
+        view = question.view(definition, run)
+        replies: list[Reply] = [TextReply(text=text) for text in self.said]
+        asked = [] if run.quiet else view.replies
+        calls, begun = self.calls, self.begun
+        self.said, self.calls, self.begun = [], [], []
+        self._events, self._told_of = run.events, (run.status, run.state)
+        return FlowAnswer(view=view, replies=[*replies, *asked], calls=calls, begun=begun)
+
+    async def tell(self, definition: FlowDefinition, run: Run) -> None:
+        """Tell the conversation what happened without its asking, if anything did."""
+        if not self.has_news(run):
+            return
+        silent = not self.said and self._told_of == (run.status, run.state)
+        if silent or run.conversation is None:
+            self._events = run.events
+            return
+        answer = self.answer(definition, run)
+        await perform(
+            activities.NOTIFY,
+            activities.Notify(
+                tenant=run.requester.tenant,
+                conversation=run.conversation,
+                requester=run.requester,
+                news=News(view=answer.view, replies=answer.replies, at=workflow.now()),
+            ),
+            summary=f"{run.status} in {run.state}",
+        )

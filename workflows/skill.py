@@ -13,8 +13,8 @@ from temporalio.exceptions import ActivityError, is_cancelled_exception
 
 with workflow.unsafe.imports_passed_through():
     from router.contracts.skill import STEER, WORKFLOW, SkillOutcome, SkillStart, Steer
-    from workflows.planning import PlanAgent
-    from workflows.sub_agent import Ended, SubAgent
+    from workflows.plan import PlanAgent
+    from workflows.sub_agent import AgentEnded, SubAgent
 
 
 @workflow.defn(name=WORKFLOW)
@@ -41,7 +41,7 @@ class SkillWorkflow:
         except (asyncio.CancelledError, ActivityError) as error:
             if not is_cancelled_exception(error):
                 raise
-            ended = Ended("", "cancelled")
+            ended = AgentEnded("", "cancelled")
         return self._outcome(ended)
 
     @workflow.signal(name=STEER)
@@ -79,7 +79,7 @@ class SkillWorkflow:
             }
         )
 
-    def _outcome(self, ended: Ended) -> SkillOutcome:
+    def _outcome(self, ended: AgentEnded) -> SkillOutcome:
         agent = self._agent
         return SkillOutcome(
             text=ended.text,

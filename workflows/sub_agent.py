@@ -1,5 +1,7 @@
 """A model in a loop with tools: it thinks, calls, and thinks again, until it has an answer.
 
+Keeping a sub-agent's memory small enough for its next step.
+
 Every model call and every tool call is an activity of its own, so that a crash goes on from the
 last that finished, and none is paid for twice.
 """
@@ -15,18 +17,57 @@ from temporalio import workflow
 from temporalio.exceptions import ActivityError, is_cancelled_exception
 
 from router.contracts import activities
-from router.contracts.activities import Finding
+from router.contracts.activities import ToolFinding
 from router.contracts.skill import Ending, SkillStart, Steer
-from router.deciding import context
-from router.deciding.thinking import Thought
 from router.domain.commands import StartFlow
 from router.domain.messages import ToolCallView, Usage
-from router.flow.wording import readable
-from router.llm.chat import FunctionCall, ToolMessage
+from router.flow.prompts.values import readable
+from router.llm.types import FunctionCall, ToolMessage
+from router.routing import skill_memory, skill_step
+from router.routing.skill_memory import AgentMemory
+from router.routing.skill_step import Thought
 from router.skill.loop import MOST_REPEATS, STOPPED, Stop, stopped, why_last, why_stop
 from workflows.activity import perform
-from workflows.remembering import fit
 from workflows.tool_calls import Caller, bounded, call_tool, shown, told, worded
+
+
+async def fit(
+    start: SkillStart, memory: AgentMemory, account: activities.Account, step: int
+) -> tuple[AgentMemory, Usage]:
+    """The memory as this step is sent it, and what making it fit has cost.
+
+    It is what the run goes on with: what gave way once is never looked at again.
+    """
+    ephemeral = {name: limits.ephemeral for name, limits in start.tools.items()}
+    fitted = skill_step.fitted(memory, ephemeral, start.context)
+    if not fitted.gone:
+        return fitted.memory, Usage()
+    given = activities.Condense(
+        skill=start.task.skill.name,
+        step=step,
+        earlier=memory.earlier,
+        gone=list(fitted.gone),
+        locale=start.locale,
+        account=account,
+    )
+    told = await _told(start, given)
+    return fitted.memory.recalling(told.text), told.usage
+
+
+async def _told(start: SkillStart, given: activities.Condense) -> activities.Condensed:
+    """What is gone, in short: by a model, or plainly where none can be had for it."""
+    gone = given.gone
+    plainly = activities.Condensed(text=skill_memory.plain(given.earlier, gone))
+    if not start.context:
+        return plainly
+    try:
+        return await perform(activities.CONDENSE, given, summary=f"{len(gone)} messages")
+    except ActivityError as failure:
+        if is_cancelled_exception(failure):
+            raise
+        workflow.logger.warning("nothing was condensed: %s", failure.cause)
+        return plainly
+
 
 AT_ONCE = 4
 """Calls of one answer that are under way at the same time."""
@@ -35,7 +76,7 @@ CUT_OFF = "stopped by the employee before it ended"
 
 
 @dataclass(frozen=True)
-class Ended:
+class AgentEnded:
     """How the loop came to its end, and what to tell the employee."""
 
     text: str
@@ -65,7 +106,7 @@ class SubAgent:
         """True where something was said that it hasn't heard yet."""
         return bool(self._steered)
 
-    async def step(self) -> Ended | None:
+    async def step(self) -> AgentEnded | None:
         """One thought, and the calls that it asks for; None where others are to follow."""
         self._hear()
         skill, locale = self._start.task.skill, self._start.locale
@@ -80,9 +121,9 @@ class SubAgent:
                 return ended
         return self._stopped(stop, STOPPED[stop].within(locale))
 
-    def _stopped(self, why: Stop, said: str) -> Ended:
+    def _stopped(self, why: Stop, said: str) -> AgentEnded:
         """The end without an answer: why, and what was found all the same."""
-        return Ended(stopped(said, self.found, self._start.locale), why)
+        return AgentEnded(stopped(said, self.found, self._start.locale), why)
 
     @property
     def found(self) -> list[str]:
@@ -124,7 +165,7 @@ class SubAgent:
                 raise
             workflow.logger.warning("step %s failed: %s", self.progress.steps + 1, failure.cause)
             if getattr(failure.cause, "type", None) == activities.TOO_LONG:
-                self.memory = context.refused(self.memory)
+                self.memory = skill_step.refused(self.memory)
             self.progress = self.progress.after(Usage(), fruitless=True)
             return None
         fruitless = None if thought.said.calls else thought.complaint is not None
@@ -137,7 +178,7 @@ class SubAgent:
     def _account(self) -> activities.Account:
         return self._start.account_after(self.progress, self._seconds_left)
 
-    async def _heeded(self, thought: Thought) -> Ended | None:
+    async def _heeded(self, thought: Thought) -> AgentEnded | None:
         """What the thought comes to: an end, or calls."""
         self.memory = self.memory.noting(thought.notes)
         if thought.spent:
@@ -152,20 +193,20 @@ class SubAgent:
             return None  # it answered what has changed meanwhile
         return self._ended(thought)
 
-    def _ended(self, thought: Thought) -> Ended:
+    def _ended(self, thought: Thought) -> AgentEnded:
         if thought.hands_back:
-            return Ended("", "handed_back")
+            return AgentEnded("", "handed_back")
         if thought.flow is not None:
-            return Ended("", "left", thought.flow)
+            return AgentEnded("", "left", thought.flow)
         text = thought.text or ""
         if not thought.asks:
-            return Ended(text, "answered")
+            return AgentEnded(text, "answered")
         self.memory = self.memory.asking(text)
         if self.memory.times_asked >= MOST_REPEATS:
             return self._stopped("repetition", STOPPED["repetition"].within(self._start.locale))
-        return Ended(text, "asked")
+        return AgentEnded(text, "asked")
 
-    async def _act(self, thought: Thought) -> Ended | None:
+    async def _act(self, thought: Thought) -> AgentEnded | None:
         """Make the calls, and put what they came to into the dialogue in their order.
 
         Where a tool's result is the answer as it is, that ends the run. A run that is stopped
@@ -176,9 +217,9 @@ class SubAgent:
         try:
             found = await asyncio.gather(*tasks)
         finally:
-            longest = context.longest_result(self.memory, len(tasks), self._start.context)
+            longest = skill_step.longest_result(self.memory, len(tasks), self._start.context)
             results = [
-                context.result(call, self._taken_in(call, task), longest)
+                skill_step.result(call, self._taken_in(call, task), longest)
                 for call, task in zip(thought.calls, tasks, strict=True)
             ]
             self.memory = self.memory.saying(thought.said, *thought.refused, *results)
@@ -191,7 +232,7 @@ class SubAgent:
         self.progress = self.progress.having_done(_digest(*_done(thought, results)))
         return next(filter(None, map(self._direct, found)), None)
 
-    async def _called(self, call: FunctionCall, slots: asyncio.Semaphore) -> Finding | None:
+    async def _called(self, call: FunctionCall, slots: asyncio.Semaphore) -> ToolFinding | None:
         """What the call came to; None where it was skipped."""
         async with slots:
             if self._steered:
@@ -217,7 +258,7 @@ class SubAgent:
                 about = (self._id_of(call), call.name, call.arguments)
                 self.calls.append(ToolCallView.failed(*about, refused[call.id], unknown=False))
 
-    def _taken_in(self, call: FunctionCall, task: "asyncio.Task[Finding | None]") -> str:
+    def _taken_in(self, call: FunctionCall, task: "asyncio.Task[ToolFinding | None]") -> str:
         """What a call came to, as the model is told; it is noted for the turn to show."""
         id_, arguments = self._id_of(call), call.arguments
         ended = task.done() and not task.cancelled() and task.exception() is None
@@ -234,14 +275,14 @@ class SubAgent:
         run = workflow.info().workflow_id[-4:]
         return f"{run}.{self._place}{self.progress.steps}.{call.id}"
 
-    def _direct(self, found: Finding | None) -> Ended | None:
+    def _direct(self, found: ToolFinding | None) -> AgentEnded | None:
         """The end, where the tool's result is the answer as it is."""
         if found is None or found.error is not None:
             return None
         limits = self._start.tools.get(found.tool)
         if limits is None or not limits.return_direct:
             return None
-        return Ended(readable(found.result, self._start.locale), "answered")
+        return AgentEnded(readable(found.result, self._start.locale), "answered")
 
 
 def _done(thought: Thought, results: Sequence[ToolMessage]) -> list[str]:

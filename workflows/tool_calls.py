@@ -9,15 +9,15 @@ from temporalio import workflow
 from temporalio.common import RetryPolicy
 from temporalio.exceptions import ActivityError, is_cancelled_exception
 
-from router.contracts.activities import Answer, Finding, ToolCall
+from router.contracts.activities import LookupAnswer, ToolCall, ToolFinding
 from router.contracts.failures import from_failure
 from router.contracts.flow import CallLimits
 from router.domain.errors import AnswersNeeded
+from router.domain.files import SkillFile
+from router.domain.locale import Locale, Localised
 from router.domain.messages import ToolCallView, Usage
 from router.domain.principals import Principal
-from router.domain.skill_files import SkillFile
-from router.domain.texts import Locale, Localised
-from router.flow.wording import readable
+from router.flow.prompts.values import readable
 from router.skill.skill import OF_FOLDER
 
 FOUND_SHOWN = 3
@@ -49,11 +49,11 @@ class Caller:
 
 async def call_tool(
     caller: Caller, id_: str, tool: str, arguments: dict[str, JsonValue]
-) -> Finding:
+) -> ToolFinding:
     """What the tool found; why it failed is a finding too."""
     limits = caller.limits.get(tool, CallLimits())
     try:
-        answer: Answer = await workflow.execute_activity(
+        answer: LookupAnswer = await workflow.execute_activity(
             tool,
             ToolCall(
                 tool=tool,
@@ -67,7 +67,7 @@ async def call_tool(
                 skill_files=caller.skill_files if tool in OF_FOLDER else (),
                 now=workflow.now(),
             ),
-            result_type=Answer,
+            result_type=LookupAnswer,
             start_to_close_timeout=limits.timeout,
             heartbeat_timeout=limits.heartbeat,
             retry_policy=RetryPolicy(maximum_attempts=limits.attempts),
@@ -77,8 +77,8 @@ async def call_tool(
         if is_cancelled_exception(failure):
             raise
         asks_back = isinstance(from_failure(failure), AnswersNeeded)
-        return Finding(tool=tool, error=why(failure, caller.locale), asks_back=asks_back)
-    return Finding(tool=tool, result=answer.value, usage=answer.usage)
+        return ToolFinding(tool=tool, error=why(failure, caller.locale), asks_back=asks_back)
+    return ToolFinding(tool=tool, result=answer.value, usage=answer.usage)
 
 
 def why(failure: ActivityError, locale: Locale) -> str:
@@ -95,7 +95,7 @@ def waiting(id_: str, tool: str, arguments: dict[str, JsonValue]) -> ToolCallVie
     return ToolCallView(id=id_, name=tool, arguments=arguments, status="waiting")
 
 
-def shown(id_: str, tool: str, arguments: dict[str, JsonValue], found: Finding) -> ToolCallView:
+def shown(id_: str, tool: str, arguments: dict[str, JsonValue], found: ToolFinding) -> ToolCallView:
     """The call as a turn shows it."""
     if found.asks_back:
         return ToolCallView.skipped(id_, tool, arguments)
@@ -104,12 +104,12 @@ def shown(id_: str, tool: str, arguments: dict[str, JsonValue], found: Finding) 
     return ToolCallView.of(id_, tool, arguments, found.result)
 
 
-def cost(found: Iterable[Finding]) -> Usage:
+def cost(found: Iterable[ToolFinding]) -> Usage:
     """What the calls cost together, in models that stand behind tools."""
     return sum((finding.usage for finding in found), start=Usage())
 
 
-def told(found: Finding) -> str:
+def told(found: ToolFinding) -> str:
     """What the tool found, as a model reads it."""
     if found.error is not None:
         return f"error: {found.error}"

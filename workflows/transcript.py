@@ -1,12 +1,17 @@
-"""What of a turn goes into the event log. Pure; keys make a repeated write harmless."""
+"""What of a turn goes into the event log, and what is kept outside of the workflow.
+
+What of a turn goes into the event log. Pure; keys make a repeated write harmless.
+
+What a conversation keeps outside of its workflow: its rows of the event log, and a snapshot.
+"""
 
 from dataclasses import dataclass
 from datetime import datetime
 
 from pydantic import JsonValue
 
-from router.contracts.conversation import ConversationState, News, Submission
-from router.domain.happenings import Call, Place
+from router.contracts import activities
+from router.contracts.conversation import ConversationStart, ConversationState, News, Submission
 from router.domain.messages import (
     ChooseAction,
     ConfirmAction,
@@ -17,8 +22,10 @@ from router.domain.messages import (
     ToolResultAction,
     Turn,
 )
-from router.domain.records import LogEntry
-from router.flow.put_aside import run_meant
+from router.domain.progress import ProgressPlace, ToolCallProgress
+from router.domain.records import LogEntry, RecordedTurn
+from router.flow.paused import run_meant
+from workflows.activity import perform
 
 
 @dataclass(frozen=True)
@@ -55,7 +62,7 @@ def of_turn(
         "turn": turn.model_dump(mode="json"),
     }
     return [
-        *_ends_of_calls(Place(conversation, id_), turn, at.answered),
+        *_ends_of_calls(ProgressPlace(conversation, id_), turn, at.answered),
         _entry(conversation, id_, "user", at.asked, said, person),
         _entry(conversation, id_, "assistant", at.answered, answered, person),
         _entry(conversation, id_, "turn", at.answered, whole),
@@ -81,9 +88,9 @@ def _entry(
     )
 
 
-def _ends_of_calls(place: Place, turn: Turn, at: datetime) -> list[LogEntry]:
+def _ends_of_calls(place: ProgressPlace, turn: Turn, at: datetime) -> list[LogEntry]:
     return [
-        Call(place, call.id, call.name).finished(at, call.status)
+        ToolCallProgress(place, call.id, call.name).finished(at, call.status)
         for call in turn.tool_calls
         if call.status != "waiting"
     ]
@@ -152,3 +159,35 @@ def _taken_up(value: JsonValue, before: ConversationState) -> str | None:
     run = run_meant(value)
     flows = {one.run: one.flow for one in before.lapsed} | {v.id: v.flow for v in before.paused}
     return f"▶ {flows[run]}" if run in flows else None
+
+
+class ConversationRecords:
+    """Those of one conversation, each read or written by a local activity."""
+
+    def __init__(self, start: ConversationStart) -> None:
+        self._tenant = start.tenant
+        self._conversation = start.conversation
+
+    async def snapshot(self) -> ConversationState | None:
+        """The state in which the conversation was last put away; None where it never was."""
+        asked = activities.Recall(tenant=self._tenant, conversation=self._conversation)
+        return (await perform(activities.RECALL, asked, summary="snapshot")).state
+
+    async def turn(self, message_id: str) -> RecordedTurn | None:
+        """What the message was answered with; None where it never was."""
+        asked = activities.Recall(
+            tenant=self._tenant, conversation=self._conversation, message_id=message_id
+        )
+        return (await perform(activities.RECALL, asked, summary=f"message {message_id}")).turn
+
+    async def keep(self, state: ConversationState) -> None:
+        """Keep the state for the message that opens the conversation again."""
+        await perform(
+            activities.KEEP,
+            activities.Keep(tenant=self._tenant, conversation=self._conversation, state=state),
+        )
+
+    async def write(self, entries: list[LogEntry]) -> None:
+        """Append the rows to the event log, if any."""
+        if entries:
+            await perform(activities.WRITE, activities.Write(tenant=self._tenant, entries=entries))

@@ -1,15 +1,37 @@
-"""The turns that messages are answered with. Pure."""
+"""What a message means where it was said, and the turns that messages are answered with.
 
+The turns that messages are answered with. Pure.
+
+A word after days: where we were, before anything else is said.
+
+What a message means where it was said: by rules where they can tell, else by the decider.
+"""
+
+from datetime import datetime, timedelta
 from typing import Literal
 
-from router.contracts.activities import Decided
-from router.domain.messages import FlowSummary, Route, Turn
-from workflows import notices
-from workflows.at_hand import AtHand
-from workflows.outcome import Outcome
+from router.contracts import activities
+from router.contracts.activities import RoutingDecision
+from router.contracts.conversation import ConversationState
+from router.domain.commands import (
+    CancelFlow,
+    Confirm,
+    FillSlots,
+    Misunderstood,
+    Repeat,
+    Skip,
+    StartOver,
+)
+from router.domain.locale import Locale, Localised
+from router.domain.messages import FlowSummary, Reply, Route, Turn, Usage
+from router.flow.paused import Situation, known_in_short
+from router.flow.view import FlowView
+from workflows import flow_client, memory, notices
+from workflows.activity import perform
+from workflows.memory import AtHand, TurnOutcome
 
 
-def of(message: AtHand, number: int, decided: Decided, outcome: Outcome) -> Turn:
+def of(message: AtHand, number: int, decided: RoutingDecision, outcome: TurnOutcome) -> Turn:
     """The turn of a message that something was decided for, and came of."""
     stopped = [message.says(notices.STOPPED)] if outcome.stopped else []
     routes = [decided.route, *decided.others, *outcome.routes]
@@ -54,4 +76,99 @@ def ended_early(
         route=Route(kind="reply", by="fallback", reason=why.within(message.locale)),
         replies=[message.says(notices.STOPPED if stopped else notices.FAILED)],
         flow=active,
+    )
+
+
+AFTER = timedelta(days=1)
+"""Without a word for so long, nobody is expected to know what was asked."""
+
+ANSWERS = (CancelFlow, Confirm, FillSlots, Skip, StartOver)
+
+
+def forgotten(state: ConversationState, now: datetime) -> FlowView | None:
+    """The flow whose question has waited so long; None where there is none."""
+    view, since = state.active, state.heard_at
+    if view is None or not view.asking or since is None:
+        return None
+    return view if now - since >= AFTER else None
+
+
+def without_miss(decided: RoutingDecision) -> RoutingDecision:
+    """Who comes back after days hasn't missed a question that they no longer see."""
+    again = [Repeat() if isinstance(c, Misunderstood) else c for c in decided.commands]
+    kind = "flow" if decided.route.kind == "handoff" else decided.route.kind
+    if again == decided.commands:
+        return decided
+    route = decided.route.model_copy(update={"kind": kind})
+    return decided.model_copy(update={"commands": again, "route": route})
+
+
+def reminder(
+    view: FlowView,
+    decided: RoutingDecision,
+    active: FlowView | None,
+    replies: list[Reply],
+    locale: Locale,
+) -> Localised:
+    """What the turn begins with: a line where the message answers the flow plainly.
+
+    `active` and `replies` are what came of the message: the question is left to them where they
+    ask it anyway, or where something else is asked now.
+    """
+    if any(isinstance(command, ANSWERS) for command in decided.commands):
+        return notices.on_with(view.title)
+    asked = view.replies[0].text if view.replies else ""
+    still = active is not None and active.id == view.id
+    asked_anyway = any(reply.text == asked for reply in replies)
+    question = asked if still and not asked_anyway else ""
+    return notices.where_we_were(view.title, known_in_short(view, locale), question)
+
+
+async def decide(message: AtHand, state: ConversationState) -> activities.RoutingDecision:
+    """What is to be done about the message."""
+    said, situation = message.submission.message, _situation(message, state)
+    reading = await perform(
+        activities.UNDERSTAND,
+        activities.Understand(message=said, situation=situation, caller=message.caller),
+    )
+    if reading.route is not None:
+        return activities.RoutingDecision(
+            route=reading.route,
+            commands=reading.commands,
+            tools=reading.tools,
+            plainly=reading.plainly,
+        )
+    return await perform(
+        activities.DECIDE,
+        activities.Decide(
+            message=said,
+            situation=situation,
+            account=message.account(Usage()),
+            history=state.history,
+            earlier=memory.earlier(state),
+        ),
+    )
+
+
+async def read_aside(message: AtHand, state: ConversationState) -> activities.Understood:
+    """What rules alone make of a message that comes while another is being answered."""
+    given = activities.Understand(
+        message=message.submission.message, situation=_situation(message, state)
+    )
+    return await perform(activities.UNDERSTAND, given)
+
+
+def _situation(message: AtHand, state: ConversationState) -> Situation:
+    return Situation(
+        now=message.now,
+        locale=message.locale,
+        roles=message.caller.roles,
+        active=state.active,
+        paused=[view.flow for view in state.paused],
+        put_aside=flow_client.to_take_up(state, message.locale),
+        at_work=state.at_work,
+        handed_in=state.handed_in,
+        skill=state.skill.name if state.skill and state.skill.asking else "",
+        offered=state.offered,
+        offered_for=state.offered_for,
     )

@@ -1,18 +1,33 @@
-"""Which days are worked in China: weekends, statutory holidays, and the days swapped for them."""
+"""Which days are worked in China, counting in them, and working time.
+
+Which days are worked in China: weekends, statutory holidays, and the days swapped for them.
+
+Counting in working days, halves included.
+
+When so much of somebody's working time has passed.
+
+What the days of the week are called.
+"""
 
 import logging
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal, InvalidOperation
 from functools import cache
 from pathlib import Path
 from typing import Self
+from zoneinfo import ZoneInfo
 
 from holidays import country_holidays
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
-from router.domain.errors import MisconfiguredError
+from router.domain.errors import ArgumentsToolError, MisconfiguredError
+from router.domain.locale import Localised
+from router.domain.principals import Principal
 
 FIRST_YEAR = 2001
 LAST_YEAR = 2098
@@ -122,3 +137,205 @@ def _read(file: Path) -> Overrides:
             f"{file}: {min(both)} is both off and worked; leave it in one of the two lists"
         )
     return overrides
+
+
+_NAMES = (
+    Localised(zh="星期一", en="Monday"),
+    Localised(zh="星期二", en="Tuesday"),
+    Localised(zh="星期三", en="Wednesday"),
+    Localised(zh="星期四", en="Thursday"),
+    Localised(zh="星期五", en="Friday"),
+    Localised(zh="星期六", en="Saturday"),
+    Localised(zh="星期日", en="Sunday"),
+)
+
+
+def weekday(day: date) -> Localised:
+    """The name of the weekday that `day` falls on.
+
+    >>> weekday(date(2026, 11, 22)).within("zh")
+    '星期日'
+    """
+    return _NAMES[day.weekday()]
+
+
+MOST_DAYS = 5 * 366
+"""Calendar days that are counted at most: a longer leave is a slip of the keyboard."""
+
+HOURS_A_DAY = 8
+_MOST = {"days": MOST_DAYS, "hours": MOST_DAYS * HOURS_A_DAY, "weeks": MOST_DAYS // 7}
+HALF = Decimal("0.5")
+_DAY = timedelta(days=1)
+
+
+def workdays(
+    calendar: WorkCalendar, start: date, end: date, start_half: str = "", end_half: str = ""
+) -> Decimal:
+    """Working days from `start` to `end`, both included; 0 where the end comes first.
+
+    `start_half` "pm" begins at noon, `end_half` "am" ends at noon; half a day goes only
+    where that day is worked. A morning or an afternoon is a day that ends or begins at noon.
+
+    >>> calendar = WorkCalendar.load()
+    >>> workdays(calendar, date(2026, 11, 20), date(2026, 11, 23), "pm", "am")
+    Decimal('1.0')
+    """
+    if end < start:
+        return Decimal(0)
+    if end - start > timedelta(days=MOST_DAYS):
+        raise ArgumentsToolError(
+            Localised(
+                zh=f"{start} 到 {end} 超过五年，请核对日期",
+                en=f"{start} to {end} is longer than five years; check the dates",
+            )
+        )
+    total = Decimal(sum(calendar.is_workday(day) for day in _days(start, end)))
+    if start_half == "pm" and calendar.is_workday(start):
+        total -= HALF
+    if end_half == "am" and calendar.is_workday(end):
+        total -= HALF
+    return total
+
+
+def last_workday(calendar: WorkCalendar, start: date, duration: JsonValue) -> date:
+    """The day on which a leave of this duration that begins on `start` ends, both included.
+
+    `duration` is `{"days": 2.5}` or `{"hours": 4}`, in working days of eight hours, or
+    `{"weeks": 2}`, which are calendar weeks. A leave that ends at noon ends on that day.
+    Raises `ArgumentsToolError` for any other, and for more than five years.
+
+    >>> last_workday(WorkCalendar.load(), date(2026, 11, 20), {"days": 2.5}).isoformat()
+    '2026-11-24'
+    """
+    unit, amount = _amount(duration)
+    if unit == "weeks":
+        return start + timedelta(days=max(math.ceil(amount * 7), 1) - 1)
+    left = math.ceil(amount / HOURS_A_DAY if unit == "hours" else amount)
+    for day in _days(start, start + timedelta(days=MOST_DAYS)):
+        left -= calendar.is_workday(day)
+        if left <= 0:
+            return day
+    raise ArgumentsToolError(
+        Localised(
+            zh=f"{duration} 超过五年，请核对时长",
+            en=f"{duration} is longer than five years; check the duration",
+        )
+    )
+
+
+def day(value: JsonValue, name: str) -> date:
+    """The date that an argument holds; raises `ArgumentsToolError`, which calls it `name`."""
+    try:
+        found = date.fromisoformat(value if isinstance(value, str) else "")
+    except ValueError:
+        raise ArgumentsToolError(
+            Localised(
+                zh=f"{name}：{str(value)[:40]!r} 不是 2026-11-30 这样的日期",
+                en=f"{name}: {str(value)[:40]!r} isn't a date like 2026-11-30",
+            )
+        ) from None
+    if not FIRST_YEAR <= found.year <= LAST_YEAR:
+        raise ArgumentsToolError(
+            Localised(
+                zh=f"{name}：{found} 不在 {FIRST_YEAR} 到 {LAST_YEAR} 年之间",
+                en=f"{name}: {found} isn't between {FIRST_YEAR} and {LAST_YEAR}",
+            )
+        )
+    return found
+
+
+def _days(start: date, end: date) -> Iterator[date]:
+    return (start + _DAY * number for number in range((end - start).days + 1))
+
+
+def _amount(duration: JsonValue) -> tuple[str, Decimal]:
+    wrong = ArgumentsToolError(
+        f"duration: {str(duration)[:80]} isn't a duration of up to five years "
+        'like {"days": 2.5}, {"hours": 4} or {"weeks": 2}'
+    )
+    if not isinstance(duration, dict) or len(duration) != 1:
+        raise wrong
+    ((unit, number),) = duration.items()
+    try:
+        amount = Decimal(str(number))
+    except InvalidOperation:
+        raise wrong from None
+    if unit not in _MOST or not amount.is_finite() or not 0 < amount <= _MOST[unit]:
+        raise wrong
+    return unit, amount
+
+
+MOST_WAITING_DAYS = 366
+
+
+def after_working(
+    calendar: WorkCalendar, person: Principal, start: datetime, duration: JsonValue
+) -> datetime:
+    """The moment at which the duration has passed in the person's working time, in UTC.
+
+    A day leads to the same time of the next working day, hours are counted within the
+    person's shifts. What begins outside of them begins with the next shift.
+    Raises `ArgumentsToolError` for anything but `{"days": 1, "hours": 4}` up to a year.
+
+    >>> friday = datetime(2026, 11, 20, 17, tzinfo=ZoneInfo("Asia/Shanghai"))
+    >>> after_working(WorkCalendar.load(), Principal(id="a", name="A"), friday, {"hours": 2})
+    datetime.datetime(2026, 11, 23, 2, 0, tzinfo=datetime.timezone.utc)
+    """
+    days, hours = _amounts(duration)
+    local = start.astimezone(ZoneInfo(person.timezone))
+    if not FIRST_YEAR <= local.year < LAST_YEAR - 1:
+        raise ArgumentsToolError(f"start: {start.isoformat()} is in no year with a calendar")
+    at = next(begins for begins, _ in _shifts(calendar, person, local))
+    for _ in range(days):
+        at = datetime.combine(_next_workday(calendar, at.date()), at.time(), at.tzinfo)
+    left = timedelta(hours=hours)
+    if not left:
+        return at.astimezone(UTC)
+    for begins, ends in _shifts(calendar, person, at):
+        if left <= ends - begins:
+            return (begins + left).astimezone(UTC)
+        left -= ends - begins
+    raise AssertionError("shifts never end")  # pragma: no cover
+
+
+def _shifts(
+    calendar: WorkCalendar, person: Principal, since: datetime
+) -> Iterator[tuple[datetime, datetime]]:
+    """The person's shifts from a moment on, the first one cut where it has begun already."""
+    day = since.date()
+    while True:
+        if calendar.is_workday(day):
+            for shift in person.hours:
+                ends = datetime.combine(day, shift.ends, since.tzinfo)
+                begins = datetime.combine(day, shift.begins, since.tzinfo)
+                if ends > since:
+                    yield max(begins, since), ends
+        day += _DAY
+
+
+def _next_workday(calendar: WorkCalendar, day: date) -> date:
+    day += _DAY
+    while not calendar.is_workday(day):
+        day += _DAY
+    return day
+
+
+def _amounts(duration: JsonValue) -> tuple[int, float]:
+    """Whole days and hours besides."""
+    given = duration if isinstance(duration, dict) else {"": duration}
+    days, hours = given.get("days", 0), given.get("hours", 0)
+    numbers = all(
+        isinstance(n, int | float) and not isinstance(n, bool) and 0 <= n <= MOST_WAITING_DAYS * 24
+        for n in (days, hours)
+    )
+    if not numbers or not given.keys() <= {"days", "hours"} or _is_too_long(days, hours):
+        raise ArgumentsToolError(
+            f"duration: {str(duration)[:80]} isn't one of up to a year like "
+            '{"days": 1, "hours": 4}, in whole days'
+        )
+    return int(float(str(days))), float(str(hours))
+
+
+def _is_too_long(days: JsonValue, hours: JsonValue) -> bool:
+    count = float(str(days))
+    return count != int(count) or count + float(str(hours)) / 8 > MOST_WAITING_DAYS

@@ -18,9 +18,9 @@ from urllib.parse import urlsplit
 import httpx
 
 from router.domain.errors import PermanentToolError, RouterError, TransientToolError
+from router.domain.locale import Localised
 from router.domain.loopback import may_be_proxied
-from router.domain.texts import Localised
-from router.tool.dependencies import Provider
+from router.tool.context import Provider
 
 FRESH = timedelta(days=1)
 USABLE = timedelta(days=7)
@@ -54,7 +54,7 @@ class DayOfRates:
         return Decimal(1) if currency == self.base else self.rates.get(currency)
 
 
-class Rates:
+class ExchangeRates:
     """The latest rates, fetched at most once a day; no `address`, no source.
 
     `source` names it to people.
@@ -175,5 +175,5 @@ def _is_rate(code: str, rate: object) -> bool:
     return usable and bool(_CODE.fullmatch(code))
 
 
-exchange_rates: Provider[Rates] = Provider("exchange_rates")
+exchange_rates: Provider[ExchangeRates] = Provider("exchange_rates")
 """What tools name it by."""

@@ -10,9 +10,9 @@ from decimal import Context, Decimal
 from difflib import get_close_matches
 from fractions import Fraction
 
-from activities.arithmetic import DIGITS
+from activities.tools.calculator import DIGITS
 from router.domain.errors import ArgumentsToolError
-from router.domain.texts import Localised
+from router.domain.locale import Localised
 
 
 @dataclass(frozen=True)

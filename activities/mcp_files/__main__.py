@@ -6,7 +6,7 @@ from pathlib import Path
 
 import uvicorn
 
-from activities.mcp_files.folder import Folder, Refused
+from activities.mcp_files.folder import FolderRefused, ServedFolder
 from activities.mcp_files.server import server_of
 
 LOOPBACK = "127.0.0.1"
@@ -19,8 +19,8 @@ def main() -> None:
     parser.add_argument("--http", type=int, metavar="PORT", help="serve http://127.0.0.1:PORT/mcp")
     given = parser.parse_args()
     try:
-        server = server_of(Folder(given.folder))
-    except Refused as error:
+        server = server_of(ServedFolder(given.folder))
+    except FolderRefused as error:
         sys.exit(f"error: {error}")
     if given.http is None:
         server.run("stdio")

@@ -28,12 +28,12 @@ LONGEST_LINE = 200
 _UNWANTED = re.compile(r"[\x00-\x1f\x7f\\\ud800-\udfff]")
 
 
-class Refused(Exception):
+class FolderRefused(Exception):
     """It can't be done; says what is wrong with which value, and what to do."""
 
 
 @dataclass(frozen=True)
-class Page:
+class TextPage:
     """A piece of a file's text; `next` is where to read on, None at its end."""
 
     path: str
@@ -51,7 +51,7 @@ class Hit:
     text: str
 
 
-class Folder:
+class ServedFolder:
     """The files below `root`.
 
     Raises `Refused` from every method for what it doesn't do.
@@ -59,16 +59,16 @@ class Folder:
 
     def __init__(self, root: Path) -> None:
         if not root.is_dir():
-            raise Refused(f"there is no folder {root}: make it, or name another")
+            raise FolderRefused(f"there is no folder {root}: make it, or name another")
         self._root = root.resolve()
 
-    def read(self, path: str, offset: int = 0) -> Page:
+    def read(self, path: str, offset: int = 0) -> TextPage:
         """A page of a text, from the character `offset` on."""
         text = self._text(path)
         if offset < 0 or offset > len(text):
-            raise Refused(f"{path} has {len(text)} characters: read from 0 to there")
+            raise FolderRefused(f"{path} has {len(text)} characters: read from 0 to there")
         end = offset + PAGE
-        return Page(path, text[offset:end], len(text), end if end < len(text) else None)
+        return TextPage(path, text[offset:end], len(text), end if end < len(text) else None)
 
     def save(self, path: str, text: str, *, overwrite: bool = False) -> int:
         """Save a text, whole or not at all; gives its size in bytes."""
@@ -76,9 +76,11 @@ class Folder:
         with self._parent(path, make=True) as (folder, name):
             there = _kind(folder, name)
             if there is not None and not stat.S_ISREG(there):
-                raise Refused(f"{path} is no plain file: choose another name")
+                raise FolderRefused(f"{path} is no plain file: choose another name")
             if there is not None and not overwrite:
-                raise Refused(f"{path} is there already: choose another name, or overwrite it")
+                raise FolderRefused(
+                    f"{path} is there already: choose another name, or overwrite it"
+                )
             _replace(folder, name, content, overwrite=overwrite)
         return len(content)
 
@@ -86,7 +88,9 @@ class Folder:
         """Lines and names that hold the words, whatever their case; at most 50."""
         wanted = query.strip().casefold()
         if not wanted or len(wanted) > LONGEST_LINE:
-            raise Refused(f"search for 1 to {LONGEST_LINE} characters, not for {query[:40]!r}")
+            raise FolderRefused(
+                f"search for 1 to {LONGEST_LINE} characters, not for {query[:40]!r}"
+            )
         found: list[Hit] = []
         for path in self._paths():
             found += self._hits(path, wanted)
@@ -99,7 +103,7 @@ class Folder:
             yield Hit(path, 0, path)
         try:
             lines = self._text(path).splitlines()
-        except Refused:
+        except FolderRefused:
             return  # what can't be read as text has no lines to find
         for number, line in enumerate(lines, 1):
             if wanted in line.casefold():
@@ -126,7 +130,7 @@ class Folder:
         except UnicodeDecodeError:
             text = "\0"
         if "\0" in text:
-            raise Refused(f"{path} is no text: only UTF-8 texts are read here")
+            raise FolderRefused(f"{path} is no text: only UTF-8 texts are read here")
         return text
 
     @contextmanager
@@ -134,7 +138,7 @@ class Folder:
         """The folder that a path lies in, open, and the name in it."""
         wrong = _wrong(path)
         if wrong:
-            raise Refused(f"the path {path[:80]!r} {wrong}: write one like notes/plan.md")
+            raise FolderRefused(f"the path {path[:80]!r} {wrong}: write one like notes/plan.md")
         *folders, name = path.split("/")
         opened = os.open(self._root, os.O_RDONLY | os.O_DIRECTORY)
         try:
@@ -170,7 +174,7 @@ def _below(folder: int, name: str, *, make: bool) -> int:
     try:
         return os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=folder)
     except OSError as error:
-        raise Refused(f"there is no folder {name!r} here: {error.strerror}") from None
+        raise FolderRefused(f"there is no folder {name!r} here: {error.strerror}") from None
 
 
 def _bytes(folder: int, name: str, path: str) -> bytes:
@@ -179,13 +183,15 @@ def _bytes(folder: int, name: str, path: str) -> bytes:
     try:
         opened = os.open(name, flags, dir_fd=folder)
     except OSError as error:
-        raise Refused(f"{path} can't be read ({error.strerror}): search for it first") from None
+        raise FolderRefused(
+            f"{path} can't be read ({error.strerror}): search for it first"
+        ) from None
     try:
         about = os.fstat(opened)
         if not stat.S_ISREG(about.st_mode):
-            raise Refused(f"{path} is no plain file: only such are read")
+            raise FolderRefused(f"{path} is no plain file: only such are read")
         if about.st_size > LARGEST:
-            raise Refused(f"{path} is over {LARGEST // 1024} KiB: too large to be read here")
+            raise FolderRefused(f"{path} is over {LARGEST // 1024} KiB: too large to be read here")
         with os.fdopen(opened, "rb", closefd=False) as file:
             return file.read(LARGEST)
     finally:
@@ -203,9 +209,11 @@ def _content(text: str) -> bytes:
     try:
         content = text.encode()
     except UnicodeEncodeError:
-        raise Refused("the text has halves of characters: save it as whole ones") from None
+        raise FolderRefused("the text has halves of characters: save it as whole ones") from None
     if "\0" in text or len(content) > LARGEST:
-        raise Refused(f"only texts of up to {LARGEST // 1024} KiB, without NUL, are saved here")
+        raise FolderRefused(
+            f"only texts of up to {LARGEST // 1024} KiB, without NUL, are saved here"
+        )
     return content
 
 
@@ -221,7 +229,7 @@ def _replace(folder: int, name: str, content: bytes, *, overwrite: bool) -> None
         else:
             os.link(draft, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
     except OSError as error:
-        raise Refused(f"{name} can't be saved: {error.strerror}") from None
+        raise FolderRefused(f"{name} can't be saved: {error.strerror}") from None
     finally:
         with suppress(OSError):
             os.unlink(draft, dir_fd=folder)

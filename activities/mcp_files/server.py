@@ -9,13 +9,13 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ToolAnnotations
 from pydantic import Field
 
-from activities.mcp_files.folder import Folder, Hit, Page, Refused
+from activities.mcp_files.folder import FolderRefused, Hit, ServedFolder, TextPage
 
 Out = TypeVar("Out")
 FilePath = Annotated[str, Field(description="A path below the folder, such as notes/plan.md")]
 
 
-def server_of(folder: Folder) -> MCPServer:
+def server_of(folder: ServedFolder) -> MCPServer:
     """A server for the files of this folder alone."""
     server = MCPServer("files", log_level="WARNING", instructions="Texts of one folder.")
 
@@ -23,7 +23,7 @@ def server_of(folder: Folder) -> MCPServer:
     async def file_read(
         path: FilePath,
         offset: Annotated[int, Field(description="The character to read from", ge=0)] = 0,
-    ) -> Page:
+    ) -> TextPage:
         """Reads a text, 16,000 characters at a time."""
         return await _done(lambda: folder.read(path, offset))
 
@@ -54,5 +54,5 @@ def server_of(folder: Folder) -> MCPServer:
 async def _done(work: Callable[[], Out]) -> Out:
     try:
         return await asyncio.to_thread(work)
-    except Refused as error:
+    except FolderRefused as error:
         raise ToolError(str(error)) from None

@@ -10,9 +10,9 @@ from typing import Any
 from sqlalchemy import Connection, Row, select, tuple_, update
 
 from activities.people import tables
-from activities.people.records import Claim, ClaimItem, ClaimStatus, Money, Owner
+from activities.people.records import Claim, ClaimItem, ClaimStatus, MoneyAmount, Owner
 from router.domain.errors import ArgumentsToolError, NotFound, PermanentToolError
-from router.domain.texts import Localised
+from router.domain.locale import Localised
 from router.store.database import Database
 
 _claims = tables.claims
@@ -156,7 +156,7 @@ def _taken(connection: Connection, tenant: str, invoices: Sequence[str]) -> list
     return list(connection.execute(query).scalars())
 
 
-def _total(items: Sequence[ClaimItem]) -> Money:
+def _total(items: Sequence[ClaimItem]) -> MoneyAmount:
     if not items:
         raise ArgumentsToolError(
             Localised(zh="items：报销至少要有一项", en="items: a claim has at least one")
@@ -180,7 +180,9 @@ def _total(items: Sequence[ClaimItem]) -> Money:
                 )
             )
         seen.add(item.invoice)
-    return Money(amount=sum((item.amount.amount for item in items), Decimal(0)), currency=currency)
+    return MoneyAmount(
+        amount=sum((item.amount.amount for item in items), Decimal(0)), currency=currency
+    )
 
 
 def _item_rows(claim: dict[str, Any], items: Sequence[ClaimItem]) -> list[dict[str, Any]]:
@@ -231,9 +233,9 @@ def _claim(row: Row[Any], items: Sequence[Row[Any]]) -> Claim:
     )
 
 
-def _cents(money: Money) -> int:
+def _cents(money: MoneyAmount) -> int:
     return int(money.amount * 100)
 
 
-def _money(cents: int, currency: str) -> Money:
-    return Money(amount=Decimal(cents).scaleb(-2), currency=currency)
+def _money(cents: int, currency: str) -> MoneyAmount:
+    return MoneyAmount(amount=Decimal(cents).scaleb(-2), currency=currency)

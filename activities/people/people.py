@@ -5,17 +5,16 @@ methods of `LeaveBook`, `AdjustmentBook`, `ClaimBook`, `TripBook` and `StockBook
 `activities.tools` and the lookup `claimed` use nothing else.
 """
 
-from activities.people.adjusting import AdjustmentBook
 from activities.people.claims import ClaimBook
-from activities.people.leave import LeaveBook
+from activities.people.leave import AdjustmentBook, LeaveBook
 from activities.people.stock import StockBook
 from activities.people.tables import PEOPLE
 from activities.people.trips import TripBook
 from router.store.database import Database
-from router.tool.dependencies import Provider
+from router.tool.context import Provider
 
 
-class People:
+class PeopleSystem:
     """Leave, claims, trips and equipment of everyone, in tables of their own within `database`.
 
     `migrate` before first use.
@@ -34,5 +33,5 @@ class People:
         await self._database.migrate(PEOPLE)
 
 
-human_resources: Provider[People] = Provider("human_resources")
+human_resources: Provider[PeopleSystem] = Provider("human_resources")
 """What tools name it by: `Annotated[People, Depends(human_resources)]`."""

@@ -56,13 +56,13 @@ InvoiceNumber = Annotated[
 """A number as invoices have it, in its one spelling."""
 
 
-class Value(BaseModel):
+class PeopleModel(BaseModel):
     """A value object: frozen, and closed to fields nobody declared."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Owner(Value):
+class Owner(PeopleModel):
     """Whose leave, claim, trip or equipment it is."""
 
     tenant: str
@@ -74,7 +74,7 @@ class Owner(Value):
         return cls(tenant=person.tenant, person=person.id)
 
 
-class Balance(Value):
+class Balance(PeopleModel):
     """A year's leave of one type: `days` is what is left of `entitled`."""
 
     leave_type: LeaveType
@@ -84,7 +84,7 @@ class Balance(Value):
     days: Days
 
 
-class Leave(Value):
+class Leave(PeopleModel):
     """A leave to be recorded. Both ends are included.
 
     `start_half` "pm" begins at noon, `end_half` "am" ends at noon. All of it is charged to the
@@ -107,7 +107,7 @@ class LeaveRecord(Leave):
     status: Literal["standing", "reverted"]
 
 
-class Change(Value):
+class Change(PeopleModel):
     """A change to somebody's entitlement: by how many days, by whom and why."""
 
     leave_type: LeaveType
@@ -127,28 +127,28 @@ class Adjustment(Change):
     at: datetime
 
 
-class Money(Value):
+class MoneyAmount(PeopleModel):
     """An amount with at most two decimals, and its currency by ISO 4217."""
 
     amount: Annotated[Decimal, Field(gt=0, max_digits=12, decimal_places=2)]
     currency: Annotated[str, Field(pattern="^[A-Z]{3}$")]
 
 
-class ClaimItem(Value):
+class ClaimItem(PeopleModel):
     """One expense with its invoice."""
 
     category: Annotated[str, Field(min_length=1, max_length=40)]
-    amount: Money
+    amount: MoneyAmount
     date: date
     invoice: InvoiceNumber
 
 
-class Claim(Value):
+class Claim(PeopleModel):
     """An expense claim on record."""
 
     id: str
     status: ClaimStatus
-    total: Money
+    total: MoneyAmount
     items: list[ClaimItem]
     reason: str
 
@@ -156,14 +156,14 @@ class Claim(Value):
 Transport = Literal["train", "plane", "car", "other"]
 
 
-class Trip(Value):
+class Trip(PeopleModel):
     """A business trip to be booked. Both days are included."""
 
     destination: Annotated[str, Field(min_length=1, max_length=200)]
     start: date
     end: date
     transport: Transport
-    estimate: Money
+    estimate: MoneyAmount
     companions: str = ""
     reason: str = ""
 
@@ -199,7 +199,7 @@ STOCK: dict[EquipmentKind, Stock] = {
 """What the sample warehouse began with; what is reserved comes off it."""
 
 
-class Wanted(Value):
+class StockRequest(PeopleModel):
     """One line of a request: so many pieces of a kind."""
 
     kind: EquipmentKind
@@ -207,7 +207,7 @@ class Wanted(Value):
     note: Annotated[str | None, Field(max_length=200)] = None
 
 
-class Reservation(Wanted):
+class Reservation(StockRequest):
     """Pieces set aside. Those that went back to the shelf stay on record, as `released`."""
 
     id: str

@@ -9,9 +9,16 @@ from typing import Any
 from sqlalchemy import Connection, Row, func, select, update
 
 from activities.people import tables
-from activities.people.records import STOCK, EquipmentKind, Money, Owner, Reservation, Wanted
+from activities.people.records import (
+    STOCK,
+    EquipmentKind,
+    MoneyAmount,
+    Owner,
+    Reservation,
+    StockRequest,
+)
 from router.domain.errors import PermanentToolError
-from router.domain.texts import Localised
+from router.domain.locale import Localised
 from router.store.database import Database
 
 _reservations = tables.reservations
@@ -23,16 +30,18 @@ class StockBook:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def value(self, wanted: Sequence[Wanted]) -> Money:
+    def value(self, wanted: Sequence[StockRequest]) -> MoneyAmount:
         """What these are worth together, in CNY."""
         cents = sum(STOCK[one.kind].cents * one.quantity for one in wanted)
-        return Money(amount=Decimal(cents).scaleb(-2), currency="CNY")
+        return MoneyAmount(amount=Decimal(cents).scaleb(-2), currency="CNY")
 
     async def left(self, tenant: str, kind: EquipmentKind) -> int:
         """How many pieces nobody has reserved."""
         return await self._database.read(lambda c: _left(c, tenant, kind))
 
-    async def reserve(self, owner: Owner, key: str, wanted: Wanted, at: datetime) -> Reservation:
+    async def reserve(
+        self, owner: Owner, key: str, wanted: StockRequest, at: datetime
+    ) -> Reservation:
         """Set pieces aside at that moment, or give the reservation that this key has made before.
 
         Raises `PermanentToolError` where fewer are left: the shelf is looked at in the
@@ -61,7 +70,7 @@ class StockBook:
         return await self._database.write(release)
 
     def _reserve(
-        self, connection: Connection, owner: Owner, wanted: Wanted, row: dict[str, Any]
+        self, connection: Connection, owner: Owner, wanted: StockRequest, row: dict[str, Any]
     ) -> Reservation:
         self._database.serialise(connection, f"stock/{owner.tenant}/{wanted.kind}")
         same_key = select(_reservations).where(_of(owner), _reservations.c.key == row["key"])

@@ -18,7 +18,7 @@ from sqlalchemy import (
 )
 
 from router.store.migration import Migrations
-from router.store.tables import Moment, required
+from router.store.tables import MomentType, required
 
 PEOPLE = Migrations(Path(__file__).parent / "migrations", "alembic_version_people", "0003")
 
@@ -48,7 +48,7 @@ adjustments = Table(
     required("entitled_before", Integer),
     required("reason"),
     required("by"),
-    required("at", Moment),
+    required("at", MomentType),
     PrimaryKeyConstraint("tenant", "id"),
     UniqueConstraint("tenant", "key", name="people_adjustments_once"),
     CheckConstraint("half_days <> 0", name="people_adjustments_change_something"),
@@ -76,7 +76,7 @@ leave = Table(
     required("half_days", Integer),
     required("reason"),
     required("status"),
-    required("recorded_at", Moment),
+    required("recorded_at", MomentType),
     PrimaryKeyConstraint("tenant", "id"),
     UniqueConstraint("tenant", "key", name="people_leave_once"),
     CheckConstraint("half_days > 0", name="people_leave_takes_time"),
@@ -94,7 +94,7 @@ claims = Table(
     required("cents", BigInteger),
     required("reason"),
     required("status"),
-    required("submitted_at", Moment),
+    required("submitted_at", MomentType),
     PrimaryKeyConstraint("tenant", "id"),
     UniqueConstraint("tenant", "key", name="people_claims_once"),
 )
@@ -140,7 +140,7 @@ trips = Table(
     required("companions"),
     required("reason"),
     required("status"),
-    required("booked_at", Moment),
+    required("booked_at", MomentType),
     PrimaryKeyConstraint("tenant", "id"),
     UniqueConstraint("tenant", "key", name="people_trips_once"),
 )
@@ -157,7 +157,7 @@ reservations = Table(
     required("quantity", Integer),
     required("note"),
     required("status"),
-    required("reserved_at", Moment),
+    required("reserved_at", MomentType),
     PrimaryKeyConstraint("tenant", "id"),
     UniqueConstraint("tenant", "key", name="people_reservations_once"),
     CheckConstraint("quantity > 0", name="people_reservations_take_something"),

@@ -8,9 +8,9 @@ from typing import Any
 from sqlalchemy import Connection, Row, select, update
 
 from activities.people import tables
-from activities.people.records import Money, Owner, Trip, TripRecord
+from activities.people.records import MoneyAmount, Owner, Trip, TripRecord
 from router.domain.errors import ArgumentsToolError, PermanentToolError
-from router.domain.texts import Localised
+from router.domain.locale import Localised
 from router.store.database import Database
 
 _trips = tables.trips
@@ -118,5 +118,5 @@ def _check_free(connection: Connection, owner: Owner, trip: Trip) -> None:
 def _read(row: Row[Any]) -> TripRecord:
     found = row._asdict()
     fields = {name: found[name] for name in TripRecord.model_fields if name in found}
-    estimate = Money(amount=Decimal(row.cents).scaleb(-2), currency=row.currency)
+    estimate = MoneyAmount(amount=Decimal(row.cents).scaleb(-2), currency=row.currency)
     return TripRecord(**fields, estimate=estimate)

@@ -1,5 +1,12 @@
 """The company's policies, passage by passage, and the search for the one that answers.
 
+Policies as files: Markdown, once in each language, in passages that can be quoted.
+
+A policy is a pair such as `leave.zh.md` and `leave.en.md`. Its title is the `#` line; every
+`##` heading begins a passage.
+
+What passages mean, as vectors: found by who asks in words that no policy uses.
+
 Words and meaning are searched side by side. Words count for as much as they cover of the
 question: where it shares next to none with any passage, which passage has them is chance, and
 the vectors decide alone.
@@ -8,25 +15,128 @@ the vectors decide alone.
 import asyncio
 import logging
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict
 
-from activities.policies.meaning import Meaning
-from activities.policies.passages import SHIPPED, Passage, read_policies
-from router.domain.errors import RouterError
-from router.domain.texts import LOCALES, Locale
-from router.selection.background import encoded_background
-from router.selection.encoder import Encoder, Vectors
-from router.selection.lexical import LexicalIndex
-from router.selection.remembered import Memory
-from router.selection.shipped import remembering
-from router.selection.tokens import tokens
-from router.selection.usual import standardised
-from router.tool.dependencies import Provider
+from router.domain.errors import MisconfiguredError, RouterError
+from router.domain.locale import LOCALES, Locale
+from router.retrieval.background import Background, encoded_background
+from router.retrieval.encoders import Encoder, Vectors
+from router.retrieval.lexical import LexicalIndex, tokens
+from router.retrieval.statistics import standardised
+from router.retrieval.vector_cache import VectorMemory, remembering
+from router.tool.context import Provider
+
+SHIPPED = Path(__file__).parent
+"""Next to this module, so that they travel wherever the package does."""
+
+LONGEST = 1500
+"""Characters of a passage; a longer section is cut between two of its paragraphs."""
+
+_SECTION = re.compile(r"^## +", re.MULTILINE)
+
+
+class Passage(BaseModel):
+    """A part of a policy, quoted word for word."""
+
+    model_config = ConfigDict(frozen=True)
+
+    file: str
+    policy: str
+    heading: str
+    text: str
+
+
+def read_policies(folder: Path) -> dict[Locale, list[Passage]]:
+    """The passages of the policies in `folder`, by language.
+
+    Raises `MisconfiguredError` where there is none, or one can't be used.
+    """
+    files = {locale: sorted(folder.glob(f"*.{locale}.md")) for locale in LOCALES}
+    if not any(files.values()):
+        raise MisconfiguredError(f"{folder}: no policy in it; add files such as leave.zh.md")
+    return {
+        locale: [passage for file in found for passage in _passages(file)]
+        for locale, found in files.items()
+    }
+
+
+def _passages(file: Path) -> Iterator[Passage]:
+    try:
+        first, *sections = _SECTION.split(file.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise MisconfiguredError(f"{file}: the policy can't be read: {error}") from error
+    title, _, _ = first.strip().partition("\n")
+    if not title.startswith("# ") or not sections:
+        raise MisconfiguredError(f"{file}: write a line `# Title` and sections under `## Heading`")
+    for section in sections:
+        heading, _, text = section.partition("\n")
+        for piece in _pieces(text.strip()):
+            yield Passage(
+                file=file.name, policy=title[2:].strip(), heading=heading.strip(), text=piece
+            )
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """The text in pieces of whole paragraphs, none longer than `LONGEST`."""
+    piece = ""
+    for paragraph in text.split("\n\n"):
+        if piece and len(piece) + len(paragraph) + 2 > LONGEST:
+            yield piece
+            piece = ""
+        piece = f"{piece}\n\n{paragraph}" if piece else paragraph
+        while len(piece) > LONGEST:
+            yield piece[:LONGEST]
+            piece = piece[LONGEST:]
+    if piece:
+        yield piece
+
+
+STRANGERS = 92.5
+"""Percent of messages that no policy is about have no passage as near as this, in each language.
+Measured on questions of both sides: at 90 small talk begins to be answered with policies, at 95
+a tenth of what is found beyond the words is lost."""
+
+
+class Meaning:
+    """The vectors of some passages, and how near to them messages are that aren't for them."""
+
+    def __init__(self, headings: Vectors, wholes: Vectors, background: Background) -> None:
+        self._headings = headings
+        self._wholes = wholes
+        self._strange = {
+            "zh": self._usual(background, background.chinese),
+            "en": self._usual(background, ~background.chinese),
+        }
+
+    @classmethod
+    async def of(
+        cls, passages: Sequence[Passage], encoder: Encoder, background: Background
+    ) -> "Meaning":
+        """Encode the passages, each as a whole and by its heading; raises as the encoder does."""
+        headings = await encoder.documents([f"{p.policy}: {p.heading}" for p in passages])
+        wholes = [f"{p.policy}\n{p.heading}\n{p.text}" for p in passages]
+        return cls(headings, await encoder.documents(wholes), background)
+
+    def nearness(self, question: Vectors) -> NDArray[np.float32]:
+        """By passage, how near it is to a question's vector: a mean of two cosines."""
+        both = (self._headings @ question + self._wholes @ question) / 2
+        return np.asarray(both, np.float32)
+
+    def is_meant(self, near: NDArray[np.float32], asked: Locale) -> bool:
+        """True where a passage is nearer than strangers' messages in that language come."""
+        return bool(near.max() >= self._strange[asked])
+
+    def _usual(self, background: Background, spoken: NDArray[np.bool_]) -> float:
+        strangers = background.queries[spoken & ~background.needs_tool]
+        nearest = [float(self.nearness(message).max()) for message in strangers]
+        return float(np.percentile(nearest, STRANGERS)) if nearest else 1.0
+
 
 _LEAST_COVERED = 0.25
 """The share of a question's weight that a passage has to have. Below it passages share a word
@@ -78,7 +188,7 @@ class PolicyBook:
         """The policies in `folder`, or those that ship; raises as `read_policies` does."""
         return cls(read_policies(folder or SHIPPED), encoder)
 
-    async def learn(self, memory: Memory) -> None:
+    async def learn(self, memory: VectorMemory) -> None:
         """Encode the passages, once; what `memory` holds already isn't encoded again."""
         if self._encoder is None:
             return

@@ -7,12 +7,11 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from activities.policies.passages import SHIPPED
-from router.documents.text_file import read_text
-from router.documents.yaml_document import Unreadable, read_document
+from activities.policies.book import SHIPPED
+from router.documents.document import Unreadable, read_document, read_text
 from router.domain.errors import MisconfiguredError
-from router.domain.texts import Localised
-from router.tool.dependencies import Provider
+from router.domain.locale import Localised
+from router.tool.context import Provider
 
 FILE = "limits.yaml"
 LARGEST = 256 * 1024
@@ -29,7 +28,7 @@ class _Closed(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Place(_Closed):
+class LimitPlace(_Closed):
     """Where limits may hold: in these cities, or wherever no other place names the city."""
 
     label: Localised
@@ -65,7 +64,7 @@ class ExpenseLimits(_Closed):
     """
 
     currency: Annotated[str, Field(pattern="^[A-Z]{3}$")] = "CNY"
-    places: dict[str, Place] = {}
+    places: dict[str, LimitPlace] = {}
     limits: tuple[Limit, ...] = ()
 
     @classmethod

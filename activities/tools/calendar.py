@@ -1,23 +1,93 @@
-"""The working calendar, as tools: which days are worked, and how many of them there are.
+"""The clock and the working calendar, as tools.
+
+The clock, as a tool.
+
+The working calendar, as tools: which days are worked, and how many of them there are.
 
 The calendar is China's, with its holidays and the weekend days that are worked for them.
 """
 
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta, tzinfo
+from difflib import get_close_matches
 from typing import Annotated
+from zoneinfo import ZoneInfo, available_timezones
 
 from pydantic import BaseModel, Field
 
 from activities import provided
-from activities.calendar.counting import MOST_DAYS, workdays
-from activities.calendar.weekdays import weekday
-from activities.calendar.work_calendar import FIRST_YEAR, LAST_YEAR, WorkCalendar
+from activities.calendar.work_calendar import (
+    FIRST_YEAR,
+    LAST_YEAR,
+    MOST_DAYS,
+    WorkCalendar,
+    weekday,
+    workdays,
+)
 from router.domain.errors import ArgumentsToolError
-from router.domain.texts import Localised
-from router.tool.context import ToolContext
-from router.tool.dependencies import Depends
-from router.tool.labels import Labelled
+from router.domain.locale import Localised
+from router.tool.context import Depends, ToolContext
+from router.tool.labels import ChineseLabel
 from router.tool.tool import tool
+
+
+class Moment(BaseModel):
+    """A moment as the clocks of a time zone show it."""
+
+    time: datetime
+    """To the second, with its distance from UTC."""
+    weekday: str
+    """In the caller's language."""
+    timezone: str
+
+
+@tool(
+    permission="read",
+    title={"zh": "现在几点", "en": "Current time"},
+    description_zh="现在的日期、星期和时间，本地或其他时区的。",
+    examples=[
+        "现在几点了",
+        "今天星期几",
+        "what time is it in Berlin",
+        "what is today's date",
+    ],
+)
+async def get_current_time(
+    ctx: ToolContext,
+    timezone: Annotated[
+        str | None,
+        Field(
+            description="An IANA time zone, such as Europe/Berlin; yours where left out",
+            max_length=64,
+        ),
+        ChineseLabel("时区"),
+    ] = None,
+) -> Moment:
+    """Today's date, the weekday and the time of day, here or in another time zone."""
+    now = ctx.now.astimezone(_zone(timezone)) if timezone else ctx.now
+    return Moment(
+        time=now.replace(microsecond=0),
+        weekday=weekday(now).within(ctx.locale),
+        timezone=timezone or ctx.caller.timezone,
+    )
+
+
+def _zone(name: str) -> tzinfo:
+    # ZoneInfo opens a file of that name: only names that it lists itself get as far as that.
+    known = available_timezones()
+    if name in known:
+        return ZoneInfo(name)
+    cities = {zone.rpartition("/")[2]: zone for zone in sorted(known)}
+    wanted = name.rpartition("/")[2].strip().replace(" ", "_").title()
+    near = get_close_matches(wanted, cities, n=1)
+    zh = f"你是指 {cities[near[0]]} 吗？" if near else "可以写 Europe/Berlin 这样的"
+    en = f"did you mean {cities[near[0]]}?" if near else "write one like Europe/Berlin"
+    raise ArgumentsToolError(
+        Localised(
+            zh=f"timezone：“{name}”不是 IANA 时区，{zh}",
+            en=f"timezone: {name!r} isn't an IANA time zone; {en}",
+        )
+    )
+
 
 Calendar = Annotated[WorkCalendar, Depends(provided.work_calendar)]
 Day = Annotated[date, Field(ge=date(FIRST_YEAR, 1, 1), le=date(LAST_YEAR, 12, 31))]
@@ -60,8 +130,10 @@ class Workdays(BaseModel):
     ],
 )
 async def count_workdays(
-    start: Annotated[Day, Field(description="The first day"), Labelled("开始日期")],
-    end: Annotated[Day, Field(description="The last day, which counts too"), Labelled("结束日期")],
+    start: Annotated[Day, Field(description="The first day"), ChineseLabel("开始日期")],
+    end: Annotated[
+        Day, Field(description="The last day, which counts too"), ChineseLabel("结束日期")
+    ],
     calendar: Calendar,
 ) -> Workdays:
     """How many working days there are from one day to another, both included.
@@ -105,7 +177,7 @@ async def is_workday(
     calendar: Calendar,
     ctx: ToolContext,
     day: Annotated[
-        Day | None, Field(description="The day; today where left out"), Labelled("日期")
+        Day | None, Field(description="The day; today where left out"), ChineseLabel("日期")
     ] = None,
 ) -> CalendarDay:
     """Whether a day is worked: public holidays and swapped weekend days are taken into account."""
@@ -129,7 +201,7 @@ async def next_workday(
     after: Annotated[
         Day | None,
         Field(description="The day that it comes after; today where left out"),
-        Labelled("哪天之后"),
+        ChineseLabel("哪天之后"),
     ] = None,
 ) -> CalendarDay:
     """The first working day after a day, that day itself left out."""

@@ -6,16 +6,15 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field, WithJsonSchema
 
-from activities.arithmetic import DIGITS, plainly
-from activities.conversion.rates import DayOfRates, Rates, exchange_rates
+from activities.conversion.rates import DayOfRates, ExchangeRates, exchange_rates
 from activities.conversion.units import converted, unit_called
+from activities.tools.calculator import DIGITS, plainly
 from router.domain.errors import ArgumentsToolError
-from router.domain.texts import Localised
-from router.tool.context import ToolContext
-from router.tool.dependencies import Depends
-from router.tool.labels import Labelled
+from router.domain.locale import Localised
+from router.tool.context import Depends, ToolContext
+from router.tool.labels import ChineseLabel
 from router.tool.tool import tool
-from router.understanding.currencies import currency_of
+from router.understanding.entities.money import currency_of
 
 LARGEST = 10**15
 
@@ -76,12 +75,14 @@ async def convert_units(
         Decimal,
         Field(ge=-LARGEST, le=LARGEST, max_digits=34, allow_inf_nan=False),
         _number("How many"),
-        Labelled("数值"),
+        ChineseLabel("数值"),
     ],
     from_unit: Annotated[
-        UnitName, Field(description="Of what, such as km, lb, 斤, °F or GiB"), Labelled("原单位")
+        UnitName,
+        Field(description="Of what, such as km, lb, 斤, °F or GiB"),
+        ChineseLabel("原单位"),
     ],
-    to_unit: Annotated[UnitName, Field(description="In what"), Labelled("目标单位")],
+    to_unit: Annotated[UnitName, Field(description="In what"), ChineseLabel("目标单位")],
 ) -> Converted:
     """Convert a quantity from one unit to another: how long, heavy, large, warm or fast it is.
 
@@ -117,16 +118,16 @@ async def convert_currency(
         Decimal,
         Field(ge=0, le=LARGEST, max_digits=20, allow_inf_nan=False),
         _number("How much", least=0),
-        Labelled("金额"),
+        ChineseLabel("金额"),
     ],
     from_currency: Annotated[
-        CurrencyName, Field(description="Of what, such as USD or 美元"), Labelled("原币种")
+        CurrencyName, Field(description="Of what, such as USD or 美元"), ChineseLabel("原币种")
     ],
     to_currency: Annotated[
-        CurrencyName, Field(description="In what, such as CNY or 人民币"), Labelled("目标币种")
+        CurrencyName, Field(description="In what, such as CNY or 人民币"), ChineseLabel("目标币种")
     ],
     ctx: ToolContext,
-    rates: Annotated[Rates, Depends(exchange_rates)],
+    rates: Annotated[ExchangeRates, Depends(exchange_rates)],
 ) -> Exchanged:
     """Convert an amount of money at the latest reference rates; the answer has their date.
 

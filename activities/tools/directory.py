@@ -1,18 +1,101 @@
-"""The company directory, as a tool: who someone is, where they work and who leads them."""
+"""The company directory, as a tool: who someone is, where they work and who leads them.
 
+Finding people by what others call them: a name, a part of one, or a user id.
+"""
+
+import unicodedata
+from collections.abc import Iterable
 from typing import Annotated
 
 from pydantic import BaseModel, Field
 
 from activities import provided
-from activities.colleagues import closest, name_words
 from router.domain.errors import ArgumentsToolError
+from router.domain.locale import Localised
 from router.domain.principals import EVERYONE, Directory, Principal
-from router.domain.texts import Localised
-from router.tool.context import ToolContext
-from router.tool.dependencies import Depends
-from router.tool.labels import Labelled
+from router.tool.context import Depends, ToolContext
+from router.tool.labels import ChineseLabel
 from router.tool.tool import tool
+
+_SHOWN = 5
+"""People named where several are meant."""
+
+
+def closest(name: str, people: Iterable[Principal]) -> list[Principal]:
+    """Those whom `name` may mean, the closest first; nobody where none is anything like it.
+
+    Neither width nor case matters, nor what can't be seen.
+
+    >>> people = [Principal(id="u1", name="Anna Li"), Principal(id="u2", name="Anna")]
+    >>> [person.name for person in closest("anna", people)]
+    ['Anna', 'Anna Li']
+    """
+    ranked = ((_rank(name_words(name), person), person) for person in people)
+    fitting = [(rank, person) for rank, person in ranked if rank is not None]
+    return [person for _, person in sorted(fitting, key=lambda found: (found[0], found[1].name))]
+
+
+async def the_one(name: str, directory: Directory, tenant: str, field: str) -> Principal:
+    """The one person that `name` means: a user id, or whole words of one person's name only.
+
+    Stricter than `closest`, since something is done with whoever it is. Raises
+    `ArgumentsToolError` for `field` where it means nobody, or several; those are named.
+    """
+    if (known := await directory.find(tenant, name.strip())) is not None:
+        return known
+    alike = closest(name, await directory.holding(tenant, EVERYONE)) if name_words(name) else []
+    ranks = [_rank(name_words(name), person) for person in alike]
+    for wanted in (0, 1):
+        if ranks.count(wanted) == 1:
+            return alike[ranks.index(wanted)]
+        if wanted in ranks:
+            break
+    raise ArgumentsToolError(_why_not(name[:60], alike, field))
+
+
+def name_words(name: str) -> list[str]:
+    r"""The words of a name in one spelling; none where there is nothing of a name in it.
+
+    >>> name_words("Ｆ. Novak\u200b")
+    ['f', 'novak']
+    """
+    folded = unicodedata.normalize("NFKC", name).casefold().replace(".", " ")
+    return "".join(sign for sign in folded if unicodedata.category(sign) != "Cf").split()
+
+
+def _rank(wanted: list[str], person: Principal) -> int | None:
+    """0 where it is this very person, higher the looser the fit, None where it is another."""
+    words = name_words(person.name)
+    if wanted in (words, name_words(person.id)):
+        return 0
+    if all(word in words for word in wanted):
+        return 1
+    if all(any(own.startswith(word) for own in words) for word in wanted):
+        return 2
+    return 3 if all(any(word in own for own in words) for word in wanted) else None
+
+
+def _why_not(name: str, alike: list[Principal], field: str) -> Localised:
+    if not alike:
+        return Localised(
+            zh=f"{field}：这里没有“{name}”这个人，请核对姓名",
+            en=f"{field}: {name!r} is nobody here; check the name",
+        )
+    listed = _listed(alike)
+    return Localised(
+        zh=f"{field}：“{name}”可能是{listed.zh}，请说明是哪一位",
+        en=f"{field}: {name!r} may be {listed.en}; say which",
+    )
+
+
+def _listed(people: list[Principal]) -> Localised:
+    shown, more = people[:_SHOWN], len(people) - _SHOWN
+    zh = "、".join(f"{p.name}（{p.department or '无部门'}）" for p in shown)
+    en = ", ".join(f"{p.name} ({p.department or 'no department'})" for p in shown)
+    if more <= 0:
+        return Localised(zh=zh, en=en)
+    return Localised(zh=f"{zh}等，还有 {more} 位", en=f"{en} and {more} more")
+
 
 MOST_COLLEAGUES = 10
 
@@ -52,7 +135,7 @@ async def find_colleague(
             min_length=1,
             max_length=100,
         ),
-        Labelled("姓名或用户编号"),
+        ChineseLabel("姓名或用户编号"),
     ],
     ctx: ToolContext,
     people: Annotated[Directory, Depends(provided.directory)],

@@ -9,15 +9,14 @@ from pydantic import AfterValidator, BaseModel, Field, WithJsonSchema
 
 from activities import provided
 from activities.calendar.work_calendar import FIRST_YEAR, LAST_YEAR
-from activities.colleagues import the_one
-from activities.people.people import People, human_resources
+from activities.people.people import PeopleSystem, human_resources
 from activities.people.records import Adjustment, Balance, Change, Days, Half, LeaveType, Owner
+from activities.tools.directory import the_one
 from router.domain.errors import Forbidden, PermanentToolError
+from router.domain.locale import Localised
 from router.domain.principals import Directory, Principal
-from router.domain.texts import Localised
-from router.tool.context import ToolContext
-from router.tool.dependencies import Depends
-from router.tool.labels import Labelled
+from router.tool.context import Depends, ToolContext
+from router.tool.labels import ChineseLabel
 from router.tool.tool import tool
 
 HR = "hr"
@@ -26,14 +25,14 @@ MOST_DAYS = 366
 Employee = Annotated[
     str,
     Field(description="Whose: a user id or a name", min_length=1, max_length=100),
-    Labelled("员工的姓名或用户编号"),
+    ChineseLabel("员工的姓名或用户编号"),
 ]
 Year = Annotated[
     int | None,
     Field(description="The year; this one where left out", ge=FIRST_YEAR, le=LAST_YEAR),
-    Labelled("年份"),
+    ChineseLabel("年份"),
 ]
-HumanResources = Annotated[People, Depends(human_resources)]
+HumanResources = Annotated[PeopleSystem, Depends(human_resources)]
 Everyone = Annotated[Directory, Depends(provided.directory)]
 
 
@@ -62,7 +61,7 @@ DaysMore = Annotated[
             "description": "Days to add, halves too; less than zero takes away",
         }
     ),
-    Labelled("增减天数"),
+    ChineseLabel("增减天数"),
 ]
 
 
@@ -186,12 +185,14 @@ async def _may_be_adjusted(  # noqa: PLR0913 - a check takes what its tool does
 async def adjust_leave_balance(  # noqa: PLR0913 - a tool's parameters are what its callers name
     *,
     employee: Employee,
-    leave_type: Annotated[LeaveType, Field(description="The kind of leave"), Labelled("假期类型")],
+    leave_type: Annotated[
+        LeaveType, Field(description="The kind of leave"), ChineseLabel("假期类型")
+    ],
     days: DaysMore,
     reason: Annotated[
         str,
         Field(description="Why; it stays on record", min_length=1, max_length=1000),
-        Labelled("原因"),
+        ChineseLabel("原因"),
         AfterValidator(_told),
     ],
     ctx: ToolContext,

@@ -4,22 +4,21 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from activities.people.people import People, human_resources
-from activities.people.records import EquipmentKind, Money, Owner, Reservation, Wanted
+from activities.people.people import PeopleSystem, human_resources
+from activities.people.records import EquipmentKind, MoneyAmount, Owner, Reservation, StockRequest
 from router.domain.principals import FLOW_ROLE
-from router.tool.context import ToolContext
-from router.tool.dependencies import Depends
+from router.tool.context import Depends, ToolContext
 from router.tool.tool import tool
 
 Pieces = Annotated[int, Field(ge=1, le=100)]
 Note = Annotated[str | None, Field(max_length=200)]
-HumanResources = Annotated[People, Depends(human_resources)]
+HumanResources = Annotated[PeopleSystem, Depends(human_resources)]
 
 
 class Worth(BaseModel):
     """What a request comes to."""
 
-    total: Money
+    total: MoneyAmount
 
 
 class Released(BaseModel):
@@ -35,7 +34,7 @@ class Released(BaseModel):
     title={"zh": "设备估价", "en": "What equipment is worth"},
 )
 async def value_equipment(
-    items: Annotated[list[Wanted], Field(min_length=1, max_length=100)], hr: HumanResources
+    items: Annotated[list[StockRequest], Field(min_length=1, max_length=100)], hr: HumanResources
 ) -> Worth:
     """What these pieces of equipment are worth together."""
     return Worth(total=hr.stock.value(items))
@@ -55,7 +54,7 @@ async def reserve_equipment(
     note: Note = None,
 ) -> Reservation:
     """Set pieces of one kind aside in the warehouse for the caller."""
-    wanted = Wanted(kind=kind, quantity=quantity, note=note)
+    wanted = StockRequest(kind=kind, quantity=quantity, note=note)
     return await hr.stock.reserve(Owner.of(ctx.caller), ctx.key, wanted, ctx.now)
 
 

@@ -1,31 +1,131 @@
-"""Expense claims, as tools: anyone may look at their own; the rest is for flows."""
+"""Expense claims and what may be claimed at most, as tools.
 
-from typing import Annotated
+What may be claimed at most, as a tool: figures to reckon with, where policies have words.
+
+Expense claims, as tools: anyone may look at their own; the rest is for flows.
+"""
+
+from decimal import Decimal
+from typing import Annotated, Final
 
 from pydantic import BaseModel, Field
 
-from activities.people.people import People, human_resources
-from activities.people.records import Claim, ClaimItem, ClaimStatus, Money, Owner
+from activities.people.people import PeopleSystem, human_resources
+from activities.people.records import Claim, ClaimItem, ClaimStatus, MoneyAmount, Owner
+from activities.policies.limits import Category, ExpenseLimits, Grade, Limit, expense_limits
 from activities.saying import whole
+from router.domain.locale import Locale
 from router.domain.principals import FLOW_ROLE
-from router.tool.context import ToolContext
-from router.tool.dependencies import Depends
+from router.tool.context import Depends, ToolContext
+from router.tool.labels import ChineseLabel
 from router.tool.tool import tool
+
+DIRECTOR: Final = "director"
+
+
+class ExpenseLimit(BaseModel):
+    """An amount that may be claimed at most, and where that is written."""
+
+    category: Category
+    amount: Decimal
+    currency: str
+    per: str
+    place: str | None
+    """Where it holds, in the caller's language; null everywhere."""
+    grades: list[Grade]
+    """Whose it is; empty is everyone's."""
+    file: str
+    heading: str
+
+
+class ExpenseLimitList(BaseModel):
+    """The limits that hold; none where the company has set none."""
+
+    grade: Grade
+    """Whose they are: as was asked, or else the caller's own."""
+    city: str | None
+    city_is_listed: bool
+    """False where a city was named that the policy doesn't name: all it may be under are here."""
+    limits: list[ExpenseLimit]
+
+
+@tool(
+    permission="read",
+    title={"zh": "查报销限额", "en": "Expense limits"},
+    description_zh="住宿、餐饮、话费和办公用品最多能报多少，按城市和职级给出金额。",
+    examples=[
+        "出差上海酒店每晚能报多少",
+        "餐补标准一天多少钱",
+        "话费每月报销上限",
+        "how much may I spend on a hotel in Beijing",
+        "what is the meal allowance on a business trip",
+        "limit for entertaining a client",
+    ],
+)
+async def get_expense_limits(
+    ctx: ToolContext,
+    limits: Annotated[ExpenseLimits, Depends(expense_limits)],
+    category: Annotated[
+        Category | None,
+        Field(description="What it is for; everything where left out"),
+        ChineseLabel("费用类别"),
+    ] = None,
+    city: Annotated[
+        str | None,
+        Field(description="Where, such as 上海 or Paris", max_length=60),
+        ChineseLabel("城市"),
+    ] = None,
+    grade: Annotated[
+        Grade | None,
+        Field(description="Whose limits; the caller's own where left out"),
+        ChineseLabel("职级"),
+    ] = None,
+) -> ExpenseLimitList:
+    """The most that may be claimed for hotels, meals, phone bills and office supplies.
+
+    As figures, by city and grade, each with the policy's file and heading. Where
+    `city_is_listed` is false the limits of every place that it may be in are given: which of
+    them holds depends on the country. For rules in words see `search_policies`.
+    """
+    own: Grade = DIRECTOR if DIRECTOR in ctx.caller.roles else "staff"
+    whose = grade or own
+    found = limits.holding(category, city, whose)
+    return ExpenseLimitList(
+        grade=whose,
+        city=city,
+        city_is_listed=city is None or limits.names(city),
+        limits=[_shown(limit, limits, ctx.locale) for limit in found],
+    )
+
+
+def _shown(limit: Limit, limits: ExpenseLimits, locale: Locale) -> ExpenseLimit:
+    place = limits.places[limit.place].label.within(locale) if limit.place else None
+    return ExpenseLimit(
+        category=limit.category,
+        amount=limit.amount,
+        currency=limits.currency,
+        per=limit.per,
+        place=place,
+        grades=list(limit.grades),
+        file=f"{limit.policy}.{locale}.md",
+        heading=limit.heading.within(locale),
+    )
+
 
 Items = Annotated[list[ClaimItem], Field(min_length=1, max_length=100)]
 Reason = Annotated[str | None, Field(max_length=1000)]
 ClaimId = Annotated[str, Field(description="The claim's id, as submit_claim gave it")]
-HumanResources = Annotated[People, Depends(human_resources)]
+HumanResources = Annotated[PeopleSystem, Depends(human_resources)]
 
 
 class Submitted(BaseModel):
     """A claim on record, and what it comes to."""
 
     claim: str
-    total: Money
+    total: MoneyAmount
 
 
-class Ended(BaseModel):
+class ClaimEnded(BaseModel):
     """What became of a claim; nulls where there was none."""
 
     claim: str | None
@@ -77,11 +177,15 @@ async def submit_claim(
 )
 async def withdraw_claim(
     items: Items, ctx: ToolContext, hr: HumanResources, reason: Reason = None
-) -> Ended:
+) -> ClaimEnded:
     """Take back a claim that `submit_claim` put on record; its invoices are free again."""
     del items, reason  # the key says which
     claim = await hr.claims.withdraw(Owner.of(ctx.caller), ctx.undoes)
-    return Ended(claim=claim.id, status=claim.status) if claim else Ended(claim=None, status=None)
+    return (
+        ClaimEnded(claim=claim.id, status=claim.status)
+        if claim
+        else ClaimEnded(claim=None, status=None)
+    )
 
 
 @tool(
@@ -90,10 +194,10 @@ async def withdraw_claim(
     retries=None,
     title={"zh": "驳回报销单", "en": "Reject an expense claim"},
 )
-async def reject_claim(claim: ClaimId, ctx: ToolContext, hr: HumanResources) -> Ended:
+async def reject_claim(claim: ClaimId, ctx: ToolContext, hr: HumanResources) -> ClaimEnded:
     """Refuse a claim of the caller's, as its approvers decided; its invoices are free again."""
     refused = await hr.claims.reject(Owner.of(ctx.caller), claim)
-    return Ended(claim=refused.id, status=refused.status)
+    return ClaimEnded(claim=refused.id, status=refused.status)
 
 
 @tool(
@@ -102,7 +206,7 @@ async def reject_claim(claim: ClaimId, ctx: ToolContext, hr: HumanResources) -> 
     retries=None,
     title={"zh": "报销入账", "en": "Settle an expense claim"},
 )
-async def settle_claim(claim: ClaimId, ctx: ToolContext, hr: HumanResources) -> Ended:
+async def settle_claim(claim: ClaimId, ctx: ToolContext, hr: HumanResources) -> ClaimEnded:
     """Have a claim of the caller's paid, as its approvers decided."""
     settled = await hr.claims.settle(Owner.of(ctx.caller), claim)
-    return Ended(claim=settled.id, status=settled.status)
+    return ClaimEnded(claim=settled.id, status=settled.status)

@@ -6,18 +6,17 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from activities.people.people import People, human_resources
+from activities.people.people import PeopleSystem, human_resources
 from activities.people.records import Balance, Days, Half, Leave, LeaveRecord, LeaveType, Owner
 from activities.saying import whole
 from router.domain.principals import FLOW_ROLE
-from router.tool.context import ToolContext
-from router.tool.dependencies import Depends
-from router.tool.labels import Labelled
+from router.tool.context import Depends, ToolContext
+from router.tool.labels import ChineseLabel
 from router.tool.tool import tool
 
 LeaveDays = Annotated[Decimal, Field(gt=0, le=366, multiple_of=Decimal("0.5"))]
 Reason = Annotated[str | None, Field(max_length=1000)]
-HumanResources = Annotated[People, Depends(human_resources)]
+HumanResources = Annotated[PeopleSystem, Depends(human_resources)]
 
 
 class Recorded(BaseModel):
@@ -67,13 +66,15 @@ _KIND_EN = (
     ],
 )
 async def get_leave_balance(
-    leave_type: Annotated[LeaveType, Field(description="The kind of leave"), Labelled("假期类型")],
+    leave_type: Annotated[
+        LeaveType, Field(description="The kind of leave"), ChineseLabel("假期类型")
+    ],
     ctx: ToolContext,
     hr: HumanResources,
     on: Annotated[
         date | None,
         Field(description="A day of the year that is meant; today where left out"),
-        Labelled("哪一年（其中任意一天）"),
+        ChineseLabel("哪一年（其中任意一天）"),
     ] = None,
 ) -> Balance:
     """How many days of a kind of leave you have left this year, of how many.

@@ -4,10 +4,9 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from activities.policies.book import PolicyBook, policy_book
-from activities.policies.passages import Passage
-from router.tool.dependencies import Depends
-from router.tool.labels import Labelled
+from activities.policies.book import Passage, PolicyBook, policy_book
+from router.tool.context import Depends
+from router.tool.labels import ChineseLabel
 from router.tool.tool import tool
 
 MOST_PASSAGES = 10
@@ -36,11 +35,11 @@ async def search_policies(
     question: Annotated[
         str,
         Field(description="What to look up, in Chinese or English", min_length=1, max_length=500),
-        Labelled("要查的问题"),
+        ChineseLabel("要查的问题"),
     ],
     book: Annotated[PolicyBook, Depends(policy_book)],
     top: Annotated[
-        int, Field(description="Passages at most", ge=1, le=MOST_PASSAGES), Labelled("最多几段")
+        int, Field(description="Passages at most", ge=1, le=MOST_PASSAGES), ChineseLabel("最多几段")
     ] = 3,
 ) -> Passages:
     """What the rules and limits are: leave, expenses, travel, equipment, overtime, security.

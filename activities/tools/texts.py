@@ -5,10 +5,9 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from activities.writing import Writer, writer
-from router.tool.context import ToolContext
-from router.tool.dependencies import Depends
-from router.tool.labels import Labelled
+from activities.writer import Writer, writer
+from router.tool.context import Depends, ToolContext
+from router.tool.labels import ChineseLabel
 from router.tool.tool import tool
 
 LONGEST_TRANSLATED = 6000
@@ -49,13 +48,13 @@ async def translate(
     text: Annotated[
         str,
         Field(description="What to translate", min_length=1, max_length=LONGEST_TRANSLATED),
-        Labelled("要翻译的内容"),
+        ChineseLabel("要翻译的内容"),
         AfterValidator(_something),
     ],
     to: Annotated[
         str,
         Field(description="Into which language, by name or code", min_length=2, max_length=40),
-        Labelled("目标语言"),
+        ChineseLabel("目标语言"),
         AfterValidator(_language),
     ],
     ctx: ToolContext,
@@ -83,7 +82,7 @@ async def summarise(
     text: Annotated[
         str,
         Field(description="What to sum up", min_length=1, max_length=LONGEST_SUMMARISED),
-        Labelled("要概括的内容"),
+        ChineseLabel("要概括的内容"),
         AfterValidator(_something),
     ],
     ctx: ToolContext,
@@ -91,7 +90,7 @@ async def summarise(
     words: Annotated[
         int,
         Field(description="Words at most; in Chinese, characters", ge=20, le=500),
-        Labelled("最多字数"),
+        ChineseLabel("最多字数"),
     ] = 120,
 ) -> str:
     """Sum up a text in its own language: what it comes to, and what there is to know or do."""

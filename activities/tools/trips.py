@@ -5,17 +5,16 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from activities.people.people import People, human_resources
-from activities.people.records import Money, Owner, Transport, Trip, TripRecord
+from activities.people.people import PeopleSystem, human_resources
+from activities.people.records import MoneyAmount, Owner, Transport, Trip, TripRecord
 from activities.saying import whole
 from router.domain.principals import FLOW_ROLE
-from router.tool.context import ToolContext
-from router.tool.dependencies import Depends
+from router.tool.context import Depends, ToolContext
 from router.tool.tool import tool
 
 Place = Annotated[str, Field(min_length=1, max_length=200)]
 Remark = Annotated[str | None, Field(max_length=1000)]
-HumanResources = Annotated[People, Depends(human_resources)]
+HumanResources = Annotated[PeopleSystem, Depends(human_resources)]
 
 
 class Booked(BaseModel):
@@ -46,7 +45,7 @@ async def _may_be_booked(  # noqa: PLR0913 - a check takes what its tool does
     start: date,
     end: date,
     transport: Transport,
-    estimate: Money,
+    estimate: MoneyAmount,
     ctx: ToolContext,
     hr: HumanResources,
     companions: Remark = None,
@@ -71,7 +70,7 @@ async def book_trip(  # noqa: PLR0913 - a tool's parameters are what its callers
     start: date,
     end: date,
     transport: Transport,
-    estimate: Money,
+    estimate: MoneyAmount,
     ctx: ToolContext,
     hr: HumanResources,
     companions: Remark = None,
@@ -96,7 +95,7 @@ async def cancel_trip(  # noqa: PLR0913 - an undo takes what the call that it un
     start: date,
     end: date,
     transport: Transport,
-    estimate: Money,
+    estimate: MoneyAmount,
     ctx: ToolContext,
     hr: HumanResources,
     companions: Remark = None,
@@ -113,7 +112,7 @@ def _trip(
     start: date,
     end: date,
     transport: Transport,
-    estimate: Money,
+    estimate: MoneyAmount,
     companions: str | None,
     reason: str | None,
 ) -> Trip:

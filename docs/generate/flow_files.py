@@ -2,7 +2,7 @@
 
 from docs.generate.markdown import one_line, page
 from docs.generate.models import model_table
-from router.flow.model import FILE_MODELS
+from router.flow.definition import FILE_MODELS
 
 INTRODUCTION = """\
 Every key of `flows/<name>.yaml`. What they come to, with examples, is in [Flows](../flows.md).

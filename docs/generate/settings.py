@@ -9,7 +9,7 @@ from docs.generate.types import type_name
 from router.documents.attribute_docs import attribute_docs
 from router.domain.budgets import Budget, Budgets
 from router.settings import PREFIX, TOOL_PREFIX, Fallback, Settings
-from router.settings.secret_files import SUFFIX, is_secret
+from router.settings.environment import SUFFIX, is_secret
 
 INTRODUCTION = f"""\
 Variables of the environment, or lines of `.env` in the working directory; the environment wins.

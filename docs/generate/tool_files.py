@@ -6,9 +6,9 @@ import re
 from docs.generate.markdown import code, page, table
 from docs.generate.models import model_table
 from docs.generate.types import type_name
+from router.tool.http.declaration import ENDPOINT_KEYS, METHODS, TOOL_KEYS
 from router.tool.http.openapi import SELECTION_KEYS
-from router.tool.http.reading import ENDPOINT_KEYS, METHODS, TOOL_KEYS
-from router.tool.http.surroundings import CONTEXT
+from router.tool.http.template import CONTEXT
 from router.tool.mcp.file import ServerEntry, ToolEntry
 from router.tool.tool import tool
 

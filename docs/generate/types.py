@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic import BaseModel, SecretStr
 
 from docs.generate.markdown import code
-from router.domain.texts import Localised
+from router.domain.locale import Localised
 
 NAMES: dict[Any, str] = {
     str: "text",

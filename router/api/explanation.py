@@ -9,9 +9,9 @@ from typing import Any, Protocol
 from pydantic import BaseModel, JsonValue
 
 from router.domain.commands import CallTool, Command, Confirm, FillSlots, StartFlow
-from router.domain.entities import Entity
 from router.domain.messages import Candidate, Message, Route, RouteBy, RouteKind
-from router.flow.situation import Situation
+from router.flow.paused import Situation
+from router.understanding.entities.extraction import Entity
 from router.understanding.reading import PatternHit, Reading
 
 Decide = Callable[[Message, Situation], Awaitable[tuple[Route, list[Command]]]]
@@ -25,7 +25,7 @@ class Reads(Protocol):
         """What the message means as far as rules can tell."""
 
 
-class Decision(BaseModel):
+class ExplainedDecision(BaseModel):
     """Where a text would go, by which means and with what."""
 
     kind: RouteKind
@@ -44,7 +44,7 @@ class Explanation(BaseModel):
     patterns: list[PatternHit]
     entities: list[Entity]
     candidates: list[Candidate]
-    decision: Decision
+    decision: ExplainedDecision
 
 
 async def explain(reader: Reads, text: str, situation: Situation, decide: Decide) -> dict[str, Any]:
@@ -77,8 +77,8 @@ def explanation(
     return shown
 
 
-def _decision(route: Route, commands: list[Command]) -> Decision:
-    return Decision(
+def _decision(route: Route, commands: list[Command]) -> ExplainedDecision:
+    return ExplainedDecision(
         kind=route.kind,
         target=route.target,
         by=route.by,

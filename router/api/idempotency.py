@@ -7,9 +7,8 @@ from fastapi import Depends, Header
 from pydantic import JsonValue, WithJsonSchema
 from pydantic.json_schema import SkipJsonSchema
 
-from router.api.deps import Services
-from router.api.identifiers import digest_of
-from router.api.plain import MAX_KEY
+from router.api.dependencies import Services
+from router.api.params import MAX_KEY, digest_of
 from router.domain.errors import FieldProblem, InvalidInput
 from router.domain.principals import Principal
 

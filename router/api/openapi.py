@@ -1,16 +1,125 @@
-"""The OpenAPI document: what the routes can't say of themselves, said once for all of them."""
+"""The OpenAPI document: what the routes can't say of themselves, said once for all of them.
+
+Which answer leads to which other call: the table behind the links of the OpenAPI document.
+"""
 
 import sys
 import unicodedata
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
-from router.api import plain, problems
-from router.api.links import LINKS, Link
-from router.api.openai_face.asked import Completion
+from router.api import errors, params
+from router.api.openai.request import Completion
+
+
+class LinkedCall(NamedTuple):
+    """A method, in lower case, and the template of a path."""
+
+    method: str
+    path: str
+
+
+@dataclass(frozen=True)
+class OperationLink:
+    """From an answer of one call to another one, by OpenAPI's runtime expressions."""
+
+    name: str
+    of: LinkedCall
+    status: int
+    to: LinkedCall
+    parameters: MappingProxyType[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    body: Any = None
+
+
+CONVERSATION = "/v1/conversations/{conversation}"
+MESSAGES = f"{CONVERSATION}/messages"
+RUN = "/v1/flow-runs/{run}"
+FIRST = "$response.body#/items/0/id"
+
+
+def _from(
+    of: LinkedCall, status: int, parameter: str, value: str, *to: LinkedCall
+) -> list[OperationLink]:
+    """Links from one field of an answer to each call whose parameter it is."""
+    given = MappingProxyType({parameter: value})
+    return [OperationLink(_named(call), of, status, call, given) for call in to]
+
+
+def _named(call: LinkedCall) -> str:
+    """`("post", "/v1/flow-runs/{run}/withdraw")` as `post_flow_runs_run_withdraw`."""
+    words = call.path.removeprefix("/v1/").replace("-", "_").replace("{", "").replace("}", "")
+    return f"{call.method}_{words.replace('/', '_')}"
+
+
+IN_A_CONVERSATION = (
+    LinkedCall("get", CONVERSATION),
+    LinkedCall("post", MESSAGES),
+    LinkedCall("get", MESSAGES),
+    LinkedCall("get", f"{CONVERSATION}/events"),
+    LinkedCall("post", f"{CONVERSATION}/cancel"),
+)
+OF_A_RUN = (
+    LinkedCall("get", RUN),
+    LinkedCall("get", f"{RUN}/graph"),
+    *(LinkedCall("post", f"{RUN}/{act}") for act in ("nudge", "withdraw", "retry", "terminate")),
+    LinkedCall("post", f"{RUN}/reassign"),
+)
+LISTS = ("/v1/conversations", "/v1/flow-runs", "/v1/approvals", MESSAGES)
+
+
+def _next_page(path: str) -> OperationLink:
+    parameters = {"after": "$response.body#/next"}
+    if "{conversation}" in path:
+        parameters["conversation"] = "$request.path.conversation"
+    call = LinkedCall("get", path)
+    return OperationLink("next", call, 200, call, MappingProxyType(parameters))
+
+
+def _turn_of(status: int) -> OperationLink:
+    parameters = {
+        "conversation": "$request.path.conversation",
+        "message_id": "$response.body#/message_id",
+    }
+    asked = LinkedCall("get", f"{MESSAGES}/{{message_id}}")
+    return OperationLink(
+        _named(asked), LinkedCall("post", MESSAGES), status, asked, MappingProxyType(parameters)
+    )
+
+
+LINKS: tuple[OperationLink, ...] = (
+    *_from(
+        *(LinkedCall("post", "/v1/conversations"), 201, "conversation", "$response.body#/id"),
+        *IN_A_CONVERSATION,
+    ),
+    *_from(LinkedCall("get", "/v1/conversations"), 200, "conversation", FIRST, *IN_A_CONVERSATION),
+    _turn_of(200),
+    _turn_of(202),
+    *_from(LinkedCall("post", MESSAGES), 200, "run", "$response.body#/flow/id", *OF_A_RUN),
+    *_from(LinkedCall("get", "/v1/flow-runs"), 200, "run", FIRST, *OF_A_RUN),
+    *_from(
+        *(LinkedCall("get", "/v1/approvals"), 200, "approval", FIRST),
+        LinkedCall("post", "/v1/approvals/{approval}/decision"),
+    ),
+    *_from(
+        *(LinkedCall("post", "/v1/approvals/{approval}/decision"), 200, "run"),
+        *("$response.body#/flow_run/id", LinkedCall("get", RUN)),
+    ),
+    *_from(
+        *(LinkedCall("post", "/v1/files"), 201, "file", "$response.body#/id"),
+        LinkedCall("get", "/v1/files/{file}"),
+    ),
+    *_from(
+        *(LinkedCall("get", "/v1/models"), 200, "model", "$response.body#/data/0/id"),
+        LinkedCall("get", "/v1/models/{model}"),
+    ),
+    *(_next_page(path) for path in LISTS),
+)
+
 
 Json = dict[str, Any]
 
@@ -24,7 +133,7 @@ def describe(document: Json) -> Json:
     the parameter of which other call.
     """
     document["components"]["schemas"] |= {
-        **_of(problems.ProblemDetails),
+        **_of(errors.ProblemDetails),
         **_of(Completion),
         **_of_texts(),
     }
@@ -42,24 +151,24 @@ def _of(model: type[BaseModel]) -> Json:
 
 
 def _of_texts() -> Json:
-    own = {"$ref": REF.format(model=plain.PLAIN_JSON)}
-    text = {"type": "string", "pattern": plain.PLAIN}
+    own = {"$ref": REF.format(model=params.PLAIN_JSON)}
+    text = {"type": "string", "pattern": params.PLAIN}
     scalars = [text, *({"type": kind} for kind in ("number", "boolean", "null"))]
     several = {"type": "array", "items": own}
     named = {"type": "object", "propertyNames": text, "additionalProperties": own}
-    blank = f"{plain.CONTROLS}{invisible()}"
+    blank = f"{params.CONTROLS}{invisible()}"
     return {
-        plain.PLAIN_JSON: {
+        params.PLAIN_JSON: {
             "description": "Any JSON whose strings have no control characters.",
             "anyOf": [*scalars, several, named],
         },
-        plain.PLAIN_OBJECT: named,
-        plain.SAID_TEXT: {
+        params.PLAIN_OBJECT: named,
+        params.SAID_TEXT: {
             "type": "string",
             "description": "Something visible, without control characters but tab and newline.",
             "minLength": 1,
-            "maxLength": plain.MAX_TEXT,
-            "pattern": f"^[^{plain.CONTROLS}]*[^{blank}][^{plain.CONTROLS}]*$",
+            "maxLength": params.MAX_TEXT,
+            "pattern": f"^[^{params.CONTROLS}]*[^{blank}][^{params.CONTROLS}]*$",
         },
     }
 
@@ -67,7 +176,7 @@ def _of_texts() -> Json:
 def invisible() -> str:
     """All characters that nobody sees, as the inside of a regex's `[…]`."""
     codes = range(sys.maxunicode + 1)
-    unseen = (code for code in codes if unicodedata.category(chr(code)) in plain.INVISIBLE)
+    unseen = (code for code in codes if unicodedata.category(chr(code)) in params.INVISIBLE)
     # In a run of codes, code and place in the sequence rise together.
     runs = groupby(enumerate(unseen), lambda pair: pair[1] - pair[0])
     return "".join(_span([code for _, code in run]) for _, run in runs)
@@ -87,8 +196,8 @@ def _each_object(value: Any) -> Iterator[Json]:
 
 
 def _refer(schema: Json) -> None:
-    if plain.IS_SCHEMA in schema:
-        schema["$ref"] = REF.format(model=schema.pop(plain.IS_SCHEMA))
+    if params.IS_SCHEMA in schema:
+        schema["$ref"] = REF.format(model=schema.pop(params.IS_SCHEMA))
 
 
 def _require_discriminator(schema: Json, document: Json) -> None:
@@ -110,7 +219,7 @@ def _link(document: Json) -> None:
         answer.setdefault("links", {})[link.name] = _shown(link, target["operationId"])
 
 
-def _shown(link: Link, operation: str) -> Json:
+def _shown(link: OperationLink, operation: str) -> Json:
     shown: Json = {"operationId": operation, "parameters": dict(link.parameters)}
     if link.body is not None:
         shown["requestBody"] = link.body

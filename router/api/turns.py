@@ -1,5 +1,9 @@
 """Messages on their way to a conversation's workflow, and turns on their way back.
 
+The body of a message request, as clients send it.
+
+One message on its way to its conversation's workflow: an Update with start.
+
 A message is an Update with start: the workflow is begun by its first message, and again by
 the first one after it was closed. The turn runs on in Temporal whatever happens here, so
 that a request may give up waiting, or be repeated, without harm.
@@ -8,22 +12,179 @@ that a request may give up waiting, or be repeated, without harm.
 import asyncio
 from asyncio import FIRST_COMPLETED
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from time import monotonic
-from typing import Any
+from typing import Annotated, Any, Literal, Self
 
-from temporalio.client import Client
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from temporalio.client import (
+    Client,
+    WithStartWorkflowOperation,
+    WorkflowUpdateRPCTimeoutOrCancelledError,
+    WorkflowUpdateStage,
+)
+from temporalio.common import Priority, WorkflowIDConflictPolicy, WorkflowIDReusePolicy
+from temporalio.service import RPCStatusCode
 
-from router.api.backlog import Backlog
-from router.api.delivery import Delivery
-from router.contracts.conversation import MAX_OPEN_TURNS, WORKFLOW, Submission
-from router.contracts.fairness import Fairness
-from router.domain.errors import TooManyRequests, Unavailable
-from router.domain.messages import Turn
+from router.api.limits import Backlog
+from router.api.params import IS_SCHEMA, PLAIN_JSON, Key, SaidText, check_plain
+from router.contracts.conversation import (
+    MAX_OPEN_TURNS,
+    SUBMIT,
+    WORKFLOW,
+    ConversationStart,
+    Submission,
+    update_id,
+    workflow_id,
+)
+from router.contracts.start_options import TASK_TIMEOUT, Fairness
+from router.domain.errors import FieldProblem, InvalidInput, TooManyRequests, Unavailable
+from router.domain.messages import Action, Message, Turn
 from router.domain.records import ConversationRecord
-from router.telemetry import spans
-from router.telemetry.about import about
+from router.gateway.client import AT_HAND, TRANSIENT, persistently, watched
+from router.telemetry import tracing
+from router.telemetry.logs import about
 from router.telemetry.metrics import ROUTES, TURNS
+
+
+def _plain(action: Action) -> Action:
+    check_plain(action.model_dump(mode="json"))
+    return action
+
+
+class MessageBody(BaseModel):
+    """A text or an action, one of the two."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [{"text": "我要请假"}, {"action": {"type": "confirm", "value": True}}],
+            "oneOf": [
+                {"required": ["text"], "properties": {"text": {"type": "string"}}},
+                {"required": ["action"], "properties": {"action": {"type": "object"}}},
+            ],
+        },
+    )
+
+    text: SaidText | None = None
+    action: Annotated[
+        Annotated[Action, AfterValidator(_plain)] | None,
+        Field(json_schema_extra={"allOf": [{IS_SCHEMA: PLAIN_JSON}]}),
+    ] = None
+    message_id: Key | None = None
+    """Chosen by the client, so that a repeat is answered and nothing done twice."""
+    on_busy: Literal["queue", "steer", "reject"] = "queue"
+
+    @model_validator(mode="after")
+    def _one_of_two(self) -> Self:
+        if self.text is None and self.action is None:
+            raise ValueError("neither text nor action is given; send one of them")
+        if self.text is not None and self.action is not None:
+            raise ValueError("both text and action are given; send one of them")
+        return self
+
+    @property
+    def message(self) -> Message:
+        """What was said or done, without how it was sent."""
+        return Message(text=self.text, action=self.action)
+
+    def id_with(self, key: str | None) -> str | None:
+        """The message's id, which an Idempotency-Key is another way to give; None where none is.
+
+        Raises:
+            InvalidInput: both are given, and differ.
+        """
+        if key is not None and self.message_id not in {None, key}:
+            raise InvalidInput(
+                "message_id and Idempotency-Key are the same thing for a message, but differ.",
+                [FieldProblem("message_id", "differs from Idempotency-Key")],
+            )
+        return self.message_id or key
+
+
+_CLOSING = TRANSIENT | {RPCStatusCode.NOT_FOUND}
+"""NOT_FOUND is a conversation that was closed while the message was on its way."""
+
+
+class Delivery:
+    """A message, its conversation, and the update that takes one to the other.
+
+    A conversation that the message begins has this `share` of the workers.
+    """
+
+    def __init__(
+        self,
+        temporal: Client,
+        task_queue: str,
+        conversation: ConversationRecord,
+        submission: Submission,
+        share: Priority = Priority.default,
+    ) -> None:
+        self._share = share
+        self._temporal = temporal
+        self._task_queue = task_queue
+        self._record = conversation
+        self._submission = submission
+        self.workflow_id = workflow_id(conversation.tenant, conversation.id)
+        self.conversation = conversation.id
+        self.message_id = submission.message_id
+        self.update_id = update_id(submission.message_id, submission.message.digest)
+
+    async def complete(self) -> Turn:
+        """Deliver it and wait for the turn."""
+        return await persistently(self._complete, _CLOSING)
+
+    async def accepted(self) -> None:
+        """Wait until the workflow has taken it in; the same update id delivers nothing twice."""
+        await persistently(self._accept, _CLOSING)
+
+    async def _complete(self) -> Turn:
+        operation = self._start()
+        delivering: Awaitable[Turn] = self._temporal.execute_update_with_start_workflow(
+            SUBMIT,
+            self._submission,
+            start_workflow_operation=operation,
+            id=self.update_id,
+            result_type=Turn,
+        )
+        return await watched(operation, delivering)
+
+    async def _accept(self) -> None:
+        operation = self._start()
+        accepting = self._temporal.start_update_with_start_workflow(
+            SUBMIT,
+            self._submission,
+            start_workflow_operation=operation,
+            wait_for_stage=WorkflowUpdateStage.ACCEPTED,
+            id=self.update_id,
+            result_type=Turn,
+        )
+        handle = await watched(operation, accepting)
+        # A refusal is an outcome, not an error of this call, and has come along with it.
+        with suppress(TimeoutError, WorkflowUpdateRPCTimeoutOrCancelledError):
+            async with asyncio.timeout(AT_HAND):
+                await handle.result()
+
+    def _start(self) -> WithStartWorkflowOperation[Any, Any]:
+        record = self._record
+        return WithStartWorkflowOperation(
+            WORKFLOW,
+            ConversationStart(
+                tenant=record.tenant,
+                conversation=record.id,
+                owner=record.owner,
+                locale=record.locale,
+            ),
+            id=self.workflow_id,
+            task_queue=self._task_queue,
+            id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
+            id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,
+            task_timeout=TASK_TIMEOUT,
+            priority=self._share,
+            static_summary=f"Conversation of {record.owner}",
+        )
+
 
 ACCEPTANCE = 5.0
 """Seconds within which a worker takes a message in, where there is one at all."""
@@ -156,7 +317,7 @@ async def _observed(delivery: Delivery) -> Turn:
     began = monotonic()
     with (
         about(delivery.conversation, delivery.message_id),
-        spans.span(f"invoke_workflow {WORKFLOW}", attributes=attributes) as span,
+        tracing.span(f"invoke_workflow {WORKFLOW}", attributes=attributes) as span,
     ):
         turn = await delivery.complete()
         route = turn.route

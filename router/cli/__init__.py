@@ -5,55 +5,88 @@ fine; 1 the thing checked or asked for is wrong or refused; 2 usage. Errors go t
 """
 
 import sys
-from collections.abc import Sequence
-from typing import NoReturn
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
+from typing import Any, NoReturn
 
 import typer
-
-from router.cli import (
-    chat,
-    doctor,
-    erasing,
-    evaluating,
-    flows,
-    mcp,
-    new,
-    operating,
-    routing,
-    schema,
-    skills,
-    starting,
-    tokens,
-    tools,
-)
+from typer.core import TyperGroup
+from typer.main import get_group
 
 USAGE = 2
 INTERRUPTED = 130
 
+COMMANDS = {
+    "dev": ("processes:dev", "Start it all in this terminal."),
+    "serve": ("processes:serve", "Run the REST API alone."),
+    "worker": ("processes:worker", "Run a worker alone."),
+    "chat": ("chat:chat", "Chat with the desk in this terminal."),
+    "route": ("route:route", "Explain where a text would go."),
+    "eval": ("evaluation:evaluate", "Route every line of FILE, and say how much of it is right."),
+    "flows": ("flows:app", "Look after flow files."),
+    "skills": ("skills:app", "Look after skill folders."),
+    "tools": ("tools:app", "List tools, check their files, and call one."),
+    "new": ("new:app", "Begin a flow, a skill or a tool with files that work at once."),
+    "schema": ("schema:schema", "Print the JSON Schema of a kind of file, or copy them all."),
+    "token": ("token:token", "Mint a signed bearer token."),
+    "doctor": ("doctor:doctor", "Check settings and what they need."),
+    "mcp": ("mcp:mcp", "Serve the desk to other agents as an MCP server."),
+    "erase": ("erase:erase", "Erase a person: what they said, handed in and have under way."),
+    "runs": ("runs:app", "Find anybody's runs and put them right, as an operator."),
+    "audit": ("runs:audit", "Read what operators did and looked at, newest first."),
+}
+"""Every command: where in this package it is, and what the list of them says of it."""
+
+
+def _intent_router() -> None:
+    """The front desk for enterprise chat: rules first, a model second, a person last."""
+
+
+class _Imported(Mapping[str, Any]):
+    """The commands by name, each imported when it is called or asked for its own help."""
+
+    def __getitem__(self, name: str) -> Any:
+        module, _, attribute = COMMANDS[name][0].partition(":")
+        found = getattr(import_module(f"router.cli.{module}"), attribute)
+        around = typer.Typer(add_completion=False, rich_markup_mode=None)
+        around.callback()(_intent_router)
+        if isinstance(found, typer.Typer):
+            around.add_typer(found, name=name)
+        else:
+            around.command(name)(found)
+        return get_group(around).commands[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+
+class LazyGroup(TyperGroup):
+    """The commands of `COMMANDS`, none of which is imported for `--help`."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self.commands: Any = _Imported()
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
+        """The list that `--help` shows, for which no command has to be imported."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, says) for name, (_, says) in COMMANDS.items()])
+
+
 app = typer.Typer(
+    cls=LazyGroup,
     help="The front desk for enterprise chat: rules first, a model second, a person last.",
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(starting.dev)
-app.command()(starting.serve)
-app.command()(starting.worker)
-app.command()(chat.chat)
-app.command()(routing.route)
-app.command("eval")(evaluating.evaluate)
-app.add_typer(flows.app, name="flows")
-app.add_typer(skills.app, name="skills")
-app.add_typer(tools.app, name="tools")
-app.add_typer(new.app, name="new")
-app.command()(schema.schema)
-app.command()(tokens.token)
-app.command()(doctor.doctor)
-app.command()(mcp.mcp)
-app.command()(erasing.erase)
-app.add_typer(operating.app, name="runs")
-app.command()(operating.audit)
+
+
+app.callback()(_intent_router)
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

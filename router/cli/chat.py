@@ -47,8 +47,8 @@ def chat(
     if not valid:
         raise typer.BadParameter(f"--url {url!r} is no URL: write http://127.0.0.1:8000")
 
-    from router.cli.chat_face.screen import screen_of
-    from router.cli.chat_face.session import chat as chatting
+    from router.cli.terminal.screen import screen_of
+    from router.cli.terminal.session import chat as chatting
 
     kept = (state or Path.home() / ".local" / "state") / "intent-router"
     screen = screen_of(plain=no_colour is not None)

@@ -1,38 +1,291 @@
-"""Evaluating a file: reading it, routing every line, printing and writing what came of it."""
+"""`intent-router eval`: how well a file of labelled messages is routed.
 
+Routing labelled lines, a few at once, and keeping what each came to.
+
+Labelled lines from the event log, written to a file that only its owner may read.
+
+Evaluating a file: reading it, routing every line, printing and writing what came of it.
+"""
+
+import asyncio
 import json
+import os
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Annotated
 
 import typer
+from sqlalchemy.engine import make_url
 
-from router.cli.explaining import moment
-from router.cli.gathering import gather
-from router.cli.people import person
-from router.cli.rehearsal import Rehearsal, check_model, known_of, rehearsing
-from router.cli.trial import Trial
+from router.api.explanation import values_of
+from router.cli.caller import noted, person
+from router.cli.dry_run import DryRunResult, Rehearsal, check_model, known_of, rehearsing
+from router.cli.route import moment
 from router.directory.sources import people_of
-from router.domain.errors import InvalidInput, RouterError
-from router.evaluation.figures import Figures, figures_of
-from router.evaluation.fitting import judged
-from router.evaluation.lines import Known, Labelled, LabelledFile, read_labelled
-from router.evaluation.page import About, page_of, report_of
-from router.evaluation.picture import svg_of
-from router.evaluation.printed import printed
-from router.evaluation.results import Result
-from router.selection.fitting import fitted_thresholds
-from router.selection.threshold_file import write_thresholds
+from router.domain.commands import Clarify, Command
+from router.domain.errors import InvalidInput, NotFound, RouterError
+from router.domain.principals import Principal
+from router.evaluation.dataset import (
+    ChoiceReader,
+    KnownLabels,
+    LabelledChoice,
+    LabelledEntity,
+    LabelledFile,
+    NumberedLine,
+    label_of,
+    read_labelled,
+)
+from router.evaluation.figures import Figures, LineResult, figures_of, judged, printed
+from router.evaluation.report import About, page_of, report_of, svg_of
+from router.llm.types import AccessRefused, ModelUnavailable, NoModelAnswered
+from router.retrieval.selection import Selection, fitted_thresholds, write_thresholds
+from router.runtime.definitions import load_capabilities
 from router.settings import Settings
+from router.store.database import Database
+from router.store.store import Store
+
+AT_ONCE = 4
+"""Lines that are routed at the same time: enough to keep a model busy, and no flood."""
+
+LONGEST_WAIT = 5.0
+"""Seconds; what Temporal waits for a busy model at most, before it does without."""
+
+Tick = Callable[[int, int], None]
+"""Told how many lines are done, and of how many."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Lines are said by `user` at `now`, unless they say otherwise."""
+
+    rehearsal: Rehearsal
+    people: Mapping[str, Principal]
+    user: str
+    now: str | None
+    labels: frozenset[str]
+    """All labels of the file."""
+
+    async def results(self, lines: Sequence[NumberedLine], tick: Tick) -> list[LineResult]:
+        """What each line came to, in the order of the lines.
+
+        Raises:
+            ModelUnavailable: the model wants another key; it would answer no line.
+        """
+        await self.rehearsal.learn()
+        free, done = asyncio.Semaphore(AT_ONCE), 0
+
+        async def one(labelled: NumberedLine) -> LineResult:
+            nonlocal done
+            async with free:
+                result = await self._result(labelled)
+            done += 1
+            tick(done, len(lines))
+            return result
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(one(labelled)) for labelled in lines]
+        except ExceptionGroup as group:
+            raise group.exceptions[0] from None
+        return [task.result() for task in tasks]
+
+    async def found(self, labelled: NumberedLine) -> Selection | None:
+        """What is searched for the line's text; None where rules take it."""
+        return await self.rehearsal.found(labelled.line.text, *self._said(labelled))
+
+    async def _result(self, labelled: NumberedLine) -> LineResult:
+        began = time.perf_counter()
+        routed, unanswered = await self._routed(labelled)
+        decided = routed.decided
+        found = routed.reading.entities
+        return LineResult(
+            labelled=labelled,
+            got=label_of(decided.route, self.labels),
+            by=decided.route.by,
+            reason=decided.route.reason,
+            offered=_offered(decided.commands),
+            candidates=tuple(one.name for one in decided.route.candidates),
+            values=values_of(decided.commands),
+            entities=[LabelledEntity(type=one.type, value=one.value) for one in found],
+            usage=decided.usage,
+            seconds=time.perf_counter() - began,
+            unanswered=unanswered,
+        )
+
+    async def _routed(self, labelled: NumberedLine) -> tuple[DryRunResult, bool]:
+        """The line routed, as Temporal would have it: tried again once, then without the model."""
+        said = (labelled.line.text, *self._said(labelled))
+        try:
+            return await self.rehearsal.routed(*said), False
+        except ModelUnavailable as error:
+            _check_access(error)
+            await asyncio.sleep(min(_wait(error), LONGEST_WAIT))
+        failures: list[ModelUnavailable] = []
+        routed = await self.rehearsal.routed(*said, failures.append)
+        return routed, bool(failures)
+
+    def _said(self, labelled: NumberedLine) -> tuple[Principal, datetime]:
+        speaker = self.people[labelled.line.user or self.user]
+        return speaker, moment(labelled.line.now or self.now, speaker.timezone)
+
+
+def _check_access(error: ModelUnavailable) -> None:
+    """Go no further where every other line would fare the same."""
+    failures = error.failures if isinstance(error, NoModelAnswered) else ()
+    for failure in failures:
+        if isinstance(failure.error, AccessRefused):
+            raise error
+
+
+def _wait(error: ModelUnavailable) -> float:
+    return 1.0 if error.retry_after is None else error.retry_after
+
+
+def _offered(commands: Sequence[Command]) -> tuple[str, ...]:
+    asked = [command for command in commands if isinstance(command, Clarify)]
+    return tuple(str(option.value) for command in asked for option in command.options)
+
+
+PAGE = 500
+"""Entries of the log that are read at a time."""
+
+
+async def gather(settings: Settings, tenant: str, file: Path) -> str:
+    """Write what people chose when they were asked, and say how much that is.
+
+    Raises:
+        InvalidInput: the file is there already, or can't be written.
+        NotFound: there is no log, or nobody ever chose.
+    """
+    _check_places(settings, file)
+    database = Database(settings.database_url)
+    try:
+        await database.migrate()
+        store = Store(database)
+        await noted(store.trail, tenant, "conversations.export", detail=f"into {file.name}")
+        choices = [choice async for choice in _choices(store, tenant)]
+        owners = {c.conversation: await _owner(store, tenant, c.conversation) for c in choices}
+    finally:
+        await database.dispose()
+    lines = list(_lines(settings, choices, owners))
+    if not lines:
+        raise NotFound(
+            f"{database} has no message that was asked about and answered with a choice: "
+            f"label some by hand, one a line: {json.dumps({'text': '…', 'label': '…'})}"
+        )
+    _write_lines(file, lines)
+    left = f", {len(choices) - len(lines)} left out" if len(choices) > len(lines) else ""
+    return f"{len(lines)} lines from the log written to {file}{left}\n"
+
+
+def _check_places(settings: Settings, file: Path) -> None:
+    if file.exists():
+        raise InvalidInput(f"{file} is there already, and --from-log writes a new file: name one")
+    path = make_url(settings.database_url).database
+    if settings.uses_sqlite and not Path(path or "").exists():
+        raise NotFound(f"there is no log at {path} yet: set ROUTER_DATABASE_URL or ROUTER_DATA")
+
+
+async def _choices(store: Store, tenant: str) -> AsyncIterator[LabelledChoice]:
+    reader, after = ChoiceReader(), None
+    while page := await store.log.exchanges(tenant, after, PAGE):
+        for entry in page:
+            choice = reader.take(entry)
+            if choice is not None:
+                yield choice
+        after = (str(page[-1].conversation), page[-1].sequence or 0)
+
+
+async def _owner(store: Store, tenant: str, conversation: str) -> str:
+    record = await store.conversations.find(tenant, conversation)
+    return record.owner if record else ""
+
+
+def _lines(
+    settings: Settings, choices: Iterable[LabelledChoice], owners: dict[str, str]
+) -> Iterable[dict[str, str]]:
+    """A line for each choice, less what nobody here could say or do any more, and repetitions."""
+    there = {capability.name for capability in load_capabilities(settings).everything()}
+    people = {one.id for one in people_of(settings).everyone()}
+    seen: set[tuple[str, str, str]] = set()
+    for choice in choices:
+        user = owners[choice.conversation]
+        said = (choice.text, choice.label, user)
+        if user in people and choice.label in there and said not in seen:
+            seen.add(said)
+            yield {
+                "text": choice.text,
+                "label": choice.label,
+                "user": user,
+                "now": choice.at.isoformat(timespec="microseconds"),
+            }
+
+
+def _write_lines(file: Path, lines: Iterable[dict[str, str]]) -> None:
+    """What people wrote is theirs: nobody else on this machine may read it."""
+    try:
+        opened = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except OSError as error:
+        raise InvalidInput(f"{file} can't be written ({error.strerror}): name another") from None
+    with os.fdopen(opened, "w", encoding="utf-8") as writing:
+        writing.writelines(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+
+
+def evaluate(  # noqa: PLR0913 - each is an option of the command, none an argument of a call
+    file: Annotated[Path, typer.Argument(metavar="FILE.jsonl", help="Labelled messages.")],
+    *,
+    report: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Where to write the report, HTML and JSON.")
+    ] = None,
+    user: Annotated[str, typer.Option(help="Who says what no line says who says it.")] = "alice",
+    now: Annotated[
+        str | None, typer.Option(help="When it is said, where the line doesn't say when.")
+    ] = None,
+    llm: Annotated[
+        bool | None,
+        typer.Option(
+            "--llm/--no-llm",
+            help="With the model, or without.",
+            show_default="with, where one is configured",
+        ),
+    ] = None,
+    split: Annotated[
+        str | None, typer.Option(help="Take only the lines whose `split` is this.")
+    ] = None,
+    at_least: Annotated[
+        float | None, typer.Option(min=0, max=1, help="Exit with 1 where the accuracy is below.")
+    ] = None,
+    fit: Annotated[
+        Path | None,
+        typer.Option(metavar="DEV.jsonl", help="First fit the thresholds to these, and keep them."),
+    ] = None,
+    from_log: Annotated[
+        bool,
+        typer.Option("--from-log", help="First write FILE, from what people chose when asked."),
+    ] = False,
+) -> None:
+    """Route every line of FILE, execute nothing, and say how much of it was right.
+
+    A line is {"text", "label"[, "slots"][, "user"][, "now"][, "split"]}; a label is the name
+    of a flow, skill or tool, or reply, clarify, handoff, or none for what starts no flow.
+    docs/evaluation.md has the rest.
+    """
+    from router.settings import Settings
+
+    options = EvaluationOptions(file, report, user, now, llm, split, at_least, fit, from_log)
+    asyncio.run(evaluation(Settings.load(), options))
+
 
 FEW = 50
 """Thresholds that were fitted to fewer lines say more about these than about others."""
 
 
 @dataclass(frozen=True)
-class Options:
+class EvaluationOptions:
     """What the command was asked for."""
 
     file: Path
@@ -47,7 +300,7 @@ class Options:
     from_log: bool = False
 
 
-async def evaluation(settings: Settings, options: Options) -> None:
+async def evaluation(settings: Settings, options: EvaluationOptions) -> None:
     """Evaluate as the options say.
 
     Raises:
@@ -80,7 +333,10 @@ async def evaluation(settings: Settings, options: Options) -> None:
 
 
 def _trial(
-    settings: Settings, options: Options, rehearsal: Rehearsal, lines: Sequence[Labelled]
+    settings: Settings,
+    options: EvaluationOptions,
+    rehearsal: Rehearsal,
+    lines: Sequence[NumberedLine],
 ) -> Trial:
     people = {one.id: one for one in people_of(settings).everyone()}
     labels = frozenset(one.line.label for one in lines if one.line.label is not None)
@@ -91,7 +347,7 @@ def _trial(
 class _Reader:
     """Reads labelled files, all before anything is fitted or routed."""
 
-    known: Known
+    known: KnownLabels
 
     @classmethod
     def of(cls, settings: Settings) -> "_Reader":
@@ -115,7 +371,7 @@ class _Reader:
         return LabelledFile(chosen, file.repeated)
 
 
-async def _fitted(settings: Settings, options: Options, file: LabelledFile) -> Settings:
+async def _fitted(settings: Settings, options: EvaluationOptions, file: LabelledFile) -> Settings:
     """The settings with thresholds fitted to these lines, and kept in a file."""
     target = settings.thresholds or settings.data / "thresholds.json"
     plain = settings.model_copy(update={"thresholds": None})
@@ -147,7 +403,7 @@ def _made(folder: Path) -> None:
         raise _unwritable(folder, error) from None
 
 
-def _write(folder: Path, about: About, figures: Figures, results: Sequence[Result]) -> None:
+def _write(folder: Path, about: About, figures: Figures, results: Sequence[LineResult]) -> None:
     numbers = json.dumps(report_of(about, figures, results), ensure_ascii=False, indent=2)
     try:
         (folder / "report.html").write_text(page_of(about, figures, results), encoding="utf-8")
@@ -161,7 +417,7 @@ def _unwritable(folder: Path, error: OSError) -> InvalidInput:
     return InvalidInput(f"--report {folder} can't be written ({error.strerror}): choose another")
 
 
-def _check(figures: Figures, options: Options) -> None:
+def _check(figures: Figures, options: EvaluationOptions) -> None:
     """Refuse an accuracy that is below what was asked for."""
     if options.at_least is None:
         return

@@ -1,12 +1,195 @@
-"""`intent-router flows`: `validate`, `test` and `graph`."""
+"""`intent-router flows`: `validate`, `test` and `graph`.
+
+The PATHs that a command checks, where it is given any.
+
+Drawing a flow for the terminal: from a file or by its name, perhaps with a run's way on it.
+
+Looking at flow files as a whole: each in itself, then all beside each other.
+"""
 
 import asyncio
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
+from zoneinfo import ZoneInfo
 
 import typer
+from sqlalchemy.engine import make_url
 
-from router.cli.paths import paths_argument
+from router.directory.sources import people_of
+from router.domain.errors import Conflict, DefinitionError, NotFound, Problem, RouterError, nearest
+from router.domain.locale import Locale
+from router.domain.principals import DEFAULT_TENANT
+from router.domain.records import RunRecord
+from router.drawing import graph_of, journey_of, mermaid_of, svg_of
+from router.flow.definition import FlowDefinition
+from router.flow.loader import FlowFile, examine_all, load_flow, read_all
+from router.runtime.definitions import flow_folder, load_catalog, load_registry
+from router.settings import Settings
+from router.store.database import Database
+from router.store.store import Store
+from router.understanding.triggers.patterns import Rivalry, rivalries
+
+
+def paths_argument(what: str, otherwise: str) -> Any:
+    """The argument for them: what they are, and what is checked where none is given."""
+    return typer.Argument(metavar="[PATH]...", help=what, show_default=otherwise)
+
+
+Format = Literal["mermaid", "svg"]
+_WRITERS = {"mermaid": mermaid_of, "svg": svg_of}
+
+
+async def drawn(
+    settings: Settings, name: str, picture: Format, locale: Locale, run: str | None
+) -> str:
+    """The picture of a flow; with a run's way, read from the store: no server is needed.
+
+    Raises:
+        NotFound: there is no such flow, or no such run.
+        Conflict: the run is of another flow, or of another version of it.
+        DefinitionError: with every problem of the file.
+    """
+    definition = _definition(settings, name)
+    graph = graph_of(definition, locale)
+    if run is None:
+        return _WRITERS[picture](graph, None)
+    record = await _record(settings, run)
+    _check_same(definition, record)
+    everyone = {one.id: one for one in people_of(settings).everyone()}
+    requester = everyone.get(record.requester)
+    zone = ZoneInfo(requester.timezone if requester else "UTC")
+    return _WRITERS[picture](graph, journey_of(definition, record.history, zone))
+
+
+def _definition(settings: Settings, name: str) -> FlowDefinition:
+    registry = load_registry(settings)
+    if name.endswith((".yaml", ".yml")) or Path(name).is_file():
+        return load_flow(Path(name), registry.parameters())
+    catalog = load_catalog(settings, registry)
+    found = catalog.get(name)
+    if found is None:
+        known = [flow.flow for flow in catalog]
+        remedy = nearest(name, known) or f"there are {', '.join(known)}, or name a .yaml file"
+        raise NotFound(f"there is no flow {name}: {remedy}")
+    return found
+
+
+async def _record(settings: Settings, run: str) -> RunRecord:
+    _check_there(settings)
+    database = Database(settings.database_url)
+    try:
+        await database.migrate()
+        record = await Store(database).runs.find(DEFAULT_TENANT, run)
+    finally:
+        await database.dispose()
+    if record is None:
+        raise NotFound(f"{database} has no flow run {run!r}: see GET /v1/flow-runs for their ids")
+    return record
+
+
+def _check_there(settings: Settings) -> None:
+    """Make no database where there is none."""
+    path = make_url(settings.database_url).database
+    if settings.uses_sqlite and not Path(path or "").exists():
+        raise NotFound(f"there are no runs at {path} yet: set ROUTER_DATABASE_URL, or name --data")
+
+
+def _check_same(definition: FlowDefinition, record: RunRecord) -> None:
+    """A way is drawn on what was walked, or not at all."""
+    if record.flow != definition.flow:
+        raise Conflict(f"the run {record.id} is of {record.flow}: draw that one")
+    if record.version != definition.version:
+        raise Conflict(
+            f"the run {record.id} began with version {record.version} of {record.flow}, "
+            f"and this is version {definition.version}: draw the earlier file, or "
+            f"GET /v1/flow-runs/{record.id}/graph"
+        )
+
+
+@dataclass(frozen=True)
+class Validated:
+    """Sound flow files, all that is wrong with any and between them, and what might be better."""
+
+    files: list[FlowFile]
+    errors: list[Problem]
+    warnings: list[Problem]
+    between: list[Problem]
+    """Of both, what concerns sentences that two flows want."""
+
+
+def validated(settings: Settings, paths: list[Path] | None) -> Validated:
+    """The files at these paths, beside the flows in use; without paths, the flows in use.
+
+    What is wrong in a file hides nothing of what is wrong between it and others, unless it is in
+    its triggers.
+
+    Raises:
+        DefinitionError: the declared tools can't be loaded.
+    """
+    known = load_registry(settings).parameters()
+    files, errors = examine_all(paths or [flow_folder(settings)], known)
+    sound = [file for file in files if not file.problems]
+    neighbours, trouble = ([], []) if paths is None else _neighbours(settings, files, known)
+    roles, nobody = _roles(settings)
+    remarks = (remark for file in sound for remark in file.remarks(roles))
+    warnings = [*trouble, *nobody, *remarks]
+    between = list(_between([f for f in files if f.has_sound_triggers], neighbours))
+    for is_error, problem in between:
+        (errors if is_error else warnings).append(problem)
+    return Validated(sound, errors, warnings, [problem for _, problem in between])
+
+
+def _roles(settings: Settings) -> tuple[frozenset[str] | None, list[Problem]]:
+    """The roles that somebody in the directory holds; what keeps it from being read."""
+    try:
+        return people_of(settings).roles, []
+    except DefinitionError as error:
+        return None, error.problems
+    except RouterError as error:
+        unread = Problem(str(settings.directory), 1, str(error), "roles were not looked at")
+        return None, [unread]
+
+
+def _neighbours(
+    settings: Settings, files: list[FlowFile], known: dict[str, frozenset[str]]
+) -> tuple[list[FlowFile], list[Problem]]:
+    """The flows in use that aren't among the files; what keeps them from being looked at."""
+    names = {file.definition.flow for file in files}
+    try:
+        in_use = read_all([flow_folder(settings)], known)
+    except DefinitionError as error:
+        return [], error.problems
+    return [file for file in in_use if file.definition.flow not in names], []
+
+
+def _between(files: list[FlowFile], neighbours: list[FlowFile]) -> Iterator[tuple[bool, Problem]]:
+    """What concerns one of the files at least; True where a sentence goes astray."""
+    by_name = {file.definition.flow: file for file in [*files, *neighbours]}
+    asked = {file.definition.flow for file in files}
+    for rivalry in rivalries(file.definition for file in by_name.values()):
+        if asked & {rivalry.flow, rivalry.by}:
+            yield rivalry.kind == "taken", _problem(by_name[rivalry.flow], rivalry)
+
+
+def _problem(file: FlowFile, rivalry: Rivalry) -> Problem:
+    place = ("triggers", "examples", rivalry.example)
+    example = file.definition.triggers.examples[rivalry.example]
+    if rivalry.kind == "blocked":
+        return file.problem(
+            place,
+            f"the example {example!r} doesn't start {rivalry.flow}: {rivalry.by!r} speaks against "
+            f"its pattern {rivalry.pattern!r}",
+            "say it otherwise, narrow unless, or switch the guard off with without",
+        )
+    does = "starts" if rivalry.kind == "taken" else "also starts"
+    return file.problem(
+        place,
+        f"the example {example!r} {does} {rivalry.by}, by its pattern {rivalry.pattern!r}",
+        f"narrow that pattern, add an unless to {rivalry.by}, or take the example out",
+    )
+
 
 app = typer.Typer(help="Look after flow files.")
 
@@ -23,7 +206,6 @@ def validate(
     Warnings are for what can be run and is probably not meant; they change the exit status only
     with --strict.
     """
-    from router.cli.validating import validated
     from router.domain.errors import DefinitionError, InvalidInput
     from router.settings import Settings
 
@@ -59,14 +241,14 @@ def run_stories(
     Without paths and -k every flow in use is looked at, otherwise those that a story came to.
     """
     from router.settings import Settings
-    from router.stage.running import chosen, run
-    from router.story import coverage, telling
+    from router.story import coverage, expectations
+    from router.story_runner.runner import chosen, run
 
     settings = Settings.load()
     stories = chosen(settings, paths or [], pick)
 
-    def tell(outcome: telling.Outcome) -> None:
-        for line in telling.told(outcome):
+    def tell(outcome: expectations.StoryOutcome) -> None:
+        for line in expectations.told(outcome):
             typer.echo(line)
 
     report, catalog = asyncio.run(run(settings, stories, tell))
@@ -98,7 +280,6 @@ def graph(
     ] = None,
 ) -> None:
     """Draw a flow: its states by kind, the ways between them, what is timed, how it ends."""
-    from router.cli.drawing import drawn
     from router.settings import Settings
 
     settings = Settings.load(**({} if data is None else {"data": data}))

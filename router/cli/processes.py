@@ -1,4 +1,7 @@
-"""The API and the worker as processes of their own, side by side with others like them."""
+"""`intent-router dev`, `serve` and `worker`: the commands that stay.
+
+The API and the worker as processes of their own, side by side with others like them.
+"""
 
 import asyncio
 import logging
@@ -6,21 +9,21 @@ import socket
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from pathlib import Path
+from typing import Annotated, Any
 
+import typer
 from temporalio.client import Client
 from temporalio.service import RPCError
 
-from router.api.temporal import connect
-from router.dev import tasks
-from router.dev.api_server import api_server
-from router.dev.observed import Observed, observed
-from router.dev.ports import listening
-from router.dev.registering import check_namespace, register
-from router.dev.settling import settle
 from router.domain.errors import MisconfiguredError
+from router.runtime import process
+from router.runtime.process import ProcessTelemetry, observed, settle
+from router.runtime.server import api_server, listening
+from router.runtime.temporal import check_namespace, connect, register
+from router.runtime.upkeep import at_work
+from router.runtime.worker import KINDS, Kind, build_workers
 from router.settings import Settings
-from router.upkeep import at_work
-from router.worker import KINDS, Kind, build_workers
 
 CLOSING = 3.0
 """Seconds for the API to close what is open after the last request has ended."""
@@ -39,11 +42,11 @@ async def serve_api(settings: Settings, host: str, port: int) -> None:
             client = await _connected(settings, seen)
             server = api_server(parts, client, settings.shutdown_seconds)
             grace = settings.shutdown_seconds + CLOSING
-            serving = tasks.running("the API", server.serve([opened]), grace, stop=server.stop)
+            serving = process.running("the API", server.serve([opened]), grace, stop=server.stop)
             async with serving as task:
                 settle()
                 log.info("the API listens on http://%s:%d", host, port)
-                await tasks.forever([task])
+                await process.forever([task])
 
 
 async def work(settings: Settings, kinds: Collection[Kind] = KINDS) -> None:
@@ -68,14 +71,14 @@ async def work(settings: Settings, kinds: Collection[Kind] = KINDS) -> None:
         await asyncio.gather(*(worker.run() for worker in workers.values()))
 
 
-async def _connected(settings: Settings, seen: Observed) -> Client:
+async def _connected(settings: Settings, seen: ProcessTelemetry) -> Client:
     client = await connect(settings, seen.plugins, seen.runtime)
     await check_namespace(client)
     return client
 
 
 @asynccontextmanager
-async def _seen(settings: Settings, service: str) -> AsyncIterator[Observed]:
+async def _seen(settings: Settings, service: str) -> AsyncIterator[ProcessTelemetry]:
     """What operators see of this process, and in its log where the metrics are."""
     with observed(settings, service) as seen:
         if seen.metrics:
@@ -101,3 +104,103 @@ async def _register_search_attributes(client: Client) -> None:
             "have an operator run deploy/temporal-namespace.sh",
             error.message,
         )
+
+
+MAX_PORT = 65535
+
+
+def _port(written: str | int) -> int:
+    if not str(written).isdecimal() or not 1 <= int(written) <= MAX_PORT:
+        raise typer.BadParameter(f"{written!r} is no port: choose one from 1 to {MAX_PORT}")
+    return int(written)
+
+
+def _port_option(whose: str) -> Any:
+    return typer.Option(parser=_port, metavar="PORT", help=f"Where {whose} listens.")
+
+
+ApiPort = Annotated[int, _port_option("the REST API")]
+TemporalPort = Annotated[int, _port_option("Temporal")]
+UiPort = Annotated[int, _port_option("the Temporal UI")]
+Data = Annotated[Path | None, typer.Option(help="The folder of all state.", show_default=".data")]
+
+
+def dev(
+    port: ApiPort = 8000,
+    temporal_port: TemporalPort = 7233,
+    ui_port: UiPort = 8233,
+    data: Data = None,
+) -> None:
+    """Start it all in this terminal.
+
+    That is Temporal with its UI, the worker, the REST API and the chat page, on loopback.
+    Ctrl-C stops all of it; --data keeps its state.
+    """
+    from router.runtime.dev import run
+    from router.runtime.server import Ports
+    from router.settings import Settings
+
+    _log(Settings.load(), "warning")
+    run(Ports(port, temporal_port, ui_port), data)
+
+
+def serve(
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: ApiPort = 8000,
+) -> None:
+    """Run the REST API alone.
+
+    It brings its database up to date first. Needs PostgreSQL and a Temporal server.
+    """
+    from router.settings import Settings
+
+    settings = Settings.load()
+    settings.check_binding(host)
+    settings.check_shareable()
+
+    from router.runtime.process import until_told_to_stop
+
+    _log(settings, "info")
+    asyncio.run(until_told_to_stop(serve_api(settings, host, port)))
+
+
+WORK = ("turns", "models", "tools")
+
+
+def _kinds(written: str) -> list[str]:
+    wanted = [kind.strip() for kind in written.split(",") if kind.strip()]
+    if not wanted or not set(wanted) <= set(WORK):
+        raise typer.BadParameter(
+            f"{written!r}: choose among {', '.join(WORK)}, with commas between"
+        )
+    return wanted
+
+
+def worker(
+    queues: Annotated[
+        str, typer.Option(help="The kinds of work that it does, where they have queues.")
+    ] = ",".join(WORK),
+) -> None:
+    """Run a worker alone. Needs PostgreSQL and a Temporal server."""
+    kinds = _kinds(queues)
+    from router.settings import Settings
+
+    settings = Settings.load()
+    settings.check_shareable()
+
+    from router.runtime.process import until_told_to_stop
+    from router.runtime.worker import KINDS
+
+    _log(settings, "info")
+    asyncio.run(until_told_to_stop(work(settings, [kind for kind in KINDS if kind in kinds])))
+
+
+def _log(settings: "Settings", level: str) -> None:
+    from router.secrecy.redaction import redact_logs
+    from router.settings import slips
+    from router.telemetry import logs
+
+    logs.configure(settings.log_format, settings.log_level or level)
+    redact_logs()
+    for slip in slips():
+        logging.getLogger(__name__).warning("%s", slip)

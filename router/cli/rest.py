@@ -19,7 +19,7 @@ EVENTS = "text/event-stream"
 _OBJECT: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
 
 
-class Refused(RouterError):
+class RestRefused(RouterError):
     """The API said no; says why."""
 
     def __init__(self, detail: str, status: int = 0) -> None:
@@ -41,7 +41,7 @@ def _client(url: str, headers: dict[str, str], timeout: httpx.Timeout) -> httpx.
 
 
 @dataclass(frozen=True)
-class Event:
+class ServerSentEvent:
     """A server-sent event: its name, its data, and where it stands in what can be resumed."""
 
     name: str
@@ -90,7 +90,7 @@ class Rest:
         path: str,
         body: dict[str, JsonValue] | None = None,
         after: str | None = None,
-    ) -> AsyncGenerator[Event]:
+    ) -> AsyncGenerator[ServerSentEvent]:
         """The events of a stream until it ends; `after` is the id of the last one seen before."""
         headers = {"Accept": EVENTS} | ({"Last-Event-ID": after} if after else {})
         with self._reachable():
@@ -109,8 +109,8 @@ class Rest:
                 raise self._refusal(response)
             return _OBJECT.validate_json(response.content)
 
-    def _refusal(self, response: httpx.Response) -> Refused:
-        return Refused(reason(_OBJECT.validate_json(response.content)), response.status_code)
+    def _refusal(self, response: httpx.Response) -> RestRefused:
+        return RestRefused(reason(_OBJECT.validate_json(response.content)), response.status_code)
 
     @contextmanager
     def _reachable(self) -> Iterator[None]:
@@ -125,7 +125,7 @@ class Rest:
             ) from None
 
 
-async def events_of(lines: AsyncIterator[str]) -> AsyncIterator[Event]:
+async def events_of(lines: AsyncIterator[str]) -> AsyncIterator[ServerSentEvent]:
     """The events that these lines are; one that the connection was lost in is none."""
     fields: dict[str, str] = {}
     async for line in lines:
@@ -134,7 +134,7 @@ async def events_of(lines: AsyncIterator[str]) -> AsyncIterator[Event]:
             fields[name] = value.removeprefix(" ")
         elif "data" in fields:
             data = _OBJECT.validate_json(fields["data"])
-            yield Event(fields.get("event", "message"), data, fields.get("id"))
+            yield ServerSentEvent(fields.get("event", "message"), data, fields.get("id"))
             fields = {}
 
 

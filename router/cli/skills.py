@@ -1,14 +1,12 @@
 """`intent-router skills validate`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from router.cli.paths import paths_argument
-
-if TYPE_CHECKING:
-    from router.skill.loader import Found
+from router.cli.flows import paths_argument
+from router.skill.loader import FoundSkill
 
 app = typer.Typer(help="Look after skill folders.")
 
@@ -25,8 +23,8 @@ def validate(
     ] = None,
 ) -> None:
     """Check skill folders; name each problem with its file, line and remedy."""
-    from router.definitions import skill_folders, skill_remarks
     from router.domain.errors import DefinitionError
+    from router.runtime.definitions import skill_folders, skill_remarks
     from router.settings import Settings
     from router.skill.loader import load_all
 
@@ -40,7 +38,7 @@ def validate(
         typer.echo(f"ok  {found.skill.name}: {_summary(found)}")
 
 
-def _summary(found: "Found") -> str:
+def _summary(found: FoundSkill) -> str:
     skill = found.skill
     allowed = skill.allowed_tools
     tools = "any tool" if allowed is None else _counted(len(allowed), "tool")

@@ -1,14 +1,200 @@
-"""`intent-router tools list`, `tools validate` and `tools call`."""
+"""`intent-router tools list`, `tools validate` and `tools call`.
+
+Calling one tool from the command line, through the same gate and ledger as flows do.
+
+Every tool there is, as `tools list` shows it: in a row for people, as JSON for programs.
+"""
 
 import asyncio
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
+from uuid import uuid4
 
 import typer
+from pydantic import JsonValue
 
-from router.cli.paths import paths_argument
+from router.cli.caller import person
+from router.cli.flows import paths_argument
+from router.contracts.activities import ToolCall
+from router.domain.errors import Forbidden, UnusableResult
+from router.domain.principals import FLOW_ROLE
+from router.runtime.composition import Parts, assembled
+from router.runtime.data_folder import made
+from router.runtime.definitions import lacking, load_tools, mcp_servers
+from router.runtime.upkeep import served
+from router.settings import Settings
+from router.tool.http.loader import HttpImplementation
+from router.tool.mcp.file import Publisher
+from router.tool.mcp.servers import Servers
+from router.tool.registry import CODE, Registry
+from router.tool.tool import Tool
+
+
+async def call(
+    settings: Settings,
+    name: str,
+    arguments: dict[str, JsonValue],
+    *,
+    user: str,
+    confirmed: bool,
+) -> JsonValue:
+    """The tool's result; each call of a write has a key of its own, so that two are two.
+
+    Raises:
+        RouterError: what refused the call, or what the tool came to.
+    """
+    caller = person(settings, user)
+    made(settings.data)
+    async with assembled(settings) as parts, _reached(parts, name):
+        tool = parts.offered.registry[name]
+        given = ToolCall(
+            tool=name,
+            arguments=arguments,
+            caller=caller,
+            key=f"command-line/{uuid4().hex}" if tool.writes else "",
+            now=datetime.now(UTC),
+        )
+        if tool.asks_first and not confirmed:
+            await parts.caller.check(given)
+            raise Forbidden(f"{name} asks before it is called: look at {arguments}, then add --yes")
+        try:
+            return await parts.caller.call(given, confirmed)
+        except UnusableResult as error:
+            raise UnusableResult(f"{name}: {error}; {_remedy(error)}") from error
+
+
+def _reached(parts: Parts, name: str) -> AbstractAsyncContextManager[object]:
+    """The MCP servers, where the tool isn't one of ours: starting them takes a while."""
+    return nullcontext() if name in parts.offered.registry else served(parts)
+
+
+def _remedy(error: UnusableResult) -> str:
+    """What whoever wrote the tool does about its result."""
+    expected = re.search(r"Expected `([^`]+)`", str(error.__cause__))
+    declared = f" ({expected[1]} was expected)" if expected else ""
+    return f"mend what it returns, or the type that it declares{declared}"
+
+
+LOOKED_WITHIN = 10.0
+"""Seconds for all MCP servers together; a package runner may need more, as `doctor` allows."""
+
+Kind = Literal["code", "http", "openapi", "mcp"]
+Row = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Listed:
+    """Every tool there is, and what isn't there or not offered for want of something."""
+
+    registry: Registry
+    away: Mapping[str, str]
+    """By MCP server, why it isn't there."""
+    absent: Mapping[str, str]
+    """By file of declared tools, the variable without which there is nothing of it."""
+    withheld: Mapping[str, str]
+    """By tool, the setting without which nobody is offered it."""
+
+
+async def every_tool(settings: Settings) -> Listed:
+    """The tools of code, files and MCP servers, which are asked all at once.
+
+    Raises:
+        DefinitionError: with every problem of every file.
+    """
+    (registry, declared), entries = load_tools(settings), mcp_servers(settings)
+    file = settings.mcp_servers or Path()
+    servers = Servers(entries, settings.environment, Publisher(registry).publish, file)
+    away = await servers.look(LOOKED_WITHIN)
+    return Listed(registry, away, declared.absent, withheld(settings, registry))
+
+
+def withheld(settings: Settings, registry: Registry) -> dict[str, str]:
+    """The tools that nobody is offered, each with the setting that would give it."""
+    unset = lacking(settings).items()
+    return {
+        t.name: setting for provider, setting in unset for t in registry if provider in t.providers
+    }
+
+
+def unoffered(listed: Listed) -> Iterator[str]:
+    """What is withheld or absent, a sentence for each setting."""
+    for setting in dict.fromkeys(listed.withheld.values()):
+        names = ", ".join(name for name, lacks in listed.withheld.items() if lacks == setting)
+        yield f"not offered to anybody: {names}; set {setting}"
+    for path, variable in listed.absent.items():
+        yield f"nothing of {Path(path).name}: {variable} isn't set; set it"
+
+
+def row_of(tool: Tool, kind: Kind) -> Row:
+    """What a line says of the tool: its name, how it is called, where it is, what it does."""
+    return (
+        tool.name,
+        tool.permission,
+        " or ".join(sorted(tool.roles)) or "everyone",
+        kind,
+        Path(tool.source.file).name,
+        tool.description.partition("\n")[0],
+    )
+
+
+def object_of(tool: Tool, kind: Kind, lacks: str | None) -> dict[str, Any]:
+    """The same for programs, with its arguments' schema and the setting that it lacks, if any."""
+    return {
+        "name": tool.name,
+        "kind": kind,
+        "file": tool.source.file,
+        "line": tool.source.line,
+        "title": tool.title.model_dump(),
+        "description": tool.about.model_dump(),
+        "permission": tool.permission,
+        "asks_first": tool.asks_first,
+        "roles": sorted(tool.roles),
+        "parameters": schema_of(tool),
+        "in_english_only": tool.in_english_only,
+        "lacks": lacks,
+    }
+
+
+def in_english_only(tools: Iterable[Tool]) -> str | None:
+    """Which tools people are offered and read in English, whatever language they speak.
+
+    None where there is none, else a sentence with what to do about it.
+    """
+    offered = (tool for tool in tools if tool.options.listed and tool.roles != {FLOW_ROLE})
+    foreign = [tool.name for tool in offered if tool.in_english_only]
+    if not foreign:
+        return None
+    remedy = "give title, description_zh and labels where they are declared (docs/tools.md)"
+    return f"read in English by all, in part at least: {', '.join(foreign)}; {remedy}"
+
+
+def schema_of(tool: Tool) -> dict[str, JsonValue]:
+    """The JSON Schema of its arguments, which says the same things whoever wrote it.
+
+    Type, properties, which are required and whether others are taken are always there, for
+    files and servers leave out what goes without saying.
+    """
+    always: dict[str, JsonValue] = {
+        "type": "object",
+        "properties": {},
+        "required": [],
+        "additionalProperties": False,
+    }
+    return {**always, **tool.parameters}
+
+
+def kind_of(tool: Tool, registry: Registry) -> Kind:
+    """Where it comes from: Python, a file, an OpenAPI document, or an MCP server."""
+    if isinstance(tool.implementation, HttpImplementation):
+        return "openapi" if tool.implementation.from_document else "http"
+    return "code" if registry.group_of(tool.name) == CODE else "mcp"
+
 
 app = typer.Typer(help="List tools, check their files, and call one.")
 
@@ -23,14 +209,6 @@ def list_tools(
     once; one that isn't there is named on stderr, and the others are listed. So are tools that
     nobody is offered, with the setting that would give them.
     """
-    from router.cli.listing import (
-        every_tool,
-        in_english_only,
-        kind_of,
-        object_of,
-        row_of,
-        unoffered,
-    )
     from router.settings import Settings
 
     settings = Settings.load()
@@ -66,7 +244,7 @@ def validate(
     ] = None,
 ) -> None:
     """Check files of declared tools; name each problem with its file, line and remedy."""
-    from router.definitions import http_tools
+    from router.runtime.definitions import http_tools
     from router.settings import Settings
     from router.tool.registry import Registry
 
@@ -93,7 +271,6 @@ def call_tool(
     """Call one tool through the gate, as USER, and print its result as JSON."""
     given = _object(arguments)
 
-    from router.cli.calling import call
     from router.settings import Settings
 
     settings = Settings.load(**({} if data is None else {"data": data}))

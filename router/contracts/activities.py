@@ -7,21 +7,20 @@ from datetime import datetime, timedelta
 
 from pydantic import JsonValue
 
-from router.contracts.activity import ActivityStub
 from router.contracts.conversation import ConversationState, News
 from router.contracts.flow import CallLimits, FlowAnswer, Told
-from router.contracts.payload import Payload
-from router.deciding.memory import Memory
-from router.deciding.plan_reading import Planned, Reflected
-from router.deciding.thinking import Task, Thought
+from router.contracts.payload import ActivityStub, Payload
 from router.domain.commands import Command
-from router.domain.messages import Line, Message, Route, Usage
+from router.domain.files import SkillFile
+from router.domain.locale import Locale
+from router.domain.messages import Message, Route, SpokenLine, Usage
 from router.domain.principals import Principal
 from router.domain.records import Amendment, ApprovalRecord, LogEntry, RecordedTurn, RunRecord
-from router.domain.skill_files import SkillFile
-from router.domain.texts import Locale
-from router.flow.situation import Situation
-from router.llm.chat import Message as ChatMessage
+from router.flow.paused import Situation
+from router.llm.types import Message as ChatMessage
+from router.routing.planner import Planned, Reflected
+from router.routing.skill_memory import AgentMemory
+from router.routing.skill_step import Task, Thought
 from router.skill.skill import Skill
 from router.understanding.reading import Reading
 
@@ -71,11 +70,11 @@ class Decide(Payload):
     message: Message
     situation: Situation
     account: Account
-    history: list[Line] = []
+    history: list[SpokenLine] = []
     earlier: list[str] = []
 
 
-class Decided(Payload):
+class RoutingDecision(Payload):
     """What to do with it, and why: the first command's route, and those of the others.
 
     `tools` says how those that are to be called may be called, by a skill too; `skills` has
@@ -93,7 +92,7 @@ class Decided(Payload):
     plainly: bool = False
 
 
-class Finding(Payload):
+class ToolFinding(Payload):
     """What a tool that was called for a message came to: its result, or why there is none.
 
     `asks_back`: there is none yet, for it wants to know more from the person first. `usage` is what
@@ -111,10 +110,10 @@ class Phrase(Payload):
     """What tools found for a message, to be said to whoever asked."""
 
     text: str
-    findings: list[Finding]
+    findings: list[ToolFinding]
     locale: Locale
     account: Account
-    history: list[Line] = []
+    history: list[SpokenLine] = []
 
 
 class Phrased(Payload):
@@ -131,7 +130,7 @@ class SkillQuestion(Payload):
     """
 
     task: Task
-    memory: Memory
+    memory: AgentMemory
     step: int = 1
     locale: Locale
     account: Account
@@ -232,7 +231,7 @@ class LookUp(Payload):
     now: datetime
 
 
-class Answer(Payload):
+class LookupAnswer(Payload):
     """A JSON value, wrapped so that null is a value too.
 
     `usage` is what it cost, where a model stands behind the tool that gives it.
@@ -311,7 +310,7 @@ HEARTBEAT = timedelta(seconds=10)
 """Of those that ask a model: a cancelled turn stops paying."""
 
 DECIDE = ActivityStub(
-    "decide", Decide, Decided, timedelta(seconds=60), attempts=TRIES, heartbeat=HEARTBEAT
+    "decide", Decide, RoutingDecision, timedelta(seconds=60), attempts=TRIES, heartbeat=HEARTBEAT
 )
 PHRASE = ActivityStub(
     "phrase", Phrase, Phrased, timedelta(seconds=60), attempts=TRIES, heartbeat=HEARTBEAT
@@ -346,6 +345,6 @@ TELL_FLOW = ActivityStub(
 RECALL = ActivityStub("recall", Recall, Recalled, timedelta(seconds=5), local=True)
 KEEP = ActivityStub("keep", Keep, type(None), timedelta(seconds=5), local=True)
 WRITE = ActivityStub("write", Write, type(None), timedelta(seconds=5), local=True)
-LOOK_UP = ActivityStub("look_up", LookUp, Answer, timedelta(seconds=5), local=True)
+LOOK_UP = ActivityStub("look_up", LookUp, LookupAnswer, timedelta(seconds=5), local=True)
 PUBLISH = ActivityStub("publish", Publish, type(None), timedelta(seconds=5), local=True)
 NOTIFY = ActivityStub("notify", Notify, type(None), timedelta(seconds=10))

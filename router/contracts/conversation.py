@@ -6,12 +6,12 @@ from pydantic import JsonValue
 
 from router.contracts.flow import CallLimits
 from router.contracts.payload import Payload
-from router.deciding.memory import Memory
-from router.deciding.thinking import Task
-from router.domain.messages import FlowSummary, Line, Message, Option, Reply, Turn, Usage
+from router.domain.locale import Locale, Localised
+from router.domain.messages import FlowSummary, Message, Option, Reply, SpokenLine, Turn, Usage
 from router.domain.principals import Principal
-from router.domain.texts import Locale, Localised
 from router.flow.view import FlowView
+from router.routing.skill_memory import AgentMemory
+from router.routing.skill_step import Task
 
 WORKFLOW = "Conversation"
 SUBMIT = "submit"
@@ -60,7 +60,7 @@ class OpenSkill(Payload):
     """
 
     task: Task
-    memory: Memory
+    memory: AgentMemory
     tools: dict[str, CallLimits] = {}
     question: str = ""
     asking: bool = False
@@ -111,7 +111,7 @@ class ConversationState(Payload):
     """News that came in and wasn't passed on yet."""
     news: dict[str, int] = {}
     """The newest event heard of each run that is still going, by run id."""
-    history: list[Line] = []
+    history: list[SpokenLine] = []
     """The last things said, as a model is told them."""
     gists: list[str] = []
     """What each message wanted, in a short line: of the last few and of some before them."""

@@ -11,9 +11,8 @@ from pydantic import JsonValue
 from temporalio.exceptions import ApplicationError, FailureError
 
 from router.domain import errors
-from router.domain.elicitation import Elicitation
-from router.domain.offers import Offered
-from router.domain.texts import Localised
+from router.domain.errors import ArgumentOffer, Elicitation
+from router.domain.locale import Localised
 
 ENDED_MEANWHILE = "AcceptedUpdateCompletedWorkflow"
 """The type of Temporal's own failure where a workflow ended, or continued as new, between
@@ -99,7 +98,7 @@ def _error(failure: ApplicationError) -> errors.RouterError:
         asked = [Elicitation.model_validate(e) for e in failure.details if not _is_said(e)]
         return errors.AnswersNeeded(said, asked)
     if kind is errors.SeveralFit:
-        offered = [Offered.model_validate(e) for e in failure.details if not _is_said(e)]
+        offered = [ArgumentOffer.model_validate(e) for e in failure.details if not _is_said(e)]
         return errors.SeveralFit(said, offered[0] if offered else None)
     return kind(said)
 

@@ -6,10 +6,11 @@ from typing import Annotated
 from pydantic import Field, JsonValue
 
 from router.contracts.payload import Payload
+from router.domain.locale import Locale, Localised
 from router.domain.messages import FlowStatus, Reply, ToolCallView
 from router.domain.principals import Principal
-from router.domain.texts import Locale, Localised
-from router.flow.events import (
+from router.flow.definition import FlowDefinition, SlotValues, Wait
+from router.flow.engine.events import (
     Answered,
     Arrived,
     Began,
@@ -24,8 +25,7 @@ from router.flow.events import (
     StartedOver,
     Unclear,
 )
-from router.flow.model import FlowDefinition, SlotValues, Wait
-from router.flow.run import Agreement, Done, Run
+from router.flow.engine.run import Agreement, Done, Run
 from router.flow.view import FlowView
 
 WORKFLOW = "Flow"
@@ -112,13 +112,13 @@ class FlowAnswer(Payload):
     """The runs that it had started since: each has its first word as news."""
 
 
-class Decision(Payload):
+class ApprovalDecision(Payload):
     """One decision of an approver."""
 
     event: Decided
 
 
-class Operation(Payload):
+class OperatorAction(Payload):
     """A word of an operator."""
 
     event: Annotated[Retried | Reassigned, Field(discriminator="type")]

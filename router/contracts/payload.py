@@ -1,4 +1,13 @@
-"""What crosses the border of a workflow or an activity."""
+"""What crosses the border of a workflow or an activity, and how a workflow names an activity.
+
+What crosses the border of a workflow or an activity.
+
+How a workflow names an activity: by a typed stub, never by importing what it does.
+"""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
@@ -7,3 +16,24 @@ class Payload(BaseModel):
     """Base of it: never changed once it is made."""
 
     model_config = ConfigDict(frozen=True)
+
+
+In = TypeVar("In", bound=BaseModel)
+Out = TypeVar("Out")
+
+
+@dataclass(frozen=True)
+class ActivityStub(Generic[In, Out]):
+    """An activity's name, types and limits.
+
+    A `local` one runs within the workflow task, on the same worker: for what takes a few
+    milliseconds and may be repeated. `attempts` None retries until it succeeds.
+    """
+
+    name: str
+    takes: type[In]
+    gives: type[Out]
+    timeout: timedelta
+    local: bool = False
+    attempts: int | None = None
+    heartbeat: timedelta | None = None

@@ -6,12 +6,12 @@ from typing import Literal
 from router.contracts.activities import Account
 from router.contracts.flow import CallLimits
 from router.contracts.payload import Payload
-from router.deciding.memory import Memory
-from router.deciding.thinking import Task
 from router.domain.commands import StartFlow
+from router.domain.locale import Locale
 from router.domain.messages import ToolCallView, Usage
-from router.domain.texts import Locale
-from router.skill.loop import Progress, Stop
+from router.routing.skill_memory import AgentMemory
+from router.routing.skill_step import Task
+from router.skill.loop import LoopProgress, Stop
 
 WORKFLOW = "Skill"
 STEER = "steer"
@@ -43,13 +43,13 @@ class SkillStart(Payload):
     tools: dict[str, CallLimits] = {}
     context: int = 0
     continue_after: int | None = None
-    memory: Memory = Memory()
-    progress: Progress = Progress()
+    memory: AgentMemory = AgentMemory()
+    progress: LoopProgress = LoopProgress()
     calls: list[ToolCallView] = []
     heard: list[str] = []
     ends: datetime | None = None
 
-    def account_after(self, progress: Progress, seconds: float) -> Account:
+    def account_after(self, progress: LoopProgress, seconds: float) -> Account:
         """On whose account models are asked once the run is so far, with so much time left."""
         spent = self.account.spent + progress.usage
         return self.account.model_copy(update={"seconds": seconds, "spent": spent})
@@ -66,7 +66,7 @@ class SkillOutcome(Payload):
     ending: Ending
     calls: list[ToolCallView] = []
     usage: Usage = Usage()
-    memory: Memory | None = None
+    memory: AgentMemory | None = None
     flow: StartFlow | None = None
     heard: list[str] = []
 

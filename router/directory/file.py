@@ -1,7 +1,7 @@
 """People from a YAML file, or from JSON of the same shape.
 
 What is read is checked whole and held in memory: a directory that could fail in the middle of
-an approval would be worse than one that refuses to start. `router.directory.live` follows it.
+an approval would be worse than one that refuses to start. `router.directory.sources` follows it.
 """
 
 import json
@@ -18,9 +18,9 @@ from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
-from router.documents.faults import nearest
-from router.documents.yaml_document import opens_too_many
-from router.domain.errors import DefinitionError, MisconfiguredError, Problem
+from router.documents.document import opens_too_many
+from router.domain.errors import DefinitionError, MisconfiguredError, Problem, nearest
+from router.domain.locale import Locale
 from router.domain.principals import (
     DEFAULT_TENANT,
     EVERYONE,
@@ -28,9 +28,8 @@ from router.domain.principals import (
     OFFICE_HOURS,
     Absence,
     Principal,
-    Shift,
+    WorkShift,
 )
-from router.domain.texts import Locale
 
 SAMPLE = Path(str(resources.files("router.directory") / "sample.yaml"))
 
@@ -52,17 +51,17 @@ SHIFT = r"^\d\d:\d\d-\d\d:\d\d$"
 
 
 def _shift(value: object) -> object:
-    return Shift.read(value) if isinstance(value, str) else value
+    return WorkShift.read(value) if isinstance(value, str) else value
 
 
-def _in_order(hours: list[Shift]) -> list[Shift]:
+def _in_order(hours: list[WorkShift]) -> list[WorkShift]:
     if any(later.begins < earlier.ends for earlier, later in pairwise(hours)):
         raise ValueError("write the hours of a day in order, none twice")
     return hours
 
 
 Hours = Annotated[
-    Shift, BeforeValidator(_shift, json_schema_input_type=Annotated[str, Field(pattern=SHIFT)])
+    WorkShift, BeforeValidator(_shift, json_schema_input_type=Annotated[str, Field(pattern=SHIFT)])
 ]
 
 

@@ -1,14 +1,23 @@
-"""Where a directory comes from: a file that somebody edits, or an address that serves it."""
+"""Where a directory comes from, and people as their source has them by now.
 
-from collections.abc import Mapping
+Where a directory comes from: a file that somebody edits, or an address that serves it.
+
+People as their source has them by now: edited, hired and gone without a restart.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, Self
 
 import httpx
 
 from router.directory.file import SAMPLE, FileDirectory
 from router.domain.errors import MisconfiguredError, RouterError, Unavailable
 from router.domain.loopback import may_be_proxied
+from router.domain.principals import DEFAULT_TENANT, Principal
 from router.settings import Settings
 
 TIMEOUT = 10.0
@@ -19,7 +28,7 @@ LOOKED_AT_EVERY = 2.0
 """Seconds between two looks at a file."""
 
 
-class Source(Protocol):
+class DirectorySource(Protocol):
     """What gives the people, all of them at once."""
 
     seconds: float
@@ -38,13 +47,15 @@ class Source(Protocol):
         """
 
 
-def source_of(settings: Settings) -> Source:
+def source_of(settings: Settings) -> DirectorySource:
     """Where these settings say that people are."""
     place = settings.directory
     if isinstance(place, str):
         token = settings.directory_token.get_secret_value() if settings.directory_token else None
-        return Address(place, token, settings.directory_seconds, settings.directory_stale_seconds)
-    return File(place or SAMPLE)
+        return DirectoryAddress(
+            place, token, settings.directory_seconds, settings.directory_stale_seconds
+        )
+    return DirectoryFile(place or SAMPLE)
 
 
 def people_of(settings: Settings) -> FileDirectory:
@@ -56,7 +67,7 @@ def people_of(settings: Settings) -> FileDirectory:
     return source_of(settings).read() or FileDirectory([])
 
 
-class File:
+class DirectoryFile:
     """A YAML file. Whoever deletes it deletes nobody: the people stay until it is there again."""
 
     seconds = LOOKED_AT_EVERY
@@ -82,7 +93,7 @@ class File:
         return (state.st_mtime_ns, state.st_size, state.st_ino)
 
 
-class Address:
+class DirectoryAddress:
     """A URL that serves the file's content, as JSON or YAML; an `ETag` saves the transfer."""
 
     def __init__(
@@ -149,3 +160,78 @@ class Address:
                 f"{what}: set ROUTER_DIRECTORY_TOKEN to a token that it takes"
             )
         return Unavailable(f"{what}: it should answer 200 with the people, without a redirect")
+
+
+_log = logging.getLogger("router.directory")
+
+
+class LiveDirectory:
+    """A `router.domain.principals.Directory` that is asked in memory and follows its source.
+
+    What can't be used or fetched is logged, and everybody stays as they were; but not for longer
+    than the source's `stale_seconds`, or who has left the house would stay in here for ever.
+    From then on every method raises `Unavailable`.
+    """
+
+    def __init__(
+        self,
+        people: FileDirectory,
+        source: DirectorySource,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`people` are what the source gave just now."""
+        self._people = people
+        self._source = source
+        self._now = now
+        self._confirmed = now()
+
+    @classmethod
+    def load(cls, source: DirectorySource, now: Callable[[], float] = time.monotonic) -> Self:
+        """The directory as the source has it; raises what `Source.read` raises."""
+        return cls(source.read() or FileDirectory([]), source, now)
+
+    def refresh(self) -> bool:
+        """Ask the source; True where the people are others now. Blocks: call it in a thread."""
+        began = self._now()
+        try:
+            people = self._source.read()
+        except RouterError as error:
+            _log.error("the people stay as they were: %s", error)
+            return False
+        self._people, self._confirmed = people or self._people, began
+        return people is not None
+
+    async def kept_up(self) -> None:
+        """Follow the source until cancelled."""
+        while True:
+            await asyncio.sleep(self._source.seconds)
+            try:
+                if await asyncio.to_thread(self.refresh):
+                    _log.info("the people have changed")
+            except Exception:  # noqa: BLE001 - to stop following would be a silence
+                _log.exception("the people stay as they were")
+
+    async def find(self, tenant: str, user: str) -> Principal | None:
+        """The person with this id, or None."""
+        return await self._now_known().find(tenant, user)
+
+    async def holding(self, tenant: str, role: str) -> list[Principal]:
+        """Everyone with this role, ordered by id."""
+        return await self._now_known().holding(tenant, role)
+
+    def everyone(self, tenant: str = DEFAULT_TENANT) -> list[Principal]:
+        """All people of a tenant, ordered by id."""
+        return self._now_known().everyone(tenant)
+
+    def by_account(self, platform: str, account: str) -> Principal | None:
+        """Whose account it is on a chat platform (`slack`, `feishu`…); None: nobody's."""
+        return self._now_known().by_account(platform, account)
+
+    def accounts(self, platform: str) -> Sequence[tuple[Principal, str]]:
+        """Everyone who has an account there, with it."""
+        return self._now_known().accounts(platform)
+
+    def _now_known(self) -> FileDirectory:
+        if self._now() - self._confirmed > self._source.stale_seconds:
+            raise Unavailable("Who works here can't be told right now: the directory is too old.")
+        return self._people

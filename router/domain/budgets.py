@@ -4,13 +4,13 @@ from typing import Literal, NamedTuple
 
 from pydantic import Field
 
-from router.domain.messages import Usage, Value
+from router.domain.messages import Usage, ValueObject
 
 Scope = Literal["turn", "user", "tenant", "day"]
 """One message, one person's day, one tenant's day, or the whole house's day."""
 
 
-class Budget(Value):
+class Budget(ValueObject):
     """What may be spent; None is no limit.
 
     >>> Budget(calls=3, tokens=8000).why_spent(Usage(llm_calls=3, prompt_tokens=500))
@@ -43,7 +43,7 @@ class Spent(NamedTuple):
         return Spent(*(each + usage for each in self))
 
 
-class Budgets(Value):
+class Budgets(ValueObject):
     """What each scope may spend.
 
     A turn has limits unless told otherwise, beyond those of any one skill: whatever goes round

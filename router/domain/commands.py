@@ -4,10 +4,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue
 
-from router.domain.messages import Option, Value
+from router.domain.messages import Option, ValueObject
 
 
-class StartFlow(Value):
+class StartFlow(ValueObject):
     """Begin a flow, with the slots that the message already named."""
 
     type: Literal["start_flow"] = "start_flow"
@@ -15,7 +15,7 @@ class StartFlow(Value):
     slots: dict[str, JsonValue] = {}
 
 
-class FillSlots(Value):
+class FillSlots(ValueObject):
     """Answer what the active flow asked, or correct what it already knows.
 
     Keys are slot names; a field of an item is `items.0.amount`. `question` is the one that is
@@ -27,7 +27,7 @@ class FillSlots(Value):
     question: str | None = None
 
 
-class Confirm(Value):
+class Confirm(ValueObject):
     """Answer the active flow's confirmation, with what should be other where it is no.
 
     `question` is the one that is answered, where that is known.
@@ -39,62 +39,62 @@ class Confirm(Value):
     question: str | None = None
 
 
-class CancelFlow(Value):
+class CancelFlow(ValueObject):
     """Give up the active flow."""
 
     type: Literal["cancel_flow"] = "cancel_flow"
 
 
-class Skip(Value):
+class Skip(ValueObject):
     """Leave empty what the active flow asks."""
 
     type: Literal["skip"] = "skip"
 
 
-class Explain(Value):
+class Explain(ValueObject):
     """Say what can be said to what the active flow asks, and ask it again."""
 
     type: Literal["explain"] = "explain"
 
 
-class Repeat(Value):
+class Repeat(ValueObject):
     """Ask again what the active flow asks; where none does, say the last reply again."""
 
     type: Literal["repeat"] = "repeat"
 
 
-class StartOver(Value):
+class StartOver(ValueObject):
     """Forget everything that the active flow was told, and begin it anew."""
 
     type: Literal["start_over"] = "start_over"
 
 
-class Withdraw(Value):
+class Withdraw(ValueObject):
     """Take back the run that is at work, or the one handed in last that waits for approval."""
 
     type: Literal["withdraw"] = "withdraw"
 
 
-class TakeUp(Value):
+class TakeUp(ValueObject):
     """Go on with a flow that was put aside, or with what one was told that is put away."""
 
     type: Literal["take_up"] = "take_up"
     run: str
 
 
-class LeaveAside(Value):
+class LeaveAside(ValueObject):
     """Take up none of the flows that were put aside, for now."""
 
     type: Literal["leave_aside"] = "leave_aside"
 
 
-class Misunderstood(Value):
+class Misunderstood(ValueObject):
     """The active flow asked and this doesn't answer it; it asks again, with a hint."""
 
     type: Literal["misunderstood"] = "misunderstood"
 
 
-class Clarify(Value):
+class Clarify(ValueObject):
     """Ask which of several things is meant; an option's value is a flow's name."""
 
     type: Literal["clarify"] = "clarify"
@@ -102,7 +102,7 @@ class Clarify(Value):
     options: list[Option]
 
 
-class CallTool(Value):
+class CallTool(ValueObject):
     """Call a tool that only reads, for the caller, and say what it found."""
 
     type: Literal["call_tool"] = "call_tool"
@@ -111,7 +111,7 @@ class CallTool(Value):
     arguments: dict[str, JsonValue] = {}
 
 
-class RunSkill(Value):
+class RunSkill(ValueObject):
     """Have a skill's sub-agent work on a request, put in words that need no context.
 
     One that isn't done goes on with it.
@@ -122,20 +122,20 @@ class RunSkill(Value):
     request: str
 
 
-class LeaveSkill(Value):
+class LeaveSkill(ValueObject):
     """Give up what a skill's sub-agent was asked for."""
 
     type: Literal["leave_skill"] = "leave_skill"
 
 
-class HandOff(Value):
+class HandOff(ValueObject):
     """Give up on this message, for the reason given, and point to a person."""
 
     type: Literal["hand_off"] = "hand_off"
     reason: str
 
 
-class ReplyText(Value):
+class ReplyText(ValueObject):
     """Say something; nothing is done."""
 
     type: Literal["reply"] = "reply"

@@ -1,4 +1,10 @@
-"""Every error this project raises on purpose, in one tree.
+"""Every error this project raises on purpose, in one tree, and what some of them ask back.
+
+What a tool wants to know from the person, in the middle of its call.
+
+What an argument may be, where whoever called left open which: for people to choose from.
+
+Every error this project raises on purpose, in one tree.
 
     RouterError
     ├── InvalidInput            a caller sent something unusable; names the fields
@@ -10,7 +16,7 @@
     │   └── ApprovalClosed      the run asks for no such approval any more, or not yet again
     ├── TooManyRequests         come back after `retry_after` seconds
     ├── Unavailable             something this project needs is out of reach
-    │   └── (models: see router.llm.errors)
+    │   └── (models: see router.llm.types)
     ├── MisconfiguredError      a setting, port, file or folder can't be used
     │   └── UnreadablePayload   what Temporal keeps can't be decrypted with the keys that are set
     ├── DefinitionError         flow files with problems, all of them at once
@@ -24,16 +30,57 @@
         │   └── OutOfReach      it was tried as often as it may be; another day it may work
         └── UnknownOutcome      it may or may not have happened; never tried again
 
-The tree is mapped to HTTP in `router.api.problems` and to Temporal in
+The tree is mapped to HTTP in `router.api.errors` and to Temporal in
 `router.contracts.failures`, once each.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import NamedTuple
 
-from router.domain.elicitation import Elicitation
-from router.domain.offers import Offered
-from router.domain.texts import Localised
+from pydantic import BaseModel, ConfigDict, JsonValue
+
+from router.domain.locale import Localised
+
+
+class Elicitation(BaseModel):
+    """One question, answered by calling the tool again with the answer under its `key`.
+
+    `schema_` describes a flat object to fill in, empty for a plain yes or no; `url` is an
+    address to visit instead.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    key: str
+    """The same for the same question, so that no answer is taken for that of another."""
+    message: str
+    schema_: dict[str, JsonValue] = {}
+    url: str | None = None
+
+
+class OfferedValue(BaseModel):
+    """One value, how it is called on its button, and other words that mean it.
+
+    A day among the `synonyms`, written `2026-12-21`, is meant by whatever names that day.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    value: str
+    label: Localised
+    synonyms: tuple[str, ...] = ()
+
+
+class ArgumentOffer(BaseModel):
+    """The values that an `argument` may have, and the question that they answer."""
+
+    model_config = ConfigDict(frozen=True)
+
+    argument: str
+    ask: Localised
+    offers: tuple[OfferedValue, ...]
 
 
 class RouterError(Exception):
@@ -184,7 +231,7 @@ class SeveralFit(ArgumentsToolError):
     A person is shown what is `offered`; a model reads it in the detail.
     """
 
-    def __init__(self, detail: str | Localised, offered: Offered | None = None) -> None:
+    def __init__(self, detail: str | Localised, offered: ArgumentOffer | None = None) -> None:
         super().__init__(detail)
         self.offered = offered
 
@@ -209,3 +256,23 @@ class OutOfReach(PermanentToolError):
 
 class UnknownOutcome(ToolError):
     """The call may or may not have had its effect; it is reported so and never repeated."""
+
+
+class Fault(NamedTuple):
+    """One thing wrong, and what would be right.
+
+    >>> str(Fault("there is no slot strat", "did you mean start?"))
+    'there is no slot strat; did you mean start?'
+    """
+
+    what: str
+    remedy: str
+
+    def __str__(self) -> str:
+        return f"{self.what}; {self.remedy}"
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """The question whether the most similar known name was meant; empty where none is similar."""
+    found = get_close_matches(name, sorted(known), n=1)
+    return f"did you mean {found[0]}?" if found else ""

@@ -1,14 +1,18 @@
-"""Files as values: how large, of which type, under which name. Pure.
+"""Files as values: those that people hand in, and those in a skill's folder. Pure.
+
+Files as values: how large, of which type, under which name. Pure.
 
 What a file is, its first bytes say; what its sender says of it is never believed.
+
+Files that lie in a skill's folder beside its instructions.
 """
 
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
-from pydantic import JsonValue
+from pydantic import AfterValidator, BaseModel, ConfigDict, JsonValue
 
 MOST_BYTES = 10 * 1024 * 1024
 """The largest file that is kept."""
@@ -119,7 +123,7 @@ def _shortened(name: str) -> str:
     return name[: LONGEST_NAME - len(end)].rstrip(". ") + end
 
 
-class Mention(NamedTuple):
+class FileMention(NamedTuple):
     """A file in the result of a tool: what stands there in its place."""
 
     id: str
@@ -137,12 +141,12 @@ class Mention(NamedTuple):
         return {"file": {**self._asdict(), "url": self.url}}
 
 
-def mentioned(value: JsonValue) -> Mention | None:
+def mentioned(value: JsonValue) -> FileMention | None:
     """The file that this value stands for; None where it has another shape, or leads elsewhere."""
     about = value.get("file") if isinstance(value, dict) and len(value) == 1 else None
-    if not isinstance(about, dict) or set(about) != {*Mention._fields, "url"}:
+    if not isinstance(about, dict) or set(about) != {*FileMention._fields, "url"}:
         return None
-    mention = Mention(
+    mention = FileMention(
         str(about["id"]),
         str(about["name"]),
         str(about["type"]),
@@ -151,7 +155,7 @@ def mentioned(value: JsonValue) -> Mention | None:
     return mention if is_file_id(mention.id) and mention.as_json() == value else None
 
 
-def mentions_in(value: JsonValue) -> Iterator[Mention]:
+def mentions_in(value: JsonValue) -> Iterator[FileMention]:
     """Every file that a result stands for, however deep."""
     found = mentioned(value)
     if found is not None:
@@ -159,3 +163,30 @@ def mentions_in(value: JsonValue) -> Iterator[Mention]:
     elif isinstance(value, list | dict):
         for inner in value.values() if isinstance(value, dict) else value:
             yield from mentions_in(inner)
+
+
+SCRIPTS = "scripts/"
+"""What the paths of a skill's programs begin with."""
+
+
+def _inside(path: str) -> str:
+    if {"", ".", ".."} & set(path.split("/")) or "\0" in path:
+        raise ValueError(f"{path!r} is no path within a folder")
+    return path
+
+
+class SkillFile(BaseModel):
+    """One file as it was when the skill was loaded, named by what is in it.
+
+    It is small, for it travels with every run of the skill; the content stays where it is kept
+    by its digest.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    path: Annotated[str, AfterValidator(_inside)]
+    """Within the skill's folder, with slashes: `references/limits.md`."""
+    size: int
+    """In bytes."""
+    digest: str
+    """SHA-256 of the content, in hex."""

@@ -1,13 +1,18 @@
-"""What goes in and out of a conversation: messages, turns and replies, as REST has them."""
+"""What goes in and out of a conversation: messages, turns and replies, as REST has them.
+
+Replies where there are no buttons: text that can be answered by text.
+"""
 
 import hashlib
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictBool
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictBool, TypeAdapter
 
-from router.domain.capabilities import CapabilityKind
+from router.domain.locale import Locale
+from router.domain.principals import CapabilityKind
 
 RouteKind = Literal["flow", "skill", "tool", "reply", "clarify", "confirm", "cancel", "handoff"]
 RouteBy = Literal["pattern", "slot", "action", "llm", "retrieval", "fallback"]
@@ -28,7 +33,7 @@ ENDED: frozenset[FlowStatus] = frozenset(get_args(EndStatus))
 ASKING: frozenset[FlowStatus] = frozenset({"collecting", "confirming"})
 
 
-class Value(BaseModel):
+class ValueObject(BaseModel):
     """A value object: frozen, and closed to fields nobody declared."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -39,7 +44,7 @@ Question = Annotated[str, Field(max_length=LONGEST_QUESTION, pattern=r"^[ -~]*$"
 """Names a question as it was shown: opaque, and another as soon as anything in it is."""
 
 
-class Answering(Value):
+class Answering(ValueObject):
     """An action that answers a reply; with that reply's `question`, no other than that one."""
 
     question: Question | None = None
@@ -66,7 +71,7 @@ class FormAction(Answering):
     values: dict[str, JsonValue]
 
 
-class StartAction(Value):
+class StartAction(ValueObject):
     """A flow, or a tool's form, is started by name: a button of the front end's own."""
 
     type: Literal["start"]
@@ -74,7 +79,7 @@ class StartAction(Value):
     slots: dict[str, JsonValue] = {}
 
 
-class ToolResultAction(Value):
+class ToolResultAction(ValueObject):
     """A front end answers a tool call that it was asked to make."""
 
     type: Literal["tool_result"]
@@ -88,7 +93,7 @@ Action = Annotated[
 ]
 
 
-class Message(Value):
+class Message(ValueObject):
     """What a person said or did: `text` or `action`, one of the two."""
 
     text: str | None = None
@@ -114,7 +119,7 @@ def digest_of(value: JsonValue) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-class Option(Value):
+class Option(ValueObject):
     """One thing to choose."""
 
     label: str
@@ -126,14 +131,14 @@ def offer_question(options: list[Option]) -> Question:
     return f"offer:{digest_of([option.model_dump(mode='json') for option in options])}"
 
 
-class TextReply(Value):
+class TextReply(ValueObject):
     """Plain text."""
 
     type: Literal["text"] = "text"
     text: str
 
 
-class ChoicesReply(Value):
+class ChoicesReply(ValueObject):
     """A question with its possible answers; buttons where there is a screen."""
 
     type: Literal["choices"] = "choices"
@@ -142,7 +147,7 @@ class ChoicesReply(Value):
     question: Question | None = None
 
 
-class ConfirmReply(Value):
+class ConfirmReply(ValueObject):
     """What is about to be done, to be answered with yes or no."""
 
     type: Literal["confirm"] = "confirm"
@@ -151,7 +156,7 @@ class ConfirmReply(Value):
     question: Question | None = None
 
 
-class FormField(Value):
+class FormField(ValueObject):
     """One field of a form; `options` where `type` is `choice`."""
 
     name: str
@@ -161,7 +166,7 @@ class FormField(Value):
     options: list[Option] | None = None
 
 
-class FormReply(Value):
+class FormReply(ValueObject):
     """A question that a screen can show as input fields and a terminal as its text."""
 
     type: Literal["form"] = "form"
@@ -187,7 +192,7 @@ def question_in(replies: Sequence[Reply]) -> ChoicesReply | ConfirmReply | FormR
     return next((r for r in asking if r.question == asking[-1].question), None)
 
 
-class Candidate(Value):
+class Candidate(ValueObject):
     """A capability that was considered, with its score."""
 
     kind: CapabilityKind
@@ -195,7 +200,7 @@ class Candidate(Value):
     score: float
 
 
-class Route(Value):
+class Route(ValueObject):
     """Where a message went, by which means, and why."""
 
     kind: RouteKind
@@ -206,7 +211,7 @@ class Route(Value):
     candidates: list[Candidate] = []
 
 
-class FlowSummary(Value):
+class FlowSummary(ValueObject):
     """A flow run as a turn shows it. `awaiting` names slots, those of items as `items.0.amount`."""
 
     id: str
@@ -221,7 +226,7 @@ PREVIEW = 500
 """Characters of a tool's result that a turn shows."""
 
 
-class ToolCallView(Value):
+class ToolCallView(ValueObject):
     """One tool call of a turn, as shown to a person."""
 
     id: str
@@ -254,14 +259,14 @@ class ToolCallView(Value):
         return cls(id=id_, name=name, arguments=arguments, status="skipped")
 
 
-class Line(Value):
+class SpokenLine(ValueObject):
     """Something that was said before, by either side."""
 
     role: Literal["user", "assistant"]
     text: str
 
 
-class Usage(Value):
+class Usage(ValueObject):
     """What a turn, or a conversation so far, cost in model calls and tokens."""
 
     llm_calls: int = 0
@@ -288,7 +293,7 @@ class Usage(Value):
         )
 
 
-class Turn(Value):
+class Turn(ValueObject):
     """The answer to one message. `routes` is there where a turn had several commands."""
 
     message_id: str
@@ -304,3 +309,79 @@ class Turn(Value):
     def shown(self) -> dict[str, Any]:
         """The turn as JSON, without what it doesn't have."""
         return self.model_dump(mode="json", exclude_none=True)
+
+
+_REPLIES: TypeAdapter[list[Reply]] = TypeAdapter(list[Reply])
+
+_ANSWER_YES_OR_NO = {"zh": "回复“确认”或“取消”。", "en": "Answer “yes” or “no”."}
+_ATTACH = {"zh": "请附上图片或 PDF。", "en": "Attach a picture or a PDF."}
+_REQUIRED = {"zh": "必填", "en": "required"}
+
+
+def as_plain_text(replies: Sequence[Reply], locale: Locale) -> str:
+    r"""All of it as paragraphs: choices numbered, cards and forms line by line.
+
+    A form of one plain field is its question alone.
+
+    What it asks for is understood when it is typed: a choice's number or words, yes or no, a
+    form's values.
+
+    >>> from router.domain.messages import Option
+    >>> ask = ChoicesReply(text="Which?", options=[Option(label="Annual", value="annual")])
+    >>> as_plain_text([ask], "en")
+    'Which?\n\n1. Annual'
+    """
+    return "\n\n".join(filter(None, (_plain(reply, locale) for reply in replies)))
+
+
+def replies_of(row: Mapping[str, JsonValue]) -> list[Reply]:
+    """The replies that a row of the transcript holds; of one that has none, its text."""
+    found = row.get("replies")
+    if found is None:
+        return [TextReply(text=str(row.get("text", "")))]
+    return _REPLIES.validate_python(found)
+
+
+def _plain(reply: Reply, locale: Locale) -> str:
+    lines: list[str] = []
+    if isinstance(reply, ChoicesReply):
+        lines = [f"{number}. {option.label}" for number, option in enumerate(reply.options, 1)]
+    elif isinstance(reply, ConfirmReply):
+        lines = [f"- {label}: {value}" for label, value in unsaid(reply).items()]
+    elif isinstance(reply, FormReply):
+        lines = [_field(reply, number, locale) for number in range(len(reply.fields))]
+        lines = lines if len(lines) > 1 or any(f.options for f in reply.fields) else []
+    closing = _closing(reply, locale)
+    return "\n\n".join(filter(None, (reply.text, "\n".join(lines), closing)))
+
+
+def unsaid(reply: ConfirmReply) -> dict[str, str]:
+    """The summary, as far as it has to be told: all of it, or nothing where the text says it all.
+
+    >>> unsaid(ConfirmReply(text="3 days from 1 Dec?", summary={"Days": "3", "From": "1 Dec"}))
+    {}
+    >>> unsaid(ConfirmReply(text="From 13 Dec?", summary={"Days": "3"}))
+    {'Days': '3'}
+    """
+    left = reply.text
+    # The longest first, each out of the text: 3 isn't said by 13, nor one day said once twice.
+    for value in sorted(reply.summary.values(), key=len, reverse=True):
+        found = re.search(rf"(?<![0-9A-Za-z.,]){re.escape(value)}(?![0-9A-Za-z]|[.,][0-9])", left)
+        if found is None:
+            return reply.summary
+        left = f"{left[: found.start()]}\0{left[found.end() :]}"
+    return {}
+
+
+def _closing(reply: Reply, locale: Locale) -> str:
+    if isinstance(reply, ConfirmReply):
+        return _ANSWER_YES_OR_NO[locale]
+    wants_file = isinstance(reply, FormReply) and any(f.type == "file" for f in reply.fields)
+    return _ATTACH[locale] if wants_file else ""
+
+
+def _field(form: FormReply, number: int, locale: Locale) -> str:
+    field = form.fields[number]
+    required = f" ({_REQUIRED[locale]})" if field.required else ""
+    options = " / ".join(option.label for option in field.options or [])
+    return f"- {field.label}{required}" + (f": {options}" if options else "")

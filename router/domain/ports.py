@@ -12,13 +12,14 @@ from typing import Protocol
 from pydantic import JsonValue
 
 from router.domain.budgets import Spent
-from router.domain.deeds import Deed, DeedFilter
 from router.domain.messages import FlowStatus, Usage
 from router.domain.progress import Progress
 from router.domain.records import (
     EVERY_RUN,
     Amendment,
     ApprovalRecord,
+    AuditEntry,
+    AuditFilter,
     AuditRecord,
     ConversationRecord,
     EffectRecord,
@@ -117,7 +118,7 @@ class Runs(Protocol):
         """Keep the run and its approvals unless something newer (`events`) is kept already.
 
         In the same transaction `entries` go to the event log, and with them the news that the
-        change itself is: see `router.domain.news`.
+        change itself is: see `router.domain.progress`.
         """
 
     async def waiting(self) -> Waiting:
@@ -223,7 +224,7 @@ class Spending(Protocol):
         """What that day has cost so far."""
 
 
-class Audit(Protocol):
+class ToolCallAudit(Protocol):
     """Who had which tool called, and what became of it: rows are added and never changed."""
 
     async def note(self, tenant: str, record: AuditRecord) -> None:
@@ -236,7 +237,7 @@ class Audit(Protocol):
         """The person's last calls, the newest first."""
 
 
-class Routed(Protocol):
+class RoutedTurns(Protocol):
     """Where everybody's messages went, for operators."""
 
     async def listed(
@@ -248,18 +249,18 @@ class Routed(Protocol):
         """What the person said under this id; None where nothing is kept of it any more."""
 
 
-class Trail(Protocol):
+class AuditTrail(Protocol):
     """What operators did and looked at, each before it was done: lines are added, and stay."""
 
-    async def note(self, deed: Deed) -> None:
+    async def note(self, deed: AuditEntry) -> None:
         """Add a line; once this has returned, it is there for good.
 
         Raises `Unavailable` where it can't be, and then the act may not be done.
         """
 
     async def listed(
-        self, tenant: str, wanted: DeedFilter, before: str | None, limit: int
-    ) -> tuple[list[Deed], str | None]:
+        self, tenant: str, wanted: AuditFilter, before: str | None, limit: int
+    ) -> tuple[list[AuditEntry], str | None]:
         """Lines, newest first, and the next cursor."""
 
 

@@ -1,13 +1,18 @@
-"""Who is acting: people of the directory, and what they may do."""
+"""Who is acting, and what they may do; what can be done here, as people and models see it.
+
+Who is acting: people of the directory, and what they may do.
+
+What can be done here, as people and models see it.
+"""
 
 from collections.abc import Sequence
 from datetime import date, datetime, time
-from typing import Protocol, Self
+from typing import Literal, Protocol, Self
 from zoneinfo import ZoneInfo
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
-from router.domain.texts import Locale
+from router.domain.locale import Locale, Localised
 
 DEFAULT_TENANT = "default"
 
@@ -42,7 +47,7 @@ class Absence(BaseModel):
         return self
 
 
-class Shift(BaseModel):
+class WorkShift(BaseModel):
     """A part of the working day, such as 09:00-12:00; it ends on the day that it begins on."""
 
     model_config = ConfigDict(frozen=True)
@@ -66,7 +71,7 @@ class Shift(BaseModel):
         return cls(begins=begins, ends=ends)
 
 
-OFFICE_HOURS = (Shift.read("09:00-12:00"), Shift.read("13:00-18:00"))
+OFFICE_HOURS = (WorkShift.read("09:00-12:00"), WorkShift.read("13:00-18:00"))
 """Who has no other hours works eight a day."""
 
 
@@ -88,7 +93,7 @@ class Principal(BaseModel):
     delegate: str | None = None
     timezone: str = "Asia/Shanghai"
     away: tuple[Absence, ...] = ()
-    hours: tuple[Shift, ...] = OFFICE_HOURS
+    hours: tuple[WorkShift, ...] = OFFICE_HOURS
 
     def away_at(self, now: datetime) -> bool:
         """True where the person is away at this moment; `now` is aware."""
@@ -119,7 +124,7 @@ class Directory(Protocol):
         """Everyone with this role, ordered by id."""
 
 
-class People(Directory, Protocol):
+class PeopleDirectory(Directory, Protocol):
     """A directory that can also be leafed through."""
 
     def everyone(self, tenant: str = DEFAULT_TENANT) -> list[Principal]:
@@ -130,3 +135,25 @@ class People(Directory, Protocol):
 
     def accounts(self, platform: str) -> Sequence[tuple[Principal, str]]:
         """Everyone who has an account there, with it."""
+
+
+CapabilityKind = Literal["flow", "skill", "tool"]
+
+
+class Capability(BaseModel):
+    """A flow, skill or tool: enough to list it, find it, and decide who may use it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    kind: CapabilityKind
+    name: str
+    title: Localised
+    description: Localised
+    examples: tuple[str, ...] = ()
+    roles: frozenset[str] = frozenset()
+    permission: Literal["read", "write", "admin"] | None = None
+    """Of a tool: whether it changes something, and whose."""
+    parameters: dict[str, JsonValue] = {}
+    """The JSON Schema of what it takes: a tool's arguments, a flow's slots."""
+    client: bool = False
+    """Of a tool: whether the front end makes the call, so that nothing here can start it."""

@@ -1,19 +1,36 @@
-"""What happens in a turn while it runs: told to whoever watches.
+"""What happens in a turn and to a run: told while it happens, kept as rows of the event log.
 
-What of it is kept, so that it can be read again later, is in `router.domain.happenings`.
+What happens in a turn while it runs: told to whoever watches.
+
+What of it is kept, so that it can be read again later, is in `router.domain.progress`.
+
+What of a turn's progress is kept: rows of the event log, made in one place.
+
+Whoever makes a row again, after a crash or on another worker, makes it under the same key, and
+the log keeps the first.
+
+What a change of a run is to people: news for their own streams, as rows of the event log. Pure.
+
+A run's own notices (`asked`, `reminded`…) come from its flow; what is here follows from two
+publications alone, and so is made where the second takes the place of the first: once, whatever
+is tried again, and for runs that began before there was any news.
 """
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Literal, Self
 
 from pydantic import JsonValue, model_validator
 
-from router.domain.messages import Value
+from router.domain.messages import Usage, ValueObject
+from router.domain.records import ApprovalRecord, LogEntry, RunRecord
 
 ProgressType = Literal["text_delta", "tool_started", "tool_finished", "thinking", "recorded"]
 ToolStatus = Literal["done", "failed", "skipped", "unknown"]
 
 
-class Progress(Value):
+class Progress(ValueObject):
     """One thing that happened in a conversation.
 
     | type            | data                                                |
@@ -48,3 +65,201 @@ class Progress(Value):
             if not isinstance(text, str) or not isinstance(attempt, int):
                 raise ValueError(f"a text_delta has a text and an attempt, not {list(self.data)}")
         return self
+
+
+Closing = Literal["decided", "withdrawn", "expired", "passed_on"]
+"""Why a decision is no longer awaited of somebody.
+
+`decided`, by them or by others; `withdrawn`, for its requester or an operator took the request
+back or changes it; `expired`; `passed_on`: somebody else decides, or decides first.
+"""
+_VERDICTS = frozenset({"approve", "reject", "return"})
+
+
+def of_change(before: RunRecord | None, after: RunRecord, key: str) -> list[LogEntry]:
+    """The requester's row, where the run stands elsewhere than before; `key` tells changes apart.
+
+    Of a part of another run there is none: people know the two as one request.
+    """
+    stood = (before.status, before.state) if before else None
+    if stood == (after.status, after.state) or after.is_branch:
+        return []
+    return [
+        LogEntry(
+            key=f"{after.id}:{key}:flow",
+            kind="flow",
+            at=after.updated_at,
+            recipient=after.requester,
+            data={
+                "flow_run": after.id,
+                "flow": after.flow,
+                "title": after.title.model_dump(),
+                "status": after.status,
+                "state": after.state,
+                "conversation": after.conversation,
+            },
+        )
+    ]
+
+
+def of_closed(
+    before: RunRecord | None,
+    after: RunRecord,
+    open_before: Sequence[ApprovalRecord],
+    approvals: Sequence[ApprovalRecord],
+) -> Iterator[LogEntry]:
+    """A row for everyone whose decision was awaited, and by these `approvals` no longer is."""
+    now = {approval.id: approval for approval in approvals}
+    happened = {line.event for line in after.history[len(before.history) if before else 0 :]}
+    for was in open_before:
+        stands = now.get(was.id)
+        if stands is None or not stands.active or stands.verdict is not None:
+            reason = _why(stands, happened)
+            yield LogEntry(
+                key=f"{after.id}:{after.events}:closed:{was.id}",
+                kind="approval",
+                at=after.updated_at,
+                recipient=was.person,
+                data={
+                    "approval": was.id,
+                    "flow_run": after.id,
+                    "flow": after.flow,
+                    "reason": reason,
+                    "title": was.title.model_dump(),
+                    "requester": after.requester,
+                },
+            )
+
+
+def _why(stands: ApprovalRecord | None, happened: set[str]) -> Closing:
+    """`stands` is None where the whole approval is over, by what has `happened` to the run."""
+    if stands is not None:
+        return "decided" if stands.verdict in _VERDICTS else "passed_on"
+    if "withdrawn" in happened:
+        return "withdrawn"
+    if "expired" in happened:
+        return "expired"
+    return "decided" if happened & _VERDICTS else "withdrawn"
+
+
+LONGEST_ID = 200
+"""Characters of a call's id within a key: models make ids up, and indexes have limits."""
+_STARTED, _FINISHED = ":started", ":finished"
+
+
+@dataclass(frozen=True)
+class ProgressPlace:
+    """Where something happens: for a message of a conversation, or for a flow's run.
+
+    `run` is that one's workflow id. A run goes on without any message, and then `message_id`
+    is empty.
+    """
+
+    conversation: str
+    message_id: str = ""
+    run: str = ""
+
+    def entry(
+        self,
+        kind: Literal["tool_started", "tool_finished", "thinking"],
+        what: str,
+        at: datetime,
+        data: dict[str, JsonValue],
+    ) -> LogEntry:
+        """The row of something that is named `what`, once and for all, within this place."""
+        return LogEntry(
+            key=f"{self.conversation}:{self.run or self.message_id}:{what}",
+            kind=kind,
+            at=at,
+            conversation=self.conversation,
+            message_id=self.message_id or None,
+            data=data,
+        )
+
+
+@dataclass(frozen=True)
+class ToolCallProgress:
+    """A call of a tool, over all its tries.
+
+    >>> from datetime import UTC
+    >>> Call(Place("c1", "m1"), "c0", "get_weather").started(datetime(2026, 11, 22, tzinfo=UTC)).key
+    'c1:m1:tool:c0:started'
+    """
+
+    place: ProgressPlace
+    id: str
+    name: str
+
+    def started(self, at: datetime) -> LogEntry:
+        """The row of its beginning."""
+        return self._entry("tool_started", _STARTED, at, {})
+
+    def finished(
+        self, at: datetime, status: ToolStatus, milliseconds: int | None = None
+    ) -> LogEntry:
+        """The row of its end; `milliseconds` is None where nobody knows how long it took."""
+        took: dict[str, JsonValue] = {} if milliseconds is None else {"milliseconds": milliseconds}
+        return self._entry("tool_finished", _FINISHED, at, {"status": status, **took})
+
+    def _entry(
+        self,
+        kind: Literal["tool_started", "tool_finished"],
+        part: str,
+        at: datetime,
+        data: dict[str, JsonValue],
+    ) -> LogEntry:
+        about: dict[str, JsonValue] = {"id": self.id, "name": self.name}
+        return self.place.entry(kind, f"tool:{self.id[:LONGEST_ID]}{part}", at, about | data)
+
+
+def begun_by(key: str) -> str:
+    """The key of the `tool_started` that goes with the key of a `tool_finished`.
+
+    >>> begun_by("c1:m1:tool:c0:finished")
+    'c1:m1:tool:c0:started'
+    """
+    return key.removesuffix(_FINISHED) + _STARTED
+
+
+@dataclass(frozen=True)
+class Thinking:
+    """One question to a model.
+
+    `question` tells it apart from all others; `task` is what it is asked for, such as `decide`;
+    `skill` is whose `step` it is, or None where the router itself asks. A higher `attempt` at
+    the same step replaces what came before.
+    """
+
+    place: ProgressPlace
+    question: str
+    task: str
+    skill: str | None
+    step: int
+    attempt: int
+
+    def started(self, at: datetime) -> LogEntry:
+        """The row of its being asked."""
+        return self._entry(_STARTED, at, {})
+
+    def finished(self, at: datetime, milliseconds: int, cost: Usage, model: str | None) -> LogEntry:
+        """The row of its being answered by `model`; None where none answered."""
+        return self._entry(
+            _FINISHED,
+            at,
+            {
+                "milliseconds": milliseconds,
+                "prompt_tokens": cost.prompt_tokens,
+                "completion_tokens": cost.completion_tokens,
+                "model": model,
+            },
+        )
+
+    def _entry(self, part: str, at: datetime, data: dict[str, JsonValue]) -> LogEntry:
+        about: dict[str, JsonValue] = {
+            "status": part.removeprefix(":"),
+            "task": self.task,
+            "skill": self.skill,
+            "step": self.step,
+            "attempt": self.attempt,
+        }
+        return self.place.entry("thinking", f"thinking:{self.question}{part}", at, about | data)

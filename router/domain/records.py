@@ -1,16 +1,22 @@
-"""Rows as the rest of the house sees them: what is kept of conversations, runs and effects.
+"""Rows as the rest of the house sees them: conversations, runs, effects, results, the audit trail.
+
+Rows as the rest of the house sees them: what is kept of conversations, runs and effects.
 
 The store turns these into tables and back; nothing above it knows a table.
+
+What operators did, and what was done past the usual doors: the lines of the audit trail.
+
+A page of a result that is too long to be given whole, and how to read on.
 """
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
+from router.domain.locale import Locale, Localised
 from router.domain.messages import ENDED, FlowStatus, RouteBy, RouteKind, Turn
-from router.domain.texts import Locale, Localised
 
 LogKind = Literal[
     "message", "route", "flow", "turn", "approval", "tool_started", "tool_finished", "thinking"
@@ -41,7 +47,7 @@ class LogEntry(Record):
     writes once. Entries of kind `message` make up the transcript; their data is
     `{role, text, replies?, route?, message_id?}`. Those of kind `turn` hold
     `{digest, turn}` and answer a repeated message id. Those of tools and of thinking are made
-    by `router.domain.happenings`. `recipient` is set where the entry is news for a person, as an
+    by `router.domain.progress`. `recipient` is set where the entry is news for a person, as an
     approval is; with a `conversation` besides it is part of both, as what is said there is.
     """
 
@@ -312,3 +318,106 @@ class Mailbox(Record):
     place: dict[str, str]
     position: int = 0
     due: datetime
+
+
+READ_ON = "read_more"
+"""The tool that gives the next page: it takes a `handle` and the number of a `page`."""
+
+
+class ResultPage(BaseModel):
+    """A part of a result's JSON. `read_more` is there where it goes on: the handle to give.
+
+    The handle comes first: whoever cuts what is shown of a page cuts behind it.
+    """
+
+    read_more: str | None = None
+    page: int
+    pages: int
+    text: str
+
+
+def page_in(value: Any) -> ResultPage | None:
+    """The page that a result is; None where it is anything else.
+
+    >>> page_in({"page": 1, "pages": 2, "text": "x", "read_more": "h"}).read_more
+    'h'
+    """
+    if not isinstance(value, dict) or value.keys() != ResultPage.model_fields.keys():
+        return None
+    try:
+        return ResultPage.model_validate(value, strict=True)
+    except ValidationError:
+        return None
+
+
+Act = Literal[
+    "run.read",
+    "run.retry",
+    "run.terminate",
+    "run.reassign",
+    "runs.list",
+    "route.read",
+    "routes.list",
+    "file.read",
+    "payloads.decode",
+    "payloads.encode",
+    "person.sign_in",
+    "person.speak_for",
+    "person.erase",
+    "conversations.export",
+]
+ACTS: tuple[Act, ...] = get_args(Act)
+
+SHELL = "shell:"
+"""Before the account of whoever typed a command on the house's own machine: no user id has one."""
+
+TITLES: dict[Act, Localised] = {
+    "run.read": Localised(zh="查看他人的流程实例", en="looked at somebody else's run"),
+    "run.retry": Localised(zh="让流程重试", en="had a run tried again"),
+    "run.terminate": Localised(zh="终止流程", en="ended a run"),
+    "run.reassign": Localised(zh="改派审批", en="had somebody else decide"),
+    "runs.list": Localised(zh="列出所有人的流程实例", en="listed everyone's runs"),
+    "route.read": Localised(zh="查看一次路由的依据", en="looked at why a turn went where it did"),
+    "routes.list": Localised(zh="列出所有人的路由", en="listed where everyone's turns went"),
+    "file.read": Localised(zh="打开他人的文件", en="opened somebody else's file"),
+    "payloads.decode": Localised(zh="解密 Temporal 内容", en="had Temporal's payloads decrypted"),
+    "payloads.encode": Localised(zh="加密 Temporal 内容", en="had payloads for Temporal encrypted"),
+    "person.sign_in": Localised(zh="免密登录（dev）", en="signed in without a proof (dev)"),
+    "person.speak_for": Localised(zh="服务账号代人发言", en="spoke for a person, as a service"),
+    "person.erase": Localised(zh="删除一个人的数据", en="erased a person"),
+    "conversations.export": Localised(zh="导出对话", en="exported what people said"),
+}
+
+
+class AuditEntry(Record):
+    """One line of the trail: added before the act is done, and never changed or deleted.
+
+    So a line says that somebody set about it; what came of it is in what it was done to, such as
+    the history of a run. `who` is a user id, or `SHELL` and an account of the machine.
+    """
+
+    id: str
+    tenant: str
+    at: datetime
+    who: str
+    act: Act
+    subject: str = ""
+    """The public id of what it was done to: a run, a file, `conversation/message id`."""
+    whose: str = ""
+    """Whose that is, where it is anybody's."""
+    reason: str = ""
+    """What the person said why."""
+    detail: str = ""
+    """What else there is to the act, such as `bob ▸ carol`; never anybody's words."""
+    request_id: str = ""
+    trace_id: str = ""
+
+
+class AuditFilter(Record):
+    """Which lines are wanted; each field that isn't None narrows them."""
+
+    who: str | None = None
+    act: Act | None = None
+    subject: str | None = None
+    whose: str | None = None
+    since: datetime | None = None

@@ -1,4 +1,22 @@
-"""Where everything stands: boxes for states and labels, lines for the ways between them.
+"""Where everything stands: Sugiyama's steps, from ranks to boxes.
+
+Which state stands above which: Sugiyama's first step.
+
+Edges that lead back to where the way has come from are set aside; without them the graph has
+no cycle, and each state stands one rank below the lowest of those that lead to it.
+
+Who stands left of whom within a rank: Sugiyama's second step, by barycentres.
+
+Sweeping down and up, each rank is sorted by where the neighbours in the rank before stand; of
+all orders come to, the one with the fewest crossings is kept.
+
+How far right each item stands: Sugiyama's third step.
+
+Every item wants to be where its neighbours are. Given these wishes for a rank, the places
+nearest to them that keep order and distances are an isotonic regression: subtract from each
+wish what the items left of it need, and pool neighbours that are out of order.
+
+Where everything stands: boxes for states and labels, lines for the ways between them.
 
 States stand on even ranks. The odd ones between them belong to labels, so that a label has a
 place of its own, which nothing else is put into; an edge over several ranks has a point on
@@ -6,13 +24,207 @@ each. An edge that leads back leaves downwards to its label, goes out to a lane 
 everything, up, and into its state from above; edges back to one state share its lane.
 """
 
-from collections.abc import Mapping, Sequence
+from bisect import bisect_right, insort
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from router.drawing.ordering import Ranks, ordered
-from router.drawing.placing import Link, placed
-from router.drawing.ranks import Ends, back_edges, ranks
+Ends = tuple[str, str]
+"""An edge: from, to."""
+
+
+def back_edges(names: Iterable[str], edges: Sequence[Ends]) -> frozenset[int]:
+    """The numbers of the edges that close a cycle, walking from the names in their order.
+
+    >>> back_edges(["a", "b"], [("a", "b"), ("b", "a")])
+    frozenset({1})
+    """
+    leaving: dict[str, list[int]] = {}
+    for number, (source, _) in enumerate(edges):
+        leaving.setdefault(source, []).append(number)
+    found: set[int] = set()
+    done: set[str] = set()
+    for name in names:
+        if name not in done:
+            found |= _closing(name, edges, leaving, done)
+    return frozenset(found)
+
+
+def _closing(
+    start: str, edges: Sequence[Ends], leaving: Mapping[str, Sequence[int]], done: set[str]
+) -> set[int]:
+    """Depth first from `start`, by hand: a long flow is deeper than Python's own stack."""
+    found: set[int] = set()
+    way = [(start, iter(leaving.get(start, ())))]
+    above = {start}
+    while way:
+        name, numbers = way[-1]
+        number = next(numbers, None)
+        if number is None:
+            way.pop()
+            above.discard(name)
+            done.add(name)
+            continue
+        target = edges[number][1]
+        if target in above:
+            found.add(number)
+        elif target not in done:
+            above.add(target)
+            way.append((target, iter(leaving.get(target, ()))))
+    return found
+
+
+def ranks(names: Sequence[str], edges: Iterable[Ends]) -> dict[str, int]:
+    """The rank of each name, by the longest way to it along edges that have no cycle.
+
+    >>> ranks(["a", "b", "c"], [("a", "b"), ("b", "c"), ("a", "c")])
+    {'a': 0, 'b': 1, 'c': 2}
+    """
+    below: dict[str, list[str]] = {name: [] for name in names}
+    left = dict.fromkeys(names, 0)
+    for source, target in edges:
+        below[source].append(target)
+        left[target] += 1
+    found = dict.fromkeys(names, 0)
+    free = [name for name in names if not left[name]]
+    for name in free:  # grows while it is walked: whatever has nothing above it left
+        for target in below[name]:
+            found[target] = max(found[target], found[name] + 1)
+            left[target] -= 1
+            if not left[target]:
+                free.append(target)
+    return found
+
+
+Ranks = list[list[str]]
+"""The items of every rank, left to right."""
+
+SWEEPS = 12
+
+
+def ordered(ranks: Ranks, links: Sequence[tuple[str, str]]) -> Ranks:
+    """The same ranks, each in an order with few crossings. `links` join neighbouring ranks."""
+    above: dict[str, list[str]] = {item: [] for rank in ranks for item in rank}
+    below: dict[str, list[str]] = {item: [] for rank in ranks for item in rank}
+    for upper, lower in links:
+        above[lower].append(upper)
+        below[upper].append(lower)
+    best, fewest = ranks, crossings(ranks, below)
+    for sweep in range(SWEEPS):
+        ranks = _swept(ranks, above) if sweep % 2 == 0 else _swept(ranks[::-1], below)[::-1]
+        found = crossings(ranks, below)
+        if found < fewest:
+            best, fewest = ranks, found
+    return best
+
+
+def _swept(ranks: Ranks, neighbours: Mapping[str, Sequence[str]]) -> Ranks:
+    """Every rank but the first, sorted by the barycentres of what its items join before it."""
+    swept = [list(ranks[0])] if ranks else []
+    for rank in ranks[1:]:
+        before = {item: place for place, item in enumerate(swept[-1])}
+        own = {item: float(place) for place, item in enumerate(rank)}
+        for item in rank:
+            if joined := [before[each] for each in neighbours[item]]:
+                own[item] = sum(joined) / len(joined)
+        swept.append(sorted(rank, key=own.__getitem__))
+    return swept
+
+
+def crossings(ranks: Ranks, below: Mapping[str, Sequence[str]]) -> int:
+    """How many pairs of links cross.
+
+    >>> crossings([["a", "b"], ["c", "d"]], {"a": ["d"], "b": ["c"]})
+    1
+    """
+    return sum(_between(*pair, below) for pair in pairwise(ranks))
+
+
+def _between(upper: list[str], lower: list[str], below: Mapping[str, Sequence[str]]) -> int:
+    places = {item: place for place, item in enumerate(lower)}
+    seen: list[int] = []
+    count = 0
+    for item in upper:
+        ends = sorted(places[each] for each in below[item])
+        count += sum(len(seen) - bisect_right(seen, end) for end in ends)
+        for end in ends:
+            insort(seen, end)
+    return count
+
+
+ROUNDS = 40
+STRAIGHT = 8.0
+"""How much more an edge's own points want to be in line than states want to be in the middle."""
+
+
+@dataclass(frozen=True)
+class RankLink:
+    """Joins items of neighbouring ranks; `long` where both are points of one edge."""
+
+    upper: str
+    lower: str
+    long: bool = False
+
+
+def placed(
+    ranks: Ranks, links: Sequence[RankLink], widths: Mapping[str, float], apart: float
+) -> dict[str, float]:
+    """The centre of every item; between two of a rank there are at least `apart` pixels."""
+    joined: dict[str, dict[str, float]] = {item: {} for rank in ranks for item in rank}
+    for link in links:
+        weight = STRAIGHT if link.long else 1.0
+        joined[link.upper][link.lower] = joined[link.lower][link.upper] = weight
+    offsets = {item: x for rank in ranks for item, x in _packed(rank, widths, apart)}
+    places = dict(offsets)
+    for turn in range(ROUNDS):
+        for rank in ranks if turn % 2 == 0 else ranks[::-1]:
+            wishes = [_wish(item, joined[item], places) for item in rank]
+            found = nearest_in_order(
+                [at - offsets[i] for i, (at, _) in zip(rank, wishes, strict=True)],
+                [weight for _, weight in wishes],
+            )
+            places.update({item: at + offsets[item] for item, at in zip(rank, found, strict=True)})
+    left = min((places[item] - widths[item] / 2 for item in places), default=0.0)
+    return {item: at - left for item, at in places.items()}
+
+
+def _packed(
+    rank: Sequence[str], widths: Mapping[str, float], apart: float
+) -> list[tuple[str, float]]:
+    """The items side by side, as near as they may be."""
+    found, edge = [], 0.0
+    for item in rank:
+        found.append((item, edge + widths[item] / 2))
+        edge += widths[item] + apart
+    return found
+
+
+def _wish(
+    item: str, joined: Mapping[str, float], places: Mapping[str, float]
+) -> tuple[float, float]:
+    """Where an item would like to be, and how much."""
+    if not joined:
+        return places[item], 0.1
+    weight = sum(joined.values())
+    return sum(places[other] * much for other, much in joined.items()) / weight, weight
+
+
+def nearest_in_order(wishes: Sequence[float], weights: Sequence[float]) -> list[float]:
+    """The numbers that never fall and are nearest to the wishes, by weighted squares.
+
+    >>> nearest_in_order([1.0, 5.0, 3.0], [1.0, 1.0, 1.0])
+    [1.0, 4.0, 4.0]
+    """
+    pools: list[tuple[float, float, int]] = []
+    for wish, weight in zip(wishes, weights, strict=True):
+        mean, heft, size = wish, weight, 1
+        while pools and pools[-1][0] > mean:
+            before, more, count = pools.pop()
+            mean = (mean * heft + before * more) / (heft + more)
+            heft, size = heft + more, size + count
+        pools.append((mean, heft, size))
+    return [mean for mean, _, size in pools for _ in range(size)]
+
 
 APART = 28.0
 """Pixels between neighbours of a rank."""
@@ -85,7 +297,7 @@ def laid_out(sizes: Mapping[str, Size], edges: Sequence[Ends], labels: Sequence[
     """The layout of states of these sizes, the first on top, with a label for every edge."""
     skeleton = _skeleton(sizes, edges, labels)
     links = [
-        Link(upper, lower, upper not in sizes and lower not in sizes)
+        RankLink(upper, lower, upper not in sizes and lower not in sizes)
         for chain in skeleton.chains
         for upper, lower in pairwise(chain)
     ]

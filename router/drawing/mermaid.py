@@ -5,10 +5,8 @@
 
 from collections.abc import Iterator
 
-from router.drawing import words
-from router.drawing.graph import Edge, Graph, Node
-from router.drawing.journey import Journey
-from router.drawing.words import said
+from router.drawing import flowchart
+from router.drawing.flowchart import Edge, Graph, Journey, Node, said
 
 SHAPES = {
     "collect": ("[/", "/]"),
@@ -59,7 +57,7 @@ def _shape(graph: Graph, node: Node, journey: Journey) -> str:
     lines = [f"<b>{_escaped(node.name)}</b>", *map(_escaped, (*node.lines, *node.timers))]
     if visits := journey.visits.get(node.name):
         last = visits[-1].strftime("%m-%d %H:%M")
-        lines.append(_escaped(said(words.TIMES, graph.locale, len(visits), last)))
+        lines.append(_escaped(said(flowchart.TIMES, graph.locale, len(visits), last)))
     return f'{opening}"{"<br>".join(lines)}"{closing}'
 
 

@@ -1,17 +1,97 @@
-"""A flow as SVG: one file that is legible by day and by night, and says what it shows."""
+"""A flow as SVG: one file that is legible by day and by night, and says what it shows.
 
+How wide a text is, without its font: what any usual sans-serif takes, and a little more.
+"""
+
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
 
-from router.drawing import words
-from router.drawing.graph import Edge, Graph, Node
-from router.drawing.journey import Journey
+from router.drawing import flowchart
+from router.drawing.flowchart import Edge, Graph, Journey, Node, said
 from router.drawing.layout import Box, Layout, label_of, laid_out
-from router.drawing.measure import width, wrapped
-from router.drawing.routing import lines, number
-from router.drawing.shapes import outline
-from router.drawing.words import said
+from router.drawing.lines import lines, number, outline
+
+_WIDE = 1.0
+_USUAL = 0.58
+_WIDTHS = {
+    **dict.fromkeys("iljI.,:;'|!` ", 0.32),
+    **dict.fromkeys('frt()[]{}/\\"-', 0.42),
+    **dict.fromkeys("ABCDEFGHKNOPQRSTUVXYZ&_<>=+~0123456789", 0.7),
+    **dict.fromkeys("mwMW%@", 0.95),
+}
+"""In em. What isn't here is wide where East Asia has it so, else as most letters are."""
+_CLINGING = frozenset("…，。、：；！？）》”")
+"""Never begin a line."""
+
+
+def width(text: str, size: float) -> float:
+    """Pixels that the text takes in a font of `size` pixels.
+
+    >>> width("请假", 13.0)
+    26.0
+    """
+    return sum(_WIDTHS.get(each) or _em(each) for each in text) * size
+
+
+def _em(character: str) -> float:
+    if unicodedata.combining(character):
+        return 0.0
+    return _WIDE if unicodedata.east_asian_width(character) in "WFA" else _USUAL
+
+
+def wrapped(text: str, size: float, room: float, most: int) -> list[str]:
+    """The text in lines no wider than `room`, the last of at most `most` cut where it has to be.
+
+    >>> wrapped("one two three", 10.0, 45.0, 2)
+    ['one two', 'three']
+    """
+    lines = list(_wrapped_lines(text, size, room))
+    if len(lines) <= most:
+        return lines
+    last = lines[most - 1]
+    while last and width(f"{last}…", size) > room:
+        last = last[:-1]
+    return [*lines[: most - 1], f"{last.rstrip()}…"]
+
+
+def _wrapped_lines(text: str, size: float, room: float) -> Iterator[str]:
+    line = ""
+    for piece in _pieces(text):
+        if line and width((line + piece).rstrip(), size) > room:
+            yield line.rstrip()
+            line = ""
+        line += piece if line else piece.lstrip()
+        while width(line.rstrip(), size) > room and len(line) > 1:
+            fitting = _fitting(line, size, room)
+            yield line[:fitting]
+            line = line[fitting:]
+    if line.strip():
+        yield line.rstrip()
+
+
+def _fitting(line: str, size: float, room: float) -> int:
+    """How many characters of a word that is too long go on one line: one at least."""
+    lengths = range(len(line), 1, -1)
+    return next((n for n in lengths if width(line[:n], size) <= room), 1)
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """What a line may be broken between: words with the blanks after them, wide characters."""
+    piece = ""
+    for character in text:
+        wide = _em(character) == _WIDE and character not in _CLINGING
+        if piece and (wide or (piece.endswith(" ") and character != " ")):
+            yield piece
+            piece = ""
+        piece += character
+        if wide:
+            yield piece
+            piece = ""
+    if piece:
+        yield piece
+
 
 SIZE = 13.0
 SMALL = 11.5
@@ -41,7 +121,7 @@ STYLE = """\
 
 
 @dataclass(frozen=True)
-class Written:
+class WrappedText:
     """A text broken into lines, with the room that it takes; `full` where something was cut."""
 
     lines: tuple[str, ...]
@@ -101,20 +181,20 @@ def _described(graph: Graph, journey: Journey) -> str:
         return graph.summary
     entered = sorted((at, name) for name, times in journey.visits.items() for at in times)
     names = " ▸ ".join(name for _, name in entered)
-    return f"{graph.summary} {said(words.WENT, graph.locale, names)}"
+    return f"{graph.summary} {said(flowchart.WENT, graph.locale, names)}"
 
 
-def _node_text(graph: Graph, node: Node, journey: Journey) -> Written:
+def _node_text(graph: Graph, node: Node, journey: Journey) -> WrappedText:
     more = [*node.lines, *node.timers]
     if visits := journey.visits.get(node.name):
         last = visits[-1].strftime("%m-%d %H:%M")
-        more.append(f"✓ {said(words.TIMES, graph.locale, len(visits), last)}")
+        more.append(f"✓ {said(flowchart.TIMES, graph.locale, len(visits), last)}")
     if node.name == journey.here:
-        more.append(f"● {words.HERE.within(graph.locale)}")
+        more.append(f"● {flowchart.HERE.within(graph.locale)}")
     below = _written(more, NODE_ROOM)
     wide = max(width(node.name, SIZE) * 1.08, below.width)
     full = "\n".join([node.name, *more])
-    return Written((node.name, *below.lines), wide, below.height + SIZE * LEADING, full)
+    return WrappedText((node.name, *below.lines), wide, below.height + SIZE * LEADING, full)
 
 
 def _edge_label(edge: Edge, journey: Journey) -> str:
@@ -122,14 +202,14 @@ def _edge_label(edge: Edge, journey: Journey) -> str:
     return " ".join(filter(None, (edge.label, f"×{times}" if times > 1 else "")))
 
 
-def _written(texts: list[str], room: float) -> Written:
+def _written(texts: list[str], room: float) -> WrappedText:
     found = tuple(line for text in texts for line in wrapped(text, SMALL, room, MOST_LINES))
     wide = max((width(line, SMALL) for line in found), default=0.0)
-    return Written(found, wide, len(found) * SMALL * LEADING, "\n".join(texts))
+    return WrappedText(found, wide, len(found) * SMALL * LEADING, "\n".join(texts))
 
 
 def _edges(
-    graph: Graph, ways: list[str], texts: list[Written], layout: Layout, journey: Journey
+    graph: Graph, ways: list[str], texts: list[WrappedText], layout: Layout, journey: Journey
 ) -> list[str]:
     """Those that were taken last, so that they aren't covered where lines share a lane."""
     boxes = [layout.boxes[label_of(n)] for n in range(1, len(ways) + 1)]
@@ -138,7 +218,7 @@ def _edges(
     return [_edge(*each, journey) for each in ordered]
 
 
-def _edge(edge: Edge, way: str, text: Written, box: Box, journey: Journey) -> str:
+def _edge(edge: Edge, way: str, text: WrappedText, box: Box, journey: Journey) -> str:
     taken = edge.key in journey.taken
     said_whole = f"{edge.source} ▸ {edge.target}" + (f": {text.full}" if text.full else "")
     below = f"<title>{_text(said_whole)}</title>{_way(way, taken)}"
@@ -159,7 +239,7 @@ def _dot(box: Box) -> str:
     return f'<circle class="dot" cx="{number(box.x)}" cy="{number(box.y)}" r="{START_SIZE / 2:g}"/>'
 
 
-def _node(node: Node, text: Written, box: Box, journey: Journey) -> str:
+def _node(node: Node, text: WrappedText, box: Box, journey: Journey) -> str:
     marks = {
         "ended": node.end,
         "been": node.name in journey.visits,

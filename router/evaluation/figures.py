@@ -1,12 +1,174 @@
-"""All results as numbers."""
+"""Labelled lines beside what they came to, as numbers, and as a terminal shows them.
+
+The files that reports are made of. Whatever is filled in is escaped.
+
+One labelled line beside what it came to.
+
+What the fitting of thresholds learns from a labelled line.
+
+All results as numbers.
+
+The figures as a terminal shows them.
+"""
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
 from math import ceil
+from typing import Any
+
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+from pydantic import JsonValue
 
 from router.domain.messages import RouteBy, Usage
-from router.evaluation.results import Result
+from router.evaluation.dataset import TARGETLESS, LabelledEntity, NumberedLine
+from router.retrieval.selection import Judged, Selection
+
+
+def rendered(name: str, **values: Any) -> str:
+    """The template of this name, filled in."""
+    return _environment().get_template(name).render(values)
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FunctionLoader(_source),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False}
+    environment.filters["percent"] = percent
+    environment.filters["language"] = language
+    return environment
+
+
+def _source(name: str) -> str:
+    return files(__package__).joinpath("templates", name).read_text(encoding="utf-8")
+
+
+def percent(share: float | None) -> str:
+    """A share as people read it.
+
+    >>> percent(0.92861)
+    '92.9 %'
+    """
+    return "–" if share is None else f"{100 * share:.1f} %"
+
+
+def language(text: str) -> str:
+    """The language to read a text aloud in, or to choose its characters' shapes by."""
+    return "zh" if any("\u4e00" <= character <= "\u9fff" for character in text) else "en"
+
+
+SCORED_ENTITIES = frozenset({"date", "date_range", "duration", "money"})
+"""Types that a line with `entities` lists completely; others may be found besides."""
+
+
+@dataclass(frozen=True)
+class LineResult:
+    """What the line came to, and whether that was right."""
+
+    labelled: NumberedLine
+    got: str
+    """The label that the route amounts to."""
+    by: RouteBy
+    reason: str = ""
+    offered: tuple[str, ...] = ()
+    """What it offered to choose from, where it asked back."""
+    candidates: tuple[str, ...] = ()
+    """What was searched and found, nearest first; nothing where rules took the line."""
+    values: Mapping[str, JsonValue] = field(default_factory=dict)
+    """The slots that were filled."""
+    entities: Sequence[LabelledEntity] = ()
+    """Everything that was found in the text."""
+    usage: Usage = field(default_factory=Usage)
+    seconds: float = 0.0
+    unanswered: bool = False
+    """True where a model was asked, failed, and the decision was made without it."""
+
+    @property
+    def label(self) -> str | None:
+        """What it should have come to."""
+        return self.labelled.line.label
+
+    @property
+    def is_right(self) -> bool:
+        """Whether it did; a line without label can't be wrong."""
+        return self.label is None or self.got == self.label
+
+    @property
+    def is_one_tap_away(self) -> bool:
+        """Whether the router asked back, and what was meant is among the options."""
+        return not self.is_right and self.label in self.offered
+
+    @property
+    def rank(self) -> int | None:
+        """The place of the label among the candidates, 0 the first.
+
+        -1 where it isn't among them; None where nothing was searched, or for nothing.
+        """
+        if not self.candidates or self.label is None or self.label in TARGETLESS:
+            return None
+        return self.candidates.index(self.label) if self.label in self.candidates else -1
+
+    @property
+    def slots(self) -> dict[str, bool]:
+        """Of each slot that the line names, whether exactly its value was understood.
+
+        Where the message went elsewhere nothing was understood for it.
+        """
+        expected = self.labelled.line.slots
+        return {
+            path: self.is_right and self.value(path) == wanted for path, wanted in expected.items()
+        }
+
+    def value(self, path: str) -> JsonValue:
+        """What was understood for the slot at this path; None where nothing was."""
+        return value_at(self.values, path)
+
+    @property
+    def scored(self) -> list[LabelledEntity]:
+        """What was found of the types that lines list completely."""
+        return [entity for entity in self.entities if entity.type in SCORED_ENTITIES]
+
+    @property
+    def entities_are_right(self) -> bool | None:
+        """Whether exactly the line's entities were found, in order; None where it lists none."""
+        expected = self.labelled.line.entities
+        if expected is None:
+            return None
+        return self.scored == expected
+
+
+def value_at(values: JsonValue | Mapping[str, JsonValue], path: str) -> JsonValue:
+    """The value at a path such as `items.0.amount`; None where there is nothing.
+
+    >>> value_at({"items": [{"amount": "58.00"}]}, "items.0.amount")
+    '58.00'
+    """
+    found: object = values
+    for part in path.split("."):
+        if isinstance(found, Mapping):
+            found = found.get(part)
+        elif isinstance(found, list) and part.isdecimal() and int(part) < len(found):
+            found = found[int(part)]
+        else:
+            return None
+    return found  # type: ignore[return-value]  # a part of JSON is JSON
+
+
+def judged(label: str, found: Selection, capabilities: Collection[str]) -> Judged:
+    """A line's label beside what was searched for its text.
+
+    A label that names no capability (`none`, `reply`, …) says that nothing here is meant.
+    """
+    first = found.candidates[0].name if found.candidates else None
+    return Judged(signs=found.signs, wanted=label in capabilities, right=first == label)
 
 
 @dataclass(frozen=True)
@@ -83,7 +245,7 @@ class Figures:
     seconds: Seconds
 
 
-def figures_of(results: Sequence[Result]) -> Figures:
+def figures_of(results: Sequence[LineResult]) -> Figures:
     """The numbers of these results, of which there is at least one."""
     judged = [result for result in results if result.label is not None]
     ranks = [result.rank for result in judged if result.rank is not None]
@@ -109,7 +271,7 @@ def figures_of(results: Sequence[Result]) -> Figures:
     )
 
 
-def _labels(judged: Sequence[Result]) -> list[LabelFigures]:
+def _labels(judged: Sequence[LineResult]) -> list[LabelFigures]:
     support = Counter(str(result.label) for result in judged)
     got = Counter(result.got for result in judged)
     right = Counter(result.got for result in judged if result.is_right)
@@ -117,14 +279,14 @@ def _labels(judged: Sequence[Result]) -> list[LabelFigures]:
     return [LabelFigures(name, support[name], got[name], right[name]) for name in names]
 
 
-def _confusion(judged: Sequence[Result]) -> dict[str, dict[str, int]]:
+def _confusion(judged: Sequence[LineResult]) -> dict[str, dict[str, int]]:
     rows: dict[str, Counter[str]] = {}
     for result in judged:
         rows.setdefault(str(result.label), Counter())[result.got] += 1
     return {label: dict(rows[label].most_common()) for label in sorted(rows)}
 
 
-def _slots(judged: Sequence[Result]) -> dict[str, Tally]:
+def _slots(judged: Sequence[LineResult]) -> dict[str, Tally]:
     by_name: dict[str, list[bool]] = {}
     for result in judged:
         for path, right in result.slots.items():
@@ -153,3 +315,65 @@ def _quantile(ordered: Sequence[float], share: float) -> float:
 
 def _share(part: int, whole: int) -> float | None:
     return part / whole if whole else None
+
+
+MOST_WRONG = 20
+"""Wrong lines that are printed; the report has all of them."""
+
+_LONGEST_TEXT = 60
+
+
+def printed(figures: Figures, results: Sequence[LineResult]) -> str:
+    """A table of the labels, what is wrong, and a line for each further number."""
+    wrong = [result for result in results if not result.is_right]
+    parts = [_label_rows(figures.labels), _wrong(wrong), _numbers(figures)]
+    return "\n\n".join("\n".join(lines) for lines in map(list, parts) if lines)
+
+
+def _label_rows(labels: Sequence[LabelFigures]) -> Iterator[str]:
+    if not labels:
+        return
+    width = max(5, *(len(row.label) for row in labels))
+    yield f"{'label':<{width}}  {'lines':>5} {'precision':>9} {'recall':>7} {'F1':>7}"
+    for row in labels:
+        shares = f"{percent(row.precision):>9} {percent(row.recall):>7} {percent(row.f1):>7}"
+        yield f"{row.label:<{width}}  {row.support:>5} {shares}"
+
+
+def _wrong(wrong: Sequence[LineResult]) -> Iterator[str]:
+    for result in wrong[:MOST_WRONG]:
+        text = " ".join(result.labelled.line.text.split())
+        shown = text if len(text) <= _LONGEST_TEXT else f"{text[: _LONGEST_TEXT - 1]}…"
+        tap = ", and offered it" if result.is_one_tap_away else ""
+        yield f"line {result.labelled.number}: {result.label}, came to {result.got}{tap}: {shown}"
+    if len(wrong) > MOST_WRONG:
+        yield f"and {len(wrong) - MOST_WRONG} more; --report lists all of them"
+
+
+def _numbers(figures: Figures) -> Iterator[str]:
+    seconds, usage = figures.seconds, figures.usage
+    if figures.accuracy.of:
+        accuracy, tap = figures.accuracy, figures.one_tap_away
+        of = f"{accuracy.right} of {accuracy.of}; {tap} more offered"
+        yield f"accuracy    {percent(accuracy.share)} ({of})"
+    if figures.nearest.of:
+        near, among = figures.nearest, figures.preselected
+        yield (
+            f"selection   {percent(near.share)} nearest, {percent(among.share)} among the "
+            f"candidates, of {near.of} lines that were searched"
+        )
+    for name, tally in figures.slots.items():
+        yield f"slot        {percent(tally.share)} ({tally.right} of {tally.of}) {name}"
+    if figures.entities.of:
+        exact = figures.entities
+        yield f"entities    {percent(exact.share)} ({exact.right} of {exact.of} lines exact)"
+    yield "decided by  " + ", ".join(f"{by} {count}" for by, count in figures.by.items())
+    yield (
+        f"model       {usage.llm_calls} calls, {usage.prompt_tokens} + "
+        f"{usage.completion_tokens} tokens"
+        + (f"; {figures.unanswered} lines without an answer" if figures.unanswered else "")
+    )
+    yield (
+        f"seconds     {seconds.total:.1f}; a line p50 {seconds.p50:.3f}, p95 {seconds.p95:.3f}, "
+        f"longest {seconds.longest:.3f}"
+    )

@@ -1,11 +1,24 @@
-"""The flows that are loaded, and who may use which."""
+"""The flows that are loaded, who may use which, and what a version of one promises.
 
+The flows that are loaded, and who may use which.
+
+What a version of a flow promises: what its runs do, not how they say it.
+
+Two runs of one version ask for the same slots, decide by the same conditions, call the same
+tools and wait as long. That is what an operator reads off `version`, so it is what may not change
+beneath it. Wording may: a typo in a question or a summary is mended, and a pattern or an example
+added, without a new version; no run goes another way for it.
+"""
+
+import hashlib
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
+from typing import Any
 
-from router.domain.capabilities import Capability
-from router.domain.principals import Principal
-from router.flow.model import FlowDefinition
+from router.domain.locale import LOCALES
+from router.domain.principals import Capability, Principal
+from router.flow.definition import HOLDS_LOOKUPS, SKIPPABLE, FlowDefinition
 
 
 class Catalog:
@@ -37,3 +50,39 @@ class Catalog:
 
     def __len__(self) -> int:
         return len(self.flows)
+
+
+WORDING = {"flow", "version", "title", "description", "triggers"}
+"""Of a flow: what it is called and what starts it."""
+LEFT_OUT: dict[str, type] = {"synonyms": list, SKIPPABLE: bool}
+"""How people call a choice, and what the loader works out from the rest; with the type by which
+each is told from a slot or an argument of that name."""
+RULES_THEN = HOLDS_LOOKUPS
+"""The machine's rules are none of the file's: in its digits they stay what they were first."""
+
+
+def behaviour(definition: FlowDefinition) -> str:
+    """Sixteen hex digits of what the flow's runs do.
+
+    What the file leaves out is left out here, so that a key that a later release adds to the
+    format changes nobody's digits.
+    """
+    as_then = definition.model_copy(update={"rules": RULES_THEN})
+    whole = as_then.model_dump(mode="json", exclude=WORDING, exclude_defaults=True)
+    canonical = json.dumps(_unworded(whole), sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(canonical.encode()).hexdigest()[:16]
+
+
+def _unworded(value: Any) -> Any:
+    """The value with every text for people reduced to the fact that there is one."""
+    if isinstance(value, list):
+        return [_unworded(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    if value.keys() == set(LOCALES):
+        return True
+    return {
+        key: _unworded(each)
+        for key, each in value.items()
+        if not isinstance(each, LEFT_OUT.get(key, ()))
+    }

@@ -2,22 +2,33 @@
 
 DefinitionError: flows/leave_request.yaml:12: slots.end.ask: the English text is missing;
 add en: "…"
+
+Flows that start flows: whether those are there, take what they are given, and come to an end.
+
+Flows that follow their files: what is edited serves the next run, within seconds.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+import asyncio
+import logging
+from collections.abc import (
+    AsyncIterator,
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
-from router.documents.faults import Fault
-from router.documents.text_file import read_text
-from router.documents.yaml_document import Document, Place, Unreadable, read_document
-from router.domain.errors import DefinitionError, Problem
+from router.documents.document import Document, Place, Unreadable, read_document, read_text
+from router.domain.errors import DefinitionError, Fault, Problem, nearest
 from router.flow.catalog import Catalog
-from router.flow.model import DEFAULT_IDLE, FlowDefinition, Slot
-from router.flow.rules import NEWEST_RULES
-from router.flow.sub_flows import sub_flow_faults
+from router.flow.definition import DEFAULT_IDLE, NEWEST_RULES, FlowDefinition, Slot, State
 from router.flow.validation import (
     Complaint,
     Draft,
@@ -26,7 +37,77 @@ from router.flow.validation import (
     remarks,
     unheld_roles,
 )
-from router.flow.validation.words import without_words
+from router.flow.validation.patterns import without_words
+
+LARGEST_WITH_SUB_FLOWS = 200 * 1024
+"""Bytes of JSON: a flow travels with all that it starts, as the input of its workflow."""
+
+Known = Mapping[str, FlowDefinition]
+
+
+def sub_flow_faults(
+    flow: FlowDefinition, known: Known, faulty: Collection[str] = ()
+) -> Iterator[tuple[Place, Fault]]:
+    """What is wrong with the flows that this one starts, and where it says so.
+
+    Nothing is said of those that are there and `faulty` themselves.
+    """
+    for name, state in flow.states.items():
+        if state.flow is None:
+            continue
+        place = ("states", name)
+        started = known.get(state.flow)
+        if started is None and state.flow in faulty:
+            continue
+        if started is None:
+            remedy = nearest(state.flow, known) or "write its file, or name another"
+            yield (*place, "flow"), Fault(f"there is no flow {state.flow}", remedy)
+            continue
+        yield from _slots(place, state, started)
+        way = _way_back(flow.flow, state.flow, known)
+        if way:
+            what = f"flows would start each other for ever: {' ▸ '.join([flow.flow, *way])}"
+            yield (*place, "flow"), Fault(what, "have one of them not start the next")
+    size = sum(len(each.model_dump_json().encode()) for each in _with_all(flow, known))
+    if size > LARGEST_WITH_SUB_FLOWS and any(state.flow for state in flow.states.values()):
+        most = LARGEST_WITH_SUB_FLOWS
+        what = f"with all that it starts {flow.flow} is {size} bytes; {most} are the most"
+        yield ("flow",), Fault(what, "start fewer flows, or shorten them")
+
+
+def _slots(place: Place, state: State, started: FlowDefinition) -> Iterator[tuple[Place, Fault]]:
+    fillable = [name for name, slot in started.slots.items() if slot.is_fillable]
+    for slot in state.arguments:
+        if slot not in fillable:
+            remedy = nearest(slot, fillable) or f"there are {', '.join(fillable) or 'none'}"
+            what = f"{started.flow} has no slot {slot} that can be filled in"
+            yield (*place, "with", slot), Fault(what, remedy)
+
+
+def _way_back(to: str, start: str, known: Known) -> list[str]:
+    """The names from `start` to `to`, both included; empty where no way leads there."""
+    ways, seen = [[start]], {start}
+    while ways:
+        way = ways.pop(0)
+        if way[-1] == to:
+            return way
+        states = known[way[-1]].states.values() if way[-1] in known else ()
+        new = sorted({state.flow for state in states if state.flow} - seen)
+        seen.update(new)
+        ways += [[*way, name] for name in new]
+    return []
+
+
+def _with_all(flow: FlowDefinition, known: Known) -> list[FlowDefinition]:
+    found = {flow.flow: flow}
+    waiting = [flow]
+    while waiting:
+        named = {state.flow for state in waiting.pop().states.values() if state.flow}
+        new = [known[name] for name in sorted(named - found.keys()) if name in known]
+        found.update({each.flow: each for each in new})
+        waiting += new
+    return list(found.values())
+
 
 LARGEST = 128 * 1024
 """Bytes. The definition travels as a workflow's input, which 256 KiB bound as JSON."""
@@ -244,3 +325,93 @@ def _names(mapping: object) -> frozenset[str]:
 
 def _problem(path: Path, line: int, fault: Fault) -> Problem:
     return Problem(str(path), line, fault.what, fault.remedy)
+
+
+SECONDS = 2.0
+
+Stamp = tuple[int, int, int]
+_log = logging.getLogger("router.flows")
+
+
+class _Seen(NamedTuple):
+    """A file's state, and the last flow that could be made of it.
+
+    `stamp` is None where the next look is to read it whatever its state.
+    """
+
+    stamp: Stamp | None
+    file: FlowFile | None
+    is_sound: bool
+
+
+class WatchedFlows:
+    """The flows of a folder, which looks for changes when asked to.
+
+    A file that can't be used any more is logged once, and its flow stays as it was; others change.
+    """
+
+    def __init__(self, place: Path, tools: Callable[[], Tools]) -> None:
+        """`tools` gives those that flows may call at that moment."""
+        self._place = place
+        self._tools = tools
+        self._seen: dict[Path, _Seen] = {}
+
+    def load(self) -> Catalog:
+        """Load them; raises `DefinitionError` with every problem of every file."""
+        stamps = self._stamps()
+        files = {file.path: file for file in read_all([self._place], self._tools())}
+        self._seen = {path: _Seen(stamps.get(path), file, True) for path, file in files.items()}
+        return Catalog(file.definition for file in files.values())
+
+    def reload(self) -> list[FlowFile] | None:
+        """Those there are now, with what has changed read anew; None where nothing has.
+
+        A folder that has gone whole is being put back, or its disk is: its flows stay.
+        """
+        if not self._place.exists():
+            return None
+        stamps = self._stamps()
+        if stamps == {path: seen.stamp for path, seen in self._seen.items()}:
+            return None
+        self._seen = {path: self._looked(path, stamp) for path, stamp in stamps.items()}
+        return [seen.file for seen in self._seen.values() if seen.file is not None]
+
+    def retry(self) -> None:
+        """Have the next look read again what couldn't be used: its tools may be there now."""
+        self._seen = {p: s if s.is_sound else s._replace(stamp=None) for p, s in self._seen.items()}
+
+    def forget(self) -> None:
+        """Have the next look take everything for changed: what was found couldn't be taken up."""
+        self._seen = {path: seen._replace(stamp=None) for path, seen in self._seen.items()}
+
+    async def changes(self, seconds: float = SECONDS) -> AsyncIterator[list[FlowFile]]:
+        """Yield what there is after each change, for ever; looks so often."""
+        while True:
+            await asyncio.sleep(seconds)
+            files = await asyncio.to_thread(self.reload)
+            if files is not None:
+                yield files
+
+    def _looked(self, path: Path, stamp: Stamp) -> _Seen:
+        before = self._seen.get(path)
+        if before is not None and before.stamp == stamp:
+            return before
+        last = before.file if before else None
+        try:
+            return _Seen(stamp, read_flow(path, self._tools()), True)
+        except DefinitionError as error:
+            state = "stays as it was" if last else "isn't used"
+            _log.error("the flow in %s %s: %s", path, state, error)
+            return _Seen(stamp, last, False)
+
+    def _stamps(self) -> dict[Path, Stamp]:
+        """Before anything is read: what is written meanwhile is then seen at the next look."""
+        found = {}
+        place = self._place
+        for path in sorted(place.glob("*.yaml")) if place.is_dir() else [place]:
+            try:
+                state = path.stat()
+            except OSError:
+                continue
+            found[path] = (state.st_mtime_ns, state.st_size, state.st_ino)
+        return found

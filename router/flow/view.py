@@ -1,10 +1,28 @@
-"""What a conversation is told of a run: what to say, what is asked, what may be answered."""
+"""What a conversation is told of a run: what to say, what is asked, how it stands.
+
+What the ways that a run stands are called: in lists, pictures, cards and on the page alike.
+
+What a conversation is told of a run: what to say, what is asked, what may be answered.
+"""
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
+from router.domain.locale import Localised
 from router.domain.messages import ASKING, ENDED, FlowStatus, FlowSummary, Reply
-from router.domain.texts import Localised
-from router.flow.model import Slot
+from router.flow.definition import Slot
+
+STATUSES: dict[str, Localised] = {
+    "collecting": Localised(zh="填写中", en="in progress"),
+    "confirming": Localised(zh="待确认", en="to be confirmed"),
+    "running": Localised(zh="办理中", en="being processed"),
+    "waiting_approval": Localised(zh="审批中", en="waiting for approval"),
+    "waiting": Localised(zh="等待中", en="waiting"),
+    "completed": Localised(zh="已完成", en="completed"),
+    "rejected": Localised(zh="已驳回", en="rejected"),
+    "cancelled": Localised(zh="已取消", en="cancelled"),
+    "failed": Localised(zh="失败", en="failed"),
+    "expired": Localised(zh="已过期", en="expired"),
+}
 
 
 class FlowView(BaseModel):

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from router.llm.bodies import Unreadable, whole
-from router.llm.connection import Connection
-from router.llm.watching import question
-from router.telemetry.spans import outgoing
+from router.llm.client import ModelConnection, question
+from router.llm.stream import UnreadableAnswer, whole
+from router.telemetry.tracing import outgoing
 
 Vectors = NDArray[np.float32]
 
@@ -40,7 +39,7 @@ class OpenAIEmbeddings:
         self.name = f"openai:{model}"
         self.dimensions: int | None = None
         """Known once the first text was encoded."""
-        self._connection = Connection(base_url, model, api_key)
+        self._connection = ModelConnection(base_url, model, api_key)
         self._model = model
         self._base_url = base_url
         self._seconds = seconds
@@ -101,10 +100,12 @@ class OpenAIEmbeddings:
         """The rows at length one, all as long as every row before."""
         self.dimensions = self.dimensions or rows.shape[1]
         if rows.shape[1] != self.dimensions:
-            raise Unreadable(f"it has {rows.shape[1]} dimensions, and had {self.dimensions} before")
+            raise UnreadableAnswer(
+                f"it has {rows.shape[1]} dimensions, and had {self.dimensions} before"
+            )
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
         if not np.all(np.isfinite(lengths) & (lengths > 0)):
-            raise Unreadable("it holds a vector without a direction")
+            raise UnreadableAnswer("it holds a vector without a direction")
         unit: Vectors = rows / lengths
         return unit
 
@@ -112,12 +113,12 @@ class OpenAIEmbeddings:
 def _rows(body: Any, count: int) -> Vectors:
     data = body.get("data") if isinstance(body, dict) else None
     if not isinstance(data, list) or len(data) != count:
-        raise Unreadable(f"it doesn't hold one vector for each of {count} texts")
+        raise UnreadableAnswer(f"it doesn't hold one vector for each of {count} texts")
     try:
         ordered = sorted(data, key=lambda entry: int(entry["index"]))
         rows = np.array([entry["embedding"] for entry in ordered], dtype=np.float32)
     except (KeyError, TypeError, ValueError, OverflowError) as error:
-        raise Unreadable(f"its vectors can't be read: {error}") from None
+        raise UnreadableAnswer(f"its vectors can't be read: {error}") from None
     if rows.ndim != 2 or rows.shape[1] == 0:  # noqa: PLR2004
-        raise Unreadable("it holds no vectors")
+        raise UnreadableAnswer("it holds no vectors")
     return rows

@@ -25,7 +25,7 @@ from temporalio.converter import (
 )
 
 from router.domain.errors import UnreadablePayload
-from router.domain.payload_keys import PayloadKeys
+from router.settings.values import PayloadKeys
 
 ENCODING = "encoding"
 ENCRYPTED = b"binary/encrypted"

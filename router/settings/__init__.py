@@ -7,8 +7,14 @@ the values on; nothing else looks at `os.environ`.
 """
 
 from router.settings.environment import OF_CLIENTS, PREFIX, TESTS_PREFIX, TOOL_PREFIX
-from router.settings.settings import OPENAI, Fallback, ModelAccess, Settings
-from router.settings.slips import slips, unknown_variables
+from router.settings.settings import (
+    OPENAI,
+    Fallback,
+    ModelAccess,
+    Settings,
+    slips,
+    unknown_variables,
+)
 
 __all__ = [
     "OF_CLIENTS",

@@ -1,8 +1,27 @@
-"""The variables of the process and of `.env`, and which of them are ours."""
+"""Where settings come from: variables, `.env`, secrets in files; and how a refusal is said.
+
+The variables of the process and of `.env`, and which of them are ours.
+
+Settings whose values are in files: `ROUTER_JWT_SECRET_FILE=/run/secrets/jwt`.
+
+An environment is shown by `docker inspect`, by `/proc` and in crash reports. A file that a
+secret store mounts is not; so whatever no terminal may show can be said by its file's name.
+
+What is wrong with settings, as whoever starts a process reads it: a line for each variable.
+"""
 
 import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 from dotenv import dotenv_values
+from pydantic import AliasChoices, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
+
+from router.domain.errors import MisconfiguredError
 
 PREFIX = "ROUTER_"
 OF_CLIENTS = frozenset({"ROUTER_TOKEN"})
@@ -17,3 +36,97 @@ DOTENV = ".env"
 def environment() -> dict[str, str]:
     """What `.env` and the environment set, the environment winning."""
     return {k: v for k, v in {**dotenv_values(DOTENV), **os.environ}.items() if v is not None}
+
+
+SUFFIX = "_FILE"
+MOST = 64 * 1024
+"""Bytes: more is no secret, but the wrong file."""
+
+
+def is_secret(field: FieldInfo) -> bool:
+    """True for what no terminal may show: secrets, and URLs that may have a password in them."""
+    return not field.repr or "SecretStr" in repr(field.annotation)
+
+
+def read_secret(path: Path, variable: str) -> str:
+    """What is in the file, less the line breaks that editors leave at its end.
+
+    Raises:
+        MisconfiguredError: it can't be read or is empty; says so with the variable and the path,
+            and never with what is in it.
+    """
+    try:
+        with path.open("rb") as file:
+            raw = file.read(MOST + 1)
+        text = raw.decode("utf-8").rstrip("\r\n")
+    except UnicodeDecodeError:
+        # Not chained, nor named: the error's text has the bytes in it.
+        raise MisconfiguredError(
+            f"{variable}={path} is no UTF-8 text: name the secret's file"
+        ) from None
+    except OSError as error:
+        why = error.strerror or type(error).__name__
+        raise MisconfiguredError(
+            f"{variable}={path} can't be read ({why}): name a readable file"
+        ) from None
+    if not text:
+        raise MisconfiguredError(f"{variable}={path} is empty: write the secret into it")
+    if len(raw) > MOST:
+        raise MisconfiguredError(f"{variable}={path} is over {MOST} bytes: name the secret's file")
+    return text
+
+
+class SecretFiles(PydanticBaseSettingsSource):
+    """The settings whose `…_FILE` variable is set, read from those files."""
+
+    def __init__(self, settings: type[BaseSettings], variables: Mapping[str, str]) -> None:
+        """`variables` are the process's, by their names in upper case."""
+        super().__init__(settings)
+        self._variables = variables
+        self._prefix = str(settings.model_config.get("env_prefix", ""))
+
+    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
+        """The file's text, where there is one for this field."""
+        name = f"{self._prefix}{field_name}".upper()
+        path = self._variables.get(name + SUFFIX)
+        if not path or not is_secret(field):
+            return None, field_name, False
+        if self._variables.get(name):
+            raise MisconfiguredError(f"{name} and {name}{SUFFIX} are both set: keep one of them")
+        return read_secret(Path(path), name + SUFFIX), field_name, False
+
+    def __call__(self) -> dict[str, Any]:
+        """All that are in files, by the name that wins over a field's other ones."""
+        found = {
+            _strongest(name, field): self.get_field_value(field, name)[0]
+            for name, field in self.settings_cls.model_fields.items()
+        }
+        return {name: value for name, value in found.items() if value is not None}
+
+
+def _strongest(name: str, field: FieldInfo) -> str:
+    choices = field.validation_alias
+    return str(choices.choices[0]) if isinstance(choices, AliasChoices) else name
+
+
+def lines(error: ValidationError) -> list[str]:
+    """One line a problem: variable, value (unless secret), remedy."""
+    return [_line(problem["loc"], problem["msg"]) for problem in error.errors()]
+
+
+def _line(where: tuple[int | str, ...], message: str) -> str:
+    message = message.removeprefix("Value error, ")
+    if not where:
+        return message
+    name = str(where[0]).upper()
+    name = name if name.startswith((PREFIX, "OPENAI_")) else f"{PREFIX}{name}"
+    within = ".".join(map(str, where[1:])) if any(isinstance(p, int) for p in where) else ""
+    return f"{name}{_shown(name)} can't be used: {within and f'{within}: '}{message}"
+
+
+def _shown(name: str) -> str:
+    """`=value` as it was set; secrets, and URLs that may hold one, stay out of terminals."""
+    value = {k.upper(): v for k, v in environment().items()}.get(name)
+    if value is None or re.search("SECRET|KEY|TOKEN", name) or re.search("[@?]", value):
+        return ""
+    return f"={value}"

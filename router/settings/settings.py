@@ -1,10 +1,20 @@
-"""What can be set, and what a process makes of it."""
+"""What can be set, what has to agree, and what a process makes of it.
+
+What settings have to keep to together; a ValueError says which variables, and what to do.
+
+What can be set, and what a process makes of it.
+
+Variables that look like settings and are none: typing slips, most likely.
+"""
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
+from dotenv import dotenv_values
 from pydantic import (
     AfterValidator,
     AliasChoices,
@@ -16,21 +26,23 @@ from pydantic import (
     ValidationError,
     model_validator,
 )
-from pydantic_settings import (
-    BaseSettings,
-    NoDecode,
-    PydanticBaseSettingsSource,
-    SettingsConfigDict,
-)
+from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
 from router.domain.budgets import Budgets
 from router.domain.errors import MisconfiguredError
 from router.domain.loopback import is_loopback
-from router.domain.payload_keys import PayloadKeys
-from router.settings.environment import DOTENV, PREFIX, TOOL_PREFIX, environment
-from router.settings.faults import lines
-from router.settings.rules import RULES
-from router.settings.secret_files import SecretFiles
+from router.settings.environment import (
+    DOTENV,
+    OF_CLIENTS,
+    PREFIX,
+    SUFFIX,
+    TESTS_PREFIX,
+    TOOL_PREFIX,
+    SecretFiles,
+    environment,
+    is_secret,
+    lines,
+)
 from router.settings.values import (
     Address,
     Build,
@@ -40,6 +52,7 @@ from router.settings.values import (
     HttpOrigin,
     LongSecret,
     MailDomain,
+    PayloadKeys,
     People,
     Queue,
     Share,
@@ -49,6 +62,70 @@ from router.settings.values import (
     grantable,
     to_keys,
 )
+
+_PLATFORMS = (
+    ("slack_bot_token", "slack_signing_secret"),
+    ("feishu_app_id", "feishu_app_secret", "feishu_encrypt_key", "feishu_verification_token"),
+)
+"""What each chat platform takes to be an entrance."""
+
+
+def _one_way_to_verify_tokens(settings: "Settings") -> None:
+    if settings.auth == "jwt" and (settings.jwt_secret is None) == (settings.jwt_jwks_url is None):
+        raise ValueError(
+            "ROUTER_AUTH=jwt needs one way to check a token: "
+            "set either ROUTER_JWT_SECRET or ROUTER_JWT_JWKS_URL"
+        )
+
+
+def _platforms_whole_or_not_at_all(settings: "Settings") -> None:
+    """Half a configuration would be a request that nobody can check."""
+    for names in _PLATFORMS:
+        missing = [n for n in names if getattr(settings, n) is None]
+        if missing and len(missing) < len(names):
+            raise ValueError(
+                f"{PREFIX}{missing[0].upper()} isn't set and the platform's other variables are: "
+                "set all of them, or none"
+            )
+
+
+def _queues_of_their_own(settings: "Settings") -> None:
+    if len(set(settings.queues)) < len(settings.queues):
+        raise ValueError(
+            "ROUTER_TASK_QUEUE, ROUTER_MODEL_QUEUE and ROUTER_TOOL_QUEUE have to differ: "
+            "name each of its own, or leave out those that shall share the first"
+        )
+    for kind in ("model", "tool"):
+        if getattr(settings, f"{kind}_calls_per_second") and not getattr(settings, f"{kind}_queue"):
+            name = f"{PREFIX}{kind.upper()}"
+            raise ValueError(
+                f"{name}_CALLS_PER_SECOND is the rate of a queue of its own: set {name}_QUEUE too"
+            )
+
+
+def _whole_oidc(settings: "Settings") -> None:
+    if (settings.oidc_issuer is None) != (settings.oidc_client_id is None):
+        raise ValueError(
+            "signing in by OpenID Connect needs both: "
+            "set ROUTER_OIDC_ISSUER and ROUTER_OIDC_CLIENT_ID, or neither"
+        )
+    if settings.oidc_issuer is not None and settings.auth == "dev":
+        raise ValueError(
+            "ROUTER_OIDC_ISSUER is of no use with ROUTER_AUTH=dev, where tokens are user ids: "
+            "set ROUTER_AUTH=jwt, or leave ROUTER_OIDC_ISSUER out"
+        )
+    if "openid" not in settings.oidc_scope.split():
+        raise ValueError("ROUTER_OIDC_SCOPE has to name openid, as in `openid profile`")
+
+
+RULES: tuple[Callable[["Settings"], None], ...] = (
+    _one_way_to_verify_tokens,
+    _platforms_whole_or_not_at_all,
+    _queues_of_their_own,
+    _whole_oidc,
+)
+"""In the order in which they are told."""
+
 
 OPENAI = "https://api.openai.com/v1"
 
@@ -365,3 +442,34 @@ class Settings(BaseSettings):
                 "ROUTER_DATABASE_URL is SQLite, which serves one process alone: "
                 "set it to postgresql+asyncpg://user:password@host/name, or run `intent-router dev`"
             )
+
+
+def slips() -> list[str]:
+    """What to say of each variable of `unknown_variables`: that it means nothing, and the nearest.
+
+    They are no errors: another version may know them.
+    """
+    known = [f"{PREFIX}{name}".upper() for name in Settings.model_fields]
+    said = []
+    for name in unknown_variables():
+        close = get_close_matches(name.upper(), known, n=1)
+        remedy = f"did you mean {close[0]}?" if close else "take it out"
+        said.append(f"{name} is no setting: {remedy}")
+    return said
+
+
+def unknown_variables() -> list[str]:
+    """Variables that begin with `ROUTER_` and mean nothing, sorted: typing slips, most likely."""
+    known = {f"{PREFIX}{name}".upper() for name in Settings.model_fields}
+    known |= {
+        f"{PREFIX}{name}{SUFFIX}".upper()
+        for name, field in Settings.model_fields.items()
+        if is_secret(field)
+    }
+    return sorted(
+        name
+        for name in {*os.environ, *dotenv_values(DOTENV)}
+        if name.upper().startswith(PREFIX)
+        and name.upper() not in known | OF_CLIENTS
+        and not name.startswith((TOOL_PREFIX, TESTS_PREFIX))
+    )

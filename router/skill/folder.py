@@ -1,20 +1,28 @@
-"""What lies in a skill's folder beside its instructions: read once, and bounded.
+"""What lies in a skill's folder: files beside its instructions, read once, bounded, listed.
+
+What lies in a skill's folder beside its instructions: read once, and bounded.
 
 Only ordinary files within the folder are taken in. A link is followed where it leads to one of
 those; whatever else is there is left out and named, and keeps nobody from using the skill.
+
+Links from a skill's instructions to files beside them.
+
+The files of a skill, as its model is told of them.
 """
 
 import os
+import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
+from posixpath import normpath
+from urllib.parse import unquote
 
-from router.documents.faults import Fault
-from router.domain.errors import Problem
-from router.domain.skill_files import SkillFile
+from router.domain.errors import Fault, Problem, nearest
+from router.domain.files import SkillFile
 
 INSTRUCTIONS = ("SKILL.md", "skill.md")
 """The file that makes a folder a skill; the first that is there."""
@@ -32,7 +40,7 @@ _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 @dataclass
-class Folder:
+class SkillFolder:
     """The files of a skill in the order of their paths, what is in them, and what was left out."""
 
     files: list[SkillFile] = field(default_factory=list)
@@ -65,9 +73,9 @@ class _LeftOut(Exception):
         self.fault = Fault(what, remedy)
 
 
-def read_folder(root: Path) -> Folder:
+def read_folder(root: Path) -> SkillFolder:
     """The files beside the instructions in `root`; hidden ones are nobody's business."""
-    found = Folder()
+    found = SkillFolder()
     paths = entries(root)
     for place in paths:
         path = place.relative_to(root).as_posix()
@@ -134,3 +142,60 @@ def _within(root: Path, link: Path) -> Path:
     if real.is_dir():
         raise _LeftOut("it links to a folder", "put its files in its place; it is left out")
     return real
+
+
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_CODE = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)")
+_INLINE = re.compile(r"\]\(\s*(?:<([^<>]*)>|([^\s()<>]*))(?:\s+[\"'(][^)]*)?\s*\)")
+_DEFINED = re.compile(r" {0,3}\[[^\]]+\]:\s*(?:<([^<>]*)>|(\S+))")
+_LONGEST_LINE = 5_000
+"""Characters of a line that are searched: what is made to take long takes their square."""
+_ELSEWHERE = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:|//|#|/|\{")
+"""What begins so is an address, a heading of the same text, or a place to fill in."""
+
+
+def broken_links(body: str, paths: Collection[str]) -> Iterator[tuple[int, Fault]]:
+    """Links to none of `paths` and to no folder of them, with the body's line, from 1.
+
+    >>> list(broken_links("See [the limits](references/limit.md).", ["references/limits.md"]))
+    [(1, Fault(what='it links to references/limit.md, which is not there', \
+remedy='did you mean references/limits.md?'))]
+    """
+    there = {part for path in paths for part in _with_folders(path)}
+    for number, line in _prose(body):
+        for target in _targets(line):
+            if (path := _path(target)) and path not in there:
+                remedy = nearest(path, there) or "add the file, or take the link out"
+                yield number, Fault(f"it links to {path}, which is not there", remedy)
+
+
+def _prose(body: str) -> Iterator[tuple[int, str]]:
+    """The lines that aren't code, without the code within them."""
+    fence = ""
+    for number, whole in enumerate(body.splitlines(), start=1):
+        line = whole[:_LONGEST_LINE]
+        mark = _FENCE.match(line)
+        if mark and not fence:
+            fence = mark[1]
+        elif mark and mark[1].startswith(fence):
+            fence = ""
+        elif not fence:
+            yield number, _CODE.sub("", line)
+
+
+def _targets(line: str) -> Iterator[str]:
+    for pattern in (_INLINE, _DEFINED):
+        yield from (found[1] or found[2] or "" for found in pattern.finditer(line))
+
+
+def _path(target: str) -> str:
+    """The path that a link names; empty where it leads elsewhere."""
+    if _ELSEWHERE.match(target):
+        return ""
+    path = unquote(re.split(r"[?#]", target, maxsplit=1)[0])
+    return normpath(path) if path else ""
+
+
+def _with_folders(path: str) -> Iterator[str]:
+    parts = path.split("/")
+    return ("/".join(parts[:count]) for count in range(1, len(parts) + 1))

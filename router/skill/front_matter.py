@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
-from router.documents.faults import Fault, nearest
-from router.documents.yaml_document import Place
-from router.domain.texts import Localised
+from router.documents.document import Place
+from router.domain.errors import Fault, nearest
+from router.domain.locale import Localised
 from router.skill.skill import Mode, Skill
 
 OURS = "router."

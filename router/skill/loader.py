@@ -2,22 +2,25 @@
 
 DefinitionError: skills/policy-advisor/SKILL.md:2: the name is 'policy' and the folder
 'policy-advisor'; give both the same name
+
+What might be better about skills that can be used as they are.
+
+Skills that follow their folders: what is edited counts within seconds.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+import asyncio
+import logging
+import re
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from router.documents.faults import Fault
-from router.documents.text_file import read_text
-from router.documents.yaml_document import Document, Unreadable, read_document
-from router.domain.errors import DefinitionError, Problem
-from router.skill.catalog import SkillCatalog
-from router.skill.folder import INSTRUCTIONS, read_folder
+from router.documents.document import Document, Unreadable, read_document, read_text
+from router.domain.errors import DefinitionError, Fault, Problem, nearest
+from router.skill.folder import INSTRUCTIONS, broken_links, entries, read_folder
 from router.skill.front_matter import read_head
-from router.skill.links import broken_links
-from router.skill.skill import Skill
+from router.skill.skill import Skill, SkillCatalog
 
 LARGEST = 64 * 1024
 """Bytes. The instructions travel in every call of the model; what is long belongs into
@@ -35,7 +38,7 @@ class _Parts(NamedTuple):
     """The file's line that the instructions begin on."""
 
 
-class Found(NamedTuple):
+class FoundSkill(NamedTuple):
     """One skill as it was found: `contents` by digest, `flaws` that don't hinder its use.
 
     `file` holds the instructions, which begin on line `begins`; `lines` says on which line each
@@ -51,10 +54,10 @@ class Found(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Loaded:
+class LoadedSkills:
     """The skills of some places, and what is in the files beside them, by digest."""
 
-    found: list[Found] = field(default_factory=list)
+    found: list[FoundSkill] = field(default_factory=list)
 
     @property
     def catalog(self) -> SkillCatalog:
@@ -72,7 +75,7 @@ class Loaded:
         return [flaw for one in self.found for flaw in one.flaws]
 
 
-def read_skill(folder: Path) -> Found:
+def read_skill(folder: Path) -> FoundSkill:
     """The skill in a folder, with its files.
 
     Raises `DefinitionError` with every problem where there is one that nothing can be done about.
@@ -97,17 +100,17 @@ def read_skill(folder: Path) -> Found:
     skill = head.skill(parts.instructions or str(document.data["description"]))
     skill = skill.model_copy(update={"files": tuple(beside.files)})
     lines = {key: document.line((key,)) + _ABOVE_HEAD for key in document.data}
-    return Found(skill, beside.contents, lacking, path, parts.line, lines)
+    return FoundSkill(skill, beside.contents, lacking, path, parts.line, lines)
 
 
-def load_all(places: Iterable[Path]) -> Loaded:
+def load_all(places: Iterable[Path]) -> LoadedSkills:
     """The skills of several places, each a skill's own folder or a folder of such.
 
     Raises `DefinitionError` with every problem of every file, also where two share a name or a
     place has none.
     """
     names: dict[str, Path] = {}
-    found: list[Found] = []
+    found: list[FoundSkill] = []
     problems: list[Problem] = []
     for folder in dict.fromkeys(each for place in places for each in _folders(place)):
         try:
@@ -120,7 +123,7 @@ def load_all(places: Iterable[Path]) -> Loaded:
             fault = Fault(f"there is a skill {one.skill.name} in {other} already", "rename one")
             problems.append(_problem(one.file, 1, fault))
         found.append(one)
-    loaded = Loaded(found)
+    loaded = LoadedSkills(found)
     if problems:
         raise DefinitionError([*problems, *loaded.flaws])
     return loaded
@@ -187,3 +190,128 @@ def _flaws_of(parts: _Parts, paths: list[str]) -> Iterator[tuple[int, Fault]]:
 
 def _problem(path: Path, line: int, fault: Fault) -> Problem:
     return Problem(str(path), line, fault.what, fault.remedy)
+
+
+MOST_LINES = 500
+"""Of instructions, as the format recommends."""
+
+_OURS = re.compile(r"[a-z][a-z0-9_]*")
+"""How tools are named here. Other agents name theirs `Read` or `Bash(git:*)`."""
+
+
+def remarks(
+    loaded: LoadedSkills, names: Collection[str], coming: tuple[str, ...] = ()
+) -> Iterator[Problem]:
+    """Remarks on skills, where tools and flows have these names.
+
+    More may be `coming`, whose names begin so.
+    """
+    for found in loaded.found:
+        yield from _too_long(found)
+        yield from _unknown(found, names, coming)
+
+
+def _too_long(found: FoundSkill) -> Iterator[Problem]:
+    count = len(found.skill.instructions.splitlines())
+    if count > MOST_LINES:
+        what, remedy = f"the instructions have {count} lines", "move what is long into references/"
+        yield Problem(str(found.file), found.begins, what, remedy)
+
+
+def _unknown(
+    found: FoundSkill, names: Collection[str], coming: tuple[str, ...]
+) -> Iterator[Problem]:
+    for name in sorted(found.skill.allowed_tools or ()):
+        if _OURS.fullmatch(name) and name not in names and not name.startswith(coming):
+            what = f"there is no tool or flow {name}"
+            remedy = nearest(name, names) or "see `intent-router tools list`, or take it out"
+            yield Problem(str(found.file), found.lines["allowed-tools"], what, remedy)
+
+
+SECONDS = 2.0
+
+Stamp = tuple[tuple[str, int, int, int], ...]
+_log = logging.getLogger("router.skills")
+
+
+class _Seen(NamedTuple):
+    """A folder's state, and the last skill that could be made of it."""
+
+    stamp: Stamp
+    found: FoundSkill | None
+
+
+class WatchedSkills:
+    """The skills of a folder, which looks for changes when asked to.
+
+    A skill that can't be used any more is logged once, and stays as it was; the others change.
+    """
+
+    def __init__(self, place: Path) -> None:
+        self._place = place
+        self._seen: dict[Path, _Seen] = {}
+
+    def load(self) -> LoadedSkills:
+        """Load them; raises `DefinitionError` with every problem of every one."""
+        stamps = self._stamps()
+        loaded = load_all(stamps)
+        by_folder = {one.file.parent: one for one in loaded.found}
+        self._seen = {f: _Seen(stamp, by_folder[f]) for f, stamp in stamps.items()}
+        _name_flaws(loaded.found)
+        return loaded
+
+    def reload(self) -> LoadedSkills | None:
+        """Those there are now, with what has changed read anew; None where nothing has."""
+        stamps = self._stamps()
+        if stamps == {folder: seen.stamp for folder, seen in self._seen.items()}:
+            return None
+        self._seen = {folder: self._looked(folder, stamp) for folder, stamp in stamps.items()}
+        found = [seen.found for seen in self._seen.values() if seen.found is not None]
+        _log.info("there are %s skills in %s now", len(found), self._place)
+        return LoadedSkills(found)
+
+    def forget(self) -> None:
+        """Have the next look take everything for changed: what was found couldn't be taken up."""
+        self._seen = {f: _Seen((), seen.found) for f, seen in self._seen.items()}
+
+    async def changes(self, seconds: float = SECONDS) -> AsyncIterator[LoadedSkills]:
+        """Yield what there is after each change, for ever; looks so often."""
+        while True:
+            await asyncio.sleep(seconds)
+            loaded = await asyncio.to_thread(self.reload)
+            if loaded is not None:
+                yield loaded
+
+    def _looked(self, folder: Path, stamp: Stamp) -> _Seen:
+        before = self._seen.get(folder)
+        if before is not None and before.stamp == stamp:
+            return before
+        try:
+            found = read_skill(folder)
+        except (DefinitionError, OSError) as error:
+            state = "stays as it was" if before and before.found else "isn't used"
+            _log.error("the skill in %s %s: %s", folder, state, error)
+            return _Seen(stamp, before.found if before else None)
+        _name_flaws([found])
+        return _Seen(stamp, found)
+
+    def _stamps(self) -> dict[Path, Stamp]:
+        """Before anything is read: what is written meanwhile is then seen at the next look."""
+        return {folder: _stamp_of(folder) for folder in folders_in(self._place)}
+
+
+def _stamp_of(folder: Path) -> Stamp:
+    """What tells one state of a folder from another; a file that has just gone is left out."""
+    found = []
+    for path in [instructions_in(folder), *entries(folder)]:
+        try:
+            state = path.stat()
+        except OSError:
+            continue
+        found.append((str(path), state.st_mtime_ns, state.st_size, state.st_ino))
+    return tuple(found)
+
+
+def _name_flaws(found: Iterable[FoundSkill]) -> None:
+    for flaw in (flaw for one in found for flaw in one.flaws):
+        _log.warning("%s", flaw)

@@ -2,15 +2,21 @@
 
 A run isn't cut off in the middle of a thought where that can be foreseen: its last step is
 announced, has no tools any more, and is for saying what was found.
+
+How the turns and tokens of a skill are shared among the steps of its plan. Pure.
+
+What a step is promised is set aside, so that steps side by side can't spend the same twice, and
+the reflection after them always has a turn. What a step doesn't use comes back to the others.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from router.domain.locale import Locale, Localised
 from router.domain.messages import Usage
-from router.domain.texts import Locale, Localised
 from router.skill.skill import Skill
 
 Stop = Literal["turns", "tokens", "seconds", "errors", "repetition", "budget"]
@@ -26,7 +32,7 @@ LAST_SECONDS = 8.0
 """A step that begins with less time than this is the last."""
 
 
-class Progress(BaseModel):
+class LoopProgress(BaseModel):
     """What a run has done since it last heard from the employee.
 
     `errors` counts the last steps in a row that came to nothing; `recent` tells the last steps
@@ -40,7 +46,7 @@ class Progress(BaseModel):
     errors: int = 0
     recent: tuple[str, ...] = ()
 
-    def after(self, usage: Usage, *, fruitless: bool | None) -> "Progress":
+    def after(self, usage: Usage, *, fruitless: bool | None) -> "LoopProgress":
         """The progress after one more step; None where its calls are still to be `judged`."""
         return self.model_copy(
             update={
@@ -49,21 +55,21 @@ class Progress(BaseModel):
             }
         ).judged(fruitless=fruitless)
 
-    def judged(self, *, fruitless: bool | None) -> "Progress":
+    def judged(self, *, fruitless: bool | None) -> "LoopProgress":
         """The progress once it is known whether any call of the step came to something."""
         if fruitless is None:
             return self
         return self.model_copy(update={"errors": self.errors + 1 if fruitless else 0})
 
-    def beside(self, steps: int, usage: Usage) -> "Progress":
+    def beside(self, steps: int, usage: Usage) -> "LoopProgress":
         """The progress with what a step of its plan took, whatever that came to."""
         return self.model_copy(update={"steps": self.steps + steps, "usage": self.usage + usage})
 
-    def having_done(self, what: str) -> "Progress":
+    def having_done(self, what: str) -> "LoopProgress":
         """The progress once it is known what the step did, and with what results."""
         return self.model_copy(update={"recent": (*self.recent, what)[-_RECENT:]})
 
-    def with_cost(self, usage: Usage) -> "Progress":
+    def with_cost(self, usage: Usage) -> "LoopProgress":
         """The same with what something beside the steps cost: a tool of theirs, or condensing."""
         return self.model_copy(update={"usage": self.usage + usage})
 
@@ -73,7 +79,7 @@ class Progress(BaseModel):
         return self.recent.count(self.recent[-1]) if self.recent else 0
 
 
-def why_stop(skill: Skill, progress: Progress, seconds_left: float) -> Stop | None:
+def why_stop(skill: Skill, progress: LoopProgress, seconds_left: float) -> Stop | None:
     """Why no further step is taken; None where one is.
 
     >>> skill = Skill.model_construct(max_turns=2, token_budget=1000)
@@ -91,7 +97,7 @@ def why_stop(skill: Skill, progress: Progress, seconds_left: float) -> Stop | No
     return "seconds" if seconds_left <= 0 else None
 
 
-def why_last(skill: Skill, progress: Progress, seconds_left: float) -> Stop | None:
+def why_last(skill: Skill, progress: LoopProgress, seconds_left: float) -> Stop | None:
     """Why the next step is the last; None where others may follow.
 
     >>> skill = Skill.model_construct(max_turns=2, token_budget=1000)
@@ -154,3 +160,51 @@ def one_line(text: str) -> str:
     """The text as one line of a list, cut where it is long."""
     line = " ".join(text.split())
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
+
+
+LEAST_TURNS = 2
+"""Of a step: one to call a tool, one to say what it found."""
+LEAST_TOKENS = 500
+REFLECTION = 1
+"""Turns that are kept back for it."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """Model calls and tokens."""
+
+    turns: int = 0
+    tokens: int = 0
+
+    def __add__(self, other: "Share") -> "Share":
+        return Share(self.turns + other.turns, self.tokens + other.tokens)
+
+
+def left(skill: Skill, progress: LoopProgress, promised: Share) -> Share:
+    """What no step was promised yet, and the reflection doesn't need."""
+    return Share(
+        skill.max_turns - progress.steps - promised.turns - REFLECTION,
+        int(ALMOST * skill.token_budget) - progress.usage.tokens - promised.tokens,
+    )
+
+
+def why_no_room(room: Share) -> Stop | None:
+    """Why no further step can begin; None where one can.
+
+    >>> why_no_room(Share(turns=1, tokens=9000))
+    'turns'
+    """
+    if room.turns < LEAST_TURNS:
+        return "turns"
+    return "tokens" if room.tokens < LEAST_TOKENS else None
+
+
+def share(room: Share, steps: int) -> Share | None:
+    """What the next of so many steps gets; None where it isn't enough to begin with.
+
+    >>> share(Share(turns=9, tokens=9000), 3)
+    Share(turns=3, tokens=3000)
+    """
+    if why_no_room(room) is not None:
+        return None
+    return Share(max(LEAST_TURNS, room.turns // steps), max(LEAST_TOKENS, room.tokens // steps))

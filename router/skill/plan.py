@@ -1,13 +1,24 @@
-"""A plan: the steps of a skill's work, what they came to, and what a reflection does to it. Pure.
+"""A plan: the steps of a skill's work, what they came to, and what is wrong with one. Pure.
+
+A plan: the steps of a skill's work, what they came to, and what a reflection does to it. Pure.
 
 A plan is only ever replaced, never changed: every method answers the plan as it is then. That is
 what lets a run go on in a new one, or another day, from exactly where it was.
+
+What is wrong with a plan that a model made, said so that the model can mend it. Pure.
+
+What a plan had reached when its run came to a limit, for the employee.
 """
 
-from collections.abc import Collection, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from router.domain.locale import Locale, Localised
+from router.skill.loop import one_line
 
 MOST_RETRIES = 2
 """Of one step."""
@@ -21,13 +32,13 @@ Fate = Literal["done", "missing", "stopped", "skipped"]
 since the employee said something meanwhile."""
 
 
-class Value(BaseModel):
+class PlanModel(BaseModel):
     """Base of what a plan is made of."""
 
     model_config = ConfigDict(frozen=True)
 
 
-class Step(Value):
+class PlanStep(PlanModel):
     """One step: what to find out, once those that it `depends_on` have their results."""
 
     id: str
@@ -35,14 +46,14 @@ class Step(Value):
     depends_on: tuple[str, ...] = ()
 
 
-class Result(Value):
+class StepResult(PlanModel):
     """What a step came to: its answer, or why it has none."""
 
     fate: Fate
     text: str = ""
 
 
-class Part(Value):
+class StepBrief(PlanModel):
     """What the sub-agent of one step is told: its task, what it builds on, and earlier tries."""
 
     id: str
@@ -51,14 +62,14 @@ class Part(Value):
     tries: tuple[str, ...] = ()
 
 
-class Accept(Value):
+class Accept(PlanModel):
     """The results do: this is the answer."""
 
     type: Literal["accept"] = "accept"
     result: str
 
 
-class Retry(Value):
+class RetryStep(PlanModel):
     """One step is to be tried again."""
 
     type: Literal["retry"] = "retry"
@@ -66,38 +77,38 @@ class Retry(Value):
     why: str
 
 
-class Replan(Value):
+class Replan(PlanModel):
     """What is left is to be planned anew."""
 
     type: Literal["replan"] = "replan"
     why: str
 
 
-class Ask(Value):
+class Ask(PlanModel):
     """Only the employee knows."""
 
     type: Literal["ask"] = "ask"
     text: str
 
 
-Verdict = Annotated[Accept | Retry | Replan | Ask, Field(discriminator="type")]
+Verdict = Annotated[Accept | RetryStep | Replan | Ask, Field(discriminator="type")]
 """What a reflection comes to."""
 
 
-class Plan(Value):
+class Plan(PlanModel):
     """Steps in the order in which they were planned, and the results by the steps' ids.
 
     `tries` says of each step why earlier results of it didn't do. While `revising` says why, no
     step is begun: the plan waits to be made anew.
     """
 
-    steps: tuple[Step, ...] = ()
-    results: dict[str, Result] = {}
+    steps: tuple[PlanStep, ...] = ()
+    results: dict[str, StepResult] = {}
     tries: dict[str, tuple[str, ...]] = {}
     replans: int = 0
     revising: str = ""
 
-    def ready(self, begun: Collection[str] = ()) -> list[Step]:
+    def ready(self, begun: Collection[str] = ()) -> list[PlanStep]:
         """The steps that can begin now: not begun, and all that they depend on is done.
 
         >>> plan = Plan(steps=(Step(id="a", task="A"), Step(id="b", task="B", depends_on=("a",))))
@@ -131,18 +142,20 @@ class Plan(Value):
         """False where it was made anew as often as it may be."""
         return self.replans < MOST_REPLANS
 
-    def part(self, step: Step) -> Part:
+    def part(self, step: PlanStep) -> StepBrief:
         """What the step's sub-agent is told."""
         done = self.done
         results = {id_: done[id_] for id_ in step.depends_on}
-        return Part(id=step.id, task=step.task, results=results, tries=self.tries.get(step.id, ()))
+        return StepBrief(
+            id=step.id, task=step.task, results=results, tries=self.tries.get(step.id, ())
+        )
 
-    def having(self, step: str, result: Result) -> "Plan":
+    def having(self, step: str, result: StepResult) -> "Plan":
         """With what a step came to; of a long result its beginning."""
         kept = result.model_copy(update={"text": _cut(result.text, LONGEST_RESULT)})
         return self.model_copy(update={"results": {**self.results, step: kept}})
 
-    def retrying(self, retry: Retry) -> "Plan":
+    def retrying(self, retry: RetryStep) -> "Plan":
         """With the step to be done again, and whatever was built on what it had."""
         again = {retry.step, *self._built_on(retry.step)}
         tries = (*self.tries.get(retry.step, ()), _cut(retry.why, LONGEST_WHY))
@@ -160,7 +173,7 @@ class Plan(Value):
 
     def hearing(self) -> "Plan":
         """Once the employee has said something: what wasn't begun is skipped, tries count anew."""
-        skipped = {s.id: Result(fate="skipped") for s in self.steps if s.id not in self.results}
+        skipped = {s.id: StepResult(fate="skipped") for s in self.steps if s.id not in self.results}
         results = {**self.results, **skipped}
         return self.model_copy(update={"results": results, "tries": {}, "replans": 0})
 
@@ -168,7 +181,7 @@ class Plan(Value):
         """Taken up again by a new run: what is done stays done, the rest is planned anew."""
         return self.hearing().model_copy(update={"revising": why})
 
-    def revised(self, proposed: Sequence[Step]) -> "Plan":
+    def revised(self, proposed: Sequence[PlanStep]) -> "Plan":
         """The plan that goes on with these steps.
 
         A finished step keeps its result where it is listed with its task as it was, or without
@@ -196,13 +209,13 @@ class Plan(Value):
         return found
 
 
-def _same(step: Step, finished: Step | None) -> bool:
+def _same(step: PlanStep, finished: PlanStep | None) -> bool:
     return finished is not None and (
         not step.task.strip() or step.task.split() == finished.task.split()
     )
 
 
-def _within(step: Step, known: Collection[str]) -> Step:
+def _within(step: PlanStep, known: Collection[str]) -> PlanStep:
     return step.model_copy(
         update={"depends_on": tuple(id_ for id_ in step.depends_on if id_ in known)}
     )
@@ -210,3 +223,80 @@ def _within(step: Step, known: Collection[str]) -> Step:
 
 def _cut(text: str, longest: int) -> str:
     return text if len(text) <= longest else f"{text[:longest]}… ({len(text)} characters)"
+
+
+MOST_STEPS = 8
+LONGEST_TASK = 600
+"""Characters."""
+
+_ID = re.compile(r"[A-Za-z0-9_-]{1,20}")
+
+
+def problems(steps: Sequence[PlanStep]) -> list[str]:
+    """What is wrong with the steps of a plan, for the model to mend; empty where nothing is.
+
+    >>> problems([Step(id="a", task="A", depends_on=("b",))])
+    ["step 'a' depends on 'b', which is no step of the plan; there are: a"]
+    """
+    return [*_of_their_number(steps), *_of_each(steps), *_of_their_order(steps)]
+
+
+def _of_their_number(steps: Sequence[PlanStep]) -> Iterator[str]:
+    if not steps:
+        yield "the plan has no steps; give at least one"
+    if len(steps) > MOST_STEPS:
+        yield f"the plan has {len(steps)} steps; give {MOST_STEPS} at most"
+
+
+def _of_each(steps: Sequence[PlanStep]) -> Iterator[str]:
+    ids = [step.id for step in steps]
+    for id_ in dict.fromkeys(ids):
+        if ids.count(id_) > 1:
+            yield f"{ids.count(id_)} steps have the id {id_[:40]!r}; give each its own"
+        if not _ID.fullmatch(id_):
+            yield f"the id {id_[:40]!r} won't do; give 1 to 20 letters, digits, - or _"
+    for step in steps:
+        if not step.task.strip():
+            yield f"step {step.id[:40]!r} has no task; say what it is to find out"
+        if len(step.task) > LONGEST_TASK:
+            yield f"step {step.id[:40]!r}: {len(step.task)} characters; give {LONGEST_TASK} at most"
+
+
+def _of_their_order(steps: Sequence[PlanStep]) -> Iterator[str]:
+    ids = {step.id: None for step in steps}
+    known = ", ".join(id_[:20] for id_ in ids)
+    for step in steps:
+        for other in dict.fromkeys(step.depends_on):
+            if other not in ids:
+                yield (
+                    f"step {step.id[:40]!r} depends on {other[:40]!r}, which is no step of the "
+                    f"plan; there are: {known}"
+                )
+    if circle := _circle({step.id: step.depends_on for step in steps}):
+        yield f"the steps wait for each other in a circle: {' ▸ '.join(circle)}"
+
+
+def _circle(depends_on: Mapping[str, Sequence[str]]) -> list[str]:
+    try:
+        TopologicalSorter(depends_on).prepare()
+    except CycleError as error:
+        return [str(id_)[:20] for id_ in error.args[1]]
+    return []
+
+
+_DONE = Localised(zh="已经查清：", en="Done so far:")
+_OPEN = Localised(zh="还没有完成：", en="Still open:")
+
+
+def reached(why: str, plan: Plan, locale: Locale) -> str:
+    """Why there is no answer, what the finished steps found, and which steps are still open."""
+    done = plan.done
+    found = [f"- {one_line(s.task)}: {one_line(done[s.id])}" for s in plan.steps if s.id in done]
+    open_ = [f"- {one_line(step.task)}" for step in plan.steps if step.id not in done]
+    return "\n".join(
+        [
+            why,
+            *([_DONE.within(locale), *found] if found else []),
+            *([_OPEN.within(locale), *open_] if open_ else []),
+        ]
+    )

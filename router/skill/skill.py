@@ -1,12 +1,18 @@
-"""A skill: instructions for a sub-agent, and what it may do."""
+"""A skill: instructions for a sub-agent, and what it may do; and all that are loaded.
 
+A skill: instructions for a sub-agent, and what it may do.
+
+The skills that are loaded, and who may use which.
+"""
+
+from collections.abc import Iterable, Iterator
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from router.domain.capabilities import Capability
-from router.domain.skill_files import SCRIPTS, SkillFile
-from router.domain.texts import Localised
+from router.domain.files import SCRIPTS, SkillFile
+from router.domain.locale import Localised
+from router.domain.principals import Capability, Principal
 
 Mode = Literal["react", "plan"]
 """How the sub-agent works: `react` calls tools until it has an answer; `plan` makes a plan, has
@@ -82,3 +88,66 @@ class Skill(BaseModel):
             return bool(self.files)
         has_scripts = any(file.path.startswith(SCRIPTS) for file in self.files)
         return has_scripts and self.may_use(tool)
+
+
+class SkillCatalog:
+    """Skills by name, in the order of their names. It doesn't change; load anew for a new one.
+
+    >>> "policy-advisor" in SkillCatalog([])
+    False
+    """
+
+    def __init__(self, skills: Iterable[Skill] = ()) -> None:
+        self._skills = {s.name: s for s in sorted(skills, key=lambda skill: skill.name)}
+
+    def get(self, name: str) -> Skill | None:
+        """The skill of that name, whoever may use it; None where there is none."""
+        return self._skills.get(name)
+
+    def visible_to(self, person: Principal) -> list[Skill]:
+        """The skills that this person may use."""
+        return [skill for skill in self if person.may(skill.roles)]
+
+    def capabilities(self, person: Principal) -> list[Capability]:
+        """The same, as they are listed and found."""
+        return [skill.capability for skill in self.visible_to(person)]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._skills
+
+    def __iter__(self) -> Iterator[Skill]:
+        return iter(self._skills.values())
+
+    def __len__(self) -> int:
+        return len(self._skills)
+
+
+MOST_LISTED = 40
+"""Of those that are named in every prompt; a list of all is a call away."""
+
+
+def listed(skill: Skill) -> str:
+    """What stands below the instructions: which files there are, and how to read them.
+
+    Empty where there are none.
+    """
+    if not skill.files:
+        return ""
+    first = skill.files[:MOST_LISTED]
+    more = len(skill.files) - len(first)
+    rest = [f"… and {more} more: {READ_FILE} without a path lists all"] if more else []
+    head = f"Files that belong to these instructions; read one by {READ_FILE} when it is needed:"
+    return "\n".join(["", "", head, lines(first), *rest])
+
+
+def lines(files: Iterable[SkillFile]) -> str:
+    """A line for each file.
+
+    >>> lines([SkillFile(path="references/limits.md", size=3100, digest="")])
+    '- references/limits.md (3.1 KB)'
+    """
+    return "\n".join(f"- {file.path} ({_size(file.size)})" for file in files)
+
+
+def _size(size: int) -> str:
+    return f"{size} B" if size < 1000 else f"{size / 1000:.1f} KB"  # noqa: PLR2004

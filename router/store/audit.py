@@ -1,18 +1,23 @@
-"""The audit of tool calls, in the database: rows are added and never changed."""
+"""The audit of tool calls and the audit trail of operators: rows are added and never changed.
+
+The audit of tool calls, in the database: rows are added and never changed.
+
+The audit trail, in the database. Triggers keep its lines as they are: see migration 0011.
+"""
 
 from datetime import datetime
 
 from sqlalchemy import func, insert, select
 
-from router.domain.records import AuditRecord
+from router.domain.records import AuditEntry, AuditFilter, AuditRecord
 from router.store import tables
 from router.store.database import Database
-from router.store.rows import from_row, to_row
+from router.store.rows import from_row, newest_first, page, to_row
 
 _audit = tables.audit
 
 
-class DatabaseAudit:
+class DatabaseToolCallAudit:
     """`router.domain.ports.Audit`."""
 
     def __init__(self, database: Database) -> None:
@@ -47,3 +52,30 @@ class DatabaseAudit:
         return await self._database.read(
             lambda connection: [from_row(AuditRecord, row) for row in connection.execute(rows)]
         )
+
+
+_trail = tables.audit_trail
+
+
+class DatabaseAuditTrail:
+    """`router.domain.ports.Trail`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def note(self, deed: AuditEntry) -> None:
+        """Add a line; once this has returned, it is there for good."""
+        row = to_row(deed)
+        await self._database.write(lambda connection: connection.execute(insert(_trail), row))
+
+    async def listed(
+        self, tenant: str, wanted: AuditFilter, before: str | None, limit: int
+    ) -> tuple[list[AuditEntry], str | None]:
+        """Lines, newest first, and the next cursor."""
+        narrowed = wanted.model_dump(exclude={"since"}, exclude_none=True)
+        query = select(_trail).filter_by(tenant=tenant, **narrowed)
+        if wanted.since is not None:
+            query = query.where(_trail.c.at >= wanted.since)
+        ordered = newest_first(query, _trail, "at", before, limit)
+        rows = await self._database.read(lambda connection: connection.execute(ordered).all())
+        return page(AuditEntry, rows, "at", limit)

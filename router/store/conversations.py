@@ -1,10 +1,17 @@
-"""Conversations and the snapshots of closed ones, in the database."""
+"""Conversations, snapshots of closed ones, and mailboxes of those held on chat platforms.
 
+Conversations and the snapshots of closed ones, in the database.
+
+Mailboxes, in the database: which words of the log have yet to be posted, and where.
+"""
+
+from collections.abc import Collection
 from datetime import UTC, datetime
+from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, Connection, Select, and_, exists, func, or_, select, update
 
-from router.domain.records import ConversationRecord
+from router.domain.records import ConversationRecord, LogEntry, Mailbox
 from router.store import tables
 from router.store.database import Database
 from router.store.rows import from_row, newest_first, page, to_row, upsert
@@ -64,3 +71,98 @@ class DatabaseConversations:
         )
         state: str | None = await self._database.read(lambda c: c.execute(query).scalar())
         return state
+
+
+_boxes = tables.mailboxes
+_log = tables.log
+
+_IN_CONVERSATION = and_(
+    _boxes.c.kind == "conversation",
+    _log.c.conversation == _boxes.c.subject,
+    _log.c.kind.in_(["message", "turn"]),
+)
+_FOR_PERSON = and_(
+    _boxes.c.kind == "person", _log.c.recipient == _boxes.c.subject, _log.c.kind == "approval"
+)
+_NEW = and_(_log.c.tenant == _boxes.c.tenant, _log.c.sequence > _boxes.c.position)
+
+
+class DatabaseMailboxes:
+    """`router.domain.ports.Mailboxes`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        insert = database.insert(_boxes)
+        self._open = insert.on_conflict_do_update(
+            index_elements=["tenant", "face", "kind", "subject"],
+            set_={"place": insert.excluded.place},
+        )
+
+    async def open(self, mailbox: Mailbox) -> None:
+        """Keep a mailbox; of one that is there already only the place is changed.
+
+        A person's begins with what comes from now on.
+        """
+        newest = select(func.coalesce(func.max(_log.c.sequence), 0)).where(
+            _log.c.tenant == mailbox.tenant, _log.c.recipient == mailbox.subject
+        )
+
+        def work(connection: Connection) -> None:
+            row = to_row(mailbox)
+            if mailbox.kind == "person":
+                row["position"] = connection.execute(newest).scalar_one()
+            connection.execute(self._open, row)
+
+        await self._database.write(work)
+
+    async def claim(
+        self, faces: Collection[str], now: datetime, until: datetime, limit: int
+    ) -> list[Mailbox]:
+        """Those with something new that nobody else is at; they are the caller's until then."""
+        waiting = (
+            select(_boxes)
+            .where(_boxes.c.face.in_(sorted(faces)), _boxes.c.due <= now)
+            # Two subqueries, so that each is looked up in the index of its own.
+            .where(or_(exists().where(_NEW, _IN_CONVERSATION), exists().where(_NEW, _FOR_PERSON)))
+            .limit(limit)
+        )
+        rows = await self._database.read(lambda c: c.execute(waiting).all())
+        found = [from_row(Mailbox, row) for row in rows]
+
+        def lease(connection: Connection) -> list[Mailbox]:
+            return [box for box in found if _leased(connection, box, now, until)]
+
+        return await self._database.write(lease) if found else []
+
+    async def unread(self, mailbox: Mailbox, limit: int) -> list[LogEntry]:
+        """What the mailbox hasn't got yet, oldest first."""
+        return await self._database.read(
+            lambda c: [from_row(LogEntry, row) for row in c.execute(_unread(mailbox, limit))]
+        )
+
+    async def advance(self, mailbox: Mailbox, position: int, due: datetime) -> None:
+        """Everything up to `position` is posted; it may be claimed again from `due` on."""
+        change = update(_boxes).where(_this(mailbox)).values(position=position, due=due)
+        await self._database.write(lambda c: c.execute(change))
+
+
+def _leased(connection: Connection, box: Mailbox, now: datetime, until: datetime) -> bool:
+    """True where no other process was quicker."""
+    lease = update(_boxes).where(_this(box), _boxes.c.due <= now).values(due=until)
+    return connection.execute(lease).rowcount == 1
+
+
+def _unread(mailbox: Mailbox, limit: int) -> Select[Any]:
+    of_kind = _IN_CONVERSATION if mailbox.kind == "conversation" else _FOR_PERSON
+    return (
+        select(_log)
+        .join(_boxes, and_(_NEW, of_kind))
+        .where(_this(mailbox))
+        .order_by(_log.c.sequence)
+        .limit(limit)
+    )
+
+
+def _this(mailbox: Mailbox) -> ColumnElement[bool]:
+    key = ("tenant", "face", "kind", "subject")
+    return and_(*(_boxes.c[name] == getattr(mailbox, name) for name in key))

@@ -1,6 +1,17 @@
-"""Files of people, in the database: they are as safe there, and as gone, as all the rest."""
+"""Files of people, files of skills, and results too long to be carried, in the database.
 
-from sqlalchemy import Connection, select
+Files of people, in the database: they are as safe there, and as gone, as all the rest.
+
+What is in the files of skills, in the database, named by what it is.
+
+Results of tools that are too long to be carried, in the database.
+"""
+
+import secrets
+from collections.abc import Collection, Mapping
+from datetime import UTC, datetime
+
+from sqlalchemy import ColumnElement, Connection, delete, insert, select, update
 
 from router.domain.records import FileRecord
 from router.store import tables
@@ -38,3 +49,87 @@ class DatabaseFiles:
         """The whole content; None where there is no such file."""
         query = select(_files.c.content).filter_by(tenant=tenant, id=file)
         return await self._database.read(lambda c: c.execute(query).scalar())
+
+
+_skill_files = tables.skill_files
+
+
+class DatabaseSkillFiles:
+    """`router.domain.ports.SkillFiles`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._insert = database.insert(_skill_files).on_conflict_do_nothing()
+
+    async def keep(self, contents: Mapping[str, bytes]) -> None:
+        """Keep what isn't kept yet; all of it counts as in use today."""
+        if not contents:
+            return
+        now = datetime.now(UTC)
+
+        def work(connection: Connection) -> None:
+            _use(connection, contents.keys(), now)
+            known = set(
+                connection.scalars(select(_skill_files.c.digest).where(_among(contents.keys())))
+            )
+            # Several workers start at once and read the same folder: whoever is first writes.
+            for digest in sorted(contents.keys() - known):
+                row = {"digest": digest, "content": contents[digest], "used_at": now}
+                connection.execute(self._insert, row)
+
+        await self._database.write(work)
+
+    async def find(self, digests: Collection[str]) -> dict[str, bytes]:
+        """The contents that are kept of these, by digest."""
+        query = select(_skill_files.c.digest, _skill_files.c.content).where(_among(digests))
+        return await self._database.read(
+            lambda connection: {row.digest: row.content for row in connection.execute(query)}
+        )
+
+    async def tidy(self, in_use: Collection[str], unused_since: datetime) -> int:
+        """Forget what was last in use before then; how many that were."""
+
+        def work(connection: Connection) -> int:
+            _use(connection, in_use, datetime.now(UTC))
+            return connection.execute(
+                delete(_skill_files).where(_skill_files.c.used_at < unused_since)
+            ).rowcount
+
+        return await self._database.write(work)
+
+
+def _use(connection: Connection, digests: Collection[str], now: datetime) -> None:
+    connection.execute(update(_skill_files).where(_among(digests)).values(used_at=now))
+
+
+def _among(digests: Collection[str]) -> ColumnElement[bool]:
+    return _skill_files.c.digest.in_(sorted(digests))
+
+
+_results = tables.results
+
+
+class DatabaseResults:
+    """`router.domain.ports.Results`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def keep(self, tenant: str, owner: str, tool: str, body: str) -> str:
+        """Keep a result for its owner; the handle that it is read on with."""
+        handle = secrets.token_urlsafe(9)
+        row = {
+            "tenant": tenant,
+            "id": handle,
+            "owner": owner,
+            "tool": tool,
+            "body": body,
+            "kept_at": datetime.now(UTC),
+        }
+        await self._database.write(lambda connection: connection.execute(insert(_results), row))
+        return handle
+
+    async def find(self, tenant: str, owner: str, handle: str) -> str | None:
+        """The whole result; None where the owner has none of this handle."""
+        query = select(_results.c.body).filter_by(tenant=tenant, owner=owner, id=handle)
+        return await self._database.read(lambda connection: connection.execute(query).scalar())

@@ -1,17 +1,35 @@
-"""Progress passed on within one process: all that SQLite needs, which serves one alone."""
+"""Progress passed on to readers: within one process, or between several by PostgreSQL's NOTIFY.
+
+Progress passed on within one process: all that SQLite needs, which serves one alone.
+
+A connection that listens on a channel of PostgreSQL, for as long as it is wanted.
+
+Progress passed on between processes, through PostgreSQL's NOTIFY and LISTEN.
+
+Every process that has readers hears everything on one channel and picks out what is for
+them: a few hundred short payloads a second cost less than a LISTEN for each reader.
+"""
 
 import asyncio
+import logging
 from collections import defaultdict, deque
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from typing import Any
 
+from pydantic import ValidationError
+from pydantic_core import PydanticSerializationError
+from sqlalchemy import text
+
+from router.domain.errors import Unavailable
 from router.domain.progress import Progress
+from router.store.database import Database
 
 WAITING = 256
 """What a reader may be behind, in events: over ten seconds of text as fast as it is told."""
 
 
-class Inbox:
+class LiveInbox:
     """What one reader hasn't read yet; the oldest text goes where that becomes too much.
 
     Tools that started or finished are kept for as long as there is text to give up instead.
@@ -30,7 +48,7 @@ class Inbox:
         self._waiting.append(progress)
         self._filled.set()
 
-    def __aiter__(self) -> "Inbox":
+    def __aiter__(self) -> "LiveInbox":
         return self
 
     async def __anext__(self) -> Progress:
@@ -48,7 +66,7 @@ class Readers:
     """The readers of this process, by the conversation or the person whose news they read."""
 
     def __init__(self) -> None:
-        self._inboxes: dict[tuple[str, str, str], list[Inbox]] = defaultdict(list)
+        self._inboxes: dict[tuple[str, str, str], list[LiveInbox]] = defaultdict(list)
 
     def give(self, progress: Progress) -> None:
         """Put it into the inbox of everyone who reads what it is of."""
@@ -57,9 +75,9 @@ class Readers:
             inbox.put(progress)
 
     @contextmanager
-    def reading(self, tenant: str, conversation: str = "", person: str = "") -> Iterator[Inbox]:
+    def reading(self, tenant: str, conversation: str = "", person: str = "") -> Iterator[LiveInbox]:
         """An inbox that is filled for as long as one stays, with one of the two."""
-        read, inbox = (tenant, conversation, person), Inbox()
+        read, inbox = (tenant, conversation, person), LiveInbox()
         self._inboxes[read].append(inbox)
         try:
             yield inbox
@@ -95,3 +113,170 @@ class InProcessLive:
 
     async def aclose(self) -> None:
         """Nothing to let go of."""
+
+
+READY_SECONDS = 2.0
+"""What a first reader waits for the connection; then it goes on without, for now."""
+RETRY_SECONDS = 0.5
+CHECK_SECONDS = 30.0
+"""How often a silent connection is asked whether it is alive: a firewall drops it unsaid."""
+CHECK_TIMEOUT = 5.0
+
+_log = logging.getLogger(__name__)
+
+Hear = Callable[[str], None]
+"""Is given each payload; must neither wait nor raise."""
+
+
+class Listening:
+    """One connection of its own for a whole process, made again whenever it is lost.
+
+    What is told between a loss and the next connection is never heard.
+    """
+
+    def __init__(self, database: Database, channel: str, hear: Hear) -> None:
+        self._database = database
+        self._channel = channel
+        self._hear = hear
+        self._task: asyncio.Task[None] | None = None
+        self._ready = asyncio.Event()
+
+    async def begun(self) -> None:
+        """Return once it listens, or when that takes too long; never raises."""
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._stay(), name=f"listening on {self._channel}")
+        with suppress(TimeoutError):
+            async with asyncio.timeout(READY_SECONDS):
+                await self._ready.wait()
+
+    async def aclose(self) -> None:
+        """Stop, and close the connection."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+            self._task = None
+
+    async def _stay(self) -> None:
+        while True:
+            try:
+                await self._listen_once()
+            except Unavailable as error:
+                _log.warning("not listening on %s, trying again: %s", self._channel, error)
+            finally:
+                self._ready.clear()
+            await asyncio.sleep(RETRY_SECONDS)
+
+    async def _listen_once(self) -> None:
+        """Listen until the connection is lost; raises `Unavailable` where that shows."""
+        lost = asyncio.Event()
+        async with self._database.own_connection() as connection:
+            connection.add_termination_listener(lambda _: lost.set())
+            await connection.add_listener(self._channel, self._heard)
+            self._ready.set()
+            while not lost.is_set():
+                try:
+                    async with asyncio.timeout(CHECK_SECONDS):
+                        await lost.wait()
+                except TimeoutError:
+                    await connection.execute("SELECT 1", timeout=CHECK_TIMEOUT)
+
+    def _heard(self, _connection: Any, _process: int, _channel: str, payload: str) -> None:
+        self._hear(payload)
+
+
+CHANNEL = "router_live"
+PAYLOAD_BYTES = 7999
+"""The longest payload that PostgreSQL takes."""
+TELL_SECONDS = 1.0
+"""For one event: whoever tells is in the middle of a turn."""
+
+# A NOTIFY is a transaction that is flushed to the disk like any other. Nobody misses progress
+# that a crash of the server took along, so this one needn't be.
+_NOTIFY = text("SELECT set_config('synchronous_commit', 'off', true), pg_notify(:channel, :said)")
+
+
+class PostgresLive:
+    """`router.domain.ports.Live` for any number of processes."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._readers = Readers()
+        self._listening = Listening(database, CHANNEL, self._hear)
+        self._failing = False
+
+    async def tell(self, progress: Progress) -> None:
+        """Pass it on, after what the same caller told before."""
+        try:
+            async with asyncio.timeout(TELL_SECONDS):
+                for payload in payloads(progress):
+                    await self._notify(payload)
+        except (Unavailable, TimeoutError) as error:
+            self._note(error)
+        else:
+            self._failing = False
+
+    @asynccontextmanager
+    async def listen(
+        self, tenant: str, conversation: str
+    ) -> AsyncIterator[AsyncIterator[Progress]]:
+        """Everything that is told of the conversation from now on, for as long as one stays."""
+        with self._readers.reading(tenant, conversation) as inbox:
+            await self._listening.begun()
+            yield inbox
+
+    @asynccontextmanager
+    async def listen_for(self, tenant: str, person: str) -> AsyncIterator[AsyncIterator[Progress]]:
+        """The same of what is told for a person."""
+        with self._readers.reading(tenant, person=person) as inbox:
+            await self._listening.begun()
+            yield inbox
+
+    async def aclose(self) -> None:
+        """Stop listening and close the connection."""
+        await self._listening.aclose()
+
+    async def _notify(self, payload: str) -> None:
+        given = {"channel": CHANNEL, "said": payload}
+        await self._database.read(lambda c: c.execute(_NOTIFY, given))
+
+    def _note(self, error: Exception) -> None:
+        """Log the first failure in a row: text comes twenty times a second."""
+        if not self._failing:
+            _log.warning("progress is lost until the database answers again: %r", error)
+        self._failing = True
+
+    def _hear(self, payload: str) -> None:
+        try:
+            progress = Progress.model_validate_json(payload)
+        except ValidationError:
+            # A newer version of this program may tell what this one doesn't know yet.
+            _log.warning("progress that can't be read was passed over: %s characters", len(payload))
+        else:
+            self._readers.give(progress)
+
+
+def payloads(progress: Progress) -> Iterator[str]:
+    """The event as one payload, or as several where it is a text too long for one.
+
+    Whatever else is too long, or can't be written as JSON, is passed over.
+    """
+    try:
+        # Without defaults it is what processes of an earlier version can read as well.
+        payload = progress.model_dump_json(exclude_defaults=True)
+    except PydanticSerializationError as error:
+        _log.warning("%s can't be told: %s", progress.type, error)
+        return
+    if len(payload.encode()) <= PAYLOAD_BYTES:
+        yield payload
+    elif progress.type == "text_delta":
+        for half in _halves(progress):
+            yield from payloads(half)
+    else:
+        _log.warning("%s is too long to be told: %d characters", progress.type, len(payload))
+
+
+def _halves(progress: Progress) -> list[Progress]:
+    said = str(progress.data["text"])
+    middle = len(said) // 2
+    parts = (said[:middle], said[middle:])
+    return [progress.model_copy(update={"data": {**progress.data, "text": p}}) for p in parts]

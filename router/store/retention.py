@@ -1,9 +1,37 @@
-"""Doing away with what is older than the house keeps things."""
+"""What is kept no longer: by age, or because a person is erased.
 
-from collections.abc import Iterable
-from datetime import datetime
+Doing away with what is older than the house keeps things.
 
-from sqlalchemy import Connection, Table, and_, delete, exists, select
+Taking a person out of the database: their words go, what others decided stays without names.
+
+Conversations, files and news of theirs are deleted. Runs and approvals are records of what the
+house did and who agreed: they stay, with a pseudonym for the person and without anything that
+anybody wrote in them.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    RowMapping,
+    ScalarSelect,
+    Select,
+    Table,
+    Text,
+    and_,
+    cast,
+    delete,
+    exists,
+    func,
+    or_,
+    select,
+    update,
+)
 
 from router.domain.messages import ENDED
 from router.store import tables
@@ -91,3 +119,221 @@ def _aged(connection: Connection, before: datetime) -> None:
         here = {"tenant": row.tenant}
         connection.execute(delete(shown).filter_by(file=row.id, **here))
         connection.execute(delete(files).filter_by(id=row.id, **here))
+
+
+LAST_EVENT = 2**31 - 1
+"""What no publication of a run has reached: one that is still on its way comes too late."""
+
+_owned: tuple[tuple[str, Table, str], ...] = (
+    ("files", tables.files, "owner"),
+    ("results of tools", tables.results, "owner"),
+    ("idempotency keys", tables.keys, "user"),
+    ("news", tables.log, "recipient"),
+)
+"""What is simply theirs: what it is called, its table and the column with the person."""
+
+
+@dataclass(frozen=True)
+class Holdings:
+    """What is kept of a person."""
+
+    counts: Mapping[str, int]
+    """By what it is; only what there is."""
+    workflows: Sequence[str]
+    """Ids of the workflows of their conversations and runs, as far as the database knows."""
+    awaited: Sequence[str]
+    """Approvals that wait for their decision in requests of others."""
+    named: Sequence[str]
+    """Runs of others that go on and know the person, by public id."""
+
+
+class Erasing:
+    """What a database keeps of one person of a tenant, and doing away with it."""
+
+    def __init__(self, database: Database, tenant: str, person: str) -> None:
+        self._database = database
+        self._tenant = tenant
+        self._person = person
+
+    async def holdings(self) -> Holdings:
+        """What there is now."""
+        return await self._database.read(self._look)
+
+    async def erase(self, pseudonym: str) -> None:
+        """Delete what is theirs, and put the pseudonym wherever somebody has to stand."""
+
+        def erase(connection: Connection) -> None:
+            self._clean_runs(connection, pseudonym)
+            self._clean_approvals(connection, pseudonym)
+            self._delete_words(connection)
+            self._rename(connection, pseudonym)
+
+        await self._database.write(erase)
+        await self._database.scrub()
+
+    def _look(self, connection: Connection) -> Holdings:
+        conversations = connection.scalars(self._conversations()).all()
+        runs = connection.scalars(self._runs(tables.runs.c.workflow_id)).all()
+        counts = {
+            "conversations": len(conversations),
+            "runs": len(runs),
+            **{what: self._count(connection, table, column) for what, table, column in _owned},
+            "decisions": self._count(connection, tables.approvals, "person"),
+            "budgets": self._count(connection, tables.spending, "user"),
+            "audited calls": self._count(connection, tables.audit, "person"),
+        }
+        return Holdings(
+            counts={what: count for what, count in counts.items() if count},
+            workflows=[*(f"conversation/{self._tenant}/{id_}" for id_ in conversations), *runs],
+            awaited=connection.scalars(self._awaited()).all(),
+            named=connection.scalars(self._named_in_open_runs()).all(),
+        )
+
+    def _count(self, connection: Connection, table: Table, column: str) -> int:
+        query = select(func.count()).select_from(table).where(*self._theirs(table, column))
+        return connection.scalar(query) or 0
+
+    def _theirs(self, table: Table, column: str) -> tuple[ColumnElement[bool], ...]:
+        return (table.c.tenant == self._tenant, table.c[column] == self._person)
+
+    def _conversations(self) -> Select[Any]:
+        theirs = tables.conversations
+        return select(theirs.c.id).where(*self._theirs(theirs, "owner"))
+
+    def _runs(self, column: ColumnElement[Any]) -> Select[Any]:
+        return select(column).where(*self._theirs(tables.runs, "requester"))
+
+    def _awaited(self) -> Select[Any]:
+        asked = tables.approvals
+        return select(asked.c.id).where(
+            *self._theirs(asked, "person"),
+            asked.c.requester != self._person,
+            asked.c.active,
+            asked.c.verdict.is_(None),
+        )
+
+    def _named_in_open_runs(self) -> Select[Any]:
+        runs = tables.runs
+        return select(runs.c.id).where(
+            runs.c.tenant == self._tenant,
+            runs.c.requester != self._person,
+            runs.c.status.not_in(sorted(ENDED)),
+            self._mentioned(),
+        )
+
+    def _mentioned(self) -> ColumnElement[bool]:
+        """True of a run that the person was asked in, told of, or did something to."""
+        runs, asked = tables.runs, tables.approvals
+        decided = select(asked.c.run).where(*self._theirs(asked, "person"))
+        quoted = json.dumps(self._person, ensure_ascii=False)
+        return or_(
+            runs.c.id.in_(decided),
+            *(cast(runs.c[name], Text).contains(quoted, autoescape=True) for name in _PEOPLE),
+        )
+
+    def _clean_runs(self, connection: Connection, pseudonym: str) -> None:
+        runs = tables.runs
+        own = runs.c.requester == self._person
+        query = select(runs).where(runs.c.tenant == self._tenant, or_(own, self._mentioned()))
+        for row in connection.execute(query).mappings().all():
+            clean = _cleaned(row, self._person, pseudonym)
+            here = (runs.c.tenant == self._tenant, runs.c.id == row["id"])
+            connection.execute(update(runs).where(*here).values(**clean))
+
+    def _clean_approvals(self, connection: Connection, pseudonym: str) -> None:
+        asked = tables.approvals
+        by_them = update(asked).where(*self._theirs(asked, "person"))
+        for_them = update(asked).where(*self._theirs(asked, "requester"))
+        connection.execute(by_them.values(person=pseudonym, comment=None))
+        wordless: dict[str, Any] = {"summary": {}, "comment": None, "active": False}
+        connection.execute(for_them.values(requester=pseudonym, **wordless))
+
+    def _delete_words(self, connection: Connection) -> None:
+        here, log = self._conversations().scalar_subquery(), tables.log
+        for table in (log, tables.snapshots):
+            self._delete(connection, table, table.c.conversation.in_(here))
+        self._delete(connection, log, log.c.data["requester"].as_string() == self._person)
+        box = tables.mailboxes
+        self._delete(connection, box, (box.c.kind == "person") & (box.c.subject == self._person))
+        self._delete(connection, box, (box.c.kind == "conversation") & box.c.subject.in_(here))
+        self._delete(connection, tables.run_files, tables.run_files.c.file.in_(self._files()))
+        for _, table, column in _owned:
+            self._delete(connection, table, table.c[column] == self._person)
+        self._delete_effects(connection)
+        owner = tables.conversations.c.owner
+        self._delete(connection, tables.conversations, owner == self._person)
+
+    def _files(self) -> ScalarSelect[Any]:
+        theirs = tables.files
+        return select(theirs.c.id).where(*self._theirs(theirs, "owner")).scalar_subquery()
+
+    def _delete_effects(self, connection: Connection) -> None:
+        """Results of writes, by the keys that begin with the person or a conversation of theirs.
+
+        Those of runs go by the audit, which has the keys of all calls that were for the person.
+        """
+        key = tables.effects.c.key
+        audited = select(tables.audit.c.key).where(*self._theirs(tables.audit, "person"))
+        theirs = key.startswith(f"{self._tenant}/{self._person}/", autoescape=True)
+        connection.execute(delete(tables.effects).where(or_(theirs, key.in_(audited))))
+
+    def _delete(self, connection: Connection, table: Table, which: ColumnElement[bool]) -> None:
+        connection.execute(delete(table).where(table.c.tenant == self._tenant, which))
+
+    def _rename(self, connection: Connection, pseudonym: str) -> None:
+        """What the house's totals and its audit are made of stays, and is nobody's any more."""
+        spent, audit = tables.spending, tables.audit
+        connection.execute(update(spent).where(*self._theirs(spent, "user")).values(user=pseudonym))
+        wordless = {"detail": "", "key": "", "conversation": None}
+        called = update(audit).where(*self._theirs(audit, "person"))
+        connection.execute(called.values(person=pseudonym, **wordless))
+        self._rename_in_trail(connection, pseudonym)
+
+    def _rename_in_trail(self, connection: Connection, pseudonym: str) -> None:
+        """That it was done stays, and by whom; not to whom, nor what was said about it."""
+        trail = tables.audit_trail
+        for column in ("subject", "who", "whose"):
+            theirs = update(trail).where(*self._theirs(trail, column))
+            connection.execute(theirs.values({column: pseudonym, "reason": "", "detail": ""}))
+        named = trail.c.detail.contains(self._person, autoescape=True)
+        mentions = update(trail).where(trail.c.tenant == self._tenant, named)
+        connection.execute(mentions.values(detail=""))
+
+
+_PEOPLE = ("readers", "history")
+"""Columns of a run that name people other than its requester."""
+
+
+def _cleaned(row: RowMapping, person: str, pseudonym: str) -> dict[str, Any]:
+    """What becomes of a run's columns: of their own run all words go, of others' only theirs."""
+    own = row["requester"] == person
+    clean: dict[str, Any] = {
+        "history": [_line(line, person, pseudonym, wordless=own) for line in row["history"]],
+        "readers": _renamed(row["readers"], person, pseudonym),
+    }
+    if not own:
+        return clean
+    nothing: dict[str, Any] = {
+        "slots": {},
+        "files": {},
+        "remedy": None,
+        "conversation": None,
+        "held": False,
+    }
+    ended = (
+        {} if row["status"] in ENDED else {"status": "cancelled", "updated_at": datetime.now(UTC)}
+    )
+    return {**clean, **nothing, **ended, "requester": pseudonym, "events": LAST_EVENT}
+
+
+def _line(line: dict[str, Any], person: str, pseudonym: str, *, wordless: bool) -> dict[str, Any]:
+    theirs = line.get("by") == person
+    return {
+        **line,
+        "by": pseudonym if theirs else line.get("by"),
+        "comment": None if wordless or theirs else line.get("comment"),
+    }
+
+
+def _renamed(people: Iterable[str], person: str, pseudonym: str) -> list[str]:
+    return [pseudonym if each == person else each for each in people]

@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Row, Select, Table, literal, tuple_
 from router.domain.errors import FieldProblem, InvalidInput
 from router.domain.records import Record
 from router.store.database import Insert
-from router.store.tables import Moment
+from router.store.tables import MomentType
 
 AnyRecord = TypeVar("AnyRecord", bound=Record)
 
@@ -72,4 +72,4 @@ def _behind(cursor: str) -> ColumnElement[Any]:
             f"{cursor[:80]!r} isn't a cursor that a list gave; leave it out to begin anew",
             [FieldProblem("after", "isn't one that a list gave")],
         ) from error
-    return tuple_(literal(at, Moment), literal(name))
+    return tuple_(literal(at, MomentType), literal(name))

@@ -1,11 +1,17 @@
-"""Flow runs and their approvals, in the database."""
+"""Flow runs, their approvals, and what each version of a flow was, in the database.
+
+Flow runs and their approvals, in the database.
+
+What each version of each flow was when it was first run, in the database.
+"""
 
 from collections.abc import Collection, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, bindparam, exists, func, or_, select, update
 
-from router.domain import news
+from router.domain import progress
 from router.domain.messages import FlowStatus
 from router.domain.ports import Live
 from router.domain.records import (
@@ -19,8 +25,8 @@ from router.domain.records import (
     is_held,
 )
 from router.store import tables
-from router.store.appending import Appending
 from router.store.database import Database
+from router.store.event_log import Appending
 from router.store.rows import from_row, newest_first, page, to_row, upsert
 
 _runs = tables.runs
@@ -107,8 +113,8 @@ class DatabaseRuns:
         before = from_row(RunRecord, row) if row else None
         open_before = [from_row(ApprovalRecord, one) for one in connection.execute(awaited)]
         return [
-            *news.of_change(before, run, str(run.events)),
-            *news.of_closed(before, run, open_before, approvals),
+            *progress.of_change(before, run, str(run.events)),
+            *progress.of_closed(before, run, open_before, approvals),
         ]
 
     async def find(self, tenant: str, run: str) -> RunRecord | None:
@@ -170,7 +176,7 @@ class DatabaseRuns:
             before = from_row(RunRecord, row)
             after = amended(before, amendment)
             connection.execute(update(_runs).where(*here).values(**to_row(after)))
-            noted = news.of_change(before, after, amendment.withdrawn_by)
+            noted = progress.of_change(before, after, amendment.withdrawn_by)
             self._appending.within(connection, amendment.tenant, noted)
             return noted
 
@@ -284,3 +290,40 @@ def _is_whole() -> ColumnElement[bool]:
     """`not RunRecord.is_branch`, as the database tells it."""
     beginning = func.substr(_runs.c.parent, 1, func.length(_runs.c.flow) + 1)
     return or_(_runs.c.parent.is_(None), beginning != _runs.c.flow.concat("/"))
+
+
+_versions = tables.flow_versions
+
+
+class DatabaseFlowVersions:
+    """`router.domain.ports.FlowVersions`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._insert = database.insert(_versions).on_conflict_do_nothing()
+
+    async def keep(self, flow: str, version: int, behaviour: str) -> str:
+        """Keep what the version is unless that is known, and give what is known."""
+        row = {
+            "flow": flow,
+            "version": version,
+            "behaviour": behaviour,
+            "first_seen": datetime.now(UTC),
+        }
+        known = select(_versions.c.behaviour).where(*_named(flow, version))
+
+        def work(connection: Connection) -> str:
+            # Several processes start at once: whoever is first writes, the others read that.
+            connection.execute(self._insert, row)
+            return str(connection.execute(known).scalar_one())
+
+        return await self._database.write(work)
+
+    async def replace(self, flow: str, version: int, behaviour: str) -> None:
+        """Have the version be this from now on."""
+        statement = update(_versions).where(*_named(flow, version)).values(behaviour=behaviour)
+        await self._database.write(lambda connection: connection.execute(statement))
+
+
+def _named(flow: str, version: int) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+    return _versions.c.flow == flow, _versions.c.version == version

@@ -1,7 +1,7 @@
 """Everything the router keeps, as the ports in `router.domain.ports`."""
 
 from router.domain.ports import (
-    Audit,
+    AuditTrail,
     Conversations,
     EffectsLedger,
     EventLog,
@@ -12,30 +12,22 @@ from router.domain.ports import (
     Mailboxes,
     Results,
     Retention,
-    Routed,
+    RoutedTurns,
     Runs,
     SkillFiles,
     Spending,
-    Trail,
+    ToolCallAudit,
 )
-from router.store.audit import DatabaseAudit
-from router.store.conversations import DatabaseConversations
+from router.store.audit import DatabaseAuditTrail, DatabaseToolCallAudit
+from router.store.conversations import DatabaseConversations, DatabaseMailboxes
 from router.store.database import Database
-from router.store.files import DatabaseFiles
-from router.store.flow_versions import DatabaseFlowVersions
-from router.store.keys import DatabaseKeys
-from router.store.ledger import DatabaseLedger
-from router.store.live import InProcessLive
-from router.store.live_postgres import PostgresLive
-from router.store.log import DatabaseLog
-from router.store.mailboxes import DatabaseMailboxes
-from router.store.results import DatabaseResults
+from router.store.event_log import DatabaseLog, DatabaseRouted
+from router.store.files import DatabaseFiles, DatabaseResults, DatabaseSkillFiles
+from router.store.idempotency import DatabaseKeys, DatabaseLedger
+from router.store.live import InProcessLive, PostgresLive
 from router.store.retention import DatabaseRetention
-from router.store.routed import DatabaseRouted
-from router.store.runs import DatabaseRuns
-from router.store.skill_files import DatabaseSkillFiles
+from router.store.runs import DatabaseFlowVersions, DatabaseRuns
 from router.store.spending import DatabaseSpending
-from router.store.trail import DatabaseTrail
 
 
 class Store:
@@ -54,9 +46,9 @@ class Store:
         self.keys: IdempotencyKeys = DatabaseKeys(database)
         self.ledger: EffectsLedger = DatabaseLedger(database)
         self.spending: Spending = DatabaseSpending(database)
-        self.audit: Audit = DatabaseAudit(database)
-        self.routed: Routed = DatabaseRouted(database)
-        self.trail: Trail = DatabaseTrail(database)
+        self.audit: ToolCallAudit = DatabaseToolCallAudit(database)
+        self.routed: RoutedTurns = DatabaseRouted(database)
+        self.trail: AuditTrail = DatabaseAuditTrail(database)
         self.results: Results = DatabaseResults(database)
         self.files: Files = DatabaseFiles(database)
         self.retention: Retention = DatabaseRetention(database)

@@ -30,7 +30,7 @@ from sqlalchemy import (
 )
 
 
-class Moment(TypeDecorator[datetime]):
+class MomentType(TypeDecorator[datetime]):
     """An aware point in time, kept and given back in UTC, ordered the same on every database."""
 
     impl = DateTime(timezone=True)
@@ -70,7 +70,7 @@ conversations = Table(
     required("id"),
     required("owner"),
     required("locale"),
-    required("created_at", Moment),
+    required("created_at", MomentType),
     required("metadata", JSON),
     PrimaryKeyConstraint("tenant", "id"),
 )
@@ -88,7 +88,7 @@ snapshots = Table(
     required("tenant"),
     required("conversation"),
     required("state"),
-    required("saved_at", Moment),
+    required("saved_at", MomentType),
     PrimaryKeyConstraint("tenant", "conversation"),
 )
 
@@ -99,7 +99,7 @@ log = Table(
     required("tenant"),
     required("key"),
     required("kind"),
-    required("at", Moment),
+    required("at", MomentType),
     optional("conversation"),
     optional("recipient"),
     optional("message_id"),
@@ -145,8 +145,8 @@ runs = Table(
     optional("parent"),
     required("history", JSON),
     required("events", Integer),
-    required("created_at", Moment),
-    required("updated_at", Moment),
+    required("created_at", MomentType),
+    required("updated_at", MomentType),
     Column("readers", JSON, nullable=False, server_default="[]"),
     Column("files", JSON, nullable=False, server_default="{}"),
     optional("withdraws"),
@@ -172,8 +172,8 @@ approvals = Table(
     required("summary", JSON),
     required("labels", JSON),
     required("digest"),
-    required("since", Moment),
-    optional("due", Moment),
+    required("since", MomentType),
+    optional("due", MomentType),
     required("active", Boolean),
     optional("verdict"),
     optional("comment"),
@@ -218,7 +218,7 @@ keys = Table(
     required("user"),
     required("key"),
     required("digest"),
-    required("claimed_at", Moment),
+    required("claimed_at", MomentType),
     PrimaryKeyConstraint("tenant", "user", "key"),
 )
 
@@ -233,8 +233,8 @@ effects = Table(
     required("status"),
     optional("result", JSON),
     optional("error"),
-    required("begun_at", Moment),
-    optional("ended_at", Moment),
+    required("begun_at", MomentType),
+    optional("ended_at", MomentType),
     PrimaryKeyConstraint("key"),
 )
 
@@ -256,7 +256,7 @@ audit = Table(
     metadata,
     Column("sequence", BigInteger().with_variant(Integer, "sqlite"), primary_key=True),
     required("tenant"),
-    required("at", Moment),
+    required("at", MomentType),
     required("person"),
     required("tool"),
     required("digest"),
@@ -275,7 +275,7 @@ audit_trail = Table(
     metadata,
     required("tenant"),
     required("id"),
-    required("at", Moment),
+    required("at", MomentType),
     required("who"),
     required("act"),
     required("subject"),
@@ -296,7 +296,7 @@ results = Table(
     required("owner"),
     required("tool"),
     required("body"),
-    required("kept_at", Moment),
+    required("kept_at", MomentType),
     PrimaryKeyConstraint("tenant", "id"),
 )
 
@@ -310,7 +310,7 @@ files = Table(
     required("type"),
     required("size", Integer),
     required("sha256"),
-    required("at", Moment),
+    required("at", MomentType),
     required("content", LargeBinary),
     PrimaryKeyConstraint("tenant", "id"),
 )
@@ -321,7 +321,7 @@ skill_files = Table(
     metadata,
     required("digest"),
     required("content", LargeBinary),
-    required("used_at", Moment),
+    required("used_at", MomentType),
     PrimaryKeyConstraint("digest"),
 )
 
@@ -332,7 +332,7 @@ flow_versions = Table(
     required("flow"),
     required("version", Integer),
     required("behaviour"),
-    required("first_seen", Moment),
+    required("first_seen", MomentType),
     PrimaryKeyConstraint("flow", "version"),
 )
 
@@ -346,6 +346,6 @@ mailboxes = Table(
     required("subject"),
     required("place", JSON),
     required("position", BigInteger),
-    required("due", Moment),
+    required("due", MomentType),
     PrimaryKeyConstraint("tenant", "face", "kind", "subject"),
 )

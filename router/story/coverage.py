@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from router.flow.model import FlowDefinition
+from router.flow.definition import FlowDefinition
 
 
-class Line(Protocol):
-    """A line of a run's history: `router.flow.run.Happening`, or as it was published."""
+class CoverageLine(Protocol):
+    """A line of a run's history: `router.flow.engine.run.Happening`, or as it was published."""
 
     @property
     def state(self) -> str:
@@ -39,14 +39,14 @@ class Transition(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Taken:
+class TakenTransitions:
     """What runs of one flow came through."""
 
     states: frozenset[str] = frozenset()
     transitions: frozenset[Transition] = frozenset()
 
-    def __or__(self, other: "Taken") -> "Taken":
-        return Taken(self.states | other.states, self.transitions | other.transitions)
+    def __or__(self, other: "TakenTransitions") -> "TakenTransitions":
+        return TakenTransitions(self.states | other.states, self.transitions | other.transitions)
 
 
 def transitions_of(definition: FlowDefinition) -> list[Transition]:
@@ -60,7 +60,7 @@ def transitions_of(definition: FlowDefinition) -> list[Transition]:
     return list(dict.fromkeys(found))
 
 
-def taken_in(definition: FlowDefinition, history: Iterable[Line]) -> Taken:
+def taken_in(definition: FlowDefinition, history: Iterable[CoverageLine]) -> TakenTransitions:
     """What one run came through. Moves that no exit stands for (a correction) are none."""
     known = frozenset(transitions_of(definition))
     states: list[str] = []
@@ -70,7 +70,7 @@ def taken_in(definition: FlowDefinition, history: Iterable[Line]) -> Taken:
         if move in known:
             taken.add(move)
         states.append(line.state)
-    return Taken(frozenset(states) & definition.states.keys(), frozenset(taken))
+    return TakenTransitions(frozenset(states) & definition.states.keys(), frozenset(taken))
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Coverage:
     """How much of a flow was taken."""
 
     definition: FlowDefinition
-    taken: Taken
+    taken: TakenTransitions
 
     @property
     def states(self) -> list[str]:
@@ -102,9 +102,11 @@ class Coverage:
         return 100.0 * (self.parts - missing) / self.parts
 
 
-def coverages(flows: Iterable[FlowDefinition], taken: Mapping[str, Taken]) -> list[Coverage]:
+def coverages(
+    flows: Iterable[FlowDefinition], taken: Mapping[str, TakenTransitions]
+) -> list[Coverage]:
     """One for each flow, those that nothing took included."""
-    return [Coverage(flow, taken.get(flow.flow, Taken())) for flow in flows]
+    return [Coverage(flow, taken.get(flow.flow, TakenTransitions())) for flow in flows]
 
 
 def told(found: Iterable[Coverage]) -> Iterator[str]:

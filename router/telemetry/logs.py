@@ -1,5 +1,7 @@
 """Log lines for people, or as JSON for machines: with trace, conversation and turn in them.
 
+Which conversation and turn the current task works for: what each line of the log is about.
+
 Neither has what people wrote. Python's own exceptions quote their input more often than not
 (a validation error prints the value at fault), so JSON has the type and the place of a failure,
 and the message only of errors of this project, which are written to be read.
@@ -9,12 +11,34 @@ import json
 import logging
 import sys
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any
 
 from router.domain.errors import RouterError
-from router.telemetry import about, spans
+from router.telemetry import tracing
+
+_now: ContextVar[dict[str, str]] = ContextVar("about", default={})  # noqa: B039 - never changed
+
+
+@contextmanager
+def about(conversation: str | None, turn: str | None = None) -> Iterator[None]:
+    """Whatever is logged within, by this task and those that it starts, says what it is about."""
+    given = {"conversation": conversation, "turn": turn}
+    token = _now.set({**_now.get(), **{name: id_ for name, id_ in given.items() if id_}})
+    try:
+        yield
+    finally:
+        _now.reset(token)
+
+
+def current() -> dict[str, str]:
+    """`conversation` and `turn`, as far as they are known here."""
+    return _now.get()
+
 
 TEXT = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
 _Failure = tuple[type[BaseException], BaseException, TracebackType | None]
@@ -34,8 +58,8 @@ class JsonLines(logging.Formatter):
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),
-            **spans.ids(),
-            **about.current(),
+            **tracing.ids(),
+            **current(),
         }
         if record.exc_info and record.exc_info[0]:
             line |= _failure(record.exc_info)

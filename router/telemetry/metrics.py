@@ -1,14 +1,21 @@
-"""Every metric of the project, in one place, with what its labels may be.
+"""Every metric of the project, in one place, and the port that shows them.
+
+Every metric of the project, in one place, with what its labels may be.
 
 No label ever holds an id or anything that a person wrote: what it can be is bounded by the code
 or by configuration. The GenAI names are OpenTelemetry's, as its Prometheus exporter writes them.
+
+`/metrics` on a port of its own, which the API's callers never reach.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 
 from prometheus_client import Counter, Gauge, Histogram
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import REGISTRY, Collector
+
+from router.domain.errors import MisconfiguredError
 
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80)
 TOKENS = (1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144)
@@ -102,3 +109,27 @@ class Circuits(Collector):
     def hide(self) -> None:
         """Have it there no more."""
         REGISTRY.unregister(self)
+
+
+@contextmanager
+def exposed(host: str, port: int) -> Iterator[str]:
+    """Serve this process's metrics; gives the address. Port 0 is any that is free.
+
+    Raises:
+        MisconfiguredError: the port can't be opened.
+    """
+    from prometheus_client import start_http_server
+
+    try:
+        server, thread = start_http_server(port, host)
+    except OSError as error:
+        raise MisconfiguredError(
+            f"ROUTER_METRICS_PORT={port} can't be opened on {host} ({error.strerror}): "
+            "choose another, or 0 for any that is free"
+        ) from None
+    try:
+        yield f"http://{host}:{server.server_port}/metrics"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 from router.domain.errors import ArgumentsToolError, Forbidden, PermanentToolError
+from router.domain.locale import Localised
 from router.domain.principals import Principal
-from router.domain.texts import Localised
 from router.tool.implementation import problem_at
 from router.tool.registry import Registry, allows
 from router.tool.tool import Tool

@@ -20,7 +20,7 @@ LONGEST = 60
 
 
 @dataclass(frozen=True)
-class Labelled:
+class ChineseLabel:
     """Marks a parameter with its Chinese label, after its `Field`.
 
     >>> from typing import Annotated

@@ -9,12 +9,10 @@ from copy import copy
 from types import ModuleType
 from typing import Any, Self
 
-from router.documents.faults import nearest
-from router.domain.capabilities import Capability
-from router.domain.errors import DefinitionError, NotFound, Problem, Unavailable
-from router.domain.principals import FLOW_ROLE, Principal
-from router.domain.texts import Localised
-from router.tool.dependencies import Provider
+from router.domain.errors import DefinitionError, NotFound, Problem, Unavailable, nearest
+from router.domain.locale import Localised
+from router.domain.principals import FLOW_ROLE, Capability, Principal
+from router.tool.context import Provider
 from router.tool.tool import Tool
 
 CODE = "code"
@@ -25,7 +23,7 @@ class Registry:
     """Tools by name, each of one group: those of the code, of a folder, of a server.
 
     >>> import activities.tools
-    >>> registry = Registry().discover(activities.tools)
+    >>> registry = Registry().discover(activities.builtin, activities.tools)
     >>> registry["get_leave_balance"].permission
     'read'
     """
@@ -73,17 +71,17 @@ class Registry:
         tool = self[name]
         return next(group for group, tools in self._groups.items() if tools.get(name) is tool)
 
-    def discover(self, package: ModuleType) -> Self:
-        """Import every module of `package` and take in the tools that they define.
+    def discover(self, *packages: ModuleType) -> Self:
+        """Import every module of the packages and take in the tools that they define.
 
         A tool that one module imports from another is taken in once. Raises `DefinitionError`
         for the first tool that can't be one, or module that can't be imported.
         """
-        for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            module = _imported(found.name)
-            for value in vars(module).values():
-                if isinstance(value, Tool):
-                    self.add(value)
+        for package in packages:
+            for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+                for value in vars(_imported(found.name)).values():
+                    if isinstance(value, Tool):
+                        self.add(value)
         return self
 
     def __getitem__(self, name: str) -> Tool:

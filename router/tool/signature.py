@@ -9,19 +9,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    JsonValue,
-    TypeAdapter,
-    ValidationError,
-    create_model,
-)
+from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, ValidationError, create_model
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 
 from router.domain.errors import DefinitionError, Problem
-from router.tool.context import ToolContext
-from router.tool.dependencies import Dependencies, Depends, Provider
+from router.tool.context import Dependencies, Depends, Provider, ToolContext
 
 ToolFunction = Callable[..., Coroutine[Any, Any, Any]]
 
@@ -223,17 +215,17 @@ def read_signature(function: Callable[..., Any]) -> Signature:
     return _Reader(function).read()
 
 
-class Source(NamedTuple):
+class SourceLine(NamedTuple):
     """Where something is declared. `line` counts from 1."""
 
     file: str
     line: int
 
 
-def source_of(function: Callable[..., Any]) -> Source:
+def source_of(function: Callable[..., Any]) -> SourceLine:
     """The line that a function begins on."""
     code = inspect.unwrap(function).__code__
-    return Source(code.co_filename, code.co_firstlineno)
+    return SourceLine(code.co_filename, code.co_firstlineno)
 
 
 def problem_of(function: Callable[..., Any], what: str, remedy: str) -> Problem:

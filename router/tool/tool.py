@@ -1,4 +1,9 @@
-"""Tools: asynchronous functions that people, models and flows may call, through the gate."""
+"""Tools: asynchronous functions that people, models and flows may call, through the gate.
+
+Names that no tool may have: of functions by which models decide, and of our own activities.
+
+The words of a code tool: who may call it, what it is called, what people say who mean it.
+"""
 
 import inspect
 import re
@@ -10,25 +15,100 @@ from typing import Any, Literal, get_args
 
 from pydantic import JsonValue
 
-from router.domain.capabilities import Capability
+from router.documents.regex import refused
 from router.domain.errors import DefinitionError, Problem
-from router.domain.principals import EVERYONE
-from router.domain.texts import Localised
-from router.tool.check import Check, CheckFunction, read_check
-from router.tool.context import ToolContext
-from router.tool.dependencies import Dependencies, Provider
-from router.tool.implementation import Arguments, FunctionImplementation, Implementation
+from router.domain.locale import Locale, Localised
+from router.domain.principals import EVERYONE, Capability
+from router.tool.context import Dependencies, Provider, ToolContext
+from router.tool.implementation import (
+    Arguments,
+    CheckFunction,
+    FunctionImplementation,
+    Implementation,
+    ToolCheck,
+    read_check,
+)
 from router.tool.labels import label_in
-from router.tool.naming import ANOTHER, RESERVED, TAKEN
 from router.tool.signature import (
     Signature,
-    Source,
+    SourceLine,
     ToolFunction,
     problem_of,
     read_signature,
     source_of,
 )
-from router.tool.wording import phrase_problems, titled, word_problems
+
+RESERVED = frozenset(
+    (
+        *("respond_message", "ask_clarification", "hand_off", "find_capabilities"),
+        *("dispatch_to_flow", "dispatch_to_skill", "fill_slots", "cancel_flow"),
+        *("ask_user", "say_missing", "done", "note", "hand_back"),
+        *("plan", "accept", "ask", "retry", "replan"),
+        *(
+            "understand",
+            "decide",
+            "phrase",
+            "phrase_plainly",
+            "think",
+            "condense",
+            "reflect",
+            "tell_flow",
+        ),
+        *("recall", "keep", "write", "look_up", "publish", "notify"),
+    )
+)
+"""A tool of such a name would be offered beside the function, or taken for the activity."""
+
+TAKEN = "has a name that means something else to models or workers"
+"""What is wrong with it; the remedy is another name."""
+ANOTHER = "give it another name: what it does, as in find_rooms"
+
+
+def word_problems(
+    function: ToolFunction,
+    title: object,
+    lists: Mapping[str, Sequence[str]],
+) -> Iterator[Problem]:
+    """What is wrong with a tool's title, and with its lists of words by the options' names."""
+    if title is not None and not _in_both(title):
+        remedy = 'write both languages: title={"zh": "会议室", "en": "Meeting rooms"}'
+        yield problem_of(function, f"has the title {title!r:.80}", remedy)
+    for name, words in lists.items():
+        if isinstance(words, str):
+            # A text is a sequence of its letters, each of which would be a role.
+            remedy = f"write a list: {name}=[{words[:40]!r}]"
+            yield problem_of(function, f"has one text as its {name}, {words[:40]!r}", remedy)
+        elif not all(isinstance(each, str) and each.strip() for each in words):
+            remedy = "write a list of texts"
+            yield problem_of(function, f"has the {name} {words!r:.80}", remedy)
+
+
+def phrase_problems(function: ToolFunction, phrases: Sequence[str]) -> Iterator[Problem]:
+    """What is wrong with a tool's phrases: each is RE2, and no part of a message has it."""
+    problems = list(word_problems(function, None, {"phrases": phrases}))
+    yield from problems
+    for source in () if problems else phrases:
+        fault = refused(source)
+        if fault is not None:
+            yield problem_of(
+                function, f"has the phrase {source!r:.80}, which {fault.what}", fault.remedy
+            )
+        elif not (source.startswith("^") and source.endswith("$")):
+            remedy = 'write it for the whole message: "^(?:…)$"'
+            yield problem_of(function, f"has the phrase {source!r:.80} for any part of one", remedy)
+
+
+def titled(name: str, given: Mapping[Locale, str] | None) -> Localised:
+    """A title that has no problems; made from the tool's name where there is none."""
+    words = name.replace("_", " ").capitalize()
+    return Localised.model_validate(given or {"zh": words, "en": words})
+
+
+def _in_both(title: Any) -> bool:
+    if not isinstance(title, Mapping) or set(title) != set(get_args(Locale)):
+        return False
+    return all(isinstance(each, str) and each.strip() for each in title.values())
+
 
 Permission = Literal["read", "write", "admin"]
 
@@ -39,7 +119,7 @@ _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0}
 
 
 @dataclass(frozen=True)
-class Options:
+class ToolOptions:
     """How a tool is called and its result told, beyond what every tool has."""
 
     cache: timedelta = timedelta()
@@ -89,12 +169,12 @@ class Tool:
     retries: int | None
     """How often a call that failed for the moment is tried again; None: until it works."""
     implementation: Implementation
-    source: Source
+    source: SourceLine
     """Where it is declared."""
-    options: Options = Options()
+    options: ToolOptions = ToolOptions()
     description_zh: str = ""
     """What people who are addressed in Chinese read; the description where there is none."""
-    check: Check | None = None
+    check: ToolCheck | None = None
     """Its own rules, which are asked before anybody is asked to confirm."""
     phrases: tuple[str, ...] = ()
     """RE2: whole messages that ask for it by themselves, whatever is retrieved."""
@@ -245,7 +325,7 @@ def tool(  # noqa: PLR0913 - each is an option of its own that a tool's author m
         >>> sorted(add.parameters["properties"])
         ['one', 'other']
     """
-    options = Options(
+    options = ToolOptions(
         cache=timedelta(seconds=_seconds(cache)),
         ephemeral=ephemeral,
         return_direct=return_direct,
@@ -290,7 +370,7 @@ def tool(  # noqa: PLR0913 - each is an option of its own that a tool's author m
 
 def _read(
     function: ToolFunction, check: CheckFunction | None, problems: list[Problem]
-) -> tuple[Signature, Check | None]:
+) -> tuple[Signature, ToolCheck | None]:
     """What the function takes, and its own rules; all that is wrong with them is told at once."""
     try:
         signature = read_signature(function)
@@ -329,7 +409,7 @@ def _extra_problems(
     function: ToolFunction,
     permission: Permission,
     cache: str,
-    options: Options,
+    options: ToolOptions,
     *,
     checked: bool,
 ) -> Iterator[Problem]:

@@ -1,4 +1,9 @@
-"""What a pressed button or a sent form means."""
+"""What a pressed button or a sent form means, and a start of what was offered.
+
+Starting one of the flows that were offered for a message, with what it said for that one.
+
+What a pressed button or a sent form means.
+"""
 
 from collections.abc import Mapping
 
@@ -20,6 +25,7 @@ from router.domain.commands import (
     StartOver,
     TakeUp,
 )
+from router.domain.locale import Locale
 from router.domain.messages import (
     Action,
     Answering,
@@ -31,18 +37,62 @@ from router.domain.messages import (
     StartAction,
     offer_question,
 )
-from router.domain.texts import Locale
-from router.flow.model import FlowDefinition
-from router.flow.put_aside import ALL, run_meant
-from router.flow.situation import Situation
-from router.flow.taking import STALE
+from router.flow.definition import FlowDefinition
+from router.flow.engine.handlers import STALE
+from router.flow.paused import ALL, Situation, run_meant
+from router.flow.prompts.question import way_of
 from router.flow.view import FlowView
-from router.flow.ways_out import way_of
-from router.understanding import wording
-from router.understanding.acts import Act
-from router.understanding.forms import coerced, form_values, slot_at
-from router.understanding.offered import may_start, start_offered
-from router.understanding.patterns import PatternIndex
+from router.understanding import route_reasons
+from router.understanding.dialogue_acts import Act
+from router.understanding.slots.forms import coerced, form_values, slot_at
+from router.understanding.slots.free_text import clause_starts
+from router.understanding.slots.prefill import prefill_offered
+from router.understanding.text.utterance import Utterance
+from router.understanding.triggers.patterns import Match, PatternIndex
+
+
+def may_start(flow: FlowDefinition, situation: Situation) -> bool:
+    """True where the person has one of the roles that the flow is for."""
+    return not flow.triggers.roles or bool(flow.triggers.roles & situation.roles)
+
+
+def start_offered(flow: FlowDefinition, situation: Situation, index: PatternIndex) -> StartFlow:
+    """Begin the flow with what the message said that it was offered for."""
+    slots = prefill_offered(flow.slots, *_said_for(flow, situation, index))
+    return StartFlow(flow=flow.flow, slots=slots)
+
+
+def _said_for(
+    flow: FlowDefinition, situation: Situation, index: PatternIndex
+) -> tuple[Utterance, list[Match]]:
+    """The message, or where it asked for several flows, the clauses about this one.
+
+    With the flow's patterns that were found in it: their groups fill slots.
+    """
+    whole = Utterance.of(situation.offered_for, situation.now)
+    found = index.find(whole.normalised, situation.roles)
+    starting = [match for match in found if match.hit.blocked_by is None]
+    mine = [match for match in starting if match.hit.flow == flow.flow]
+    others = [match.start for match in starting if match.hit.flow != flow.flow]
+    if not mine or not others:
+        return whole, mine
+    begins, ends = _between(mine[0].start, others, whole.text)
+    part = whole.part(begins, ends)
+    again = index.find(part.normalised, situation.roles)
+    return part, [match for match in again if match.hit.flow == flow.flow]
+
+
+def _between(mine: int, others: list[int], text: str) -> tuple[int, int]:
+    """From the clause of the request, or the text's beginning, to that of the next request."""
+    clauses = clause_starts(text)
+    begins = _clause_of(mine, clauses) if min(others) < mine else 0
+    after = [at for at in others if _clause_of(at, clauses) > mine]
+    return begins, _clause_of(min(after), clauses) if after else len(text)
+
+
+def _clause_of(at: int, clauses: list[int]) -> int:
+    return max((start for start in clauses if start <= at), default=0)
+
 
 OUTDATED = "outdated"
 """The name of no question: those of flows have colons in them."""
@@ -100,32 +150,34 @@ _ACTS: dict[Act, Command] = {
 def outcome_of(act: Act, view: FlowView, locale: Locale) -> tuple[Route, Command]:
     """What a word about the dialogue with a flow comes to."""
     if act == "person":
-        route = wording.person_wanted(view, locale)
+        route = route_reasons.person_wanted(view, locale)
         return route, HandOff(reason=route.reason)
-    return wording.acted(act, view, locale), _ACTS[act]
+    return route_reasons.acted(act, view, locale), _ACTS[act]
 
 
 def take_up(run: str, situation: Situation, by: RouteBy) -> tuple[Route, Command]:
     """Going on with a run that was put aside, or with none; a button may name one that is gone."""
     locale = situation.locale
     if run == ALL:
-        return wording.left_aside(locale, by), LeaveAside()
+        return route_reasons.left_aside(locale, by), LeaveAside()
     one = next((one for one in situation.put_aside if one.run == run), None)
     if one is None:
-        return wording.outdated("reply", locale), ReplyText(text=wording.OVER.within(locale))
-    return wording.taken_up(one.flow, one.title, locale, by), TakeUp(run=run)
+        return route_reasons.outdated("reply", locale), ReplyText(
+            text=route_reasons.OVER.within(locale)
+        )
+    return route_reasons.taken_up(one.flow, one.title, locale, by), TakeUp(run=run)
 
 
 def _way_out(action: ChooseAction, situation: Situation) -> tuple[Route, Command] | None:
     """One of the ways on from a question, shown with it or not; None for an answer."""
     view, way = _asking(situation), way_of(action.value)
     if view is None and situation.offered and way == "cancel":
-        text = wording.NONE_OF_THEM.within(situation.locale)
-        return wording.none_of_them(situation.locale), ReplyText(text=text)
+        text = route_reasons.NONE_OF_THEM.within(situation.locale)
+        return route_reasons.none_of_them(situation.locale), ReplyText(text=text)
     if view is None or way is None:
         return None
     if way == "cancel":
-        return wording.cancelled(view, situation.locale), CancelFlow()
+        return route_reasons.cancelled(view, situation.locale), CancelFlow()
     route, command = outcome_of(way, view, situation.locale)
     return route.model_copy(update={"by": "action"}), command
 
@@ -137,11 +189,13 @@ def _answered(
     if isinstance(action, ConfirmAction):
         # Who names the question has seen it, whatever else they said before the answer came.
         seen = view.question if action.question else None
-        return wording.by_action(view, situation.locale), Confirm(value=action.value, question=seen)
+        return route_reasons.by_action(view, situation.locale), Confirm(
+            value=action.value, question=seen
+        )
     if _is_left_empty(action, view):
-        return wording.by_action(view, situation.locale), Skip()
+        return route_reasons.by_action(view, situation.locale), Skip()
     slots = form_values(view.fillable, action.values, situation.now)
-    return wording.by_action(view, situation.locale), FillSlots(slots=slots)
+    return route_reasons.by_action(view, situation.locale), FillSlots(slots=slots)
 
 
 def _is_left_empty(action: FormAction, view: FlowView) -> bool:
@@ -159,9 +213,9 @@ def _started(
     flow = flows.get(action.flow)
     if flow is None or not may_start(flow, situation):
         locale = situation.locale
-        return wording.not_there(locale), ReplyText(text=wording.GONE.within(locale))
+        return route_reasons.not_there(locale), ReplyText(text=route_reasons.GONE.within(locale))
     slots = form_values(flow.slots, action.slots, situation.now)
-    return wording.pressed(flow, situation.locale), StartFlow(flow=flow.flow, slots=slots)
+    return route_reasons.pressed(flow, situation.locale), StartFlow(flow=flow.flow, slots=slots)
 
 
 def _open(situation: Situation) -> list[str]:
@@ -177,11 +231,15 @@ def _outdated(situation: Situation) -> tuple[Route, Command]:
     view, locale = _asking(situation), situation.locale
     if view is not None:
         # The flow itself says so: it finds that this is no question of its own.
-        return wording.by_action(view, locale), FillSlots(slots={}, question=OUTDATED)
+        return route_reasons.by_action(view, locale), FillSlots(slots={}, question=OUTDATED)
     if situation.offered:
         text = STALE.within(locale)
-        return wording.outdated("clarify", locale), Clarify(text=text, options=situation.offered)
-    return wording.outdated("reply", locale), ReplyText(text=wording.OVER.within(locale))
+        return route_reasons.outdated("clarify", locale), Clarify(
+            text=text, options=situation.offered
+        )
+    return route_reasons.outdated("reply", locale), ReplyText(
+        text=route_reasons.OVER.within(locale)
+    )
 
 
 def _unasked(
@@ -191,8 +249,8 @@ def _unasked(
     if _asking(situation) is not None or situation.offered:
         return _outdated(situation)
     locale = situation.locale
-    text = wording.UNASKED[action.type].within(locale)
-    return wording.unasked(locale), ReplyText(text=text)
+    text = route_reasons.UNASKED[action.type].within(locale)
+    return route_reasons.unasked(locale), ReplyText(text=text)
 
 
 def _is_offered(action: ChooseAction, situation: Situation) -> bool:
@@ -214,7 +272,7 @@ def _offered(
     flow = flows.get(str(action.value))
     if flow is None or not may_start(flow, situation):
         return None
-    return wording.pressed(flow, situation.locale), start_offered(flow, situation, index)
+    return route_reasons.pressed(flow, situation.locale), start_offered(flow, situation, index)
 
 
 def _chosen(action: ChooseAction, situation: Situation) -> tuple[Route, Command] | None:
@@ -222,7 +280,7 @@ def _chosen(action: ChooseAction, situation: Situation) -> tuple[Route, Command]
     if view is None or not view.awaiting:
         return None
     slots = _answer(view, action.value, situation)
-    return wording.by_action(view, situation.locale), FillSlots(slots=slots)
+    return route_reasons.by_action(view, situation.locale), FillSlots(slots=slots)
 
 
 def _answer(view: FlowView, value: JsonValue, situation: Situation) -> dict[str, JsonValue]:

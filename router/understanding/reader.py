@@ -13,7 +13,6 @@ from functools import cached_property
 
 from pydantic import JsonValue
 
-from router.domain.capabilities import Capability
 from router.domain.commands import (
     CallTool,
     CancelFlow,
@@ -29,33 +28,43 @@ from router.domain.commands import (
     Withdraw,
 )
 from router.domain.messages import Message, Option, Route
-from router.flow.changing import CHANGE
-from router.flow.model import FlowDefinition, Slot
-from router.flow.put_aside import run_meant
-from router.flow.situation import Situation
+from router.domain.principals import Capability
+from router.flow.definition import FlowDefinition, Slot
+from router.flow.engine.changes import CHANGE
+from router.flow.paused import Situation, run_meant
 from router.flow.view import FlowView
-from router.understanding import wording
-from router.understanding.actions import outcome_of, read_action, take_up
-from router.understanding.acts import Act, act_of, asks_again, asks_what_is_here, withdraws
-from router.understanding.answers import answer
-from router.understanding.booleans import consent, opening_answer
-from router.understanding.calling_off import calls_off, kinds_in
-from router.understanding.choices import chosen_option
-from router.understanding.confirming import put_right
-from router.understanding.corrections import corrected_items, correction
-from router.understanding.documents import has_no_document, holds_documents
-from router.understanding.entities import entities_of
-from router.understanding.forms import read_as, slot_at
-from router.understanding.naming import is_named_in, is_only_name
-from router.understanding.offered import may_start, start_offered
-from router.understanding.overview import overview
-from router.understanding.patterns import Match, PatternIndex
-from router.understanding.phrases import PhraseIndex, ToolPhrases
-from router.understanding.pleasantries import says_nothing
-from router.understanding.prefill import prefill, reason_slot
+from router.understanding import route_reasons
+from router.understanding.actions import may_start, outcome_of, read_action, start_offered, take_up
+from router.understanding.corrections.values import corrected_items, correction, put_right
+from router.understanding.dialogue_acts import (
+    Act,
+    act_of,
+    asks_again,
+    asks_what_is_here,
+    calls_off,
+    kinds_in,
+    says_nothing,
+    withdraws,
+)
+from router.understanding.entities.booleans import consent, opening_answer
+from router.understanding.entities.choices import chosen_option
+from router.understanding.entities.documents import has_no_document, holds_documents
+from router.understanding.entities.extraction import entities_of
+from router.understanding.names import (
+    PhraseIndex,
+    ToolPhrases,
+    goes_on_with,
+    is_named_in,
+    is_only_name,
+    meant,
+)
 from router.understanding.reading import Reading
-from router.understanding.taking_up import goes_on_with, meant
-from router.understanding.utterance import Utterance
+from router.understanding.route_reasons import overview
+from router.understanding.slots.answers import answer
+from router.understanding.slots.forms import read_as, slot_at
+from router.understanding.slots.prefill import prefill, reason_slot
+from router.understanding.text.utterance import Utterance
+from router.understanding.triggers.patterns import Match, PatternIndex
 
 Outcome = tuple[Route, Command]
 
@@ -154,10 +163,10 @@ class Reader:
         if act is not None:
             return outcome_of(act, view, heard.situation.locale)
         if self._calls_off(heard, view):
-            return wording.cancelled(view, heard.situation.locale), CancelFlow()
+            return route_reasons.cancelled(view, heard.situation.locale), CancelFlow()
         items = corrected_items(view, heard.utterance)
         if items is not None and not items.slots:
-            return wording.no_item(view, heard.situation.locale, only=items.last)
+            return route_reasons.no_item(view, heard.situation.locale, only=items.last)
         again = None
         if goes_on_with(heard.utterance.text, view):
             again = outcome_of("repeat", view, heard.situation.locale)
@@ -188,13 +197,13 @@ class Reader:
         locale = heard.situation.locale
         said = consent(heard.utterance.text)
         if said is not None:
-            return wording.confirmed(view, locale), Confirm(value=said)
+            return route_reasons.confirmed(view, locale), Confirm(value=said)
         slots = put_right(view, heard.utterance)
         opening = opening_answer(heard.utterance.text)
         if opening is not None and not opening[0]:
-            return wording.confirmed(view, locale), Confirm(value=False, slots=slots or {})
+            return route_reasons.confirmed(view, locale), Confirm(value=False, slots=slots or {})
         if slots:
-            return wording.filled(view, slots, locale), FillSlots(slots=slots)
+            return route_reasons.filled(view, slots, locale), FillSlots(slots=slots)
         return None
 
     def _another_flow(self, heard: _Heard, view: FlowView) -> Outcome | None:
@@ -226,7 +235,7 @@ class Reader:
         slots = self._slots_given(heard, view)
         if slots is None:
             return None
-        return wording.filled(view, slots, heard.situation.locale), FillSlots(slots=slots)
+        return route_reasons.filled(view, slots, heard.situation.locale), FillSlots(slots=slots)
 
     def _slots_given(self, heard: _Heard, view: FlowView) -> dict[str, JsonValue] | None:
         changes = view.awaiting == [CHANGE]
@@ -245,14 +254,14 @@ class Reader:
         if flow is None or not may_start(flow, heard.situation):
             return None
         start = start_offered(flow, heard.situation, self._index)
-        return wording.chosen(flow, heard.situation.locale), start
+        return route_reasons.chosen(flow, heard.situation.locale), start
 
     def _requested(self, heard: _Heard) -> Outcome | None:
         locale = heard.situation.locale
         if len(heard.starting) > 1:
             flows = [self._flows[name] for name in heard.starting]
             options = [Option(label=f.title.within(locale), value=f.flow) for f in flows]
-            route, text = wording.several(flows, locale)
+            route, text = route_reasons.several(flows, locale)
             return route, Clarify(text=text, options=options)
         for name, matches in heard.starting.items():
             return self._begun(heard, name, matches)
@@ -262,7 +271,7 @@ class Reader:
         flow = self._flows[name]
         slots = prefill(flow.slots, heard.utterance, matches)
         words = heard.utterance.normalised.as_typed(matches[0].start, matches[0].end)
-        return wording.matched(flow, words, heard.situation.locale), StartFlow(
+        return route_reasons.matched(flow, words, heard.situation.locale), StartFlow(
             flow=name, slots=slots
         )
 
@@ -274,7 +283,7 @@ class Reader:
                 return self._begun(heard, tool.tool, [match])
             if tool.at_once:
                 words = heard.utterance.normalised.as_typed(match.start, match.end)
-                route = wording.asked_for_tool(tool.tool, tool.title, words, locale)
+                route = route_reasons.asked_for_tool(tool.tool, tool.title, words, locale)
                 named = {
                     name: heard.utterance.normalised.as_typed(*span)
                     for name, span in match.groups.items()
@@ -290,9 +299,9 @@ class Reader:
         at_work, handed_in = heard.situation.at_work, heard.situation.handed_in
         locale = heard.situation.locale
         if at_work is not None and self._calls_off(heard, at_work):
-            return wording.cancelled(at_work, locale), CancelFlow()
+            return route_reasons.cancelled(at_work, locale), CancelFlow()
         if handed_in is not None and withdraws(heard.utterance.text):
-            return wording.cancelled(handed_in, locale), Withdraw()
+            return route_reasons.cancelled(handed_in, locale), Withdraw()
         return None
 
     def _about_dialogue(self, heard: _Heard) -> Outcome | None:
@@ -300,9 +309,9 @@ class Reader:
         text, situation = heard.utterance.text, heard.situation
         if asks_what_is_here(text):
             said = overview(self._capabilities, situation.roles, situation.locale)
-            return wording.asked_what_is_here(situation.locale), ReplyText(text=said)
+            return route_reasons.asked_what_is_here(situation.locale), ReplyText(text=said)
         if asks_again(text):
-            return wording.asked_again(situation.locale), Repeat()
+            return route_reasons.asked_again(situation.locale), Repeat()
         return None
 
 
@@ -360,10 +369,10 @@ def _to_skill(heard: _Heard) -> Outcome | None:
     if not skill:
         return None
     if calls_off(heard.utterance.text):
-        return wording.skill_left(skill, locale), LeaveSkill()
+        return route_reasons.skill_left(skill, locale), LeaveSkill()
     words = heard.utterance.normalised.as_typed(0, len(heard.utterance.text))
     command = RunSkill(skill=skill, request=words)
-    return wording.skill_answered(skill, locale), command
+    return route_reasons.skill_answered(skill, locale), command
 
 
 def _reading(normalised: str, outcome: Outcome | None) -> Reading:

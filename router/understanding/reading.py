@@ -3,8 +3,8 @@
 from pydantic import BaseModel, ConfigDict
 
 from router.domain.commands import Command
-from router.domain.entities import Entity
 from router.domain.messages import Route
+from router.understanding.entities.extraction import Entity
 
 
 class PatternHit(BaseModel):

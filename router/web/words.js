@@ -1,6 +1,6 @@
 // What the API says in single words, as people say it, in both languages.
 
-import { STATUSES } from "./statuses.js"; // router/flow/status_words.py, as the API serves it
+import { STATUSES } from "./statuses.js"; // router/flow/view.py, as the API serves it
 import { t, within } from "./texts.js";
 
 const TOOL_STATUSES = {

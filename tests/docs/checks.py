@@ -9,16 +9,13 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
-from router.api.message_body import MessageBody
+from router.api.turns import MessageBody
 from router.directory.file import FileDirectory
-from router.evaluation.lines import Line
+from router.evaluation.dataset import LabelledLine
+from router.flow.definition import State, Triggers, Withdrawal
 from router.flow.loader import load_flow
-from router.flow.model import State, Withdrawal
-from router.flow.triggers import Triggers
 from router.skill.loader import read_skill
-from router.tool.http.operation import operations_of
-from router.tool.http.parameters import taken_by
-from router.tool.http.references import References
+from router.tool.http.operations import References, operations_of, taken_by
 from tests.docs.shell import slips
 from tests.docs.snippets import Snippet
 
@@ -66,7 +63,7 @@ def check_json(snippet: Snippet, _: Path) -> None:
 def check_lines(snippet: Snippet, _: Path) -> None:
     """Labelled messages, as `eval` reads them."""
     for line in snippet.text.splitlines():
-        Line.model_validate_json(line)
+        LabelledLine.model_validate_json(line)
 
 
 def check_python(snippet: Snippet, _: Path) -> None:

@@ -11,11 +11,11 @@ from docs.generate.commands import commands, commands_page
 from docs.generate.models import undescribed
 from docs.generate.rest import operations, rest_page
 from docs.generate.tool_files import option_docs
-from router.app import openapi_document
 from router.cli import app
 from router.documents.attribute_docs import attribute_docs
 from router.domain.budgets import Budget, Budgets
-from router.flow.model import FILE_MODELS
+from router.flow.definition import FILE_MODELS
+from router.runtime.app import openapi_document
 from router.settings import Fallback, Settings
 from router.tool.mcp.file import ServerEntry, ToolEntry
 from router.tool.tool import tool

@@ -20,24 +20,23 @@ from pydantic import BaseModel, JsonValue
 from temporalio.client import Client
 from temporalio.contrib.pydantic import pydantic_data_converter
 
-from activities.calling import ToolCaller
 from activities.capabilities import Capabilities
-from router.assembly import Parts, assembled
+from activities.tool_call import ToolCaller
 from router.domain.budgets import Budget, Budgets
 from router.domain.ports import EffectsLedger
 from router.domain.records import EffectRecord
 from router.flow.catalog import Catalog
-from router.llm.chat import ChatAnswer, ChatRequest, OnText
-from router.llm.ladders import Ladders
-from router.llm.model import ChatModel
-from router.selection.index import CapabilityIndex
+from router.llm.client import ChatModel
+from router.llm.fallback import FallbackChains
+from router.llm.types import ChatAnswer, ChatRequest, OnText
+from router.retrieval.index import CapabilityIndex
+from router.runtime.composition import Parts, assembled
+from router.runtime.worker import build_worker
 from router.settings import Settings
-from router.tool.context import ToolContext
-from router.tool.dependencies import Depends, Provider
+from router.tool.context import Depends, Provider, ToolContext
 from router.tool.registry import Registry
 from router.tool.tool import tool
 from router.understanding.reader import Reader
-from router.worker import build_worker
 
 KILLED = 9
 """The exit status of a worker that died as it was told."""
@@ -174,7 +173,7 @@ async def furnished(plan: Plan) -> AsyncIterator[Parts]:
         yield replace(
             parts,
             settings=unbounded,
-            ladders=Ladders([MortalModel(plan.model, fate)] if plan.model else []),
+            ladders=FallbackChains([MortalModel(plan.model, fate)] if plan.model else []),
             offered=offered,
             index=index,
             reader=Reader(offered.forms()),

@@ -8,12 +8,12 @@ from pydantic import BaseModel
 from temporalio.client import Client
 from temporalio.contrib.pydantic import pydantic_data_converter
 
-from router.assembly import assembled
-from router.domain.texts import Localised
+from router.domain.locale import Localised
+from router.runtime.composition import assembled
+from router.runtime.worker import build_worker
 from router.settings import Settings
 from router.skill.skill import Skill
 from router.tool.tool import Tool, tool
-from router.worker import build_worker
 from tests.workflow.tooled import furnished
 
 NAME = Localised(zh="行程助手", en="Trip helper")

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from activities.people.people import People
+from activities.people.people import PeopleSystem
 from activities.people.records import Owner
 from router.domain.principals import DEFAULT_TENANT
 from tests.e2e.storm import books
@@ -30,7 +30,7 @@ from tests.unit.store.postgres_server import make_database, postgres_server
 SEED = 20261122
 
 
-async def entitled(people: People, year: int) -> None:
+async def entitled(people: PeopleSystem, year: int) -> None:
     """Leave for everybody."""
     for person in MANAGERS:
         owner = Owner(tenant=DEFAULT_TENANT, person=person)

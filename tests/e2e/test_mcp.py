@@ -12,9 +12,8 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp_types import ToolAnnotations
 
-from router.cli.mcp_face.rest import Desk
-from router.cli.mcp_face.server import server_of
-from router.cli.mcp_face.tools import Session
+from router.cli.mcp import server_of
+from router.cli.mcp_tools import RestDesk, Session
 from tests.e2e.house import COMMAND, House, Person, free_ports
 
 pytestmark = pytest.mark.xdist_group("dev")
@@ -32,7 +31,7 @@ def program_of(house: House, user: str) -> StdioServerParameters:
 @asynccontextmanager
 async def agent_of(url: str, user: str = "gina") -> AsyncIterator[Client]:
     """Another agent, that has the desk in its own process."""
-    desk = Desk(url, user)
+    desk = RestDesk(url, user)
     async with Client(server_of(Session(desk, keeps=True))) as client:
         yield client
     await desk.aclose()

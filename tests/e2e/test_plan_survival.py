@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from router.assembly import assembled
+from router.runtime.composition import assembled
 from router.settings import Settings
 from tests.e2e.forks import FORKS
 from tests.e2e.planning_worker import Place, live

@@ -13,7 +13,7 @@ import httpx
 import pytest
 from ruamel.yaml import YAML
 
-from router.dev.ports import Ports
+from router.runtime.server import Ports
 from tests.deployed import (
     SECRET,
     browser,

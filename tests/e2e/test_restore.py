@@ -10,19 +10,10 @@ from typing import Any
 import httpx
 import pytest
 
-from router.dev import temporal_server
-from router.dev.data_folder import claimed
-from router.dev.ports import Ports
-from tests.deployed import (
-    browser,
-    conversation,
-    last_words,
-    ready,
-    running,
-    said,
-    token,
-    variables,
-)
+from router.runtime import temporal_server
+from router.runtime.data_folder import claimed
+from router.runtime.server import Ports
+from tests.deployed import browser, conversation, last_words, ready, running, said, token, variables
 from tests.e2e.house import free_ports
 from tests.unit.store.postgres_server import make_database, postgres_server
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from router.dev.ports import Ports
+from router.runtime.server import Ports
 from tests.deployed import deployment, last_words, ready, running, said_to, token
 from tests.e2e.house import free_ports
 

@@ -18,10 +18,9 @@ from router.contracts import skill as contract
 from router.contracts.activities import Account
 from router.contracts.flow import CallLimits
 from router.contracts.skill import SkillOutcome, SkillStart
-from router.deciding.context import STEP_TOKENS
-from router.deciding.thinking import Task
+from router.domain.locale import Localised
 from router.domain.principals import Principal
-from router.domain.texts import Localised
+from router.routing.skill_step import STEP_TOKENS, Task
 from router.skill.skill import Skill
 from tests.e2e.mortal import Mortal
 from tests.e2e.mortal_worker import Plan

@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from router.dev.ports import Ports
+from router.runtime.server import Ports
 from tests.deployed import browser, conversation, deployment, last_words, ready, running, token
 from tests.e2e.house import free_ports
 from tests.fakes.behaviours import reaches, says, waits

@@ -13,10 +13,10 @@ from uuid import uuid4
 import pytest
 from temporalio.client import Client
 
-from router.assembly import Parts, assembled
 from router.contracts.flow import workflow_id
 from router.domain.messages import ChoicesReply, ChooseAction, ConfirmAction, Message
 from router.domain.principals import DEFAULT_TENANT
+from router.runtime.composition import Parts, assembled
 from router.settings import Settings
 from tests.e2e.mortal import Mortal
 from tests.e2e.mortal_worker import Plan

@@ -6,13 +6,13 @@ from zlib import crc32
 
 import numpy as np
 
-from router.selection.encoder import Vectors, unit_rows
+from router.retrieval.encoders import Vectors, unit_rows
 
 DIMENSIONS = 64
 
 
 class HashingEncoder:
-    """Counts pairs of characters into buckets. `router.selection.encoder.Encoder`."""
+    """Counts pairs of characters into buckets. `router.retrieval.encoders.Encoder`."""
 
     name = "hashing"
     version = "1"

@@ -10,20 +10,20 @@ from zoneinfo import ZoneInfo
 
 from activities.capabilities import Capabilities
 from activities.decide import Decider
-from router.assembly import Parts, assembled
-from router.contracts.activities import Account, Decide, Decided
+from router.contracts.activities import Account, Decide, RoutingDecision
 from router.domain.commands import Command
 from router.domain.messages import Message
 from router.domain.principals import DEFAULT_TENANT, Principal
-from router.flow.showing import view
-from router.flow.situation import Situation
+from router.flow.paused import Situation
+from router.flow.prompts.question import view
 from router.flow.view import FlowView
-from router.llm.abilities import Feature, ServerMemory
-from router.llm.chat import ChatAnswer, ChatRequest, How, OnText
-from router.llm.ladder import Ladder
-from router.llm.model import ChatModel
+from router.llm.client import ChatModel
+from router.llm.fallback import FallbackChain
+from router.llm.servers import Feature, ServerMemory
+from router.llm.types import ChatAnswer, ChatRequest, How, OnText
+from router.runtime.composition import Parts, assembled
 from router.settings import Settings
-from router.skill.catalog import SkillCatalog
+from router.skill.skill import SkillCatalog
 from router.tool.registry import Registry
 from tests.llm import judging
 from tests.llm.labelled import Active, Labelled
@@ -75,7 +75,7 @@ class Outcome:
 
     label: Labelled
     caller: Principal
-    decided: Decided
+    decided: RoutingDecision
     seconds: float
     answers: list[ChatAnswer]
     by_rule: bool
@@ -126,7 +126,7 @@ class Desk:
         )
         self.model.answers = []
         began = time.monotonic()
-        ladder = Ladder([self.model])
+        ladder = FallbackChain([self.model])
         decider = Decider(self.known, self.parts.index, ladder, self.parts.prompts)
         decided = await decider.decided(given)
         seconds = time.monotonic() - began

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
-from router.domain.messages import Line
+from router.domain.messages import SpokenLine
 
 FILE = Path(__file__).parent / "requests.jsonl"
 
@@ -44,7 +44,7 @@ class Labelled(BaseModel):
     labels: list[list[str]]
     values: dict[str, JsonValue] = {}
     active: Active | None = None
-    history: list[Line] = []
+    history: list[SpokenLine] = []
     forbidden: list[str] = []
     half: Half = "tuned"
 

@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from router.llm.chat import How
+from router.llm.types import How
 from tests.llm import labelled, report
 from tests.llm.desk import Outcome, desk
 from tests.llm.fetching import LARGER, SMALL

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
-from router.llm.chat import How
+from router.llm.types import How
 from tests.llm.desk import Outcome
 from tests.llm.labelled import Labelled
 

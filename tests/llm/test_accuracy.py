@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from activities.capabilities import Capabilities
-from router.definitions import load_capabilities
 from router.domain.commands import CallTool, Command, Confirm, StartFlow
 from router.domain.principals import Principal
-from router.llm.chat import How
+from router.llm.types import How
+from router.runtime.definitions import load_capabilities
 from router.settings import Settings
 from tests.llm import labelled, report
 from tests.llm.desk import Outcome

@@ -6,20 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from router.llm.abilities import ServerMemory
-from router.llm.breaker import CircuitBreaker
-from router.llm.chat import (
+from router.llm.client import ChatModel
+from router.llm.fallback import CircuitBreaker, FallbackChain
+from router.llm.servers import ServerMemory
+from router.llm.types import (
     ChatAnswer,
     ChatRequest,
     Function,
     How,
+    ModelUnavailable,
+    NoModelAnswered,
     SystemMessage,
     TextDelta,
     UserMessage,
 )
-from router.llm.errors import ModelUnavailable, NoModelAnswered
-from router.llm.ladder import Ladder
-from router.llm.model import ChatModel
 from tests.llm.desk import REFUSING
 from tests.llm.fetching import SMALL
 from tests.llm.local_model import LocalModel
@@ -120,7 +120,7 @@ async def test_a_server_that_dies_over_its_answer_opens_the_breaker_until_it_is_
     now = [0.0]
     with LocalModel(SMALL, tmp_path / "server.log") as server:
         chat = ChatModel(server.url, server.name)
-        ladder = Ladder([chat], try_seconds=SECONDS, breaker=lambda: breaker(now))
+        ladder = FallbackChain([chat], try_seconds=SECONDS, breaker=lambda: breaker(now))
         with pytest.raises(NoModelAnswered):
             await killed_in_mid_answer(server, ladder)
         for _ in range(2):
@@ -141,7 +141,7 @@ def breaker(now: list[float]) -> CircuitBreaker:
     return CircuitBreaker(clock=lambda: now[0])
 
 
-async def killed_in_mid_answer(server: LocalModel, ladder: Ladder) -> None:
+async def killed_in_mid_answer(server: LocalModel, ladder: FallbackChain) -> None:
     """A long answer, the server of which is gone once its first words have come."""
     begun = asyncio.Event()
 
@@ -156,7 +156,7 @@ async def killed_in_mid_answer(server: LocalModel, ladder: Ladder) -> None:
     raise await answering
 
 
-async def failing(ladder: Ladder, asking: ChatRequest, tell: object) -> ModelUnavailable:
+async def failing(ladder: FallbackChain, asking: ChatRequest, tell: object) -> ModelUnavailable:
     try:
         await ladder.answer(asking, SECONDS, tell)  # type: ignore[arg-type]
     except ModelUnavailable as error:

@@ -4,7 +4,7 @@ import pytest
 from playwright.async_api import Browser
 from temporalio.client import Client
 
-from router.assembly import Parts
+from router.runtime.composition import Parts
 from tests.page.house import Door, Served, chromium
 from tests.workflow.conftest import parts, real_client
 from tests.workflow.desk import QUEUE

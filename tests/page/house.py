@@ -15,8 +15,8 @@ from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser, BrowserContext, Locator, Page, async_playwright, expect
 from temporalio.client import Client
 
-from router.assembly import Parts
-from router.dev.api_server import ApiServer, api_server
+from router.runtime.composition import Parts
+from router.runtime.server import ApiServer, api_server
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 """Debian's own: nothing is downloaded. None where this machine has none."""

@@ -12,10 +12,10 @@ from typing import Any
 from playwright.async_api import Page, expect
 from temporalio.client import Client
 
-from router.assembly import Parts
+from router.runtime.composition import Parts
+from router.runtime.upkeep import at_work
+from router.runtime.worker import build_worker
 from router.settings import Settings
-from router.upkeep import at_work
-from router.worker import build_worker
 from tests.page.house import Caller, Door, Served, Visitor, chromium
 from tests.temporal import dev_server
 from tests.workflow.desk import QUEUE, register_attributes

@@ -7,9 +7,9 @@ import pytest
 from playwright.async_api import FilePayload, expect
 from temporalio.client import Client
 
-from router.assembly import Parts
-from router.flow.model import FlowDefinition
-from router.worker import build_worker
+from router.flow.definition import FlowDefinition
+from router.runtime.composition import Parts
+from router.runtime.worker import build_worker
 from tests.page.house import Door, Served, Visitor
 from tests.workflow.tooled import furnished
 

@@ -7,7 +7,7 @@ import pytest
 from playwright.async_api import expect
 from temporalio.client import Client
 
-from router.assembly import Parts
+from router.runtime.composition import Parts
 from tests.fakes.oidc_provider import API, Changed, OidcProvider
 from tests.page.house import Door, Served, Visitor
 from tests.workflow.desk import QUEUE

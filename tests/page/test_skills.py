@@ -8,10 +8,10 @@ import pytest
 from playwright.async_api import expect
 from temporalio.client import Client
 
-from router.assembly import Parts
-from router.llm.ladders import Ladders
-from router.llm.model import ChatModel
-from router.worker import build_worker
+from router.llm.client import ChatModel
+from router.llm.fallback import FallbackChains
+from router.runtime.composition import Parts
+from router.runtime.worker import build_worker
 from tests.fakes.behaviours import calls, says, waits
 from tests.fakes.model_server import ModelServer
 from tests.page.house import Door, Served
@@ -40,7 +40,7 @@ async def model() -> AsyncIterator[ModelServer]:
 async def house(parts: Parts, real_client: Client, model: ModelServer) -> AsyncIterator[Served]:
     """A house with a scripted model."""
     chat = ChatModel(model.url, "scripted")
-    scripted = replace(parts, ladders=Ladders([chat]))
+    scripted = replace(parts, ladders=FallbackChains([chat]))
     async with (
         build_worker(real_client, scripted, QUEUE),
         Served(scripted, real_client, QUEUE) as served,

@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 
 from playwright.async_api import expect
 
-from router.assembly import Parts
 from router.domain.principals import DEFAULT_TENANT
 from router.domain.records import LogEntry
+from router.runtime.composition import Parts
 from tests.page.house import Caller, Door, Served, Visitor
 
 HOSTILE = [

@@ -19,13 +19,13 @@ from pathlib import Path
 
 from temporalio.client import Client, WorkflowHistory
 
-from router.assembly import Parts
-from router.contracts.runs import happen, tell
 from router.domain.principals import DEFAULT_TENANT, Principal
-from router.flow.events import Arrived, Cancelled
+from router.flow.engine.events import Arrived, Cancelled
+from router.gateway.runs import happen, tell
+from router.runtime.composition import Parts
+from router.runtime.upkeep import at_work
+from router.runtime.worker import build_worker
 from router.settings import Settings
-from router.upkeep import at_work
-from router.worker import build_worker
 from tests.replays.shipped import recorded
 from tests.replays.skills import skill_stories
 from tests.temporal import dev_server

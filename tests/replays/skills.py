@@ -6,8 +6,8 @@ from typing import Any
 
 from temporalio.client import Client, WorkflowHandle, WorkflowHistory
 
-from router.assembly import Parts
 from router.contracts.skill import STEER, SkillOutcome, Steer
+from router.runtime.composition import Parts
 from tests.fakes.behaviours import Behaviour, calls, says
 from tests.fakes.model_server import ModelServer
 from tests.workflow.long_runs import COUNTED, COUNTING, Archive, archive, histories, reads

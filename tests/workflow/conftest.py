@@ -6,11 +6,11 @@ from temporalio.client import Client
 from temporalio.testing import WorkflowEnvironment
 
 from activities.people.records import Owner
-from router.assembly import Parts
 from router.domain.principals import DEFAULT_TENANT, Principal
+from router.runtime.composition import Parts
+from router.runtime.upkeep import at_work
+from router.runtime.worker import build_worker
 from router.settings import Settings
-from router.upkeep import at_work
-from router.worker import build_worker
 from tests.temporal import dev_server, skipping_server
 from tests.workflow.desk import QUEUE, Approver, Talk, register_attributes
 

@@ -10,7 +10,6 @@ from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest
 from temporalio.client import Client, WithStartWorkflowOperation, WorkflowHandle
 from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 
-from router.assembly import Parts
 from router.contracts import conversation, flow
 from router.contracts.conversation import (
     ConversationStart,
@@ -18,12 +17,13 @@ from router.contracts.conversation import (
     ConversationStatus,
     Submission,
 )
-from router.contracts.flow import Decision, DecisionTaken
+from router.contracts.flow import ApprovalDecision, DecisionTaken
+from router.domain.locale import Locale
 from router.domain.messages import Message, Turn
 from router.domain.principals import DEFAULT_TENANT, Principal
 from router.domain.records import ApprovalRecord, ConversationRecord, LogEntry, RunRecord
-from router.domain.texts import Locale
-from router.flow.events import Decided
+from router.flow.engine.events import Decided
+from router.runtime.composition import Parts
 
 QUEUE = "test"
 KEYWORD = IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD
@@ -140,7 +140,7 @@ class Approver:
         decided = Decided.model_validate({**event, "verdict": verdict, **more})
         handle = self.client.get_workflow_handle(approval.workflow_id)
         taken: DecisionTaken = await handle.execute_update(
-            flow.DECIDE, Decision(event=decided), result_type=DecisionTaken
+            flow.DECIDE, ApprovalDecision(event=decided), result_type=DecisionTaken
         )
         return taken
 

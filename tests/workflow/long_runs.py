@@ -11,17 +11,16 @@ from uuid import uuid4
 
 from temporalio.client import Client, WorkflowHandle, WorkflowHistory
 
-from router.assembly import Parts
 from router.contracts import skill as contract
 from router.contracts.activities import Account
 from router.contracts.flow import CallLimits
 from router.contracts.skill import SkillOutcome, SkillStart
-from router.deciding.context import STEP_TOKENS
-from router.deciding.thinking import Task
 from router.domain.budgets import Budget, Budgets
+from router.domain.locale import Localised
 from router.domain.principals import Principal
-from router.domain.texts import Localised
-from router.llm.tokens import estimated_tokens
+from router.llm.request import estimated_tokens
+from router.routing.skill_step import STEP_TOKENS, Task
+from router.runtime.composition import Parts
 from router.skill.skill import Skill
 from router.tool.tool import tool
 from tests.fakes.behaviours import Behaviour, calls, counts, says

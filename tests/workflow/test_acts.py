@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from temporalio.client import Client
 
-from router.assembly import Parts
+from router.domain.locale import Locale
 from router.domain.messages import ChoicesReply, ConfirmReply, FormReply, TextReply, Turn
-from router.domain.texts import Locale
 from router.flow.loader import load_flow
+from router.runtime.composition import Parts
 from tests.workflow.conftest import person
 from tests.workflow.desk import Talk, run_of
 from tests.workflow.tooled import talking

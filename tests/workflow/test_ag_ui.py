@@ -10,8 +10,8 @@ import pytest
 from ag_ui.core import EventType
 from temporalio.client import Client
 
-from router.assembly import Parts
-from tests.unit.api.ag_ui.client import FrontEnd, Told
+from router.runtime.composition import Parts
+from tests.unit.api.agui.client import FrontEnd, Told
 from tests.workflow.desk import QUEUE
 from tests.workflow.test_streaming import served
 
@@ -232,7 +232,7 @@ async def test_an_approval_that_is_past_its_day_is_refused(
         def now(cls, tz: Any = None) -> datetime:  # type: ignore[override]
             return datetime.fromisoformat(str(asked.expires_at)).astimezone(tz)
 
-    monkeypatch.setattr("router.api.ag_ui.plan.datetime", Later)
+    monkeypatch.setattr("router.api.agui.input.datetime", Later)
     entry = {"interruptId": asked.id, "status": "resolved", "payload": {"decision": "approve"}}
 
     assert (await bob.refused(bob.input(resume=[entry]))).status_code == 409

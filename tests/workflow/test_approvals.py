@@ -10,14 +10,13 @@ from uuid import uuid4
 import httpx
 from temporalio.client import Client
 
-from activities.calendar.working_time import after_working
-from router.assembly import Parts
+from activities.calendar.work_calendar import after_working
 from router.directory.file import FileDirectory
 from router.domain.messages import ConfirmAction, FormAction, Message
 from router.domain.principals import Absence
-from router.flow.model import FlowDefinition
-from router.flow.rules import NEWEST_RULES
-from router.worker import build_worker
+from router.flow.definition import NEWEST_RULES, FlowDefinition
+from router.runtime.composition import Parts
+from router.runtime.worker import build_worker
 from tests.workflow.conftest import person
 from tests.workflow.desk import Talk, run_of
 from tests.workflow.test_files import HAND_IN, hand_in

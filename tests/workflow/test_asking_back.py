@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from temporalio.client import Client
 
-from router.assembly import Parts
 from router.domain.messages import ChoicesReply, Turn
+from router.runtime.composition import Parts
 from router.tool.mcp.file import ToolEntry
 from tests.fakes.behaviours import calls
 from tests.fakes.model_server import ModelServer

@@ -10,15 +10,15 @@ import pytest
 from temporalio.testing import WorkflowEnvironment
 
 from activities.people.records import EquipmentKind, Owner
-from router.assembly import Parts
-from router.contracts import runs
-from router.contracts.withdrawals import Withdrawing
 from router.domain.messages import Message, StartAction, Turn
 from router.domain.principals import DEFAULT_TENANT
 from router.domain.records import RunRecord
-from router.flow.events import Arrived
-from router.stage.skipping import skip
-from router.worker import build_worker
+from router.flow.engine.events import Arrived
+from router.gateway import runs
+from router.gateway.withdrawals import Withdrawing
+from router.runtime.composition import Parts
+from router.runtime.worker import build_worker
+from router.story_runner.actor import skip
 from tests.temporal import skipping_server
 from tests.workflow.desk import QUEUE, Approver, Talk, register_attributes, run_of
 from tests.workflow.test_flow import becomes

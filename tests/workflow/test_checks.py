@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator
 import pytest
 from temporalio.client import Client
 
-from router.assembly import Parts
 from router.domain.errors import ArgumentsToolError, PermanentToolError, TransientToolError
 from router.domain.messages import ConfirmAction, ConfirmReply, Message
+from router.runtime.composition import Parts
 from router.tool.context import ToolContext
 from router.tool.tool import tool
 from tests.fakes.behaviours import calls

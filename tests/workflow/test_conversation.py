@@ -5,10 +5,10 @@ import pytest
 from temporalio.client import Client, WorkflowExecutionStatus, WorkflowUpdateFailedError
 from temporalio.testing import WorkflowEnvironment
 
-from router.assembly import Parts
 from router.contracts.failures import ended_meanwhile, from_failure
 from router.domain.errors import Conflict, DuplicateKey, TooManyRequests
-from router.stage.skipping import skip
+from router.runtime.composition import Parts
+from router.story_runner.actor import skip
 from tests.workflow.conftest import person
 from tests.workflow.desk import Approver, Talk, run_of
 

@@ -5,8 +5,8 @@ from collections import Counter
 from temporalio.api.enums.v1 import EventType
 from temporalio.client import Client
 
-from router.assembly import Parts
 from router.contracts.conversation import ConversationState
+from router.runtime.composition import Parts
 from tests.workflow.conftest import person
 from tests.workflow.desk import Talk
 

@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 from temporalio.client import Client
 
-from router.assembly import Parts
 from router.domain.messages import ChooseAction, Message, Turn
-from router.llm.ladders import Ladders
-from router.llm.model import ChatModel
-from router.worker import build_worker
+from router.llm.client import ChatModel
+from router.llm.fallback import FallbackChains
+from router.runtime.composition import Parts
+from router.runtime.worker import build_worker
 from tests.fakes.behaviours import Behaviour, calls, fails, hangs, rate_limits, says, sends
 from tests.fakes.http_exchange import Received, Reply
 from tests.fakes.model_server import ModelServer
@@ -32,7 +32,7 @@ async def model() -> AsyncIterator[ModelServer]:
 async def modelled(real_client: Client, parts: Parts, model: ModelServer) -> AsyncIterator[Client]:
     """A server whose worker asks the scripted model."""
     chat = ChatModel(model.url, "scripted")
-    with_model = replace(parts, ladders=Ladders([chat]))
+    with_model = replace(parts, ladders=FallbackChains([chat]))
     async with build_worker(real_client, with_model, MODELLED):
         yield real_client
     await chat.aclose()
@@ -211,7 +211,7 @@ async def test_a_model_that_is_busy_for_long_is_done_without(
 ) -> None:
     async with ModelServer(rate_limits("600")) as busy:
         chat = ChatModel(busy.url, "scripted")
-        with_busy = replace(parts, ladders=Ladders([chat]))
+        with_busy = replace(parts, ladders=FallbackChains([chat]))
         async with build_worker(modelled, with_busy, "busy"):
             alice = await person(parts, "alice")
             talk = await Talk(modelled, parts, alice, queue="busy").open()
@@ -248,7 +248,7 @@ async def test_a_model_that_refuses_the_key_leaves_it_to_the_rules_at_once(
 ) -> None:
     async with ModelServer([fails(401)]) as locked:
         chat = ChatModel(locked.url, "scripted")
-        closed = replace(parts, ladders=Ladders([chat]))
+        closed = replace(parts, ladders=FallbackChains([chat]))
         async with build_worker(modelled, closed, "closed"):
             alice = await person(parts, "alice")
             talk = await Talk(modelled, parts, alice, queue="closed").open()

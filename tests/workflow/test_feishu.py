@@ -8,8 +8,8 @@ import pytest
 from pydantic import SecretStr
 from temporalio.client import Client
 
-from router.assembly import Parts
 from router.directory.file import FileDirectory
+from router.runtime.composition import Parts
 from tests.fakes.feishu import Feishu, buttons
 from tests.workflow.desk import QUEUE
 from tests.workflow.test_streaming import served

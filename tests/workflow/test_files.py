@@ -10,16 +10,15 @@ from pydantic import JsonValue
 from temporalio.client import Client
 
 from activities import provided
-from router.assembly import Parts
 from router.domain.errors import ArgumentsToolError
 from router.domain.messages import ConfirmAction, FormAction, FormReply, Message, Turn
 from router.domain.ports import Files
 from router.domain.principals import DEFAULT_TENANT
 from router.domain.records import FileRecord
-from router.flow.model import FlowDefinition
-from router.tool.context import ToolContext
-from router.tool.dependencies import Depends
-from router.tool.files import ToolFile
+from router.flow.definition import FlowDefinition
+from router.runtime.composition import Parts
+from router.tool.context import Depends, ToolContext
+from router.tool.results import ToolFile
 from router.tool.tool import tool
 from tests.fakes.behaviours import calls, says
 from tests.fakes.model_server import ModelServer

@@ -7,7 +7,6 @@ import pytest
 from temporalio.client import Client, WorkflowUpdateFailedError
 from temporalio.testing import WorkflowEnvironment
 
-from router.assembly import Parts
 from router.contracts import flow
 from router.contracts.failures import from_failure
 from router.contracts.flow import FlowAnswer, Tell
@@ -15,8 +14,9 @@ from router.domain.errors import Conflict, NotFound
 from router.domain.messages import ChooseAction, FormAction, Message, Reply
 from router.domain.principals import DEFAULT_TENANT
 from router.domain.records import RunRecord
-from router.flow.events import Cancelled
-from router.stage.skipping import skip
+from router.flow.engine.events import Cancelled
+from router.runtime.composition import Parts
+from router.story_runner.actor import skip
 from tests.workflow.desk import Approver, Talk, run_of
 from tests.workflow.test_conversation import heard
 

@@ -12,10 +12,10 @@ import pytest
 from pydantic import Field, JsonValue
 from temporalio.client import Client
 
-from router.assembly import Parts
-from router.deciding.schema_slot import plain
+from router.domain.locale import Localised
 from router.domain.messages import ConfirmAction, Message, Turn
-from router.domain.texts import Localised
+from router.routing.tool_form import plain
+from router.runtime.composition import Parts
 from router.skill.skill import Skill
 from router.tool.tool import Tool, tool
 from tests.fakes.behaviours import Behaviour, Call, calls, says

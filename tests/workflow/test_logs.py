@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 from temporalio.client import Client
 
-from router.assembly import Parts
 from router.domain.errors import PermanentToolError
-from router.domain.texts import Localised
+from router.domain.locale import Localised
+from router.runtime.composition import Parts
 from router.secrecy.redaction import redact_logs
 from tests.workflow.desk import Approver, Talk
 from tests.workflow.test_tool_errors import look_that_raises

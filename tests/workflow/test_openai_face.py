@@ -12,10 +12,10 @@ import pytest
 from openai import AsyncOpenAI, NotFoundError
 from temporalio.client import Client
 
-from router.assembly import Parts
-from router.llm.ladders import Ladders
-from router.llm.model import ChatModel
-from router.worker import build_worker
+from router.llm.client import ChatModel
+from router.llm.fallback import FallbackChains
+from router.runtime.composition import Parts
+from router.runtime.worker import build_worker
 from tests.fakes.behaviours import calls, drops, says, waits
 from tests.fakes.model_server import ModelServer
 from tests.workflow.desk import QUEUE
@@ -211,7 +211,7 @@ async def modelled(
     known = {"llm_base_url": model.url, "llm_model": "scripted"}
     chat = ChatModel(model.url, "scripted")
     settings = parts.settings.model_copy(update=known)
-    house = replace(parts, ladders=Ladders([chat]), settings=settings)
+    house = replace(parts, ladders=FallbackChains([chat]), settings=settings)
     async with (
         build_worker(real_client, house, MODELLED),
         served(house, real_client, MODELLED) as http,

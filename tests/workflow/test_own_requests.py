@@ -11,9 +11,9 @@ from temporalio.client import Client
 from temporalio.testing import WorkflowEnvironment
 
 from activities import provided
-from router.assembly import Parts
 from router.contracts.activities import ToolCall
 from router.domain.errors import ArgumentsToolError, Forbidden, PermanentToolError
+from router.domain.locale import Locale
 from router.domain.messages import (
     ENDED,
     ChoicesReply,
@@ -24,8 +24,8 @@ from router.domain.messages import (
     Turn,
 )
 from router.domain.principals import Principal
-from router.domain.texts import Locale
-from router.worker import build_worker
+from router.runtime.composition import Parts
+from router.runtime.worker import build_worker
 from tests.one_try import run_tool
 from tests.temporal import skipping_server
 from tests.workflow.conftest import person

@@ -5,11 +5,11 @@ import asyncio
 import pytest
 from temporalio.client import Client
 
-from router.assembly import Parts
 from router.contracts import conversation
+from router.domain.locale import Localised
 from router.domain.principals import DEFAULT_TENANT
 from router.domain.records import LogEntry
-from router.domain.texts import Localised
+from router.runtime.composition import Parts
 from router.skill.skill import Skill
 from router.tool.tool import Tool, tool
 from tests.fakes.behaviours import Behaviour, calls, says

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from temporalio.client import Client
 
-from router.assembly import Parts
+from router.domain.locale import Localised
 from router.domain.messages import Turn
-from router.domain.texts import Localised
+from router.runtime.composition import Parts
 from router.skill.skill import Mode, Skill
 from router.tool.tool import tool
 from tests.fakes.behaviours import Behaviour, calls, decides, fails, refuses, says

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from temporalio.client import Client
 
-from router.assembly import Parts
 from router.domain.records import RunRecord
+from router.runtime.composition import Parts
 from tests.workflow.conftest import person
 from tests.workflow.desk import Approver, Talk
 

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 from temporalio.client import Client
 
-from router.assembly import Parts
 from router.domain.messages import (
     ChoicesReply,
     ChooseAction,
@@ -15,6 +14,7 @@ from router.domain.messages import (
     Message,
     StartAction,
 )
+from router.runtime.composition import Parts
 from router.tool.tool import tool
 from tests.workflow.desk import Talk
 from tests.workflow.tooled import chosen, talking

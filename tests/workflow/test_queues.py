@@ -9,15 +9,15 @@ from datetime import UTC, datetime
 import pytest
 from temporalio.client import Client
 
-from router.api.polled import is_polled
 from router.api.turns import Turns
-from router.assembly import Parts
 from router.contracts import flow
 from router.contracts.conversation import Submission, workflow_id
 from router.domain.errors import MisconfiguredError
 from router.domain.messages import Message, Turn
 from router.domain.records import ConversationRecord
-from router.worker import Kind, build_workers
+from router.gateway.client import is_polled
+from router.runtime.composition import Parts
+from router.runtime.worker import Kind, build_workers
 from tests.workflow.conftest import person
 
 TURNS, TOOLS, MODELS = "own-turns", "own-tools", "own-models"

@@ -7,13 +7,13 @@ import pytest
 from temporalio.client import Client
 from temporalio.testing import WorkflowEnvironment
 
-from router.assembly import Parts
 from router.contracts import flow
 from router.contracts.flow import FlowAnswer, Tell
+from router.domain.locale import Locale
 from router.domain.messages import ChoicesReply, ChooseAction, ConfirmReply, Message, Turn
-from router.domain.texts import Locale
-from router.flow.events import Cancelled
-from router.stage.skipping import skip
+from router.flow.engine.events import Cancelled
+from router.runtime.composition import Parts
+from router.story_runner.actor import skip
 from tests.workflow.conftest import person
 from tests.workflow.desk import Talk, run_of
 from tests.workflow.test_conversation import closed, heard

@@ -10,7 +10,7 @@ from temporalio.worker import Replayer
 
 import flows
 from router.flow.loader import load_flow
-from router.worker import sandbox
+from router.runtime.worker import sandbox
 from tests.replays.shipped import recorded
 from workflows.conversation import ConversationWorkflow
 from workflows.flow import FlowWorkflow

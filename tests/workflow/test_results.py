@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from temporalio.client import Client
 
-from activities.tools.results import read_more
-from router.assembly import Parts
+from activities.builtin.results import read_more
+from router.domain.locale import Localised
 from router.domain.messages import ConfirmAction, Message, StartAction, Turn
-from router.domain.texts import Localised
+from router.runtime.composition import Parts
 from router.skill.skill import Skill
 from router.tool.tool import tool
 from tests.fakes.behaviours import calls, says

@@ -9,16 +9,16 @@ from pathlib import Path
 import httpx
 import pytest
 
-from router.api.deps import Services
-from router.api.tokens import mint
-from router.app import create_app
+from router.api.auth import mint
+from router.api.dependencies import Services
 from router.cli.checks import examine
 from router.directory.file import SAMPLE
-from router.directory.live import LiveDirectory
+from router.directory.sources import LiveDirectory
+from router.runtime.app import create_app
+from router.runtime.upkeep import at_work
+from router.runtime.worker import build_worker
 from router.settings import Settings
-from router.settings.secret_files import is_secret
-from router.upkeep import at_work
-from router.worker import build_worker
+from router.settings.environment import is_secret
 from tests.fakes.behaviours import fails
 from tests.fakes.issuer import Served, serving
 from tests.fakes.model_server import ModelServer
@@ -120,7 +120,7 @@ async def test_no_secret_is_in_answers_logs_databases_or_temporal(
     caplog.set_level(logging.INFO)
     for name in ("router", "activities", "workflows"):
         caplog.set_level(logging.DEBUG, name)
-    for name in ("httpx", "httpx2"):  # as in every process: `router.cli.starting`
+    for name in ("httpx", "httpx2"):  # as in every process: `router.cli.processes`
         caplog.set_level(logging.WARNING, name)
     settings = Settings.load()
     store = tmp_path / "temporal"

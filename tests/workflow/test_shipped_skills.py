@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 from temporalio.client import Client
 
-from router.assembly import Parts
 from router.domain.messages import Turn
-from router.llm.ladders import Ladders
-from router.llm.model import ChatModel
-from router.worker import build_worker
+from router.llm.client import ChatModel
+from router.llm.fallback import FallbackChains
+from router.runtime.composition import Parts
+from router.runtime.worker import build_worker
 from tests.fakes.behaviours import Behaviour, calls
 from tests.fakes.model_server import ModelServer
 from tests.workflow.conftest import person
@@ -43,7 +43,7 @@ async def model() -> AsyncIterator[ModelServer]:
 @pytest.fixture(scope="module")
 async def desk(real_client: Client, parts: Parts, model: ModelServer) -> AsyncIterator[Client]:
     chat = ChatModel(model.url, "scripted")
-    async with build_worker(real_client, replace(parts, ladders=Ladders([chat])), QUEUE):
+    async with build_worker(real_client, replace(parts, ladders=FallbackChains([chat])), QUEUE):
         yield real_client
     await chat.aclose()
 

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 from temporalio.client import Client, WorkflowHistory
 
-from router.assembly import Parts
-from router.deciding.context import STEP_TOKENS
-from router.deciding.memory import Memory
+from router.routing.skill_memory import AgentMemory
+from router.routing.skill_step import STEP_TOKENS
+from router.runtime.composition import Parts
 from tests.fakes.behaviours import Behaviour, fails, says
 from tests.fakes.http_exchange import Received, Reply
 from tests.fakes.model_server import ModelServer
-from tests.unit.deciding.dialogues import worked
+from tests.unit.routing.dialogues import worked
 from tests.workflow.long_runs import ANSWER, TOLD, archive, estimate, histories, reads
 
 PAYLOAD = 256 * 1024
@@ -94,7 +94,7 @@ async def test_where_no_model_condenses_the_calls_that_were_made_are_told(
 async def test_a_run_from_before_there_was_condensing_asks_no_model_for_it(
     real_client: Client, parts: Parts
 ) -> None:
-    memory = Memory()
+    memory = AgentMemory()
     for n in range(400):
         memory = worked(memory, f"result {n} " + "x" * 300)
     async with (

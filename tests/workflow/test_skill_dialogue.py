@@ -8,10 +8,10 @@ import pytest
 from temporalio.api.enums.v1 import EventType
 from temporalio.client import Client
 
-from router.assembly import Parts
 from router.contracts import conversation
+from router.domain.locale import Localised
 from router.domain.messages import Turn
-from router.domain.texts import Localised
+from router.runtime.composition import Parts
 from router.skill.skill import Skill
 from router.tool.tool import tool
 from tests.fakes.behaviours import Behaviour, calls, hangs, reaches, says

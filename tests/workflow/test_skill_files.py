@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from temporalio.client import Client
 
-from activities.sandbox.running import Bubblewrap, sandbox
-from activities.tools.skill_files import read_skill_file, run_skill_script
-from router.assembly import Parts
+from activities.builtin.skill_files import read_skill_file, run_skill_script
+from activities.sandbox import Bubblewrap, sandbox
 from router.domain.messages import Turn
-from router.skill.catalog import SkillCatalog
+from router.runtime.composition import Parts
 from router.skill.loader import read_skill
+from router.skill.skill import SkillCatalog
 from tests.fakes.behaviours import calls, says
 from tests.fakes.model_server import ModelServer
 from tests.unit.skill.folders import beside, write

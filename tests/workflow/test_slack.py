@@ -11,8 +11,8 @@ import pytest
 from pydantic import SecretStr
 from temporalio.client import Client
 
-from router.assembly import Parts
 from router.directory.file import SAMPLE, FileDirectory
+from router.runtime.composition import Parts
 from tests.fakes.http_exchange import json_reply
 from tests.fakes.slack import Slack, buttons
 from tests.workflow.desk import QUEUE

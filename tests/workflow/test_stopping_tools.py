@@ -13,19 +13,19 @@ from temporalio import workflow
 from temporalio.client import Client
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
-from activities.call_tool import CallTool
-from activities.calling import ToolCaller
-from activities.telling import Telling
-from router.assembly import Parts
+from activities.call_tool import ToolActivity
+from activities.progress import ProgressPublisher
+from activities.tool_call import ToolCaller
 from router.contracts import conversation, flow
 from router.contracts.activities import ToolCall
 from router.contracts.flow import FlowAnswer, Tell, workflow_id
 from router.domain.errors import UnknownOutcome
+from router.domain.locale import Localised
 from router.domain.messages import ConfirmAction, Message, Turn
 from router.domain.principals import DEFAULT_TENANT
-from router.domain.texts import Localised
-from router.flow.events import Cancelled
-from router.flow.model import FlowDefinition
+from router.flow.definition import FlowDefinition
+from router.flow.engine.events import Cancelled
+from router.runtime.composition import Parts
 from router.skill.skill import Skill
 from router.tool.registry import Registry
 from router.tool.tool import Tool, tool
@@ -139,10 +139,10 @@ async def test_who_watches_hears_what_a_stop_leaves(
     real_client: Client, parts: Parts, world: World, permission: str, status: str
 ) -> None:
     (named,) = [each for each in world.tools() if each.permission == permission]
-    calling = CallTool(
+    calling = ToolActivity(
         ToolCaller(registry_of(named), parts.dependencies, parts.store.ledger, parts.store.audit,
                    parts.store.results),
-        Telling(parts.store.live),
+        ProgressPublisher(parts.store.live),
     )  # fmt: skip
     call = ToolCall(
         tool=named.name,

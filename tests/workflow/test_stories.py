@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from router.settings import Settings
-from router.stage import playing, quiet
-from router.stage.house import House, opened
-from router.stage.running import Report, chosen, run_in
-from router.story.steps import AnyStep, BotSays, RunStands, Story, ToolCalled
-from router.story.telling import Outcome, told
+from router.story.expectations import StoryOutcome, told
+from router.story.story import AnyStep, BotSays, RunStands, Story, ToolCalled
+from router.story_runner import quiescence, runner
+from router.story_runner.environment import Environment, opened
+from router.story_runner.runner import Report, chosen, run_in
 
 pytestmark = pytest.mark.xdist_group("stories")
 
@@ -22,18 +22,18 @@ SHIPPED = chosen(Settings.load(), [], "")
 
 
 @pytest.fixture(scope="module")
-async def house() -> AsyncIterator[House]:
+async def house() -> AsyncIterator[Environment]:
     async with opened(Settings.load()) as house:
         yield house
 
 
 @pytest.fixture(scope="module")
-async def report(house: House) -> Report:
+async def report(house: Environment) -> Report:
     """All that ship, one after the other."""
     return await run_in(house, SHIPPED, lambda _: None)
 
 
-async def played(house: House, tmp_path: Path, text: str) -> Outcome:
+async def played(house: Environment, tmp_path: Path, text: str) -> StoryOutcome:
     """What becomes of the first story in the text."""
     file = tmp_path / "story.yaml"
     file.write_text(dedent(text))
@@ -48,7 +48,9 @@ async def test_a_shipped_story_goes_as_it_is_written(report: Report, name: str) 
     assert outcome.ok, "\n".join(told(outcome))
 
 
-async def test_stories_take_every_way_of_the_sample_flows(house: House, report: Report) -> None:
+async def test_stories_take_every_way_of_the_sample_flows(
+    house: Environment, report: Report
+) -> None:
     missing = {
         each.definition.flow: [*each.states, *map(str, each.transitions)]
         for each in report.coverage(house.catalog, whole=True)
@@ -75,7 +77,7 @@ def expectations(story: Story) -> list[int]:
 
 
 @pytest.mark.parametrize("place", expectations(SHIPPED[0]))
-async def test_a_wrong_expectation_fails_at_its_step(house: House, place: int) -> None:
+async def test_a_wrong_expectation_fails_at_its_step(house: Environment, place: int) -> None:
     story = spoilt(SHIPPED[0], place)
     (outcome,) = (await run_in(house, [story], lambda _: None)).outcomes
     assert outcome.divergence is not None
@@ -83,7 +85,7 @@ async def test_a_wrong_expectation_fails_at_its_step(house: House, place: int) -
     assert outcome.divergence.steps == story.steps[: place + 1]
 
 
-async def test_stories_see_nothing_of_each_other(house: House, tmp_path: Path) -> None:
+async def test_stories_see_nothing_of_each_other(house: Environment, tmp_path: Path) -> None:
     """Twenty days of fifteen would be too many, were they the same person's."""
     text = """
     - story: all of it
@@ -100,7 +102,7 @@ async def test_stories_see_nothing_of_each_other(house: House, tmp_path: Path) -
 
 
 async def test_a_story_begins_when_it_says_and_dates_mean_that_day(
-    house: House, tmp_path: Path
+    house: Environment, tmp_path: Path
 ) -> None:
     text = """
     - story: another year
@@ -117,7 +119,7 @@ async def test_a_story_begins_when_it_says_and_dates_mean_that_day(
     assert outcome.divergence is None
 
 
-async def test_an_act_that_is_refused_says_why(house: House, tmp_path: Path) -> None:
+async def test_an_act_that_is_refused_says_why(house: Environment, tmp_path: Path) -> None:
     text = """
     - story: too soon
       steps:
@@ -142,7 +144,7 @@ async def test_an_act_that_is_refused_says_why(house: House, tmp_path: Path) -> 
     ],
 )
 async def test_what_nothing_can_take_is_refused(
-    house: House, tmp_path: Path, step: str, why: str
+    house: Environment, tmp_path: Path, step: str, why: str
 ) -> None:
     outcome = await played(house, tmp_path, f"- story: {step[:5]}\n  steps:\n    - {step}\n")
     assert outcome.divergence is not None
@@ -158,17 +160,17 @@ GREETED = """
 
 
 async def test_a_story_whose_stage_gave_way_is_played_again_and_says_so(
-    house: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    house: Environment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     patience = iter([0.0])
-    settled = quiet.settled
+    settled = quiescence.settled
 
     async def impatient_at_first(*given: Any) -> None:
         with monkeypatch.context() as patch:
-            patch.setattr(quiet, "PATIENCE", next(patience, quiet.PATIENCE))
+            patch.setattr(quiescence, "PATIENCE", next(patience, quiescence.PATIENCE))
             await settled(*given)
 
-    monkeypatch.setattr(playing, "settled", impatient_at_first)
+    monkeypatch.setattr(runner, "settled", impatient_at_first)
     outcome = await played(house, tmp_path, GREETED)
     assert outcome.ok
     assert "played again: the first time it was refused: the story's workflows are still" in (
@@ -177,9 +179,9 @@ async def test_a_story_whose_stage_gave_way_is_played_again_and_says_so(
 
 
 async def test_a_stage_that_gives_way_twice_fails_the_story(
-    house: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    house: Environment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(quiet, "PATIENCE", 0.0)
+    monkeypatch.setattr(quiescence, "PATIENCE", 0.0)
     outcome = await played(house, tmp_path, GREETED)
     assert outcome.divergence is not None
     assert outcome.divergence.gave_way
@@ -187,7 +189,7 @@ async def test_a_stage_that_gives_way_twice_fails_the_story(
 
 
 async def test_a_story_of_ten_steps_takes_less_than_two_seconds(
-    house: House, report: Report
+    house: Environment, report: Report
 ) -> None:
     """The quickest of three: how long it takes on a machine that has something else to do."""
     story = next(s for s in SHIPPED if len(s.steps) >= 10)
@@ -198,7 +200,7 @@ async def test_a_story_of_ten_steps_takes_less_than_two_seconds(
     assert min(seconds) < 2.0
 
 
-async def test_nothing_of_a_story_is_left_at_work(house: House, tmp_path: Path) -> None:
+async def test_nothing_of_a_story_is_left_at_work(house: Environment, tmp_path: Path) -> None:
     text = """
     - story: left open
       steps:

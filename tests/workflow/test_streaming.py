@@ -12,8 +12,8 @@ import httpx
 import pytest
 from temporalio.client import Client
 
-from router.assembly import Parts
-from router.dev.api_server import api_server
+from router.runtime.composition import Parts
+from router.runtime.server import api_server
 from tests.workflow.desk import QUEUE
 
 

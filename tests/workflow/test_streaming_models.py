@@ -9,10 +9,10 @@ import httpx
 import pytest
 from temporalio.client import Client
 
-from router.assembly import Parts
-from router.llm.ladders import Ladders
-from router.llm.model import ChatModel
-from router.worker import build_worker
+from router.llm.client import ChatModel
+from router.llm.fallback import FallbackChains
+from router.runtime.composition import Parts
+from router.runtime.worker import build_worker
 from tests.fakes.behaviours import calls, drops, says, waits
 from tests.fakes.model_server import ModelServer
 from tests.workflow.test_streaming import Stream, served
@@ -35,7 +35,7 @@ async def alice(
 ) -> AsyncIterator[httpx.AsyncClient]:
     """Alice's connection to a house whose worker asks the scripted model."""
     chat = ChatModel(model.url, "scripted")
-    with_model = replace(parts, ladders=Ladders([chat]))
+    with_model = replace(parts, ladders=FallbackChains([chat]))
     async with (
         build_worker(real_client, with_model, MODELLED),
         served(parts, real_client, MODELLED) as client,

@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 from temporalio.client import Client
 
-from activities.calling import ToolCaller
 from activities.capabilities import Capabilities
-from router.assembly import Parts
+from activities.tool_call import ToolCaller
 from router.domain.messages import Message, ToolResultAction, Turn
-from router.llm.ladders import Ladders
-from router.llm.model import ChatModel
-from router.selection.index import CapabilityIndex
+from router.llm.client import ChatModel
+from router.llm.fallback import FallbackChains
+from router.retrieval.index import CapabilityIndex
+from router.runtime.composition import Parts
+from router.runtime.worker import build_worker
 from router.tool.registry import Registry
 from router.tool.tool import tool
-from router.worker import build_worker
 from tests.fakes.behaviours import calls, says
 from tests.fakes.encoder import HashingEncoder
 from tests.fakes.model_server import ModelServer
@@ -61,7 +61,9 @@ async def talk(real_client: Client, parts: Parts, model: ModelServer) -> AsyncIt
     store = parts.store
     caller = ToolCaller(registry, parts.dependencies, store.ledger, store.audit, store.results)
     chat = ChatModel(model.url, "scripted")
-    house = replace(parts, offered=offered, index=index, caller=caller, ladders=Ladders([chat]))
+    house = replace(
+        parts, offered=offered, index=index, caller=caller, ladders=FallbackChains([chat])
+    )
     async with build_worker(real_client, house, QUEUE):
         yield await Talk(real_client, house, await person(parts, "alice"), queue=QUEUE).open()
     await chat.aclose()

@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 from temporalio.client import Client
 
-from router.assembly import Parts
 from router.domain.errors import PermanentToolError, TransientToolError, UnknownOutcome
+from router.domain.locale import Locale, Localised
 from router.domain.messages import ConfirmAction, Message, Turn
-from router.domain.texts import Locale, Localised
-from router.flow.model import FlowDefinition
+from router.flow.definition import FlowDefinition
+from router.runtime.composition import Parts
 from router.tool.tool import Tool, tool
 from tests.fakes.behaviours import calls, fails
 from tests.fakes.model_server import ModelServer

@@ -13,15 +13,15 @@ from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
 import flows
-from router.assembly import Parts
 from router.cli.checks.services import worker_version
 from router.contracts import flow
-from router.contracts.runs import definition_of
-from router.definitions import load_capabilities
 from router.domain.errors import MisconfiguredError
+from router.gateway.runs import definition_of
+from router.runtime.composition import Parts
+from router.runtime.definitions import load_capabilities
+from router.runtime.worker import build_worker
 from router.settings import Settings
 from router.understanding.reader import Reader
-from router.worker import build_worker
 from tests.temporal import dev_server
 from tests.workflow.conftest import person
 from tests.workflow.desk import Approver, Talk, register_attributes, run_of

@@ -13,8 +13,6 @@ from pydantic import JsonValue
 from temporalio.client import Client
 from temporalio.testing import WorkflowEnvironment
 
-from router.assembly import Parts
-from router.contracts import runs
 from router.domain.errors import (
     Conflict,
     NotFound,
@@ -24,12 +22,14 @@ from router.domain.errors import (
 )
 from router.domain.principals import Principal
 from router.domain.records import RunRecord
-from router.flow.events import Arrived, Cancelled, Retried
-from router.flow.model import FlowDefinition
-from router.stage.skipping import skip
+from router.flow.definition import FlowDefinition
+from router.flow.engine.events import Arrived, Cancelled, Retried
+from router.gateway import runs
+from router.runtime.composition import Parts
+from router.runtime.worker import build_worker
+from router.story_runner.actor import skip
 from router.tool.context import ToolContext
 from router.tool.tool import tool
-from router.worker import build_worker
 from tests.temporal import skipping_server
 from tests.unit.flow.definitions import text
 from tests.workflow.desk import QUEUE, Approver, Talk, register_attributes, run_of

@@ -11,10 +11,10 @@ from temporalio.client import Client
 
 from activities import provided
 from activities.people.records import Owner
-from router.assembly import Parts
 from router.contracts.activities import ToolCall
 from router.domain.errors import ArgumentsToolError
 from router.domain.principals import DEFAULT_TENANT
+from router.runtime.composition import Parts
 from tests.one_try import run_tool
 from tests.workflow.conftest import person
 from tests.workflow.desk import QUEUE, Approver, Talk, run_of

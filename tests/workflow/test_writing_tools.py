@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 from temporalio.client import Client
 
-from activities.asking import Models
+from activities.models import Models
 from activities.tools.texts import summarise, translate
-from activities.writing import Writer, writer
-from router.assembly import Parts
+from activities.writer import Writer, writer
 from router.domain.budgets import Budget, Budgets
+from router.domain.locale import Localised
 from router.domain.messages import Turn, Usage
-from router.domain.texts import Localised
-from router.llm.ladder import Ladder
-from router.llm.model import ChatModel
+from router.llm.client import ChatModel
+from router.llm.fallback import FallbackChain
+from router.runtime.composition import Parts
 from router.skill.skill import Skill
 from router.tool.tool import tool
 from tests.fakes.behaviours import calls, says
@@ -46,7 +46,7 @@ async def house(
 ) -> AsyncIterator[Talk]:
     """A conversation where texts are written by the model that also decides."""
     chat, spends = ChatModel(model.url, "scripted"), budgets or Budgets()
-    writing = Writer(Models(spends), Ladder([chat]), parts.prompts)
+    writing = Writer(Models(spends), FallbackChain([chat]), parts.prompts)
     limited = replace(parts, settings=parts.settings.model_copy(update={"llm_budgets": spends}))
     with parts.dependencies.override(writer, writing):
         tools = (translate, summarise, get_menu)

@@ -7,21 +7,20 @@ from uuid import uuid4
 
 from temporalio.client import Client
 
-from activities.calling import ToolCaller
 from activities.capabilities import Capabilities
-from router.assembly import Parts
+from activities.tool_call import ToolCaller
 from router.domain.messages import ChooseAction, Message, Turn
 from router.flow.catalog import Catalog
-from router.flow.model import FlowDefinition
-from router.llm.ladders import Ladders
-from router.llm.model import ChatModel
-from router.selection.index import CapabilityIndex
-from router.skill.catalog import SkillCatalog
-from router.skill.skill import Skill
+from router.flow.definition import FlowDefinition
+from router.llm.client import ChatModel
+from router.llm.fallback import FallbackChains
+from router.retrieval.index import CapabilityIndex
+from router.runtime.composition import Parts
+from router.runtime.worker import build_worker
+from router.skill.skill import Skill, SkillCatalog
 from router.tool.registry import Registry
 from router.tool.tool import Tool
 from router.understanding.reader import Reader
-from router.worker import build_worker
 from tests.fakes.model_server import ModelServer
 from tests.workflow.conftest import person
 from tests.workflow.desk import Talk
@@ -46,7 +45,7 @@ async def furnished(
     index, store = CapabilityIndex(None), parts.store
     await index.update(offered.everything())
     chats = [ChatModel(url, MODEL) for url in models]
-    ladders = Ladders(chats, (lambda name: ChatModel(models[0], name)) if models else None)
+    ladders = FallbackChains(chats, (lambda name: ChatModel(models[0], name)) if models else None)
     yield replace(
         parts,
         offered=offered,

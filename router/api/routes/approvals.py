@@ -7,16 +7,16 @@ from typing import Annotated
 from fastapi import APIRouter, Depends
 from pydantic import BaseModel
 
-from router.api import approving
-from router.api.approving import DecisionBody, own_approval
-from router.api.body import StrictRoute
-from router.api.deps import Caller, Given, Paged
+from router.api import approvals
+from router.api.approvals import DecisionBody, own_approval
+from router.api.dependencies import Caller, Given, Paged
+from router.api.errors import problems
 from router.api.idempotency import IdempotencyKey
-from router.api.problems import problems
-from router.contracts.runs import RunStanding
+from router.api.params import StrictRoute
+from router.domain.locale import Locale
 from router.domain.records import ApprovalRecord
-from router.domain.texts import Locale
-from router.flow.run import Verdict
+from router.flow.engine.run import Verdict
+from router.gateway.runs import RunStanding
 
 router = APIRouter(prefix="/v1/approvals", tags=["approvals"], route_class=StrictRoute)
 
@@ -104,5 +104,5 @@ async def decide(
     body: DecisionBody,
 ) -> DecisionAnswer:
     """Decide, once. The same Idempotency-Key gets the first answer again."""
-    standing = await approving.decide(services, caller, record, body, key)
+    standing = await approvals.decide(services, caller, record, body, key)
     return DecisionAnswer(id=record.id, decision=body.decision, flow_run=standing)

@@ -1,17 +1,31 @@
-"""What can be done here, for this caller."""
+"""What can be done here, for this caller, and how a text would be routed.
+
+What can be done here, for this caller.
+
+How a text would be routed, without doing it.
+"""
 
 import re
-from typing import Literal
+from datetime import datetime
+from functools import partial
+from typing import Any, Literal
+from zoneinfo import ZoneInfo
 
 from fastapi import APIRouter
-from pydantic import BaseModel, JsonValue
+from pydantic import BaseModel, ConfigDict, JsonValue
 
-from router.api.deps import Caller, Given, Offers
-from router.api.problems import problems
-from router.api.slot_schema import schema_of_slots
-from router.domain.capabilities import Capability, CapabilityKind
-from router.domain.principals import Principal
-from router.domain.texts import Locale
+from router.api.dependencies import Caller, Given, Offers, Services
+from router.api.errors import problems
+from router.api.explanation import Explanation, explain
+from router.api.idempotency import IdempotencyKey
+from router.api.params import SaidText, StrictRoute
+from router.api.runs import schema_of_slots
+from router.domain.commands import Command
+from router.domain.locale import Locale
+from router.domain.messages import Message, Route
+from router.domain.principals import Capability, CapabilityKind, Principal
+from router.flow.paused import Situation
+from router.routing import decider
 
 router = APIRouter(prefix="/v1/capabilities", tags=["capabilities"])
 
@@ -80,3 +94,38 @@ async def index(
     offered = services.offered
     wanted = (c for c in offered.visible_to(caller) if kind in {None, c.kind})
     return CapabilityPage(items=[CapabilityView.of(c, offered, caller) for c in wanted])
+
+
+route_router = APIRouter(prefix="/v1/route", tags=["route"], route_class=StrictRoute)
+
+
+class TextBody(BaseModel):
+    """A text to explain."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    text: SaidText
+
+
+@route_router.post(
+    "",
+    response_model=None,
+    responses={200: {"model": Explanation}, **problems(400, 413, 415)},
+)
+async def route(
+    services: Given, caller: Caller, _key: IdempotencyKey, body: TextBody
+) -> dict[str, Any]:
+    """Explain how the text would be routed if the caller said it now; nothing is executed."""
+    situation = Situation(
+        now=datetime.now(ZoneInfo(caller.timezone)), locale=caller.locale, roles=caller.roles
+    )
+    deciding = partial(_decide, services, caller)
+    return await explain(services.reader, body.text, situation, deciding)
+
+
+async def _decide(
+    services: Services, caller: Principal, message: Message, situation: Situation
+) -> tuple[Route, list[Command]]:
+    usable = services.offered.visible_to(caller)
+    found = await decider.find(services.index, usable, decider.words_of(message), situation)
+    return decider.decide_by_nearness(message, situation, found)

@@ -9,21 +9,14 @@ import binascii
 from typing import Annotated
 
 from fastapi import APIRouter, Depends
-from pydantic import (
-    Base64Bytes,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    WithJsonSchema,
-)
+from pydantic import Base64Bytes, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 from temporalio.api.common.v1 import Payload
 from temporalio.converter import PayloadCodec
 
-from router.api.body import StrictRoute
-from router.api.deps import OPERATOR, Caller, Given, Witnessed
+from router.api.dependencies import OPERATOR, Caller, Given, Witnessed
+from router.api.errors import problems
 from router.api.idempotency import IdempotencyKey
-from router.api.problems import problems
+from router.api.params import StrictRoute
 from router.domain.errors import FieldProblem, Forbidden, InvalidInput, UnreadablePayload
 from router.secrecy.codec import EncryptingCodec
 

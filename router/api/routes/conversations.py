@@ -6,20 +6,18 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from router.api.body import StrictRoute
-from router.api.deps import Caller, Given, OwnConversation, Paged, Person
+from router.api.conversations import live_standing, standing
+from router.api.dependencies import Caller, Given, OwnConversation, Paged, Person
+from router.api.errors import problems
 from router.api.idempotency import IdempotencyKey, claim
-from router.api.identifiers import derived_id, fresh_id
-from router.api.plain import PlainObject
-from router.api.problems import problems
-from router.api.standing import live_standing, standing
+from router.api.params import PlainObject, StrictRoute, derived_id, fresh_id
 from router.contracts.conversation import CANCEL, ActiveSkill, PausedFlow, workflow_id
-from router.contracts.reaching import RPC_TIMEOUT, speaking_ours
 from router.domain.errors import Conflict, NotFound
+from router.domain.locale import Locale
 from router.domain.messages import FlowSummary, Usage
 from router.domain.principals import Principal
 from router.domain.records import ConversationRecord, Gist
-from router.domain.texts import Locale
+from router.gateway.client import RPC_TIMEOUT, speaking_ours
 
 router = APIRouter(prefix="/v1/conversations", tags=["conversations"], route_class=StrictRoute)
 

@@ -7,14 +7,11 @@ from fastapi.responses import Response
 from pydantic import WithJsonSchema
 from pydantic.json_schema import SkipJsonSchema
 
-from router.api.accept import events
-from router.api.body import StrictRoute
-from router.api.deps import Caller, EventHub, Given, OwnConversation
-from router.api.feeds import ConversationFeed, PersonFeed
-from router.api.following import Following
-from router.api.position import PATTERN, Position
-from router.api.problems import problems
-from router.api.streaming import EventStream
+from router.api.dependencies import Caller, EventHub, Given, OwnConversation
+from router.api.errors import problems
+from router.api.events import PATTERN, ConversationFeed, Following, PersonFeed, Position
+from router.api.params import StrictRoute, events
+from router.api.streams import EventStream
 
 router = APIRouter(prefix="/v1", tags=["events"], route_class=StrictRoute)
 

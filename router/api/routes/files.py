@@ -5,11 +5,10 @@ from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, Request, Response
 
-from router.api.deps import OPERATOR, Caller, Given, Services, Witnessed, known
-from router.api.handing_in import FileView, hand_in
+from router.api.dependencies import OPERATOR, Caller, Given, Services, Witnessed, known
+from router.api.errors import problems
+from router.api.files import FIELD, FileView, Upload, hand_in, uploaded
 from router.api.idempotency import IdempotencyKey
-from router.api.problems import problems
-from router.api.uploads import FIELD, Upload, uploaded
 from router.domain.errors import NotFound
 from router.domain.files import DOCUMENTS
 from router.domain.principals import Principal

@@ -1,26 +1,37 @@
-"""Flow runs: what was asked for, how it stands, and the way that it took."""
+"""Flow runs: what was asked for and how it stands; what requesters and operators do to them.
+
+Flow runs: what was asked for, how it stands, and the way that it took.
+
+What requesters do to their runs, and what happens outside: taking back, hurrying, telling.
+
+What operators do to runs: each a line of the audit trail, and then the act.
+"""
 
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
 
-from fastapi import APIRouter, Depends, Query, Response
-from pydantic import BaseModel
+from fastapi import APIRouter, Body, Depends, Path, Query, Response
+from pydantic import BaseModel, ConfigDict, Field
 
-from router.api.body import StrictRoute
-from router.api.deps import OPERATOR, Caller, Given, Paged, Services, Witnessed
-from router.api.plain import Name, Since
-from router.api.problems import problems
-from router.api.run_access import ReadRun
-from router.api.run_view import FlowRun, todays_definition
-from router.api.witness import in_words
-from router.contracts import runs
-from router.domain.errors import Forbidden, NotFound
-from router.domain.messages import FlowStatus
+from router.api.audit import in_words
+from router.api.dependencies import OPERATOR, Caller, Given, Paged, Services, Witnessed, known
+from router.api.errors import problems
+from router.api.idempotency import IdempotencyKey, claim, claimed
+from router.api.params import Comment, Name, PlainObject, Since, StrictRoute
+from router.api.runs import FlowRun, OwnRun, ReadRun, VisibleRun, todays_definition, word_of
+from router.domain.errors import Conflict, FieldProblem, Forbidden, InvalidInput, NotFound
+from router.domain.messages import ENDED, FlowStatus
 from router.domain.principals import Principal
 from router.domain.records import RunFilter, RunRecord
 from router.drawing import Graph, Journey, graph_of, journey_of, mermaid_of, svg_of
-from router.flow.model import FlowDefinition
+from router.flow.definition import FlowDefinition
+from router.flow.engine.events import Arrived, Cancelled, Nudged, Reassigned, Retried
+from router.flow.engine.waiting import unfit
+from router.gateway import runs
+from router.gateway.runs import WHY_NOT, RunStanding, listening, to_remind
+from router.gateway.withdrawals import Withdrawing
 
 router = APIRouter(prefix="/v1/flow-runs", tags=["flow runs"], route_class=StrictRoute)
 
@@ -150,3 +161,191 @@ async def _definition(services: Services, record: RunRecord) -> FlowDefinition:
         f"Version {record.version} of {record.flow} isn't known any more: Temporal has forgotten "
         "the run, and the file has moved on."
     )
+
+
+_ENDED_OTHERWISE = ENDED - {"cancelled"}
+
+
+class Remark(BaseModel):
+    """Why, if one likes to say."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    comment: Comment | None = None
+
+
+@router.post("/{run}/withdraw", responses=problems(400, 403, 404, 409, 413, 415))
+async def withdraw(
+    services: Given,
+    caller: Caller,
+    record: OwnRun,
+    key: IdempotencyKey,
+    body: Remark | None = None,
+) -> RunStanding:
+    """Take a run back; what it did already is undone.
+
+    A completed one is taken back by a run of its own, which asks for approval first: the answer
+    is how that stands.
+    """
+    comment = body.comment if body else None
+    if record.withdrawn_by is not None or record.remedy is not None:
+        return await _withdraw_completed(services, caller, record, key, comment)
+    await claim(services, caller, key, f"withdraw {record.id}", comment)
+    event = Cancelled(by=caller.id, comment=comment)
+    return await cancelled(services, caller, record, event, word_of("withdraw", caller, key))
+
+
+async def cancelled(
+    services: Services, caller: Principal, record: RunRecord, event: Cancelled, word: str
+) -> RunStanding:
+    """Cancel the run; `Conflict` where it ended by itself before that."""
+    standing = await runs.tell(services.temporal, record, caller, event, word)
+    if standing.status in _ENDED_OTHERWISE:
+        raise Conflict(f"The run had ended before it could be taken back: it is {standing.status}.")
+    return standing
+
+
+async def _withdraw_completed(
+    services: Services, caller: Principal, record: RunRecord, key: str | None, comment: str | None
+) -> RunStanding:
+    kept = services.store.runs
+    share = services.fairness.share(caller.tenant, caller.id)
+    withdrawing = Withdrawing(services.temporal, services.settings.task_queue, kept, share)
+    repeated = await claimed(services, caller, key)
+    await claim(services, caller, key, f"withdraw {record.id}", comment)
+    begun = await withdrawing.under_way(record) if repeated else None
+    if begun is not None:
+        return begun
+    word = word_of("withdraw", caller, key)
+    return await withdrawing.begin(record, caller, caller.locale, comment, word)
+
+
+@router.post("/{run}/nudge", responses=problems(403, 404, 409))
+async def nudge(
+    services: Given, caller: Caller, record: OwnRun, key: IdempotencyKey
+) -> RunStanding:
+    """Remind those whose decision the run, or a part of it, waits for; once an hour at most."""
+    asking, why_not = await to_remind(services.store.runs, record, datetime.now(UTC))
+    if why_not is not None and not await claimed(services, caller, key):
+        raise Conflict(WHY_NOT[why_not])
+    await claim(services, caller, key, f"nudge {record.id}")
+    word = word_of("nudge", caller, key)
+    standing = RunStanding(id=record.id, status=record.status, state=record.state)
+    for one in asking:
+        told = await runs.tell(services.temporal, one, caller, Nudged(by=caller.id), word)
+        standing = told if one.id == record.id else standing
+    return standing
+
+
+EventName = Annotated[str, Path(pattern="^[a-z][a-z0-9_]{0,63}$")]
+EventBody = Annotated[PlainObject | None, Body()]
+
+
+@router.post("/{run}/events/{name}", responses=problems(400, 404, 409, 413, 415))
+async def happen(
+    run: str,
+    name: EventName,
+    services: Given,
+    caller: Caller,
+    key: IdempotencyKey,
+    body: EventBody = None,
+) -> RunStanding:
+    """Tell a run what happened outside, as the role that its flow names.
+
+    The body has the fields that the flow wants. An event that comes before the run waits for it
+    is kept; until it is needed it counts once. Where a branch or sub-flow waits for it, that is
+    told, and answered with.
+    """
+    record = await services.store.runs.find(caller.tenant, known(run, "flow run"))
+    if record is None:
+        raise NotFound("There is no such flow run, or it waits for no such event of yours.")
+    value = body or {}
+    word, kept = word_of("event", caller, key), services.store.runs
+    concerned, wanted = await listening(services.temporal, kept, record, caller, name, word)
+    faulty = unfit(wanted, value)
+    if faulty is not None:
+        raise faulty
+    await claim(services, caller, key, f"event {record.id} {name}", value)
+    event = Arrived(by=caller.id, name=name, value=value, word=word)
+    return await runs.happen(services.temporal, concerned, caller, event)
+
+
+PersonId = Annotated[str, Field(min_length=1, max_length=64)]
+
+
+class NewApprover(BaseModel):
+    """Who is to decide, and in whose place."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    to: PersonId
+    instead_of: PersonId
+    comment: Comment | None = None
+
+
+async def _operated_run(record: VisibleRun, caller: Caller) -> RunRecord:
+    if OPERATOR not in caller.roles:
+        raise Forbidden("Only an operator may do this to a flow run.")
+    return record
+
+
+OperatedRun = Annotated[RunRecord, Depends(_operated_run)]
+
+
+@router.post("/{run}/retry", responses=problems(400, 403, 404, 409, 413, 415))
+async def retry(
+    services: Given,
+    witness: Witnessed,
+    record: OperatedRun,
+    key: IdempotencyKey,
+    body: Remark | None = None,
+) -> RunStanding:
+    """Operators: make the call again that failed and that the run is held for."""
+    await claim(services, witness.person, key, f"retry {record.id}")
+    comment = body.comment if body else None
+    await witness.note("run.retry", record.id, whose=record.requester, reason=comment)
+    word = word_of("retry", witness.person, key)
+    return await runs.operate(services.temporal, record, Retried(by=witness.person.id), word)
+
+
+@router.post("/{run}/terminate", responses=problems(400, 403, 404, 409, 413, 415))
+async def terminate(
+    services: Given,
+    witness: Witnessed,
+    record: OperatedRun,
+    key: IdempotencyKey,
+    body: Remark | None = None,
+) -> RunStanding:
+    """Operators: end a run, whoever's it is; what it did already is undone.
+
+    What could not be undone before is left as it is.
+    """
+    caller, comment = witness.person, body.comment if body else None
+    await claim(services, caller, key, f"terminate {record.id}", comment)
+    await witness.note("run.terminate", record.id, whose=record.requester, reason=comment)
+    event = Cancelled(by=caller.id, comment=comment, final=True)
+    return await cancelled(services, caller, record, event, word_of("terminate", caller, key))
+
+
+@router.post("/{run}/reassign", responses=problems(400, 403, 404, 409, 413, 415))
+async def reassign(
+    services: Given,
+    witness: Witnessed,
+    record: OperatedRun,
+    key: IdempotencyKey,
+    body: NewApprover,
+) -> RunStanding:
+    """Operators: have someone else decide, in place of one whom the run waits for."""
+    caller = witness.person
+    if await services.directory.find(caller.tenant, body.to) is None:
+        raise InvalidInput(
+            "`to` names nobody in the directory.", [FieldProblem("to", "nobody has this id")]
+        )
+    await claim(services, caller, key, f"reassign {record.id}", body.model_dump(mode="json"))
+    passed = f"{body.instead_of} ▸ {body.to}"
+    await witness.note(
+        "run.reassign", record.id, whose=record.requester, reason=body.comment, detail=passed
+    )
+    event = Reassigned(by=caller.id, **body.model_dump())
+    word = word_of("reassign", caller, key)
+    return await runs.operate(services.temporal, record, event, word)

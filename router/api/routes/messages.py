@@ -1,4 +1,9 @@
-"""Messages of a conversation: sent, asked after, and read again."""
+"""Messages of a conversation: sent, asked after, and read again.
+
+Flows that a front end starts by name, looked at before the message is taken in.
+
+Results of calls that a front end was asked to make, looked at before they are taken in.
+"""
 
 from datetime import datetime
 from typing import Annotated, Any, Literal
@@ -6,23 +11,92 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel
+from temporalio.client import Client
 
-from router.api.accept import events, prefers_events
-from router.api.answering import check_result
-from router.api.body import StrictRoute
-from router.api.deps import Given, OpenTurns, OwnConversation, Person, known
+from router.api.conversations import live_standing, standing
+from router.api.dependencies import Given, Offers, OpenTurns, OwnConversation, Person, known
+from router.api.errors import problems
 from router.api.idempotency import IdempotencyKey
-from router.api.identifiers import fresh_id
-from router.api.message_body import MessageBody
-from router.api.problems import problems
-from router.api.standing import live_standing
-from router.api.starting import check_start
-from router.api.streaming import TurnStream
-from router.api.under_way import UnderWay
+from router.api.params import StrictRoute, events, fresh_id, prefers_events
+from router.api.streams import MessageInProgress, TurnStream
+from router.api.turns import MessageBody
 from router.contracts.conversation import Submission
-from router.domain.errors import NotFound
-from router.domain.messages import Reply, Route, Turn
-from router.domain.records import LogEntry
+from router.domain.errors import FieldProblem, InvalidInput, NotFound, RouterError
+from router.domain.messages import Message, Reply, Route, StartAction, ToolResultAction, Turn
+from router.domain.ports import Conversations
+from router.domain.principals import Capability, Principal
+from router.domain.records import ConversationRecord, LogEntry
+
+
+def check_start(message: Message, offered: Offers, caller: Principal) -> None:
+    """Return where the message starts nothing by name, or what the caller may start.
+
+    Values that a slot can't hold are the flow's to refuse, in words, as a form's are.
+
+    Raises:
+        NotFound: there is no such flow or tool, or it is none of the caller's business.
+        InvalidInput: it has no slots of these names, or is listed and can't be started so.
+    """
+    action = message.action
+    if not isinstance(action, StartAction):
+        return
+    flow = offered.startable(action.flow, caller)
+    if flow is None:
+        raise _not_started(action.flow, offered, caller)
+    unknown = [name for name in action.slots if name.split(".")[0] not in flow.slots]
+    if unknown:
+        known = ", ".join(flow.slots) or "none"
+        raise InvalidInput(
+            f"{action.flow} has no such slots; it has: {known}.",
+            [FieldProblem(f"action.slots.{name}", "isn't known here") for name in unknown],
+        )
+
+
+def _not_started(name: str, offered: Offers, caller: Principal) -> RouterError:
+    """Why not; of what the caller isn't shown, no more than that."""
+    shown = next((each for each in offered.visible_to(caller) if each.name == name), None)
+    if shown is None or shown.kind != "tool":
+        return NotFound(f"There is no flow or tool {name!r} that you may start.")
+    why = f"{name} {_obstacle(shown)}"
+    return InvalidInput(f"{why}.", [FieldProblem("action.flow", "can't be started by name")])
+
+
+def _obstacle(tool: Capability) -> str:
+    if tool.client:
+        return (
+            "is called by the front end, when a turn has a tool call that is `waiting`; answer "
+            "that with an action `tool_result`"
+        )
+    return "needs arguments that no form can ask for: say what you want as `text`"
+
+
+async def check_result(
+    message: Message,
+    offered: Offers,
+    temporal: Client,
+    conversations: Conversations,
+    record: ConversationRecord,
+) -> None:
+    """Return where the message brings no result, or one that its tool declares.
+
+    That nobody waits for it is the conversation's to say: it may be a repeat.
+
+    Raises:
+        InvalidInput: the result isn't of the type that the tool declares; the call still waits.
+        Unavailable: the conversation can't be asked which tool it is of.
+    """
+    action = message.action
+    if not isinstance(action, ToolResultAction):
+        return
+    stands = await standing(temporal, conversations, record.tenant, record.id)
+    tool = stands.waiting_calls.get(action.tool_call_id)
+    problems = offered.result_problems(tool, action.result) if tool else []
+    if problems:
+        raise InvalidInput(
+            f"The result isn't what {tool} declares that it gives: {'; '.join(problems[:10])}.",
+            [FieldProblem("action.result", problem) for problem in problems[:10]],
+        )
+
 
 router = APIRouter(
     prefix="/v1/conversations/{conversation}/messages", tags=["messages"], route_class=StrictRoute
@@ -118,7 +192,7 @@ async def send(
     `Accept: text/event-stream` what happens in the turn comes as it happens, and last the turn.
     """
     if prefers_events(", ".join(request.headers.getlist("accept"))):
-        under_way = UnderWay(services.store.live, turns, record, submission)
+        under_way = MessageInProgress(services.store.live, turns, record, submission)
         return await TurnStream(request, under_way).response()
     return _answer(submission.message_id, await turns.submit(record, submission, wait))
 

@@ -10,9 +10,9 @@ from fastapi.responses import FileResponse, Response
 from fastapi.staticfiles import StaticFiles
 from pydantic import BaseModel
 
-from router.api.deps import Given
-from router.api.headers import page_policy
-from router.flow.status_words import STATUSES
+from router.api.dependencies import Given
+from router.api.middleware import page_policy
+from router.flow.view import STATUSES
 from router.settings import Settings
 
 WEB = Path(str(resources.files("router") / "web"))
@@ -20,7 +20,7 @@ WEB = Path(str(resources.files("router") / "web"))
 router = APIRouter(include_in_schema=False)
 
 
-class Provider(BaseModel):
+class IdentityProvider(BaseModel):
     """Where people sign in by OpenID Connect, and what the page is there. Nothing secret."""
 
     issuer: str
@@ -32,7 +32,7 @@ class PageSettings(BaseModel):
     """What the page has to know before anybody has signed in."""
 
     auth: Literal["dev", "jwt"]
-    oidc: Provider | None
+    oidc: IdentityProvider | None
 
     @classmethod
     def of(cls, settings: Settings) -> "PageSettings":
@@ -40,7 +40,7 @@ class PageSettings(BaseModel):
         issuer, client_id = settings.oidc_issuer, settings.oidc_client_id
         oidc = None
         if issuer and client_id:
-            oidc = Provider(issuer=issuer, client_id=client_id, scope=settings.oidc_scope)
+            oidc = IdentityProvider(issuer=issuer, client_id=client_id, scope=settings.oidc_scope)
         return cls(auth=settings.auth, oidc=oidc)
 
 

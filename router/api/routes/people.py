@@ -3,9 +3,9 @@
 from fastapi import APIRouter
 from pydantic import BaseModel
 
-from router.api.deps import Caller, Given
-from router.api.problems import problems
-from router.domain.texts import Locale
+from router.api.dependencies import Caller, Given
+from router.api.errors import problems
+from router.domain.locale import Locale
 
 router = APIRouter(prefix="/v1", tags=["people"])
 sign_in = APIRouter(prefix="/v1/dev/users", tags=["dev"], include_in_schema=False)
@@ -21,7 +21,7 @@ class Person(BaseModel):
     roles: list[str]
 
 
-class Colleague(BaseModel):
+class PersonView(BaseModel):
     """Somebody as everybody may know them: whom to ask, and who it was."""
 
     id: str
@@ -32,7 +32,7 @@ class Colleague(BaseModel):
 class ColleaguePage(BaseModel):
     """All of them, ordered by id; there is never a next page."""
 
-    items: list[Colleague]
+    items: list[PersonView]
     next: str | None = None
 
 
@@ -46,7 +46,7 @@ async def me(caller: Caller) -> Person:
 async def colleagues(services: Given, caller: Caller) -> ColleaguePage:
     """List the people of the caller's directory, such as a decision may be passed to."""
     everyone = services.directory.everyone(caller.tenant)
-    shown = [Colleague(id=p.id, name=p.name, department=p.department) for p in everyone]
+    shown = [PersonView(id=p.id, name=p.name, department=p.department) for p in everyone]
     return ColleaguePage(items=shown)
 
 

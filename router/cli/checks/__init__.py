@@ -7,15 +7,15 @@ is wrong and what to do.
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
-from router.cli.checks import configuration, machine, models, services
+from router.cli.checks import configuration, services
 from router.domain.errors import RouterError
 from router.settings import Settings
 
 Check = Callable[[Settings], Awaitable[str]]
 
 CHECKS: Mapping[str, Check] = {
-    "python": machine.python,
-    "temporal binary": machine.temporal_binary,
+    "python": configuration.python,
+    "temporal binary": configuration.temporal_binary,
     "variables": configuration.variables,
     "authentication": configuration.authentication,
     "directory": configuration.directory,
@@ -26,12 +26,12 @@ CHECKS: Mapping[str, Check] = {
     "skills": configuration.skills,
     "skill sandbox": configuration.skill_sandbox,
     "prompts": configuration.prompts,
-    "model": models.model,
+    "model": services.model,
     "embedder": configuration.embedder,
     "thresholds": configuration.thresholds,
-    "data folder": machine.data_folder,
-    "api port": machine.api_port,
-    "temporal ui": machine.ui_port,
+    "data folder": configuration.data_folder,
+    "api port": configuration.api_port,
+    "temporal ui": configuration.ui_port,
     "database": services.database,
     "temporal": services.temporal,
     "namespace": services.namespace,
@@ -42,7 +42,7 @@ CHECKS: Mapping[str, Check] = {
 
 
 @dataclass(frozen=True)
-class Finding:
+class Diagnosis:
     """What one check came to; where it isn't `fine`, `says` ends with what to do."""
 
     subject: str
@@ -50,19 +50,19 @@ class Finding:
     says: str
 
 
-async def examine(checks: Mapping[str, Check] = CHECKS) -> list[Finding]:
+async def examine(checks: Mapping[str, Check] = CHECKS) -> list[Diagnosis]:
     """Every finding; of the settings alone where they can't be used."""
     try:
         settings = Settings.load()
     except RouterError as error:
-        return [Finding("settings", fine=False, says=str(error))]
+        return [Diagnosis("settings", fine=False, says=str(error))]
     return [await _finding(subject, check, settings) for subject, check in checks.items()]
 
 
-async def _finding(subject: str, check: Check, settings: Settings) -> Finding:
+async def _finding(subject: str, check: Check, settings: Settings) -> Diagnosis:
     try:
-        return Finding(subject, fine=True, says=await check(settings))
+        return Diagnosis(subject, fine=True, says=await check(settings))
     except RouterError as error:
-        return Finding(subject, fine=False, says=str(error))
+        return Diagnosis(subject, fine=False, says=str(error))
     except Exception as error:  # noqa: BLE001 - asked for when things broke as nobody foresaw
-        return Finding(subject, fine=False, says=f"{type(error).__name__}: {error}")
+        return Diagnosis(subject, fine=False, says=f"{type(error).__name__}: {error}")

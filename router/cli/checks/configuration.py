@@ -1,15 +1,30 @@
-"""Checks of what the operator wrote: variables, authentication, directory, flows."""
+"""Checks of what the operator wrote, and of this machine.
+
+Checks of what the operator wrote: variables, authentication, directory, flows.
+
+Checks of this machine: programs, ports, the data folder.
+"""
 
 import os
+import socket
+import sys
 from dataclasses import asdict
 from pathlib import Path
 
 import httpx
 
-from activities.sandbox.running import Bubblewrap
-from router.assembly import encoder
-from router.cli.listing import in_english_only, withheld
-from router.definitions import (
+from activities.sandbox import Bubblewrap
+from router.cli.tools import in_english_only, withheld
+from router.directory.file import SAMPLE
+from router.directory.sources import people_of
+from router.domain.errors import MisconfiguredError
+from router.domain.loopback import may_be_proxied
+from router.domain.principals import DEFAULT_TENANT
+from router.llm.embeddings import OpenAIEmbeddings
+from router.retrieval.selection import Thresholds, read_thresholds
+from router.runtime import temporal_server
+from router.runtime.composition import encoder
+from router.runtime.definitions import (
     http_tools,
     load_catalog,
     load_prompts,
@@ -17,14 +32,7 @@ from router.definitions import (
     skill_folders,
     skill_remarks,
 )
-from router.directory.file import SAMPLE
-from router.directory.sources import people_of
-from router.domain.errors import MisconfiguredError
-from router.domain.loopback import may_be_proxied
-from router.domain.principals import DEFAULT_TENANT
-from router.llm.embeddings import OpenAIEmbeddings
-from router.selection.selected import Thresholds
-from router.selection.threshold_file import read_thresholds
+from router.runtime.server import LOOPBACK, Ports
 from router.settings import PREFIX, Settings, slips
 
 SECONDS = 5.0
@@ -153,3 +161,73 @@ async def _keys(url: str) -> int:
             "see that it is right and can be reached from here"
         ) from None
     return len(found)
+
+
+MACHINE_SECONDS = 3.0
+OLDEST, NEWEST = (3, 11), (3, 13)
+
+
+async def python(_settings: Settings) -> str:
+    """The interpreter is one that this project is tested with."""
+    version = ".".join(map(str, sys.version_info[:3]))
+    if not OLDEST <= sys.version_info[:2] <= NEWEST:
+        raise MisconfiguredError(f"{version} isn't supported: use Python 3.11 to 3.13")
+    return version
+
+
+async def temporal_binary(_settings: Settings) -> str:
+    """The Temporal server that `dev` starts is installed."""
+    return str(temporal_server.binary())
+
+
+async def data_folder(settings: Settings) -> str:
+    """The data folder can be written, or made."""
+    there = next(path for path in _upwards(settings.data) if path.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+        raise MisconfiguredError(
+            f"ROUTER_DATA={settings.data} can't be used, {there} isn't a folder that can be "
+            "written: choose another, or correct its permissions"
+        )
+    return str(settings.data.absolute())
+
+
+async def api_port(_settings: Settings) -> str:
+    """The API's port is free, or it is our API that answers there."""
+    return await _free_or_ours(Ports().api, f"{Ports().api_url}/healthz", "--port")
+
+
+async def ui_port(settings: Settings) -> str:
+    """The Temporal UI's port is free, or the UI answers there."""
+    return await _free_or_ours(Ports().ui, settings.temporal_ui, "--ui-port")
+
+
+def _upwards(path: Path) -> list[Path]:
+    absolute = path.absolute()
+    return [absolute, *absolute.parents]
+
+
+async def _free_or_ours(port: int, url: str, option: str) -> str:
+    if _free(port):
+        return f"{LOOPBACK}:{port} is free"
+    if await _answers(url):
+        return f"answers at {url}"
+    raise MisconfiguredError(
+        f"port {port} is in use by another program: stop that, or give `intent-router dev` "
+        f"another with {option}"
+    )
+
+
+def _free(port: int) -> bool:
+    try:
+        socket.create_server((LOOPBACK, port)).close()
+    except OSError:
+        return False
+    return True
+
+
+async def _answers(url: str) -> bool:
+    try:
+        async with httpx.AsyncClient(timeout=MACHINE_SECONDS, trust_env=False) as client:
+            return (await client.get(url, follow_redirects=True)).is_success
+    except httpx.HTTPError:
+        return False

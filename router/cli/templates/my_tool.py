@@ -5,9 +5,9 @@ from typing import Annotated
 from pydantic import BaseModel, Field
 
 from router.domain.errors import ArgumentsToolError
-from router.domain.texts import Localised
+from router.domain.locale import Localised
 from router.tool.context import ToolContext
-from router.tool.labels import Labelled
+from router.tool.labels import ChineseLabel
 from router.tool.tool import tool
 
 
@@ -30,7 +30,7 @@ async def my_tool(
     topic: Annotated[
         str,
         Field(description="What to look up, in a few words", min_length=1, max_length=60),
-        Labelled("主题"),
+        ChineseLabel("主题"),
     ],
 ) -> Found:
     """Look up the sample request."""

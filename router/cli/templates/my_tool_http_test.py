@@ -12,11 +12,9 @@ from pathlib import Path
 from typing import ClassVar
 
 from router.domain.principals import Principal
-from router.tool.context import ToolContext
-from router.tool.dependencies import Dependencies
-from router.tool.http.guard import Guard
-from router.tool.http.loading import load_http_tools
-from router.tool.http.sending import Sender
+from router.tool.context import Dependencies, ToolContext
+from router.tool.http.client import OutboundGuard, Sender
+from router.tool.http.loader import load_http_tools
 
 FILE = Path(__file__).parent / "my_tool.json"
 ALICE = Principal(id="alice", name="Alice")
@@ -56,7 +54,7 @@ def serving() -> Iterator[str]:
 def test_it_asks_for_the_item_and_keeps_what_the_file_names() -> None:
     with serving() as origin:
         variables = {"ROUTER_TOOL_MY_TOOL_URL": origin}
-        (tool,) = load_http_tools(FILE, variables, Sender(Guard([origin]))).tools
+        (tool,) = load_http_tools(FILE, variables, Sender(OutboundGuard([origin]))).tools
         log = logging.LoggerAdapter(logging.getLogger("my_tool"))
         context = ToolContext(ALICE, datetime(2026, 11, 18, 10, tzinfo=UTC), log)
         found = asyncio.run(tool.call({"id": "A-17"}, context, Dependencies()))

@@ -8,8 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from router.domain.principals import Principal
-from router.tool.context import ToolContext
-from router.tool.dependencies import Dependencies
+from router.tool.context import Dependencies, ToolContext
 from router.tool.mcp.file import load_servers
 from router.tool.mcp.servers import connected
 from router.tool.tool import Tool

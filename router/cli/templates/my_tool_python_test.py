@@ -9,8 +9,7 @@ import pytest
 from router.cli.templates.my_tool import Found, my_tool
 from router.domain.errors import ArgumentsToolError
 from router.domain.principals import Principal
-from router.tool.context import ToolContext
-from router.tool.dependencies import Dependencies
+from router.tool.context import Dependencies, ToolContext
 
 ALICE = Principal(id="alice", name="Alice")
 

@@ -6,17 +6,7 @@ rest can still be looked at; `complaints_about` then asks every check below.
 
 from collections.abc import Iterator
 
-from router.flow.validation import (
-    events,
-    exits,
-    expressions,
-    graph,
-    patterns,
-    references,
-    side_by_side,
-    slots,
-    texts,
-)
+from router.flow.validation import expressions, patterns, references, slots, states
 from router.flow.validation.draft import Complaint, Draft
 from router.flow.validation.remarks import remarks, unheld_roles
 from router.flow.validation.shape import Shape, read_shape
@@ -34,12 +24,12 @@ __all__ = [
 CHECKS = (
     references.complaints,
     slots.complaints,
-    exits.complaints,
-    side_by_side.complaints,
-    events.complaints,
-    graph.complaints,
+    states.exit_complaints,
+    states.parallel_complaints,
+    references.event_complaints,
+    states.graph_complaints,
     expressions.complaints,
-    texts.complaints,
+    expressions.text_complaints,
     patterns.complaints,
 )
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from router.documents.faults import Fault
-from router.documents.yaml_document import Place
-from router.flow.model import FlowDefinition, Slot, State
+from router.documents.document import Place
+from router.domain.errors import Fault
+from router.flow.definition import FlowDefinition, Slot, State
 
 UNSAID = "…"
 """Stands for a text or name that is missing, while the rest is checked; nothing is said of it."""

@@ -1,20 +1,26 @@
-"""The expressions of a flow: sound CEL, over things that exist and are filled by then."""
+"""The expressions and texts of a flow: sound, over things that exist and are filled by then.
+
+The expressions of a flow: sound CEL, over things that exist and are filled by then.
+
+The texts of a flow: sound templates, in both languages, over things that exist.
+"""
 
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
-from router.documents.faults import nearest
-from router.documents.yaml_document import Place
+from router.documents.document import Place
+from router.domain.errors import nearest
+from router.domain.locale import LOCALES, Localised
 from router.domain.principals import Principal
-from router.flow import expressions
-from router.flow.expression_names import members_read
-from router.flow.model import Approve, Slot, State
+from router.flow.definition import Approve, Choice, Slot, State
+from router.flow.language import expressions, templates
+from router.flow.language.expressions import members_read
 from router.flow.validation.draft import Complaint, Draft, complaint
 
 EVERYWHERE = frozenset({"slots", "results", "requester", "now"})
 
 
-class Written(NamedTuple):
+class WrittenExpression(NamedTuple):
     """An expression in the file.
 
     `more` are the variables it may read besides those that are there everywhere; `fields` the
@@ -40,13 +46,13 @@ def complaints(draft: Draft) -> Iterator[Complaint]:
             yield from _perhaps_empty(draft, written)
 
 
-def written_in(draft: Draft) -> Iterator[Written]:
+def written_in(draft: Draft) -> Iterator[WrittenExpression]:
     """Every expression, in the order of the file."""
     for name, slot in draft.definition.slots.items():
         if slot.lookup is not None:
-            yield Written(("slots", name, "lookup"), slot.lookup)
+            yield WrittenExpression(("slots", name, "lookup"), slot.lookup)
         if slot.when is not None:
-            yield Written(("slots", name, "when"), slot.when)
+            yield WrittenExpression(("slots", name, "when"), slot.when)
         yield from _checks(("slots", name), slot, None)
     for place, state in draft.each_state():
         yield from _of_state(place, state)
@@ -54,45 +60,51 @@ def written_in(draft: Draft) -> Iterator[Written]:
         yield from _of_approval(("withdrawal", "approve"), draft.definition.withdrawal.approve)
 
 
-def _checks(place: Place, slot: Slot, item: Slot | None) -> Iterator[Written]:
+def _checks(place: Place, slot: Slot, item: Slot | None) -> Iterator[WrittenExpression]:
     more = frozenset({"item"}) if item else frozenset[str]()
     fields = frozenset(item.fields) if item else frozenset[str]()
     for number, check in enumerate(slot.check):
-        yield Written((*place, "check", number, "that"), check.that, more=more, fields=fields)
+        yield WrittenExpression(
+            (*place, "check", number, "that"), check.that, more=more, fields=fields
+        )
     if slot.of is not None:
         yield from _checks((*place, "of"), slot.of, None)
     for name, field in slot.fields.items():
         yield from _checks((*place, "fields", name), field, slot)
 
 
-def _of_state(place: Place, state: State) -> Iterator[Written]:
+def _of_state(place: Place, state: State) -> Iterator[WrittenExpression]:
     more = frozenset({"item"}) if state.each is not None else frozenset[str]()
     for name, source in state.arguments.items():
-        yield Written((*place, "with", name), source, certain=True, more=more)
+        yield WrittenExpression((*place, "with", name), source, certain=True, more=more)
     if state.each is not None:
-        yield Written((*place, "each"), state.each, certain=True)
+        yield WrittenExpression((*place, "each"), state.each, certain=True)
     if state.wait is not None and state.wait.until is not None:
-        yield Written((*place, "wait", "until"), state.wait.until, certain=True)
+        yield WrittenExpression((*place, "wait", "until"), state.wait.until, certain=True)
     if state.approve is not None:
         yield from _of_approval((*place, "approve"), state.approve)
     for exit_, branches in state.exits().items():
         for number, branch in enumerate(branches):
             if branch.condition is not None:
-                yield Written((*place, exit_, number, "if"), branch.condition, certain=True)
+                yield WrittenExpression(
+                    (*place, exit_, number, "if"), branch.condition, certain=True
+                )
 
 
-def _of_approval(place: Place, ask: Approve) -> Iterator[Written]:
+def _of_approval(place: Place, ask: Approve) -> Iterator[WrittenExpression]:
     for number, source in enumerate(ask.by):
-        yield Written((*place, "by", number), source, certain=True)
+        yield WrittenExpression((*place, "by", number), source, certain=True)
     if ask.otherwise is not None:
-        yield Written((*place, "otherwise"), ask.otherwise, certain=True)
+        yield WrittenExpression((*place, "otherwise"), ask.otherwise, certain=True)
     for number, source in enumerate(ask.cc):
-        yield Written((*place, "cc", number), source, True, frozenset({"approver"}))
+        yield WrittenExpression((*place, "cc", number), source, True, frozenset({"approver"}))
     if ask.escalate_to is not None:
-        yield Written((*place, "escalate_to"), ask.escalate_to, True, frozenset({"approver"}))
+        yield WrittenExpression(
+            (*place, "escalate_to"), ask.escalate_to, True, frozenset({"approver"})
+        )
 
 
-def _unknown_members(draft: Draft, written: Written) -> Iterator[Complaint]:
+def _unknown_members(draft: Draft, written: WrittenExpression) -> Iterator[Complaint]:
     known: dict[str, Collection[str]] = {
         "slots": draft.slots,
         "results": draft.results,
@@ -106,7 +118,7 @@ def _unknown_members(draft: Draft, written: Written) -> Iterator[Complaint]:
             yield complaint(written.place, f"{what}, which isn't there", remedy)
 
 
-def _perhaps_empty(draft: Draft, written: Written) -> Iterator[Complaint]:
+def _perhaps_empty(draft: Draft, written: WrittenExpression) -> Iterator[Complaint]:
     read = expressions.slots_read(written.source) & draft.slots
     for name in sorted(read - expressions.slots_guarded(written.source) - draft.filled):
         yield complaint(
@@ -114,3 +126,55 @@ def _perhaps_empty(draft: Draft, written: Written) -> Iterator[Complaint]:
             f"the expression {written.source!r} reads slots.{name}, which may be empty",
             f"write has(slots.{name}) && …, or has(slots.{name}) ? slots.{name} : null",
         )
+
+
+def text_complaints(draft: Draft) -> Iterator[Complaint]:
+    """Everything wrong with every text of the flow."""
+    for place, text in templates_in(draft):
+        for locale in LOCALES:
+            found = templates.problems_of(text.within(locale), draft.slots, draft.results)
+            yield from (Complaint((*place, locale), fault) for fault in found)
+    for place, text in [*templates_in(draft), *_labels(draft)]:
+        for locale in LOCALES:
+            if not text.within(locale).strip():
+                yield complaint((*place, locale), "this text is empty", "say something")
+
+
+def templates_in(draft: Draft) -> Iterator[tuple[Place, Localised]]:
+    """Every text that values are filled into."""
+    for place, slot in draft.each_slot():
+        yield from _of_slot(place, slot)
+    for place, state in draft.each_state():
+        yield from _texts_of_state(place, state)
+    if draft.definition.withdrawal is not None:
+        yield ("withdrawal", "approve", "title"), draft.definition.withdrawal.approve.title
+
+
+def _of_slot(place: Place, slot: Slot) -> Iterator[tuple[Place, Localised]]:
+    if slot.ask is not None:
+        yield (*place, "ask"), slot.ask
+    if slot.more is not None:
+        yield (*place, "more"), slot.more
+    for number, check in enumerate(slot.check):
+        yield (*place, "check", number, "say"), check.say
+
+
+def _texts_of_state(place: Place, state: State) -> Iterator[tuple[Place, Localised]]:
+    if state.say is not None:
+        yield (*place, "say"), state.say
+    if state.confirm is not None:
+        yield (*place, "confirm"), state.confirm
+    if state.approve is not None:
+        yield (*place, "approve", "title"), state.approve.title
+
+
+def _labels(draft: Draft) -> Iterator[tuple[Place, Localised]]:
+    """Every text that is shown as it stands."""
+    yield ("title",), draft.definition.title
+    yield ("description",), draft.definition.description
+    for place, slot in draft.each_slot():
+        if slot.label is not None:
+            yield (*place, "label"), slot.label
+        choices: dict[str, Choice] = slot.choices
+        for value, choice in choices.items():
+            yield (*place, "choices", value, "label"), choice.label

@@ -1,12 +1,166 @@
-"""The patterns of a flow: RE2, so that no message can make them slow."""
+"""The patterns of a flow, and the named words that stand in them as `{NAME}`.
 
-from collections.abc import Iterator
+Words: the named pieces of a flow's patterns, which stand in them as `{NAME}`.
 
-from router.documents.faults import nearest
-from router.documents.re2_syntax import compiled, refused
-from router.documents.yaml_document import Place
-from router.flow.validation import words
+The patterns of a flow: RE2, so that no message can make them slow.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+
+from router.documents.document import Place
+from router.documents.regex import compiled, refused
+from router.domain.errors import nearest
+from router.flow.definition import FlowDefinition, Triggers
 from router.flow.validation.draft import Complaint, Draft, complaint
+
+NAME = re.compile(r"[A-Z][A-Z0-9_]*\Z")
+REFERENCE = re.compile(r"\\(?:[pPx]\{[^}]*\}|.)|\{(?P<word>[A-Z][A-Z0-9_]*)\}", re.DOTALL)
+r"""A word's name in braces. RE2's escapes are passed over, which have braces too: `\p{L}`, `\{`."""
+
+LONGEST = 64 * 1024
+"""Bytes. What is written out travels with every run, and words within words could double each
+other any number of times."""
+TOO_LONG = complaint(
+    ("triggers", "words"),
+    f"the words come to over {LONGEST // 1024} KiB where they are written out",
+    "put fewer words within words",
+)
+
+
+def references(source: str) -> list[str]:
+    r"""The words that a pattern refers to, in its order.
+
+    >>> references(r"{BEGIN}.{0,8}\p{L}{KIND}")
+    ['BEGIN', 'KIND']
+    """
+    return [found["word"] for found in REFERENCE.finditer(source) if found["word"]]
+
+
+def written_out(source: str, words: Mapping[str, str]) -> str:
+    """A pattern with the words put in; a name that isn't among them stays.
+
+    >>> written_out("^{KIND}假", {"KIND": "(?:年|病)"})
+    '^(?:年|病)假'
+    """
+    return REFERENCE.sub(lambda found: words.get(found["word"] or "", found[0]), source)
+
+
+def blanked(source: str) -> str:
+    """A pattern with a blank for every character of a reference, so that positions stay."""
+    return REFERENCE.sub(lambda found: " " * len(found[0]) if found["word"] else found[0], source)
+
+
+def without_words(definition: FlowDefinition) -> FlowDefinition:
+    """A sound definition with its words written out, as everything but its file knows it."""
+    triggers = definition.triggers
+    words = words_sound(triggers.words)
+    plain = {
+        "words": {},
+        "patterns": tuple(written_out(source, words) for source in triggers.patterns),
+        "topics": tuple(written_out(source, words) for source in triggers.topics),
+        "unless": tuple(written_out(source, words) for source in triggers.unless),
+    }
+    return definition.model_copy(update={"triggers": triggers.model_copy(update=plain)})
+
+
+def words_sound(words: Mapping[str, str]) -> dict[str, str]:
+    """The words that nothing is wrong with, each with the earlier ones put in."""
+    found: dict[str, str] = {}
+    for name, source in words.items():
+        plain = written_out(source, found)
+        if NAME.match(name) and found.keys() >= set(references(source)) and not refused(plain):
+            found[name] = plain
+    return found
+
+
+def too_long(triggers: Triggers) -> bool:
+    """Whether words and patterns come to too much; found out without writing them out."""
+    sizes: dict[str, int] = {}
+    for name, source in triggers.words.items():
+        sizes[name] = _size(source, sizes)
+    patterns = sum(_size(source, sizes) for _, source in patterns_of(triggers))
+    return bool(sizes) and sum(sizes.values()) + patterns > LONGEST
+
+
+def _size(source: str, sizes: Mapping[str, int]) -> int:
+    return len(source.encode()) + sum(sizes.get(name, 0) for name in references(source))
+
+
+def patterns_of(triggers: Triggers) -> Iterator[tuple[Place, str]]:
+    """Every pattern as it is written, with its place."""
+    written = {"patterns": triggers.patterns, "topics": triggers.topics, "unless": triggers.unless}
+    for key, sources in written.items():
+        for number, source in enumerate(sources):
+            yield ("triggers", key, number), source
+
+
+def word_complaints(draft: Draft) -> Iterator[Complaint]:
+    """Words that can't work or do nothing, and names in braces that are no word."""
+    triggers = draft.definition.triggers
+    good = words_sound(triggers.words)
+    for place, source in _words_of(triggers):
+        yield from _badly_named(place)
+        yield from _refused(place, source, good)
+    if not _mended(draft):
+        # An unused word is often the one that a wrong name was meant to be: said of it alone.
+        yield from [*_too_early(triggers), *_unknown(triggers)] or _unused(triggers)
+
+
+def _words_of(triggers: Triggers) -> Iterator[tuple[Place, str]]:
+    for name, source in triggers.words.items():
+        yield ("triggers", "words", name), source
+
+
+def _badly_named(place: Place) -> Iterator[Complaint]:
+    name = str(place[-1])
+    if not NAME.match(name):
+        remedy = "use capitals, digits and _, and a capital first"
+        yield complaint(place, f"{name!r} can't be a word's name", remedy)
+
+
+def _refused(place: Place, source: str, good: Mapping[str, str]) -> Iterator[Complaint]:
+    if good.keys() >= set(references(source)) and (
+        fault := refused(written_out(source, good), blanked(source))
+    ):
+        yield complaint(place, f"the word {place[-1]} {fault.what}", fault.remedy)
+
+
+def _mended(draft: Draft) -> bool:
+    """Whether a word or pattern that stands in the file may be missing from the definition."""
+    parts = {("triggers", part) for part in ("words", "patterns", "unless")}
+    return any(place[:2] in parts for place in draft.mended)
+
+
+def _too_early(triggers: Triggers) -> Iterator[Complaint]:
+    later = list(triggers.words)
+    for place, source in _words_of(triggers):
+        name = later.pop(0)
+        for other in dict.fromkeys(references(source)):
+            if other == name:
+                remedy = "write out what it means"
+                yield complaint(place, f"the word {name} refers to itself", remedy)
+            elif other in later:
+                what = f"the word {name} refers to {other}, which comes later"
+                yield complaint(place, what, f"move {other} before {name}")
+
+
+def _unknown(triggers: Triggers) -> Iterator[Complaint]:
+    for place, source in [*_words_of(triggers), *patterns_of(triggers)]:
+        for name in dict.fromkeys(references(source)):
+            if name not in triggers.words:
+                remedy = nearest(name, triggers.words) or f"add {name} to words"
+                yield complaint(place, f"there is no word {name} for {source!r}", remedy)
+
+
+def _unused(triggers: Triggers) -> Iterator[Complaint]:
+    sources = [*triggers.words.values(), *(source for _, source in patterns_of(triggers))]
+    used = {name for source in sources for name in references(source)}
+    for place, _ in _words_of(triggers):
+        if (name := str(place[-1])) not in used and NAME.match(name):
+            remedy = f"write {{{name}}}, or leave it out"
+            yield complaint(place, f"no pattern uses the word {name}", remedy)
+
 
 ESCAPED = {"\b": "a backspace", "\x1b": "an escape character", "\x00": "a null character"}
 """What YAML makes of `\\b`, `\\e`, `\\0` in double quotes, and no message has."""
@@ -19,18 +173,18 @@ def complaints(draft: Draft) -> Iterator[Complaint]:
     whose words are at fault themselves isn't judged.
     """
     triggers = draft.definition.triggers
-    if words.too_long(triggers):
-        yield words.TOO_LONG
+    if too_long(triggers):
+        yield TOO_LONG
         return
-    yield from words.complaints(draft)
-    sound = words.sound(triggers.words)
-    for place, source in words.patterns_of(triggers):
-        if sound.keys() >= set(words.references(source)):
-            yield from _faults(draft, place, source, words.written_out(source, sound))
+    yield from word_complaints(draft)
+    sound = words_sound(triggers.words)
+    for place, source in patterns_of(triggers):
+        if sound.keys() >= set(references(source)):
+            yield from _faults(draft, place, source, written_out(source, sound))
 
 
 def _faults(draft: Draft, place: Place, written: str, source: str) -> Iterator[Complaint]:
-    if fault := refused(source, words.blanked(written)):
+    if fault := refused(source, blanked(written)):
         yield complaint(place, f"the pattern {written!r} {fault.what}", fault.remedy)
         return
     if made := next((char for char in written if char in ESCAPED), None):

@@ -2,17 +2,16 @@
 
 from collections.abc import Collection, Iterator
 
-from router.documents.faults import nearest
-from router.documents.re2_syntax import compiled
-from router.documents.yaml_document import Place
-from router.domain.texts import LOCALES
-from router.flow import expressions, texts
-from router.flow.expression_names import texts_given
-from router.flow.model import Slot
+from router.documents.document import Place
+from router.documents.regex import compiled
+from router.domain.errors import nearest
+from router.domain.locale import LOCALES
+from router.flow.definition import Slot
+from router.flow.language import expressions, templates
+from router.flow.language.expressions import texts_given
 from router.flow.validation.draft import Complaint, Draft, complaint
-from router.flow.validation.expressions import written_in
-from router.flow.validation.texts import templates
-from router.flow.validation.words import sound, written_out
+from router.flow.validation.expressions import templates_in, written_in
+from router.flow.validation.patterns import words_sound, written_out
 
 UNTYPED = frozenset({"text", "file", "list", "object"})
 """Types that nothing in a message is known to be, unless it is asked for or a pattern says so."""
@@ -53,8 +52,8 @@ def slots_read(draft: Draft) -> frozenset[str]:
     read = {
         name for written in written_in(draft) for name in expressions.slots_read(written.source)
     }
-    for _, text in templates(draft):
-        read |= {name for locale in LOCALES for name in texts.slots_read(text.within(locale))}
+    for _, text in templates_in(draft):
+        read |= {name for locale in LOCALES for name in templates.slots_read(text.within(locale))}
     if any(state.confirm or state.approve for state in draft.definition.states.values()):
         read |= {name for name, slot in draft.definition.slots.items() if slot.label is not None}
     return frozenset(read)
@@ -82,7 +81,7 @@ def _ever_filled(draft: Draft, name: str, slot: Slot) -> bool:
 
 def _groups(draft: Draft) -> set[str]:
     triggers = draft.definition.triggers
-    words = sound(triggers.words)
+    words = words_sound(triggers.words)
     sources = (written_out(source, words) for source in triggers.patterns)
     return {group for source in sources for group in compiled(source).groupindex}
 

@@ -13,10 +13,9 @@ from typing import Any, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from router.documents.faults import Fault, nearest
-from router.documents.yaml_document import Place
-from router.flow.model import SKIPPABLE, FlowDefinition
-from router.flow.rules import RULES
+from router.documents.document import Place
+from router.domain.errors import Fault, nearest
+from router.flow.definition import RULES, SKIPPABLE, FlowDefinition
 from router.flow.validation.draft import UNSAID, Complaint
 
 ROUNDS = 8

@@ -3,12 +3,12 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from router.documents.re2_syntax import compiled, refused
-from router.documents.yaml_document import Place
-from router.flow import expressions
-from router.flow.model import Slot
+from router.documents.document import Place
+from router.documents.regex import compiled, refused
+from router.flow.definition import Slot
+from router.flow.language import expressions
 from router.flow.validation.draft import UNSAID, Complaint, Draft, complaint
-from router.flow.validation.graph import cycle_through
+from router.flow.validation.states import cycle_through
 
 PARTS = {"choice": "choices", "list": "of", "object": "fields"}
 """What slots of a type are made of; no other type has it."""

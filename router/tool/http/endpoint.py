@@ -1,22 +1,110 @@
 """An endpoint as a file declares it, and the request that a call makes of it. Pure.
 
+Scheme, host and port: what a request may or may not go to, in one spelling only.
+
 Each value is escaped for where it stands: it fills a segment of the path, a value of the query
 or of a header, a string of the body, and can't become more than that.
+
+The address of an endpoint as a file writes it, in parts.
+
+The place that a request goes to is text, or the operator's by a variable; only what follows
+may have holes. So no argument leads a request elsewhere, however it is written.
 """
 
 import json
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from urllib.parse import quote, urlencode
+from ipaddress import IPv6Address, ip_address
+from typing import NamedTuple
+from urllib.parse import quote, unquote, unquote_plus, urlencode
 
+import httpx
 from pydantic import JsonValue
 
-from router.domain.errors import ArgumentsToolError, PermanentToolError, ToolError
-from router.domain.texts import Localised
+from router.domain.errors import ArgumentsToolError, Fault, PermanentToolError, ToolError
+from router.domain.locale import Localised
 from router.tool.context import ToolContext
-from router.tool.http.origins import Origin
-from router.tool.http.surroundings import CONTEXT
-from router.tool.http.template import Hole, Template
+from router.tool.http.template import (
+    CONTEXT,
+    Environment,
+    Hole,
+    Piece,
+    Template,
+    Unusable,
+    Variable,
+    joined,
+    parse,
+    split,
+)
+
+PORTS = {"http": 80, "https": 443}
+
+_AUTHORITY = re.compile(r"(https?)://([^/?#\\]*)", re.IGNORECASE)
+_LOOKS_NUMERIC = re.compile(r"(0x[0-9a-f]*|[0-9]+)", re.IGNORECASE)
+_NAME = re.compile(r"[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*")
+
+
+class Origin(NamedTuple):
+    """Where a server is; compare two to see whether they are the same place.
+
+    >>> str(origin_of("HTTPS://API.Example.com:443/v1"))
+    'https://api.example.com'
+    """
+
+    scheme: str
+    host: str
+    """In lower case and ASCII; an IPv6 address has no brackets."""
+    port: int
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        port = "" if self.port == PORTS[self.scheme] else f":{self.port}"
+        return f"{self.scheme}://{host}{port}"
+
+
+def origin_of(url: str | httpx.URL) -> Origin:
+    """The origin of a URL; raises `ValueError` that says what is wrong with it, and the remedy.
+
+    Refused is whatever some parser reads otherwise than another: names and passwords, numbers
+    that stand for an IP address, zones, a dot at the end.
+    """
+    text = str(url)
+    if any(char <= " " or char in "\\\x7f" for char in text):
+        raise ValueError("it has spaces, backslashes or control characters; write them as %20")
+    found = _AUTHORITY.match(text)
+    if not found:
+        raise ValueError("it isn't http:// or https://; write the whole address")
+    if "@" in found[2]:
+        raise ValueError("it has a name or password before the host; send them in a header")
+    try:
+        parsed = httpx.URL(found[0])
+        scheme, host = parsed.scheme, parsed.raw_host.decode("ascii").lower()
+    except (httpx.InvalidURL, UnicodeError, ValueError):
+        raise ValueError("its host or port can't be read; write https://host:port") from None
+    port = PORTS[scheme] if parsed.port is None else parsed.port
+    if not 0 < port < 65536:  # noqa: PLR2004
+        raise ValueError("its port can't be read; write one from 1 to 65535")
+    return Origin(scheme, _checked(host), port)
+
+
+def _checked(host: str) -> str:
+    try:
+        address = ip_address(host)
+    except ValueError:
+        pass
+    else:
+        if isinstance(address, IPv6Address) and address.scope_id is not None:
+            raise ValueError("its address has a zone; leave out what follows the %")
+        return str(address)
+    if not host or not _NAME.fullmatch(host):
+        raise ValueError(f"its host {host[:60]!r} is no name; write one such as api.example.com")
+    if _LOOKS_NUMERIC.fullmatch(host.rpartition(".")[2]):
+        raise ValueError(
+            f"its host {host[:60]!r} is an address in disguise; write four decimal numbers"
+        )
+    return host
+
 
 Body = Template | list["Body"] | dict[str, "Body"] | int | float | bool | None
 """JSON whose texts are templates."""
@@ -54,7 +142,7 @@ class Endpoint:
 
 
 @dataclass(frozen=True)
-class Request:
+class OutgoingRequest:
     """What is sent."""
 
     method: str
@@ -74,7 +162,7 @@ Values = Callable[[Hole], JsonValue]
 
 def request(
     endpoint: Endpoint, arguments: Mapping[str, JsonValue], context: ToolContext
-) -> Request:
+) -> OutgoingRequest:
     """The request for these arguments.
 
     Raises `ArgumentsToolError` where one of them fits nowhere, and `PermanentToolError` where
@@ -93,7 +181,7 @@ def request(
         headers = {"Content-Type": endpoint.body_type, **headers}
     query = urlencode(_query(endpoint, value), quote_via=quote)
     target = _path(endpoint.path, value) + (f"?{query}" if query else "")
-    return Request(endpoint.method, endpoint.origin, target, headers, content)
+    return OutgoingRequest(endpoint.method, endpoint.origin, target, headers, content)
 
 
 def _known(hole: Hole, context: ToolContext) -> JsonValue:
@@ -251,3 +339,95 @@ def _filled_text(template: Template, value: Values) -> object:
     if len(template) == 1 and isinstance(hole := template[0], Hole):
         return value(hole)
     return "".join(p if isinstance(p, str) else _text(p, value(p)) for p in template)
+
+
+_BEGINNING = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://[^/?#\\]*)(.*)", re.DOTALL)
+PATH_SAFE = "/:@!$&'()*+,;=~-._%"
+"""What a path has as it is. A percent sign too: a file writes its paths encoded."""
+
+
+@dataclass(frozen=True)
+class EndpointAddress:
+    """An origin, a path and what the query says already."""
+
+    origin: Origin
+    path: Template
+    query: tuple[Field, ...] = field(default=())
+
+
+def read_address(text: str, environment: Environment) -> EndpointAddress:
+    """The address; raises `Unusable` with everything wrong, or `Absent`."""
+    beginning, rest = _parted(parse(text), environment)
+    faults: list[Fault] = []
+    origin = None
+    try:
+        origin = origin_of(beginning)
+    except ValueError as error:
+        what, _, remedy = str(error).partition("; ")
+        faults.append(Fault(f"the address can't be used: {what}", remedy))
+    path, *queries = split(rest, "?")
+    faults += _path_faults(path)
+    if len(queries) > 1 or any(len(split(part, "#")) > 1 for part in (path, *queries)):
+        what = "the address has a # or a second ?"
+        faults.append(Fault(what, "write %23 or %3F where one is text"))
+    fields = [_field(part) for part in split(queries[0], "&")] if queries else []
+    faults += [each for each in fields if isinstance(each, Fault)]
+    if faults or origin is None:
+        raise Unusable(faults)
+    query = tuple(each for each in fields if isinstance(each, Field) and each.name)
+    return EndpointAddress(origin, _encoded(path) or ("/",), query)
+
+
+def _parted(pieces: Iterable[Piece], environment: Environment) -> tuple[str, Template]:
+    """What stands before the path, and the rest.
+
+    A variable is text in the one, such as a server's address, and data in the other.
+    """
+    beginning = ""
+    rest: list[str | Hole] = []
+    for piece in pieces:
+        found = _BEGINNING.fullmatch(beginning)
+        if found and found[2]:
+            rest.append(_as_data(piece, environment))
+        elif isinstance(piece, Hole):
+            what = f"{piece} stands where the host is"
+            remedy = "write scheme, host and port out, or name them by {env.ROUTER_TOOL_…}"
+            raise Unusable([Fault(what, remedy)])
+        else:
+            beginning += environment.value(piece) if isinstance(piece, Variable) else piece
+    found = _BEGINNING.fullmatch(beginning)
+    if not found:
+        return beginning, ()
+    path = found[2]
+    if path.endswith("/") and rest and isinstance(rest[0], str) and rest[0].startswith("/"):
+        path = path[:-1]  # the variable ends with a slash, and what follows begins with one
+    return found[1], joined((path, *rest))
+
+
+def _as_data(piece: Piece, environment: Environment) -> str | Hole:
+    if isinstance(piece, Variable):
+        return quote(environment.value(piece), safe="")
+    return piece
+
+
+def _path_faults(path: Template) -> list[Fault]:
+    steps = [unquote(s[0]) for s in split(path, "/") if len(s) == 1 and isinstance(s[0], str)]
+    if {".", ".."} & set(steps):
+        return [Fault("the path has a step . or ..", "write the path that is meant")]
+    return []
+
+
+def _encoded(path: Template) -> Template:
+    return tuple(quote(p, safe=PATH_SAFE) if isinstance(p, str) else p for p in path)
+
+
+def _field(part: Template) -> Field | Fault:
+    """One `name=value` of a query."""
+    name, *values = split(part, "=")
+    if any(isinstance(piece, Hole) for piece in name):
+        return Fault("the name of a query parameter has a hole", "write the name out")
+    value: list[str | Hole] = []
+    for number, piece in enumerate(values):
+        value += (["="] if number else []) + list(piece)
+    decoded = (unquote_plus(p) if isinstance(p, str) else p for p in value)
+    return Field(unquote_plus(str(name[0])) if name else "", joined(tuple(decoded)))

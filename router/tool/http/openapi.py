@@ -1,5 +1,11 @@
 """Operations of an OpenAPI 3.0 or 3.1 document as tools.
 
+What people call the operations of an OpenAPI document, which says it in one language.
+
+"tools": {"getCustomer": {"title": {"zh": "客户资料", "en": "A customer"},
+                          "description_zh": "查客户的地址和联系人。",
+                          "labels": {"id": "客户编号"}}}
+
     {"openapi": "crm.yaml", "server": "https://crm.example.com/v2",
      "operations": ["getCustomer"], "tags": ["orders"],
      "headers": {"Authorization": "Bearer {env.ROUTER_TOOL_CRM_TOKEN}"}}
@@ -8,24 +14,83 @@ Only what is named is offered: a document's other operations aren't reached.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from router.documents.faults import Fault, nearest
-from router.documents.text_file import read_text
-from router.documents.yaml_document import Place, Unreadable, read_document
-from router.tool.http.addresses import Address, read_address
-from router.tool.http.complaints import Complaints
-from router.tool.http.endpoint import Endpoint, Field
-from router.tool.http.operation import Operation, operations_of
-from router.tool.http.options import KEYS, read_name, read_options
-from router.tool.http.parameters import Taken, taken_by
-from router.tool.http.reading import Declared, read_fields, read_schema
-from router.tool.http.references import References, Unsuitable
+from router.documents.document import Place, Unreadable, read_document, read_text
+from router.domain.errors import Fault, nearest
+from router.domain.locale import Localised
+from router.tool.http.declaration import (
+    KEYS,
+    Complaints,
+    Declared,
+    read_fields,
+    read_name,
+    read_options,
+    read_schema,
+    read_title,
+)
+from router.tool.http.endpoint import Endpoint, EndpointAddress, Field, read_address
+from router.tool.http.operations import (
+    ApiOperation,
+    OperationArguments,
+    References,
+    Unsuitable,
+    operations_of,
+    taken_by,
+)
 from router.tool.http.template import Environment, Unusable
-from router.tool.http.wording import Wording, read_wordings
-from router.tool.labels import labelled
+from router.tool.labels import LONGEST, is_label, labelled
+
+WORDING_KEYS = ("title", "description_zh", "labels")
+
+
+@dataclass(frozen=True)
+class Wording:
+    """The words for one operation; what isn't said is as the document has it."""
+
+    title: Localised | None = None
+    description_zh: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """By argument, what a Chinese form calls it."""
+
+
+def read_wordings(
+    complaints: Complaints, place: Place, value: Any, there: Collection[str]
+) -> dict[str, Wording]:
+    """The words by operation; each has to be one that is selected."""
+    found: dict[str, Wording] = {}
+    for name, given in (complaints.mapping(place, value) if value is not None else {}).items():
+        here = (*place, name)
+        if name not in there:
+            remedy = nearest(name, there) or f"there are: {', '.join(sorted(there)[:12]) or 'none'}"
+            complaints.add(here, f"no operation {name[:60]} is selected", remedy)
+            continue
+        found[name] = _wording(complaints, here, complaints.mapping(here, given))
+    return found
+
+
+def _wording(complaints: Complaints, place: Place, data: Mapping[str, Any]) -> Wording:
+    complaints.unknown_keys(place, data, WORDING_KEYS)
+    title, about = data.get("title"), data.get("description_zh")
+    at_title, at_about = (*place, "title"), (*place, "description_zh")
+    return Wording(
+        title=None if title is None else read_title(complaints, at_title, title, ""),
+        description_zh="" if about is None else complaints.text(at_about, about),
+        labels=_labels(complaints, (*place, "labels"), data.get("labels")),
+    )
+
+
+def _labels(complaints: Complaints, place: Place, value: Any) -> dict[str, str]:
+    given = {} if value is None else complaints.mapping(place, value)
+    for name, label in given.items():
+        if not is_label(label):
+            what = f"the label of {name[:40]} can't be shown"
+            complaints.add((*place, name), what, f"write up to {LONGEST} characters, on one line")
+    return {name: label for name, label in given.items() if is_label(label)}
+
 
 LARGEST = 4 * 1024 * 1024
 MOST_NODES = 200_000
@@ -129,7 +194,7 @@ class _Selection:
         self._prefix = str(data.get("prefix") or "")
         self._wordings: dict[str, Wording] = {}
 
-    def selected(self) -> list[Operation]:
+    def selected(self) -> list[ApiOperation]:
         """The operations that are named, by themselves or by a tag."""
         there = operations_of(self._document, self._references)
         names = self._complaints.texts((*self._place, "operations"), self._data.get("operations"))
@@ -144,7 +209,7 @@ class _Selection:
         self._wordings = read_wordings(self._complaints, at_tools, self._data.get("tools"), ids)
         return chosen
 
-    def declared(self, operation: Operation) -> Declared | None:
+    def declared(self, operation: ApiOperation) -> Declared | None:
         """One operation as a tool."""
         before = len(self._complaints.found)
         at_operation = (*self._place, "operations")
@@ -173,14 +238,16 @@ class _Selection:
             from_document=True,
         )
 
-    def _check_labels(self, operation: str, words: Wording, taken: Taken) -> None:
+    def _check_labels(self, operation: str, words: Wording, taken: OperationArguments) -> None:
         for name in words.labels.keys() - taken.properties.keys():
             known = ", ".join(taken.properties) or "none"
             remedy = nearest(name, taken.properties) or f"there are: {known}"
             place = (*self._place, "tools", operation, "labels", name)
             self._complaints.add(place, f"{operation} takes no {name[:40]}", remedy)
 
-    def _endpoint(self, operation: Operation, taken: Taken, server: Address) -> Endpoint:
+    def _endpoint(
+        self, operation: ApiOperation, taken: OperationArguments, server: EndpointAddress
+    ) -> Endpoint:
         base = "".join(str(piece) for piece in server.path).rstrip("/")
         return Endpoint(
             method=operation.method,
@@ -197,7 +264,7 @@ class _Selection:
             self._complaints, self._place, key, self._data.get(key), self._environment
         )
 
-    def _read_server(self) -> Address | None:
+    def _read_server(self) -> EndpointAddress | None:
         """Where the operations are: what the selection says, else the document's first server."""
         place = (*self._place, "server")
         servers = self._document.get("servers")

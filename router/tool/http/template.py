@@ -1,15 +1,38 @@
 """Texts with holes: `{city}` for an argument, `{context.user_id}`, `{env.ROUTER_TOOL_KEY}`.
 
+What `{context.…}` may name: who calls, for whom, when. The model never sees any of it.
+
 A value is put into a hole once, and never read for holes itself. `{{` and `}}` are braces.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from router.documents.faults import Fault, nearest
-from router.tool.http.surroundings import CONTEXT
+from pydantic import JsonValue
+
+from router.domain.errors import Fault, nearest
+from router.tool.context import ToolContext
+
+CONTEXT: Mapping[str, Callable[[ToolContext], JsonValue]] = {
+    "user_id": lambda context: context.caller.id,
+    "user_name": lambda context: context.caller.name,
+    "tenant": lambda context: context.caller.tenant,
+    "locale": lambda context: context.locale,
+    "timezone": lambda context: context.caller.timezone,
+    "department": lambda context: context.caller.department,
+    "manager": lambda context: context.caller.manager,
+    "roles": lambda context: [*sorted(context.caller.roles)],
+    "conversation_id": lambda context: context.conversation,
+    "flow_run": lambda context: context.flow_run,
+    "now": lambda context: context.now.isoformat(),
+    "today": lambda context: context.now.date().isoformat(),
+    "idempotency_key": lambda context: context.key or None,
+    "undoes": lambda context: context.undoes or None,
+}
+"""By name, how each is read; None is unset."""
+
 
 ENVIRONMENT = "ROUTER_TOOL_"
 """How the variables begin that a file may name; nothing else of the environment can be reached."""

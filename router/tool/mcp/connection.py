@@ -1,5 +1,19 @@
 """One session with one server, for the life of the process: opened, watched, opened again.
 
+Tools that are none, taken out of what a server lists before the protocol library sees it.
+
+The library refuses a list as a whole for one tool in it that is malformed, and with it every
+other tool of that server.
+
+What a server wants to know from the person while it is called: elicitation.
+
+Nobody can be asked in the middle of a call: it may be days before they answer. So the question
+fails, and the call with it, before anything was done; whoever called learns what was asked. Once
+there is an answer the call is made anew, with the answer ready for when the server asks again.
+
+To dismiss the question wouldn't do: tools take that for a person's decision, and return as if
+they were done.
+
             ┌──────────── lost, or can't be opened: wait, longer each time ───────────┐
             ▼                                                                         │
     open ▸ list what it has ▸ up: calls go through ▸ list again when it says so ──────┘
@@ -8,29 +22,163 @@ Whoever calls never waits for a server that is away: it is told at once.
 """
 
 import asyncio
+import json
 import logging
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from hashlib import sha256
 from importlib.metadata import version
 from time import monotonic
-from typing import TypeVar
+from types import TracebackType
+from typing import Any, Self, TypeVar
 
 import anyio
 import mcp_types as types
 from mcp import Client, MCPError
 from mcp.client import ClientRequestContext, IncomingMessage
+from mcp.client._transport import ReadStream, TransportStreams
 from mcp.client.subscriptions import SubscriptionLost
+from mcp.shared.message import SessionMessage
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import JsonValue, ValidationError
 
-from router.tool.mcp.address import called
-from router.tool.mcp.child import child_process
-from router.tool.mcp.eliciting import NOBODY, Interview
+from router.domain.errors import Elicitation
 from router.tool.mcp.file import ServerEntry
-from router.tool.mcp.sieve import sieved
-from router.tool.mcp.untrusted import visible
+from router.tool.mcp.transport import called, child_process
+from router.tool.mcp.untrusted import LONGEST_ERROR, visible, worded_schema, wording
+
+Item = SessionMessage | Exception
+
+
+@asynccontextmanager
+async def sieved(
+    transport: AbstractAsyncContextManager[TransportStreams], log: logging.Logger
+) -> AsyncIterator[TransportStreams]:
+    """The same streams; lists of tools that come in hold only tools."""
+    async with transport as (incoming, outgoing):
+        yield _Sieve(incoming, log), outgoing
+
+
+class _Sieve:
+    """A stream of messages that keeps what the one below knows of each."""
+
+    def __init__(self, below: ReadStream[Item], log: logging.Logger) -> None:
+        self._below = below
+        self._log = log
+
+    @property
+    def last_context(self) -> Any:
+        """The context that the last message came in, by which a question finds its call."""
+        return getattr(self._below, "last_context", None)
+
+    async def receive(self) -> Item:
+        return self._sifted(await self._below.receive())
+
+    async def aclose(self) -> None:
+        await self._below.aclose()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Item:
+        return self._sifted(await self._below.__anext__())
+
+    async def __aenter__(self) -> Self:
+        await self._below.__aenter__()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool | None:
+        return await self._below.__aexit__(kind, error, trace)
+
+    def _sifted(self, item: Item) -> Item:
+        if isinstance(item, SessionMessage) and isinstance(item.message, types.JSONRPCResponse):
+            listed = item.message.result.get("tools")
+            if isinstance(listed, list):
+                item.message.result["tools"] = [tool for tool in listed if self._is_tool(tool)]
+        return item
+
+    def _is_tool(self, listed: Any) -> bool:
+        try:
+            tool = types.Tool.model_validate(listed, by_name=False)
+        except ValidationError as error:
+            self._log.info("a tool is left out: %s", visible(str(error.errors()[0]["msg"]), 200))
+            return False
+        if tool.input_schema.get("type") == "object":
+            return True
+        name = visible(tool.name, 80)
+        self._log.info("the tool %s is left out: its arguments are no object", name)
+        return False
+
+
+MOST_ASKED = 5
+"""Questions of one call that are passed on."""
+LONGEST_SCHEMA = 8 * 1024
+"""Of a form, as JSON: a longer one is nothing that a person would fill in."""
+LONGEST_URL = 2000
+
+NOBODY = types.ErrorData(
+    code=types.INVALID_REQUEST,
+    message="Nobody can be asked during a call. Do nothing; it is made again with the answer.",
+)
+
+
+class Interview:
+    """One call's questions, and the answers that earlier tries of it have brought.
+
+    Each answer serves once: a server that asks the same again didn't like it.
+    """
+
+    def __init__(self, answers: Mapping[str, JsonValue]) -> None:
+        self.asked: list[Elicitation] = []
+        self._left = dict(answers)
+
+    def answer(self, params: types.ElicitRequestParams) -> types.ElicitResult | types.ErrorData:
+        """What the person said to it; where they haven't yet, that nobody answers now."""
+        asked = _elicitation(params)
+        if asked.key in self._left:
+            return types.ElicitResult.model_validate(self._left.pop(asked.key))
+        if len(self.asked) < MOST_ASKED:
+            self.asked.append(asked)
+        return NOBODY
+
+    @property
+    def summary(self) -> str:
+        """Everything that was asked, for somebody who can't be asked."""
+        each = (f"{one.message}{_form(one)}" for one in self.asked)
+        return (
+            f"wants to know first: {'; '.join(each)}. Find it out, and call again with arguments "
+            "that say it, if it takes such"
+        )
+
+
+def _elicitation(params: types.ElicitRequestParams) -> Elicitation:
+    """The question, visible and bounded; a form that is too long is left out."""
+    what: dict[str, Any] = {"message": visible(params.message, LONGEST_ERROR)}
+    if isinstance(params, types.ElicitRequestURLParams):
+        what["url"] = visible(params.url, LONGEST_URL)
+    else:
+        what["schema_"] = worded_schema(params.requested_schema)
+    text = json.dumps(what, sort_keys=True, ensure_ascii=False)
+    if len(text.encode()) > LONGEST_SCHEMA:
+        what["schema_"] = {"too_long": True}
+    key = sha256(text.encode()).hexdigest()[:16]
+    return Elicitation(key=key, **what)
+
+
+def _form(asked: Elicitation) -> str:
+    if asked.url is not None:
+        return f" (at the address {asked.url})"
+    fields = json.dumps(asked.schema_.get("properties") or {}, ensure_ascii=False)
+    return f" (fields: {wording(fields, LONGEST_URL)})"
+
 
 OPENED_WITHIN = 60.0
 """Seconds to start and list what there is: a package runner fetches the server first."""
@@ -77,7 +225,7 @@ class Listing:
         return any(each.name == tool for each in self.tools)
 
 
-class Connection:
+class McpConnection:
     """A server by its name in the operator's file.
 
     `changed` is called whenever `listing` is another than before. What the server lists stays
@@ -302,7 +450,7 @@ async def look(
     async def changed() -> None:
         """Nobody keeps what was looked at."""
 
-    return await Connection(name, entry, inherited, changed).look(within)
+    return await McpConnection(name, entry, inherited, changed).look(within)
 
 
 async def _listing(client: Client) -> Listing:

@@ -1,5 +1,7 @@
 """The file of MCP servers: which there are, and what the operator allows of each.
 
+What the tools of servers are called here: `<server>__<tool>`, in letters that models may use.
+
     {"files": {"command": "python", "args": ["-m", "activities.mcp_files", "notes"],
                "tools": {"file_read": {"permission": "read"}}},
      "crm": {"url": "https://crm.example/mcp", "fallback": "crm2",
@@ -9,9 +11,18 @@ A file that other clients read, with `mcpServers` around it, is read as well. A 
 refuses the file; a variable that isn't set only keeps the server away that needs it.
 """
 
+import asyncio
+import hashlib
 import json
+import logging
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import (
+    AsyncIterator,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -27,16 +38,57 @@ from pydantic import (
     model_validator,
 )
 
-from router.documents.faults import Fault, nearest
-from router.documents.text_file import read_text
-from router.documents.yaml_document import Document, Place, Unreadable, read_document
-from router.domain.errors import DefinitionError, Problem
+from router.documents.document import Document, Place, Unreadable, read_document, read_text
+from router.domain.errors import DefinitionError, Fault, Problem, nearest
+from router.domain.locale import Localised
 from router.domain.principals import EVERYONE
-from router.domain.texts import Localised
 from router.tool.labels import LONGEST, is_label
-from router.tool.mcp.names import LONGEST_SERVER, SERVER
 from router.tool.mcp.untrusted import LONGEST_DESCRIPTION
-from router.tool.tool import Permission
+from router.tool.registry import Registry
+from router.tool.tool import Permission, Tool
+
+_log = logging.getLogger("router.mcp")
+
+BETWEEN = "__"
+LONGEST_NAME = 64
+"""What chat models allow for a function's name."""
+
+SERVER = re.compile(r"[a-z][a-z0-9]*([_-][a-z0-9]+)*")
+"""No two underscores in a row and none at the end: so the first two end the server's name."""
+LONGEST_SERVER = 24
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
+
+
+def names(server: str, tools: Iterable[str]) -> dict[str, str]:
+    """The name here of each of a server's tools, by the tool's own name.
+
+    Two tools never share one: where making names safe would give both the same, a digest of its
+    own name is put behind that which had to be changed.
+
+    >>> names("files", ["read", "read/all", "read_all"])
+    {'read': 'files__read', 'read_all': 'files__read_all', 'read/all': 'files__read_all_4a2b2cdf'}
+    """
+    found: dict[str, str] = {}
+    for tool in sorted(set(tools), key=lambda name: _safe(server, name) != _plain(server, name)):
+        name = _safe(server, tool)
+        found[tool] = _marked(name, tool) if name in found.values() else name
+    return found
+
+
+def _plain(server: str, tool: str) -> str:
+    return f"{server}{BETWEEN}{tool}"
+
+
+def _safe(server: str, tool: str) -> str:
+    name = _UNSAFE.sub("_", _plain(server, tool))
+    return name if len(name) <= LONGEST_NAME else _marked(name, tool)
+
+
+def _marked(name: str, tool: str) -> str:
+    mark = f"_{hashlib.sha256(tool.encode(errors='replace')).hexdigest()[:8]}"
+    return f"{name[: LONGEST_NAME - len(mark)]}{mark}"
+
 
 LARGEST = 256 * 1024
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m)")
@@ -278,3 +330,37 @@ def _unfit(servers: dict[str, ServerEntry]) -> Iterator[Complaint]:
 
 def _problem(path: Path, line: int, fault: Fault) -> Problem:
     return Problem(str(path), line, fault.what, fault.remedy)
+
+
+def group_of(server: str) -> str:
+    """The registry's group of a server's tools."""
+    return f"the MCP server {server}"
+
+
+def prefix_of(server: str) -> str:
+    """What the names of a server's tools begin with."""
+    return f"{server}{BETWEEN}"
+
+
+class Publisher:
+    """Puts the tools of servers into a registry."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+        self._news = asyncio.Event()
+
+    async def publish(self, server: str, tools: Sequence[Tool]) -> None:
+        """Let these be the server's tools; where one has a name that is taken, none is."""
+        try:
+            self._registry.replace(group_of(server), tools)
+        except DefinitionError as error:
+            _log.error("no tool of the MCP server %s can be taken in: %s", server, error)
+            return
+        self._news.set()
+
+    async def changes(self) -> AsyncIterator[None]:
+        """Each time that tools were published since the last time; it never ends."""
+        while True:
+            await self._news.wait()
+            self._news.clear()
+            yield None

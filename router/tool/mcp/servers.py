@@ -1,5 +1,7 @@
 """All MCP servers of a process: their tools are in the registry as long as they are known.
 
+Tools of servers into the registry, and word of it to whoever learns what there is.
+
     async with connected(load_servers(path, variables), inherited, publish):
         ...
 
@@ -8,17 +10,21 @@ it comes.
 """
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 
-from router.domain.texts import Localised
-from router.tool.mcp.connection import Away, Connection
+from router.domain.locale import Localised
+from router.tool.mcp.connection import Away, McpConnection
 from router.tool.mcp.file import ServerEntry
-from router.tool.mcp.tools import Offer, told_apart
-from router.tool.signature import Source
+from router.tool.mcp.tools import ServerOffer, told_apart
+from router.tool.signature import SourceLine
 from router.tool.tool import Tool
+
+_log = logging.getLogger("router.mcp")
+
 
 Publish = Callable[[str, Sequence[Tool]], Awaitable[None]]
 """Takes the tools of a server, by its name, in place of those that it had before."""
@@ -37,9 +43,9 @@ class Servers:
         self._publish = publish
         self._tools: dict[str, list[Tool]] = {}
         self._titles: dict[str, list[Localised]] = {}
-        self._source = Source(str(file), 1)
+        self._source = SourceLine(str(file), 1)
         self.connections = {
-            name: Connection(name, entry, inherited, partial(self._changed, name))
+            name: McpConnection(name, entry, inherited, partial(self._changed, name))
             for name, entry in entries.items()
         }
 
@@ -82,7 +88,7 @@ class Servers:
         listing = next((c.listing for c in connections if c.listing is not None), None)
         if listing is not None:
             entry = self.connections[name].entry
-            self._tools[name] = Offer(name, entry, listing, connections, self._source).tools()
+            self._tools[name] = ServerOffer(name, entry, listing, connections, self._source).tools()
             await self._publish_changed(name)
 
     async def _publish_changed(self, name: str) -> None:
@@ -93,9 +99,9 @@ class Servers:
                 self._titles[server] = titles
                 await self._publish(server, tools)
 
-    def _ways(self, name: str) -> list[Connection]:
+    def _ways(self, name: str) -> list[McpConnection]:
         """The server, what stands in for it, and what for that in turn; each once."""
-        found: list[Connection] = []
+        found: list[McpConnection] = []
         following: str | None = name
         while following is not None and self.connections[following] not in found:
             found.append(self.connections[following])

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from router.tool.keepable import DEEPEST
+from router.tool.results import DEEPEST
 
 LONGEST_DESCRIPTION = 1000
 LONGEST_TITLE = 80

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from activities.people.records import Owner
-from router.assembly import assembled
 from router.domain.principals import DEFAULT_TENANT
+from router.runtime.composition import assembled
 from router.settings import Settings
 from tests.e2e.fuzz.machine import LEAVE, OWNERS
 from tests.e2e.house import House, Person

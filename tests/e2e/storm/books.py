@@ -9,10 +9,10 @@ from temporalio.client import Client
 
 from activities.people import tables as people
 from activities.people.records import Owner
-from router.assembly import Parts
 from router.contracts.flow import WORKFLOW
 from router.domain.messages import ASKING
 from router.domain.principals import DEFAULT_TENANT
+from router.runtime.composition import Parts
 from router.store import tables
 from router.store.database import Database
 from tests.e2e.storm.people import Desk, until

@@ -13,10 +13,10 @@ from typing import Any
 import httpx
 from temporalio.client import Client
 
-from router.assembly import Parts, assembled
-from router.dev import tasks
-from router.dev.api_server import api_server
-from router.dev.registering import register
+from router.runtime.composition import Parts, assembled
+from router.runtime.process import running
+from router.runtime.server import api_server
+from router.runtime.temporal import register
 from tests.e2e.forks import FORKS
 from tests.e2e.storm.worker import Place, labour
 from tests.temporal import dev_server
@@ -101,7 +101,7 @@ async def _served(parts: Parts, client: Client) -> AsyncIterator[httpx.AsyncClie
     with socket.create_server(("127.0.0.1", 0)) as listening:
         url = f"http://127.0.0.1:{listening.getsockname()[1]}"
         async with (
-            tasks.running("the API", api.serve([listening]), GRACE, stop=api.stop),
+            running("the API", api.serve([listening]), GRACE, stop=api.stop),
             httpx.AsyncClient(base_url=url, timeout=60, trust_env=False) as http,
         ):
             yield http

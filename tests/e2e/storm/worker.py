@@ -6,10 +6,10 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from router.api.temporal import connect
-from router.assembly import assembled
+from router.runtime.composition import assembled
+from router.runtime.temporal import connect
+from router.runtime.worker import build_worker
 from router.settings import Settings
-from router.worker import build_worker
 
 
 class Place(BaseModel):

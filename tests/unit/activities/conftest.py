@@ -2,7 +2,7 @@
 
 import pytest
 
-from activities.people.people import People
+from activities.people.people import PeopleSystem
 from router.store.database import Database
 from tests.unit.store.databases import database, database_url, postgres, templates
 
@@ -10,8 +10,8 @@ __all__ = ["database", "database_url", "postgres", "templates"]
 
 
 @pytest.fixture
-async def people(database: Database) -> People:
+async def people(database: Database) -> PeopleSystem:
     """The people system with its tables, empty."""
-    people = People(database)
+    people = PeopleSystem(database)
     await people.migrate()
     return people

@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from router.domain.locale import Localised
 from router.domain.records import RunRecord
-from router.domain.texts import Localised
 from tests.unit.store.test_store import run
 
 NOW = datetime(2026, 11, 25, 10, 0, tzinfo=ZoneInfo("Asia/Shanghai"))

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from activities.asking import Models, SkillStep
-from activities.telling import Telling
+from activities.models import Models, SkillStep
+from activities.progress import ProgressPublisher
 from router.contracts.activities import Account
 from router.domain.budgets import Budget, Budgets
 from router.domain.messages import Usage
 from router.domain.principals import Principal
-from router.llm.errors import BudgetSpent, NoModelAnswered, TurnTimeOver
-from router.llm.ladder import Ladder
+from router.llm.fallback import FallbackChain
+from router.llm.types import BudgetSpent, NoModelAnswered, TurnTimeOver
 from router.store.database import Database
 from router.store.store import Store
 from tests.fakes.audience import Audience
@@ -37,7 +37,9 @@ class Bank:
 
     async def ask(self, budgets: Budgets, **account: object) -> Usage:
         about = Account.model_validate({"caller": ALICE, "now": NOW, **account})
-        asking = Models(budgets, self.store.spending).asking(Ladder([self.desk.model]), about)
+        asking = Models(budgets, self.store.spending).asking(
+            FallbackChain([self.desk.model]), about
+        )
         await asking(question())
         return asking.usage
 
@@ -161,8 +163,8 @@ async def seen(open_desk: Desk, **account: object) -> list[dict[str, object]]:
     """What those see who watch while a question is asked, answered or not."""
     audience = Audience()
     about = Account.model_validate({"caller": ALICE, "now": NOW, "message_id": "m1", **account})
-    models = Models(telling=Telling(audience))
-    asking = models.asking(Ladder([open_desk.model]), about, SkillStep("adviser", 3))
+    models = Models(telling=ProgressPublisher(audience))
+    asking = models.asking(FallbackChain([open_desk.model]), about, SkillStep("adviser", 3))
     with suppress(NoModelAnswered):
         await asking(question())
     return [dict(one.data) for one in audience.told if one.type == "thinking"]

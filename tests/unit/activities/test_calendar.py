@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from activities.calendar.counting import day, last_workday, workdays
-from activities.calendar.work_calendar import WorkCalendar
+from activities.calendar.work_calendar import WorkCalendar, day, last_workday, workdays
 from router.domain.errors import ArgumentsToolError, MisconfiguredError
 
 CALENDAR = WorkCalendar.load()

@@ -13,11 +13,11 @@ from temporalio.common import RetryPolicy
 from temporalio.exceptions import ActivityError, ApplicationError
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
-from activities.call_tool import CallTool
-from activities.calling import ToolCaller
-from activities.outcome import RESULT_BYTES
-from activities.telling import Telling
-from router.contracts.activities import Answer, ToolCall
+from activities.call_tool import ToolActivity
+from activities.progress import ProgressPublisher
+from activities.tool_call import ToolCaller
+from activities.tool_run import RESULT_BYTES
+from router.contracts.activities import LookupAnswer, ToolCall
 from router.domain.errors import (
     ArgumentsToolError,
     DuplicateKey,
@@ -34,8 +34,7 @@ from router.domain.principals import Principal
 from router.domain.progress import Progress
 from router.store.database import Database
 from router.store.store import Store
-from router.tool.context import ToolContext
-from router.tool.dependencies import Dependencies, Depends, Provider
+from router.tool.context import Dependencies, Depends, Provider, ToolContext
 from router.tool.registry import Registry
 from router.tool.tool import Tool, tool
 from tests.fakes.audience import Audience
@@ -334,11 +333,11 @@ def test_a_worker_with_something_missing_does_not_start(database_url: str) -> No
 @workflow.defn
 class CallsTools:
     @workflow.run
-    async def run(self, call: ToolCall, name: str) -> Answer:
-        answer: Answer = await workflow.execute_activity(
+    async def run(self, call: ToolCall, name: str) -> LookupAnswer:
+        answer: LookupAnswer = await workflow.execute_activity(
             name or call.tool,
             call,
-            result_type=Answer,
+            result_type=LookupAnswer,
             start_to_close_timeout=timedelta(seconds=10),
             retry_policy=RetryPolicy(initial_interval=timedelta(milliseconds=10)),
         )
@@ -361,7 +360,7 @@ class TestActivity:
         caller = ToolCaller(
             bench.registry, Dependencies(), store.ledger, store.audit, store.results
         )
-        call_tool = CallTool(caller, Telling(bench.audience))
+        call_tool = ToolActivity(caller, ProgressPublisher(bench.audience))
         fields: dict[str, Any] = {"arguments": {}, "key": "k", "flow_run": RUN, "now": NOW, **more}
         call = ToolCall(tool=name, caller=ALICE, **fields)
         queue = uuid4().hex
@@ -387,12 +386,12 @@ class TestActivity:
     async def test_a_tool_is_called_by_its_name(self, temporal: Client, bench: Bench) -> None:
         answer = await self.execute(temporal, bench, "put")
 
-        assert answer == Answer(value={"by": "alice"})
+        assert answer == LookupAnswer(value={"by": "alice"})
 
     async def test_what_may_pass_is_tried_again(self, temporal: Client, bench: Bench) -> None:
         bench.world.fail(KeyError("bug"), Unavailable("down"))
 
-        assert await self.execute(temporal, bench, "put") == Answer(value={"by": "alice"})
+        assert await self.execute(temporal, bench, "put") == LookupAnswer(value={"by": "alice"})
         assert len(bench.world.calls) == 3
 
     async def test_what_is_refused_is_not(self, temporal: Client, bench: Bench) -> None:

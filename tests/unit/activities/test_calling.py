@@ -10,10 +10,9 @@ import pytest
 from pydantic import JsonValue
 
 from activities import provided
-from activities.calling import ToolCaller
-from activities.places import Places
-from activities.telling import Telling
-from activities.tools.results import read_more
+from activities.builtin.results import read_more
+from activities.progress import ProgressPublisher
+from activities.tool_call import Places, ToolCaller
 from router.contracts.activities import ToolCall
 from router.domain.errors import (
     ArgumentsToolError,
@@ -27,10 +26,9 @@ from router.domain.files import MOST_BYTES
 from router.domain.principals import Principal
 from router.store.database import Database
 from router.store.store import Store
-from router.tool.context import ToolContext
-from router.tool.dependencies import Dependencies
-from router.tool.files import ToolFile
+from router.tool.context import Dependencies, ToolContext
 from router.tool.registry import Registry
+from router.tool.results import ToolFile
 from router.tool.tool import tool
 from tests.fakes.audience import Audience
 
@@ -335,7 +333,12 @@ async def test_a_tool_says_how_far_it_is_to_whoever_watches(database: Database) 
     store, audience, registry = Store(database), Audience(), Registry()
     registry.add(count)
     caller = ToolCaller(
-        registry, Dependencies(), store.ledger, store.audit, store.results, Telling(audience)
+        registry,
+        Dependencies(),
+        store.ledger,
+        store.audit,
+        store.results,
+        ProgressPublisher(audience),
     )
     await caller.call(call(name="count", arguments={}, conversation="c1", call_id="1"))
     (told,) = audience.told

@@ -6,16 +6,16 @@ import pytest
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
-from activities.asking import Models
-from activities.condense import Condenser
+from activities.models import Models
+from activities.think import Condenser
 from router.contracts.activities import Account, Condense, Condensed
-from router.deciding.prompts import Prompts
 from router.domain.budgets import Budget, Budgets
+from router.domain.locale import Locale
 from router.domain.principals import Principal
-from router.domain.texts import Locale
-from router.llm.chat import UserMessage
-from router.llm.ladder import Ladder
-from router.llm.model import ChatModel
+from router.llm.client import ChatModel
+from router.llm.fallback import FallbackChain
+from router.llm.types import UserMessage
+from router.routing.prompts import Prompts
 from tests.fakes.behaviours import Behaviour, fails, says
 from tests.fakes.model_server import ModelServer
 from tests.unit.activities.test_asking import NOW
@@ -33,7 +33,7 @@ async def condensed(
     server: ModelServer, what: Condense, budgets: Budgets | None = None
 ) -> Condensed:
     model = ChatModel(server.url, "small")
-    condenser = Condenser(Ladder([model]), Prompts.load(), Models(budgets or Budgets()))
+    condenser = Condenser(FallbackChain([model]), Prompts.load(), Models(budgets or Budgets()))
     try:
         return await ActivityEnvironment().run(condenser.condense, what)
     finally:

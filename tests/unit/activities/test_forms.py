@@ -2,7 +2,7 @@
 
 from activities.capabilities import Capabilities
 from router.flow.catalog import Catalog
-from router.skill.catalog import SkillCatalog
+from router.skill.skill import SkillCatalog
 from router.tool.registry import CODE, Registry
 from router.tool.tool import tool
 

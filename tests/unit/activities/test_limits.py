@@ -8,7 +8,7 @@ import pytest
 from activities.capabilities import Capabilities
 from router.contracts.flow import CallLimits
 from router.flow.catalog import Catalog
-from router.skill.catalog import SkillCatalog
+from router.skill.skill import SkillCatalog
 from router.tool.registry import Registry
 from router.tool.tool import tool
 

@@ -8,12 +8,12 @@ from temporalio.exceptions import ApplicationError
 
 from activities.calendar.work_calendar import WorkCalendar
 from activities.look_up import LookUps
-from activities.people.people import People
-from activities.people.records import ClaimItem, Money, Owner
+from activities.people.people import PeopleSystem
+from activities.people.records import ClaimItem, MoneyAmount, Owner
 from router.contracts.activities import LookUp
 from router.domain.principals import Absence, Principal
 from router.domain.records import FileRecord
-from router.flow.lookups import LOOKUPS
+from router.flow.language.functions import LOOKUPS
 from router.store.database import Database
 from router.store.files import DatabaseFiles
 
@@ -43,7 +43,7 @@ def files(database: Database) -> DatabaseFiles:
 
 
 @pytest.fixture
-def look_ups(people: People, files: DatabaseFiles) -> LookUps:
+def look_ups(people: PeopleSystem, files: DatabaseFiles) -> LookUps:
     return LookUps(Company(), WorkCalendar.load(), people, files)
 
 
@@ -104,7 +104,7 @@ def _away(id_: str, delegate: str | None) -> Principal:
     ],
 )
 async def test_whoever_is_away_is_stood_in_for(
-    people: People, files: DatabaseFiles, away: dict[str, str | None], asked: str
+    people: PeopleSystem, files: DatabaseFiles, away: dict[str, str | None], asked: str
 ) -> None:
     company = Company()
     there = [Principal(id=id_, name=id_) for id_ in ("alice", "bob", "carol", "dave", "erin")]
@@ -151,10 +151,10 @@ async def test_working_days_are_numbers(look_ups: LookUps) -> None:
 
 
 async def test_an_invoice_is_claimed_while_its_claim_stands(
-    look_ups: LookUps, people: People
+    look_ups: LookUps, people: PeopleSystem
 ) -> None:
     owner = Owner(tenant="default", person="bob")
-    money = Money(amount=Decimal(1), currency="CNY")
+    money = MoneyAmount(amount=Decimal(1), currency="CNY")
     item = ClaimItem(category="meals", amount=money, date=date(2026, 1, 1), invoice="INV-1")
     claim = await people.claims.submit(owner, "k", [item], "")
 

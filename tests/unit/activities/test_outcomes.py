@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from activities.calling import ToolCaller
+from activities.tool_call import ToolCaller
 from router.contracts.activities import ToolCall
 from router.domain.errors import PermanentToolError, TransientToolError, UnusableResult
 from router.domain.principals import Principal
 from router.domain.records import AuditRecord
 from router.store.database import Database
 from router.store.store import Store
-from router.tool.dependencies import Dependencies
+from router.tool.context import Dependencies
 from router.tool.registry import Registry
 from router.tool.tool import Tool, tool
 from tests.fakes.http_exchange import Reply

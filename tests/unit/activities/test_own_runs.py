@@ -2,7 +2,7 @@
 
 import pytest
 
-from activities.own_runs import meant
+from activities.builtin.standing import run_meant
 from router.domain.errors import ArgumentsToolError, PermanentToolError, SeveralFit
 from router.domain.records import RunRecord
 from router.store.database import Database
@@ -19,7 +19,7 @@ async def found(database: Database, name: str, *runs: RunRecord, **narrowed: boo
     for one in runs:
         await store.runs.publish(one, [])
     ctx = ToolContext(caller=ALICE, now=NOW, logger=None)  # type: ignore[arg-type]
-    return (await meant(name, ctx, store.runs, frozenset, **narrowed)).id
+    return (await run_meant(name, ctx, store.runs, frozenset, **narrowed)).id
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
 from activities.people import tables
-from activities.people.people import People
-from activities.people.records import ENTITLED, Change, ClaimItem, Leave, Money, Owner
+from activities.people.people import PeopleSystem
+from activities.people.records import ENTITLED, Change, ClaimItem, Leave, MoneyAmount, Owner
 from router.domain.errors import ArgumentsToolError, NotFound, PermanentToolError
 from router.store import tables as router_tables
 from router.store.database import Database
@@ -33,13 +33,13 @@ def change(days: str, reason: str = "carried over") -> Change:
 
 
 def item(invoice: str, amount: str = "58.00", currency: str = "CNY") -> ClaimItem:
-    money = Money(amount=Decimal(amount), currency=currency)
+    money = MoneyAmount(amount=Decimal(amount), currency=currency)
     return ClaimItem(category="travel", amount=money, date=date(2026, 11, 1), invoice=invoice)
 
 
 class TestTables:
     async def test_the_migrations_make_exactly_the_tables_that_the_code_uses(
-        self, people: People, database: Database
+        self, people: PeopleSystem, database: Database
     ) -> None:
         def differences(connection: Connection) -> list[object]:
             found = compare_metadata(MigrationContext.configure(connection), tables.metadata)
@@ -49,7 +49,7 @@ class TestTables:
         assert await database.read(differences) == []
 
     async def test_they_live_beside_the_routers_and_migrate_by_themselves(
-        self, people: People, database: Database
+        self, people: PeopleSystem, database: Database
     ) -> None:
         await database.migrate()
         await people.migrate()
@@ -63,13 +63,13 @@ class TestTables:
 
 
 class TestLeave:
-    async def test_everyone_has_balances_from_the_start(self, people: People) -> None:
+    async def test_everyone_has_balances_from_the_start(self, people: PeopleSystem) -> None:
         for leave_type, days in ENTITLED.items():
             balance = await people.leave.balance(ALICE, leave_type, 2026)
             assert [balance.entitled, balance.used, balance.days] == [days, Decimal(0), days]
 
     async def test_a_grant_of_ones_own_takes_the_place_of_the_usual_one(
-        self, people: People
+        self, people: PeopleSystem
     ) -> None:
         await people.leave.entitle(ALICE, "annual", 2026, Decimal("7.5"))
         await people.leave.entitle(ALICE, "annual", 2026, Decimal("8.5"))
@@ -79,7 +79,7 @@ class TestLeave:
         assert (await people.leave.balance(BOB, "annual", 2026)).days == 15
 
     async def test_a_recorded_leave_is_charged_to_the_year_it_starts_in(
-        self, people: People
+        self, people: PeopleSystem
     ) -> None:
         across = leave("3.5", "2026-12-30", end=date(2027, 1, 5), end_half="am", reason="回家")
         record = await people.leave.record(ALICE, "k", across)
@@ -89,27 +89,31 @@ class TestLeave:
         assert (await people.leave.balance(ALICE, "annual", 2027)).days == 15
         assert (await people.leave.balance(ALICE, "sick", 2026)).days == 15
 
-    async def test_the_same_key_records_once(self, people: People) -> None:
+    async def test_the_same_key_records_once(self, people: PeopleSystem) -> None:
         records = [await people.leave.record(ALICE, "k", leave()) for _ in range(3)]
 
         assert records[0] == records[1] == records[2]
         assert (await people.leave.balance(ALICE, "annual", 2026)).used == 3
 
-    async def test_the_same_key_at_once_records_once(self, people: People) -> None:
+    async def test_the_same_key_at_once_records_once(self, people: PeopleSystem) -> None:
         records = await asyncio.gather(
             *(people.leave.record(ALICE, "k", leave("8")) for _ in range(10))
         )
 
         assert len({record.id for record in records}) == 1
 
-    async def test_more_than_is_left_is_refused_with_what_is_left(self, people: People) -> None:
+    async def test_more_than_is_left_is_refused_with_what_is_left(
+        self, people: PeopleSystem
+    ) -> None:
         await people.leave.record(ALICE, "k1", leave("14.5"))
 
         with pytest.raises(PermanentToolError, match=r"1 days of annual.*the 0\.5 .*2026"):
             await people.leave.record(ALICE, "k2", leave("1"))
         await people.leave.record(ALICE, "k3", leave("0.5"))
 
-    async def test_twenty_at_once_with_a_balance_for_three_are_three(self, people: People) -> None:
+    async def test_twenty_at_once_with_a_balance_for_three_are_three(
+        self, people: PeopleSystem
+    ) -> None:
         async def record(number: int) -> bool:
             try:
                 await people.leave.record(ALICE, f"k{number}", leave("5"))
@@ -122,7 +126,7 @@ class TestLeave:
         assert recorded.count(True) == 3
         assert (await people.leave.balance(ALICE, "annual", 2026)).days == 0
 
-    async def test_a_reverted_leave_frees_its_days_once(self, people: People) -> None:
+    async def test_a_reverted_leave_frees_its_days_once(self, people: PeopleSystem) -> None:
         record = await people.leave.record(ALICE, "k", leave())
 
         for _ in range(2):
@@ -132,14 +136,14 @@ class TestLeave:
         assert (await people.leave.balance(ALICE, "annual", 2026)).days == 15
         assert [r.status for r in await people.leave.of(ALICE)] == ["reverted"]
 
-    async def test_what_isnt_ones_own_cannot_be_reverted(self, people: People) -> None:
+    async def test_what_isnt_ones_own_cannot_be_reverted(self, people: PeopleSystem) -> None:
         await people.leave.record(ALICE, "k", leave())
 
         assert await people.leave.revert(BOB, "k") is None
         assert await people.leave.revert(ALICE, "another") is None
         assert (await people.leave.balance(ALICE, "annual", 2026)).used == 3
 
-    async def test_leave_is_listed_latest_first(self, people: People) -> None:
+    async def test_leave_is_listed_latest_first(self, people: PeopleSystem) -> None:
         for start in ("2026-03-02", "2026-11-23", "2026-05-04"):
             await people.leave.record(ALICE, start, leave("1", start))
 
@@ -154,14 +158,16 @@ class TestLeave:
         ],
     )
     async def test_leave_that_makes_no_sense_is_refused(
-        self, people: People, wrong: Leave, said: str
+        self, people: PeopleSystem, wrong: Leave, said: str
     ) -> None:
         with pytest.raises(ArgumentsToolError, match=said):
             await people.leave.record(ALICE, "k", wrong)
 
 
 class TestAdjustments:
-    async def test_a_change_moves_what_is_granted_and_stays_on_record(self, people: People) -> None:
+    async def test_a_change_moves_what_is_granted_and_stays_on_record(
+        self, people: PeopleSystem
+    ) -> None:
         more, less = change("2.5"), change("-1", reason="typed wrong")
         await people.adjustments.adjust(ALICE, "k1", more)
         made, balance = await people.adjustments.adjust(ALICE, "k2", less)
@@ -176,7 +182,7 @@ class TestAdjustments:
         assert await people.adjustments.of(BOB, 2026) == []
         assert await people.adjustments.of(ALICE, 2027) == []
 
-    async def test_the_same_key_changes_once(self, people: People) -> None:
+    async def test_the_same_key_changes_once(self, people: PeopleSystem) -> None:
         made = await asyncio.gather(
             *(people.adjustments.adjust(ALICE, "k", change("1")) for _ in range(10))
         )
@@ -184,7 +190,7 @@ class TestAdjustments:
         assert len({adjustment.id for adjustment, _ in made}) == 1
         assert (await people.leave.balance(ALICE, "annual", 2026)).entitled == 16
 
-    async def test_changes_and_leave_at_once_never_overdraw(self, people: People) -> None:
+    async def test_changes_and_leave_at_once_never_overdraw(self, people: PeopleSystem) -> None:
         async def done(number: int) -> Decimal:
             try:
                 if number % 2:
@@ -201,7 +207,7 @@ class TestAdjustments:
         assert (await people.leave.balance(ALICE, "annual", 2026)).days == 3
 
     async def test_the_database_itself_keeps_entitlements_above_zero(
-        self, people: People, database: Database
+        self, people: PeopleSystem, database: Database
     ) -> None:
         made, _ = await people.adjustments.adjust(ALICE, "k1", change("1"))
         row = {
@@ -218,17 +224,17 @@ class TestAdjustments:
 
 
 class TestClaims:
-    async def test_a_claim_is_kept_as_it_was_made(self, people: People) -> None:
+    async def test_a_claim_is_kept_as_it_was_made(self, people: PeopleSystem) -> None:
         items = [item("INV-2", "0.10"), item("INV-1", "12000.05")]
 
         claim = await people.claims.submit(ALICE, "k", items, "出差")
 
-        assert claim.total == Money(amount=Decimal("12000.15"), currency="CNY")
+        assert claim.total == MoneyAmount(amount=Decimal("12000.15"), currency="CNY")
         assert (claim.status, claim.items, claim.reason) == ("submitted", items, "出差")
         assert await people.claims.of(ALICE) == [claim]
         assert await people.claims.of(BOB) == []
 
-    async def test_the_same_key_claims_once(self, people: People) -> None:
+    async def test_the_same_key_claims_once(self, people: PeopleSystem) -> None:
         claims = await asyncio.gather(
             *(people.claims.submit(ALICE, "k", [item("INV-1")], "") for _ in range(10))
         )
@@ -236,7 +242,7 @@ class TestClaims:
         assert len({claim.id for claim in claims}) == 1
         assert len(await people.claims.of(ALICE)) == 1
 
-    async def test_an_invoice_is_claimed_once_by_whomever(self, people: People) -> None:
+    async def test_an_invoice_is_claimed_once_by_whomever(self, people: PeopleSystem) -> None:
         await people.claims.submit(ALICE, "k1", [item("INV-1")], "")
 
         with pytest.raises(PermanentToolError, match="invoice INV-1 is in a claim"):
@@ -246,7 +252,7 @@ class TestClaims:
         assert not await people.claims.claimed("other", "INV-1")
 
     async def test_of_twenty_claims_at_once_for_one_invoice_one_stands(
-        self, people: People
+        self, people: PeopleSystem
     ) -> None:
         async def submit(number: int) -> bool:
             items = [item(f"INV-{number}"), item("SHARED"), item(f"INV-{number}-B")]
@@ -261,7 +267,7 @@ class TestClaims:
         assert submitted.count(True) == 1
 
     async def test_the_database_itself_keeps_an_invoice_to_one_standing_claim(
-        self, people: People, database: Database
+        self, people: PeopleSystem, database: Database
     ) -> None:
         claim = await people.claims.submit(ALICE, "k1", [item("INV-1")], "")
         row = {
@@ -279,7 +285,9 @@ class TestClaims:
             await database.write(lambda c: c.execute(tables.claim_items.insert(), row))
 
     @pytest.mark.parametrize("end", ["rejected", "withdrawn", "settled then withdrawn"])
-    async def test_a_claims_end_sets_its_invoices_free(self, people: People, end: str) -> None:
+    async def test_a_claims_end_sets_its_invoices_free(
+        self, people: PeopleSystem, end: str
+    ) -> None:
         claim = await people.claims.submit(ALICE, "k1", [item("INV-1")], "")
         for _ in range(2):
             if end == "rejected":
@@ -296,7 +304,7 @@ class TestClaims:
         assert not await people.claims.claimed("default", "INV-1")
         await people.claims.submit(BOB, "k2", [item("INV-1")], "")
 
-    async def test_a_claim_that_has_ended_stays_so(self, people: People) -> None:
+    async def test_a_claim_that_has_ended_stays_so(self, people: PeopleSystem) -> None:
         claim = await people.claims.submit(ALICE, "k", [item("INV-1")], "")
         await people.claims.settle(ALICE, claim.id)
 
@@ -307,7 +315,7 @@ class TestClaims:
         with pytest.raises(PermanentToolError, match="is withdrawn and can't be settled"):
             await people.claims.settle(ALICE, claim.id)
 
-    async def test_what_isnt_ones_own_cannot_be_touched(self, people: People) -> None:
+    async def test_what_isnt_ones_own_cannot_be_touched(self, people: PeopleSystem) -> None:
         claim = await people.claims.submit(ALICE, "k", [item("INV-1")], "")
 
         with pytest.raises(NotFound, match="bob has no claim"):
@@ -324,7 +332,7 @@ class TestClaims:
         ],
     )
     async def test_items_that_do_not_go_together_are_refused(
-        self, people: People, items: list[ClaimItem], said: str
+        self, people: PeopleSystem, items: list[ClaimItem], said: str
     ) -> None:
         with pytest.raises(ArgumentsToolError, match=said):
             await people.claims.submit(ALICE, "k", items, "")

@@ -7,11 +7,11 @@ import pytest
 from pydantic import JsonValue
 
 from activities.capabilities import MARGIN
-from activities.places import AGAIN, PATIENCE, Places
+from activities.tool_call import AGAIN, PATIENCE, Places
 from router.domain.errors import TransientToolError
 from router.store.database import Database
 from router.tool.context import ToolContext
-from router.tool.tool import Options, Tool, tool
+from router.tool.tool import Tool, ToolOptions, tool
 from tests.unit.activities.test_calling import House, call
 
 
@@ -20,7 +20,7 @@ def named(name: str, at_once: int | None = None, pool: str = "") -> Tool:
     async def look(ctx: ToolContext) -> None:
         """Look."""
 
-    return replace(look, name=name, options=Options(at_once=at_once, pool=pool))
+    return replace(look, name=name, options=ToolOptions(at_once=at_once, pool=pool))
 
 
 @pytest.fixture

@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from activities.recording import MOST_WAITING, Recording
+from activities.progress import MOST_WAITING, Recording
 from router.domain.errors import Unavailable
 from router.domain.records import LogEntry
-from router.store.log import DatabaseLog
+from router.store.event_log import DatabaseLog
 
 
 class Scribe(DatabaseLog):
@@ -79,7 +79,7 @@ async def test_rows_of_several_tenants_are_kept_apart() -> None:
 
 
 async def test_rows_outlast_a_database_that_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("activities.recording.RETRY_SECONDS", 0.0)
+    monkeypatch.setattr("activities.progress.RETRY_SECONDS", 0.0)
     scribe = Scribe(Unavailable("down"), Unavailable("down"))
     recording = Recording(scribe)
 
@@ -121,7 +121,7 @@ async def test_of_too_many_rows_the_oldest_are_given_up() -> None:
 async def test_a_beginning_waits_for_its_end_and_goes_with_it_in_one_transaction(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("activities.recording.LINGER", 60.0)
+    monkeypatch.setattr("activities.progress.LINGER", 60.0)
     scribe = Scribe()
     recording = Recording(scribe)
 

@@ -7,11 +7,11 @@ from temporalio.exceptions import ApplicationError
 from activities.records import Records
 from router.contracts import activities
 from router.contracts.activities import Keep, Publish, Recall, Recalled, Write
-from router.contracts.activity import ActivityStub
 from router.contracts.conversation import ConversationState
+from router.contracts.payload import ActivityStub
+from router.domain.locale import Localised
 from router.domain.messages import Route, Turn
 from router.domain.records import ApprovalRecord, LogEntry, RunRecord
-from router.domain.texts import Localised
 from router.store.database import Database
 from router.store.store import Store
 

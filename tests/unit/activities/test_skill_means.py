@@ -2,15 +2,15 @@
 
 import pytest
 
+import activities.builtin
 import activities.tools
 from activities.capabilities import Capabilities
-from activities.sandbox.running import sandbox
+from activities.sandbox import sandbox
+from router.domain.files import SkillFile
+from router.domain.locale import Localised
 from router.domain.principals import Principal
-from router.domain.skill_files import SkillFile
-from router.domain.texts import Localised
 from router.flow.catalog import Catalog
-from router.skill.catalog import SkillCatalog
-from router.skill.skill import OF_FOLDER, READ_FILE, RUN_SCRIPT, Skill
+from router.skill.skill import OF_FOLDER, READ_FILE, RUN_SCRIPT, Skill, SkillCatalog
 from router.tool.registry import Registry
 
 ALICE = Principal(id="alice", name="Alice")
@@ -18,7 +18,7 @@ NAME = Localised(zh="a", en="a")
 
 
 def offered(paths: list[str], allowed: list[str] | None, *, boxed: bool = True) -> set[str]:
-    registry = Registry().discover(activities.tools)
+    registry = Registry().discover(activities.builtin, activities.tools)
     if not boxed:
         registry.withhold(sandbox)
     skill = Skill(
@@ -59,5 +59,5 @@ def test_without_a_sandbox_nothing_is_run() -> None:
 
 
 def test_nobody_but_a_skill_is_offered_them() -> None:
-    registry = Registry().discover(activities.tools)
+    registry = Registry().discover(activities.builtin, activities.tools)
     assert {tool.name for tool in registry.capabilities(ALICE)}.isdisjoint(OF_FOLDER)

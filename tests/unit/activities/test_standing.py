@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from activities.standing import days_of, offer_of, sums
+from activities.builtin.standing import days_of, offer_of, sums
 from tests.unit.activities.requests import CLAIM, MONDAY, NOW, TRIP, asked
 
 

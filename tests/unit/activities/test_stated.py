@@ -5,12 +5,12 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from activities.stated import changed, stated
-from router.deciding.tool_form import form_of
 from router.flow.loader import load_flow
-from router.flow.showing import view
+from router.flow.prompts.question import view
 from router.flow.view import FlowView
+from router.routing.tool_form import form_of
 from router.tool.tool import tool
+from router.understanding.grounding import changed, stated
 from tests.unit.flow.world import World
 
 FLOWS = Path(__file__).parents[3] / "flows"

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from activities.telling import EVERY, Telling
+from activities.progress import EVERY, ProgressPublisher
 from router.domain.progress import Progress
-from router.llm.chat import TextDelta
-from router.llm.ladder import Ladder
-from router.llm.model import ChatModel
+from router.llm.client import ChatModel
+from router.llm.fallback import FallbackChain
+from router.llm.types import TextDelta
 from tests.fakes.audience import Audience
 from tests.fakes.behaviours import drips, drops, says, waits
 from tests.fakes.model_server import ModelServer
@@ -23,8 +23,8 @@ def audience() -> Audience:
 
 
 @pytest.fixture
-def telling(audience: Audience) -> Telling:
-    return Telling(audience)
+def telling(audience: Audience) -> ProgressPublisher:
+    return ProgressPublisher(audience)
 
 
 def shown(told: list[Progress]) -> str:
@@ -43,7 +43,9 @@ def pieces(text: str, attempt: int = 1) -> Iterator[TextDelta]:
     return (TextDelta(attempt=attempt, text=letter) for letter in text)
 
 
-async def test_all_of_the_text_is_told_by_the_end(telling: Telling, audience: Audience) -> None:
+async def test_all_of_the_text_is_told_by_the_end(
+    telling: ProgressPublisher, audience: Audience
+) -> None:
     async with telling.of("t", "c", "m") as on_text:
         for piece in pieces("你好, this is quick"):
             await on_text(piece)
@@ -54,7 +56,9 @@ async def test_all_of_the_text_is_told_by_the_end(telling: Telling, audience: Au
     }
 
 
-async def test_the_first_piece_is_told_at_once(telling: Telling, audience: Audience) -> None:
+async def test_the_first_piece_is_told_at_once(
+    telling: ProgressPublisher, audience: Audience
+) -> None:
     async with telling.of("t", "c", "m") as on_text:
         await on_text(TextDelta(attempt=1, text="a"))
         for _ in range(3):
@@ -64,7 +68,7 @@ async def test_the_first_piece_is_told_at_once(telling: Telling, audience: Audie
 
 
 async def test_a_text_of_a_thousand_tokens_is_told_about_twenty_times_a_second(
-    telling: Telling, audience: Audience
+    telling: ProgressPublisher, audience: Audience
 ) -> None:
     began = time.perf_counter()
     async with telling.of("t", "c", "m") as on_text:
@@ -77,7 +81,9 @@ async def test_a_text_of_a_thousand_tokens_is_told_about_twenty_times_a_second(
     assert 1 < len(audience.told) <= took / EVERY + 2
 
 
-async def test_a_model_never_waits_for_those_who_read(telling: Telling, audience: Audience) -> None:
+async def test_a_model_never_waits_for_those_who_read(
+    telling: ProgressPublisher, audience: Audience
+) -> None:
     audience.door.clear()
     async with telling.of("t", "c", "m") as on_text:
         for piece in pieces("a" * 100):
@@ -90,7 +96,9 @@ async def test_a_model_never_waits_for_those_who_read(telling: Telling, audience
     assert len(audience.told) == 2
 
 
-async def test_another_attempt_begins_the_text_anew(telling: Telling, audience: Audience) -> None:
+async def test_another_attempt_begins_the_text_anew(
+    telling: ProgressPublisher, audience: Audience
+) -> None:
     async with telling.of("t", "c", "m") as on_text:
         for piece in (*pieces("broken o", 1), *pieces("whole", 2)):
             await on_text(piece)
@@ -101,7 +109,7 @@ async def test_another_attempt_begins_the_text_anew(telling: Telling, audience: 
 
 
 async def test_what_was_not_told_of_an_earlier_attempt_never_is(
-    telling: Telling, audience: Audience
+    telling: ProgressPublisher, audience: Audience
 ) -> None:
     async with telling.of("t", "c", "m") as on_text:
         for piece in (*pieces("old", 1), *pieces("new", 2)):
@@ -111,7 +119,7 @@ async def test_what_was_not_told_of_an_earlier_attempt_never_is(
 
 
 async def test_an_activity_tried_again_begins_the_text_anew(
-    telling: Telling, audience: Audience
+    telling: ProgressPublisher, audience: Audience
 ) -> None:
     for _ in range(2):
         async with telling.of("t", "c", "m") as on_text:
@@ -121,7 +129,7 @@ async def test_an_activity_tried_again_begins_the_text_anew(
     assert shown(audience.told) == "again"
 
 
-async def test_no_text_tells_nothing(telling: Telling, audience: Audience) -> None:
+async def test_no_text_tells_nothing(telling: ProgressPublisher, audience: Audience) -> None:
     async with telling.of("t", "c", "m"):
         pass
 
@@ -129,7 +137,7 @@ async def test_no_text_tells_nothing(telling: Telling, audience: Audience) -> No
 
 
 async def test_an_error_passes_as_it_is_and_leaves_nothing_running(
-    telling: Telling, audience: Audience
+    telling: ProgressPublisher, audience: Audience
 ) -> None:
     before = asyncio.all_tasks()
 
@@ -148,13 +156,13 @@ class TestModels:
     """Real answers over HTTP, as they drip in."""
 
     async def test_the_text_is_read_while_it_is_still_being_written(
-        self, telling: Telling, audience: Audience
+        self, telling: ProgressPublisher, audience: Audience
     ) -> None:
         rest = asyncio.Event()
         async with ModelServer([waits(rest, before=3, then=says("你还有 15 天年假。"))]) as server:
             model = ChatModel(server.url, "scripted")
             async with telling.of("t", "c", "m") as on_text, audience.listen("t", "c") as events:
-                answering = asyncio.create_task(Ladder([model]).answer(ASKED, 10, on_text))
+                answering = asyncio.create_task(FallbackChain([model]).answer(ASKED, 10, on_text))
                 first = await anext(events)
                 assert not answering.done()
                 rest.set()
@@ -165,7 +173,7 @@ class TestModels:
         assert shown(audience.told) == "你还有 15 天年假。"
 
     async def test_a_model_that_breaks_off_is_replaced_by_the_next(
-        self, telling: Telling, audience: Audience
+        self, telling: ProgressPublisher, audience: Audience
     ) -> None:
         broken, whole = says("This is the first model, which"), says("The second one is whole.")
         async with (
@@ -174,7 +182,7 @@ class TestModels:
         ):
             models = [ChatModel(first.url, "first"), ChatModel(second.url, "second")]
             async with telling.of("t", "c", "m") as on_text:
-                await Ladder(models).answer(ASKED, 10, on_text)
+                await FallbackChain(models).answer(ASKED, 10, on_text)
             for model in models:
                 await model.aclose()
 

@@ -6,14 +6,15 @@ from typing import Any
 
 import pytest
 
+import activities.builtin
 import activities.tools
-from activities.people.people import People, human_resources
+from activities.people.people import PeopleSystem, human_resources
 from router.contracts.activities import ToolCall
 from router.domain.errors import ArgumentsToolError, Forbidden, PermanentToolError
 from router.domain.principals import Principal
 from router.store.database import Database
 from router.store.store import Store
-from router.tool.dependencies import Dependencies
+from router.tool.context import Dependencies
 from router.tool.registry import Registry
 from tests.one_try import run_tool
 
@@ -44,8 +45,8 @@ def claim(*invoices: str, amount: str = "58.00") -> dict[str, Any]:
 class Desk:
     """Calls tools for people and flows."""
 
-    def __init__(self, database: Database, people: People) -> None:
-        self.registry = Registry().discover(activities.tools)
+    def __init__(self, database: Database, people: PeopleSystem) -> None:
+        self.registry = Registry().discover(activities.builtin, activities.tools)
         self.dependencies = Dependencies()
         self.dependencies.provide(human_resources, people)
         self.ledger = Store(database).ledger
@@ -75,7 +76,7 @@ NOW = datetime(2026, 12, 31, 20, 0, tzinfo=UTC)  # in Shanghai it is 2027 alread
 
 
 @pytest.fixture
-def desk(database: Database, people: People) -> Desk:
+def desk(database: Database, people: PeopleSystem) -> Desk:
     return Desk(database, people)
 
 

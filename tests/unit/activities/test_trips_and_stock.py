@@ -6,8 +6,8 @@ from decimal import Decimal
 
 import pytest
 
-from activities.people.people import People
-from activities.people.records import STOCK, Money, Owner, Trip, Wanted
+from activities.people.people import PeopleSystem
+from activities.people.records import STOCK, MoneyAmount, Owner, StockRequest, Trip
 from router.domain.errors import ArgumentsToolError, PermanentToolError
 
 ALICE = Owner(tenant="default", person="alice")
@@ -22,27 +22,29 @@ def trip(start: str = "2026-12-14", end: str = "2026-12-16", to: str = "Berlin")
         start=date.fromisoformat(start),
         end=date.fromisoformat(end),
         transport="train",
-        estimate=Money(amount=Decimal("800.50"), currency="CNY"),
+        estimate=MoneyAmount(amount=Decimal("800.50"), currency="CNY"),
         reason="a customer",
     )
 
 
-def wanted(quantity: int = 1) -> Wanted:
-    return Wanted(kind="projector", quantity=quantity)
+def wanted(quantity: int = 1) -> StockRequest:
+    return StockRequest(kind="projector", quantity=quantity)
 
 
 ALL = STOCK["projector"].pieces
 
 
 class TestTrips:
-    async def test_the_same_key_books_once_and_gives_the_same(self, people: People) -> None:
+    async def test_the_same_key_books_once_and_gives_the_same(self, people: PeopleSystem) -> None:
         first = await people.trips.book(ALICE, "k", trip())
         assert await people.trips.book(ALICE, "k", trip()) == first
         assert await people.trips.of(ALICE) == [first]
         assert (first.status, first.estimate.amount) == ("booked", Decimal("800.50"))
 
     @pytest.mark.parametrize("days", [("2026-12-16", "2026-12-17"), ("2026-12-01", "2026-12-31")])
-    async def test_two_trips_share_no_day(self, people: People, days: tuple[str, str]) -> None:
+    async def test_two_trips_share_no_day(
+        self, people: PeopleSystem, days: tuple[str, str]
+    ) -> None:
         await people.trips.book(ALICE, "k", trip())
         with pytest.raises(PermanentToolError, match="Berlin from 2026-12-14 to 2026-12-16"):
             await people.trips.check(ALICE, trip(*days))
@@ -50,13 +52,13 @@ class TestTrips:
             await people.trips.book(ALICE, "k2", trip(*days))
         assert len(await people.trips.of(ALICE)) == 1
 
-    async def test_the_day_after_and_other_people_are_free(self, people: People) -> None:
+    async def test_the_day_after_and_other_people_are_free(self, people: PeopleSystem) -> None:
         await people.trips.book(ALICE, "k", trip())
         await people.trips.check(ALICE, trip("2026-12-17", "2026-12-18"))
         await people.trips.check(BOB, trip())
         await people.trips.check(ELSEWHERE, trip())
 
-    async def test_one_that_ends_before_it_starts_is_refused(self, people: People) -> None:
+    async def test_one_that_ends_before_it_starts_is_refused(self, people: PeopleSystem) -> None:
         backwards = trip("2026-12-16", "2026-12-14")
         for attempt in (people.trips.check(ALICE, backwards),
                         people.trips.book(ALICE, "k", backwards)):  # fmt: skip
@@ -64,7 +66,7 @@ class TestTrips:
                 await attempt
         assert await people.trips.of(ALICE) == []
 
-    async def test_called_off_its_days_are_free_however_often(self, people: People) -> None:
+    async def test_called_off_its_days_are_free_however_often(self, people: PeopleSystem) -> None:
         await people.trips.book(ALICE, "k", trip())
         for _ in range(2):
             off = await people.trips.cancel(ALICE, "k")
@@ -73,13 +75,13 @@ class TestTrips:
         await people.trips.book(ALICE, "k2", trip())
         assert {one.status for one in await people.trips.of(ALICE)} == {"booked", "cancelled"}
 
-    async def test_nobody_calls_off_what_is_anothers(self, people: People) -> None:
+    async def test_nobody_calls_off_what_is_anothers(self, people: PeopleSystem) -> None:
         await people.trips.book(ALICE, "k", trip())
         assert await people.trips.cancel(BOB, "k") is None
         assert await people.trips.cancel(ELSEWHERE, "k") is None
         assert [one.status for one in await people.trips.of(ALICE)] == ["booked"]
 
-    async def test_of_two_at_once_one_gets_the_days(self, people: People) -> None:
+    async def test_of_two_at_once_one_gets_the_days(self, people: PeopleSystem) -> None:
         both = [people.trips.book(ALICE, key, trip()) for key in ("k1", "k2")]
         found = await asyncio.gather(*both, return_exceptions=True)
         assert sum(isinstance(one, PermanentToolError) for one in found) == 1
@@ -87,18 +89,18 @@ class TestTrips:
 
 
 class TestStock:
-    async def test_the_same_key_reserves_once(self, people: People) -> None:
+    async def test_the_same_key_reserves_once(self, people: PeopleSystem) -> None:
         first = await people.stock.reserve(ALICE, "k", wanted(), NOW)
         assert await people.stock.reserve(ALICE, "k", wanted(), NOW) == first
         assert await people.stock.left("default", "projector") == ALL - 1
 
-    async def test_no_more_is_promised_than_there_is(self, people: People) -> None:
+    async def test_no_more_is_promised_than_there_is(self, people: PeopleSystem) -> None:
         await people.stock.reserve(ALICE, "k", wanted(ALL), NOW)
         with pytest.raises(PermanentToolError, match="0 are left in stock, and 1 are wanted"):
             await people.stock.reserve(BOB, "k2", wanted(), NOW)
         assert await people.stock.left("other", "projector") == ALL
 
-    async def test_released_it_is_back_on_the_shelf_once(self, people: People) -> None:
+    async def test_released_it_is_back_on_the_shelf_once(self, people: PeopleSystem) -> None:
         await people.stock.reserve(ALICE, "k", wanted(ALL), NOW)
         assert await people.stock.release(BOB, "k") is None
         assert await people.stock.left("default", "projector") == 0
@@ -108,13 +110,17 @@ class TestStock:
             assert back.status == "released"
             assert await people.stock.left("default", "projector") == ALL
 
-    async def test_of_two_at_once_for_the_last_piece_one_gets_it(self, people: People) -> None:
+    async def test_of_two_at_once_for_the_last_piece_one_gets_it(
+        self, people: PeopleSystem
+    ) -> None:
         await people.stock.reserve(ALICE, "k", wanted(ALL - 1), NOW)
         both = [people.stock.reserve(BOB, key, wanted(), NOW) for key in ("k1", "k2")]
         found = await asyncio.gather(*both, return_exceptions=True)
         assert sum(isinstance(one, PermanentToolError) for one in found) == 1
         assert await people.stock.left("default", "projector") == 0
 
-    def test_what_is_wanted_is_worth_its_sum(self, people: People) -> None:
+    def test_what_is_wanted_is_worth_its_sum(self, people: PeopleSystem) -> None:
         worth = people.stock.value([wanted(2), wanted()])
-        assert worth == Money(amount=Decimal(STOCK["projector"].cents * 3) / 100, currency="CNY")
+        assert worth == MoneyAmount(
+            amount=Decimal(STOCK["projector"].cents * 3) / 100, currency="CNY"
+        )

@@ -8,8 +8,8 @@ from router.contracts.activities import Understand, Understood
 from router.domain.messages import Message
 from router.domain.principals import Principal
 from router.flow.catalog import Catalog
-from router.flow.situation import Situation
-from router.skill.catalog import SkillCatalog
+from router.flow.paused import Situation
+from router.skill.skill import SkillCatalog
 from router.tool.registry import Registry
 from router.understanding.reader import Reader
 

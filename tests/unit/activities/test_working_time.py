@@ -5,15 +5,14 @@ from typing import Any
 
 import pytest
 
-from activities.calendar.work_calendar import WorkCalendar
-from activities.calendar.working_time import after_working
+from activities.calendar.work_calendar import WorkCalendar, after_working
 from router.domain.errors import ArgumentsToolError
-from router.domain.principals import Principal, Shift
+from router.domain.principals import Principal, WorkShift
 
 CALENDAR = WorkCalendar.load()
 BOB = Principal(id="bob", name="Bob")
 BERLIN = Principal(id="max", name="Max", timezone="Europe/Berlin")
-NIGHTS = Principal(id="nora", name="Nora", hours=(Shift.read("20:00-23:30"),))
+NIGHTS = Principal(id="nora", name="Nora", hours=(WorkShift.read("20:00-23:30"),))
 
 
 @pytest.mark.parametrize(
@@ -64,4 +63,4 @@ def test_a_year_without_a_calendar_is_refused(year: str) -> None:
 @pytest.mark.parametrize("written", ["", "9-18", "09:00", "18:00-09:00", "09:00-09:00", "a-b"])
 def test_what_is_no_shift_is_refused(written: str) -> None:
     with pytest.raises(ValueError, match="write hours"):
-        Shift.read(written)
+        WorkShift.read(written)

@@ -11,17 +11,16 @@ from pydantic import JsonValue
 from temporalio.client import Client
 from temporalio.worker import Worker
 
-from router.api.deps import Services
-from router.app import create_app
+from router.api.dependencies import Services
 from router.directory.file import FileDirectory
-from router.domain.capabilities import Capability
 from router.domain.commands import StartFlow
+from router.domain.locale import Localised
 from router.domain.messages import Message, Route
-from router.domain.principals import Principal
-from router.domain.texts import Localised
-from router.flow.model import FlowDefinition
-from router.flow.situation import Situation
-from router.selection.index import CapabilityIndex
+from router.domain.principals import Capability, Principal
+from router.flow.definition import FlowDefinition
+from router.flow.paused import Situation
+from router.retrieval.index import CapabilityIndex
+from router.runtime.app import create_app
 from router.settings import Settings
 from router.store.database import Database
 from router.store.store import Store

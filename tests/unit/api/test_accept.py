@@ -1,6 +1,6 @@
 import pytest
 
-from router.api.accept import prefers_events
+from router.api.params import prefers_events
 
 EVENTS = [
     "text/event-stream",

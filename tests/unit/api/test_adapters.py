@@ -10,11 +10,10 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
-from router.adapters.feishu.inbound import message_of
-from router.adapters.feishu.signature import opened
-from router.api.deps import Services
-from router.app import create_app
+from router.api.dependencies import Services
+from router.channels.feishu import message_of, opened
 from router.domain.errors import Unauthenticated
+from router.runtime.app import create_app
 from router.store.store import Store
 from tests.fakes.feishu import Feishu
 from tests.fakes.slack import Slack

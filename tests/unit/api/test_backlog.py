@@ -8,10 +8,10 @@ import pytest
 from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
-from router.api.backlog import FRESH, STALE, Backlog
-from router.api.deps import Desk, Services
-from router.app import create_app
+from router.api.dependencies import AppState, Services
+from router.api.limits import FRESH, STALE, Backlog
 from router.domain.errors import Unavailable
+from router.runtime.app import create_app
 from tests.unit.api.conftest import client_of
 
 
@@ -95,7 +95,7 @@ async def test_a_message_is_refused_at_once_and_never_piles_up(
     limits = {"task_queue": unpolled, "backlog_seconds": 0.5}
     settings = services.settings.model_copy(update=limits)
     app = create_app(replace(services, settings=settings))
-    desk: Desk = app.state.desk
+    desk: AppState = app.state.desk
     assert desk.turns._backlog is not None
     await until_refused(desk.turns._backlog)
     async with client_of(app, "alice") as alice:

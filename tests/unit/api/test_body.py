@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from router.api.body import MAX_BODY, MAX_DEPTH, strict_json
+from router.api.params import MAX_BODY, MAX_DEPTH, strict_json
 
 NOT_JSON = [
     b"{",

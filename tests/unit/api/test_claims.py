@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from router.api.claims import MOST_ROLES, Vouched, claim_at, claims_with, vouched
+from router.api.auth import MOST_ROLES, Vouched, claim_at, claims_with, vouched
 from router.domain.errors import Unauthenticated
 from router.domain.principals import Principal
 from router.settings import Settings

@@ -10,11 +10,11 @@ import pytest
 from fastapi import FastAPI
 from temporalio.converter import DataConverter
 
-from router.api.deps import Services
+from router.api.dependencies import Services
 from router.api.routes.codec import MAX_BODY, MAX_PAYLOADS
-from router.app import create_app
-from router.domain.payload_keys import PayloadKeys
+from router.runtime.app import create_app
 from router.secrecy.codec import data_converter
+from router.settings.values import PayloadKeys
 from tests.unit.api.conftest import client_of
 
 KEYS = PayloadKeys.read(f"k1:{base64.b64encode(b'k' * 32).decode()}")

@@ -16,11 +16,11 @@ from fastapi import FastAPI
 from sqlalchemy import Engine, event
 from temporalio.client import Client
 
-from router.api.deps import Desk, Services
-from router.app import create_app
-from router.dev.api_server import GRACE, ApiServer
+from router.api.dependencies import AppState, Services
 from router.domain.messages import FlowStatus
 from router.domain.records import ApprovalRecord, ConversationRecord, LogEntry, RunRecord
+from router.runtime.app import create_app
+from router.runtime.server import GRACE, ApiServer
 from router.store.database import Database
 from router.store.store import Store
 from tests.unit.api.conftest import As
@@ -330,7 +330,7 @@ class TestBothStreams:
     async def test_silence_is_broken_by_pings(
         self, house: House, stream: int, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("router.api.under_way.HEARTBEAT", 0.02)
+        monkeypatch.setattr("router.api.streams.HEARTBEAT", 0.02)
         async with served(await house.open()) as where:
             await house.furnish()
             async with reading(where, "alice", house.paths[stream]) as reader:
@@ -392,10 +392,10 @@ class TestBothStreams:
     async def test_who_stops_reading_is_dropped_and_can_go_on(
         self, house: House, stream: int, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("router.dev.impatience.PATIENCE", 0.2)
+        monkeypatch.setattr("router.runtime.server.PATIENCE", 0.2)
         path, long = house.paths[stream], "x" * 6000
         app = await house.open()
-        desk: Desk = app.state.desk
+        desk: AppState = app.state.desk
         async with served(app) as where:
             await house.furnish()
             with idle_reader(where, path) as idle:

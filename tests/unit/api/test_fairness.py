@@ -9,14 +9,13 @@ from temporalio.client import Client
 from temporalio.service import RPCError
 from temporalio.worker import Worker
 
-from router.api.delivery import Delivery
-from router.api.turns import Turns
+from router.api.turns import Delivery, Turns
 from router.contracts.conversation import Submission, workflow_id
-from router.contracts.fairness import LONGEST_KEY, Fairness
-from router.dev.temporal_server import DYNAMIC
+from router.contracts.start_options import LONGEST_KEY, Fairness
 from router.domain.messages import Message
 from router.domain.principals import Principal
 from router.domain.records import ConversationRecord
+from router.runtime.temporal_server import DYNAMIC
 from tests.temporal import dev_server
 from tests.unit.api.workflows import EchoConversation
 

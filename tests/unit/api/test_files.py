@@ -7,7 +7,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from router.api.uploads import ENVELOPE
+from router.api.files import ENVELOPE
 from router.domain.files import LONGEST_NAME, MOST_BYTES
 from tests.unit.api.conftest import As, client_of
 

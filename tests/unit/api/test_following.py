@@ -11,9 +11,8 @@ from typing import Any
 import httpx
 import pytest
 
-from router.domain.happenings import Call, Place, Thinking
 from router.domain.messages import FlowSummary, Route, TextReply, Turn, Usage
-from router.domain.progress import Progress, ProgressType
+from router.domain.progress import Progress, ProgressPlace, ProgressType, Thinking, ToolCallProgress
 from router.domain.records import LogEntry
 from router.store.live import InProcessLive
 from router.store.store import Store
@@ -82,8 +81,8 @@ class House:
 
     def rows(self, message_id: str = "m1") -> list[LogEntry]:
         """Everything that a turn leaves in the log."""
-        place = Place(self.id, message_id)
-        call = Call(place, "c0", "look")
+        place = ProgressPlace(self.id, message_id)
+        call = ToolCallProgress(place, "c0", "look")
         thought = Thinking(place, f"{message_id}:1", "decide", None, 1, 1)
         turn = Turn(
             message_id=message_id,
@@ -195,7 +194,7 @@ async def test_without_an_id_it_begins_now(house: House) -> None:
 async def test_more_rows_than_are_read_at_once_come_all(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("router.api.hub.AT_ONCE", 2)
+    monkeypatch.setattr("router.api.events.AT_ONCE", 2)
     await house.write(*house.rows("m1"), *house.rows("m2"))
 
     async with house.reading("0") as reader:
@@ -238,7 +237,7 @@ async def test_what_a_run_says_by_itself_is_a_flow_and_its_replies(house: House)
 async def test_rows_that_nobody_told_of_come_with_the_next_heartbeat(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("router.api.under_way.HEARTBEAT", 0.05)
+    monkeypatch.setattr("router.api.streams.HEARTBEAT", 0.05)
     appending = house.store.log._appending  # type: ignore[attr-defined]
     async with house.reading() as reader:
         assert (await reader.take(1))[0].name == "ping"

@@ -5,15 +5,15 @@ from dataclasses import replace
 import httpx
 import pytest
 
-from router.api.deps import Services
-from router.app import create_app
-from router.selection.index import CapabilityIndex
+from router.api.dependencies import Services
+from router.retrieval.index import CapabilityIndex
+from router.runtime.app import create_app
 from router.store.database import Database
 from router.store.store import Store
 from tests.fakes.behaviours import Behaviour, fails
 from tests.fakes.model_server import ModelServer
 from tests.unit.api.conftest import capability, client_of
-from tests.unit.selection.encoders import PairsEncoder
+from tests.unit.retrieval.encoders import PairsEncoder
 
 
 async def test_without_a_model_it_is_degraded(alice: httpx.AsyncClient) -> None:

@@ -10,11 +10,11 @@ import pytest
 from fastapi import FastAPI
 from temporalio.client import Client
 
-from router.api.deps import Services
-from router.app import create_app
+from router.api.dependencies import Services
 from router.contracts import flow
 from router.directory.file import FileDirectory
 from router.domain.records import LogEntry
+from router.runtime.app import create_app
 from router.store.store import Store
 from tests.unit.api.conftest import QUEUE, As, client_of
 from tests.unit.api.test_events import AT

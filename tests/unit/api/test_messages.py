@@ -8,11 +8,11 @@ import pytest
 from temporalio.client import Client
 from temporalio.worker import Worker
 
-from router.api.deps import Services
-from router.app import create_app
+from router.api.dependencies import Services
 from router.contracts.conversation import MAX_OPEN_TURNS
 from router.domain.messages import Route, TextReply, Turn
 from router.domain.records import LogEntry
+from router.runtime.app import create_app
 from router.store.store import Store
 from tests.unit.api.conftest import client_of, until
 from tests.unit.api.workflows import ClosingConversation, EchoConversation

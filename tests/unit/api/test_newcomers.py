@@ -9,8 +9,8 @@ import httpx
 import jwt
 import pytest
 
-from router.api.deps import Services
-from router.app import create_app
+from router.api.dependencies import Services
+from router.runtime.app import create_app
 from router.settings import Settings
 from tests.unit.api.conftest import client_of
 

@@ -10,15 +10,23 @@ import pytest
 from fastapi import FastAPI
 from temporalio.client import Client
 
-from router.api.deps import Services
-from router.app import create_app
+from router.api.dependencies import Services
 from router.contracts import flow
 from router.directory.file import FileDirectory
-from router.domain.deeds import ACTS, TITLES, Deed, DeedFilter
 from router.domain.errors import Unavailable
 from router.domain.messages import Candidate, Route, TextReply, Turn
 from router.domain.principals import Principal
-from router.domain.records import ConversationRecord, HistoryLine, LogEntry, RunRecord
+from router.domain.records import (
+    ACTS,
+    TITLES,
+    AuditEntry,
+    AuditFilter,
+    ConversationRecord,
+    HistoryLine,
+    LogEntry,
+    RunRecord,
+)
+from router.runtime.app import create_app
 from router.store.store import Store
 from tests.unit.api.conftest import QUEUE, As, client_of
 from tests.unit.api.test_events import AT
@@ -227,12 +235,12 @@ class TestEachActIsALine:
 class Full:
     """A trail that takes no line: its disk is full."""
 
-    async def note(self, deed: Deed) -> None:
+    async def note(self, deed: AuditEntry) -> None:
         raise Unavailable(f"no room for {deed.act}")
 
     async def listed(
-        self, tenant: str, wanted: DeedFilter, before: str | None, limit: int
-    ) -> tuple[list[Deed], str | None]:
+        self, tenant: str, wanted: AuditFilter, before: str | None, limit: int
+    ) -> tuple[list[AuditEntry], str | None]:
         raise NotImplementedError
 
 

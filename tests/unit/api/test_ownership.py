@@ -2,7 +2,7 @@
 
 import pytest
 
-from router.api.ownership import Ownership
+from router.api.dependencies import Ownership
 from router.domain.errors import NotFound
 from router.domain.principals import Principal
 from router.domain.records import ConversationRecord

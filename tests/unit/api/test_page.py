@@ -7,9 +7,9 @@ from dataclasses import replace
 import httpx
 import pytest
 
-from router.api.deps import Services
-from router.app import create_app
-from router.flow.status_words import STATUSES
+from router.api.dependencies import Services
+from router.flow.view import STATUSES
+from router.runtime.app import create_app
 from router.settings import Settings
 from tests.unit.api.conftest import client_of
 

@@ -7,13 +7,12 @@ import pytest
 from jsonschema import Draft202012Validator
 from pydantic import JsonValue
 
-from router.api.deps import Services
-from router.api.links import LINKS
-from router.app import create_app
+from router.api.dependencies import Services
+from router.api.openapi import LINKS
 from router.domain import errors
-from router.domain.capabilities import Capability
-from router.domain.principals import Principal
-from router.flow.model import FlowDefinition
+from router.domain.principals import Capability, Principal
+from router.flow.definition import FlowDefinition
+from router.runtime.app import create_app
 from tests.unit.api.conftest import client_of
 
 PROBLEM = "application/problem+json"

@@ -9,7 +9,7 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
-from router.api.published_keys import COOLDOWN, LIFETIME, MOST_BYTES, STALE, PublishedKeys
+from router.api.auth import COOLDOWN, LIFETIME, MOST_BYTES, STALE, PublishedKeys
 from router.domain.errors import Unauthenticated, Unavailable
 from tests.fakes.issuer import Served, jwk, serving
 

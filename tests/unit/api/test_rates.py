@@ -5,11 +5,11 @@ from dataclasses import replace
 import httpx
 import pytest
 
-from router.api.deps import Services
-from router.api.rates import MINUTE, Buckets, Rates
-from router.app import create_app
+from router.api.dependencies import Services
+from router.api.limits import MINUTE, Buckets, RateLimits
 from router.domain.errors import TooManyRequests
 from router.domain.principals import Principal
+from router.runtime.app import create_app
 from tests.unit.api.conftest import client_of
 
 
@@ -63,7 +63,7 @@ def test_it_keeps_no_more_buckets_than_it_may() -> None:
 
 
 def test_one_person_uses_up_nobody_elses() -> None:
-    rates = Rates(per_user=1, clock=Clock())
+    rates = RateLimits(per_user=1, clock=Clock())
     rates.admit(person("alice"))
     rates.admit(person("bob"))
     rates.admit(person("alice", "other"))
@@ -74,7 +74,7 @@ def test_one_person_uses_up_nobody_elses() -> None:
 
 
 def test_a_tenant_has_a_limit_over_all_its_people() -> None:
-    rates = Rates(per_tenant=2, clock=Clock())
+    rates = RateLimits(per_tenant=2, clock=Clock())
     rates.admit(person("alice"))
     rates.admit(person("bob"))
     with pytest.raises(TooManyRequests, match="company"):
@@ -83,7 +83,7 @@ def test_a_tenant_has_a_limit_over_all_its_people() -> None:
 
 
 def test_nobody_is_counted_where_nothing_is_set() -> None:
-    rates = Rates()
+    rates = RateLimits()
     for _ in range(10_000):
         rates.admit(person("alice"))
 

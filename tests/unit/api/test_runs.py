@@ -6,8 +6,8 @@ import pytest
 from temporalio.client import Client
 
 from router.contracts import flow
+from router.domain.locale import Locale, Localised
 from router.domain.records import ApprovalRecord, HistoryLine, RunRecord
-from router.domain.texts import Locale, Localised
 from router.store.store import Store
 from tests.unit.api.conftest import QUEUE, As
 from tests.unit.understanding.flows import LEAVE as LEAVE_FLOW

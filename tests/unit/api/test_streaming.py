@@ -15,11 +15,11 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from router.api.deps import Services
-from router.app import create_app
-from router.dev.api_server import GRACE, ApiServer
+from router.api.dependencies import Services
 from router.domain.ports import Live
 from router.domain.progress import Progress, ProgressType
+from router.runtime.app import create_app
+from router.runtime.server import GRACE, ApiServer
 from router.store.live import Readers
 from router.store.store import Store
 from tests.unit.api.workflows import MUCH
@@ -294,7 +294,7 @@ async def test_a_reader_who_does_not_read_holds_nobody_up_and_still_gets_the_tur
 
 
 async def test_silence_is_broken_by_pings(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("router.api.under_way.HEARTBEAT", 0.02)
+    monkeypatch.setattr("router.api.streams.HEARTBEAT", 0.02)
     async with chat.stream("slow") as events:
         assert (await anext(events))[0] == "message"
         assert [await anext(events) for _ in range(2)] == [("ping", {})] * 2

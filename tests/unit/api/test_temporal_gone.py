@@ -8,10 +8,10 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from router.api.deps import Services
-from router.api.temporal import connect
-from router.app import create_app
+from router.api.dependencies import Services
 from router.domain.errors import Unavailable
+from router.runtime.app import create_app
+from router.runtime.temporal import connect
 from router.settings import Settings
 from tests.unit.api.conftest import client_of
 

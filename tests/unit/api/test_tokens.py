@@ -7,11 +7,10 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
-from router.api.claims import Vouched
-from router.api.deps import Services
-from router.api.tokens import mint, tokens
-from router.app import create_app
+from router.api.auth import Vouched, mint, tokens
+from router.api.dependencies import Services
 from router.domain.errors import MisconfiguredError, Unauthenticated, Unavailable
+from router.runtime.app import create_app
 from router.settings import Settings
 from tests.fakes.issuer import Served, jwk, serving
 from tests.unit.api.conftest import client_of

@@ -15,10 +15,10 @@ with workflow.unsafe.imports_passed_through():
         NotFound,
         TooManyRequests,
     )
+    from router.domain.locale import Localised
     from router.domain.messages import FlowSummary, Route, TextReply, Turn, Usage
-    from router.domain.texts import Localised
-    from router.flow.events import Cancelled
-    from router.flow.model import Slot, Wait
+    from router.flow.definition import Slot, Wait
+    from router.flow.engine.events import Cancelled
     from router.flow.view import FlowView
 
 REFUSALS = {"full": TooManyRequests("six wait already"), "busy": Conflict("a turn is running")}
@@ -172,12 +172,12 @@ class OneApprovalFlow:
         )
 
     @workflow.update(name=flow.OPERATE)
-    async def operate(self, operation: flow.Operation) -> flow.DecisionTaken:
+    async def operate(self, operation: flow.OperatorAction) -> flow.DecisionTaken:
         self._told.append(operation.event.type)
         return flow.DecisionTaken(status="running", state="record")
 
     @operate.validator
-    def _may_operate(self, operation: flow.Operation) -> None:
+    def _may_operate(self, operation: flow.OperatorAction) -> None:
         if operation.event.type in self._told:
             raise to_failure(Conflict("nothing failed"))
 
@@ -197,12 +197,12 @@ class OneApprovalFlow:
             raise to_failure(Conflict("it was told already"))
 
     @workflow.update(name=flow.DECIDE)
-    async def decide(self, decision: flow.Decision) -> flow.DecisionTaken:
+    async def decide(self, decision: flow.ApprovalDecision) -> flow.DecisionTaken:
         self._decided = decision.event.verdict
         return flow.DecisionTaken(status="running", state="record")
 
     @decide.validator
-    def _may_decide(self, decision: flow.Decision) -> None:
+    def _may_decide(self, decision: flow.ApprovalDecision) -> None:
         if decision.event.by != self._person:
             raise to_failure(NotFound("not for you"))
         if workflow.now() < self._opens:

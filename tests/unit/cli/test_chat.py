@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from router.cli.chat_face import rendering
-from router.cli.chat_face.answering import body_of, form_body, question_in
-from router.cli.chat_face.screen import own
-from router.cli.rest import Event, events_of
+from router.cli.rest import ServerSentEvent, events_of
+from router.cli.terminal import screen
+from router.cli.terminal.conversation import body_of, form_body, question_in
+from router.cli.terminal.screen import own
 from router.domain.messages import (
     Candidate,
     ChoicesReply,
@@ -82,17 +82,17 @@ def test_the_last_question_is_the_open_one() -> None:
 
 
 def test_a_form_of_several_fields_says_how_it_is_filled_where_somebody_sits_there() -> None:
-    assert "Enter" in rendering.said([FORM], "en", interactive=True)
-    assert "回车" in rendering.said([FORM], "zh", interactive=True)
-    assert "Enter" not in rendering.said([FORM], "en", interactive=False)
+    assert "Enter" in screen.said([FORM], "en", interactive=True)
+    assert "回车" in screen.said([FORM], "zh", interactive=True)
+    assert "Enter" not in screen.said([FORM], "en", interactive=False)
 
 
 @pytest.mark.parametrize("hostile", ["\x1b[2J", "\x1b]0;title\x07", "\x9b31m", "\x08\x08", "\r"])
 def test_nothing_that_is_shown_drives_the_terminal(hostile: str) -> None:
     shown = [
-        rendering.said([TextReply(text=f"a{hostile}b")], "en", interactive=True),
-        rendering.approvals([approval(title=hostile, summary={hostile: hostile})], "en"),
-        rendering.why(Route(kind="reply", by="llm", reason=hostile), "en"),
+        screen.said([TextReply(text=f"a{hostile}b")], "en", interactive=True),
+        screen.approvals([approval(title=hostile, summary={hostile: hostile})], "en"),
+        screen.why(Route(kind="reply", by="llm", reason=hostile), "en"),
     ]
     assert not set("".join(shown)) & set("\x1b\x07\x9b\x08\r")
 
@@ -108,7 +108,7 @@ def approval(**more: Any) -> dict[str, Any]:
 
 
 def test_an_approval_is_listed_with_all_that_is_decided_on() -> None:
-    listed = rendering.approvals([approval(), approval(summary={"Amount": "¥58"})], "en")
+    listed = screen.approvals([approval(), approval(summary={"Amount": "¥58"})], "en")
     assert listed.startswith("  1. Leave (requested by alice, ")
     assert "     Days: 3" in listed
     assert "  2. Leave" in listed
@@ -116,7 +116,7 @@ def test_an_approval_is_listed_with_all_that_is_decided_on() -> None:
 
 
 def test_an_empty_list_says_so() -> None:
-    assert rendering.requests([], "zh") == "没有。"
+    assert screen.requests([], "zh") == "没有。"
 
 
 def test_why_names_the_way_and_what_else_was_near() -> None:
@@ -124,7 +124,7 @@ def test_why_names_the_way_and_what_else_was_near() -> None:
     route = Route(
         kind="flow", target="leave", by="llm", confidence=0.9, reason="asks", candidates=near
     )
-    assert rendering.why(route, "en") == (
+    assert screen.why(route, "en") == (
         "flow leave ← llm (0.90)\nasks\ncandidates: get_leave_balance 0.71"
     )
 
@@ -142,7 +142,7 @@ async def test_events_are_read_whole_or_not_at_all() -> None:
         *("event: turn", "data: {"),
     )
     got = [event async for event in events_of(stream)]
-    assert got == [Event("ping", {}), Event("reply", {"text": "a: b"}, "43.2")]
+    assert got == [ServerSentEvent("ping", {}), ServerSentEvent("reply", {"text": "a: b"}, "43.2")]
     assert [event.row for event in got] == ["", "43"]
 
 

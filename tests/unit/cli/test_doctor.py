@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
 
-from router.cli.checks import Finding, configuration, examine, machine, models, services
-from router.dev.ports import LOOPBACK
+from router.cli.checks import Diagnosis, configuration, examine, services
 from router.domain.errors import MisconfiguredError, RouterError, Unavailable
+from router.runtime.server import LOOPBACK
 from router.settings import PREFIX, Settings
 from tests.fakes.behaviours import calls, refuses, says
 from tests.fakes.issuer import Served, jwk, serving
@@ -31,9 +31,9 @@ async def test_a_check_that_breaks_is_a_finding_and_the_others_go_on() -> None:
 
     findings = await examine({"a": breaks, "b": refuses, "c": finds})
     assert findings == [
-        Finding("a", fine=False, says="ZeroDivisionError: nobody foresaw"),
-        Finding("b", fine=False, says="x is wrong: mend it"),
-        Finding("c", fine=True, says="all well"),
+        Diagnosis("a", fine=False, says="ZeroDivisionError: nobody foresaw"),
+        Diagnosis("b", fine=False, says="x is wrong: mend it"),
+        Diagnosis("c", fine=True, says="all well"),
     ]
 
 
@@ -135,19 +135,19 @@ async def test_declared_tools_are_loaded_and_what_is_absent_is_named(tmp_path: P
 
 
 async def test_a_data_folder_below_a_file_is_noticed(tmp_path: Path) -> None:
-    assert await machine.data_folder(Settings(data=tmp_path / "new"))
+    assert await configuration.data_folder(Settings(data=tmp_path / "new"))
     (tmp_path / "file").touch()
     with pytest.raises(MisconfiguredError, match="ROUTER_DATA="):
-        await machine.data_folder(Settings(data=tmp_path / "file" / "deeper"))
+        await configuration.data_folder(Settings(data=tmp_path / "file" / "deeper"))
 
 
 async def test_a_port_that_somebody_else_has_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server((LOOPBACK, 0)) as other:
         port = other.getsockname()[1]
-        monkeypatch.setattr(machine, "SECONDS", 0.2)
+        monkeypatch.setattr(configuration, "SECONDS", 0.2)
         with pytest.raises(MisconfiguredError, match=f"port {port} is in use by another program"):
-            await machine._free_or_ours(port, f"http://{LOOPBACK}:{port}/", "--port")
-    assert "is free" in await machine._free_or_ours(port, "http://unused/", "--port")
+            await configuration._free_or_ours(port, f"http://{LOOPBACK}:{port}/", "--port")
+    assert "is free" in await configuration._free_or_ours(port, "http://unused/", "--port")
 
 
 async def test_a_database_yet_to_be_made_is_fine_and_an_old_one_is_not(tmp_path: Path) -> None:
@@ -166,7 +166,7 @@ async def test_a_database_that_is_down_is_noticed() -> None:
 
 class TestModels:
     async def test_none_is_fine(self) -> None:
-        assert (await models.model(Settings())).startswith("none configured")
+        assert (await services.model(Settings())).startswith("none configured")
 
     async def test_a_model_is_asked_and_what_its_server_refuses_is_kept(
         self, tmp_path: Path
@@ -174,9 +174,9 @@ class TestModels:
         said = calls(("say", {"word": "yes"}))
         async with ModelServer(refuses("strict", otherwise=said)) as server:
             settings = Settings(data=tmp_path, llm_base_url=server.url, llm_model="qwen")
-            found = await models.model(settings)
+            found = await services.model(settings)
             once = len(server.chats)
-            assert await models.model(settings) == found
+            assert await services.model(settings) == found
             assert len(server.chats) == once + 1
         assert found.endswith("asked by functions; it refuses strict")
 
@@ -185,7 +185,7 @@ class TestModels:
             settings = Settings(
                 data=tmp_path, llm_base_url=server.url, llm_model="small", llm_skill_model="big"
             )
-            assert len((await models.model(settings)).splitlines()) == 2
+            assert len((await services.model(settings)).splitlines()) == 2
             assert [chat["model"] for chat in server.chats] == ["small", "big"]
 
     async def test_a_model_that_calls_nothing_is_told_from_one_that_does(
@@ -193,12 +193,12 @@ class TestModels:
     ) -> None:
         async with ModelServer(says("yes")) as server:
             settings = Settings(data=tmp_path, llm_base_url=server.url, llm_model="chatty")
-            assert "it called nothing" in await models.model(settings)
+            assert "it called nothing" in await services.model(settings)
 
     async def test_a_model_that_is_down_is_named(self, tmp_path: Path) -> None:
         settings = Settings(data=tmp_path, llm_base_url="http://127.0.0.1:1/v1", llm_model="gone")
         with pytest.raises(Unavailable, match=r"gone at http://127\.0\.0\.1:1"):
-            await models.model(settings)
+            await services.model(settings)
 
 
 @pytest.mark.parametrize("embedder", ["foo", "sentence-transformers:/nowhere", "openai:gone"])

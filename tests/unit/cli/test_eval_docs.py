@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from router.cli.evaluating import evaluate
-from router.evaluation.labels import TARGETLESS
-from router.evaluation.lines import Line
+from router.cli.evaluation import evaluate
+from router.evaluation.dataset import TARGETLESS, LabelledLine
 from tests.unit.cli.conftest import Run
 from tests.unit.cli.labelled import CLAIM, LEAVE, UNUSUAL, keep, report, written
 
@@ -59,7 +58,7 @@ def test_the_example_is_right_wherever_rules_decide_values_included(run: Run) ->
     assert all(line["right"] and all(line["slots"].values()) for line in by_rules)
 
 
-@pytest.mark.parametrize("key", [*Line.model_fields, *sorted(TARGETLESS)])
+@pytest.mark.parametrize("key", [*LabelledLine.model_fields, *sorted(TARGETLESS)])
 def test_every_key_and_kind_of_label_is_described(key: str) -> None:
     assert re.search(rf"`[^`]*\b{key}\b[^`]*`", PAGE)
 

@@ -9,8 +9,7 @@ import pytest
 
 import flows
 from router.domain.records import RunRecord
-from router.flow.model import FILE_MODELS, SKIPPABLE
-from router.flow.rules import RULES
+from router.flow.definition import FILE_MODELS, RULES, SKIPPABLE
 from router.store.database import Database
 from router.store.store import Store
 from tests.unit.api.test_runs import run_record

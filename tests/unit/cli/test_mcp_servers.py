@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from router.cli import listing
+from router.cli import tools
 from router.cli.checks import services
 from router.domain.errors import MisconfiguredError
 from router.domain.records import FileRecord
@@ -163,7 +163,7 @@ def test_list_shows_what_stands_in_for_a_server(run: Run, servers: Path) -> None
 def test_list_waits_only_so_long_for_a_server(
     run: Run, servers: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(listing, "LOOKED_WITHIN", 0.5)
+    monkeypatch.setattr(tools, "LOOKED_WITHIN", 0.5)
     silent = [sys.executable, "-c", "import sys; sys.stdin.read()"]
     servers.write_text(json.dumps({"mute": {"command": silent[0], "args": silent[1:]}}))
     outcome = run("tools", "list")

@@ -13,7 +13,7 @@ from skills_ref.validator import validate
 import activities.tools
 import flows
 import skills
-from router.cli.starting_points.tool import package_of
+from router.cli.new import package_of
 from router.tool.registry import Registry
 from tests.unit.cli.conftest import Run
 

@@ -7,7 +7,7 @@ import pytest
 
 from router.cli.checks import CHECKS, examine
 from tests.deployed import deployment, last_words, ready, running, said_to, token
-from tests.unit.dev.test_pieces import free_ports
+from tests.unit.runtime.test_pieces import free_ports
 from tests.unit.store.postgres_server import make_database, postgres_server
 
 STOPPED_WITHIN = 10.0

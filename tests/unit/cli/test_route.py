@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import typer
 
-from router.cli.explaining import moment, readable
-from router.cli.rehearsal import said
+from router.cli.dry_run import said
+from router.cli.route import moment, readable
 from router.domain.errors import InvalidInput
 from tests.fakes.behaviours import Behaviour, calls, fails, rate_limits
 from tests.fakes.model_server import ModelServer

@@ -13,16 +13,15 @@ from jsonschema.exceptions import ValidationError
 import activities.tools
 import flows
 import skills
-from router.cli.schemas.building import BUILDERS, built
-from router.cli.schemas.files import FOLDER, NAMES, text_of
+from router.cli.schema import FOLDER, NAMES, text_of
+from router.cli.schemas import BUILDERS, built
 from router.directory.file import SAMPLE, FileDirectory
-from router.documents.yaml_document import read_document
+from router.documents.document import read_document
 from router.domain.errors import DefinitionError
 from router.flow.loader import load_flow
 from router.skill.loader import read_skill
-from router.tool.http.guard import Guard
-from router.tool.http.loading import load_http_tools
-from router.tool.http.sending import Sender
+from router.tool.http.client import OutboundGuard, Sender
+from router.tool.http.loader import load_http_tools
 from router.tool.mcp.file import load_servers
 from tests.unit.cli.conftest import Run
 from tests.unit.flow.test_validation import SOUND as FLOW
@@ -256,7 +255,7 @@ def test_a_declared_tool_of_the_wrong_shape_is_refused_by_schema_and_loader(
     assert problems("tools", TOOLS[case])
     (elsewhere / "tool.json").write_text(json.dumps(TOOLS[case]))
     with pytest.raises(DefinitionError):
-        load_http_tools(elsewhere, {}, Sender(Guard()))
+        load_http_tools(elsewhere, {}, Sender(OutboundGuard()))
 
 
 SERVERS: Mapping[str, Any] = {

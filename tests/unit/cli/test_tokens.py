@@ -7,7 +7,7 @@ import jwt
 import pytest
 import typer
 
-from router.cli.tokens import lifetime
+from router.cli.token import lifetime
 from tests.unit.cli.conftest import Run
 
 SECRET = "a secret of at least thirty-two bytes"

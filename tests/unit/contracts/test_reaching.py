@@ -12,8 +12,8 @@ from temporalio.client import (
 from temporalio.common import WorkflowIDConflictPolicy
 from temporalio.service import RetryConfig, RPCError, RPCStatusCode
 
-from router.contracts.reaching import persistently, speaking_ours, watched
 from router.domain.errors import Unavailable
+from router.gateway.client import persistently, speaking_ours, watched
 from tests.e2e.chaos.wire import Wire
 from tests.temporal import dev_server
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from router.contracts.search_attributes import SEARCH_ATTRIBUTES
+from router.contracts.start_options import SEARCH_ATTRIBUTES
 from router.settings import Settings
 
 ROOT = Path(__file__).parents[3]

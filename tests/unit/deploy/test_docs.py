@@ -6,10 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from router.flow.functions import FUNCTIONS
-from router.flow.lookups import LOOKUPS
-from router.flow.model import Approve, FlowDefinition, Retry, Slot, State, Wait, Withdrawal
-from router.flow.triggers import Triggers
+from router.flow.definition import (
+    Approve,
+    FlowDefinition,
+    Retry,
+    Slot,
+    State,
+    Triggers,
+    Wait,
+    Withdrawal,
+)
+from router.flow.language.functions import FUNCTIONS, LOOKUPS
 
 ROOT = Path(__file__).parents[3]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]

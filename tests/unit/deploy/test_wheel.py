@@ -58,7 +58,7 @@ def test_the_wheel_holds_every_tracked_file_of_its_rooms(wheel: Path) -> None:
         "router/web/index.html",
         "router/store/migrations/env.py",
         "activities/people/migrations/env.py",
-        "router/deciding/prompts/router-1.zh.md",
+        "router/routing/prompts/router-1.zh.md",
         "router/directory/sample.yaml",
         "activities/tools/http/weather.json",
         "activities/policies/limits.yaml",

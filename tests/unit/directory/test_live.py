@@ -10,8 +10,13 @@ from typing import Any
 import pytest
 
 from router.directory import sources
-from router.directory.live import LiveDirectory
-from router.directory.sources import Address, File, people_of, source_of
+from router.directory.sources import (
+    DirectoryAddress,
+    DirectoryFile,
+    LiveDirectory,
+    people_of,
+    source_of,
+)
 from router.domain.errors import DefinitionError, MisconfiguredError, RouterError, Unavailable
 from router.settings import Settings
 from tests.fakes.issuer import Served, serving
@@ -45,7 +50,7 @@ class TestFile:
     async def test_who_is_added_and_who_is_gone_counts(self, tmp_path: Path) -> None:
         file = tmp_path / "people.yaml"
         write(file, ALICE)
-        directory = LiveDirectory.load(File(file))
+        directory = LiveDirectory.load(DirectoryFile(file))
         write(file, BOB)
         assert directory.refresh()
         assert await directory.find("default", "alice") is None
@@ -60,7 +65,7 @@ class TestFile:
     ) -> None:
         file = tmp_path / "people.yaml"
         write(file, ALICE)
-        directory = LiveDirectory.load(File(file))
+        directory = LiveDirectory.load(DirectoryFile(file))
         if broken is None:
             file.unlink()
         else:
@@ -74,10 +79,10 @@ class TestFile:
     async def test_it_follows_by_itself(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(File, "seconds", 0.01)
+        monkeypatch.setattr(DirectoryFile, "seconds", 0.01)
         file = tmp_path / "people.yaml"
         write(file, ALICE)
-        directory = LiveDirectory.load(File(file))
+        directory = LiveDirectory.load(DirectoryFile(file))
         following = asyncio.create_task(directory.kept_up())
         write(file, ALICE, BOB)
         async with asyncio.timeout(10):
@@ -97,7 +102,7 @@ class TestAddress:
     async def test_people_come_with_the_token_and_only_where_they_changed(
         self, served: Served
     ) -> None:
-        directory = LiveDirectory.load(Address(served.url, "s3cret"))
+        directory = LiveDirectory.load(DirectoryAddress(served.url, "s3cret"))
         assert [p.id for p in directory.everyone()] == ["alice"]
         assert not directory.refresh()
         served.body, served.etag = json.dumps({"users": [BOB]}).encode(), '"2"'
@@ -109,12 +114,12 @@ class TestAddress:
 
     async def test_yaml_is_read_too(self, served: Served) -> None:
         served.body = b"users:\n  - {id: zoe, name: Zoe}\n"
-        assert await LiveDirectory.load(Address(served.url, None)).find("default", "zoe")
+        assert await LiveDirectory.load(DirectoryAddress(served.url, None)).find("default", "zoe")
 
     async def test_they_stay_for_a_while_where_it_does_not_answer(
         self, served: Served, clock: Clock, caplog: pytest.LogCaptureFixture
     ) -> None:
-        directory = LiveDirectory.load(Address(served.url, None, stale_seconds=100), clock)
+        directory = LiveDirectory.load(DirectoryAddress(served.url, None, stale_seconds=100), clock)
         served.status, served.etag = 500, None
         clock.time = 100
         assert not directory.refresh()
@@ -133,7 +138,7 @@ class TestAddress:
     async def test_that_nothing_changed_keeps_them_fresh(
         self, served: Served, clock: Clock
     ) -> None:
-        directory = LiveDirectory.load(Address(served.url, None, stale_seconds=100), clock)
+        directory = LiveDirectory.load(DirectoryAddress(served.url, None, stale_seconds=100), clock)
         clock.time = 90
         assert not directory.refresh()
         clock.time = 190
@@ -142,7 +147,7 @@ class TestAddress:
     async def test_what_could_not_be_used_is_fetched_again_although_it_is_the_same(
         self, served: Served
     ) -> None:
-        directory = LiveDirectory.load(Address(served.url, None))
+        directory = LiveDirectory.load(DirectoryAddress(served.url, None))
         served.body, served.etag = b'{"users": [{"id": "!"}]}', '"bad"'
         assert not directory.refresh()
         assert not directory.refresh()
@@ -165,14 +170,14 @@ class TestAddress:
     def test_what_is_no_directory_is_refused(self, served: Served, body: bytes, said: str) -> None:
         served.body = body
         with pytest.raises((DefinitionError, Unavailable), match=said):
-            Address(served.url, None).read()
+            DirectoryAddress(served.url, None).read()
 
     def test_no_more_is_read_than_a_directory_has(
         self, served: Served, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(sources, "MOST_BYTES", 10)
         with pytest.raises(Unavailable, match="over 10 bytes"):
-            Address(served.url, None).read()
+            DirectoryAddress(served.url, None).read()
 
     @pytest.mark.parametrize(
         ("status", "remedy"),
@@ -189,20 +194,22 @@ class TestAddress:
     ) -> None:
         served.status = status
         with pytest.raises(RouterError, match=remedy) as refused:
-            Address(served.url, "s3cret").read()
+            DirectoryAddress(served.url, "s3cret").read()
         assert "s3cret" not in str(refused.value)
         assert len(served.asked) == 1
 
     def test_an_address_out_of_reach_is_named(self) -> None:
         with pytest.raises(Unavailable, match=r"127\.0\.0\.1:9/people can't be reached"):
-            Address("http://127.0.0.1:9/people", None).read()
+            DirectoryAddress("http://127.0.0.1:9/people", None).read()
 
 
 class TestSettings:
     def test_a_path_is_a_file_and_an_address_an_address(self) -> None:
         named: dict[str, Any] = {"directory": "https://hr.example.com/people.json"}
-        assert isinstance(source_of(Settings(_env_file=None, **named)), Address)
-        assert isinstance(source_of(Settings(_env_file=None, directory="people.yaml")), File)
+        assert isinstance(source_of(Settings(_env_file=None, **named)), DirectoryAddress)
+        assert isinstance(
+            source_of(Settings(_env_file=None, directory="people.yaml")), DirectoryFile
+        )
         assert len(people_of(Settings(_env_file=None)).everyone()) == 8
 
     @pytest.mark.parametrize(
@@ -229,7 +236,7 @@ def test_one_account_is_not_two_peoples_in_two_tenants(tmp_path: Path) -> None:
     file = tmp_path / "people.yaml"
     write(file, ALICE, ALICE | {"tenant": "acme"})
     with pytest.raises(DefinitionError, match="give it to one of them"):
-        File(file).read()
+        DirectoryFile(file).read()
 
 
 @pytest.fixture(autouse=True)

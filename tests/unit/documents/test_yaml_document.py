@@ -1,6 +1,6 @@
 import pytest
 
-from router.documents.yaml_document import Unreadable, read_document
+from router.documents.document import Unreadable, read_document
 
 
 def test_scalars_are_those_of_yaml_1_2() -> None:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from router.domain.files import (
     LONGEST_NAME,
-    Mention,
+    FileMention,
     document_kind,
     is_file_id,
     mentioned,
@@ -139,7 +139,7 @@ def test_an_id_of_a_file_is_known_by_its_looks(text: str, *, expected: bool) -> 
     assert is_file_id(text) is expected
 
 
-MENTION = Mention("a" * 24, "days.csv", "text/csv", 20)
+MENTION = FileMention("a" * 24, "days.csv", "text/csv", 20)
 SHAPE: Any = MENTION.as_json()
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from router.domain.locale import Locale
 from router.domain.messages import (
     ChoicesReply,
     ConfirmReply,
@@ -10,9 +11,9 @@ from router.domain.messages import (
     Option,
     Reply,
     TextReply,
+    as_plain_text,
+    replies_of,
 )
-from router.domain.plain_replies import as_plain_text, replies_of
-from router.domain.texts import Locale
 
 KINDS = [Option(label="年假", value="annual"), Option(label="病假", value="sick")]
 

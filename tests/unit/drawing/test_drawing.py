@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from router.domain.locale import Locale
 from router.domain.records import HistoryLine
-from router.domain.texts import Locale
-from router.drawing import Graph, graph_of, journey_of, mermaid_of, svg_of, words
+from router.drawing import Graph, flowchart, graph_of, journey_of, mermaid_of, svg_of
 from router.drawing.layout import Box, Layout, laid_out
-from router.drawing.measure import width, wrapped
-from router.drawing.routing import lines
+from router.drawing.lines import lines
+from router.drawing.svg import width, wrapped
+from router.flow.definition import EXIT_NAMES, STATE_KINDS, FlowDefinition
 from router.flow.loader import load_flow
-from router.flow.model import EXIT_NAMES, STATE_KINDS, FlowDefinition
 
 FLOWS = Path(__file__).parents[3] / "flows"
 SHIPPED = sorted(FLOWS.glob("*.yaml"))
@@ -33,8 +33,8 @@ def leave() -> FlowDefinition:
 
 
 def test_every_kind_of_state_and_every_exit_has_words_in_both_languages() -> None:
-    assert set(STATE_KINDS) <= words.KINDS.keys()
-    assert set(EXIT_NAMES) <= words.EXITS.keys()
+    assert set(STATE_KINDS) <= flowchart.KINDS.keys()
+    assert set(EXIT_NAMES) <= flowchart.EXITS.keys()
 
 
 def flow_of(states: dict[str, Any], **more: Any) -> FlowDefinition:

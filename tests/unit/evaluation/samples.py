@@ -3,8 +3,8 @@
 from typing import Any
 
 from router.domain.errors import InvalidInput
-from router.evaluation.lines import Known, Labelled, Line
-from router.evaluation.results import Result
+from router.evaluation.dataset import KnownLabels, LabelledLine, NumberedLine
+from router.evaluation.figures import LineResult
 
 
 def check_text(text: str) -> None:
@@ -13,7 +13,7 @@ def check_text(text: str) -> None:
         raise InvalidInput("the text can't be a message")
 
 
-KNOWN = Known(
+KNOWN = KnownLabels(
     slots={
         "leave_request": frozenset({"start", "end", "items"}),
         "book_room": frozenset({"when"}),
@@ -24,11 +24,13 @@ KNOWN = Known(
 )
 
 
-def labelled(label: str | None, number: int = 1, text: str = "我要请假", **more: Any) -> Labelled:
-    return Labelled(number, Line(text=text, label=label, **more))
+def labelled(
+    label: str | None, number: int = 1, text: str = "我要请假", **more: Any
+) -> NumberedLine:
+    return NumberedLine(number, LabelledLine(text=text, label=label, **more))
 
 
-def result(label: str | None, got: str, number: int = 1, **more: Any) -> Result:
+def result(label: str | None, got: str, number: int = 1, **more: Any) -> LineResult:
     """What a line with this label came to; keys of a line may be among `more`."""
     line = {key: more.pop(key) for key in ("text", "slots", "entities") if key in more}
-    return Result(labelled(label, number, **line), got, more.pop("by", "pattern"), **more)
+    return LineResult(labelled(label, number, **line), got, more.pop("by", "pattern"), **more)

@@ -3,7 +3,7 @@ from typing import Any
 
 from router.domain.messages import ChoicesReply, Message, Option, Route, Turn
 from router.domain.records import LogEntry
-from router.evaluation.choices import Choice, ChoiceReader
+from router.evaluation.dataset import ChoiceReader, LabelledChoice
 
 NOW = datetime(2026, 11, 18, 10, tzinfo=UTC)
 ASKS = Route(kind="clarify", by="retrieval")
@@ -37,7 +37,7 @@ def takes(name: str, by: Any = "action", kind: Any = "flow") -> Route:
     return Route(kind=kind, target=name, by=by)
 
 
-def choices(*turns: list[LogEntry]) -> list[Choice]:
+def choices(*turns: list[LogEntry]) -> list[LabelledChoice]:
     reader = ChoiceReader()
     found = [reader.take(entry) for rows in turns for entry in rows]
     return [choice for choice in found if choice is not None]
@@ -48,7 +48,9 @@ def test_what_was_chosen_is_the_label_of_the_message_that_was_asked_about() -> N
         said(1, "看看我还能休多久", ASKS),
         said(2, "«get_balance»", takes("get_balance"), digest="of a button"),
     )
-    assert found == [Choice("c1", "看看我还能休多久", "get_balance", NOW + timedelta(minutes=1))]
+    assert found == [
+        LabelledChoice("c1", "看看我还能休多久", "get_balance", NOW + timedelta(minutes=1))
+    ]
 
 
 def test_a_choice_may_be_typed_too() -> None:

@@ -3,8 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from router.domain.messages import Usage
-from router.evaluation.figures import figures_of
-from router.evaluation.results import Result
+from router.evaluation.figures import LineResult, figures_of
 from tests.unit.evaluation.samples import result
 
 LABELS = st.sampled_from(["leave_request", "book_room", "none", "reply"])
@@ -84,7 +83,7 @@ def test_a_line_without_a_label_is_no_part_of_the_accuracy() -> None:
 
 
 @given(st.lists(st.builds(result, LABELS, LABELS), min_size=1))
-def test_every_line_is_in_the_matrix_once(results: list[Result]) -> None:
+def test_every_line_is_in_the_matrix_once(results: list[LineResult]) -> None:
     figures = figures_of(results)
     cells = [count for row in figures.confusion.values() for count in row.values()]
     diagonal = sum(row.get(label, 0) for label, row in figures.confusion.items())

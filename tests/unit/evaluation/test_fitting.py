@@ -1,9 +1,9 @@
 import pytest
 
-from router.domain.capabilities import Capability
-from router.domain.texts import Localised
-from router.evaluation.fitting import judged
-from router.selection.selected import Candidate, Selection, Signs
+from router.domain.locale import Localised
+from router.domain.principals import Capability
+from router.evaluation.figures import judged
+from router.retrieval.selection import RetrievedCandidate, Selection, Signs
 
 SIGNS = Signs(0.9, 0.8, 1.2)
 
@@ -11,7 +11,7 @@ SIGNS = Signs(0.9, 0.8, 1.2)
 def found(*names: str) -> Selection:
     title = Localised(zh="x", en="x")
     candidates = [
-        Candidate(Capability(kind="tool", name=name, title=title, description=title), 0.5)
+        RetrievedCandidate(Capability(kind="tool", name=name, title=title, description=title), 0.5)
         for name in names
     ]
     return Selection(tuple(candidates), "several", SIGNS)

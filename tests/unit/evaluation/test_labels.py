@@ -1,7 +1,7 @@
 import pytest
 
 from router.domain.messages import Route
-from router.evaluation.labels import label_of
+from router.evaluation.dataset import label_of
 
 
 @pytest.mark.parametrize(

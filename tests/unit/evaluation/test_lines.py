@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from router.domain.errors import DefinitionError
-from router.evaluation.lines import LONGEST, MOST_PROBLEMS, LabelledFile, read_labelled
+from router.evaluation.dataset import LONGEST, MOST_PROBLEMS, LabelledFile, read_labelled
 from tests.unit.evaluation.samples import KNOWN
 
 GOOD = b'{"text": "book a room", "label": "book_room"}'

@@ -3,11 +3,8 @@ import re
 from datetime import UTC, datetime
 from xml.etree import ElementTree as ET
 
-from router.evaluation.figures import figures_of
-from router.evaluation.page import About, page_of, report_of
-from router.evaluation.picture import LONGEST_NAME, svg_of
-from router.evaluation.printed import MOST_WRONG, printed
-from router.evaluation.results import Result
+from router.evaluation.figures import MOST_WRONG, LineResult, figures_of, printed
+from router.evaluation.report import LONGEST_NAME, About, page_of, report_of, svg_of
 from tests.unit.evaluation.samples import result
 
 ABOUT = About("dev.jsonl", datetime(2026, 11, 18, 10, tzinfo=UTC), None, "alice")
@@ -15,7 +12,7 @@ EVIL = "</td><script>alert('请假')</script>&\"'"
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def page(*results: Result, about: About = ABOUT) -> str:
+def page(*results: LineResult, about: About = ABOUT) -> str:
     return page_of(about, figures_of(results), results)
 
 

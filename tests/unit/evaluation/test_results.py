@@ -1,7 +1,7 @@
 import pytest
 
-from router.evaluation.lines import LabelledEntity
-from router.evaluation.results import value_at
+from router.evaluation.dataset import LabelledEntity
+from router.evaluation.figures import value_at
 from tests.unit.evaluation.samples import result
 
 TOMORROW = LabelledEntity(type="date", value="2026-11-19")

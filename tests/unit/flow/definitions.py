@@ -7,10 +7,10 @@ from typing import Any
 from pydantic import JsonValue
 
 from router.domain.principals import Principal
-from router.flow.events import AnyEvent, Began, Called, Effect, Failed, LookedUp, Say
-from router.flow.machine import step
-from router.flow.model import FlowDefinition
-from router.flow.run import Run
+from router.flow.definition import FlowDefinition
+from router.flow.engine.events import AnyEvent, Began, Called, Effect, Failed, LookedUp, Say
+from router.flow.engine.machine import step
+from router.flow.engine.run import Run
 
 ALICE = Principal(id="alice", name="Alice", manager="bob", locale="en")
 NOW = datetime(2026, 11, 18, 2, 0, tzinfo=UTC)

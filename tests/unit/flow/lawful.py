@@ -9,9 +9,11 @@ from datetime import datetime
 from typing import Any
 
 from router.domain.messages import ENDED
-from router.flow import idling, showing
-from router.flow.changing import CHANGE
-from router.flow.events import (
+from router.flow.definition import FlowDefinition, Slot
+from router.flow.engine import waiting
+from router.flow.engine.changes import CHANGE
+from router.flow.engine.elicitation import extended
+from router.flow.engine.events import (
     Answered,
     AnyEvent,
     Arrived,
@@ -28,12 +30,11 @@ from router.flow.events import (
     Skipped,
     StartedOver,
 )
-from router.flow.expressions import slots_read
-from router.flow.inquiring import extended
-from router.flow.machine import MOST_MOVES, step
-from router.flow.model import FlowDefinition, Slot
-from router.flow.operating import WORTH_ANOTHER_TRY
-from router.flow.run import Errand, Run
+from router.flow.engine.incidents import WORTH_ANOTHER_TRY
+from router.flow.engine.machine import MOST_MOVES, step
+from router.flow.engine.run import Run, Task
+from router.flow.language.expressions import slots_read
+from router.flow.prompts import question
 
 MOST_ERRANDS = 100
 """Errands in a row after which a flow whose every errand is answered has to come to rest."""
@@ -50,7 +51,7 @@ class Life:
         self.past: list[tuple[AnyEvent, datetime]] = []
         self.effects: list[Effect] = []
         self._settling: list[AnyEvent] = []
-        self._errands: dict[str, Errand] = {}
+        self._errands: dict[str, Task] = {}
         self._settled: set[str] = set()
 
     def take(self, event: AnyEvent) -> None:
@@ -81,7 +82,7 @@ class Life:
         changed = [name for name in is_ if is_[name] != was[name]]
         assert not changed, f"{event!r} should have changed nothing, but did {changed}"
 
-    def take_all(self, answer: Callable[[Errand], AnyEvent]) -> None:
+    def take_all(self, answer: Callable[[Task], AnyEvent]) -> None:
         """Have every errand answered, and those that follow, until nothing is owed."""
         for _ in range(MOST_ERRANDS):
             if not self.run.errands:
@@ -117,7 +118,7 @@ class Life:
 
     def _awaited(self) -> Iterator[object]:
         run = self.run
-        asked = showing.view(self.definition, run)
+        asked = question.view(self.definition, run)
         yield run.status == "collecting" and asked.replies and asked.awaiting
         yield run.status == "confirming" and asked.replies
         yield run.status == "waiting_approval" and run.approval and run.approval.waiting_for()
@@ -163,7 +164,7 @@ class Life:
                 assert self._errands.setdefault(errand.key, begun) == begun, errand.key
 
     def _is_shown(self) -> None:
-        showing.view(self.definition, self.run)
+        question.view(self.definition, self.run)
         too_many = f"more than {MOST_MOVES} moves without waiting"
         assert all(happened.comment != too_many for happened in self.run.history[-2:]), too_many
 
@@ -229,6 +230,6 @@ def _next_to(definition: FlowDefinition, names: set[str]) -> Iterator[str]:
 
 def _lasting(run: Run) -> dict[str, Any]:
     """The run but for what is about its last event, and the clock that any word winds up again."""
-    timers = {name: timer for name, timer in run.timers.items() if name not in idling.NAMES}
+    timers = {name: timer for name, timer in run.timers.items() if name not in waiting.NAMES}
     of_its_last_event = {"events", "quiet"}
     return {**dict(run), "timers": timers, **dict.fromkeys(of_its_last_event)}

@@ -14,11 +14,10 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 from router.domain.messages import ENDED
-from router.flow.expressions import slots_read
-from router.flow.model import FlowDefinition, StateKind
+from router.flow.definition import FlowDefinition, StateKind
+from router.flow.language.expressions import slots_read
 from router.flow.validation import Complaint, Draft, complaints_about
-from router.flow.validation.exits import EXITS, Exits
-from router.flow.validation.graph import RESTING, reached_from, targets
+from router.flow.validation.states import EXITS, RESTING, Exits, reached_from, targets
 from tests.unit.flow.definitions import flow, text
 
 Source = dict[str, Any]

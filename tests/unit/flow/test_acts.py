@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from router.deciding.tool_form import form_of
 from router.domain.messages import FormReply
-from router.flow.events import (
+from router.flow.definition import FlowDefinition
+from router.flow.engine.events import (
     Answered,
     Cancelled,
     Confirmed,
@@ -17,8 +17,8 @@ from router.flow.events import (
     Unclear,
 )
 from router.flow.loader import load_flow
-from router.flow.model import FlowDefinition
-from router.flow.showing import view
+from router.flow.prompts.question import view
+from router.routing.tool_form import form_of
 from tests.unit.flow.definitions import CLAIM, LEAVE, Driver, flow
 
 FLOWS = Path(__file__).parents[3] / "flows"
@@ -149,7 +149,7 @@ def test_the_shipped_flows_ask_not_everyone_for_what_can_be_skipped(name: str) -
 
 
 def test_a_tools_form_asks_for_nothing_that_it_does_not_need() -> None:
-    from activities.tools.own_requests import withdraw_request
+    from activities.builtin.requests import withdraw_request
 
     form = form_of(withdraw_request)
     assert form is not None

@@ -4,11 +4,10 @@ from typing import Any
 
 import pytest
 
-from router.flow.batching import branch_of
-from router.flow.events import Agreed, Began, Called, Cancelled, Decided, Finished
-from router.flow.model import FlowDefinition
-from router.flow.rules import COUNTS_IN_BRANCHES
-from router.flow.run import Agreement, Run
+from router.flow.definition import COUNTS_IN_BRANCHES, FlowDefinition
+from router.flow.engine.events import Agreed, Began, Called, Cancelled, Decided, Finished
+from router.flow.engine.parallel import branch_of
+from router.flow.engine.run import Agreement, Run
 from tests.unit.flow.definitions import Driver
 from tests.unit.flow.wider_flows import SIGN_OFF
 

@@ -7,13 +7,12 @@ from typing import Any
 import pytest
 
 from router.domain.messages import ConfirmReply
-from router.flow.events import Answered, Confirmed, Decided, Fired, Nudged, Remind
-from router.flow.machine import refusal_of
-from router.flow.model import FlowDefinition
-from router.flow.rules import NEWEST_RULES
-from router.flow.run import Assignee
-from router.flow.showing import view
-from router.flow.verdicts import MOST_PASSED_ON
+from router.flow.definition import NEWEST_RULES, FlowDefinition
+from router.flow.engine.decisions import MOST_PASSED_ON
+from router.flow.engine.events import Answered, Confirmed, Decided, Fired, Nudged, Remind
+from router.flow.engine.machine import refusal_of
+from router.flow.engine.run import Assignee
+from router.flow.prompts.question import view
 from tests.unit.flow.definitions import LEAVE, NOW, Driver, flow, text
 
 WHOLE: dict[str, Any] = {

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from router.domain.texts import Locale
+from router.domain.locale import Locale
 from router.flow.loader import load_flow
 from tests.unit.flow.world import World
 

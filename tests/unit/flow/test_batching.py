@@ -6,11 +6,11 @@ import pytest
 from pydantic import JsonValue
 
 from router.domain.messages import FlowStatus
-from router.flow.batching import LARGEST, MOST_ITEMS, branch_of
-from router.flow.events import Began, Called, Cancelled, Confirmed, Decided, Failed, Finished
-from router.flow.machine import step
-from router.flow.model import FlowDefinition
-from router.flow.run import Done, Run
+from router.flow.definition import FlowDefinition
+from router.flow.engine.events import Began, Called, Cancelled, Confirmed, Decided, Failed, Finished
+from router.flow.engine.machine import step
+from router.flow.engine.parallel import LARGEST, MOST_ITEMS, branch_of
+from router.flow.engine.run import Done, Run
 from tests.unit.flow.definitions import Driver
 from tests.unit.flow.wider_flows import BOOKINGS, ITEMS, SIGN_OFF, TRIP, wider
 

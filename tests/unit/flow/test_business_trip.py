@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from router.domain.texts import Locale, Localised
+from router.domain.locale import Locale, Localised
+from router.flow.definition import FlowDefinition
+from router.flow.language.templates import render, text_scope
 from router.flow.loader import load_flow
-from router.flow.model import FlowDefinition
-from router.flow.texts import render, text_scope
 
 FLOWS = Path(__file__).parents[3] / "flows"
 SLOTS: dict[str, Any] = {

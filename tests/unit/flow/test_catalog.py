@@ -1,8 +1,7 @@
+from router.domain.locale import Localised
 from router.domain.principals import Principal
-from router.domain.texts import Localised
 from router.flow.catalog import Catalog
-from router.flow.model import FlowDefinition, State
-from router.flow.triggers import Triggers
+from router.flow.definition import FlowDefinition, State, Triggers
 
 WORD = Localised(zh="好", en="well")
 ALICE = Principal(id="alice", name="Alice")

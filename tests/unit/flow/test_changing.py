@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from router.domain.messages import ChoicesReply
-from router.flow.events import Answered, Confirmed
-from router.flow.showing import question
+from router.flow.engine.events import Answered, Confirmed
+from router.flow.prompts.question import question
 from tests.unit.flow.definitions import CLAIM, Driver, flow, text
 
 TAXI = {"amount": {"amount": "58.00", "currency": "CNY"}, "invoice": "A1"}

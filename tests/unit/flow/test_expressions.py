@@ -7,7 +7,7 @@ import pytest
 from pydantic import JsonValue
 
 from router.domain.principals import Principal
-from router.flow.expressions import (
+from router.flow.language.expressions import (
     ExpressionError,
     LookupNeeded,
     evaluate,

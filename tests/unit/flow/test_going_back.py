@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from router.flow.events import Answered, Began, Confirmed, Failed, LookedUp
+from router.flow.engine.events import Answered, Began, Confirmed, Failed, LookedUp
 from tests.unit.flow.definitions import LEAVE, Driver, flow, text
 
 TRIP: dict[str, Any] = {

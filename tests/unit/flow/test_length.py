@@ -12,10 +12,9 @@ from typing import Any
 
 import pytest
 
-from router.flow.events import Answered, AnyEvent, Began, Cancelled, Unclear
-from router.flow.history import Happening, History
-from router.flow.machine import step
-from router.flow.run import Run
+from router.flow.engine.events import Answered, AnyEvent, Began, Cancelled, Unclear
+from router.flow.engine.machine import step
+from router.flow.engine.run import Happening, History, Run
 from tests.unit.flow.definitions import ALICE, NOW, flow, text
 
 ROUNDS = 300

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from router.flow.events import (
+from router.flow.engine.events import (
     Answered,
     Began,
     Called,
@@ -16,9 +16,9 @@ from router.flow.events import (
     Remind,
     Unclear,
 )
-from router.flow.machine import refusal_of, step
-from router.flow.run import Run
-from router.flow.showing import view
+from router.flow.engine.machine import refusal_of, step
+from router.flow.engine.run import Run
+from router.flow.prompts.question import view
 from tests.unit.flow.definitions import CLAIM, LEAVE, NOW, Driver, flow, text
 
 WHOLE = {"kind": "annual", "start": "2026-11-23", "end": "2026-11-25", "reason": "family"}

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from router.domain.locale import Localised
 from router.domain.messages import ASKING, ENDED, FlowStatus
-from router.domain.texts import Localised
-from router.flow.events import (
+from router.flow.definition import NEWEST_RULES, FlowDefinition, Slot
+from router.flow.engine.events import (
     Answered,
     AnyEvent,
     Arrived,
@@ -32,12 +33,10 @@ from router.flow.events import (
     StartedOver,
     Unclear,
 )
+from router.flow.engine.machine import step
+from router.flow.engine.run import Done, FailureKind, Inquiry, Run, Task
 from router.flow.loader import load_flow
-from router.flow.machine import step
-from router.flow.model import FlowDefinition, Slot
-from router.flow.rules import NEWEST_RULES
-from router.flow.run import Done, Errand, FailureKind, Inquiry, Run
-from router.flow.showing import view
+from router.flow.prompts.question import view
 from tests.unit.flow.definitions import ALICE, CLAIM, LEAVE, NOW, flow, text
 from tests.unit.flow.wider_flows import ITEMS, WIDER, wider
 
@@ -158,7 +157,7 @@ SEAT = Inquiry(
 )
 
 
-def world(run: Run, errand: Errand, how: tuple[str, int], value: Any) -> AnyEvent:
+def world(run: Run, errand: Task, how: tuple[str, int], value: Any) -> AnyEvent:
     kind, which = how
     if kind == "asks" and errand.kind == "call":
         inquiry = SEAT.model_copy(update={"state": run.state})
@@ -171,7 +170,7 @@ def world(run: Run, errand: Errand, how: tuple[str, int], value: Any) -> AnyEven
     return answer_to(errand.kind, errand.id, errand.name, value)
 
 
-def came_to(errand: Errand, which: int, value: Any) -> AnyEvent:
+def came_to(errand: Task, which: int, value: Any) -> AnyEvent:
     """A run that was started ends, somehow, with something that can be taken back."""
     ends: tuple[FlowStatus, ...] = ("completed", "completed", "rejected", "failed")
     status = "cancelled" if errand.stopping or value is None else ends[which % len(ends)]

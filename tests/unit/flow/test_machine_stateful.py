@@ -22,7 +22,8 @@ from hypothesis.stateful import (
 
 from router.domain.messages import ENDED, FlowStatus
 from router.domain.principals import Principal
-from router.flow.events import (
+from router.flow.definition import STATE_KINDS, FlowDefinition
+from router.flow.engine.events import (
     Answered,
     AnyEvent,
     Arrived,
@@ -44,9 +45,8 @@ from router.flow.events import (
     StartedOver,
     Unclear,
 )
-from router.flow.model import STATE_KINDS, FlowDefinition
-from router.flow.run import Done, Errand, Run
-from router.flow.showing import asked_slot
+from router.flow.engine.run import Done, Run, Task
+from router.flow.prompts.question import asked_slot
 from tests.unit.flow.definitions import NOW, text
 from tests.unit.flow.lawful import Life, whole
 from tests.unit.flow.random_flows import KINDS, flows
@@ -248,14 +248,14 @@ class FlowRuns(RuleBasedStateMachine):
         inquiry = {"state": self.run.state, "say": text("More?"), "slots": slots, "fields": fields}
         self.life.take(AskedBack.model_validate({"errand": errand.id, "inquiry": inquiry}))
 
-    def answer(self, errand: Errand, which: int) -> AnyEvent:
+    def answer(self, errand: Task, which: int) -> AnyEvent:
         if errand.kind == "lookup":
             return LookedUp(errand=errand.id, value=of(ANSWERS[errand.name], which))
         if errand.kind == "flow":
             return self.came_to(errand, which)
         return Called(errand=errand.id, value=of(RESULTS, which), lasts=which > 2)
 
-    def came_to(self, errand: Errand, which: int) -> Finished:
+    def came_to(self, errand: Task, which: int) -> Finished:
         """A run that was started ends; one that is completed has done something.
 
         Of one that is detached it is only heard that it has begun.

@@ -5,7 +5,8 @@ from datetime import timedelta
 import pytest
 
 from router.domain.errors import Conflict
-from router.flow.events import (
+from router.flow.definition import NEWEST_RULES, FlowDefinition
+from router.flow.engine.events import (
     Began,
     Called,
     Cancelled,
@@ -16,10 +17,8 @@ from router.flow.events import (
     Reassigned,
     Retried,
 )
-from router.flow.machine import refusal_of
-from router.flow.model import FlowDefinition
-from router.flow.rules import NEWEST_RULES
-from router.flow.run import FailureKind
+from router.flow.engine.machine import refusal_of
+from router.flow.engine.run import FailureKind
 from tests.unit.flow.definitions import LEAVE, Driver, flow
 from tests.unit.flow.wider_flows import PAYMENT
 

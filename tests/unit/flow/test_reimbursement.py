@@ -3,9 +3,9 @@ from typing import Any
 
 import pytest
 
-from router.flow.events import Skipped
+from router.flow.definition import FlowDefinition
+from router.flow.engine.events import Skipped
 from router.flow.loader import load_flow
-from router.flow.model import FlowDefinition
 from tests.unit.flow.world import World
 
 FLOWS = Path(__file__).parents[3] / "flows"

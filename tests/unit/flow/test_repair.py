@@ -7,12 +7,20 @@ from typing import Any
 import pytest
 
 from router.domain.errors import DefinitionError
+from router.domain.locale import Locale
 from router.domain.messages import ChoicesReply, TextReply
-from router.domain.texts import Locale
-from router.flow.events import Answered, Cancelled, Confirmed, Fired, Puzzled, Skipped, Unclear
+from router.flow.definition import DEFAULT_IDLE, FlowDefinition
+from router.flow.engine.events import (
+    Answered,
+    Cancelled,
+    Confirmed,
+    Fired,
+    Puzzled,
+    Skipped,
+    Unclear,
+)
 from router.flow.loader import load_flow
-from router.flow.model import DEFAULT_IDLE, FlowDefinition
-from router.flow.showing import view
+from router.flow.prompts.question import view
 from tests.unit.flow.definitions import CLAIM, LEAVE, Driver, flow
 
 IDLE = timedelta(hours=72)

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from router.flow.events import Answered, Began, Confirmed, Fired
-from router.flow.machine import step
-from router.flow.model import FlowDefinition
-from router.flow.run import Run
+from router.flow.definition import FlowDefinition
+from router.flow.engine.events import Answered, Began, Confirmed, Fired
+from router.flow.engine.machine import step
+from router.flow.engine.run import Run
 from router.flow.validation import Draft, complaints_about
 from tests.unit.flow.definitions import ALICE, NOW, flow, text
 

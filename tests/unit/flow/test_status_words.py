@@ -4,11 +4,11 @@ from typing import get_args
 
 import pytest
 
+from router.domain.locale import LOCALES
 from router.domain.messages import FlowStatus
-from router.domain.texts import LOCALES
-from router.drawing.graph import Graph, Node
-from router.flow.field_words import VALUES
-from router.flow.status_words import STATUSES
+from router.drawing.flowchart import Graph, Node
+from router.flow.prompts.field_names import VALUES
+from router.flow.view import STATUSES
 
 
 def test_every_status_of_a_run_has_words_and_nothing_else_has() -> None:

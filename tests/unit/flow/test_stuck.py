@@ -6,13 +6,12 @@ from datetime import timedelta
 import pytest
 
 from router.domain.errors import Conflict
-from router.flow import withdrawing
-from router.flow.events import Called, Cancelled, Confirmed, Decided, Failed, Fired, Retried
-from router.flow.machine import refusal_of
-from router.flow.model import FlowDefinition
-from router.flow.rules import LEAVES_NOTHING_DONE, NEWEST_RULES
-from router.flow.run import Done, FailureKind, Run
-from router.flow.stuck import MOST_TRIES
+from router.flow.definition import LEAVES_NOTHING_DONE, NEWEST_RULES, FlowDefinition
+from router.flow.engine import compensation
+from router.flow.engine.events import Called, Cancelled, Confirmed, Decided, Failed, Fired, Retried
+from router.flow.engine.incidents import MOST_TRIES
+from router.flow.engine.machine import refusal_of
+from router.flow.engine.run import Done, FailureKind, Run
 from tests.unit.flow.definitions import ALICE, NOW, Driver, flow, text
 
 STATES = {
@@ -218,8 +217,8 @@ class TestEnds:
 
 class TestWithdrawal:
     def taking_back(self) -> Undos:
-        undos = Undos(withdrawing.definition_of(SAGA))
-        undos.driver.run = withdrawing.with_what_it_undoes(
+        undos = Undos(compensation.definition_of(SAGA))
+        undos.driver.run = compensation.with_what_it_undoes(
             Run(id="r2", requester=ALICE, locale="en"),
             withdraws="r1",
             done=_completed(),

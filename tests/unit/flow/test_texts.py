@@ -2,11 +2,18 @@ from typing import Any
 
 import pytest
 
-from router.domain.files import Mention
-from router.domain.texts import Locale
-from router.flow.model import Slot
-from router.flow.texts import TextError, problems_of, render, shown, shown_in, text_scope
-from router.flow.wording import readable
+from router.domain.files import FileMention
+from router.domain.locale import Locale
+from router.flow.definition import Slot
+from router.flow.language.templates import (
+    TextError,
+    problems_of,
+    render,
+    shown,
+    shown_in,
+    text_scope,
+)
+from router.flow.prompts.values import readable
 
 CATEGORY = {
     "type": "choice",
@@ -94,7 +101,7 @@ def test_a_value_is_shown_as_people_read_it(
     ("size", "shown_as"), [(12_500, "12.2 KB"), (0, "0 B"), (10 * 1024 * 1024, "10 MB")]
 )
 def test_a_file_that_a_tool_made_is_its_name_and_its_link(size: int, shown_as: str) -> None:
-    made: Any = Mention("a" * 24, "表.csv", "text/csv", size).as_json()
+    made: Any = FileMention("a" * 24, "表.csv", "text/csv", size).as_json()
     en = f"表.csv ({shown_as}): /v1/files/{'a' * 24}"
 
     assert readable(made, "zh") == f"表.csv（{shown_as}）：/v1/files/{'a' * 24}"

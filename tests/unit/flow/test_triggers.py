@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from router.flow.definition import FlowDefinition
 from router.flow.loader import load_flows
-from router.flow.model import FlowDefinition
-from router.understanding.normalise import normalise
-from router.understanding.patterns import PatternIndex
+from router.understanding.text.normalisation import normalise
+from router.understanding.triggers.patterns import PatternIndex
 
 CATALOG = load_flows(Path(__file__).parents[3] / "flows")
 INDEX = PatternIndex(CATALOG)

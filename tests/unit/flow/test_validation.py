@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from router.documents.faults import Fault
-from router.documents.yaml_document import read_document
+from router.documents.document import read_document
+from router.domain.errors import Fault
 from router.flow.validation import Draft, Shape, complaints_about, read_shape, remarks, unheld_roles
 
 WORD = '{zh: "好", en: "well"}'

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 import flows
+from router.flow.catalog import behaviour
 from router.flow.loader import load_flow
-from router.flow.versions import behaviour
 
 FILE = Path(flows.__path__[0]) / "leave_request.yaml"
 

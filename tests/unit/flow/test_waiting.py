@@ -7,8 +7,8 @@ import pytest
 from pydantic import JsonValue
 
 from router.domain.errors import Conflict, InvalidInput, NotFound
-from router.flow.events import Arrived, Began, Called, Cancelled, Fired
-from router.flow.waiting import LARGEST, REMEMBERED, refusal
+from router.flow.engine.events import Arrived, Began, Called, Cancelled, Fired
+from router.flow.engine.waiting import LARGEST, REMEMBERED, refusal
 from tests.unit.flow.definitions import Driver
 from tests.unit.flow.wider_flows import DELIVERY
 

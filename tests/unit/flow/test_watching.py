@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from router.domain.errors import DefinitionError
-from router.flow.watching import WatchedFlows
+from router.flow.loader import WatchedFlows
 
 BADGE = """\
 flow: badge

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from router.domain.messages import ChoicesReply
-from router.flow import showing
-from router.flow.events import Answered, Confirmed, Skipped
-from router.flow.model import FlowDefinition
+from router.flow.definition import FlowDefinition
+from router.flow.engine.events import Answered, Confirmed, Skipped
+from router.flow.prompts import question
 from tests.unit.flow.definitions import Driver, text
 
 
@@ -92,6 +92,6 @@ def test_of_what_to_change_it_is_one_where_it_was_asked_for() -> None:
         if driver.run.asked == "note":
             driver.take(Skipped(by="alice"))
         driver.take(Confirmed(by="alice", value=False))
-        asked = showing.question(driver.definition, driver.run)
+        asked = question.question(driver.definition, driver.run)
         assert isinstance(asked, ChoicesReply)
         assert ("note" in [option.value for option in asked.options]) is known

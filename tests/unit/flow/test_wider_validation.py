@@ -7,9 +7,9 @@ import pytest
 from ruamel.yaml import YAML
 
 from router.domain.errors import DefinitionError
-from router.domain.texts import Localised
+from router.domain.locale import Localised
+from router.flow.definition import FlowDefinition
 from router.flow.loader import load_all, load_flow
-from router.flow.model import FlowDefinition
 from tests.unit.flow.wider_flows import BOOKINGS, DELIVERY, SIGN_OFF, TRIP, WIDER, wider
 
 

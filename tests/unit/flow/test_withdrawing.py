@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from router.flow import withdrawing
-from router.flow.events import Began, Cancelled, Confirmed, Decided, Fired
-from router.flow.model import FlowDefinition
-from router.flow.run import Run, Verdict
+from router.flow.definition import FlowDefinition
+from router.flow.engine import compensation
+from router.flow.engine.events import Began, Cancelled, Confirmed, Decided, Fired
+from router.flow.engine.run import Run, Verdict
 from tests.unit.flow.definitions import ALICE, LEAVE, NOW, Driver, flow, text
 
 WHOLE: dict[str, Any] = {
@@ -30,13 +30,13 @@ def completed() -> Driver:
     states = {**LEAVE["states"], "record": {**LEAVE["states"]["record"], "undo": "unrecord"}}
     driver = Driver(flow(LEAVE, states=states, withdrawal=WAY)).begin(**WHOLE)
     decide(driver.take(Confirmed(by="alice", value=True)), "approve")
-    assert withdrawing.can_be_withdrawn(driver.definition, driver.run)
+    assert compensation.can_be_withdrawn(driver.definition, driver.run)
     return driver
 
 
 def taking_back(first: Driver) -> Driver:
-    driver = Driver(withdrawing.definition_of(first.definition))
-    driver.run = withdrawing.with_what_it_undoes(
+    driver = Driver(compensation.definition_of(first.definition))
+    driver.run = compensation.with_what_it_undoes(
         Run(id="r2", requester=ALICE, locale="en"),
         withdraws=first.run.id,
         done=first.run.done,
@@ -109,4 +109,4 @@ def test_a_run_that_did_nothing_or_has_no_way_back_can_not_be_taken_back() -> No
         (first.run.model_copy(update={"status": "rejected"}), first.definition),
         (first.run, first.definition.model_copy(update={"withdrawal": None})),
     ):
-        assert not withdrawing.can_be_withdrawn(definition, run)
+        assert not compensation.can_be_withdrawn(definition, run)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from router.flow.model import FlowDefinition
+from router.flow.definition import FlowDefinition
 from tests.unit.flow.definitions import text
 
 ITEMS: dict[str, Any] = {

@@ -7,7 +7,8 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from router.domain.principals import Principal
-from router.flow.events import (
+from router.flow.definition import FlowDefinition
+from router.flow.engine.events import (
     Answered,
     AnyEvent,
     Began,
@@ -18,9 +19,8 @@ from router.flow.events import (
     LookedUp,
     Say,
 )
-from router.flow.machine import step
-from router.flow.model import FlowDefinition
-from router.flow.run import Errand, Run, Verdict
+from router.flow.engine.machine import step
+from router.flow.engine.run import Run, Task, Verdict
 
 NOW = datetime(2026, 11, 18, 10, tzinfo=ZoneInfo("Asia/Shanghai"))
 MANAGERS = {"alice": "bob", "bob": "carol", "dave": "carol", "erin": "carol", "frank": "bob"}
@@ -93,7 +93,7 @@ class World:
             self.take(self._done(next(iter(self.run.errands.values()))))
         return self
 
-    def _done(self, errand: Errand) -> AnyEvent:
+    def _done(self, errand: Task) -> AnyEvent:
         if errand.kind == "lookup":
             value = self._lookups[errand.name](*errand.positional)
             return LookedUp(errand=errand.id, value=value)

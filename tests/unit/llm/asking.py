@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-from router.llm.abilities import ServerMemory
-from router.llm.chat import ChatRequest, Function, SystemMessage, TextDelta, UserMessage
-from router.llm.model import ChatModel
+from router.llm.client import ChatModel
+from router.llm.servers import ServerMemory
+from router.llm.types import ChatRequest, Function, SystemMessage, TextDelta, UserMessage
 from tests.fakes.behaviours import Behaviour
 from tests.fakes.model_server import MODEL, ModelServer
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from router.llm.embeddings import BATCH, OpenAIEmbeddings
-from router.llm.errors import AccessRefused, ModelUnavailable
+from router.llm.types import AccessRefused, ModelUnavailable
 from tests.fakes.behaviours import Behaviour, fails, hangs, rate_limits, sends
 from tests.fakes.model_server import DIMENSIONS, ModelServer
 

@@ -11,10 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from router.domain.errors import Unavailable
-from router.llm.chat import ChatAnswer
-from router.llm.errors import AccessRefused, ContextTooLong, ModelRefused, ModelUnavailable
+from router.llm.client import ChatModel
 from router.llm.failures import LONGEST_WAIT, retry_after
-from router.llm.model import ChatModel
+from router.llm.types import (
+    AccessRefused,
+    ChatAnswer,
+    ContextTooLong,
+    ModelRefused,
+    ModelUnavailable,
+)
 from tests.fakes.behaviours import (
     Behaviour,
     answers,

@@ -2,11 +2,16 @@ import asyncio
 
 import pytest
 
-from router.llm.breaker import CircuitBreaker
-from router.llm.chat import ChatAnswer, ChatRequest
-from router.llm.errors import AccessRefused, ContextTooLong, ModelUnavailable, NoModelAnswered
-from router.llm.ladder import Ladder, LadderAnswer
-from router.llm.model import ChatModel
+from router.llm.client import ChatModel
+from router.llm.fallback import ChainAnswer, CircuitBreaker, FallbackChain
+from router.llm.types import (
+    AccessRefused,
+    ChatAnswer,
+    ChatRequest,
+    ContextTooLong,
+    ModelUnavailable,
+    NoModelAnswered,
+)
 from tests.fakes.behaviours import Behaviour, drops, fails, hangs, rate_limits, says
 from tests.fakes.model_server import ModelServer
 from tests.unit.llm.asking import Desk, desk, question
@@ -20,9 +25,9 @@ class Clock:
         return self.now
 
 
-async def climb(first: Behaviour, second: Behaviour) -> tuple[LadderAnswer, Desk, Desk]:
+async def climb(first: Behaviour, second: Behaviour) -> tuple[ChainAnswer, Desk, Desk]:
     async with desk([first]) as one, desk([second]) as two:
-        return await Ladder([one.model, two.model]).answer(question(), 20), one, two
+        return await FallbackChain([one.model, two.model]).answer(question(), 20), one, two
 
 
 @pytest.mark.parametrize(
@@ -36,20 +41,20 @@ async def test_a_fallback_answers_where_the_model_fails(fault: Behaviour) -> Non
 
 async def test_a_model_that_answers_leaves_its_fallbacks_alone() -> None:
     async with desk([says("好")]) as one, desk([]) as two:
-        result = await Ladder([one.model, two.model]).answer(question(), 20)
+        result = await FallbackChain([one.model, two.model]).answer(question(), 20)
         assert two.server.chats == []
     assert (result.answer.text, result.failures) == ("好", ())
 
 
 async def test_a_model_that_hangs_leaves_time_for_the_next() -> None:
     async with desk([hangs()]) as one, desk([says("后备")]) as two:
-        ladder = Ladder([one.model, two.model], try_seconds=0.2)
+        ladder = FallbackChain([one.model, two.model], try_seconds=0.2)
         assert (await ladder.answer(question(), 20)).answer.text == "后备"
 
 
 async def test_one_that_hangs_leaves_its_share_of_a_short_turn_to_the_next() -> None:
     async with desk([hangs()]) as one, desk([says("rechtzeitig")]) as two:
-        answer = await Ladder([one.model, two.model]).answer(question(), 2)
+        answer = await FallbackChain([one.model, two.model]).answer(question(), 2)
     assert answer.answer.text == "rechtzeitig"
     assert len(answer.failures) == 1
 
@@ -71,7 +76,7 @@ async def test_nobody_is_asked_after_the_turns_time_is_over() -> None:
     clock = Clock()
     async with desk([says("zu spät")]) as two:
         with pytest.raises(NoModelAnswered, match="the turn's time is over"):
-            await Ladder([Overdue(clock), two.model], clock=clock).answer(question(), 10)
+            await FallbackChain([Overdue(clock), two.model], clock=clock).answer(question(), 10)
         assert two.server.chats == []
 
 
@@ -92,13 +97,13 @@ async def test_where_all_refuse_for_good_nothing_is_worth_another_try() -> None:
 
 async def test_no_models_at_all_is_said() -> None:
     with pytest.raises(NoModelAnswered, match="none is configured"):
-        await Ladder([]).answer(question(), 1)
+        await FallbackChain([]).answer(question(), 1)
 
 
 async def test_text_that_a_fallback_writes_begins_anew() -> None:
     async with desk([drops(says("前半句……后半句"), 3)]) as one, desk([says("完整")]) as two:
         heard = Desk(two.server)
-        await Ladder([one.model, two.model]).answer(question(), 20, heard.hear)
+        await FallbackChain([one.model, two.model]).answer(question(), 20, heard.hear)
         await heard.model.aclose()
     assert {delta.attempt for delta in heard.deltas if delta.text in "前半句……后半句"} == {1}
     assert heard.deltas[-1].attempt == 2
@@ -108,7 +113,7 @@ async def test_a_dead_provider_is_left_alone_and_tried_again_later() -> None:
     clock = Clock()
     async with ModelServer([fails(500)] * 3 + [says("wieder da")]) as server:
         model = ChatModel(server.url, "scripted")
-        ladder = Ladder([model], clock=clock)
+        ladder = FallbackChain([model], clock=clock)
         for _ in range(5):
             with pytest.raises(NoModelAnswered):
                 await ladder.answer(question(), 20)

@@ -1,20 +1,19 @@
-from router.llm.chat import ChatAnswer
-from router.llm.ladder import Ladder
-from router.llm.ladders import Ladders
-from router.llm.model import ChatModel
+from router.llm.client import ChatModel
+from router.llm.fallback import FallbackChain, FallbackChains
+from router.llm.types import ChatAnswer
 from tests.fakes.behaviours import Behaviour, fails, says
 from tests.fakes.model_server import ModelServer
 from tests.unit.llm.asking import question
 
 
-async def asked(ladder: Ladder | None) -> ChatAnswer:
+async def asked(ladder: FallbackChain | None) -> ChatAnswer:
     assert ladder is not None
     return (await ladder.answer(question(), 20)).answer
 
 
-def ladders(server: ModelServer, *names: str, for_skills: str | None = None) -> Ladders:
+def ladders(server: ModelServer, *names: str, for_skills: str | None = None) -> FallbackChains:
     models = [ChatModel(server.url, name) for name in names]
-    return Ladders(models, lambda name: ChatModel(server.url, name), for_skills)
+    return FallbackChains(models, lambda name: ChatModel(server.url, name), for_skills)
 
 
 def models_of(server: ModelServer) -> list[str]:
@@ -22,7 +21,7 @@ def models_of(server: ModelServer) -> list[str]:
 
 
 async def test_without_a_model_there_is_no_ladder() -> None:
-    none = Ladders()
+    none = FallbackChains()
     assert none.usual is None
     assert none.for_skill("big") is None
 

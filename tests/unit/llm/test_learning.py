@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from router.llm.abilities import FEATURES, ServerMemory, ServerMemoryFile
-from router.llm.errors import ModelRefused, ModelUnavailable
-from router.llm.refusals import refused_feature
+from router.llm.failures import refused_feature
+from router.llm.servers import FEATURES, ServerMemory, ServerMemoryFile
+from router.llm.types import ModelRefused, ModelUnavailable
 from tests.fakes.behaviours import Behaviour, calls, decides, fails, refuses, says, sends
 from tests.fakes.http_exchange import Received, Reply
 from tests.unit.llm.asking import ANNUAL, desk, question

@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from router.llm.chat import (
+from router.llm.types import (
     AssistantMessage,
     FunctionCall,
     OnText,
@@ -159,7 +159,7 @@ async def test_streamed_calls_that_share_an_index_or_have_none_are_told_apart() 
 async def test_no_other_key_is_taken_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "someone's key")
     async with desk([answers({"content": "hi"})]) as here:
-        from router.llm.model import ChatModel
+        from router.llm.client import ChatModel
 
         model = ChatModel(here.server.url, "scripted")
         await model.answer(question())

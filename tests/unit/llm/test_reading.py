@@ -6,10 +6,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from router.llm.bodies import Assembly
-from router.llm.chat import ChatAnswer, How
-from router.llm.reading import read_answer
-from router.llm.speech import Speech
+from router.llm.response import read_answer
+from router.llm.stream import Assembly, Speech
+from router.llm.types import ChatAnswer, How
 from tests.unit.llm.asking import question
 from tests.unit.llm.test_json_reading import JSON
 

@@ -4,10 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from router.llm.decision import decision_schema
-from router.llm.portable import portable
-from router.llm.restoring import restored
-from router.llm.signatures import signature
+from router.llm.request import decision_schema, signature
+from router.llm.schema import portable, restored
 from tests.unit.llm.asking import BALANCE, REPLY
 from tests.unit.llm.test_json_reading import JSON
 

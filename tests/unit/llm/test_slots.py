@@ -4,10 +4,9 @@ import asyncio
 
 import pytest
 
-from router.llm.breaker import CircuitBreaker
-from router.llm.errors import Crowded
-from router.llm.model import ChatModel
-from router.llm.slots import Slots
+from router.llm.client import ChatModel
+from router.llm.fallback import CircuitBreaker, ConcurrencyLimiter
+from router.llm.types import Crowded
 from tests.fakes.behaviours import hangs, reaches, says
 from tests.fakes.model_server import ModelServer
 from tests.unit.llm.asking import question
@@ -16,7 +15,7 @@ from tests.unit.llm.asking import question
 async def test_one_question_more_waits_until_another_is_answered() -> None:
     asked, let_go = asyncio.Event(), asyncio.Event()
     async with ModelServer([reaches(asked, hangs(let_go)), says("second")]) as server:
-        slots = Slots(1)
+        slots = ConcurrencyLimiter(1)
         first, second = (ChatModel(server.url, name, slots=slots) for name in ("a", "b"))
         hanging = asyncio.create_task(first.answer(question(), 30))
         await asked.wait()
@@ -30,7 +29,7 @@ async def test_one_question_more_waits_until_another_is_answered() -> None:
 
 
 async def test_who_finds_no_place_in_time_is_told_so() -> None:
-    slots = Slots(1)
+    slots = ConcurrencyLimiter(1)
     async with slots.taken(1):
         with pytest.raises(Crowded, match="1 questions"):
             async with slots.taken(0.01):

@@ -9,8 +9,8 @@ from temporalio.converter import DataConverter
 from temporalio.exceptions import ApplicationError
 
 from router.domain.errors import RouterError, UnreadablePayload
-from router.domain.payload_keys import PayloadKeys
 from router.secrecy.codec import EncryptingCodec, data_converter
+from router.settings.values import PayloadKeys
 
 OLD = f"old:{base64.b64encode(b'o' * 32).decode()}"
 NEW = f"new:{base64.b64encode(b'n' * 32).decode()}"

@@ -6,7 +6,7 @@ import pytest
 
 from router.domain.errors import MisconfiguredError
 from router.settings import Settings, unknown_variables
-from router.settings.secret_files import MOST, is_secret
+from router.settings.environment import MOST, is_secret
 
 SECRET = "m4rker" * 6
 SECRETS = sorted(name for name, field in Settings.model_fields.items() if is_secret(field))

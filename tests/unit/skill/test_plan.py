@@ -8,20 +8,21 @@ from router.skill.plan import (
     LONGEST_RESULT,
     MOST_REPLANS,
     MOST_RETRIES,
+    MOST_STEPS,
     Plan,
+    PlanStep,
     Replan,
-    Result,
-    Retry,
-    Step,
+    RetryStep,
+    StepResult,
+    problems,
+    reached,
 )
-from router.skill.plan_problems import MOST_STEPS, problems
-from router.skill.reached import reached
 
-DONE = Result(fate="done", text="found")
+DONE = StepResult(fate="done", text="found")
 IDS = st.text("abcdefgh", min_size=1, max_size=1)
 PROPOSED = st.lists(
     st.builds(
-        Step,
+        PlanStep,
         id=IDS,
         task=st.sampled_from(["", "find", "count", "compare"]),
         depends_on=st.lists(IDS, max_size=3).map(tuple),
@@ -31,22 +32,22 @@ PROPOSED = st.lists(
 
 
 @st.composite
-def workable(draw: st.DrawFn) -> list[Step]:
+def workable(draw: st.DrawFn) -> list[PlanStep]:
     """A plan without problems: each step depends on some of those before it."""
-    made: list[Step] = []
+    made: list[PlanStep] = []
     for id_ in draw(st.lists(IDS, min_size=1, max_size=MOST_STEPS, unique=True)):
         before = [step.id for step in made]
         on = draw(st.lists(st.sampled_from(before), unique=True)) if before else []
         task = draw(st.sampled_from(["find", "count", "compare"]))
-        made.append(Step(id=id_, task=task, depends_on=tuple(on)))
+        made.append(PlanStep(id=id_, task=task, depends_on=tuple(on)))
     return made
 
 
-def steps(*written: str) -> list[Step]:
+def steps(*written: str) -> list[PlanStep]:
     """Steps as `a` or `c<a,b`, with their ids for tasks."""
     parts = [one.partition("<") for one in written]
     return [
-        Step(id=id_, task=id_, depends_on=tuple(filter(None, on.split(","))))
+        PlanStep(id=id_, task=id_, depends_on=tuple(filter(None, on.split(","))))
         for id_, _, on in parts
     ]
 
@@ -58,7 +59,7 @@ def plan(*written: str, done: str = "") -> Plan:
     return made
 
 
-def ids(listed: list[Step]) -> list[str]:
+def ids(listed: list[PlanStep]) -> list[str]:
     return [step.id for step in listed]
 
 
@@ -74,11 +75,13 @@ def ids(listed: list[Step]) -> list[str]:
         (steps("a b"), "the id 'a b' won't do; give 1 to 20 letters, digits, - or _"),
         (steps("步"), "the id '步' won't do"),
         (steps("a" * 21), f"the id '{'a' * 21}' won't do"),
-        ([Step(id="a", task=" ")], "step 'a' has no task; say what it is to find out"),
-        ([Step(id="a", task="x" * 601)], "step 'a': 601 characters; give 600 at most"),
+        ([PlanStep(id="a", task=" ")], "step 'a' has no task; say what it is to find out"),
+        ([PlanStep(id="a", task="x" * 601)], "step 'a': 601 characters; give 600 at most"),
     ],
 )
-def test_a_plan_that_will_not_do_is_named_with_what_would(proposed: list[Step], wrong: str) -> None:
+def test_a_plan_that_will_not_do_is_named_with_what_would(
+    proposed: list[PlanStep], wrong: str
+) -> None:
     assert any(said.startswith(wrong) for said in problems(proposed)), problems(proposed)
 
 
@@ -91,7 +94,7 @@ def test_a_step_is_ready_once_all_that_it_depends_on_is_done() -> None:
 
 @pytest.mark.parametrize("fate", ["missing", "stopped", "skipped"])
 def test_nothing_is_begun_on_a_step_without_a_result(fate: str) -> None:
-    stuck = plan("a", "b<a").having("a", Result.model_validate({"fate": fate}))
+    stuck = plan("a", "b<a").having("a", StepResult.model_validate({"fate": fate}))
     assert stuck.ready() == []
     assert stuck.open == 1
 
@@ -102,7 +105,7 @@ def test_a_step_is_told_the_results_it_depends_on_and_no_others() -> None:
 
 
 def test_a_step_is_tried_again_with_all_that_was_built_on_it() -> None:
-    made = plan("a", "b<a", "c<b", "d", done="abcd").retrying(Retry(step="a", why="no price"))
+    made = plan("a", "b<a", "c<b", "d", done="abcd").retrying(RetryStep(step="a", why="no price"))
     assert set(made.results) == {"d"}
     assert made.part(made.steps[0]).tries == ("no price",)
 
@@ -111,7 +114,7 @@ def test_a_step_is_tried_again_so_often_and_no_more() -> None:
     made = plan("a", "b", done="ab")
     for _ in range(MOST_RETRIES):
         assert made.may_be_retried == ["a", "b"]
-        made = made.retrying(Retry(step="a", why="thin")).having("a", DONE)
+        made = made.retrying(RetryStep(step="a", why="thin")).having("a", DONE)
     assert made.may_be_retried == ["b"]
 
 
@@ -132,7 +135,7 @@ def test_it_is_made_anew_so_often_and_no_more_until_the_employee_says_something(
 
 def test_a_finished_step_is_kept_by_its_id_and_task_or_where_another_builds_on_it() -> None:
     made = plan("a", "b<a", "c", "d", done="abcd")
-    anew = made.revised([Step(id="b", task=""), Step(id="d", task="other"), *steps("e<c")])
+    anew = made.revised([PlanStep(id="b", task=""), PlanStep(id="d", task="other"), *steps("e<c")])
     assert ids(list(anew.steps)) == ["b", "c", "d", "e"]
     assert set(anew.results) == {"b", "c"}
     assert ids(anew.ready()) == ["d", "e"]
@@ -140,7 +143,7 @@ def test_a_finished_step_is_kept_by_its_id_and_task_or_where_another_builds_on_i
 
 
 def test_a_step_that_did_not_finish_keeps_nothing() -> None:
-    made = plan("a").having("a", Result(fate="missing", text="which day?"))
+    made = plan("a").having("a", StepResult(fate="missing", text="which day?"))
     assert made.revised(steps("a")).results == {}
 
 
@@ -150,7 +153,7 @@ def test_what_was_not_begun_when_the_employee_spoke_is_skipped() -> None:
 
 
 def test_of_a_long_result_the_beginning_is_kept() -> None:
-    text = plan("a").having("a", Result(fate="done", text="x" * 5000)).results["a"].text
+    text = plan("a").having("a", StepResult(fate="done", text="x" * 5000)).results["a"].text
     assert text == f"{'x' * LONGEST_RESULT}… (5000 characters)"
 
 
@@ -163,7 +166,7 @@ def test_at_a_limit_it_is_said_what_is_done_and_what_is_open() -> None:
 
 @given(workable(), workable(), st.sets(IDS))
 def test_a_plan_without_problems_can_always_be_worked_on_to_its_end(
-    first: list[Step], second: list[Step], finished: set[str]
+    first: list[PlanStep], second: list[PlanStep], finished: set[str]
 ) -> None:
     made = Plan().revised(first)
     for step in made.steps:
@@ -180,11 +183,11 @@ def test_a_plan_without_problems_can_always_be_worked_on_to_its_end(
 
 @given(workable(), PROPOSED)
 def test_whatever_a_model_proposes_a_result_stays_with_its_task(
-    first: list[Step], proposed: list[Step]
+    first: list[PlanStep], proposed: list[PlanStep]
 ) -> None:
     made = Plan().revised(first)
     for step in made.steps:
-        made = made.having(step.id, Result(fate="done", text=step.task))
+        made = made.having(step.id, StepResult(fate="done", text=step.task))
     anew = made.revised(proposed)
     if not problems(anew.steps):
         assert all(anew.results[s.id].text == s.task for s in anew.steps if s.id in anew.results)
@@ -192,18 +195,18 @@ def test_whatever_a_model_proposes_a_result_stays_with_its_task(
 
 @given(workable(), st.data())
 def test_whatever_is_tried_again_nothing_stays_that_was_built_on_it(
-    first: list[Step], data: st.DataObject
+    first: list[PlanStep], data: st.DataObject
 ) -> None:
     made = Plan().revised(first)
     for step in made.steps:
         made = made.having(step.id, DONE)
     again = data.draw(st.sampled_from(made.steps)).id
-    left = made.retrying(Retry(step=again, why="")).results
+    left = made.retrying(RetryStep(step=again, why="")).results
     assert again not in left
     assert not any(set(s.depends_on) - set(left) for s in made.steps if s.id in left)
 
 
 @given(PROPOSED)
-def test_a_plan_comes_back_from_json_as_it_was(proposed: list[Step]) -> None:
+def test_a_plan_comes_back_from_json_as_it_was(proposed: list[PlanStep]) -> None:
     made = Plan().revised(proposed).replanning(Replan(why="x")).hearing()
     assert Plan.model_validate_json(made.model_dump_json()) == made

@@ -1,10 +1,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from router.domain.locale import Localised
 from router.domain.messages import Usage
-from router.domain.texts import Localised
-from router.skill.loop import Progress
-from router.skill.sharing import LEAST_TURNS, Share, left, share, why_no_room
+from router.skill.loop import LEAST_TURNS, LoopProgress, Share, left, share, why_no_room
 from router.skill.skill import Skill
 
 
@@ -21,7 +20,7 @@ def skill(turns: int, tokens: int) -> Skill:
 
 
 def test_what_is_left_is_shared_and_the_reflection_keeps_its_turn() -> None:
-    progress = Progress(steps=1, usage=Usage(prompt_tokens=1000))
+    progress = LoopProgress(steps=1, usage=Usage(prompt_tokens=1000))
     room = left(skill(8, 10_000), progress, Share(turns=2, tokens=1000))
     assert room == Share(turns=4, tokens=6000)
     assert share(room, 2) == Share(turns=2, tokens=3000)
@@ -38,7 +37,7 @@ def test_no_step_begins_with_less_than_it_takes_to_call_and_to_answer() -> None:
 def test_steps_side_by_side_are_never_promised_more_than_there_is(
     turns: int, tokens: int, taken: int, steps: int
 ) -> None:
-    progress, promised = Progress(steps=taken), Share()
+    progress, promised = LoopProgress(steps=taken), Share()
     for waiting in range(steps, 0, -1):
         one = share(left(skill(turns, tokens), progress, promised), waiting)
         promised += one or Share()

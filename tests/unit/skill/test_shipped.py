@@ -8,13 +8,13 @@ import pytest
 
 import skills
 from activities.capabilities import Capabilities
-from activities.tools.expense_limits import Limits
-from router.cli.rehearsal import known_of
-from router.deciding.offer import FLOW
-from router.deciding.thinking import ASK_USER, DONE
-from router.definitions import load_capabilities
+from activities.tools.expenses import ExpenseLimitList
+from router.cli.dry_run import known_of
 from router.domain.principals import DEFAULT_TENANT, EVERYONE, Principal
-from router.evaluation.lines import Labelled, read_labelled
+from router.evaluation.dataset import NumberedLine, read_labelled
+from router.routing.offer import FLOW
+from router.routing.skill_step import ASK_USER, DONE
+from router.runtime.definitions import load_capabilities
 from router.settings import Settings
 from router.skill.loader import load_all
 from router.skill.skill import Skill
@@ -74,7 +74,7 @@ def choices(schema: object) -> Iterator[str]:
             yield from choices(inner)
 
 
-def lines(name: str, settings: Settings) -> list[Labelled]:
+def lines(name: str, settings: Settings) -> list[NumberedLine]:
     file = EVALS / f"{name}.jsonl"
     users = frozenset({"alice", "frank"})
     return read_labelled(file.read_bytes(), file.name, known_of(settings, users)).lines
@@ -105,7 +105,7 @@ def test_its_instructions_name_nothing_that_is_not_there(
     known |= {field for _, slot in slots if slot.of for field in slot.of.fields}
     known |= {field for tool in tools.values() for field in fields(tool.parameters)}
     known |= {choice for tool in tools.values() for choice in choices(tool.parameters)}
-    known |= set(Limits.model_fields)
+    known |= set(ExpenseLimitList.model_fields)
     assert quoted(skill) <= known
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from router.domain.errors import DefinitionError
-from router.skill.watching import WatchedSkills
+from router.skill.loader import WatchedSkills
 from tests.unit.skill.folders import HEAD, beside, write
 
 

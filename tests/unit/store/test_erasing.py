@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
+from router.domain.locale import Localised
 from router.domain.messages import Usage
 from router.domain.records import (
     ApprovalRecord,
@@ -20,10 +21,9 @@ from router.domain.records import (
     Remedy,
     RunRecord,
 )
-from router.domain.texts import Localised
 from router.store import tables
 from router.store.database import Database
-from router.store.erasing import Erasing
+from router.store.retention import Erasing
 from router.store.store import Store
 
 NOW = datetime(2026, 11, 18, 10, 30, tzinfo=UTC)

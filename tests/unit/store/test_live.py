@@ -11,8 +11,7 @@ from sqlalchemy import text
 from router.domain.ports import Live
 from router.domain.progress import Progress
 from router.store.database import Database
-from router.store.live import WAITING, Inbox
-from router.store.live_postgres import CHANNEL, PAYLOAD_BYTES, PostgresLive, payloads
+from router.store.live import CHANNEL, PAYLOAD_BYTES, WAITING, LiveInbox, PostgresLive, payloads
 from router.store.store import Store
 
 STRANGE = [
@@ -159,7 +158,7 @@ async def test_progress_is_heard_within_a_tenth_of_a_second(live: Live, others: 
 
 class TestInbox:
     async def test_a_slow_reader_loses_the_oldest_text_and_no_tool(self) -> None:
-        inbox = Inbox()
+        inbox = LiveInbox()
         inbox.put(started("look"))
         for number in range(WAITING + 9):
             inbox.put(delta(str(number)))
@@ -172,7 +171,7 @@ class TestInbox:
         ]
 
     async def test_who_has_yet_to_look_is_not_told_twice(self) -> None:
-        inbox = Inbox()
+        inbox = LiveInbox()
         look = delta("").model_copy(update={"type": "recorded"})
         for one in [look, look, started("look"), look, look]:
             inbox.put(one)
@@ -180,7 +179,7 @@ class TestInbox:
         assert await heard(inbox, 3) == [look, started("look"), look]
 
     async def test_even_tools_are_bounded(self) -> None:
-        inbox = Inbox()
+        inbox = LiveInbox()
         for number in range(WAITING + 1):
             inbox.put(started(str(number)))
 
@@ -221,7 +220,7 @@ class TestPostgres:
     async def test_readers_hear_again_after_the_connection_was_lost(
         self, live: Live, others: Live, database: Database, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("router.store.listening.RETRY_SECONDS", 0.01)
+        monkeypatch.setattr("router.store.live.RETRY_SECONDS", 0.01)
         async with live.listen("t", "c1") as events:
             await database.read(lambda c: c.execute(HANG_UP).scalar())
 
@@ -258,7 +257,7 @@ async def _told_until_heard(others: Live, events: AsyncIterator[Progress]) -> Pr
 async def test_a_database_out_of_reach_fails_neither_side_and_is_logged_once(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("router.store.listening.READY_SECONDS", 0.05)
+    monkeypatch.setattr("router.store.live.READY_SECONDS", 0.05)
     database = Database("postgresql://router@127.0.0.1:1/router")
     store = Store(database)
 

@@ -6,15 +6,15 @@ from datetime import UTC, datetime
 
 import pytest
 
-from router.domain.happenings import Call, Place, Thinking
 from router.domain.messages import Usage
+from router.domain.progress import ProgressPlace, Thinking, ToolCallProgress
 from router.domain.records import LogEntry
 from router.store.database import Database
 from router.store.store import Store
 
 AT = datetime(2026, 11, 22, 10, 0, tzinfo=UTC)
-CALL = Call(Place("c1", "m1"), "c0", "look")
-THOUGHT = Thinking(Place("c1", "m1"), "r:1:1:1", "decide", None, 1, 1)
+CALL = ToolCallProgress(ProgressPlace("c1", "m1"), "c0", "look")
+THOUGHT = Thinking(ProgressPlace("c1", "m1"), "r:1:1:1", "decide", None, 1, 1)
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ async def test_a_call_that_is_written_again_is_there_once(store: Store) -> None:
 
 
 async def test_what_has_never_begun_has_no_end(store: Store) -> None:
-    other = Call(Place("c1", "m1"), "c1", "look")
+    other = ToolCallProgress(ProgressPlace("c1", "m1"), "c1", "look")
     await store.log.append("t", [CALL.started(AT)])
 
     await store.log.append("t", [other.finished(AT, "skipped"), CALL.finished(AT, "skipped")])
@@ -56,12 +56,12 @@ async def test_what_has_never_begun_has_no_end(store: Store) -> None:
 @pytest.mark.parametrize(
     "other",
     [
-        Call(Place("c1", "m2"), "c0", "look"),
-        Call(Place("c1", run="look/t/r1"), "c0", "look"),
-        Call(Place("c2", "m1"), "c0", "look"),
+        ToolCallProgress(ProgressPlace("c1", "m2"), "c0", "look"),
+        ToolCallProgress(ProgressPlace("c1", run="look/t/r1"), "c0", "look"),
+        ToolCallProgress(ProgressPlace("c2", "m1"), "c0", "look"),
     ],
 )
-async def test_the_same_id_elsewhere_is_another_call(store: Store, other: Call) -> None:
+async def test_the_same_id_elsewhere_is_another_call(store: Store, other: ToolCallProgress) -> None:
     await store.log.append("t", [CALL.started(AT)])
 
     begun, ended = other.started(AT), other.finished(AT, "done")
@@ -73,7 +73,7 @@ async def test_the_same_id_elsewhere_is_another_call(store: Store, other: Call) 
 
 
 async def test_ids_as_long_as_models_like_fit(store: Store) -> None:
-    call = Call(Place("c1", "m1"), "x" * 50_000, "look")
+    call = ToolCallProgress(ProgressPlace("c1", "m1"), "x" * 50_000, "look")
 
     await store.log.append("t", [call.started(AT), call.finished(AT, "done")])
 
@@ -83,7 +83,9 @@ async def test_ids_as_long_as_models_like_fit(store: Store) -> None:
 async def test_everything_of_a_conversation_is_read_on_from_anywhere(store: Store) -> None:
     rows = [CALL.started(AT), THOUGHT.started(AT), THOUGHT.finished(AT, 9, Usage(), "m")]
     await store.log.append("t", rows)
-    await store.log.append("t", [Call(Place("c2", "m1"), "c0", "look").started(AT)])
+    await store.log.append(
+        "t", [ToolCallProgress(ProgressPlace("c2", "m1"), "c0", "look").started(AT)]
+    )
 
     read = await store.log.since("t", "c1", 0, 2)
     rest = await store.log.since("t", "c1", read[-1].sequence or 0, 2)

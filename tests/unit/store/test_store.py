@@ -6,6 +6,7 @@ import pytest
 
 from router.domain.budgets import Spent
 from router.domain.errors import DuplicateKey, InvalidInput, TooManyRequests
+from router.domain.locale import Localised
 from router.domain.messages import Route, Turn, Usage
 from router.domain.records import (
     Amendment,
@@ -18,7 +19,6 @@ from router.domain.records import (
     LogKind,
     RunRecord,
 )
-from router.domain.texts import Localised
 from router.store.database import Database
 from router.store.store import Store
 

@@ -7,11 +7,10 @@ import pytest
 from sqlalchemy import delete, text, update
 from sqlalchemy.exc import DBAPIError
 
-from router.domain.deeds import Deed, DeedFilter
-from router.domain.records import HistoryLine, RunFilter, is_held
+from router.domain.records import AuditEntry, AuditFilter, HistoryLine, RunFilter, is_held
 from router.store import tables
 from router.store.database import Database
-from router.store.erasing import Erasing
+from router.store.retention import Erasing
 from router.store.store import Store
 from tests.unit.store.test_erasing import NOW, approval, run
 
@@ -23,13 +22,13 @@ def store(database: Database) -> Store:
     return Store(database)
 
 
-def deed(name: str, **more: Any) -> Deed:
+def deed(name: str, **more: Any) -> AuditEntry:
     whole = {"id": name, "tenant": "default", "at": NOW, "who": "olga", "act": "run.read"}
-    return Deed.model_validate(whole | {"subject": "r1", "whose": "alice"} | more)
+    return AuditEntry.model_validate(whole | {"subject": "r1", "whose": "alice"} | more)
 
 
 async def names(store: Store, tenant: str = "default", **wanted: Any) -> list[str]:
-    found, _ = await store.trail.listed(tenant, DeedFilter(**wanted), None, 20)
+    found, _ = await store.trail.listed(tenant, AuditFilter(**wanted), None, 20)
     return [each.id for each in found]
 
 
@@ -38,8 +37,8 @@ async def test_lines_are_read_newest_first_page_by_page_and_by_tenant(store: Sto
         await store.trail.note(deed(f"d{minute}", at=NOW + timedelta(minutes=minute)))
     await store.trail.note(deed("theirs", tenant="acme"))
 
-    first, following = await store.trail.listed("default", DeedFilter(), None, 3)
-    rest, end = await store.trail.listed("default", DeedFilter(), following, 3)
+    first, following = await store.trail.listed("default", AuditFilter(), None, 3)
+    rest, end = await store.trail.listed("default", AuditFilter(), following, 3)
 
     assert [each.id for each in [*first, *rest]] == ["d4", "d3", "d2", "d1", "d0"]
     assert end is None
@@ -84,7 +83,7 @@ async def test_the_database_itself_keeps_a_line_as_it_is(
     await store.trail.note(deed("d1", reason="it hung"))
     with pytest.raises(DBAPIError, match="never changed"):
         await database.write(lambda connection: connection.execute(change))
-    found, _ = await store.trail.listed("default", DeedFilter(), None, 5)
+    found, _ = await store.trail.listed("default", AuditFilter(), None, 5)
     assert found == [deed("d1", reason="it hung")]
 
 
@@ -105,7 +104,7 @@ async def test_who_is_erased_leaves_the_act_and_a_pseudonym(
 
     await Erasing(database, "default", "alice").erase("erased-0a")
 
-    found, _ = await store.trail.listed("default", DeedFilter(), None, 5)
+    found, _ = await store.trail.listed("default", AuditFilter(), None, 5)
     lines = {each.id: each for each in found}
     assert (lines["looked"].who, lines["looked"].whose) == ("olga", "erased-0a")
     assert (lines["own"].who, lines["own"].whose) == ("erased-0a", "bob")

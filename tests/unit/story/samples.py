@@ -2,12 +2,11 @@
 
 from datetime import datetime
 
-from router.documents.yaml_document import read_document
-from router.flow.history import Happening
-from router.flow.model import FlowDefinition
-from router.story.known import Known
-from router.story.reading import read_stories
-from router.story.steps import Story
+from router.documents.document import read_document
+from router.flow.definition import FlowDefinition
+from router.flow.engine.run import Happening
+from router.story.loader import read_stories
+from router.story.story import Story, StoryNames
 
 BADGE = FlowDefinition.model_validate(
     {
@@ -29,7 +28,7 @@ BADGE = FlowDefinition.model_validate(
         },
     }
 )
-KNOWN = Known(("alice", "bob"), ("make_badge", "find_badge"), {"badge": BADGE})
+KNOWN = StoryNames(("alice", "bob"), ("make_badge", "find_badge"), {"badge": BADGE})
 
 
 def read(text: str) -> tuple[list[Story], list[str]]:

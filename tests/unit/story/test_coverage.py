@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from router.flow.history import Happening
-from router.story.coverage import Coverage, Taken, Transition, coverages, taken_in, told
+from router.flow.engine.run import Happening
+from router.story.coverage import Coverage, TakenTransitions, Transition, coverages, taken_in, told
 from router.story.coverage import transitions_of as ways_of
 from tests.unit.story.samples import BADGE, history
 
@@ -70,7 +70,7 @@ def test_a_flow_that_no_story_has_is_there_with_nothing() -> None:
 
 
 def test_only_all_of_it_is_a_hundred_percent() -> None:
-    everything = Taken(frozenset(BADGE.states), frozenset(ways_of(BADGE)))
+    everything = TakenTransitions(frozenset(BADGE.states), frozenset(ways_of(BADGE)))
     assert list(told([Coverage(BADGE, everything)])) == ["100 %  badge"]
 
 

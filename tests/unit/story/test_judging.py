@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from router.story.judging import Called, Mismatch, Seen, Standing, judge
-from router.story.steps import BotSays, RunStands, ToolCalled
+from router.story.expectations import Mismatch, ObservedCall, Seen, Standing, judge
+from router.story.story import BotSays, RunStands, ToolCalled
 
 ASKED = Standing("badge", "collecting", "details", {"name": None, "days": 3.0}, ("name",))
 
@@ -95,7 +95,7 @@ def test_without_a_run_nothing_stands_anywhere() -> None:
     )
 
 
-CALLS = [Called("make_badge", {"name": "bob", "days": 3.0}), Called("find_badge", {})]
+CALLS = [ObservedCall("make_badge", {"name": "bob", "days": 3.0}), ObservedCall("find_badge", {})]
 
 
 @pytest.mark.parametrize(

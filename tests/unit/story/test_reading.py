@@ -5,12 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from router.documents.yaml_document import read_document
+from router.documents.document import read_document
 from router.domain.errors import DefinitionError
 from router.domain.messages import ChooseAction, ConfirmAction, FormAction, Message, StartAction
-from router.story.loader import LARGEST, load_stories
-from router.story.reading import read_stories
-from router.story.steps import (
+from router.story.loader import LARGEST, load_stories, read_stories
+from router.story.story import (
     BEGINS,
     AnyStep,
     ApproverDecides,

@@ -1,9 +1,8 @@
 """What a person reads of a story that went another way."""
 
 from router.domain.messages import Message
-from router.story.judging import Mismatch, Standing
-from router.story.steps import BotSays, Story, UserActs
-from router.story.telling import Divergence, Outcome, told
+from router.story.expectations import Divergence, Mismatch, Standing, StoryOutcome, told
+from router.story.story import BotSays, Story, UserActs
 
 STEPS = (
     UserActs(4, "user: a badge", Message(text="a badge")),
@@ -13,13 +12,13 @@ STORY = Story("a badge", "badge.yaml", 2, STEPS)
 
 
 def test_a_story_that_went_as_written_is_one_line() -> None:
-    assert list(told(Outcome(STORY, 0.514))) == ["ok       0.51 s  a badge"]
+    assert list(told(StoryOutcome(STORY, 0.514))) == ["ok       0.51 s  a badge"]
 
 
 def test_a_story_that_went_another_way_says_where_and_how_it_stands() -> None:
     standing = Standing("badge", "collecting", "details", {"days": 3}, ("name",))
     gone = Divergence(STEPS, Mismatch(["Who?"], ["For whom?"]), ("Hello", "For whom?"), standing)
-    assert list(told(Outcome(STORY, 1.0, gone))) == [
+    assert list(told(StoryOutcome(STORY, 1.0, gone))) == [
         "failed   1.00 s  a badge  badge.yaml:2",
         "    at badge.yaml:5: bot: Who?",
         "      - Who?",
@@ -36,6 +35,6 @@ def test_a_story_that_went_another_way_says_where_and_how_it_stands() -> None:
 
 def test_what_was_said_is_not_said_twice_and_nothing_stands_before_a_first_step() -> None:
     gone = Divergence(STEPS[:1], Mismatch(["user: a badge"], ["it was refused"]))
-    lines = list(told(Outcome(STORY, 1.0, gone)))
+    lines = list(told(StoryOutcome(STORY, 1.0, gone)))
     assert lines[-1] == "    now no flow was started"
     assert not any("before it" in line or "had said" in line for line in lines)

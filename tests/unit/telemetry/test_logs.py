@@ -8,8 +8,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from pydantic import TypeAdapter
 
 from router.domain.errors import Unavailable
-from router.telemetry.about import about
-from router.telemetry.logs import JsonLines
+from router.telemetry.logs import JsonLines, about
 
 
 def line(message: str = "hello %s", *arguments: object, failing: bool = False) -> dict:  # type: ignore[type-arg]

@@ -5,8 +5,8 @@ import socket
 import httpx
 import pytest
 
-from router.dev.observed import observed
 from router.domain.errors import MisconfiguredError
+from router.runtime.process import observed
 from router.settings import Settings
 from router.telemetry.tracing import is_wanted
 from tests.e2e.house import free_ports

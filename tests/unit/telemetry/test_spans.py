@@ -10,10 +10,10 @@ from temporalio.contrib.opentelemetry import OpenTelemetryPlugin
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.worker import Replayer
 
-from activities.observing import Observing
-from router.llm.errors import ModelUnavailable
-from router.telemetry import spans
-from router.worker import sandbox
+from activities.execution import Observing
+from router.llm.types import ModelUnavailable
+from router.runtime.worker import sandbox
+from router.telemetry import tracing
 from tests.fakes.behaviours import calls, fails, says
 from tests.unit.llm.asking import desk, question
 from tests.workflow.test_replays import HISTORIES, history_in
@@ -40,7 +40,7 @@ async def test_nothing_that_was_said_is_in_a_span(exported: InMemorySpanExporter
 async def test_content_is_there_where_it_is_switched_on(
     exported: InMemorySpanExporter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(spans.content, "traced", True)
+    monkeypatch.setattr(tracing.content, "traced", True)
     async with desk([calls(("get_balance", {"leave_type": "annual"}))]) as open_desk:
         await open_desk.model.answer(question(SECRET), 30)
     found = attributes_of(exported)
@@ -68,15 +68,15 @@ async def test_a_failure_leaves_its_kind_and_none_of_its_words(
 def test_a_traceparent_that_is_none_begins_a_trace(
     exported: InMemorySpanExporter, written: str
 ) -> None:
-    with spans.span("one", parent=spans.incoming({"traceparent": written})):
-        assert spans.outgoing()["traceparent"].startswith("00-")
+    with tracing.span("one", parent=tracing.incoming({"traceparent": written})):
+        assert tracing.outgoing()["traceparent"].startswith("00-")
     (span,) = exported.get_finished_spans()
     assert span.parent is None
 
 
 def test_outside_a_trace_nobody_is_told_of_one() -> None:
-    assert spans.outgoing() == {}
-    assert spans.ids() == {}
+    assert tracing.outgoing() == {}
+    assert tracing.ids() == {}
 
 
 @pytest.mark.parametrize("file", HISTORIES[:4], ids=lambda file: file.stem)

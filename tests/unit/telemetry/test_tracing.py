@@ -7,7 +7,7 @@ import sys
 
 STARTED = """
 import os, time
-from router.telemetry.spans import span
+from router.telemetry.tracing import span
 from router.telemetry.tracing import LAST_SECONDS, traced
 with traced("test", os.environ, with_content=False) as plugins:
     with span("one"):

@@ -8,10 +8,9 @@ from zoneinfo import ZoneInfo
 from pydantic import BaseModel, Field
 
 from router.domain.principals import FLOW_ROLE, Principal
-from router.tool.context import ToolContext
-from router.tool.dependencies import Depends, Provider
-from router.tool.files import Keep, not_kept
+from router.tool.context import Depends, Provider, ToolContext
 from router.tool.registry import Registry
+from router.tool.results import Keep, not_kept
 from router.tool.tool import tool
 
 ALICE = Principal(id="alice", name="Alice", roles=frozenset({"employee"}))

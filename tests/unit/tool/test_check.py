@@ -7,8 +7,7 @@ import pytest
 from pydantic import Field
 
 from router.domain.errors import ArgumentsToolError, DefinitionError
-from router.tool.context import ToolContext
-from router.tool.dependencies import Dependencies, Depends, Provider
+from router.tool.context import Dependencies, Depends, Provider, ToolContext
 from router.tool.registry import Registry
 from router.tool.tool import Tool, tool
 from tests.unit.tool.samples import context

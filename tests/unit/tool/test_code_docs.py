@@ -10,9 +10,8 @@ from typing import Annotated, Any
 import pytest
 from pydantic import Field
 
-from router.tool.context import ToolContext
-from router.tool.dependencies import Dependencies
-from router.tool.files import ToolFile
+from router.tool.context import Dependencies, ToolContext
+from router.tool.results import ToolFile
 from router.tool.tool import tool
 from tests.unit.tool.samples import context
 

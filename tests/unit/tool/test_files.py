@@ -9,8 +9,8 @@ import pytest
 from pydantic import BaseModel, JsonValue
 
 from router.domain.errors import PermanentToolError
-from router.tool.dependencies import Dependencies
-from router.tool.files import ToolFile
+from router.tool.context import Dependencies
+from router.tool.results import ToolFile
 from router.tool.tool import Tool, tool
 from tests.unit.tool.samples import context
 

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from router.tool.json_schema import ArgumentSchema
+from router.tool.implementation import ArgumentSchema
 
 TRIP: dict[str, Any] = {
     "type": "object",

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from router.domain.errors import UnusableResult
-from router.tool.keepable import DEEPEST, keepable
+from router.tool.results import DEEPEST, keepable
 
 
 def nested(levels: int) -> Any:

@@ -6,19 +6,18 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import Field
 
-from router.deciding.schema_slot import slot_of
-from router.deciding.tool_form import form_of
-from router.llm.portable import portable
-from router.tool.json_schema import ArgumentSchema
-from router.tool.labels import LONGEST, Labelled
+from router.llm.schema import portable
+from router.routing.tool_form import form_of, slot_of
+from router.tool.implementation import ArgumentSchema
+from router.tool.labels import LONGEST, ChineseLabel
 from router.tool.tool import Tool, tool
 
 
 @tool(permission="read", description_zh="找一间会议室。")
 async def find_room(
-    seats: Annotated[int, Field(description="How many come", ge=1), Labelled("人数")],
+    seats: Annotated[int, Field(description="How many come", ge=1), ChineseLabel("人数")],
     size: Annotated[
-        Literal["big", "small"] | None, Field(description="How big"), Labelled("大小")
+        Literal["big", "small"] | None, Field(description="How big"), ChineseLabel("大小")
     ] = None,
 ) -> str:
     """A meeting room."""

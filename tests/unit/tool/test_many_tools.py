@@ -9,23 +9,23 @@ import httpx
 import pytest
 from temporalio.client import Client
 
+import activities.builtin
 import activities.tools
 from activities.capabilities import Capabilities
-from router.api.deps import Services
-from router.app import create_app
-from router.deciding.tool_form import form_of, obstacle
+from router.api.dependencies import Services
 from router.directory.file import FileDirectory
 from router.domain.principals import DEFAULT_TENANT, Principal
 from router.flow.catalog import Catalog
-from router.llm.portable import portable
-from router.selection.index import CapabilityIndex
+from router.llm.schema import portable
+from router.retrieval.index import CapabilityIndex
+from router.routing.tool_form import form_of, obstacle
+from router.runtime.app import create_app
 from router.settings import Settings
-from router.skill.catalog import SkillCatalog
+from router.skill.skill import SkillCatalog
 from router.store.database import Database
 from router.store.store import Store
-from router.tool.http.guard import Guard
-from router.tool.http.loading import load_http_tools
-from router.tool.http.sending import Sender
+from router.tool.http.client import OutboundGuard, Sender
+from router.tool.http.loader import load_http_tools
 from router.tool.mcp.file import ServerEntry
 from router.tool.registry import Registry
 from router.tool.tool import Tool
@@ -50,7 +50,7 @@ SHAPES: Sequence[dict[str, Any]] = (
 async def registry(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Registry]:
     """The project's own code tools, and the other kinds beside them, as they are really loaded."""
     folder = tmp_path_factory.mktemp("files")
-    found = Registry().discover(activities.tools)
+    found = Registry().discover(activities.builtin, activities.tools)
     found.replace("http", declared(tmp_path_factory.mktemp("http")))
     found.replace("openapi", selected(tmp_path_factory.mktemp("openapi")))
     files = ServerEntry(
@@ -90,7 +90,7 @@ def selected(path: Path) -> list[Tool]:
     folder.write({"openapi": "3.1.0", "info": info, "paths": paths}, "document.json")
     server = "https://api.example.com"
     folder.write({"openapi": "document.json", "server": server, "tags": ["things"]})
-    return load_http_tools(path, {}, Sender(Guard())).tools
+    return load_http_tools(path, {}, Sender(OutboundGuard())).tools
 
 
 def test_there_are_some_fifty_of_all_four_kinds(registry: Registry) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from router.domain.errors import DefinitionError, MisconfiguredError, NotFound, Unavailable
-from router.tool.dependencies import Dependencies, Provider
+from router.tool.context import Dependencies, Provider
 from router.tool.registry import Registry
 from router.tool.tool import Tool, tool
 from tests.unit.tool.samples import ALICE, DAVE, MALLORY, greeting, sample_registry

@@ -8,9 +8,8 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from router.domain.errors import DefinitionError
-from router.tool.context import ToolContext
-from router.tool.dependencies import Dependencies, Depends
-from router.tool.tool import Options, Tool, tool
+from router.tool.context import Dependencies, Depends, ToolContext
+from router.tool.tool import Tool, ToolOptions, tool
 from tests.unit.tool.samples import Guest, context, greet, greeting, record, reveal, save
 
 
@@ -268,7 +267,7 @@ def test_how_a_tool_is_called_can_be_said() -> None:
         """Look."""
         return 1
 
-    assert look.options == Options(
+    assert look.options == ToolOptions(
         cache=timedelta(minutes=2), ephemeral=1, return_direct=True, per_minute=5, at_once=2
     )
 

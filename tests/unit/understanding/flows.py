@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from router.flow.definition import FlowDefinition
 from router.flow.loader import load_flow
-from router.flow.model import FlowDefinition
 
 SHIPPED = Path(__file__).parents[3] / "flows"
 LEAVE = load_flow(SHIPPED / "leave_request.yaml")

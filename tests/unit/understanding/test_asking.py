@@ -4,7 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from router.understanding.asking import BLOT, Asking, blotted, learned, pieces
+from router.understanding.triggers.classifier import (
+    BLOT,
+    RequestClassifier,
+    blotted,
+    learned,
+    pieces,
+)
 
 
 @pytest.mark.parametrize(
@@ -32,8 +38,8 @@ def test_no_more_of_a_text_is_looked_at_than_its_beginning() -> None:
 
 
 def test_likelihood_is_what_the_known_pieces_weigh_together() -> None:
-    assert Asking({}, 0.0).likelihood("anything") == 0.5
-    assert Asking({"◆": 4.0}, 0.0).likelihood(BLOT) == pytest.approx(0.982, abs=0.001)
+    assert RequestClassifier({}, 0.0).likelihood("anything") == 0.5
+    assert RequestClassifier({"◆": 4.0}, 0.0).likelihood(BLOT) == pytest.approx(0.982, abs=0.001)
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,14 @@
 import pytest
 
 from router.domain.messages import Option
-from router.understanding.choices import (
+from router.understanding.entities.choices import (
     answered_choice,
     chosen_number,
     chosen_option,
     find_choices,
     only_choice,
 )
-from router.understanding.normalise import normalise
+from router.understanding.text.normalisation import normalise
 from tests.unit.understanding.flows import LEAVE
 
 KIND = LEAVE.slots["leave_type"]

@@ -2,9 +2,9 @@ from datetime import date
 
 import pytest
 
-from router.understanding.dates import Days, find_dates
-from router.understanding.days import Calendar
-from router.understanding.normalise import normalise
+from router.understanding.entities.dates import Days, find_dates
+from router.understanding.entities.days import Calendar
+from router.understanding.text.normalisation import normalise
 
 WEDNESDAY = date(2026, 11, 18)
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from router.understanding.normalise import normalise
-from router.understanding.patterns import PatternIndex
+from router.understanding.text.normalisation import normalise
+from router.understanding.triggers.patterns import PatternIndex
 from tests.unit.understanding.flows import EMPLOYEE, EXPENSE, LEAVE
 
 INDEX = PatternIndex([LEAVE, EXPENSE])

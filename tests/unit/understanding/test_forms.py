@@ -3,8 +3,8 @@ from typing import Any
 
 import pytest
 
-from router.flow.model import Slot
-from router.understanding.forms import form_values
+from router.flow.definition import Slot
+from router.understanding.slots.forms import form_values
 from tests.unit.understanding.flows import EXPENSE, LEAVE
 
 NOW = datetime.fromisoformat("2026-11-18T10:00+08:00")

@@ -1,7 +1,7 @@
 import pytest
 
-from router.understanding.money import find_money
-from router.understanding.normalise import normalise
+from router.understanding.entities.money import find_money
+from router.understanding.text.normalisation import normalise
 
 
 def amounts(typed: str) -> list[str]:

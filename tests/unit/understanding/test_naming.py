@@ -2,9 +2,9 @@
 
 import pytest
 
-from router.domain.texts import Localised
-from router.flow.model import FlowDefinition
-from router.understanding.naming import is_named_in, names_no_kind
+from router.domain.locale import Localised
+from router.flow.definition import FlowDefinition
+from router.understanding.names import is_named_in, names_no_kind
 
 
 def named(flow: str, zh: str, en: str) -> FlowDefinition:

@@ -1,6 +1,6 @@
 import pytest
 
-from router.understanding.normalise import normalise
+from router.understanding.text.normalisation import normalise
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from router.understanding.patterns import PatternIndex
-from router.understanding.prefill import prefill
-from router.understanding.utterance import Utterance
+from router.understanding.slots.prefill import prefill
+from router.understanding.text.utterance import Utterance
+from router.understanding.triggers.patterns import PatternIndex
 from tests.unit.understanding.flows import EMPLOYEE, LEAVE
 
 SUNDAY = datetime.fromisoformat("2026-11-22T10:00+08:00")

@@ -6,7 +6,7 @@ import time
 import pytest
 import re2
 
-from router.understanding.pattern_filter import PatternFilter, options
+from router.understanding.triggers.patterns import PatternFilter, options
 
 SYLLABLES = [chr(code) for code in range(0x4E00, 0x5600)]
 LETTERS = "abcdefghijklmnopqrstuvwxyz"

@@ -5,12 +5,11 @@ from typing import get_args
 
 import pytest
 
+from router.flow.definition import FlowDefinition, GuardName
 from router.flow.loader import load_flows
-from router.flow.model import FlowDefinition
-from router.flow.triggers import GuardName
-from router.understanding.guards import GUARDS, QUOTATION, Guard
-from router.understanding.normalise import normalise
-from router.understanding.patterns import PatternIndex
+from router.understanding.text.normalisation import normalise
+from router.understanding.triggers.blockers import GUARDS, QUOTATION, Blocker
+from router.understanding.triggers.patterns import PatternIndex
 from tests.unit.understanding.flows import EMPLOYEE, FLOWS, SHIPPED
 
 DATA = Path(__file__).parent / "data"
@@ -136,11 +135,11 @@ def test_the_guards_are_asked_once_however_many_flows_a_message_could_start(
 ) -> None:
     asked: list[str] = []
 
-    def stops(guard: Guard, _: str) -> bool:
+    def stops(guard: Blocker, _: str) -> bool:
         asked.append(guard.name)
         return False
 
-    monkeypatch.setattr(Guard, "stops", stops)
+    monkeypatch.setattr(Blocker, "stops", stops)
     index = PatternIndex(flow(f"f{n}", patterns=["tea"]) for n in range(50))
     assert len(index.find(normalise("a cup of tea"), EMPLOYEE)) == 50
     assert asked == [guard.name for guard in GUARDS]

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from activities.capabilities import Capabilities
-from router.definitions import load_capabilities
-from router.domain.texts import Localised
+from router.domain.locale import Localised
+from router.runtime.definitions import load_capabilities
 from router.settings import Settings
-from router.understanding.normalise import normalise
-from router.understanding.phrases import PhraseIndex, ToolPhrases
+from router.understanding.names import PhraseIndex, ToolPhrases
+from router.understanding.text.normalisation import normalise
 from tests.unit.understanding.flows import EMPLOYEE
 
 DATA = Path(__file__).parent / "data"

@@ -1,7 +1,7 @@
 import pytest
 
-from router.understanding.normalise import normalise
-from router.understanding.pleasantries import asks, farewell, says_nothing
+from router.understanding.dialogue_acts import asks, farewell, says_nothing
+from router.understanding.text.normalisation import normalise
 
 NOTHING = [
     *(

@@ -3,10 +3,10 @@ from typing import Any
 
 import pytest
 
-from router.flow.model import FlowDefinition
-from router.understanding.patterns import PatternIndex
-from router.understanding.prefill import prefill
-from router.understanding.utterance import Utterance
+from router.flow.definition import FlowDefinition
+from router.understanding.slots.prefill import prefill
+from router.understanding.text.utterance import Utterance
+from router.understanding.triggers.patterns import PatternIndex
 from tests.unit.understanding.flows import EMPLOYEE, EXPENSE, LEAVE
 
 NOW = datetime.fromisoformat("2026-11-18T10:00+08:00")

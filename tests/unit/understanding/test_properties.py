@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from router.domain.messages import Message
-from router.flow.situation import Situation
-from router.understanding.dates import find_dates
-from router.understanding.days import Calendar
-from router.understanding.entities import find_entities
-from router.understanding.money import Money, find_money
-from router.understanding.normalise import normalise
+from router.flow.paused import Situation
+from router.understanding.entities.dates import find_dates
+from router.understanding.entities.days import Calendar
+from router.understanding.entities.extraction import find_entities
+from router.understanding.entities.money import Money, find_money
 from router.understanding.reader import Reader
+from router.understanding.text.normalisation import normalise
 from tests.unit.understanding.flows import EMPLOYEE, EXPENSE, FLOWS, LEAVE
 from tests.unit.understanding.test_answers import TRANSPORT, asking
 

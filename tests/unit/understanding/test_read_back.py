@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from router.domain.texts import Locale
-from router.flow.model import FlowDefinition, Slot
+from router.domain.locale import Locale
+from router.flow.definition import FlowDefinition, Slot
+from router.flow.prompts.values import shown
 from router.flow.view import FlowView
-from router.flow.wording import shown
-from router.understanding.answers import answer
-from router.understanding.currencies import currency_of
-from router.understanding.dates import Days, find_dates
-from router.understanding.days import Calendar, Half
-from router.understanding.normalise import normalise
-from router.understanding.utterance import Utterance
+from router.understanding.entities.dates import Days, find_dates
+from router.understanding.entities.days import Calendar, Half
+from router.understanding.entities.money import currency_of
+from router.understanding.slots.answers import answer
+from router.understanding.text.normalisation import normalise
+from router.understanding.text.utterance import Utterance
 from tests.unit.understanding.flows import LEAVE
 from tests.unit.understanding.test_answers import asking
 

@@ -25,7 +25,7 @@ from router.domain.messages import (
     ToolResultAction,
     offer_question,
 )
-from router.flow.situation import Situation
+from router.flow.paused import Situation
 from router.flow.view import FlowView
 from router.understanding.reader import Reader
 from router.understanding.reading import Reading

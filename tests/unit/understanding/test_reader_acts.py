@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from router.domain.capabilities import Capability
 from router.domain.commands import (
     CallTool,
     CancelFlow,
@@ -20,12 +19,13 @@ from router.domain.commands import (
     StartOver,
     Withdraw,
 )
+from router.domain.locale import Localised
 from router.domain.messages import FormAction, Message
-from router.domain.texts import Localised
-from router.flow.model import FlowDefinition
-from router.flow.situation import Situation
+from router.domain.principals import Capability
+from router.flow.definition import FlowDefinition
+from router.flow.paused import Situation
 from router.flow.view import FlowView
-from router.understanding.phrases import ToolPhrases
+from router.understanding.names import ToolPhrases
 from router.understanding.reader import Reader
 from router.understanding.reading import Reading
 from tests.unit.understanding.flows import EMPLOYEE, EXPENSE, FLOWS, LEAVE

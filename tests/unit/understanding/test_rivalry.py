@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from router.flow.model import FlowDefinition
-from router.understanding.rivalry import Rivalry, rivalries
+from router.flow.definition import FlowDefinition
+from router.understanding.triggers.patterns import Rivalry, rivalries
 
 WORDS = {"zh": "好", "en": "well"}
 

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from router.understanding.normalise import normalise
-from router.understanding.patterns import PatternIndex
-from router.understanding.simplified import simplified
+from router.understanding.text.normalisation import normalise, simplified
+from router.understanding.triggers.patterns import PatternIndex
 from tests.unit.understanding.flows import EMPLOYEE, EXPENSE, LEAVE
 
 ROOT = Path(__file__).parents[3]

@@ -20,9 +20,8 @@ from router.domain.commands import (
     TakeUp,
 )
 from router.domain.messages import ChooseAction, Message
-from router.flow.model import FlowDefinition
-from router.flow.put_aside import PutAside, options_of, value, which
-from router.flow.situation import Situation
+from router.flow.definition import FlowDefinition
+from router.flow.paused import PausedRun, Situation, options_of, value, which
 from router.flow.view import FlowView
 from router.understanding.reader import Reader
 from router.understanding.reading import Reading
@@ -31,8 +30,8 @@ from tests.unit.understanding.test_answers import asking
 
 NOW = datetime.fromisoformat("2026-11-18T10:00+08:00")
 READER = Reader(FLOWS)
-A_LEAVE = PutAside(run="l1", flow=LEAVE.flow, title=LEAVE.title, known="假别 年假")
-A_CLAIM = PutAside(run="c1", flow=EXPENSE.flow, title=EXPENSE.title)
+A_LEAVE = PausedRun(run="l1", flow=LEAVE.flow, title=LEAVE.title, known="假别 年假")
+A_CLAIM = PausedRun(run="c1", flow=EXPENSE.flow, title=EXPENSE.title)
 BOTH = [A_LEAVE, A_CLAIM]
 WHICH = which(BOTH, "zh")
 
@@ -162,7 +161,7 @@ GOING = Reader((LEAVE, EXPENSE, TRIP))
 WHERE = asking(TRIP, "destination")
 
 
-def going(said: str, active: FlowView, *put_aside: PutAside) -> Command | None:
+def going(said: str, active: FlowView, *put_aside: PausedRun) -> Command | None:
     given = {"now": NOW, "locale": "zh", "roles": EMPLOYEE, "put_aside": list(put_aside)}
     situation = Situation.model_validate({**given, "active": active})
     commands = GOING.read(Message(text=said), situation).commands

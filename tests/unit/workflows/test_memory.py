@@ -4,10 +4,10 @@ import pytest
 from pydantic import JsonValue
 
 from router.contracts.conversation import ActiveSkill, ConversationState, OpenSkill, WaitingCall
-from router.deciding.memory import Memory
-from router.deciding.thinking import Task
+from router.domain.locale import Localised
 from router.domain.messages import Route, ToolResultAction
-from router.domain.texts import Localised
+from router.routing.skill_memory import AgentMemory
+from router.routing.skill_step import Task
 from router.skill.skill import Skill
 from workflows import memory
 
@@ -85,7 +85,7 @@ def test_a_skill_that_is_not_done_is_told_with_whether_it_waits_for_an_answer(
     title = Localised(zh="顾问", en="Adviser")
     skill = Skill(name="adviser", title=title, description=title, instructions="Advise.")
     task = Task(skill=skill, request="?", history=[], now=datetime(2026, 11, 22, tzinfo=UTC))
-    state = ConversationState(skill=OpenSkill(task=task, memory=Memory(), asking=asking))
+    state = ConversationState(skill=OpenSkill(task=task, memory=AgentMemory(), asking=asking))
     told = memory.status(state, running=[]).active_skill
     assert told == ActiveSkill(name="adviser", title=title, asking=asking)
 

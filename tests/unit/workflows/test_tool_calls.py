@@ -1,13 +1,13 @@
 """Tool calls as a model is told of them, and as a turn shows them."""
 
-from router.contracts.activities import Finding
+from router.contracts.activities import ToolFinding
 from router.domain.messages import ToolCallView
 from workflows.tool_calls import CALLS_BYTES, CALLS_SHOWN, bounded, told
 
 
 def test_what_a_tool_found_is_told_as_json_and_an_error_as_one() -> None:
-    assert told(Finding(tool="search_policies", result={"天数": 5})) == '{"天数": 5}'
-    assert told(Finding(tool="search_policies", error="closed")) == "error: closed"
+    assert told(ToolFinding(tool="search_policies", result={"天数": 5})) == '{"天数": 5}'
+    assert told(ToolFinding(tool="search_policies", error="closed")) == "error: closed"
 
 
 def view(number: int, text: str) -> ToolCallView:

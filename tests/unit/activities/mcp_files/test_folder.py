@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from activities.mcp_files import folder as limits
-from activities.mcp_files.folder import Folder, Hit, Refused
+from activities.mcp_files.folder import FolderRefused, Hit, ServedFolder
 
 
 @pytest.fixture
@@ -32,8 +32,8 @@ def root(tmp_path: Path, outside: Path) -> Path:
 
 
 @pytest.fixture
-def folder(root: Path) -> Folder:
-    return Folder(root)
+def folder(root: Path) -> ServedFolder:
+    return ServedFolder(root)
 
 
 HOSTILE = [
@@ -73,15 +73,17 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("path", HOSTILE)
-def test_nothing_outside_is_read(folder: Folder, path: str) -> None:
-    with pytest.raises(Refused):
+def test_nothing_outside_is_read(folder: ServedFolder, path: str) -> None:
+    with pytest.raises(FolderRefused):
         folder.read(path)
 
 
 @pytest.mark.parametrize("path", HOSTILE)
-def test_nothing_outside_is_written(folder: Folder, root: Path, outside: Path, path: str) -> None:
+def test_nothing_outside_is_written(
+    folder: ServedFolder, root: Path, outside: Path, path: str
+) -> None:
     before = sorted(outside.parent.rglob("*"))
-    with pytest.raises(Refused):
+    with pytest.raises(FolderRefused):
         folder.save(path, "mine now", overwrite=True)
     after = [each for each in sorted(outside.parent.rglob("*")) if not each.is_dir()]
     assert after == [each for each in before if not each.is_dir()]
@@ -89,16 +91,16 @@ def test_nothing_outside_is_written(folder: Folder, root: Path, outside: Path, p
 
 
 @pytest.mark.parametrize("path", ["raw.bin", "latin.txt"])
-def test_what_is_no_text_is_not_read(folder: Folder, path: str) -> None:
-    with pytest.raises(Refused, match="is no text"):
+def test_what_is_no_text_is_not_read(folder: ServedFolder, path: str) -> None:
+    with pytest.raises(FolderRefused, match="is no text"):
         folder.read(path)
 
 
-def test_a_text_is_read(folder: Folder) -> None:
+def test_a_text_is_read(folder: ServedFolder) -> None:
     assert folder.read("notes/plan.md").text == "Plan\nBuy 茶 and bread\n"
 
 
-def test_a_long_text_is_read_in_pages(folder: Folder) -> None:
+def test_a_long_text_is_read_in_pages(folder: ServedFolder) -> None:
     folder.save("long.txt", "茶" * (limits.PAGE + 5))
     first = folder.read("long.txt")
     assert first.next == limits.PAGE
@@ -107,43 +109,43 @@ def test_a_long_text_is_read_in_pages(folder: Folder) -> None:
 
 
 @pytest.mark.parametrize("offset", [-1, 10_000])
-def test_nothing_is_read_beyond_the_end(folder: Folder, offset: int) -> None:
-    with pytest.raises(Refused, match="read from 0"):
+def test_nothing_is_read_beyond_the_end(folder: ServedFolder, offset: int) -> None:
+    with pytest.raises(FolderRefused, match="read from 0"):
         folder.read("notes/plan.md", offset)
 
 
-def test_what_is_too_large_is_neither_read_nor_saved(folder: Folder, root: Path) -> None:
+def test_what_is_too_large_is_neither_read_nor_saved(folder: ServedFolder, root: Path) -> None:
     (root / "large.txt").write_text("x" * (limits.LARGEST + 1))
-    with pytest.raises(Refused, match="over 256 KiB"):
+    with pytest.raises(FolderRefused, match="over 256 KiB"):
         folder.read("large.txt")
-    with pytest.raises(Refused, match="up to 256 KiB"):
+    with pytest.raises(FolderRefused, match="up to 256 KiB"):
         folder.save("larger.txt", "x" * (limits.LARGEST + 1))
     assert not (root / "larger.txt").exists()
 
 
 @pytest.mark.parametrize("text", ["a\x00b", "\ud800"])
-def test_what_is_no_text_is_not_saved(folder: Folder, root: Path, text: str) -> None:
-    with pytest.raises(Refused):
+def test_what_is_no_text_is_not_saved(folder: ServedFolder, root: Path, text: str) -> None:
+    with pytest.raises(FolderRefused):
         folder.save("new.txt", text)
     assert not (root / "new.txt").exists()
 
 
-def test_a_file_is_saved_with_the_folders_it_needs(folder: Folder, root: Path) -> None:
+def test_a_file_is_saved_with_the_folders_it_needs(folder: ServedFolder, root: Path) -> None:
     assert folder.save("a/b/c.txt", "茶") == 3
     assert (root / "a/b/c.txt").read_text(encoding="utf-8") == "茶"
 
 
 def test_a_file_that_is_there_is_replaced_only_where_that_is_asked_for(
-    folder: Folder, root: Path
+    folder: ServedFolder, root: Path
 ) -> None:
-    with pytest.raises(Refused, match="is there already"):
+    with pytest.raises(FolderRefused, match="is there already"):
         folder.save("notes/plan.md", "new")
     folder.save("notes/plan.md", "new", overwrite=True)
     assert (root / "notes/plan.md").read_text() == "new"
     assert [each.name for each in (root / "notes").iterdir()] == ["plan.md"]
 
 
-def test_words_are_found_in_texts_and_names_whatever_their_case(folder: Folder) -> None:
+def test_words_are_found_in_texts_and_names_whatever_their_case(folder: ServedFolder) -> None:
     assert folder.search("PLAN") == [
         Hit("notes/plan.md", 0, "notes/plan.md"),
         Hit("notes/plan.md", 1, "Plan"),
@@ -151,21 +153,21 @@ def test_words_are_found_in_texts_and_names_whatever_their_case(folder: Folder) 
 
 
 @pytest.mark.parametrize("query", ["hush", "TOKEN"])
-def test_nothing_outside_hidden_or_binary_is_found(folder: Folder, query: str) -> None:
+def test_nothing_outside_hidden_or_binary_is_found(folder: ServedFolder, query: str) -> None:
     assert folder.search(query) == []
 
 
 @pytest.mark.parametrize("query", ["", "  ", "x" * 300])
-def test_a_search_for_nothing_is_refused(folder: Folder, query: str) -> None:
-    with pytest.raises(Refused, match="search for 1 to"):
+def test_a_search_for_nothing_is_refused(folder: ServedFolder, query: str) -> None:
+    with pytest.raises(FolderRefused, match="search for 1 to"):
         folder.search(query)
 
 
-def test_no_more_is_found_than_anybody_reads(folder: Folder) -> None:
+def test_no_more_is_found_than_anybody_reads(folder: ServedFolder) -> None:
     folder.save("many.txt", "tea\n" * 500)
     assert len(folder.search("tea")) == limits.MOST_HITS
 
 
 def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(Refused, match="there is no folder"):
-        Folder(tmp_path / "none")
+    with pytest.raises(FolderRefused, match="there is no folder"):
+        ServedFolder(tmp_path / "none")

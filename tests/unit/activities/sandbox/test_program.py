@@ -2,7 +2,7 @@
 
 import pytest
 
-from activities.sandbox.program import program_of
+from activities.sandbox import program_of
 from router.domain.errors import ArgumentsToolError
 
 

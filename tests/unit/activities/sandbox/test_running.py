@@ -11,8 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from activities.sandbox.limits import MIB, Limits
-from activities.sandbox.running import Bubblewrap, NoSandbox, Output, Script
+from activities.sandbox import MIB, Bubblewrap, NoSandbox, Output, SandboxLimits, Script
 from router.domain.errors import MisconfiguredError, PermanentToolError
 
 pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap isn't installed")
@@ -30,14 +29,14 @@ def for_all() -> Iterator[Path]:
         yield Path(place)
 
 
-async def run(source: str, limits: Limits | None = None, **more: str) -> Output:
+async def run(source: str, limits: SandboxLimits | None = None, **more: str) -> Output:
     """What a Python script comes to, with a file beside it."""
     script = Script("scripts/a.py", "python", ("-x", "two words; $(id)"), **more)
     files = {"scripts/a.py": source.encode(), "references/a.md": "一".encode()}
     return await Bubblewrap(limits).run(script, files)
 
 
-async def failure(source: str, limits: Limits | None = None) -> str:
+async def failure(source: str, limits: SandboxLimits | None = None) -> str:
     with pytest.raises(PermanentToolError) as failed:
         await run(source, limits)
     assert len(str(failed.value)) < 2300
@@ -164,13 +163,13 @@ async def test_no_further_namespace_can_be_made_to_get_rights_in() -> None:
     ],
 )
 async def test_whatever_goes_too_far_ends_as_an_error_that_says_so(source: str, said: str) -> None:
-    limits = Limits(seconds=2, cpu_seconds=1, file=6 * MIB)
+    limits = SandboxLimits(seconds=2, cpu_seconds=1, file=6 * MIB)
     assert said in await failure(source, limits)
     await gone()
 
 
 async def test_a_script_that_never_ends_uses_up_its_cpu_time() -> None:
-    said = await failure("while True: pass", Limits(seconds=60, cpu_seconds=1))
+    said = await failure("while True: pass", SandboxLimits(seconds=60, cpu_seconds=1))
     assert said == "scripts/a.py failed: it took 1 s of CPU time"
 
 

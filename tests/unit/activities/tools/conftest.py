@@ -5,17 +5,18 @@ from typing import Any
 
 import pytest
 
+import activities.builtin
 import activities.tools
 from activities import provided
 from activities.calendar.work_calendar import WorkCalendar
-from activities.people.people import People, human_resources
+from activities.people.people import PeopleSystem, human_resources
 from router.contracts.activities import ToolCall
 from router.directory.file import FileDirectory
+from router.domain.locale import Locale
 from router.domain.principals import Principal
-from router.domain.texts import Locale
 from router.store.database import Database
 from router.store.store import Store
-from router.tool.dependencies import Dependencies
+from router.tool.context import Dependencies
 from router.tool.registry import Registry
 from tests.one_try import run_tool
 
@@ -30,7 +31,7 @@ class Desk:
     """Calls tools for people."""
 
     def __init__(self) -> None:
-        self.registry = Registry().discover(activities.tools)
+        self.registry = Registry().discover(activities.builtin, activities.tools)
         self.directory = FileDirectory.load()
         self.store: Store | None = None
         self.dependencies = Dependencies()
@@ -71,7 +72,7 @@ def desk() -> Desk:
 
 
 @pytest.fixture
-def kept(desk: Desk, database: Database, people: People) -> Desk:
+def kept(desk: Desk, database: Database, people: PeopleSystem) -> Desk:
     """A desk with a database, and the people system in it."""
     desk.store = Store(database)
     desk.dependencies.provide(provided.runs, desk.store.runs)

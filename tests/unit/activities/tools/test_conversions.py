@@ -10,7 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from activities.conversion.rates import LARGEST, DayOfRates, Rates, exchange_rates, read_rates
+from activities.conversion.rates import (
+    LARGEST,
+    DayOfRates,
+    ExchangeRates,
+    exchange_rates,
+    read_rates,
+)
 from activities.conversion.units import _EXACT, converted, unit_called
 from router.domain.errors import ArgumentsToolError, PermanentToolError, TransientToolError
 from tests.fakes.http_exchange import Reply, json_reply
@@ -119,7 +125,9 @@ def says(text: str, status: int = 200) -> Callable[..., Reply]:
 
 class TestCurrencies:
     async def ask(self, desk: Desk, server: WebServer, **changed: Any) -> Any:
-        desk.dependencies.provide(exchange_rates, Rates(f"{server.origin}/rates?key=secret"))
+        desk.dependencies.provide(
+            exchange_rates, ExchangeRates(f"{server.origin}/rates?key=secret")
+        )
         asked = {"amount": 100, "from_currency": "USD", "to_currency": "CNY", **changed}
         return await desk.ask("convert_currency", **asked)
 
@@ -162,7 +170,7 @@ class TestCurrencies:
 
     async def test_rates_are_fetched_once_a_day_however_many_ask(self) -> None:
         async with WebServer(says(ECB)) as server:
-            rates = Rates(server.origin)
+            rates = ExchangeRates(server.origin)
             await asyncio.gather(*(rates.latest(NOW) for _ in range(10)))
             await rates.latest(NOW + timedelta(hours=23))
             first = len(server.requests)
@@ -172,7 +180,7 @@ class TestCurrencies:
 
     async def test_old_rates_will_do_for_a_week_and_no_longer(self) -> None:
         async with WebServer(says(ECB)) as server:
-            rates = Rates(server.origin)
+            rates = ExchangeRates(server.origin)
             known = await rates.latest(NOW)
             server.answer = says("", 503)
 
@@ -184,7 +192,7 @@ class TestCurrencies:
                 await rates.latest(NOW + timedelta(days=8))
 
     async def test_without_a_source_it_says_so(self, desk: Desk) -> None:
-        desk.dependencies.provide(exchange_rates, Rates(None))
+        desk.dependencies.provide(exchange_rates, ExchangeRates(None))
 
         with pytest.raises(
             PermanentToolError, match=r"no source of exchange rates .*ROUTER_RATES_URL"
@@ -217,7 +225,7 @@ class TestCurrencies:
 
     async def test_a_source_that_is_away_may_come_back(self, desk: Desk) -> None:
         async with WebServer(says(ECB)) as server:
-            gone = Rates(f"{server.origin}/?key=secret")
+            gone = ExchangeRates(f"{server.origin}/?key=secret")
         desk.dependencies.provide(exchange_rates, gone)
 
         with pytest.raises(TransientToolError, match="can't be had right now") as raised:

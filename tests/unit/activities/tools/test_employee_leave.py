@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from activities import provided
-from activities.people.people import People
+from activities.people.people import PeopleSystem
 from activities.people.records import Leave, Owner
 from router.directory.file import FileDirectory
 from router.domain.errors import ArgumentsToolError, Forbidden, PermanentToolError
@@ -26,7 +26,7 @@ TWO_DAYS: dict[str, Any] = {
 }
 
 
-async def take(people: People, days: str, start: date = date(2026, 11, 23)) -> None:
+async def take(people: PeopleSystem, days: str, start: date = date(2026, 11, 23)) -> None:
     leave = Leave(
         leave_type="annual", start=start, end=start, days=Decimal(days), reason="an operation"
     )
@@ -36,7 +36,7 @@ async def take(people: People, days: str, start: date = date(2026, 11, 23)) -> N
 class TestLooking:
     @pytest.mark.parametrize("reader", ["dave", "bob", "carol"])
     async def test_hr_and_those_who_lead_see_balances_and_records(
-        self, kept: Desk, people: People, reader: str
+        self, kept: Desk, people: PeopleSystem, reader: str
     ) -> None:
         await take(people, "1")
         await take(people, "1", date(2025, 11, 24))
@@ -52,7 +52,9 @@ class TestLooking:
         assert (len(found["balances"]), annual["days"], annual["used"]) == (8, 14.0, 1.0)
         assert [record["start"] for record in found["records"]] == ["2026-11-23"]
 
-    async def test_nobody_reads_why_somebody_was_away(self, kept: Desk, people: People) -> None:
+    async def test_nobody_reads_why_somebody_was_away(
+        self, kept: Desk, people: PeopleSystem
+    ) -> None:
         await take(people, "1")
 
         for reader in ("dave", "bob"):
@@ -183,7 +185,9 @@ class TestAdjusting:
         seen = await kept.ask("get_employee_leave", await kept.person("bob"), employee="frank")
         assert (own["days"], seen["adjustments"]) == (17.0, None)
 
-    async def test_never_more_is_taken_away_than_is_left(self, kept: Desk, people: People) -> None:
+    async def test_never_more_is_taken_away_than_is_left(
+        self, kept: Desk, people: PeopleSystem
+    ) -> None:
         await take(people, "10.5")
         dave = await kept.person("dave")
 
@@ -212,7 +216,9 @@ class TestAdjusting:
                 "adjust_leave_balance", await kept.person("dave"), **{**TWO_DAYS, **changed}
             )
 
-    async def test_twenty_at_once_never_go_below_zero(self, kept: Desk, people: People) -> None:
+    async def test_twenty_at_once_never_go_below_zero(
+        self, kept: Desk, people: PeopleSystem
+    ) -> None:
         dave = await kept.person("dave")
         less = {**TWO_DAYS, "days": -4}
 
@@ -267,7 +273,7 @@ class TestAdjusting:
         ],
     )
     async def test_what_makes_no_sense_is_refused_and_changes_nothing(
-        self, kept: Desk, people: People, changed: dict[str, Any], said: str
+        self, kept: Desk, people: PeopleSystem, changed: dict[str, Any], said: str
     ) -> None:
         with pytest.raises(ArgumentsToolError, match=said):
             await kept.write(

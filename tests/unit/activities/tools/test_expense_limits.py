@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from activities.policies.book import SHIPPED, read_policies
 from activities.policies.limits import ExpenseLimits, Limit, expense_limits
-from activities.policies.passages import SHIPPED, read_policies
 from router.domain.errors import ArgumentsToolError, MisconfiguredError
-from router.domain.texts import LOCALES, Locale
+from router.domain.locale import LOCALES, Locale
 from tests.unit.activities.tools.conftest import ALICE, FRANK, Desk
 
 LIMITS = ExpenseLimits.load()

@@ -8,15 +8,14 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
+import activities.builtin
 import activities.tools
-from router.deciding.tool_form import form_of
 from router.domain.principals import FLOW_ROLE
-from router.flow.events import Answered, Called
-from router.flow.field_words import FIELDS, VALUES
-from router.tool.http.guard import Guard
-from router.tool.http.implementation import HttpImplementation
-from router.tool.http.loading import load_http_tools
-from router.tool.http.sending import Sender
+from router.flow.engine.events import Answered, Called
+from router.flow.prompts.field_names import FIELDS, VALUES
+from router.routing.tool_form import form_of
+from router.tool.http.client import OutboundGuard, Sender
+from router.tool.http.loader import HttpImplementation, load_http_tools
 from router.tool.implementation import FunctionImplementation
 from router.tool.labels import LABEL
 from router.tool.registry import Registry
@@ -30,8 +29,8 @@ LATIN = re.compile(r"[A-Za-z]")
 
 
 def callable_by_people() -> dict[str, Tool]:
-    declared = load_http_tools(HTTP, SEARCH, Sender(Guard())).tools
-    found = [*Registry().discover(activities.tools), *declared]
+    declared = load_http_tools(HTTP, SEARCH, Sender(OutboundGuard())).tools
+    found = [*Registry().discover(activities.builtin, activities.tools), *declared]
     return {tool.name: tool for tool in found if tool.roles != {FLOW_ROLE}}
 
 

@@ -9,12 +9,10 @@ from ruamel.yaml import YAML
 
 import flows
 from activities.people.records import ENTITLED
-from activities.policies.book import PolicyBook, policy_book
-from activities.policies.passages import LONGEST, SHIPPED, Passage
+from activities.policies.book import LONGEST, SHIPPED, Passage, PolicyBook, policy_book
 from router.domain.errors import ArgumentsToolError, MisconfiguredError, Unavailable
-from router.selection.embedded import EmbeddedEncoder
-from router.selection.encoder import Vectors
-from router.selection.remembered import RecentVectors
+from router.retrieval.encoders import EmbeddedEncoder, Vectors
+from router.retrieval.vector_cache import RecentVectors
 from tests.unit.activities.tools.conftest import FRANK, Desk
 
 BOOK = PolicyBook.load()

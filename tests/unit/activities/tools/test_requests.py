@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from activities import provided
-from activities.own_runs import meant
+from activities.builtin.standing import run_meant
 from router.domain.errors import ArgumentsToolError
+from router.domain.locale import Locale
 from router.domain.records import ApprovalRecord, HistoryLine, RunRecord
-from router.domain.texts import Locale
 from router.store.database import Database
 from router.store.store import Store
 from router.tool.context import ToolContext
@@ -104,7 +104,7 @@ async def test_a_request_that_is_named_is_the_whole_one(desk: Desk, store: Store
     await publish(store, waiting("b1", parent="leave_request/default/r1"))
     context = ToolContext(caller=ALICE, now=NOW, logger=logging.LoggerAdapter(logging.getLogger()))
 
-    assert (await meant("请假", context, store.runs, frozenset)).id == "r1"
+    assert (await run_meant("请假", context, store.runs, frozenset)).id == "r1"
 
 
 async def test_an_end_is_dated_from_when_it_came(desk: Desk, store: Store) -> None:

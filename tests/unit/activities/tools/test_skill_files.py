@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from activities import provided
-from activities.paging import PAGE, text_pages
-from activities.sandbox.running import Output, Script, sandbox
+from activities.sandbox import Output, Script, sandbox
+from activities.tool_call import PAGE, text_pages
 from router.contracts.activities import ToolCall
 from router.domain.errors import ArgumentsToolError, PermanentToolError
-from router.domain.skill_files import SkillFile
+from router.domain.files import SkillFile
 from router.store.database import Database
 from router.store.store import Store
 from tests.one_try import run_tool

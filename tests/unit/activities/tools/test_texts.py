@@ -5,15 +5,14 @@ from typing import Any
 
 import pytest
 
-from activities.asking import Models
-from activities.metering import metered
+from activities.models import Models
 from activities.tools.texts import LONGEST_SUMMARISED, LONGEST_TRANSLATED
-from activities.writing import Writer, writer
-from router.deciding.prompts import Prompts
+from activities.writer import Writer, metered, writer
 from router.domain.budgets import Budget, Budgets
 from router.domain.errors import ArgumentsToolError, PermanentToolError, Unavailable
 from router.domain.messages import Usage
-from router.llm.ladder import Ladder
+from router.llm.fallback import FallbackChain
+from router.routing.prompts import Prompts
 from tests.fakes.behaviours import answers, fails, says
 from tests.unit.activities.tools.conftest import ALICE, FRANK, NOW, Desk
 from tests.unit.llm.asking import Desk as ModelDesk
@@ -27,7 +26,7 @@ HELLO: dict[str, Any] = {"text": "你好，世界", "to": "English"}
 async def model(desk: Desk) -> AsyncIterator[ModelDesk]:
     """A model that says hello once, behind the desk's tools."""
     async with model_desk(says(" Hello, world\n")) as open_desk:
-        ladder = Ladder([open_desk.model])
+        ladder = FallbackChain([open_desk.model])
         desk.dependencies.provide(writer, Writer(Models(), ladder, PROMPTS))
         yield open_desk
 
@@ -67,7 +66,7 @@ async def test_it_is_paid_for_by_whoever_asks(kept: Desk) -> None:
     spending = kept.store.spending
     async with model_desk(says("Hello")) as open_desk:
         budgets = Budgets(user=Budget(calls=1))
-        poor = Writer(Models(budgets, spending), Ladder([open_desk.model]), PROMPTS)
+        poor = Writer(Models(budgets, spending), FallbackChain([open_desk.model]), PROMPTS)
         kept.dependencies.provide(writer, poor)
         await kept.ask("translate", **HELLO)
         with pytest.raises(PermanentToolError, match="budget of the user"):
@@ -81,7 +80,7 @@ async def test_it_is_paid_for_by_whoever_asks(kept: Desk) -> None:
 async def test_it_is_held_to_what_is_left_of_the_turn(desk: Desk) -> None:
     async with model_desk(says("Hello")) as open_desk:
         budgets = Budgets(turn=Budget(calls=4))
-        limited = Writer(Models(budgets), Ladder([open_desk.model]), PROMPTS)
+        limited = Writer(Models(budgets), FallbackChain([open_desk.model]), PROMPTS)
         desk.dependencies.provide(writer, limited)
         with metered(Usage(llm_calls=3)) as meter:
             await desk.ask("translate", **HELLO)
@@ -125,7 +124,9 @@ async def test_what_no_model_writes_is_said_to_be_none(
     desk: Desk, behaviour: Any, error: type[Exception], said: str
 ) -> None:
     async with model_desk(behaviour) as open_desk:
-        desk.dependencies.provide(writer, Writer(Models(), Ladder([open_desk.model]), PROMPTS))
+        desk.dependencies.provide(
+            writer, Writer(Models(), FallbackChain([open_desk.model]), PROMPTS)
+        )
         with pytest.raises(error, match=said):
             await desk.ask("translate", **HELLO)
 

@@ -15,8 +15,8 @@ import pytest
 import activities.tools
 import router
 from router.cli.checks import CHECKS, examine
-from router.llm.connection import Connection
-from router.llm.reach import Address, Reach
+from router.llm.client import ModelConnection
+from router.llm.health import ModelAddress, ModelHealth
 from router.settings import PREFIX
 from tests.fakes.behaviours import fails, says
 from tests.fakes.http_exchange import json_reply
@@ -106,12 +106,12 @@ def test_a_proxy_of_the_environment_is_not_asked_for_the_api_of_this_machine(
 
 async def test_nor_for_a_model_of_this_machine(behind_a_proxy: None) -> None:
     async with ModelServer(says("hello")) as server:
-        connection = Connection(server.url, MODEL)
+        connection = ModelConnection(server.url, MODEL)
         await connection.client.chat.completions.create(
             model=MODEL, messages=[{"role": "user", "content": "hello"}]
         )
         await connection.aclose()
-        assert await Reach([Address(server.url)]).trouble() == [None]
+        assert await ModelHealth([ModelAddress(server.url)]).trouble() == [None]
     assert len(server.chats) == 1
 
 
@@ -142,7 +142,7 @@ def kept(run: Run, elsewhere: Path) -> Iterator[sqlite3.Connection]:
 def test_a_database_that_another_program_holds_is_named_with_what_to_do(
     run: Run, kept: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("router.store.sqlite.BUSY_SECONDS", 0)
+    monkeypatch.setattr("router.store.database.BUSY_SECONDS", 0)
     kept.execute("BEGIN EXCLUSIVE")
     outcome = run(*SUM)
     assert (outcome.status, outcome.out) == (1, "")

@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from router.domain.errors import DefinitionError
-from router.tool.dependencies import Dependencies
-from router.tool.http.guard import Guard
-from router.tool.http.loading import Loaded, load_http_tools
-from router.tool.http.sending import Sender
+from router.tool.context import Dependencies
+from router.tool.http.client import OutboundGuard, Sender
+from router.tool.http.loader import LoadedTools, load_http_tools
 from router.tool.tool import Tool
 from tests.unit.tool.samples import context
 
@@ -50,8 +49,8 @@ class Folder:
         variables: Mapping[str, str] | None = None,
         allowed: tuple[str, ...] = (),
         sender: Sender | None = None,
-    ) -> Loaded:
-        return load_http_tools(self.path, variables or {}, sender or Sender(Guard(allowed)))
+    ) -> LoadedTools:
+        return load_http_tools(self.path, variables or {}, sender or Sender(OutboundGuard(allowed)))
 
     def problems(self, data: Any, variables: Mapping[str, str] | None = None) -> list[str]:
         """What is said against a file, without its folder; nothing where it is fine."""

@@ -17,7 +17,7 @@ from router.domain.errors import (
     UnknownOutcome,
     UnusableResult,
 )
-from router.tool.dependencies import Dependencies
+from router.tool.context import Dependencies
 from tests.fakes.http_exchange import Drop, Piece, Reply, json_reply
 from tests.fakes.web_server import Answer, Got, WebServer
 from tests.unit.tool.http.declaring import TEXT, Folder, call, declaration, takes

@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from router.tool.http.declaration import ENDPOINT_KEYS, KEYS, TOOL_KEYS
 from router.tool.http.openapi import SELECTION_KEYS
-from router.tool.http.options import KEYS
-from router.tool.http.reading import ENDPOINT_KEYS, TOOL_KEYS
-from router.tool.http.surroundings import CONTEXT
+from router.tool.http.template import CONTEXT
 from tests.fakes.http_exchange import json_reply
 from tests.fakes.web_server import WebServer
 from tests.unit.tool.http.declaring import Folder, call

@@ -3,8 +3,8 @@
 import pytest
 
 from router.domain.errors import PermanentToolError
-from router.tool.http.guard import Guard
-from router.tool.http.origins import origin_of
+from router.tool.http.client import OutboundGuard
+from router.tool.http.endpoint import origin_of
 
 PRIVATE = [
     *("127.0.0.1", "127.8.8.8", "10.0.0.1", "172.16.0.1", "172.31.255.255", "192.168.1.1"),
@@ -22,17 +22,17 @@ PUBLIC = ["1.1.1.1", "93.184.216.34", "2606:4700:4700::1111", "::ffff:1.1.1.1", 
 
 @pytest.mark.parametrize("address", [*PRIVATE, *NOWHERE])
 def test_what_is_not_public_is_not_connected_to(address: str) -> None:
-    assert Guard().objection_to("api.example.com", 443, address)
+    assert OutboundGuard().objection_to("api.example.com", 443, address)
 
 
 @pytest.mark.parametrize("address", PUBLIC)
 def test_what_is_public_is(address: str) -> None:
-    assert Guard().objection_to("api.example.com", 443, address) == ""
+    assert OutboundGuard().objection_to("api.example.com", 443, address) == ""
 
 
 @pytest.mark.parametrize("address", PRIVATE)
 def test_a_place_that_the_operator_names_may_be_private(address: str) -> None:
-    guard = Guard(["https://crm.corp:8443"])
+    guard = OutboundGuard(["https://crm.corp:8443"])
     assert guard.objection_to("crm.corp", 8443, address) == ""
     assert guard.objection_to("crm.corp", 443, address)
     assert guard.objection_to("other.corp", 8443, address)
@@ -40,7 +40,9 @@ def test_a_place_that_the_operator_names_may_be_private(address: str) -> None:
 
 @pytest.mark.parametrize("address", NOWHERE)
 def test_nobody_can_name_a_place_where_metadata_are(address: str) -> None:
-    assert "no tool may go" in Guard(["https://crm.corp"]).objection_to("crm.corp", 443, address)
+    assert "no tool may go" in OutboundGuard(["https://crm.corp"]).objection_to(
+        "crm.corp", 443, address
+    )
 
 
 @pytest.mark.parametrize(
@@ -53,11 +55,11 @@ def test_nobody_can_name_a_place_where_metadata_are(address: str) -> None:
     ],
 )
 def test_a_file_may_not_name_these(url: str, said: str) -> None:
-    assert said in Guard().objection(origin_of(url))
+    assert said in OutboundGuard().objection(origin_of(url))
 
 
 def test_a_file_may_name_what_the_operator_names_or_what_is_public() -> None:
-    guard = Guard(["http://127.0.0.1:9000"])
+    guard = OutboundGuard(["http://127.0.0.1:9000"])
     assert guard.objection(origin_of("http://127.0.0.1:9000/x")) == ""
     assert guard.objection(origin_of("https://api.example.com")) == ""
     assert guard.objection(origin_of("http://127.0.0.1:9001"))
@@ -73,6 +75,6 @@ def test_a_file_may_name_what_the_operator_names_or_what_is_public() -> None:
     ],
 )
 def test_an_answer_may_not_lead_there(before: str, after: str, said: str) -> None:
-    guard = Guard(["http://named.example"])
+    guard = OutboundGuard(["http://named.example"])
     with pytest.raises(PermanentToolError, match=said):
         guard.check_redirect(origin_of(before), origin_of(after))

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from router.domain.errors import DefinitionError, MisconfiguredError
-from router.tool.http.guard import Guard
-from router.tool.http.loading import load_http_tools
-from router.tool.http.sending import Sender
+from router.tool.http.client import OutboundGuard, Sender
+from router.tool.http.loader import load_http_tools
 from tests.unit.tool.http.declaring import TEXT, URL, Folder, declaration, takes
 
 
@@ -53,7 +52,7 @@ def test_a_file_may_declare_several(folder: Folder) -> None:
 def test_one_file_can_be_loaded_alone(folder: Folder) -> None:
     folder.write("nonsense", "broken.json")
     file = folder.write(declaration())
-    assert len(load_http_tools(file, {}, Sender(Guard())).tools) == 1
+    assert len(load_http_tools(file, {}, Sender(OutboundGuard())).tools) == 1
 
 
 def test_what_needs_a_variable_that_is_not_set_is_absent(folder: Folder) -> None:
@@ -95,7 +94,7 @@ def test_a_name_is_declared_once(folder: Folder) -> None:
 
 def test_a_folder_that_is_not_there_is_named(folder: Folder) -> None:
     with pytest.raises(MisconfiguredError, match="ROUTER_HTTP_TOOLS="):
-        load_http_tools(folder.path / "nope", {}, Sender(Guard()))
+        load_http_tools(folder.path / "nope", {}, Sender(OutboundGuard()))
 
 
 def test_tabs_and_escapes_of_json_are_read(folder: Folder) -> None:

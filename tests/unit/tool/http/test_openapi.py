@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from router.deciding.tool_form import form_of
+from router.routing.tool_form import form_of
 from router.tool.tool import Tool
 from tests.fakes.http_exchange import Reply, json_reply
 from tests.fakes.web_server import Got, WebServer

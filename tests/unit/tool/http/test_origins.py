@@ -2,7 +2,7 @@
 
 import pytest
 
-from router.tool.http.origins import origin_of
+from router.tool.http.endpoint import origin_of
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import activities.tools
-from router.tool.http.guard import Guard
-from router.tool.http.loading import load_http_tools
-from router.tool.http.sending import Sender
+from router.tool.http.client import OutboundGuard, Sender
+from router.tool.http.loader import load_http_tools
 from router.tool.tool import Tool
 from tests.fakes.http_exchange import Reply, json_reply
 from tests.fakes.web_server import Got, WebServer
@@ -17,12 +16,12 @@ SHIPPED = Path(next(iter(activities.tools.__path__))) / "http"
 
 def tool(name: str, server: WebServer) -> Tool:
     variables = {"ROUTER_TOOL_WEATHER_URL": server.origin, "ROUTER_TOOL_SEARCH_URL": server.origin}
-    loaded = load_http_tools(SHIPPED, variables, Sender(Guard([server.origin])))
+    loaded = load_http_tools(SHIPPED, variables, Sender(OutboundGuard([server.origin])))
     return {tool.name: tool for tool in loaded.tools}[name]
 
 
 def test_without_a_search_server_there_is_no_search() -> None:
-    loaded = load_http_tools(SHIPPED, {}, Sender(Guard()))
+    loaded = load_http_tools(SHIPPED, {}, Sender(OutboundGuard()))
     assert [tool.name for tool in loaded.tools] == ["get_weather"]
     assert list(loaded.absent.values()) == ["ROUTER_TOOL_SEARCH_URL"]
 

@@ -5,11 +5,8 @@ from pathlib import Path
 import pytest
 
 from router.domain.errors import PermanentToolError
-from router.tool.http.endpoint import Request
-from router.tool.http.guard import Guard
-from router.tool.http.origins import origin_of
-from router.tool.http.sending import Sender, Unreached
-from router.tool.http.transport import Resolver
+from router.tool.http.client import OutboundGuard, Resolver, Sender, Unreached
+from router.tool.http.endpoint import OutgoingRequest, origin_of
 from tests.fakes.certificates import contexts_for
 from tests.fakes.http_exchange import Reply, json_reply
 from tests.fakes.name_server import NameServer
@@ -22,8 +19,8 @@ def hello(got: Got) -> Reply:
     return json_reply({"host": got.headers["host"]})
 
 
-def to(origin: str, target: str = "/") -> Request:
-    return Request("GET", origin_of(origin), target)
+def to(origin: str, target: str = "/") -> OutgoingRequest:
+    return OutgoingRequest("GET", origin_of(origin), target)
 
 
 @pytest.mark.parametrize(
@@ -34,14 +31,14 @@ async def test_a_name_at_an_address_that_is_not_public_is_refused(addresses: lis
     async with WebServer(hello) as server:
         names = NameServer(inner_example=[addresses])
         with pytest.raises(PermanentToolError, match=r"isn't public|no tool may go"):
-            await Sender(Guard(), names).send(to(f"https://inner.example:{server.port}"), 2)
+            await Sender(OutboundGuard(), names).send(to(f"https://inner.example:{server.port}"), 2)
         assert server.requests == []
 
 
 async def test_a_name_that_is_allowed_still_leads_to_no_metadata() -> None:
     names = NameServer(crm_corp=[[METADATA]])
     with pytest.raises(PermanentToolError, match="no tool may go"):
-        await Sender(Guard(["http://crm.corp"]), names).send(to("http://crm.corp"), 2)
+        await Sender(OutboundGuard(["http://crm.corp"]), names).send(to("http://crm.corp"), 2)
 
 
 async def test_a_name_is_asked_for_once_for_the_check_and_the_connection() -> None:
@@ -49,7 +46,7 @@ async def test_a_name_is_asked_for_once_for_the_check_and_the_connection() -> No
     async with WebServer(hello) as server:
         origin = f"http://moving.example:{server.port}"
         names = NameServer(moving_example=[[LOOPBACK], [METADATA]])
-        received = await Sender(Guard([origin]), names).send(to(origin), 2)
+        received = await Sender(OutboundGuard([origin]), names).send(to(origin), 2)
     assert received.status == 200
     assert names.asked == ["moving.example"]
 
@@ -57,7 +54,9 @@ async def test_a_name_is_asked_for_once_for_the_check_and_the_connection() -> No
 async def test_each_connection_is_checked_anew() -> None:
     async with WebServer(hello) as server:
         origin = f"http://moving.example:{server.port}"
-        sender = Sender(Guard([origin]), NameServer(moving_example=[[LOOPBACK], [METADATA]]))
+        sender = Sender(
+            OutboundGuard([origin]), NameServer(moving_example=[[LOOPBACK], [METADATA]])
+        )
         await sender.send(to(origin), 2)
         with pytest.raises(PermanentToolError, match=METADATA):
             await sender.send(to(origin), 2)
@@ -69,7 +68,7 @@ async def test_a_redirect_to_a_name_at_a_bad_address_is_refused() -> None:
 
     async with WebServer(answer) as server:
         names = NameServer(inner_corp=[[METADATA]])
-        sender = Sender(Guard([server.origin, "http://inner.corp"]), _also_loopback(names))
+        sender = Sender(OutboundGuard([server.origin, "http://inner.corp"]), _also_loopback(names))
         with pytest.raises(PermanentToolError, match="no tool may go"):
             await sender.send(to(server.origin), 2)
     assert names.asked == ["inner.corp"]
@@ -77,14 +76,14 @@ async def test_a_redirect_to_a_name_at_a_bad_address_is_refused() -> None:
 
 async def test_a_name_that_nobody_knows_may_be_known_soon() -> None:
     with pytest.raises(Unreached, match="no such name"):
-        await Sender(Guard(), NameServer()).send(to("https://api.example.com"), 2)
+        await Sender(OutboundGuard(), NameServer()).send(to("https://api.example.com"), 2)
 
 
 async def test_the_next_address_is_tried_where_one_is_down() -> None:
     async with WebServer(hello) as server:
         origin = f"http://both.example:{server.port}"
         names = NameServer(both_example=[["127.0.0.2", LOOPBACK]])
-        received = await Sender(Guard([origin]), names).send(to(origin), 2)
+        received = await Sender(OutboundGuard([origin]), names).send(to(origin), 2)
     assert received.fine
 
 
@@ -96,7 +95,7 @@ class TestTls:
         async with WebServer(hello, shown) as server:
             origin = f"https://api.example:{server.port}"
             names = NameServer(api_example=[[LOOPBACK]])
-            received = await Sender(Guard([origin]), names, trusted).send(to(origin), 2)
+            received = await Sender(OutboundGuard([origin]), names, trusted).send(to(origin), 2)
         assert received.body == f'{{"host": "api.example:{server_port(origin)}"}}'.encode()
 
     async def test_a_certificate_for_another_name_is_refused(self, tmp_path: Path) -> None:
@@ -105,7 +104,7 @@ class TestTls:
             origin = f"https://api.example:{server.port}"
             names = NameServer(api_example=[[LOOPBACK]])
             with pytest.raises(Unreached, match="CERTIFICATE_VERIFY_FAILED"):
-                await Sender(Guard([origin]), names, trusted).send(to(origin), 2)
+                await Sender(OutboundGuard([origin]), names, trusted).send(to(origin), 2)
             assert server.requests == []
 
     async def test_an_answer_may_not_lead_out_of_encryption(self, tmp_path: Path) -> None:
@@ -117,7 +116,7 @@ class TestTls:
                 origin = f"https://api.example:{server.port}"
                 names = NameServer(api_example=[[LOOPBACK]])
                 with pytest.raises(PermanentToolError, match="isn't encrypted"):
-                    await Sender(Guard([origin, place]), names, trusted).send(to(origin), 2)
+                    await Sender(OutboundGuard([origin, place]), names, trusted).send(to(origin), 2)
             assert plain.requests == []
 
 

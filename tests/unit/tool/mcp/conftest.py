@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
-from router.tool.dependencies import Dependencies
-from router.tool.files import ToolFile
+from router.tool.context import Dependencies
 from router.tool.mcp.file import ServerEntry
 from router.tool.mcp.servers import Servers, connected
+from router.tool.results import ToolFile
 from router.tool.tool import Tool
 from tests.fakes.mcp_program import PROGRAM
 from tests.unit.tool.samples import context

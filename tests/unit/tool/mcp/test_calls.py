@@ -17,7 +17,7 @@ from router.domain.errors import (
     TransientToolError,
     UnknownOutcome,
 )
-from router.tool.dependencies import Dependencies
+from router.tool.context import Dependencies
 from router.tool.mcp.file import ToolEntry
 from tests.unit.tool.mcp.conftest import House, Open, program
 from tests.unit.tool.samples import context

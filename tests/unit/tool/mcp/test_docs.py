@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from router.cli.mcp_face.tools import ALWAYS
-from router.tool.mcp.extras import EXTRAS
+from router.cli.mcp_tools import ALWAYS
 from router.tool.mcp.file import ServerEntry, ToolEntry, load_servers
+from router.tool.mcp.tools import EXTRAS
 from tests.unit.tool.mcp.conftest import house_of
 
 TEXT = (Path(__file__).parents[4] / "docs" / "tools.md").read_text(encoding="utf-8")

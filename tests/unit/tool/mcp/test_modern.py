@@ -11,7 +11,7 @@ import pytest
 from pydantic import JsonValue
 
 from router.domain.errors import AnswersNeeded, ArgumentsToolError, PermanentToolError
-from router.tool.dependencies import Dependencies
+from router.tool.context import Dependencies
 from router.tool.mcp.file import ServerEntry
 from tests.e2e.house import free_ports
 from tests.fakes.mcp_modern import PROGRAM

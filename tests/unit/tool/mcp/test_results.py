@@ -6,9 +6,9 @@ from typing import Any
 import mcp_types as types
 import pytest
 
-from router.tool.files import ToolFile
-from router.tool.mcp.results import value_of
+from router.tool.mcp.implementation import value_of
 from router.tool.mcp.untrusted import visible_value
+from router.tool.results import ToolFile
 
 BYTES = b"\x00\xffsound"
 DATA = b64encode(BYTES).decode()

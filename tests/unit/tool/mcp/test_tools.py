@@ -2,10 +2,9 @@
 
 import pytest
 
-from router.deciding.tool_form import form_of
-from router.domain.texts import Localised
-from router.tool.mcp.file import ServerEntry, ToolEntry
-from router.tool.mcp.names import LONGEST, names
+from router.domain.locale import Localised
+from router.routing.tool_form import form_of
+from router.tool.mcp.file import LONGEST_NAME, ServerEntry, ToolEntry, names
 from tests.fakes.mcp_program import SCHEMAS
 from tests.unit.tool.mcp.conftest import House, Open, program
 
@@ -67,7 +66,7 @@ async def test_a_tool_whose_schema_is_none_is_left_out_alone(house: House) -> No
 async def test_names_are_safe_and_no_two_are_the_same(house: House) -> None:
     found = [name for name in house.tools["it"] if name.startswith(("it__a_b", "it__l"))]
     assert len([name for name in found if name.startswith("it__a_b")]) == 2
-    assert all(len(name) <= LONGEST for name in house.tools["it"])
+    assert all(len(name) <= LONGEST_NAME for name in house.tools["it"])
     assert await house.call("it__a_b", text="x") == '{"text": "x"}'
 
 

@@ -1,0 +1,1 @@
+"""The desk's own tools, there whatever company it stands in."""

@@ -1,0 +1,519 @@
+"""What the caller has asked for, as tools: how each stands, taking one back, hurrying one.
+
+What the caller has asked for, as a tool: how each request stands, and who is waited for.
+
+The caller's own requests, as tools: taking one back, and reminding whoever it waits for.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime, tzinfo
+from itertools import takewhile
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, Field
+
+from activities import provided
+from activities.builtin.standing import (
+    ANY,
+    RunMention,
+    can_be_taken_back,
+    in_short,
+    offer_of,
+    run_meant,
+    standing,
+)
+from activities.saying import OWN, REQUEST, REQUEST_EN, whole
+from activities.tell_flow import own_share
+from router.domain.errors import Conflict, PermanentToolError
+from router.domain.locale import Locale, Localised
+from router.domain.messages import ENDED, FlowStatus
+from router.domain.ports import Runs
+from router.domain.principals import Directory, Principal
+from router.domain.records import ApprovalRecord, RunRecord
+from router.flow.engine.events import Cancelled, Nudged
+from router.gateway.runs import WHY_NOT, NotNow, RunStanding, tell, to_remind
+from router.gateway.withdrawals import Withdrawing
+from router.tool.context import Depends, ToolContext
+from router.tool.labels import ChineseLabel
+from router.tool.tool import tool
+
+MOST_REQUESTS = 20
+MOST_NAMES = 5
+"""People named for one request; a whole department may be asked, of which anyone decides.
+And so many of its files."""
+_LIST: dict[Locale, str] = {"zh": "、", "en": ", "}
+
+
+class Awaited(BaseModel):
+    """Someone whose decision a request waits for."""
+
+    name: str
+    since: datetime
+    due: datetime | None
+    """When the request expires undecided; null where it doesn't."""
+
+
+class RequestView(BaseModel):
+    """One request of the caller's. Moments are in the caller's time zone."""
+
+    id: str
+    flow: str
+    title: str
+    """What the flow is called, in the language of the conversation."""
+    status: FlowStatus
+    state: str
+    """The state of the flow's file that it stands in."""
+    asked: datetime
+    since: datetime
+    """When it came to stand where it stands; when it ended, where it has."""
+    waits_for: list[Awaited]
+    others: int
+    """How many more it waits for than are named."""
+    files: list[str] = []
+    """What the files that were handed in with it are called."""
+
+
+class Requests(BaseModel):
+    """The newest requests; `more` says whether there are older ones."""
+
+    items: list[RequestView]
+    more: bool
+    summary: str = ""
+    """How they stand, in the language of the conversation."""
+
+
+@tool(
+    permission="read",
+    title={"zh": "我的申请", "en": "My requests"},
+    description_zh="你的申请（请假、报销等）各到哪一步了，在等谁。",
+    examples=[
+        "我的申请到哪一步了",
+        "我的请假批了吗",
+        "谁在审批我的报销",
+        "what is the status of my request",
+        "has my leave been approved",
+    ],
+    phrases=[
+        # 我的请假批了吗、报销审批下来了没
+        whole(
+            f"{OWN}(?P<kind>{REQUEST})(?:被|有没有|现在)?(?:审?批|审核|同意|通过|批准)+(?:完|好|过|下来)?(?:了|没|没有|吗|不)+"
+        ),
+        # 报销到哪一步了、我的申请走到哪了
+        whole(
+            f"{OWN}(?P<kind>{REQUEST})(?:现在|审批|流程|批|走|处理|办)*到(?:了)?哪(?:一?步|里|儿|个环节|一级)?"
+        ),
+        # 审批进度、我的报销进度怎么样
+        whole(
+            f"{OWN}(?:(?P<kind>{REQUEST})|审批)(?:的)?(?:审批|处理|办理)?(?:进度|进展|状态)(?:怎么样|如何|是什么|到哪)?"
+        ),
+        # 谁在审批我的报销、我的请假在等谁
+        whole(f"(?:谁|哪位)(?:在|还没)?(?:审批|审|批)(?:我的)(?P<kind>{REQUEST})"),
+        whole(f"{OWN}(?P<kind>{REQUEST})(?:现在)?在等谁(?:审?批)?"),
+        # 我的申请、我有哪些申请
+        whole("我(?:的|有|提交|都|过|了|所有|全部|哪些|什么)+申请(?:记录|列表)?|有哪些申请在审批"),
+        whole(
+            f"(?:has|have|is|was|were|are) (?:my|the) (?P<kind>{REQUEST_EN})"
+            "(?: (?:been|already|now))*"
+            " (?:approved|rejected|decided|reviewed|processed|through|granted)(?: yet| already)?"
+        ),
+        whole(
+            "(?:(?:what(?:'s| is)|how is) )?(?:the )?(?:approval )?(?:status|progress|state) of my "
+            f"(?P<kind>{REQUEST_EN})"
+        ),
+        whole(f"(?:what(?:'s| is) )?my (?P<kind>{REQUEST_EN}) (?:approval )?(?:status|progress)"),
+        whole(f"(?:where|how far) is my (?P<kind>{REQUEST_EN})(?: at| along)?"),
+        whole(f"who (?:is approving|approves|has) my (?P<kind>{REQUEST_EN})"),
+        whole(f"(?:has|did) my (?:manager|boss) approved? my (?P<kind>{REQUEST_EN})(?: yet)?"),
+        whole(
+            "(?:list |what are )?(?:all )?(?:of )?my (?:own |open |pending |current )*"
+            "(?:requests|applications)"
+        ),
+    ],
+)
+async def get_my_requests(
+    ctx: ToolContext,
+    runs: Annotated[Runs, Depends(provided.runs)],
+    people: Annotated[Directory, Depends(provided.directory)],
+    aside: provided.Aside,
+    status: Annotated[
+        FlowStatus | None,
+        Field(description="Only those of this status; all where left out"),
+        ChineseLabel("申请状态"),
+    ] = None,
+    flow: Annotated[
+        str | None,
+        Field(
+            description='Only those of this flow, such as "leave_request"; all where left out',
+            pattern="^[a-z0-9_]{1,64}$",
+        ),
+        ChineseLabel("流程"),
+    ] = None,
+    kind: Annotated[
+        str | None,
+        Field(description='Only those called so, in words such as "leave"', max_length=60),
+        ChineseLabel("哪一类"),
+    ] = None,
+) -> Requests:
+    """Your requests (leave, expense claims and others), how each stands and who it waits for.
+
+    The newest 20 come first. `waiting_approval` is awaiting a decision, by those whom
+    `waits_for` names; `collecting` and `confirming` wait for you.
+    """
+    caller = ctx.caller
+    found, older = await runs.listed(
+        caller.tenant, caller.id, status, flow, None, MOST_REQUESTS, aside()
+    )
+    whole = {run.id: _whole_of(run) for run in found}
+    awaited: dict[str, list[ApprovalRecord]] = {id_: [] for id_ in whole.values()}
+    for approval in await runs.awaited(caller.tenant, list(whole)):
+        awaited[whole[approval.run]].append(approval)
+    said = RunMention(kind or ANY, ctx.now)
+    asked = [run for run in found if not run.is_branch and said.is_kind(run)]
+    items = [await _request(ctx, run, awaited[run.id], people) for run in asked]
+    lines = [_said(ctx, run, item) for run, item in zip(asked, items, strict=True)]
+    return Requests(items=items, more=older is not None, summary=in_short(lines, ctx.locale))
+
+
+def _said(ctx: ToolContext, run: RunRecord, item: RequestView) -> str:
+    people = [one.name for one in item.waits_for]
+    since = item.since.isoformat()
+    stands = standing(item.title, item.status, run.slots, people, since, ctx.locale)
+    if not item.files:
+        return stands
+    files = _LIST[ctx.locale].join(item.files)
+    return f"{stands}；附件：{files}" if ctx.locale == "zh" else f"{stands}; files: {files}"
+
+
+def _whole_of(run: RunRecord) -> str:
+    """The request that the run is, or that it is a branch of: people wait for the one."""
+    return str(run.parent).rsplit("/", 1)[-1] if run.is_branch else run.id
+
+
+async def _request(
+    ctx: ToolContext, run: RunRecord, awaited: Sequence[ApprovalRecord], people: Directory
+) -> RequestView:
+    zone = ctx.now.tzinfo
+    return RequestView(
+        id=run.id,
+        flow=run.flow,
+        title=run.title.within(ctx.locale),
+        status=run.status,
+        state=run.state,
+        asked=run.created_at.astimezone(zone),
+        since=_since(run).astimezone(zone),
+        waits_for=[await _awaited(one, ctx.caller, people, zone) for one in awaited[:MOST_NAMES]],
+        others=max(len(awaited) - MOST_NAMES, 0),
+        files=list(dict.fromkeys(run.files.values()))[:MOST_NAMES],
+    )
+
+
+async def _awaited(
+    approval: ApprovalRecord, caller: Principal, people: Directory, zone: tzinfo | None
+) -> Awaited:
+    person = await people.find(caller.tenant, approval.person)
+    return Awaited(
+        name=person.name if person else approval.person,
+        since=approval.since.astimezone(zone),
+        due=approval.due.astimezone(zone) if approval.due else None,
+    )
+
+
+def _since(run: RunRecord) -> datetime:
+    """Reminders publish a run anew, so that `updated_at` is no answer; its history is."""
+    here = takewhile(lambda line: line.state == run.state, reversed(run.history))
+    moments = [line.at for line in here] or [run.updated_at]
+    return moments[0] if run.status in ENDED else moments[-1]
+
+
+Which = Annotated[
+    str,
+    Field(
+        description="Which request: its id, or what it is called and when it is for, such as"
+        " leave for next Monday or 上周的请假; left out where the caller names none",
+        min_length=1,
+        max_length=100,
+    ),
+    ChineseLabel("哪个申请"),
+]
+Temporal = Annotated[provided.Connect, Depends(provided.temporal)]
+AllRuns = Annotated[Runs, Depends(provided.runs)]
+Queue = Annotated[str, Depends(provided.task_queue)]
+Outcome = Literal["withdrawn", "under_way", "asked", "reminded"] | NotNow
+
+_SAID: dict[Outcome, Localised] = {
+    "withdrawn": Localised(zh="已经撤回。", en="It is taken back."),
+    "under_way": Localised(
+        zh="正在撤回，已经办了的事还在取消。",
+        en="It is being taken back; what it did is being undone.",
+    ),
+    "asked": Localised(
+        zh="这项已经办完了，撤回要先经过审批，有结果会告诉你。",
+        en="It was completed, so taking it back has to be approved first; you'll hear.",
+    ),
+    "reminded": Localised(zh="已经提醒审批人。", en="The approvers were reminded."),
+    "reminded_lately": WHY_NOT["reminded_lately"],
+    "nobody_awaited": WHY_NOT["nobody_awaited"],
+    "already_over": WHY_NOT["already_over"],
+}
+
+
+_SUMMARY = Localised(zh="{title}：{said}", en="{title}: {said}")
+
+_TAKE_BACK = "(?:撤回|撤销|撤掉|取消|收回)"
+_WHOSE = "(?:我|我们)?(?:的|上次|刚才|刚刚|之前|最近|已经|提交|交|申请|那|这|个|条|份|笔|次)*"
+_TIME = "[0-9零一二三四五六七八九十两上下个这本前昨今明后大天日周月号年星期礼拜初底至到和~-]"
+_KIND = "(?:请假|[年病事婚产丧休]假|调休|报销|出差|设备|加班|采购)"
+_NAMED = (
+    f"(?P<request>(?:{_TIME}{{1,16}}(?:的|那[个次条份笔]|提交的|申请的)*)?{_KIND})(?:申请|单|流程)?"
+)
+"""Which request: its kind, and the days that it is for or was made on."""
+_DAY_EN = (
+    "(?:next|last|this|the|coming|week|month|today|tomorrow|yesterday|to|until|till|and|from"
+    "|(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+    "|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*|[0-9]{1,4}(?:st|nd|rd|th)?)"
+)
+_MY = "(?:(?:my|the|that|this|our) )?(?:(?:latest|pending|open|recent) )*"
+_SUBMITTED = "(?: (?:that )?(?:i )?(?:just )?(?:submitted|sent|filed|made))?"
+_NAMED_EN = (
+    "(?P<request>(?:(?:last|yesterday's|(?:last|next|this) week's|annual|sick) )*"
+    "(?:expense claim|expense|claim|leave|vacation|pto|reimbursement|business trip|trip"
+    f"|equipment)s?(?: (?:request|application|claim))?{_SUBMITTED}"
+    f"(?:(?: (?:for|on|from|of|in|starting))?(?:[ ,]+{_DAY_EN})+)?)"
+)
+_APPROVER = "(?:我的?)?(?:直属)?(?:经理|领导|老板|审批人|主管|上级|财务|人事|他们|他|她)"
+_APPROVER_EN = (
+    "(?:(?:my |the )?(?:approvers?|manager|boss|supervisor|director)|him|her|them"
+    "|whoever has (?:it|my request))"
+)
+
+
+class Told(BaseModel):
+    """What came of a word to a request, and how it stands now."""
+
+    request: str
+    title: str
+    outcome: Outcome
+    status: FlowStatus
+    waits_for: list[str] = []
+    """Those who were reminded, by name."""
+    said: str
+    """The outcome in the language of the conversation."""
+    summary: str
+    """The same with the request's title: all that a person is told without a model."""
+
+
+async def _is_under_way(
+    ctx: ToolContext, runs: AllRuns, aside: provided.Aside, request: Which = ANY
+) -> Localised:
+    """One of the caller's own, and not over yet, or such that it can be taken back after all."""
+    run = await run_meant(request, ctx, runs, aside, completed=True)
+    if run.status in ENDED and not can_be_taken_back(run):
+        raise PermanentToolError(_SAID["already_over"])
+    return offer_of(run, ctx.now.tzinfo).label
+
+
+async def _may_be_hurried(
+    ctx: ToolContext, runs: AllRuns, aside: provided.Aside, request: Which = ANY
+) -> Localised:
+    """One of the caller's own that waits for somebody who wasn't reminded just now."""
+    run = await run_meant(request, ctx, runs, aside, submitted=True)
+    _, outcome = await to_remind(runs, run, ctx.now)
+    if outcome is not None:
+        raise PermanentToolError(_SAID[outcome])
+    return offer_of(run, ctx.now.tzinfo).label
+
+
+@tool(
+    permission="write",
+    request=False,
+    check=_is_under_way,
+    timeout="15s",
+    title={"zh": "撤回申请", "en": "Withdraw a request"},
+    description_zh="撤回你自己的申请，已经办了的会取消；已经办完的先经过审批。",
+    examples=[
+        "撤回我的请假申请",
+        "我的报销不报了，撤回来",
+        "取消已经提交的申请",
+        "撤回我上周的请假",
+        "撤回下周一的年假",
+        "withdraw my leave request",
+        "take back the expense claim I submitted",
+        "withdraw the leave for next Monday",
+    ],
+    phrases=[
+        # 取消、不请了、cancel it: nothing is being asked just now, so a request is meant
+        whole(
+            "(?:算了,?)?(?:都|还是|先)?取消(?:它|掉|这个|这次|申请)?"
+            "|(?:算了,?)?我?不(?:请|报|去|申请)(?:假|销)?"
+        ),
+        # 撤回、撤回来、把申请撤了
+        whole("把?(?:它|这个|申请)?(?:撤回|撤销|撤掉|收回|撤)(?:来|去|掉)?(?:它|这个|申请)?"),
+        # 我要销假: leave that was agreed to already
+        whole("(?:提前|申请)?销(?P<request>假)(?:申请)?"),
+        whole(
+            "(?:never ?mind,? ?)?(?:cancel|withdraw|take back)"
+            "(?: (?:it|this|that|the request|my request))?"
+        ),
+        # 撤回我的请假、我要撤销昨天的报销申请
+        whole(f"{_TAKE_BACK}{_WHOSE}{_NAMED}"),
+        # 把我的请假撤了、我的报销不报了，撤回来
+        whole(f"把?{_WHOSE}{_NAMED}(?:不(?:请|报|要)了)?,?(?:帮我)?(?:{_TAKE_BACK}|撤)(?:来|掉)?"),
+        # 取消已经提交的申请
+        whole(f"{_TAKE_BACK}(?:我|已经|已|刚才?|刚刚)*(?:的|提交|交)*(?:的)?申请"),
+        # withdraw my leave request, take back the expense claim I submitted
+        whole(
+            "(?:never ?mind,? ?|actually,? ?)?(?:withdraw|cancel|take back|retract|revoke|recall) "
+            f"{_MY}{_NAMED_EN}{_SUBMITTED}"
+        ),
+    ],
+)
+async def withdraw_request(
+    ctx: ToolContext,
+    runs: AllRuns,
+    aside: provided.Aside,
+    connect: Temporal,
+    queue: Queue,
+    request: Which = ANY,
+    comment: Annotated[
+        str | None, Field(description="Why, if you like", max_length=1000), ChineseLabel("原因")
+    ] = None,
+) -> Told:
+    """Take back a request of your own; what it did already is undone.
+
+    One that was completed is taken back after its approvers have agreed to that.
+    """
+    run = await run_meant(request, ctx, runs, aside, completed=True)
+    if can_be_taken_back(run):
+        return await _ask_back(
+            ctx, run, Withdrawing(await connect(), queue, runs, own_share()), comment
+        )
+    if run.status in ENDED:
+        return _told(ctx, run, "already_over", run.status)
+    word = Cancelled(by=ctx.caller.id, comment=comment)
+    standing = await _tell(ctx, run, connect, word)
+    if standing is None:
+        ended = await _status(ctx, run, runs)
+        # A try before this one may have done it, and was cut short before it could say so.
+        return _told(ctx, run, "withdrawn" if ended == "cancelled" else "already_over", ended)
+    return _told(ctx, run, _taken_back(standing.status), standing.status)
+
+
+@tool(
+    permission="write",
+    request=False,
+    check=_may_be_hurried,
+    timeout="15s",
+    title={"zh": "催办审批", "en": "Remind the approver"},
+    description_zh="提醒正在等其审批的人，每小时最多一次。",
+    examples=[
+        "催一下我的请假审批",
+        "帮我催催经理批报销",
+        "我的申请一直没人批，提醒一下",
+        "remind my manager to approve my leave",
+        "nudge whoever has my expense claim",
+    ],
+    phrases=[
+        # 催一下、帮我催催经理、催一下我的请假审批
+        whole(
+            f"(?:催|催催|催办|催促|催一催)(?:一?下)?(?:{_APPROVER})?(?:尽快|快点"
+            f"|赶紧)?(?:审?批(?:一下)?)?(?:{_WHOSE}{_NAMED})?(?:的)?(?:审批)?"
+        ),
+        # 提醒一下审批人、提醒经理审批
+        whole(
+            f"提醒(?:一?下)?(?:{_APPROVER})(?:尽快|快点"
+            f"|赶紧)?(?:审?批(?:一下)?)?(?:{_WHOSE}{_NAMED})?"
+        ),
+        # nudge my approver, remind my manager to approve my leave
+        whole(
+            f"(?:nudge|remind|chase(?: up)?|ping|poke|hurry(?: up)?) {_APPROVER_EN}"
+            f"(?: again)?(?: (?:about|to (?:approve|decide on|look at)) (?:it|{_MY}{_NAMED_EN}))?"
+        ),
+        # send a reminder to my manager
+        whole(
+            f"send (?:{_APPROVER_EN} )?(?:a |another )reminder(?: to {_APPROVER_EN})?"
+            f"(?: about {_MY}{_NAMED_EN})?"
+        ),
+    ],
+)
+async def nudge_approver(
+    ctx: ToolContext,
+    runs: AllRuns,
+    aside: provided.Aside,
+    people: Annotated[Directory, Depends(provided.directory)],
+    connect: Temporal,
+    request: Which = ANY,
+) -> Told:
+    """Remind those whose decision a request of your own waits for; once an hour at most."""
+    run = await run_meant(request, ctx, runs, aside, submitted=True)
+    asking, outcome = await to_remind(runs, run, ctx.now)
+    if outcome is not None:
+        return _told(ctx, run, outcome, run.status)
+    asked = await runs.awaited(ctx.caller.tenant, [one.id for one in asking])
+    told = [await _tell(ctx, one, connect, Nudged(by=ctx.caller.id)) for one in asking]
+    standings = [standing for standing in told if standing is not None]
+    if not standings:
+        return _told(ctx, run, "already_over", await _status(ctx, run, runs))
+    standing = next((s for s in standings if s.status == "waiting_approval"), None)
+    if standing is None:
+        return _told(ctx, run, "nobody_awaited", standings[0].status)
+    found = [await people.find(one.tenant, one.person) for one in asked]
+    names = [one.name for one in found if one is not None]
+    return _told(ctx, run, "reminded", standing.status, names)
+
+
+async def _ask_back(
+    ctx: ToolContext, run: RunRecord, withdrawing: Withdrawing, comment: str | None
+) -> Told:
+    """Have it approved that a completed request is taken back; twice is no more than once."""
+    begun = await withdrawing.under_way(run)
+    if begun is None or begun.status in ENDED:
+        word = f"withdraw:{ctx.key}"
+        begun = await withdrawing.begin(run, ctx.caller, ctx.locale, comment, word)
+    return _told(ctx, run, "asked", begun.status)
+
+
+async def _tell(
+    ctx: ToolContext,
+    run: RunRecord,
+    connect: provided.Connect,
+    event: Cancelled | Nudged,
+) -> RunStanding | None:
+    """How the run stands after the word; None where it was over before it heard."""
+    try:
+        return await tell(await connect(), run, ctx.caller, event, f"{event.type}:{ctx.key}")
+    except Conflict:
+        return None
+
+
+def _taken_back(status: FlowStatus) -> Outcome:
+    """A run may have come to another end while the word was on its way."""
+    if status == "cancelled":
+        return "withdrawn"
+    return "already_over" if status in ENDED else "under_way"
+
+
+async def _status(ctx: ToolContext, run: RunRecord, runs: Runs) -> FlowStatus:
+    """How it ended, as far as that is published."""
+    now = await runs.find(ctx.caller.tenant, run.id)
+    return now.status if now is not None else run.status
+
+
+def _told(
+    ctx: ToolContext,
+    run: RunRecord,
+    outcome: Outcome,
+    status: FlowStatus,
+    waits_for: list[str] | None = None,
+) -> Told:
+    locale = ctx.locale
+    return Told(
+        request=run.id,
+        title=run.title.within(locale),
+        outcome=outcome,
+        status=status,
+        waits_for=waits_for or [],
+        said=_SAID[outcome].within(locale),
+        summary=_SUMMARY.within(locale).format(
+            title=run.title.within(locale), said=_SAID[outcome].within(locale)
+        ),
+    )

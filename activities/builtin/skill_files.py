@@ -1,0 +1,162 @@
+"""The files of the skill that calls: read on demand, and its scripts run in a sandbox.
+
+A path is looked up among those that the skill was loaded with, and opens nothing: where it isn't
+one of them there is nothing to be had by it, whatever it is made of.
+"""
+
+from collections.abc import Collection, Mapping
+from difflib import get_close_matches
+from mimetypes import guess_type
+from typing import Annotated
+
+from pydantic import BaseModel, Field
+
+from activities import provided
+from activities.sandbox import Sandbox, Script, program_of, sandbox
+from activities.tool_call import text_pages
+from router.domain.errors import ArgumentsToolError, PermanentToolError
+from router.domain.files import SCRIPTS, SkillFile
+from router.domain.ports import SkillFiles
+from router.skill.skill import lines
+from router.tool.context import Depends, ToolContext
+from router.tool.labels import ChineseLabel
+from router.tool.tool import tool
+
+LONGEST_PATH = 200
+LONGEST_INPUT = 20_000
+_NAMED = 5
+
+Path = Annotated[
+    str, Field(description="As listed, such as references/a.md", max_length=LONGEST_PATH)
+]
+
+
+class FilePage(BaseModel):
+    """A page of a file, or of the list of them. There is no text of what is none."""
+
+    path: str
+    type: str
+    size: int
+    page: int = 1
+    pages: int = 1
+    text: str | None = None
+
+
+class Ran(BaseModel):
+    """What a script wrote."""
+
+    output: str
+    errors: str
+
+
+@tool(
+    permission="read",
+    title={"zh": "读技能文件", "en": "Read a file of the skill"},
+    description_zh="读取技能文件夹里的参考资料；不给路径时列出全部文件。",
+    listed=False,
+)
+async def read_skill_file(
+    ctx: ToolContext,
+    files: Annotated[SkillFiles, Depends(provided.skill_files)],
+    path: Annotated[Path, ChineseLabel("文件路径")] = "",
+    page: Annotated[
+        int,
+        Field(description="Which page, where there are several", ge=1, le=10_000),
+        ChineseLabel("第几页"),
+    ] = 1,
+) -> FilePage:
+    """Read a file that belongs to your instructions, page by page; without a path, list them all.
+
+    With the path of a folder, list what is in it.
+    """
+    file = ctx.skill_files.get(path.removeprefix("./"))
+    if file is None:
+        return _listed(ctx.skill_files, path, page)
+    kind = guess_type(file.path)[0]
+    text = _text((await _contents(files, [file]))[file.digest])
+    otherwise = "application/octet-stream" if text is None else "text/plain"
+    whole = FilePage(path=file.path, type=kind or otherwise, size=file.size)
+    return whole if text is None else _page_of(whole, text, page)
+
+
+@tool(
+    permission="read",
+    timeout="40s",
+    retries=1,
+    per_minute=20,
+    at_once=2,
+    title={"zh": "运行技能脚本", "en": "Run a script of the skill"},
+    description_zh="在隔离的沙箱里运行技能自带的脚本，没有网络，也碰不到别的文件。",
+    listed=False,
+)
+async def run_skill_script(
+    path: Annotated[Path, ChineseLabel("脚本路径")],
+    ctx: ToolContext,
+    files: Annotated[SkillFiles, Depends(provided.skill_files)],
+    box: Annotated[Sandbox, Depends(sandbox)],
+    arguments: Annotated[
+        list[Annotated[str, Field(max_length=2000)]],
+        Field(description="Given to it as they are; no shell reads them", max_length=30),
+        ChineseLabel("参数"),
+    ] = [],  # noqa: B006 - pydantic copies it
+    input: Annotated[  # noqa: A002 - what a program's standard input is called
+        str,
+        Field(description="What it reads from standard input", max_length=LONGEST_INPUT),
+        ChineseLabel("标准输入"),
+    ] = "",
+) -> Ran:
+    """Run a script of your own `scripts/`, in Python or sh, and get what it writes.
+
+    It sees your files in its working folder, may write to /tmp alone, and reaches no network.
+    """
+    # It reads, as far as anybody outside can tell: nothing it does leaves the sandbox, so that
+    # there is nothing to confirm, and nothing that a further try would do twice.
+    script = ctx.skill_files.get(path.removeprefix("./"))
+    if script is None or not script.path.startswith(SCRIPTS):
+        raise _absent(path, [name for name in ctx.skill_files if name.startswith(SCRIPTS)])
+    contents = await _contents(files, ctx.skill_files.values())
+    program = program_of(script.path, contents[script.digest])
+    laid_out = {file.path: contents[file.digest] for file in ctx.skill_files.values()}
+    ran = await box.run(Script(script.path, program, tuple(arguments), input), laid_out)
+    return Ran(output=ran.output, errors=ran.errors)
+
+
+async def _contents(files: SkillFiles, wanted: Collection[SkillFile]) -> dict[str, bytes]:
+    found = await files.find({file.digest for file in wanted})
+    for file in wanted:
+        if file.digest not in found:
+            raise PermanentToolError(f"{file.path} is no longer kept: the run is too old for it")
+    return found
+
+
+def _text(content: bytes) -> str | None:
+    """What the file says; None where it isn't text."""
+    try:
+        return None if b"\0" in content else content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return None
+
+
+def _listed(files: Mapping[str, SkillFile], path: str, page: int) -> FilePage:
+    """The files in the folder of this path; raises `ArgumentsToolError` where there is none."""
+    folder = path.removeprefix("./").rstrip("/")
+    inside = [
+        f for name, f in files.items() if folder in {"", "."} or name.startswith(f"{folder}/")
+    ]
+    if not inside:
+        raise _absent(path, files)
+    size = sum(file.size for file in inside)
+    return _page_of(FilePage(path=folder or ".", type="folder", size=size), lines(inside), page)
+
+
+def _page_of(whole: FilePage, text: str, number: int) -> FilePage:
+    pages = text_pages(text)
+    if number > len(pages):
+        raise ArgumentsToolError(f"page: {whole.path} has {len(pages)} pages, and no page {number}")
+    return whole.model_copy(update={"page": number, "pages": len(pages), "text": pages[number - 1]})
+
+
+def _absent(path: str, there: Collection[str]) -> ArgumentsToolError:
+    near = get_close_matches(path, there, n=_NAMED, cutoff=0.4) or sorted(there)[:_NAMED]
+    names = ", ".join(near) or "none"
+    return ArgumentsToolError(f"path: there is no {path[:80]!r} here; there are: {names}")

@@ -1,0 +1,371 @@
+"""How requests of one's own stand, and which of them is meant.
+
+How requests of one's own stand, in a line each: for whoever asks, and for whoever chooses.
+
+Which of the caller's own flow runs is meant, by its id or by what people say of it.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta, tzinfo
+from decimal import Decimal, InvalidOperation
+from functools import cached_property
+
+from pydantic import JsonValue
+
+from router.domain.errors import (
+    ArgumentOffer,
+    ArgumentsToolError,
+    OfferedValue,
+    PermanentToolError,
+    SeveralFit,
+)
+from router.domain.locale import Locale, Localised
+from router.domain.messages import ASKING, ENDED, FlowStatus
+from router.domain.ports import Runs
+from router.domain.records import RunRecord
+from router.flow.prompts.field_names import VALUES
+from router.flow.prompts.values import MONTHS, day, moment, money, named
+from router.tool.context import ToolContext
+from router.understanding.entities.dates import Days
+from router.understanding.names import is_named_in, names_no_kind
+from router.understanding.text.grammar import only
+from router.understanding.text.utterance import Utterance
+
+MOST_SAID = 5
+_MOST_DAYS = 31
+_LONGEST_WORD = 20
+_AND: dict[Locale, str] = {"zh": "，", "en": ", "}
+_TO: dict[Locale, str] = {"zh": " 至 ", "en": " to "}
+
+Slots = Mapping[str, JsonValue]
+Purses = dict[str, Decimal]
+
+
+def standing(
+    title: str,
+    status: FlowStatus,
+    slots: Slots,
+    waits_for: Sequence[str],
+    since: str,
+    locale: Locale,
+) -> str:
+    """One request in one line, such as `请假申请（11月23日 至 11月25日）：审批中，在等 王芳`."""
+    days = [day(slots[name], locale) for name in ("start", "end") if _is_day(slots.get(name))]
+    about = [_TO[locale].join(dict.fromkeys(days)), sums(slots, locale)]
+    what = _AND[locale].join(part for part in about if part)
+    stands = named("status", status, locale)
+    at = moment(since, locale)
+    people = ("、" if locale == "zh" else ", ").join(waits_for)
+    if locale == "zh":
+        said = f"{title}（{what}）" if what else title
+        return f"{said}：{stands}" + (f"，在等 {people} 审批" if people else f"（{at}）")
+    said = f"{title} ({what})" if what else title
+    return f"{said}: {stands}" + (f", with {people}" if people else f" ({at})")
+
+
+def sums(slots: Slots, locale: Locale) -> str:
+    """What the slots come to in money; where there is none, how many things they ask for.
+
+    A slot that holds what the items come to adds nothing to them.
+
+    >>> sums({"items": [{"amount": {"amount": "36", "currency": "CNY"}}] * 2}, "zh")
+    '¥72.00'
+    >>> rows = [{"amount": {"amount": "58", "currency": "CNY"}}]
+    >>> sums({"items": rows, "total": {"amount": "58.00", "currency": "CNY"}}, "zh")
+    '¥58.00'
+    >>> sums({"items": [{"kind": "laptop", "quantity": 2}, {"quantity": 1}]}, "en")
+    '3 items'
+    """
+    purses = _purses(slots)
+    if purses:
+        return " + ".join(
+            money({"amount": str(amount), "currency": name}, locale)
+            for name, amount in purses.items()
+        )
+    count = sum(_pieces(item) for item in _items(slots))
+    if not count:
+        return ""
+    return f"{count} 件" if locale == "zh" else f"{count} item{'s' if count > 1 else ''}"
+
+
+def days_of(slots: Slots) -> list[tuple[date, date]]:
+    """The stretches of days that the slots are about, both ends included: of `items` too.
+
+    >>> days_of({"start": "2026-12-07", "end": "2026-12-08"})
+    [(datetime.date(2026, 12, 7), datetime.date(2026, 12, 8))]
+    """
+    start, end = slots.get("start"), slots.get("end")
+    found = []
+    if _is_day(start):
+        first = _date(start)
+        found.append((first, _date(end) if _is_day(end) else first))
+    single = [value for name, value in slots.items() if name not in ("start", "end")]
+    single += [value for item in _items(slots) for value in item.values()]
+    return found + [(_date(value), _date(value)) for value in single if _is_day(value)]
+
+
+def offer_of(run: RunRecord, zone: tzinfo | None) -> OfferedValue:
+    """The run as one to choose: by title, kind, days and amount, and status, on its button."""
+    made = run.created_at.astimezone(zone).date()
+    label = Localised(zh=_label(run, made, "zh"), en=_label(run, made, "en"))
+    stretches = days_of(run.slots)[:1]
+    days = [d.isoformat() for first, last in stretches for d in _each(first, last)]
+    synonyms = (run.title.zh, run.title.en, *_words(run.slots), *days)
+    return OfferedValue(value=run.id, label=label, synonyms=tuple(dict.fromkeys(synonyms)))
+
+
+def _label(run: RunRecord, made: date, locale: Locale) -> str:
+    kinds = [named(n, v, locale) for n, v in _texts(run.slots) if n in VALUES]
+    spans = [
+        _TO[locale].join(dict.fromkeys(_short(d, made.year, locale) for d in span))
+        for span in days_of({n: run.slots.get(n) for n in ("start", "end")})
+    ]
+    asked = f"{_short(made, made.year, locale)}提交" if locale == "zh" else ""
+    asked = asked or f"asked on {_short(made, made.year, locale)}"
+    about = [*kinds, *(spans or [asked]), sums(run.slots, locale)]
+    what = _AND[locale].join(part for part in about if part)
+    status = named("status", run.status, locale).replace("_", " ")
+    title = run.title.within(locale)
+    return f"{title}（{what}）：{status}" if locale == "zh" else f"{title} ({what}): {status}"
+
+
+def _short(day_: date, year: int, locale: Locale) -> str:
+    """The day, with its year where that is another."""
+    if locale == "zh":
+        return f"{day_.year}年" * (day_.year != year) + f"{day_.month}月{day_.day}日"
+    return f"{day_.day} {MONTHS[day_.month - 1]}" + f" {day_.year}" * (day_.year != year)
+
+
+def _each(first: date, last: date) -> Iterator[date]:
+    for number in range(min((last - first).days + 1, _MOST_DAYS)):
+        yield first + timedelta(days=number)
+
+
+def _texts(slots: Slots) -> list[tuple[str, str]]:
+    return [(name, value) for name, value in slots.items() if isinstance(value, str)]
+
+
+def _words(slots: Slots) -> list[str]:
+    """What was said in a word or two, as it is and as people read it: `上海`, `年假`."""
+    short = [(n, v) for n, v in _texts(slots) if 1 < len(v) <= _LONGEST_WORD and not _is_day(v)]
+    return [word for n, v in short for word in (v, named(n, v, "zh"))]
+
+
+def _items(slots: Slots) -> list[dict[str, JsonValue]]:
+    listed = (value for value in slots.values() if isinstance(value, list))
+    return [item for value in listed for item in value if isinstance(item, dict)]
+
+
+def _pieces(item: Slots) -> int:
+    count = item.get("quantity")
+    return int(count) if isinstance(count, int | float) else 0
+
+
+def _purses(slots: Slots) -> Purses:
+    """What everything comes to, by currency."""
+    parts: Purses = {}
+    _add_up([value for value in slots.values() if isinstance(value, list)], parts)
+    purses = dict(parts)
+    for value in slots.values():
+        own: Purses = {}
+        if not isinstance(value, list):
+            _add_up(value, own)
+        if not own.items() <= parts.items():
+            for name, amount in own.items():
+                purses[name] = purses.get(name, Decimal()) + amount
+    return purses
+
+
+def _add_up(value: JsonValue, purses: Purses) -> None:
+    """Add every amount of money that is in the value to that of its currency."""
+    if isinstance(value, list):
+        for inner in value:
+            _add_up(inner, purses)
+    elif isinstance(value, dict) and isinstance(value.get("currency"), str):
+        try:
+            amount = Decimal(str(value.get("amount")))
+        except InvalidOperation:
+            return
+        name = str(value["currency"])
+        purses[name] = purses.get(name, Decimal()) + amount
+    elif isinstance(value, dict):
+        for inner in value.values():
+            _add_up(inner, purses)
+
+
+def _is_day(value: JsonValue) -> bool:
+    try:
+        return isinstance(value, str) and bool(date.fromisoformat(value))
+    except ValueError:
+        return False
+
+
+def _date(value: JsonValue) -> date:
+    return date.fromisoformat(str(value))
+
+
+def in_short(lines: Iterable[str], locale: Locale) -> str:
+    """The first few lines, and how many there are beside them."""
+    every = list(lines)
+    left = len(every) - MOST_SAID
+    if not every:
+        return "没有这样的申请。" if locale == "zh" else "There is no such request."
+    more = f"还有 {left} 个更早的。" if locale == "zh" else f"and {left} older ones."
+    return "\n".join([*every[:MOST_SAID], *([more] if left > 0 else [])])
+
+
+ANY = "request"
+"""What a request is called where nothing is said of which."""
+WORDS = frozenset({"withdraw_request", "nudge_approver"})
+"""The forms that only say something about another request, and are none themselves."""
+MOST_LOOKED_AT = 50
+"""The newest runs; what is older is named by its id."""
+_SHOWN = 8
+
+WHICH = Localised(zh="是哪一个申请？", en="Which request is it?")
+NONE_OF_THESE = Localised(
+    zh="没有找到说的那个申请。是下面的哪一个？", en="I found no such request. Is it one of these?"
+)
+NONE_AT_ALL = Localised(
+    zh="你现在没有这样的申请。", en="There is no request of yours that this could be done to."
+)
+
+
+@dataclass(frozen=True)
+class RunMention:
+    """What was said of a request, at `now` where the caller is."""
+
+    text: str
+    now: datetime
+
+    def fits(self, run: RunRecord) -> bool:
+        """True where the run is of the kind that is named, if any, and of the days, if any."""
+        if not any(sign.isalnum() for sign in self.text):
+            return False
+        return self.is_kind(run) and (not self._days or self._is_of_its_days(run))
+
+    def is_kind(self, run: RunRecord) -> bool:
+        """True where the kind is named, or nothing is said but that it is a request."""
+        return is_named_in(self._rest, run) or names_no_kind(self._rest)
+
+    @cached_property
+    def _utterance(self) -> Utterance:
+        return Utterance.of(self.text, self.now)
+
+    @cached_property
+    def _days(self) -> list[tuple[date, date]]:
+        """The days that are named, however an incomplete one may be meant."""
+        said = self._utterance
+        found = [f.value for f in only(Days, [*said.things, *said.spent, *said.meant])]
+        return [(days.first, days.last) for days in found]
+
+    @cached_property
+    def _rest(self) -> str:
+        """What is said besides the days."""
+        text = self._utterance.text
+        for found in sorted(only(Days, self._utterance.things), key=lambda f: -f.start):
+            text = f"{text[: found.start]} {text[found.end :]}"
+        return text or " "
+
+    def _is_of_its_days(self, run: RunRecord) -> bool:
+        made = run.created_at.astimezone(self.now.tzinfo).date()
+        its_own = [*days_of(run.slots), (made, made)]
+        return any(a <= last and first <= b for a, b in self._days for first, last in its_own)
+
+
+async def run_meant(
+    name: str,
+    ctx: ToolContext,
+    runs: Runs,
+    aside: Callable[[], frozenset[str]],
+    *,
+    submitted: bool = False,
+    completed: bool = False,
+) -> RunRecord:
+    """The caller's run with this id, or the only one under way of which this is said.
+
+    Never the run that asks, nor by name a word to another request or one of the flows `aside`,
+    nor where `submitted` one whose own questions aren't answered yet. With `completed`, where
+    none under way fits, one that is over and can be taken back; and never by name a run that
+    does so. Raises `SeveralFit` where several are meant, or none of those that there are: a guess
+    might take back the wrong one. `ArgumentsToolError` or `PermanentToolError` where there are
+    none.
+    """
+    caller = ctx.caller
+    known = await runs.find(caller.tenant, name.strip())
+    if known is not None and known.requester == caller.id and known.workflow_id != ctx.flow_run:
+        return known
+    found, _ = await runs.listed(
+        caller.tenant, caller.id, None, None, None, MOST_LOOKED_AT, aside() | WORDS
+    )
+    passed_over = {*ENDED, *(ASKING if submitted else ())}
+    under_way = [
+        run
+        for run in found
+        if run.workflow_id != ctx.flow_run and run.status not in passed_over and not run.is_branch
+    ]
+    said = RunMention(name, ctx.now)
+    if completed:
+        under_way = [run for run in under_way if run.withdraws is None]
+    fitting = [run for run in under_way if said.fits(run)]
+    if not fitting and completed:
+        done = [run for run in found if can_be_taken_back(run)]
+        fitting = [run for run in done if said.fits(run)]
+        under_way += done
+    if len(fitting) == 1:
+        return fitting[0]
+    raise _unclear(said, fitting, under_way, ctx)
+
+
+def can_be_taken_back(run: RunRecord) -> bool:
+    """True for a completed run that its flow knows how to take back."""
+    return run.status == "completed" and run.remedy is not None
+
+
+def _unclear(
+    said: RunMention, fitting: Sequence[RunRecord], others: Sequence[RunRecord], ctx: ToolContext
+) -> ArgumentsToolError | PermanentToolError:
+    """Why none can be told to be meant; with those that may be, for a person to choose from."""
+    if not fitting and not others:
+        return PermanentToolError(NONE_AT_ALL) if said.text == ANY else _none(said.text)
+    shown = (fitting or [run for run in others if said.is_kind(run)] or others)[:_SHOWN]
+    offers = tuple(offer_of(run, ctx.now.tzinfo) for run in shown)
+    ask = WHICH if fitting else NONE_OF_THESE
+    why = _several(said.text, shown, ctx) if fitting else _no_such(said.text, shown, ctx)
+    return SeveralFit(why, ArgumentOffer(argument="request", ask=ask, offers=offers))
+
+
+def _several(name: str, runs: Sequence[RunRecord], ctx: ToolContext) -> Localised:
+    given, listed = name[:60], _listed(runs, ctx)
+    return Localised(
+        zh=f"request：“{given}”可能是 {listed.zh}，请用编号说明是哪一个",
+        en=f"request: {given!r} may be {listed.en}; say which, by its id",
+    )
+
+
+def _no_such(name: str, runs: Sequence[RunRecord], ctx: ToolContext) -> Localised:
+    given, listed = name[:60], _listed(runs, ctx)
+    return Localised(
+        zh=f"request：正在办理的申请里没有叫“{given}”的，现有：{listed.zh}",
+        en=f"request: no request under way is called {given!r}; there are: {listed.en}",
+    )
+
+
+def _none(name: str) -> ArgumentsToolError:
+    given = name[:60]
+    return ArgumentsToolError(
+        Localised(
+            zh=f"request：没有叫“{given}”的正在办理的申请，也没有别的",
+            en=f"request: no request under way is called {given!r}, nor is there any other",
+        )
+    )
+
+
+def _listed(runs: Sequence[RunRecord], ctx: ToolContext) -> Localised:
+    zone = ctx.now.tzinfo
+    shown = [
+        f"{run.id} ({run.title.within(ctx.locale)}, {run.created_at.astimezone(zone):%m-%d})"
+        for run in runs
+    ]
+    return Localised(zh="、".join(shown), en=", ".join(shown))

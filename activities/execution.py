@@ -1,0 +1,144 @@
+"""How an activity runs: its failures, its heartbeats, and what operators see of it.
+
+How an activity fails: the house's errors become Temporal's failures at its border.
+
+Heartbeats: how a cancellation of a turn reaches an activity that waits for something.
+
+Activities as operators see them: a span, measurements, and what their log lines are about.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from secrets import token_hex
+from time import monotonic
+from typing import Any
+
+from opentelemetry.util.types import AttributeValue
+from temporalio import activity
+from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, Interceptor
+
+from router.contracts.failures import to_failure
+from router.domain.errors import RouterError, TransientToolError
+from router.domain.locale import Localised
+from router.telemetry import tracing
+from router.telemetry.logs import about
+from router.telemetry.metrics import ACTIVITIES, RETRIES
+
+
+@contextmanager
+def temporal_failures() -> Iterator[None]:
+    """Raise within an activity what `router.contracts.failures` makes of an error of ours.
+
+    Anything else passes as it is, which Temporal takes for a fault that another try may mend.
+    """
+    try:
+        yield
+    except RouterError as error:
+        raise to_failure(error) from error
+
+
+def unforeseen(
+    error: Exception,
+    name: str,
+    title: str,
+    logger: "logging.Logger | logging.LoggerAdapter[Any]",
+) -> TransientToolError:
+    """What people are told of an error in a tool that no tool raises on purpose.
+
+    Its own words are for whoever looks after the tool, and may hold anything: they go to the
+    log, with the traceback, under a reference that people are told in their place. `title` is
+    the tool's in Chinese. Another try may help.
+    """
+    reference = token_hex(4)
+    logger.error("%s failed unexpectedly, reference %s", name, reference, exc_info=error)
+    return TransientToolError(
+        Localised(
+            zh=f"“{title}”意外出错，原因在日志里，编号 {reference}",
+            en=f"{name} failed unexpectedly; the log says why, under the reference {reference}",
+        )
+    )
+
+
+EVERY = 0.5
+"""Seconds. The worker passes a heartbeat on at most so often as it is told to
+(`max_heartbeat_throttle_interval`), and hears of a cancellation in the answer."""
+
+
+@asynccontextmanager
+async def heartbeating() -> AsyncIterator[None]:
+    """Heartbeat while something is waited for; nothing at all outside an activity.
+
+    The activity's stub has to have a heartbeat timeout, or the server never listens.
+    """
+    if not activity.in_activity():
+        yield
+        return
+    beating = asyncio.create_task(_beat())
+    try:
+        yield
+    finally:
+        beating.cancel()
+        with suppress(asyncio.CancelledError):
+            await beating
+
+
+async def _beat() -> None:
+    while True:
+        await asyncio.sleep(EVERY)
+        activity.heartbeat()
+
+
+_log = logging.getLogger(__name__)
+
+
+class Observing(Interceptor):
+    """A worker's interceptor. Workflows are left alone: what replays must emit nothing twice."""
+
+    def intercept_activity(self, next: ActivityInboundInterceptor) -> ActivityInboundInterceptor:  # noqa: A002
+        """Watch every try of every activity."""
+        return _Watched(next)
+
+
+class _Watched(ActivityInboundInterceptor):
+    async def execute_activity(self, input: ExecuteActivityInput) -> Any:  # noqa: A002
+        # The function's name: a tool's activity is named after the tool, as anybody wrote it.
+        name, info = input.fn.__name__, activity.info()
+        attributes: dict[str, AttributeValue] = {
+            "temporal.activity.type": info.activity_type,
+            "temporal.activity.attempt": info.attempt,
+            "temporal.workflow.id": info.workflow_id or "",
+        }
+        if info.attempt > 1:
+            RETRIES.labels(name).inc()
+        began, outcome = monotonic(), "done"
+        try:
+            with (
+                about(*_place(input.args)),
+                tracing.span(f"activity {name}", attributes=attributes),
+                _logged(info),
+            ):
+                return await super().execute_activity(input)
+        except BaseException as error:
+            outcome = type(error).__name__
+            raise
+        finally:
+            ACTIVITIES.labels(name, outcome).observe(monotonic() - began)
+
+
+@contextmanager
+def _logged(info: activity.Info) -> Iterator[None]:
+    """Note a failed try where trace and turn are known; Temporal logs it where neither is."""
+    try:
+        yield
+    except Exception as error:
+        _log.info("try %d of %s: %s", info.attempt, info.activity_type, type(error).__name__)
+        raise
+
+
+def _place(arguments: Any) -> tuple[str | None, str | None]:
+    """Conversation and message, where the first argument says for which it is done."""
+    given = arguments[0] if arguments else None
+    account = getattr(given, "account", given)
+    return getattr(account, "conversation", None), getattr(account, "message_id", None)

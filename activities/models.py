@@ -1,0 +1,258 @@
+"""Asking a model on somebody's account: within budgets, and within the time of a turn."""
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import date, timedelta
+from time import monotonic
+from uuid import uuid4
+
+from temporalio import activity
+from temporalio.exceptions import ApplicationError
+
+from activities.execution import heartbeating
+from activities.progress import ProgressPublisher, QuestionOutcome
+from router.contracts.activities import TOO_LONG, Account
+from router.domain.budgets import Budgets, Spent
+from router.domain.messages import Usage
+from router.domain.ports import Spending
+from router.domain.progress import ProgressPlace, Thinking
+from router.llm.fallback import FallbackChain
+from router.llm.request import estimated_prompt_tokens
+from router.llm.types import (
+    BudgetSpent,
+    ChatAnswer,
+    ChatRequest,
+    ContextTooLong,
+    ModelRefused,
+    ModelUnavailable,
+    NoModelAnswered,
+    OnText,
+    TurnTimeOver,
+)
+from router.routing.decider import cost
+
+ANSWER_SECONDS = 40.0
+"""For one question to all models together, where the turn has as much time left."""
+TRIES = 2
+"""Tries of an activity with models, before it is done without one."""
+LONGEST_WAIT = 5.0
+"""Seconds; a server that wants to be left alone for longer is done without."""
+
+OnFailure = Callable[[ModelUnavailable], None]
+"""Told why no model answered; may raise."""
+
+
+@dataclass
+class Models:
+    """What every question of a worker goes through.
+
+    Without `spending` nothing is counted by the day, without `telling` nobody watches. What is
+    answered is passed on while it is being written only where it is said `aloud`.
+    """
+
+    budgets: Budgets = field(default_factory=Budgets)
+    spending: Spending | None = None
+    telling: ProgressPublisher | None = None
+    aloud: bool = True
+
+    @property
+    def unheard(self) -> "Models":
+        """The same, for answers that aren't for the employee."""
+        return replace(self, aloud=False)
+
+    def asking(
+        self, ladder: FallbackChain | None, account: Account, step: "SkillStep | None" = None
+    ) -> "ModelQuestions":
+        """The questions of one activity; of a skill's, with the `step` that they are for."""
+        return ModelQuestions(self, ladder, account, step)
+
+
+@dataclass(frozen=True)
+class SkillStep:
+    """Which step of which skill a question is for, as those see it who watch."""
+
+    skill: str
+    number: int
+
+
+@dataclass
+class ModelQuestions:
+    """Questions of one activity. `usage` is what its answers cost so far."""
+
+    models: Models
+    ladder: FallbackChain | None
+    account: Account
+    step: SkillStep | None = None
+    usage: Usage = field(default_factory=Usage)
+
+    def __post_init__(self) -> None:
+        self._asked = 0
+        self._ends = monotonic() + self.account.seconds - _since_scheduled()
+
+    async def __call__(self, request: ChatRequest) -> ChatAnswer:
+        """The first answer that a model gives.
+
+        Raises:
+            BudgetSpent: there is nothing left to pay it with.
+            TurnTimeOver: there is no time left to wait for it.
+            ModelUnavailable, ModelRefused: as `Ladder.answer`.
+        """
+        if self.ladder is None:
+            raise NoModelAnswered(())
+        tokens = estimated_prompt_tokens(request.messages, request.functions)
+        self._check_turn(tokens)
+        left = min(ANSWER_SECONDS, self._ends - monotonic())
+        if left <= 0:
+            raise TurnTimeOver(f"{self.account.seconds:g} s of this turn are over")
+        async with self._paying(tokens) as paid:
+            async with heartbeating(), self._watched() as answered, self._told() as on_text:
+                answer = (await self.ladder.answer(request, left, on_text)).answer
+                answered.by(answer)
+            paid(cost(answer))
+        return answer
+
+    async def affords(self, calls: int) -> bool:
+        """True where no budget stands against so many questions, of whatever length."""
+        ahead = Usage(llm_calls=calls - 1)
+        try:
+            self._check_turn(1, ahead)
+            if self._daily is not None:
+                spent = await self._daily.of_day(*self._payer)
+                self._check_day(spent.with_ahead(ahead), 1)
+        except BudgetSpent:
+            return False
+        return True
+
+    def _check_turn(self, tokens: int, ahead: Usage | None = None) -> None:
+        """Raise where the turn couldn't pay for a question of so many tokens, `ahead` spent."""
+        spent = self.account.spent + self.usage + (ahead or Usage())
+        if why := self.models.budgets.turn.why_spent(spent, tokens):
+            raise BudgetSpent("turn", why)
+
+    def _check_day(self, spent: Spent, tokens: int) -> None:
+        if why := self.models.budgets.why_spent(spent, tokens):
+            raise BudgetSpent(*why)
+
+    @property
+    def _daily(self) -> Spending | None:
+        """Where days are counted, where any budget goes by them."""
+        return self.models.spending if self.models.budgets.by_the_day else None
+
+    @asynccontextmanager
+    async def _paying(self, tokens: int) -> AsyncIterator[Callable[[Usage], None]]:
+        """What is within is one question; it says what that cost.
+
+        Its call and estimated tokens are counted before it is asked, so that many at once, in
+        however many workers, spend no more than there is. What it cost less is given back, all
+        of it where there was no answer. A worker that dies meanwhile leaves it counted.
+        """
+        ahead = Usage(llm_calls=1, prompt_tokens=tokens)
+        taken = Usage()
+        if self._daily is not None:
+            await self._daily.take(
+                *self._payer, ahead, lambda spent: self._check_day(spent, tokens)
+            )
+            taken = ahead
+        price = Usage()
+
+        def paid(usage: Usage) -> None:
+            nonlocal price
+            price = usage
+
+        try:
+            yield paid
+        finally:
+            self.usage += price
+            if self.models.spending is not None and price != taken:
+                await self.models.spending.add(*self._payer, price - taken)
+
+    @property
+    def _payer(self) -> tuple[str, str, date]:
+        caller = self.account.caller
+        return caller.tenant, caller.id, self.account.now.date()
+
+    @asynccontextmanager
+    async def _watched(self) -> AsyncIterator[QuestionOutcome]:
+        """Who watches sees this question begin and end, where anybody may."""
+        self._asked += 1
+        telling, about = self.models.telling, self.account
+        if telling is None or not about.conversation:
+            yield QuestionOutcome()
+            return
+        async with telling.thinking(about.caller.tenant, self._thinking()) as answered:
+            yield answered
+
+    def _thinking(self) -> Thinking:
+        """This question among all others: the same id only where the same try asks it again."""
+        step, attempt, task, within = self.step, 1, "", uuid4().hex
+        if activity.in_activity():
+            info = activity.info()
+            attempt, task = info.attempt, info.activity_type
+            within = f"{info.workflow_run_id}:{info.activity_id}:{attempt}"
+        return Thinking(
+            place=ProgressPlace(self.account.conversation, self.account.message_id),
+            question=f"{within}:{self._asked}",
+            task=task,
+            skill=step.skill if step else None,
+            step=step.number if step else self._asked,
+            attempt=attempt,
+        )
+
+    @asynccontextmanager
+    async def _told(self) -> AsyncIterator[OnText | None]:
+        """Where the text goes as it comes, if anywhere."""
+        telling, about = self.models.telling, self.account
+        if telling is None or not about.conversation or not self.models.aloud:
+            yield None
+            return
+        place = about.caller.tenant, about.conversation, about.message_id
+        async with telling.of(*place) as tell:
+            yield tell
+
+
+@contextmanager
+def giving_up() -> Iterator[None]:
+    """Where no model answers, fail the activity: to be tried again, where that may help.
+
+    Raises `ApplicationError` then; that a budget is spent is left to whoever asks.
+    """
+    try:
+        yield
+    except ModelUnavailable as error:
+        again_soon(error)
+        raise given_up(error) from error
+    except ModelRefused as error:
+        raise given_up(error) from error
+
+
+def again_soon(error: ModelUnavailable) -> None:
+    """Have Temporal try the activity again, where that may help and nobody waits too long.
+
+    Raises `ApplicationError` then, with the wait that the server asked for.
+    """
+    wait = error.retry_after if error.retry_after is not None else 1.0
+    hopeless = isinstance(error, TurnTimeOver) or (
+        isinstance(error, NoModelAnswered) and not error.worth_retrying
+    )
+    if hopeless or wait > LONGEST_WAIT or activity.info().attempt >= TRIES:
+        return
+    raise ApplicationError(
+        str(error), type=type(error).__name__, next_retry_delay=timedelta(seconds=wait)
+    ) from error
+
+
+def given_up(error: ModelUnavailable | ModelRefused | BudgetSpent) -> ApplicationError:
+    """The failure of an activity that isn't tried again: a `TOO_LONG` one where that is why."""
+    failures = [f.error for f in error.failures] if isinstance(error, NoModelAnswered) else [error]
+    too_long = any(isinstance(one, ContextTooLong) for one in failures)
+    type_ = TOO_LONG if too_long else type(error).__name__
+    return ApplicationError(str(error), type=type_, non_retryable=True)
+
+
+def _since_scheduled() -> float:
+    """Seconds that went by in earlier tries of this activity, and in its queue."""
+    if not activity.in_activity():
+        return 0.0
+    info = activity.info()
+    return max(0.0, (info.started_time - info.scheduled_time).total_seconds())

@@ -1,0 +1,278 @@
+"""Telling whoever watches what an activity does, while it does it.
+
+Rows of the event log, written beside what they tell of: no call of a tool waits for them.
+"""
+
+import asyncio
+import logging
+import time
+from collections import deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import groupby
+from typing import cast
+
+from pydantic import JsonValue
+
+from router.contracts.activities import ToolCall
+from router.domain.errors import Unavailable
+from router.domain.messages import Usage
+from router.domain.ports import EventLog, Live
+from router.domain.progress import (
+    Progress,
+    ProgressPlace,
+    ProgressType,
+    Thinking,
+    ToolCallProgress,
+    ToolStatus,
+)
+from router.domain.records import LogEntry
+from router.llm.types import ChatAnswer, OnText, TextDelta
+from router.routing.decider import cost
+
+MOST_AT_ONCE = 100
+"""Rows of one transaction."""
+MOST_WAITING = 5_000
+"""Rows that wait for a database that is away; of more, the oldest go."""
+RETRY_SECONDS = 1.0
+LINGER = 0.005
+"""Seconds that a row waits for others: the beginning of a short call is written with its end."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass
+class _Noted:
+    tenant: str
+    entry: LogEntry
+    written: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class Recording:
+    """Writes to the event log in the order noted, what comes at once in one transaction.
+
+    >>> recording = Recording(store.log)  # doctest: +SKIP
+    >>> noted = recording.note("default", call.started(now))  # doctest: +SKIP
+    >>> await noted.wait()  # whoever wants it in the log before going on  # doctest: +SKIP
+    """
+
+    def __init__(self, log: EventLog) -> None:
+        self._log = log
+        self._waiting: deque[_Noted] = deque(maxlen=MOST_WAITING)
+        self._writing: asyncio.Task[None] | None = None
+        self._at_once = asyncio.Event()
+
+    def note(self, tenant: str, entry: LogEntry, *, at_once: bool = False) -> asyncio.Event:
+        """Have it written, in a moment or `at_once`, with all that was noted before.
+
+        Never waits; what is given back is set once it is in the log.
+        """
+        noted = _Noted(tenant, entry)
+        self._waiting.append(noted)
+        if at_once:
+            self._at_once.set()
+        if self._writing is None or self._writing.done():
+            self._writing = asyncio.create_task(self._write(), name="writing to the event log")
+        return noted.written
+
+    async def _write(self) -> None:
+        while self._waiting:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LINGER):
+                    await self._at_once.wait()
+            self._at_once.clear()
+            several = min(len(self._waiting), MOST_AT_ONCE)
+            batch = [self._waiting.popleft() for _ in range(several)]
+            for tenant, rows in groupby(batch, key=lambda noted: noted.tenant):
+                await self._append(tenant, list(rows))
+
+    async def _append(self, tenant: str, rows: list[_Noted]) -> None:
+        entries = [noted.entry for noted in rows]
+        while True:
+            try:
+                await self._log.append(tenant, entries)
+                break
+            except Unavailable as error:
+                _log.warning("%s rows wait for the event log: %s", len(rows), error)
+                await asyncio.sleep(RETRY_SECONDS)
+            except Exception:  # noqa: BLE001 - whatever it is
+                # What no try will ever write must not keep back what comes after it.
+                _log.exception("%s rows can't be written to the event log", len(rows))
+                return
+        for noted in rows:
+            noted.written.set()
+
+
+EVERY = 0.05
+"""Seconds between two pieces of one text: as fast as anybody reads."""
+PATIENCE = 0.005
+"""Seconds that the end of a call waits to be in the log, so that it mostly is before its turn's."""
+
+
+class ProgressPublisher:
+    """Tells `live` of texts being written, of models being asked and of tools being called.
+
+    Of the last two `recording` keeps rows; without it whoever comes late has missed them.
+
+    >>> async with Telling(live).of("default", "c1", "m1") as on_text:  # doctest: +SKIP
+    ...     await ladder.answer(request, seconds, on_text)
+    """
+
+    def __init__(self, live: Live, recording: Recording | None = None) -> None:
+        self._live = live
+        self._recording = recording
+
+    @asynccontextmanager
+    async def of(self, tenant: str, conversation: str, message_id: str) -> AsyncIterator[OnText]:
+        """What a model may tell its text to, which never waits for those who read it.
+
+        The text goes on in about twenty pieces a second; all of it has been told on leaving,
+        unless by an error. A text that is begun anew, here or by the next one who comes with
+        the same message, has a higher attempt.
+        """
+        place = (tenant, conversation, message_id)
+        text = _Text()
+        passing_on = asyncio.create_task(self._pass_on(text, place))
+        try:
+            yield text.add
+            text.end()
+            await passing_on
+        finally:
+            passing_on.cancel()
+            await asyncio.gather(passing_on, return_exceptions=True)
+
+    @asynccontextmanager
+    async def thinking(self, tenant: str, about: Thinking) -> AsyncIterator["QuestionOutcome"]:
+        """Tell that a model is asked, and on leaving what it took, whatever came of it."""
+        began, answered = time.monotonic(), QuestionOutcome()
+        await self._tell_row(tenant, about.started(_now()))
+        try:
+            yield answered
+        finally:
+            took = round((time.monotonic() - began) * 1000)
+            ended = about.finished(_now(), took, answered.cost, answered.model)
+            await self._tell_row(tenant, ended)
+
+    async def tool_started(self, call: ToolCall, attempt: int = 1) -> None:
+        """Tell that the tool is being called, if in a conversation.
+
+        Who watches is told at the first attempt. The row is made at every one, for the worker
+        may have died before it was written.
+        """
+        if (about := _called(call)) is not None:
+            row = about.started(_now())
+            self._keep(call.caller.tenant, row)
+            if attempt == 1:
+                await self._tell_of_row(call.caller.tenant, row)
+
+    async def tool_progress(self, call: ToolCall, text: str) -> None:
+        """Tell how far the call is: that it has started, once more, with what it says."""
+        if call.conversation is not None:
+            place = (call.caller.tenant, call.conversation, call.message_id)
+            about: dict[str, JsonValue] = {"id": call.call_id, "name": call.tool, "progress": text}
+            await self._tell(place, "tool_started", about)
+
+    async def tool_finished(self, call: ToolCall, status: ToolStatus, seconds: float) -> None:
+        """Tell what became of the call, if in a conversation."""
+        if (about := _called(call)) is None:
+            return
+        row = about.finished(_now(), status, round(seconds * 1000))
+        written = self._keep(call.caller.tenant, row, at_once=True)
+        await self._tell_of_row(call.caller.tenant, row)
+        if written is not None:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(PATIENCE):
+                    await written.wait()
+
+    async def _tell_row(self, tenant: str, row: LogEntry) -> None:
+        self._keep(tenant, row)
+        await self._tell_of_row(tenant, row)
+
+    def _keep(self, tenant: str, row: LogEntry, *, at_once: bool = False) -> asyncio.Event | None:
+        return self._recording.note(tenant, row, at_once=at_once) if self._recording else None
+
+    async def _tell_of_row(self, tenant: str, row: LogEntry) -> None:
+        place = (tenant, row.conversation or "", row.message_id or "")
+        await self._tell(place, cast("ProgressType", row.kind), row.data)
+
+    async def _pass_on(self, text: "_Text", place: tuple[str, str, str]) -> None:
+        async for attempt, piece in text:
+            await self._tell(place, "text_delta", {"text": piece, "attempt": attempt})
+
+    async def _tell(
+        self, place: tuple[str, str, str], kind: ProgressType, data: dict[str, JsonValue]
+    ) -> None:
+        tenant, conversation, message_id = place
+        await self._live.tell(
+            Progress(
+                tenant=tenant,
+                conversation=conversation,
+                message_id=message_id,
+                type=kind,
+                data=data,
+            )
+        )
+
+
+class QuestionOutcome:
+    """What came of a question: nothing, until a model has answered."""
+
+    def __init__(self) -> None:
+        self.cost = Usage()
+        self.model: str | None = None
+
+    def by(self, answer: ChatAnswer) -> None:
+        """Take the answer in."""
+        self.cost, self.model = cost(answer), answer.model
+
+
+def _called(call: ToolCall) -> ToolCallProgress | None:
+    if call.conversation is None:
+        return None
+    place = ProgressPlace(call.conversation, call.message_id, call.flow_run or "")
+    return ToolCallProgress(place, call.call_id, call.tool)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+class _Text:
+    """A text as it is written on one side, and as it is taken away in pieces on the other."""
+
+    def __init__(self) -> None:
+        self._attempt: int | None = None
+        self._number = 0
+        self._waiting = ""
+        self._more = asyncio.Event()
+        self._ended = asyncio.Event()
+
+    async def add(self, delta: TextDelta) -> None:
+        """Take the model's next piece; never waits."""
+        if delta.attempt != self._attempt:
+            self._attempt = delta.attempt
+            # By the clock, so that it is also above those of an activity that was tried
+            # before, perhaps by another process.
+            self._number = max(self._number + 1, time.time_ns() // 1000)
+            self._waiting = ""
+        self._waiting += delta.text
+        self._more.set()
+
+    def end(self) -> None:
+        """There will be no more."""
+        self._ended.set()
+        self._more.set()
+
+    async def __aiter__(self) -> AsyncIterator[tuple[int, str]]:
+        """Attempt and text of each piece: what has gathered since the one before."""
+        while not self._ended.is_set() or self._waiting:
+            await self._more.wait()
+            self._more.clear()
+            if self._waiting:
+                piece, self._waiting = self._waiting, ""
+                yield self._number, piece
+            with suppress(TimeoutError):
+                async with asyncio.timeout(EVERY):
+                    await self._ended.wait()

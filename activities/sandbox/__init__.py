@@ -1,1 +1,0 @@
-"""Programs that nobody here wrote, run where they can do no harm."""

@@ -1,0 +1,172 @@
+"""A model that tools may ask to write something, on the account of whoever calls them.
+
+What a tool's call costs in models, from deep within it to whoever answers for the call.
+
+    with metered(call.spent) as meter:
+        result = await caller.call(call)
+    Answer(value=result, usage=meter.usage)
+
+A context variable, so that neither gate nor tool has to hand on what only a model's tools know.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+
+from activities.capabilities import Capabilities
+from activities.models import ModelQuestions, Models
+from router.contracts.activities import Account
+from router.domain.errors import ArgumentsToolError, PermanentToolError
+from router.domain.locale import Localised
+from router.domain.messages import Usage
+from router.llm.fallback import FallbackChain
+from router.llm.types import (
+    BudgetSpent,
+    ChatAnswer,
+    ChatRequest,
+    ContextTooLong,
+    ModelRefused,
+    SystemMessage,
+    UserMessage,
+)
+from router.routing.prompts import Job, Prompts, material
+from router.routing.replies import BUDGET_SPENT
+from router.tool.context import Provider, ToolContext
+
+
+@dataclass
+class Meter:
+    """What the turn had spent before the call, and what the call has cost so far."""
+
+    spent: Usage = field(default_factory=Usage)
+    usage: Usage = field(default_factory=Usage)
+
+    @property
+    def total(self) -> Usage:
+        """What the turn has spent by now."""
+        return self.spent + self.usage
+
+    def add(self, price: Usage) -> None:
+        """Count one more answer of a model."""
+        self.usage += price
+
+
+_running: ContextVar[Meter | None] = ContextVar("meter", default=None)
+
+
+@contextmanager
+def metered(spent: Usage) -> Iterator[Meter]:
+    """Count what is spent within, by this task and by those that it starts."""
+    meter = Meter(spent)
+    token = _running.set(meter)
+    try:
+        yield meter
+    finally:
+        _running.reset(token)
+
+
+def running() -> Meter:
+    """The meter of the call that is being made; one that nobody reads where there is none."""
+    return _running.get() or Meter()
+
+
+SECONDS = 40.0
+MOST_TOKENS = 4096
+"""Of an answer: as much as any model writes in that time."""
+
+
+@dataclass(frozen=True)
+class Writer:
+    """Writes texts about texts; `ladder` is None where no model is configured.
+
+    Budgets and the day's spending are the caller's; what it costs is the call's, and so the
+    turn's. Nothing is streamed: a tool's text isn't the turn's answer yet.
+    """
+
+    models: Models
+    ladder: FallbackChain | None
+    prompts: Prompts
+
+    async def write(self, job: Job, ctx: ToolContext, **sections: str) -> str:
+        """What a model writes, given these sections, each marked as material under its name.
+
+        Raises:
+            PermanentToolError: no model is configured, it declines, or nobody would pay for it.
+            ArgumentsToolError: the text is longer than it can read, or write about whole.
+            ModelUnavailable: none answers right now.
+        """
+        if self.ladder is None:
+            raise PermanentToolError(_NO_MODEL)
+        meter = running()
+        account = Account(caller=ctx.caller, now=ctx.now, seconds=SECONDS, spent=meter.total)
+        asking = self.models.asking(self.ladder, account)
+        try:
+            return _text(await asking(self._request(job, ctx, sections)))
+        except ContextTooLong as error:
+            raise ArgumentsToolError(
+                Localised(
+                    zh=f"text：模型一次读不完，请分段给（{error}）",
+                    en=f"text: {error}; give it part by part",
+                )
+            ) from error
+        except BudgetSpent as error:
+            said = Localised(zh=BUDGET_SPENT[error.scope].zh, en=str(error))
+            raise PermanentToolError(said) from error
+        except ModelRefused as error:
+            said = Localised(zh=f"模型不接受这个请求：{error}", en=str(error))
+            raise PermanentToolError(said) from error
+        finally:
+            meter.add(asking.usage)
+
+    def _request(self, job: Job, ctx: ToolContext, sections: dict[str, str]) -> ChatRequest:
+        prompt = self.prompts.of(job, ctx.conversation or "", ctx.locale)
+        given = "\n".join(
+            f"<{name}>\n{material(text)}\n</{name}>" for name, text in sections.items()
+        )
+        return ChatRequest(
+            messages=(SystemMessage(text=prompt.text), UserMessage(text=given)),
+            must_call=False,
+            max_tokens=MOST_TOKENS,
+            prompt=prompt.fingerprint,
+        )
+
+
+_NO_MODEL = Localised(
+    zh="这里没有配置模型，请管理员设置 ROUTER_LLM_BASE_URL 和 ROUTER_LLM_MODEL",
+    en="no model is configured here; an operator sets ROUTER_LLM_BASE_URL and ROUTER_LLM_MODEL",
+)
+
+writer: Provider[Writer] = Provider("writer")
+"""What tools name it by. They are offered to nobody where there is no model."""
+
+
+async def within_means(offered: Capabilities, asking: ModelQuestions) -> Capabilities:
+    """What may be offered to a model that is about to be asked, or would be.
+
+    A tool that asks one itself isn't, where the question alone uses up what may be spent.
+    """
+    affordable = asking.ladder is None or await asking.affords(2)
+    return offered if affordable else offered.without(writer)
+
+
+def _text(answer: ChatAnswer) -> str:
+    if answer.finish == "length":
+        raise ArgumentsToolError(
+            Localised(
+                zh="text：要写出来的太长了，请分段给",
+                en="text: what is written of it is too long; give it part by part",
+            )
+        )
+    text = answer.text.strip()
+    if answer.refusal or not text:
+        raise PermanentToolError(_declined(answer.refusal))
+    return text
+
+
+def _declined(refusal: str | None) -> Localised:
+    words = (refusal or "")[:400]
+    return Localised(
+        zh=f"模型拒绝了：{words or '它什么也没说'}",
+        en=f"the model declines: {words or 'it says nothing'}",
+    )

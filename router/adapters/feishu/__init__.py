@@ -1,1 +1,0 @@
-"""Feishu (Lark): event callbacks in, interactive cards out."""

@@ -1,1 +1,0 @@
-"""Slack: the Events API in, Block Kit out."""

@@ -1,0 +1,234 @@
+"""A turn as AG-UI events: balanced, so that nothing is left open at its end.
+
+What a turn says, as text messages: while a model writes it, and once it is certain.
+
+Tool calls of a turn: begun when they begin, and whole once the turn says what they were.
+
+A turn as AG-UI events: pure, and balanced, so that nothing is left open at its end.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ag_ui.core import (
+    AssistantMessage,
+    BaseEvent,
+    CustomEvent,
+    FunctionCall,
+    Message,
+    StepFinishedEvent,
+    StepStartedEvent,
+    TextMessageContentEvent,
+    TextMessageEndEvent,
+    TextMessageStartEvent,
+    ToolCall,
+    ToolCallArgsEvent,
+    ToolCallEndEvent,
+    ToolCallResultEvent,
+    ToolCallStartEvent,
+    ToolMessage,
+)
+
+from router.domain.locale import Locale
+from router.domain.messages import Reply, TextReply, ToolCallView, Turn, as_plain_text
+from router.domain.progress import Progress
+
+
+def whole(id_: str, text: str) -> Iterator[BaseEvent]:
+    """A text that nobody saw being written."""
+    yield TextMessageStartEvent(message_id=id_, role="assistant")
+    yield TextMessageContentEvent(message_id=id_, delta=text)
+    yield TextMessageEndEvent(message_id=id_)
+
+
+@dataclass
+class _Draft:
+    """A text that was heard while it was written; what became of it, the turn says."""
+
+    id: str
+    attempt: int
+    text: str = ""
+
+
+class Texts:
+    """The texts of one turn, whose ids begin with its message's.
+
+    What a model writes is shown at once. A text that it begins anew is another message, for
+    events take nothing back; the one before is then among those `thrown_away`.
+    """
+
+    def __init__(self, message_id: str, locale: Locale) -> None:
+        self._message_id = message_id
+        self._locale: Locale = locale
+        self._drafts: list[_Draft] = []
+        self._open: _Draft | None = None
+
+    @property
+    def thrown_away(self) -> bool:
+        """True where something was shown that the turn doesn't say."""
+        return bool(self._drafts)
+
+    def delta(self, data: dict[str, Any]) -> Iterator[BaseEvent]:
+        """A model wrote on, or began anew."""
+        if self._open is None or self._open.attempt != data["attempt"]:
+            yield from self.end()
+            id_ = f"{self._message_id}.draft{data['attempt']}"
+            self._open = _Draft(id_, data["attempt"])
+            self._drafts.append(self._open)
+            yield TextMessageStartEvent(message_id=id_, role="assistant")
+        self._open.text += data["text"]
+        yield TextMessageContentEvent(message_id=self._open.id, delta=data["text"])
+
+    def end(self) -> Iterator[BaseEvent]:
+        """Nothing more is written to what is open."""
+        if self._open is not None:
+            yield TextMessageEndEvent(message_id=self._open.id)
+            self._open = None
+
+    def said(self, replies: Sequence[Reply], history: list[Message]) -> Iterator[BaseEvent]:
+        """What the turn says, but for what was shown already; all of it is added to `history`.
+
+        Questions are said in words as well, for front ends that don't know interrupts.
+        """
+        yield from self.end()
+        for number, reply in enumerate(replies):
+            text = as_plain_text([reply], self._locale)
+            if not text:
+                continue
+            draft = self._shown(text) if isinstance(reply, TextReply) else None
+            id_ = draft.id if draft else f"{self._message_id}.reply{number}"
+            history.append(AssistantMessage(id=id_, content=text))
+            if draft is None:
+                yield from whole(id_, text)
+
+    def _shown(self, text: str) -> _Draft | None:
+        """The draft that became this text, which is none any longer."""
+        draft = next((d for d in self._drafts if d.text.strip() == text.strip()), None)
+        if draft is not None:
+            self._drafts.remove(draft)
+        return draft
+
+
+class Calls:
+    """The calls of one turn.
+
+    Their arguments and results are only known from the turn, so that a call ends with it; that
+    a tool has finished is told when it has, as a `CUSTOM` event. `answered` are the front end's
+    calls whose results came in with this run: it shows them already.
+    """
+
+    def __init__(self, message_id: str, answered: frozenset[str] = frozenset()) -> None:
+        self._message_id = message_id
+        self._answered = answered
+        self._open: dict[str, str] = {}
+        self._statuses: dict[str, str] = {}
+
+    def started(self, data: dict[str, Any]) -> Iterator[BaseEvent]:
+        """A call began; told of once more, it is how far it has come."""
+        id_ = self._id_of(data["id"])
+        yield from self._begun(id_, data["name"])
+        if "progress" in data:
+            yield CustomEvent(name="tool_progress", value={**data, "id": id_})
+
+    def finished(self, data: dict[str, Any]) -> Iterator[BaseEvent]:
+        """A tool is done, or won't be."""
+        id_ = self._id_of(data["id"])
+        self._statuses[id_] = data["status"]
+        yield CustomEvent(name="tool_finished", value={**data, "id": id_})
+
+    def made(self, calls: Sequence[ToolCallView], history: list[Message]) -> Iterator[BaseEvent]:
+        """The turn's calls with arguments and results, and the ends of all others."""
+        for call in calls:
+            if call.id not in self._answered:
+                yield from self._whole(call, history)
+        for id_ in list(self._open):
+            yield from self._ended(id_)
+            yield _result(id_, self._statuses.get(id_, "skipped"))
+
+    def _whole(self, call: ToolCallView, history: list[Message]) -> Iterator[BaseEvent]:
+        waits = call.status == "waiting"
+        id_ = call.id if waits else self._id_of(call.id)
+        arguments = json.dumps(call.arguments, ensure_ascii=False)
+        yield from self._begun(id_, call.name)
+        yield ToolCallArgsEvent(tool_call_id=id_, delta=arguments)
+        yield from self._ended(id_)
+        made = ToolCall(id=id_, function=FunctionCall(name=call.name, arguments=arguments))
+        history.append(AssistantMessage(id=id_, tool_calls=[made]))
+        if not waits:
+            result = _result(id_, call.result_preview or call.status)
+            history.append(
+                ToolMessage(id=result.message_id, tool_call_id=id_, content=result.content)
+            )
+            yield result
+
+    def _begun(self, id_: str, name: str) -> Iterator[BaseEvent]:
+        if id_ not in self._open:
+            self._open[id_] = name
+            yield ToolCallStartEvent(tool_call_id=id_, tool_call_name=name)
+
+    def _ended(self, id_: str) -> Iterator[BaseEvent]:
+        del self._open[id_]
+        yield ToolCallEndEvent(tool_call_id=id_)
+
+    def _id_of(self, call: str) -> str:
+        """A model's own ids are unique within one answer alone; a thread needs more."""
+        return f"{self._message_id}.{call}"
+
+
+def _result(id_: str, content: str) -> ToolCallResultEvent:
+    return ToolCallResultEvent(message_id=f"{id_}.result", tool_call_id=id_, content=content)
+
+
+class TurnEvents:
+    """What is told of one turn, and what of it was begun and not ended yet.
+
+    `history` is what it comes to as messages, in the ids that the events had.
+    """
+
+    def __init__(
+        self, message_id: str, locale: Locale, answered: frozenset[str] = frozenset()
+    ) -> None:
+        self.history: list[Message] = []
+        self.texts = Texts(message_id, locale)
+        self._calls = Calls(message_id, answered)
+        self._steps: list[str] = []
+
+    def progress(self, heard: Progress) -> Iterator[BaseEvent]:
+        """What happened just now. A flow that goes on by itself does it in nobody's turn."""
+        if not heard.message_id:
+            yield CustomEvent(name=f"flow_{heard.type}", value=heard.data)
+            return
+        match heard.type:
+            case "text_delta":
+                yield from self.texts.delta(heard.data)
+            case "thinking":
+                yield from self._thinking(heard.data)
+            case "tool_started":
+                yield from self._calls.started(heard.data)
+            case "tool_finished":
+                yield from self._calls.finished(heard.data)
+
+    def turn(self, turn: Turn) -> Iterator[BaseEvent]:
+        """All that came of it and wasn't told before."""
+        yield from self.texts.end()
+        yield from map(self._step_done, list(self._steps))
+        for route in turn.routes or [turn.route]:
+            yield CustomEvent(name="route", value=route.model_dump(mode="json", exclude_none=True))
+        yield from self._calls.made(turn.tool_calls, self.history)
+        yield from self.texts.said(turn.replies, self.history)
+
+    def _thinking(self, data: dict[str, Any]) -> Iterator[BaseEvent]:
+        """A step, which a question that is asked anew doesn't begin anew."""
+        of_skill = f"{data['skill']} {data['step']}: " if data["skill"] else ""
+        name = f"{of_skill}{data['task']}"
+        if data["status"] == "started" and name not in self._steps:
+            self._steps.append(name)
+            yield StepStartedEvent(step_name=name)
+        elif data["status"] == "finished" and name in self._steps:
+            yield self._step_done(name)
+
+    def _step_done(self, name: str) -> BaseEvent:
+        self._steps.remove(name)
+        return StepFinishedEvent(step_name=name)

@@ -1,0 +1,443 @@
+"""A run: decisions and turns, told in AG-UI's events while they happen.
+
+Questions as interrupts: what a run that stopped to ask is waiting for.
+
+An interrupt's id says by itself which question it is, so that it can be answered at any process,
+after any restart: nothing is kept for it.
+
+How a run ends: with what it came to, with what it waits for, or with what went wrong.
+
+How a conversation stands, as the state that a front end shares, and what changes in it.
+"""
+
+import json
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import Any
+
+from ag_ui.core import (
+    PROTOCOL_VERSION,
+    AssistantMessage,
+    BaseEvent,
+    CustomEvent,
+    Interrupt,
+    Message,
+    MessagesSnapshotEvent,
+    RunErrorEvent,
+    RunFinishedCancelledOutcome,
+    RunFinishedEvent,
+    RunFinishedInterruptOutcome,
+    RunFinishedSuccessOutcome,
+    RunStartedEvent,
+    StateDeltaEvent,
+    StateSnapshotEvent,
+    TokenUsage,
+)
+from ag_ui.encoder import EventEncoder
+from fastapi import Request
+from fastapi.responses import Response
+from pydantic import JsonValue
+
+from router.api import approvals, errors
+from router.api.agui.events import TurnEvents, whole
+from router.api.agui.input import PlannedDecision, RunInput, RunPlan
+from router.api.conversations import standing
+from router.api.dependencies import Services
+from router.api.params import derived_id
+from router.api.runs import schema_of_form, schema_of_options
+from router.api.streams import (
+    LINE_ENDS,
+    Accepted,
+    EventStream,
+    Happening,
+    MessageInProgress,
+    Silence,
+    TurnFailed,
+)
+from router.api.turns import Turns
+from router.contracts.conversation import ConversationStatus, Submission
+from router.domain.errors import Unavailable
+from router.domain.locale import Locale, Localised
+from router.domain.messages import (
+    ChoicesReply,
+    ConfirmReply,
+    FlowSummary,
+    FormReply,
+    Reply,
+    Turn,
+    Usage,
+    question_in,
+)
+from router.domain.principals import Principal
+from router.domain.progress import Progress
+from router.domain.records import ApprovalRecord, ConversationRecord
+from router.flow.engine.run import Verdict
+
+NAMESPACE = "intent-router"
+APPROVAL = f"{NAMESPACE}:approval"
+
+Question = ChoicesReply | ConfirmReply | FormReply
+
+_APPROVED: dict[str, JsonValue] = {
+    "type": "object",
+    "properties": {"approved": {"type": "boolean"}},
+    "required": ["approved"],
+}
+_DECISION: dict[str, JsonValue] = {
+    "type": "object",
+    "properties": {
+        "decision": {"enum": ["approve", "reject", "return", "delegate", "add"]},
+        "comment": {"type": "string", "maxLength": 2000},
+        "to": {"type": "string", "description": "A user id; with delegate and add."},
+        "position": {"enum": ["before", "after"]},
+    },
+    "required": ["decision"],
+    "additionalProperties": False,
+}
+
+
+def asked_in(replies: list[Reply]) -> list[Interrupt]:
+    """The question that these replies end with, if any: the router asks one thing at a time.
+
+    A question in words alone has no interrupt; it is answered by the next message.
+
+    >>> ask = ConfirmReply(text="Send it?", summary={}, question="review:1")
+    >>> [(i.id, i.reason, i.message) for i in asked_in([ask])]
+    [('confirm/review:1', 'confirmation', 'Send it?')]
+    """
+    question = question_in(replies)
+    return [of_question(question)] if question else []
+
+
+def of_question(question: Question) -> Interrupt:
+    """The question, with what an answer looks like."""
+    shown = question.model_dump(mode="json", exclude={"text", "question"})
+    return Interrupt(
+        id=f"{question.type}/{question.question}",
+        reason="confirmation" if isinstance(question, ConfirmReply) else "input_required",
+        message=question.text,
+        response_schema=_schema_of(question),
+        metadata={NAMESPACE: shown},
+    )
+
+
+def _schema_of(question: Question) -> dict[str, Any]:
+    match question:
+        case ConfirmReply():
+            return _APPROVED
+        case FormReply():
+            return schema_of_form(question.fields)
+        case ChoicesReply():
+            value: JsonValue = schema_of_options(question.options)
+            return {"type": "object", "properties": {"value": value}, "required": ["value"]}
+
+
+def of_approval(record: ApprovalRecord, locale: Locale) -> Interrupt:
+    """The decision that its person is asked for; its id is bound to exactly what is shown."""
+    title = record.title.within(locale)
+    summary = record.summary_in(locale)
+    lines = [title, *(f"- {label}: {value}" for label, value in summary.items())]
+    return Interrupt(
+        id=f"approval/{record.id}/{record.digest}",
+        reason=APPROVAL,
+        message="\n".join(lines),
+        response_schema=_DECISION,
+        expires_at=record.due.isoformat() if record.due else None,
+        metadata={
+            NAMESPACE: {
+                "type": "approval",
+                "id": record.id,
+                "flow_run": record.run,
+                "flow": record.flow,
+                "requester": record.requester,
+                "summary": summary,
+            }
+        },
+    )
+
+
+Outcome = RunFinishedCancelledOutcome | RunFinishedInterruptOutcome | RunFinishedSuccessOutcome
+
+
+def ended(
+    thread: str, run: str, turns: Sequence[Turn], interrupts: Sequence[Interrupt]
+) -> RunFinishedEvent | RunErrorEvent:
+    """The end of a run that told all it had to; its result is its last turn, in plain JSON.
+
+    A turn that failed has said so in words already, which are the error's.
+    """
+    last = turns[-1] if turns else None
+    if last is not None and last.status == "failed":
+        words = "\n\n".join(reply.text for reply in last.replies)
+        return RunErrorEvent(message=words, code="turn-failed", usage=_usage(turns))
+    outcome = _outcome(last, interrupts)
+    cancelled = isinstance(outcome, RunFinishedCancelledOutcome)
+    return RunFinishedEvent(
+        thread_id=thread,
+        run_id=run,
+        result=last.shown() if last and not cancelled else None,
+        outcome=outcome,
+        usage=_usage(turns),
+    )
+
+
+def _outcome(last: Turn | None, interrupts: Sequence[Interrupt]) -> Outcome:
+    if last is not None and last.status == "cancelled":
+        return RunFinishedCancelledOutcome()
+    if interrupts:
+        return RunFinishedInterruptOutcome(interrupts=list(interrupts))
+    waiting = [c.id for c in last.tool_calls if c.status == "waiting"] if last else []
+    return RunFinishedSuccessOutcome(pending_tool_call_ids=waiting or None)
+
+
+def _usage(turns: Sequence[Turn]) -> list[TokenUsage] | None:
+    """What models were asked in the run; nothing where none was."""
+    spent = sum((turn.usage for turn in turns), Usage())
+    if not spent.llm_calls:
+        return None
+    count = TokenUsage(
+        input_tokens=spent.prompt_tokens,
+        output_tokens=spent.completion_tokens,
+        total_tokens=spent.tokens,
+    )
+    return [count]
+
+
+async def broken_off(request: Request, error: Exception) -> RunErrorEvent:
+    """The end of a run that could not go on, with the problem that a plain answer would have had.
+
+    `code` is the last word of the problem's type, as `conflict`.
+    """
+    answer = await errors.answer_to(request, error)
+    problem = json.loads(bytes(answer.body))
+    return RunErrorEvent(
+        message=problem["detail"],
+        code=problem["type"].rpartition(":")[2],
+        metadata={"intent-router": problem},
+    )
+
+
+State = dict[str, JsonValue]
+
+
+def state_of(
+    standing: ConversationStatus, locale: Locale, touched: FlowSummary | None = None
+) -> State:
+    """The state; a flow that the run `touched` is shown in it even if it ended by that."""
+    flow = touched or standing.active_flow
+    skill = standing.active_skill
+    return {
+        "flow": flow.model_dump(mode="json") if flow else None,
+        "paused_flows": [paused.model_dump(mode="json") for paused in standing.paused_flows],
+        "skill": {
+            "name": skill.name,
+            "title": skill.title.within(locale),
+            "asking": skill.asking,
+        }
+        if skill
+        else None,
+    }
+
+
+def delta(before: State, after: State) -> list[StateDeltaEvent]:
+    """What became of it, as a JSON Patch; nothing where nothing did."""
+    operations = patch(before, after)
+    return [StateDeltaEvent.model_validate({"delta": operations})] if operations else []
+
+
+def patch(before: Any, after: Any, path: str = "") -> list[dict[str, Any]]:
+    """The RFC 6902 operations by which the one JSON value becomes the other.
+
+    Objects are changed key by key, all else is replaced as a whole.
+
+    >>> patch({"a": 1, "b/c": 2}, {"a": 1, "b/c": 3, "d": []})
+    [{'op': 'replace', 'path': '/b~1c', 'value': 3}, {'op': 'add', 'path': '/d', 'value': []}]
+    """
+    if before == after and type(before) is type(after):
+        return []
+    if not (isinstance(before, dict) and isinstance(after, dict)):
+        return [{"op": "replace", "path": path, "value": after}]
+    operations: list[dict[str, Any]] = []
+    for key in before.keys() | after.keys():
+        place = f"{path}/{key.replace('~', '~0').replace('/', '~1')}"
+        if key not in after:
+            operations.append({"op": "remove", "path": place})
+        elif key not in before:
+            operations.append({"op": "add", "path": place, "value": after[key]})
+        else:
+            operations += patch(before[key], after[key], place)
+    return sorted(operations, key=lambda operation: str(operation["path"]))
+
+
+MOST_APPROVALS = 20
+"""Approvals that one run waits for, the newest; the others come after them."""
+
+_SILENCE = b": ping\n\n"
+"""A comment, which no event comes of."""
+
+_DECIDED: dict[Verdict, Localised] = {
+    "approve": Localised(zh="已同意", en="Approved"),
+    "reject": Localised(zh="已拒绝", en="Rejected"),
+    "return": Localised(zh="已退回修改", en="Returned for changes"),
+    "delegate": Localised(zh="已转交", en="Passed on"),
+    "add": Localised(zh="已加签", en="Approver added"),
+}
+
+
+@dataclass
+class AguiRun:
+    """One run on its way, and what its front end hears of it meanwhile."""
+
+    request: Request
+    services: Services
+    turns: Turns
+    caller: Principal
+    record: ConversationRecord
+    input: RunInput
+    plan: RunPlan
+    before: ConversationStatus
+    _begun: bool = False
+    _made: list[Turn] = field(default_factory=list)
+    _history: list[Message] = field(default_factory=list)
+    _thrown_away: bool = False
+
+    async def response(self) -> Response:
+        """The answer, which begins once it is certain that the run does.
+
+        Raises what `Turns.submit` raises, where that comes out before: no run was begun then.
+        """
+        events = self._encoded()
+        return EventStream(events, await anext(events))
+
+    async def _encoded(self) -> AsyncGenerator[bytes]:
+        encoder = EventEncoder()
+        async with aclosing(self._told()) as told:
+            async for one in told:
+                if isinstance(one, Silence):
+                    yield _SILENCE
+                else:
+                    yield encoder.encode(one).translate(LINE_ENDS).encode()
+
+    async def _told(self) -> AsyncGenerator[BaseEvent | Silence]:
+        """All events of the run; an error is one of them once it has begun."""
+        try:
+            async with aclosing(self._happening()) as happening:
+                async for one in happening:
+                    yield one
+        except Exception as error:
+            if not self._begun:
+                raise
+            yield await broken_off(self.request, error)
+
+    async def _happening(self) -> AsyncGenerator[BaseEvent | Silence]:
+        """All of it; the run begins once the first thing in it was taken in, if anything is."""
+        for decision in self.plan.decisions:
+            made = await self._decided(decision)
+            for event in [*self._beginning(), *made]:
+                yield event
+        for number in range(len(self.plan.messages)):
+            async with aclosing(self._turn(number)) as turn:
+                async for one in turn:
+                    yield one
+        for event in [*self._beginning(), *await self._ending()]:
+            yield event
+
+    def _beginning(self) -> Iterator[BaseEvent]:
+        if self._begun:
+            return
+        self._begun = True
+        yield RunStartedEvent(
+            thread_id=self.input.thread_id,
+            run_id=self.input.run_id,
+            parent_run_id=self.input.parent_run_id,
+            protocol_version=PROTOCOL_VERSION,
+        )
+        yield StateSnapshotEvent(snapshot=self._state(self.before))
+        yield from self.plan.remarks()
+
+    async def _decided(self, decision: PlannedDecision) -> list[BaseEvent]:
+        record, body = decision.approval, decision.body
+        stands = await approvals.decide(self.services, self.caller, record, body, decision.key)
+        locale = self.caller.locale
+        text = f"{_DECIDED[body.decision].within(locale)}: {record.title.within(locale)}"
+        id_ = f"{self.input.message_id}.{record.id}"
+        self._history.append(AssistantMessage(id=id_, content=text))
+        value = {"id": record.id, "decision": body.decision, "flow_run": stands.model_dump()}
+        return [CustomEvent(name="approval", value=value), *whole(id_, text)]
+
+    async def _turn(self, number: int) -> AsyncGenerator[BaseEvent | Silence]:
+        """One of the run's turns; the last one has the run's own id."""
+        message_id = self.input.message_id
+        if number + 1 < len(self.plan.messages):
+            message_id = derived_id("ag-ui part", message_id, str(number))
+        telling = TurnEvents(message_id, self.record.locale, self.plan.answered_calls)
+        submission = Submission(
+            message_id=message_id,
+            message=self.plan.messages[number],
+            caller=self.caller,
+            seconds=self.services.settings.llm_turn_seconds,
+        )
+        way = MessageInProgress(self.services.store.live, self.turns, self.record, submission)
+        async with aclosing(way.happenings()) as happenings:
+            async for happening in happenings:
+                for event in self._events_of(happening, telling):
+                    yield event
+        self._history += telling.history
+        self._thrown_away |= telling.texts.thrown_away
+
+    def _events_of(
+        self, happening: Happening, telling: TurnEvents
+    ) -> Iterator[BaseEvent | Silence]:
+        match happening:
+            case Accepted():
+                yield from self._beginning()
+            case Silence():
+                yield happening
+            case Progress():
+                yield from telling.progress(happening)
+            case Turn():
+                self._made.append(happening)
+                yield from telling.turn(happening)
+            case TurnFailed(error):
+                raise error
+
+    async def _ending(self) -> list[BaseEvent]:
+        """What came of it all: the history where it was shown wrong, the state, the outcome."""
+        after = await self._stands()
+        events: list[BaseEvent] = []
+        if self._thrown_away:
+            events.append(MessagesSnapshotEvent(messages=[*self.input.messages, *self._history]))
+        touched = self._made[-1].flow if self._made else None
+        events += delta(self._state(self.before), self._state(after, touched))
+        interrupts = await self._interrupts(after)
+        end = ended(self.input.thread_id, self.input.run_id, self._made, interrupts)
+        return [*events, end]
+
+    async def _stands(self) -> ConversationStatus:
+        """How the conversation stands now; what a turn came to is sent even if none can say."""
+        store, record = self.services.store, self.record
+        try:
+            return await standing(
+                self.services.temporal, store.conversations, record.tenant, record.id
+            )
+        except Unavailable:
+            return self.before
+
+    def _state(
+        self, stands: ConversationStatus, touched: FlowSummary | None = None
+    ) -> dict[str, JsonValue]:
+        return state_of(stands, self.record.locale, touched)
+
+    async def _interrupts(self, stands: ConversationStatus) -> list[Interrupt]:
+        """The question that is open; where there is none, what waits for the caller's decision."""
+        last = self._made[-1].replies if self._made else [stands.asked] if stands.asked else []
+        asked = asked_in(last)
+        if asked or not self.input.wants_approvals:
+            return asked
+        waiting, _ = await self.services.store.runs.waiting_for(
+            self.caller.tenant, self.caller.id, None, MOST_APPROVALS
+        )
+        decided = {decision.approval.id for decision in self.plan.decisions}
+        done_with = decided | self.plan.left_alone
+        return [of_approval(r, self.caller.locale) for r in waiting if r.id not in done_with]

@@ -1,0 +1,139 @@
+"""Deciding what waits for the caller's decision: the one way to it, whichever front end asks."""
+
+import asyncio
+from typing import Annotated, Self
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
+
+from router.api.dependencies import Services, known
+from router.api.idempotency import claim
+from router.api.params import Comment, Key
+from router.api.runs import word_of
+from router.domain.errors import ApprovalClosed, FieldProblem, InvalidInput, NotFound, Unavailable
+from router.domain.principals import Principal
+from router.domain.records import ApprovalRecord
+from router.flow.engine.events import Decided
+from router.flow.engine.run import Position, Verdict
+from router.gateway import runs
+from router.gateway.runs import RunStanding
+
+AGAIN_AFTER = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
+"""Seconds between tries to decide what lists show to be awaited, and the run doesn't."""
+
+_NAMES_SOMEONE: frozenset[Verdict] = frozenset({"delegate", "add"})
+
+
+_NOBODY: JsonValue = {"type": "null"}
+_SOMEBODY: JsonValue = {"type": "string", "minLength": 1}
+_SHAPES: list[JsonValue] = [
+    {
+        "properties": {
+            "decision": {"enum": ["approve", "reject", "return"]},
+            "to": _NOBODY,
+            "position": _NOBODY,
+        }
+    },
+    {
+        "properties": {"decision": {"const": "delegate"}, "to": _SOMEBODY, "position": _NOBODY},
+        "required": ["to"],
+    },
+    {"properties": {"decision": {"const": "add"}, "to": _SOMEBODY}, "required": ["to"]},
+]
+"""Which fields go with which decision, for OpenAPI; `_someone_where_one_is_needed` holds them."""
+
+
+class DecisionBody(BaseModel):
+    """A decision; `to` is whom to ask instead (`delegate`) or as well (`add`).
+
+    Whoever is added decides `before` the caller, who is then asked again, or `after`: then
+    the caller agrees by adding them.
+    """
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"oneOf": _SHAPES})
+
+    decision: Verdict
+    comment: Comment | None = None
+    to: Annotated[str, Field(max_length=64)] | None = None
+    position: Position | None = None
+    digest: Key | None = None
+
+    @property
+    def as_claimed(self) -> JsonValue:
+        """What an Idempotency-Key is bound to: as it was before there were positions."""
+        without = {"position"} if self.position is None else None
+        return self.model_dump(mode="json", exclude=without)
+
+    @model_validator(mode="after")
+    def _someone_where_one_is_needed(self) -> Self:
+        if self.decision in _NAMES_SOMEONE and not self.to:
+            raise ValueError(f"decision {self.decision!r} needs `to`: whom it is passed to")
+        if self.decision not in _NAMES_SOMEONE and self.to is not None:
+            raise ValueError(f"decision {self.decision!r} takes no `to`")
+        if self.decision != "add" and self.position is not None:
+            raise ValueError(f"decision {self.decision!r} takes no `position`")
+        return self
+
+
+async def own_approval(services: Services, caller: Principal, approval: str) -> ApprovalRecord:
+    """The approval with this id, decided or not, which the caller was asked for.
+
+    Raises:
+        NotFound: there is none, or somebody else was asked.
+    """
+    record = await services.store.runs.find_approval(caller.tenant, known(approval, "approval"))
+    if record is None or record.person != caller.id:
+        raise NotFound("There is no such approval.")
+    return record
+
+
+async def decide(
+    services: Services,
+    caller: Principal,
+    record: ApprovalRecord,
+    body: DecisionBody,
+    key: str | None,
+) -> RunStanding:
+    """Decide, once, and say where the run stands then; the same key gets the first answer again.
+
+    Raises:
+        InvalidInput: `to` names nobody.
+        Conflict: it was decided before, or what is decided on has changed.
+    """
+    await _check_person(services, caller, body.to)
+    await claim(services, caller, key, f"decide {record.id}", body.as_claimed)
+    event = Decided(
+        by=caller.id,
+        approval=record.id,
+        verdict=body.decision,
+        comment=body.comment,
+        to=body.to,
+        position=(body.position or "after") if body.decision == "add" else None,
+        digest=body.digest or record.digest,
+    )
+    return await _decided(services, record, event, word_of("decide", caller, key))
+
+
+async def _decided(
+    services: Services, record: ApprovalRecord, event: Decided, word: str
+) -> RunStanding:
+    """Where the run stands with the decision.
+
+    A run whose worker died right after it published the approval comes to it again within
+    seconds. Until then it knows of none: only what is closed for lists too was closed.
+    """
+    for pause in AGAIN_AFTER:
+        try:
+            return await runs.decide(services.temporal, record, event, word)
+        except ApprovalClosed:
+            now = await services.store.runs.find_approval(record.tenant, record.id)
+            if now is None or not now.active or now.verdict is not None:
+                raise
+        await asyncio.sleep(pause)
+    raise Unavailable("The run is being taken up again after a fault; decide once more.")
+
+
+async def _check_person(services: Services, caller: Principal, to: str | None) -> None:
+    if to is not None and await services.directory.find(caller.tenant, to) is None:
+        raise InvalidInput(
+            "`to` names nobody in the directory.", [FieldProblem("to", "nobody has this id")]
+        )

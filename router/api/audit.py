@@ -1,0 +1,103 @@
+"""Writing the audit trail: the line comes first, then the act.
+
+Where a line can't be written the request fails (503) and nothing is done, looked at or decrypted.
+"""
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from starlette.requests import Request
+
+from router.api.params import fresh_id
+from router.domain.ports import AuditTrail
+from router.domain.principals import Principal
+from router.domain.records import Act, AuditEntry
+from router.telemetry import tracing
+
+REQUEST_ID = "x-request-id"
+LONGEST_ID = 64
+REMEMBERED = 10_000
+
+
+@dataclass(frozen=True)
+class AuditWriter:
+    """Notes what a person does in one request.
+
+    >>> await witness.note("run.retry", "r1", whose="alice")  # doctest: +SKIP
+    """
+
+    trail: AuditTrail
+    person: Principal
+    request_id: str
+
+    async def note(
+        self,
+        act: Act,
+        subject: str = "",
+        *,
+        whose: str = "",
+        reason: str | None = "",
+        detail: str = "",
+    ) -> None:
+        """Add the line; only once this has returned may it be done.
+
+        Raises:
+            Unavailable: it can't be added, so it may not be done.
+        """
+        deed = AuditEntry(
+            id=fresh_id(),
+            tenant=self.person.tenant,
+            at=datetime.now(UTC),
+            who=self.person.id,
+            act=act,
+            subject=subject,
+            whose=whose,
+            reason=reason or "",
+            detail=detail,
+            request_id=self.request_id,
+            trace_id=tracing.ids().get("trace_id", ""),
+        )
+        await self.trail.note(deed)
+
+
+@dataclass(frozen=True)
+class Arrivals:
+    """Who came in without a proof of their own: noted once for each process that they come to."""
+
+    _seen: OrderedDict[tuple[str, ...], None] = field(default_factory=OrderedDict)
+
+    async def note(self, witness: AuditWriter, act: Act, *, whose: str, detail: str) -> None:
+        """Note it, unless this process has."""
+        arrival = (witness.person.tenant, witness.person.id, act, whose)
+        if arrival in self._seen:
+            return
+        await witness.note(act, whose=whose, detail=detail)
+        self._seen[arrival] = None
+        if len(self._seen) > REMEMBERED:
+            self._seen.popitem(last=False)
+
+
+def request_id_of(request: Request) -> str:
+    """What the request is called in the trail: by whoever sent it, else by us.
+
+    A name that isn't visible ASCII, or is too long for a log, is none.
+    """
+    named = request.headers.get(REQUEST_ID, "")
+    is_fit = 1 <= len(named) <= LONGEST_ID and all("!" <= character <= "~" for character in named)
+    return named if is_fit else fresh_id()
+
+
+def sender_of(request: Request) -> str:
+    """The address that a request came from, as far as the server knows."""
+    return f"from {request.client.host}" if request.client else ""
+
+
+def in_words(asked: Mapping[str, object]) -> str:
+    """What a list was narrowed by, as its line in the trail says it.
+
+    >>> in_words({"status": "waiting", "flow": None, "held": True})
+    'status=waiting held=True'
+    """
+    return " ".join(f"{name}={value}" for name, value in asked.items() if value is not None)

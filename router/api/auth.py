@@ -1,0 +1,370 @@
+"""Bearer tokens: who vouches for whom, by which claims, signed with which keys.
+
+What a token's claims say: who it is, of which tenant, with which further roles.
+
+Pure: the signature has been checked before, and the directory is asked after.
+
+The keys that an issuer publishes (JWKS): fetched, kept for a while, and let go of again.
+
+An issuer rotates its keys whenever it likes: the new one is published, tokens begin to name it,
+and the old one goes. So a key that isn't known is looked for once more, but not more often than
+`COOLDOWN`, or anybody could have this API flood the issuer by making names of keys up.
+
+Bearer tokens: who vouches for whom. What comes out is a user id for the directory.
+"""
+
+import asyncio
+import json
+import logging
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import httpx
+import jwt
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
+from jwt.exceptions import InvalidTokenError, PyJWTError
+
+from router.domain.errors import MisconfiguredError, Unauthenticated, Unavailable
+from router.domain.loopback import may_be_proxied
+from router.domain.principals import DEFAULT_TENANT, RESERVED_ROLES
+from router.settings import Settings
+from router.settings.values import ROLE
+
+MOST_ROLES = 100
+"""Roles travel with every message: beyond this they have to be mapped to the few that count."""
+
+
+@dataclass(frozen=True)
+class Vouched:
+    """Whom a token vouches for. `roles` are those it gives beyond the directory's."""
+
+    user: str
+    tenant: str = DEFAULT_TENANT
+    roles: frozenset[str] = frozenset()
+
+
+def vouched(claims: Mapping[str, Any], settings: Settings) -> Vouched:
+    """Whom these claims are about.
+
+    >>> vouched({"sub": "alice"}, Settings(_env_file=None)).tenant
+    'default'
+
+    Raises:
+        Unauthenticated: a claim that the settings name is missing, or isn't of its kind.
+    """
+    tenant = settings.jwt_tenant_claim
+    return Vouched(
+        user=_text(claims, settings.jwt_user_claim),
+        tenant=_text(claims, tenant) if tenant else DEFAULT_TENANT,
+        roles=_roles(claims, settings),
+    )
+
+
+def claim_at(claims: Mapping[str, Any], path: str) -> Any:
+    """The claim of this name, or at the end of this path; None where there is none.
+
+    The whole is tried as a name first, for some have dots in theirs.
+
+    >>> claim_at({"realm_access": {"roles": ["hr"]}}, "realm_access.roles")
+    ['hr']
+    >>> claim_at({"https://id.example.com/roles": ["hr"]}, "https://id.example.com/roles")
+    ['hr']
+    """
+    if path in claims:
+        return claims[path]
+    found: Any = claims
+    for name in path.split("."):
+        found = found.get(name) if isinstance(found, Mapping) else None
+    return found
+
+
+def claims_with(path: str, value: str) -> dict[str, Any]:
+    """Claims in which `claim_at` finds the value.
+
+    >>> claims_with("house.tenant", "acme")
+    {'house': {'tenant': 'acme'}}
+    """
+    if "://" in path:
+        return {path: value}
+    first, _, rest = path.partition(".")
+    return {first: claims_with(rest, value) if rest else value}
+
+
+def _text(claims: Mapping[str, Any], path: str) -> str:
+    found = claim_at(claims, path)
+    if not isinstance(found, str) or not found:
+        raise Unauthenticated(f"The token isn't valid: its claim {path!r} is missing or no text.")
+    return found
+
+
+def _roles(claims: Mapping[str, Any], settings: Settings) -> frozenset[str]:
+    path = settings.jwt_roles_claim
+    if path is None:
+        return frozenset()
+    names = _names(claim_at(claims, path), path)
+    if settings.jwt_roles:
+        return frozenset(settings.jwt_roles[name] for name in names if name in settings.jwt_roles)
+    roles = frozenset(n for n in names if re.fullmatch(ROLE, n)) - RESERVED_ROLES
+    if len(roles) > MOST_ROLES:
+        raise Unauthenticated(
+            f"The token has over {MOST_ROLES} roles: its issuer should send fewer, or "
+            "ROUTER_JWT_ROLES name those that count here."
+        )
+    return roles
+
+
+def _names(found: Any, path: str) -> list[str]:
+    """Names as a list, or in one text with spaces between them, as scopes are written."""
+    names = found.split() if isinstance(found, str) else ([] if found is None else found)
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise Unauthenticated(f"The token isn't valid: its claim {path!r} is no list of names.")
+    return names
+
+
+ALGORITHMS = ("RS256", "ES256")
+"""Never mixed with a symmetric one: a public key would pass as a shared secret."""
+LIFETIME = 300.0
+"""Seconds after which keys are fetched anew: that long a key that was withdrawn still counts."""
+STALE = 3600.0
+"""Seconds for which keys count while their issuer doesn't answer."""
+COOLDOWN = 10.0
+"""Seconds between two fetches, whatever the reason."""
+TIMEOUT = 5.0
+MOST_BYTES = 512 * 1024
+LEAST_RSA_BITS = 2048
+
+_Keys = dict[tuple[str, str], jwt.PyJWK]
+_log = logging.getLogger(__name__)
+
+
+class PublishedKeys:
+    """The keys at one address. Tokens that come at once wait for one fetch."""
+
+    def __init__(self, url: str, now: Callable[[], float] = time.monotonic) -> None:
+        self._url = url
+        self._now = now
+        self._keys: _Keys = {}
+        self._fetched = self._tried = float("-inf")
+        self._one_at_a_time = asyncio.Lock()
+
+    async def key_of(self, token: str) -> jwt.PyJWK:
+        """The key that the token says it is signed with; whether it is remains to be seen.
+
+        Raises:
+            Unauthenticated: there is no such key, or it isn't for such signatures.
+            Unavailable: the keys can't be fetched, and none are known that still count.
+        """
+        name = _key_named(token)
+        if name not in self._keys or self._age > LIFETIME:
+            await self._fetch_for(name)
+        if self._age > STALE:
+            raise Unavailable("The keys that check tokens can't be fetched right now.")
+        if name not in self._keys:
+            raise Unauthenticated("The token is signed with a key that nobody publishes.")
+        return self._keys[name]
+
+    @property
+    def _age(self) -> float:
+        return self._now() - self._fetched
+
+    async def _fetch_for(self, name: tuple[str, str]) -> None:
+        async with self._one_at_a_time:
+            fresh = name in self._keys and self._age <= LIFETIME
+            if fresh or self._now() - self._tried < COOLDOWN:
+                return
+            self._tried = self._now()
+            try:
+                self._keys = await self._published()
+            except (httpx.HTTPError, TimeoutError, ValueError, RecursionError) as error:
+                why = str(error) or type(error).__name__
+                _log.warning("the keys that check tokens can't be fetched: %s", why)
+            else:
+                self._fetched = self._now()
+
+    async def _published(self) -> _Keys:
+        """All keys there that may sign tokens. Raises `HTTPError` or `ValueError` where none."""
+        async with (
+            asyncio.timeout(TIMEOUT),
+            httpx.AsyncClient(timeout=TIMEOUT, trust_env=may_be_proxied(self._url)) as client,
+            client.stream("GET", self._url) as answer,
+        ):
+            answer.raise_for_status()
+            document = json.loads(await _body(answer))
+        listed = document.get("keys") if isinstance(document, dict) else None
+        keys = dict(_usable(listed)) if isinstance(listed, list) else {}
+        if not keys:
+            raise ValueError("it lists no key that signs with RS256 or ES256")
+        return keys
+
+
+def _key_named(token: str) -> tuple[str, str]:
+    """The key's id and the algorithm, as the token's header has them."""
+    try:
+        header: Mapping[str, Any] = jwt.get_unverified_header(token)
+    except PyJWTError as error:
+        raise Unauthenticated(f"The token isn't valid: {error}.") from error
+    key, algorithm = header.get("kid"), header.get("alg")
+    if algorithm not in ALGORITHMS:
+        raise Unauthenticated("The token isn't valid: it is signed neither with RS256 nor ES256.")
+    if not isinstance(key, str):
+        raise Unauthenticated("The token isn't valid: its header names no key (kid).")
+    return key, str(algorithm)
+
+
+async def _body(answer: httpx.Response) -> bytes:
+    body = b""
+    async for part in answer.aiter_bytes():
+        body += part
+        if len(body) > MOST_BYTES:
+            raise ValueError(f"it is over {MOST_BYTES} bytes")
+    return body
+
+
+def _usable(listed: list[Any]) -> Iterator[tuple[tuple[str, str], jwt.PyJWK]]:
+    """Those that sign, by id and algorithm; a key says itself which algorithm it is for."""
+    for entry in listed:
+        try:
+            key = jwt.PyJWK.from_dict(entry)
+        except (PyJWTError, ValueError, TypeError, AttributeError, KeyError):
+            continue  # an issuer may publish what this version doesn't know
+        if key.key_id and _signs(key):
+            yield (str(key.key_id), key.algorithm_name), key
+
+
+def _signs(key: jwt.PyJWK) -> bool:
+    strong = not isinstance(key.key, RSAPublicKey) or key.key.key_size >= LEAST_RSA_BITS
+    return key.algorithm_name in ALGORITHMS and key.public_key_use in (None, "sig") and strong
+
+
+SYMMETRIC = ["HS256"]
+LEEWAY = 30
+"""Seconds by which clocks may differ."""
+MOST_CHARACTERS = 16 * 1024
+"""A longer one isn't looked into."""
+
+
+class Tokens(Protocol):
+    """What can tell from a bearer token who it is."""
+
+    async def vouched(self, token: str) -> Vouched:
+        """Whom the token vouches for.
+
+        Raises:
+            Unauthenticated: it vouches for nobody.
+            Unavailable: what could tell is out of reach.
+        """
+
+
+def tokens(settings: Settings) -> Tokens:
+    """What checks tokens under these settings."""
+    if settings.auth == "dev":
+        return UserIdTokens()
+    if settings.jwt_jwks_url is not None:
+        return PublishedKeyTokens(PublishedKeys(settings.jwt_jwks_url), settings)
+    return SharedSecretTokens(_secret(settings), settings)
+
+
+def mint(settings: Settings, user: str, lifetime: int, tenant: str = DEFAULT_TENANT) -> str:
+    """A token that vouches for `user`, of this tenant, for `lifetime` seconds.
+
+    Raises:
+        MisconfiguredError: there is no shared secret to sign it with, or tokens name no tenant
+            and this isn't the only one.
+    """
+    now = int(time.time())
+    claims: dict[str, Any] = {"sub": user, "iat": now, "exp": now + lifetime}
+    claims |= claims_with(settings.jwt_user_claim, user)
+    if settings.jwt_tenant_claim:
+        claims |= claims_with(settings.jwt_tenant_claim, tenant)
+    elif tenant != DEFAULT_TENANT:
+        raise MisconfiguredError(
+            f"a token can't say that it is of tenant {tenant!r}: set ROUTER_JWT_TENANT_CLAIM to "
+            "the name of the claim that does, such as tenant"
+        )
+    if settings.jwt_issuer:
+        claims["iss"] = settings.jwt_issuer
+    if settings.jwt_audience:
+        claims["aud"] = settings.jwt_audience
+    return jwt.encode(claims, _secret(settings), SYMMETRIC[0])
+
+
+def _secret(settings: Settings) -> str:
+    if settings.jwt_secret is None:
+        raise MisconfiguredError("ROUTER_JWT_SECRET isn't set: set it to sign tokens")
+    return settings.jwt_secret.get_secret_value()
+
+
+class UserIdTokens:
+    """`dev`: the token is the user id, or `tenant/user`. For a loopback address alone."""
+
+    async def vouched(self, token: str) -> Vouched:
+        """Whoever the token says."""
+        tenant, slash, user = token.partition("/")
+        return Vouched(user, tenant) if slash else Vouched(token)
+
+
+class SharedSecretTokens:
+    """JWTs signed with a secret that their issuer and this API share."""
+
+    def __init__(self, secret: str, settings: Settings) -> None:
+        self._secret = secret
+        self._settings = settings
+
+    async def vouched(self, token: str) -> Vouched:
+        """Whom the token names, where signature and claims hold."""
+        return vouched(_claims(token, self._secret, SYMMETRIC, self._settings), self._settings)
+
+
+class PublishedKeyTokens:
+    """JWTs signed with a key whose public half their issuer publishes (JWKS)."""
+
+    def __init__(self, keys: PublishedKeys, settings: Settings) -> None:
+        self._keys = keys
+        self._settings = settings
+
+    async def vouched(self, token: str) -> Vouched:
+        """Whom the token names, where signature and claims hold."""
+        key = await self._keys.key_of(_bounded(token))
+        # One algorithm, and the key's own: never the one that the token would like best.
+        algorithms = [name for name in ALGORITHMS if name == key.algorithm_name]
+        return vouched(_claims(token, key, algorithms, self._settings), self._settings)
+
+
+def _bounded(token: str) -> str:
+    if len(token) > MOST_CHARACTERS:
+        raise Unauthenticated(f"The token isn't valid: it is over {MOST_CHARACTERS} characters.")
+    return token
+
+
+def _claims(
+    token: str, key: str | jwt.PyJWK, algorithms: list[str], settings: Settings
+) -> dict[str, Any]:
+    try:
+        return jwt.decode(
+            _bounded(token),
+            key,
+            algorithms=algorithms,
+            issuer=settings.jwt_issuer,
+            audience=settings.jwt_audience,
+            leeway=LEEWAY,
+            options={"require": ["exp"], "verify_aud": settings.jwt_audience is not None},
+        )
+    except InvalidTokenError as error:
+        why = str(error).rstrip(".")
+        raise Unauthenticated(f"The token isn't valid: {why}; {_remedy(error)}.") from error
+
+
+def _remedy(error: InvalidTokenError) -> str:
+    """What its bearer does; no word of what would have been accepted."""
+    if isinstance(error, jwt.ExpiredSignatureError):
+        return "sign in again, or get a new one"
+    if isinstance(error, jwt.ImmatureSignatureError):
+        return f"clocks differ by over {LEEWAY} s: set its issuer's and this server's by NTP"
+    if isinstance(error, jwt.InvalidAudienceError):
+        return "it was made for another audience: get one for this API"
+    if isinstance(error, jwt.InvalidIssuerError):
+        return "get one from the issuer that this API trusts"
+    return "send one that is signed, from your identity provider or `intent-router token`"

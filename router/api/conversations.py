@@ -1,0 +1,95 @@
+"""How a conversation stands, and conversations that something outside has a name for.
+
+How a conversation stands: asked of its workflow, or of what a closed one left behind.
+
+Conversations that something outside knows by a name of its own: a chat page's, a thread's.
+"""
+
+from datetime import UTC, datetime
+
+from temporalio.client import Client, WorkflowQueryRejectedError
+from temporalio.common import QueryRejectCondition
+
+from router.api.params import derived_id
+from router.contracts.conversation import STATUS, ConversationState, ConversationStatus, workflow_id
+from router.domain.errors import NotFound
+from router.domain.locale import Locale
+from router.domain.ports import Conversations
+from router.domain.principals import Principal
+from router.domain.records import ConversationRecord
+from router.gateway.client import RPC_TIMEOUT, speaking_ours
+from workflows import memory
+
+
+async def standing(
+    temporal: Client, conversations: Conversations, tenant: str, conversation: str
+) -> ConversationStatus:
+    """How the conversation stands, open, closed or not yet begun.
+
+    Raises:
+        Unavailable: Temporal, its worker or the database is out of reach.
+    """
+    open_one = await live_standing(temporal, tenant, conversation)
+    if open_one is not None:
+        return open_one
+    return _left_behind(await conversations.load_snapshot(tenant, conversation))
+
+
+async def live_standing(
+    temporal: Client, tenant: str, conversation: str
+) -> ConversationStatus | None:
+    """How the conversation's workflow says it stands; None where none is open.
+
+    Raises:
+        Unavailable: Temporal or its worker is out of reach.
+    """
+    handle = temporal.get_workflow_handle(workflow_id(tenant, conversation))
+    try:
+        with speaking_ours():
+            status: ConversationStatus = await handle.query(
+                STATUS,
+                result_type=ConversationStatus,
+                reject_condition=QueryRejectCondition.NOT_OPEN,
+                rpc_timeout=RPC_TIMEOUT,
+            )
+            return status
+    except (NotFound, WorkflowQueryRejectedError):
+        return None
+
+
+def _left_behind(snapshot: str | None) -> ConversationStatus:
+    state = ConversationState.model_validate_json(snapshot) if snapshot else ConversationState()
+    return memory.status(state, running=[])
+
+
+async def thread(
+    conversations: Conversations,
+    owner: Principal,
+    face: str,
+    name: str,
+    locale: Locale | None = None,
+) -> ConversationRecord:
+    """The owner's conversation that `face` (`openai`, `ag-ui`, `slack`…) calls `name`.
+
+    The first time it is begun. Owner and face are part of where the name leads, so a name that
+    somebody else uses, guessed or by chance, leads to another conversation: it says which one is
+    meant and never authorises. Asked for at once by two requests it is one conversation.
+    """
+    id_ = thread_id(owner, face, name)
+    known = await conversations.find(owner.tenant, id_)
+    if known is not None:
+        return known
+    begun = ConversationRecord(
+        id=id_,
+        tenant=owner.tenant,
+        owner=owner.id,
+        locale=locale or owner.locale,
+        created_at=datetime.now(UTC),
+        metadata={"face": face},
+    )
+    return await conversations.create(begun)
+
+
+def thread_id(owner: Principal, face: str, name: str) -> str:
+    """The id that `thread` gives that conversation, begun or not."""
+    return derived_id("thread", face, owner.tenant, owner.id, name)

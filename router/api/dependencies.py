@@ -1,0 +1,347 @@
+"""What routes are given: the services they use, the caller, and the parts all requests share.
+
+Whose conversation it is: asked on every request, and never changing until it is deleted.
+"""
+
+import time
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Protocol, Self, cast
+
+from fastapi import Depends, Query, Request
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from pydantic import BaseModel, JsonValue
+from temporalio.client import Client
+
+from router.api.audit import Arrivals, AuditWriter, request_id_of, sender_of
+from router.api.auth import Tokens, tokens
+from router.api.events import Hub
+from router.api.explanation import Reads
+from router.api.limits import Backlog, RateLimits
+from router.api.turns import Turns
+from router.contracts.start_options import Fairness
+from router.domain.errors import Forbidden, NotFound, Unauthenticated
+from router.domain.locale import Localised
+from router.domain.ports import (
+    AuditTrail,
+    Conversations,
+    EventLog,
+    Files,
+    IdempotencyKeys,
+    Live,
+    Mailboxes,
+    RoutedTurns,
+    Runs,
+)
+from router.domain.principals import SERVICE_ROLE, Capability, PeopleDirectory, Principal
+from router.domain.records import ConversationRecord
+from router.flow.definition import FlowDefinition
+from router.llm.health import ModelAddress, ModelHealth
+from router.retrieval.index import CapabilityIndex
+from router.settings import Settings
+
+REMEMBERED = 10_000
+GOOD_FOR = 60.0
+"""Seconds: after that one that was erased, or has expired, isn't there any more."""
+
+
+class Ownership:
+    """Conversations by owner, with the last used in memory: their rows never change."""
+
+    def __init__(self, conversations: Conversations, remembered: int = REMEMBERED) -> None:
+        self._conversations = conversations
+        self._remembered = remembered
+        self._recent: OrderedDict[tuple[str, str], tuple[ConversationRecord, float]] = OrderedDict()
+
+    async def owned(self, caller: Principal, conversation: str) -> ConversationRecord:
+        """The caller's conversation with this id.
+
+        Raises:
+            NotFound: there is none, or it is someone else's: the answer is the same.
+        """
+        record = await self._find(caller.tenant, conversation)
+        if record is None or record.owner != caller.id:
+            raise NotFound("There is no such conversation.")
+        return record
+
+    async def _find(self, tenant: str, conversation: str) -> ConversationRecord | None:
+        place = (tenant, conversation)
+        record, found = self._recent.get(place, (None, 0.0))
+        if record is None or time.monotonic() - found > GOOD_FOR:
+            record, found = await self._conversations.find(tenant, conversation), time.monotonic()
+            self._recent.pop(place, None)
+        if record is not None:
+            self._recent[place] = (record, found)
+            self._recent.move_to_end(place)
+            if len(self._recent) > self._remembered:
+                self._recent.popitem(last=False)
+        return record
+
+
+OPERATOR = "operator"
+AUDITOR = "auditor"
+"""The role that reads the audit trail, and may do nothing else by it."""
+
+
+class StorePorts(Protocol):
+    """The rooms of the store that the API enters."""
+
+    @property
+    def conversations(self) -> Conversations:
+        """Who owns which conversation."""
+
+    @property
+    def log(self) -> EventLog:
+        """Transcripts and recorded turns."""
+
+    @property
+    def runs(self) -> Runs:
+        """Flow runs and approvals."""
+
+    @property
+    def keys(self) -> IdempotencyKeys:
+        """Idempotency keys that were used."""
+
+    @property
+    def files(self) -> Files:
+        """Files of people."""
+
+    @property
+    def mailboxes(self) -> Mailboxes:
+        """What has yet to be posted on chat platforms."""
+
+    @property
+    def routed(self) -> RoutedTurns:
+        """Where everybody's messages went."""
+
+    @property
+    def trail(self) -> AuditTrail:
+        """What operators did, before they did it."""
+
+    @property
+    def live(self) -> Live:
+        """What happens in turns right now."""
+
+
+class Offers(Protocol):
+    """What can be done here."""
+
+    def visible_to(self, person: Principal) -> Sequence[Capability]:
+        """What this person may use, and nothing else: flows, then skills, then tools."""
+
+    def startable(self, name: str, person: Principal) -> FlowDefinition | None:
+        """The flow of this name, or the form of the tool; None where they may use neither."""
+
+    def definition(self, name: str) -> FlowDefinition | None:
+        """The flow of this name, or the form of the tool, whoever may start it."""
+
+    def result_problems(self, name: str, result: JsonValue) -> list[str]:
+        """What is wrong with a front end's result of the tool of this name, as `field: what`."""
+
+    def look_ups(self) -> frozenset[str]:
+        """The flows whose runs are nobody's requests: they look something up, or remind of one."""
+
+
+@dataclass(frozen=True)
+class Services:
+    """Everything that the API is made of; the composition root fills it in."""
+
+    settings: Settings
+    temporal: Client
+    store: StorePorts
+    directory: PeopleDirectory
+    offered: Offers
+    reader: Reads
+    index: CapabilityIndex
+
+    @property
+    def fairness(self) -> Fairness:
+        """Whose share of the workers what is begun here takes."""
+        return Fairness(self.settings.fair_to, self.settings.tenant_weights)
+
+
+@dataclass(frozen=True)
+class AppState:
+    """What the application keeps between requests."""
+
+    services: Services
+    tokens: Tokens
+    turns: Turns
+    ownership: Ownership
+    reach: ModelHealth
+    hub: Hub
+    rates: RateLimits
+    arrivals: Arrivals
+
+    @classmethod
+    def furnished(cls, services: Services) -> Self:
+        """A desk for these services, with nothing on it yet."""
+        settings, temporal = services.settings, services.temporal
+        backlog = Backlog(temporal, settings.task_queue, settings.backlog_seconds)
+        return cls(
+            services=services,
+            tokens=tokens(settings),
+            turns=Turns(temporal, settings.task_queue, backlog, services.fairness),
+            ownership=Ownership(services.store.conversations),
+            reach=ModelHealth([ModelAddress(m.base_url, m.api_key) for m in settings.models]),
+            hub=Hub(),
+            rates=RateLimits(
+                settings.user_requests_per_minute, settings.tenant_requests_per_minute
+            ),
+            arrivals=Arrivals(),
+        )
+
+    @classmethod
+    def of(cls, request: Request) -> Self:
+        """The desk of the application that serves this request."""
+        return cast("Self", request.app.state.desk)
+
+
+async def _services(request: Request) -> Services:
+    return AppState.of(request).services
+
+
+async def _reach(request: Request) -> ModelHealth:
+    return AppState.of(request).reach
+
+
+async def _hub(request: Request) -> Hub:
+    return AppState.of(request).hub
+
+
+async def _turns(request: Request) -> Turns:
+    return AppState.of(request).turns
+
+
+bearer = HTTPBearer(
+    auto_error=False,
+    description="`dev`: a user id of the directory, or `tenant/user`. `jwt`: a signed token.",
+)
+
+
+async def _authenticated(
+    request: Request,
+    credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)],
+) -> Principal:
+    if credentials is None or not credentials.credentials:
+        raise Unauthenticated("Say who is calling: Authorization: Bearer <token>.")
+    desk = AppState.of(request)
+    vouched = await desk.tokens.vouched(credentials.credentials)
+    person = await desk.services.directory.find(vouched.tenant, vouched.user)
+    if person is None:
+        raise Unauthenticated("The token names nobody in the directory.")
+    principal = person.also(vouched.roles)
+    # Where the request is refused after this, it is in the caller's language.
+    request.state.locale = principal.locale
+    return principal
+
+
+Authenticated = Annotated[Principal, Depends(_authenticated)]
+"""Whoever the token names, not counted yet: use `Caller`, unless they speak for somebody else."""
+
+
+async def _caller(request: Request, known: Authenticated) -> Principal:
+    AppState.of(request).rates.admit(known)
+    await note_sign_in(request, known)
+    return known
+
+
+async def note_sign_in(request: Request, person: Principal) -> None:
+    """Note in the audit trail who came in, where a token proves nothing: under `dev`."""
+    desk = AppState.of(request)
+    if desk.services.settings.auth == "dev":
+        witness, sender = witness_of(request, person), sender_of(request)
+        await desk.arrivals.note(witness, "person.sign_in", whose=person.id, detail=sender)
+
+
+def witness_of(request: Request, person: Principal) -> AuditWriter:
+    """What notes the person's acts of this request in the audit trail."""
+    return AuditWriter(AppState.of(request).services.store.trail, person, request_id_of(request))
+
+
+class PageParams(BaseModel):
+    """Which part of a list is asked for."""
+
+    after: str | None
+    limit: int
+
+
+async def _page(
+    after: Annotated[
+        str | None, Query(pattern="^[!-~]{1,200}$", description="The `next` of the page before.")
+    ] = None,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+) -> PageParams:
+    return PageParams(after=after, limit=limit)
+
+
+Given = Annotated[Services, Depends(_services)]
+EventHub = Annotated[Hub, Depends(_hub)]
+OpenTurns = Annotated[Turns, Depends(_turns)]
+ModelReach = Annotated[ModelHealth, Depends(_reach)]
+Caller = Annotated[Principal, Depends(_caller)]
+Paged = Annotated[PageParams, Depends(_page)]
+
+
+async def _person(caller: Caller) -> Principal:
+    if SERVICE_ROLE in caller.roles:
+        raise Forbidden(
+            f"{caller.id!r} is a service account and has no requests of its own: speak with a "
+            "person's token, or for a person at POST /v1/chat/completions (docs/openai.md)."
+        )
+    return caller
+
+
+Person = Annotated[Principal, Depends(_person)]
+"""The caller, who may ask for something: a person; 403 where it is a service account."""
+
+
+async def _witness(request: Request, caller: Caller) -> AuditWriter:
+    return witness_of(request, caller)
+
+
+Witnessed = Annotated[AuditWriter, Depends(_witness)]
+"""What notes the caller's acts in the audit trail."""
+
+_NOTHING = Localised(zh="这里没有这样的内容。", en="There is nothing of the kind here.")
+
+
+async def _operator(caller: Caller) -> Principal:
+    if OPERATOR not in caller.roles:
+        raise NotFound(_NOTHING)
+    return caller
+
+
+async def _auditor(caller: Caller) -> Principal:
+    if not caller.roles & {OPERATOR, AUDITOR}:
+        raise NotFound(_NOTHING)
+    return caller
+
+
+Operator = Annotated[Principal, Depends(_operator)]
+"""The caller, who is an operator; 404 where they aren't."""
+Auditor = Annotated[Principal, Depends(_auditor)]
+"""The caller, who may read the audit trail; 404 where they may not."""
+
+
+async def _own_conversation(
+    conversation: str, caller: Caller, request: Request
+) -> ConversationRecord:
+    ownership = AppState.of(request).ownership
+    return await ownership.owned(caller, known(conversation, "conversation"))
+
+
+OwnConversation = Annotated[ConversationRecord, Depends(_own_conversation)]
+"""The conversation in the path, which is the caller's; 404 where it isn't."""
+
+
+def known(identifier: str, noun: str) -> str:
+    """An id from a path, where it could be one at all; databases refuse some characters.
+
+    Raises:
+        NotFound: no id looks like this.
+    """
+    if not 1 <= len(identifier) <= 200 or not all("!" <= c <= "~" for c in identifier):  # noqa: PLR2004
+        raise NotFound(f"There is no such {noun}.")
+    return identifier

@@ -1,0 +1,515 @@
+"""What can be followed: a conversation, or what happens to a person, without loss or repeat.
+
+Where a reader of events stands, as the `id` of an event says it.
+
+What can be followed: a conversation, or what happens to a person. Which events a row makes.
+
+One reading of the log for everybody in this process who follows the same.
+
+A row is read and written as events once, however many read it. Each reader has an inbox; one who
+doesn't empty it loses nothing but text, for the rows are in the log, and is in nobody's way.
+
+One reader of a feed, for as long as they read: nothing lost or repeated.
+
+What counts is read from the event log, in its order; what is told live only says when to look.
+So a reader who comes again with the id of the last event goes on exactly there, whichever
+process answers.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Hashable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from dataclasses import dataclass
+from typing import Any, Protocol, Self
+
+from router.api import streams
+from router.api.streams import Attempts, Part, event, parts_of
+from router.domain.errors import FieldProblem, InvalidInput, Unavailable
+from router.domain.locale import Localised
+from router.domain.ports import EventLog, Live
+from router.domain.principals import Principal
+from router.domain.progress import Progress
+from router.domain.records import ConversationRecord, LogEntry, RecordedTurn
+
+MOST_DIGITS = 18
+"""As many as any number has that fits into 64 bits with its sign."""
+PATTERN = rf"^(?:[0-9]{{1,{MOST_DIGITS}}}(?:\.[0-9]{{1,{MOST_DIGITS}}})?)?$"
+"""How a position is written; nothing at all is none."""
+
+
+@dataclass(frozen=True)
+class Position:
+    """At a row of the log, having seen so many of its events.
+
+    >>> str(Position.of("42.3")), str(Position.of("42"))
+    ('42.3', '42')
+    """
+
+    row: int
+    seen: int | None = None
+    """None: all of them."""
+
+    @classmethod
+    def of(cls, text: str) -> Self:
+        """The position that an event's `id` names, or a transcript item's.
+
+        Raises:
+            InvalidInput: it is neither.
+        """
+        row, point, seen = text.partition(".")
+        parts = (row, seen) if point else (row,)
+        if all(p.isascii() and p.isdigit() and len(p) <= MOST_DIGITS for p in parts):
+            return cls(*map(int, parts))
+        raise InvalidInput(
+            f"{text[:80]!r} is the id of no event; send one that came with an event, or none",
+            [FieldProblem("Last-Event-ID", "isn't the id of an event")],
+        )
+
+    def __str__(self) -> str:
+        return str(self.row) if self.seen is None else f"{self.row}.{self.seen}"
+
+    @property
+    def wholly_behind(self) -> int:
+        """The last row of which everything was seen."""
+        return self.row if self.seen is None else self.row - 1
+
+    def seen_of(self, row: int) -> int | None:
+        """How many events of this row were seen; None: all of them."""
+        if row > self.row:
+            return 0
+        return self.seen if row == self.row else None
+
+
+SHOWN = 200
+"""Letters of what was said that a list of conversations can show."""
+
+
+class Feed(Protocol):
+    """Rows of the event log, and what is told besides."""
+
+    @property
+    def key(self) -> Hashable:
+        """The same for whatever has the same events."""
+
+    def listen(self) -> AbstractAsyncContextManager[AsyncIterator[Progress]]:
+        """What is told from now on."""
+
+    async def latest(self) -> int:
+        """The number of its last row; 0 where there is none."""
+
+    async def since(self, row: int, limit: int) -> list[LogEntry]:
+        """The rows after this one, oldest first."""
+
+    def parts(self, row: LogEntry) -> Iterator[Part]:
+        """The events of a row; another time the same ones."""
+
+    def passing(self, progress: Progress) -> Part | None:
+        """The event of what is told and never recorded; None where it makes none."""
+
+
+class ConversationFeed:
+    """Everything that happens in a conversation, whoever sent the message."""
+
+    def __init__(self, live: Live, log: EventLog, record: ConversationRecord) -> None:
+        self._live, self._log = live, log
+        self._place = (record.tenant, record.id)
+        self._attempts: dict[str, Attempts] = {}
+
+    @property
+    def key(self) -> Hashable:
+        """The conversation."""
+        return ("conversation", *self._place)
+
+    def listen(self) -> AbstractAsyncContextManager[AsyncIterator[Progress]]:
+        """What is told from now on."""
+        return self._live.listen(*self._place)
+
+    async def latest(self) -> int:
+        """The number of its last row."""
+        return await self._log.latest(*self._place)
+
+    async def since(self, row: int, limit: int) -> list[LogEntry]:
+        """The rows after this one."""
+        return await self._log.since(*self._place, row, limit)
+
+    def parts(self, row: LogEntry) -> Iterator[Part]:
+        """The events of a row. With its turn, what was written for a message is over."""
+        about = {"message_id": row.message_id} if row.message_id else {}
+        if row.kind == "turn":
+            self._attempts.pop(row.message_id or "", None)
+            yield from parts_of(RecordedTurn.model_validate(row.data).turn)
+        elif row.kind != "message":
+            yield row.kind, {**row.data, **about}
+        elif row.data["role"] == "user":
+            yield "message", {"id": str(row.sequence), "at": _at(row), **row.data}
+        elif not row.message_id:
+            # What a run says by itself. What answers a message is in the row of its turn.
+            yield from _news(row.data)
+
+    def passing(self, progress: Progress) -> Part | None:
+        """Text, and how far tools say they are."""
+        about = {"message_id": progress.message_id}
+        if progress.type == "text_delta":
+            attempts = self._attempts.setdefault(progress.message_id, Attempts())
+            data = attempts.shown(progress.data)
+            return None if data is None else ("text_delta", {**data, **about})
+        if "progress" in progress.data:
+            return "tool_started", {**progress.data, **about}
+        return None
+
+
+class PersonFeed:
+    """What happens to a person: approvals, their own runs, and their conversations.
+
+    Runs of the flows `besides` are no news to anybody: they only look something up.
+    """
+
+    def __init__(
+        self, live: Live, log: EventLog, person: Principal, besides: Collection[str] = ()
+    ) -> None:
+        self._live, self._log = live, log
+        self._place = (person.tenant, person.id)
+        self._locale = person.locale
+        self._besides = frozenset(besides)
+
+    @property
+    def key(self) -> Hashable:
+        """The person, and what their events depend on."""
+        return ("person", *self._place, self._locale, self._besides)
+
+    def listen(self) -> AbstractAsyncContextManager[AsyncIterator[Progress]]:
+        """What is told from now on."""
+        return self._live.listen_for(*self._place)
+
+    async def latest(self) -> int:
+        """The number of their last row."""
+        return await self._log.latest_news(*self._place)
+
+    async def since(self, row: int, limit: int) -> list[LogEntry]:
+        """The rows after this one."""
+        return await self._log.news(*self._place, row, limit)
+
+    def parts(self, row: LogEntry) -> Iterator[Part]:
+        """One event, or none; titles are in the person's language."""
+        if row.kind == "message":
+            yield "message", _said(row)
+        elif row.kind == "approval" or (row.kind == "flow" and self._is_news(row)):
+            title = Localised.model_validate(row.data["title"]).within(self._locale)
+            yield row.kind, {"at": _at(row), **row.data, "title": title}
+
+    def passing(self, progress: Progress) -> Part | None:
+        """Nothing is told to people that isn't recorded."""
+        del progress
+        return None
+
+    def _is_news(self, row: LogEntry) -> bool:
+        return row.data["flow"] not in self._besides
+
+
+def _said(row: LogEntry) -> dict[str, Any]:
+    """As much as a list of conversations shows of it; the conversation has the whole."""
+    about = {"message_id": row.message_id} if row.message_id else {}
+    return {
+        "conversation": row.conversation,
+        "id": str(row.sequence),
+        "at": _at(row),
+        "role": row.data["role"],
+        "text": str(row.data["text"])[:SHOWN],
+        **about,
+    }
+
+
+def _news(data: dict[str, Any]) -> Iterator[Part]:
+    if "flow" in data:
+        yield "flow", data["flow"]
+    for reply in data.get("replies", []):
+        yield "reply", reply
+
+
+def _at(row: LogEntry) -> str:
+    return row.at.isoformat().replace("+00:00", "Z")
+
+
+AT_ONCE = 200
+"""Rows that are read at once."""
+WAITING = 256
+"""What a reader may be behind before it has to read the log itself."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Happened:
+    """A row as its events go over the wire; of what is kept nowhere, the row is 0."""
+
+    row: int
+    events: tuple[bytes, ...]
+
+    @classmethod
+    def of(cls, feed: Feed, row: LogEntry) -> "Happened":
+        """The events of the row, each with the position behind it for its id."""
+        number = row.sequence or 0
+        parts = enumerate(feed.parts(row), start=1)
+        return cls(number, tuple(event(*part, f"{number}.{n}") for n, part in parts))
+
+    def beyond(self, at: Position) -> bytes:
+        """What of it somebody hasn't seen who stands there."""
+        seen = at.seen_of(self.row) if self.row else 0
+        return b"" if seen is None else b"".join(self.events[seen:])
+
+
+class HubInbox:
+    """What one reader hasn't taken yet, from behind the row `begins` on."""
+
+    def __init__(self, begins: int = 0) -> None:
+        self.begins = begins
+        self.lost = False
+        """True where rows were given up, and are to be read from the log."""
+        self.closed = False
+        self._waiting: deque[Happened] = deque()
+        self._filled = asyncio.Event()
+
+    def put(self, happened: Happened) -> None:
+        """Add it; never waits."""
+        if len(self._waiting) >= WAITING:
+            self._make_room()
+        self._waiting.append(happened)
+        self._filled.set()
+
+    def take(self) -> list[Happened]:
+        """All that waits now."""
+        taken = list(self._waiting)
+        self._waiting.clear()
+        return taken
+
+    async def filled(self, seconds: float) -> bool:
+        """True once something waits or is over; False where nothing came for so long."""
+        if not (self._waiting or self.closed):
+            self._filled.clear()
+            try:
+                async with asyncio.timeout(seconds):
+                    await self._filled.wait()
+            except TimeoutError:
+                return False
+        return True
+
+    def close(self) -> None:
+        """Nothing more will come."""
+        self.closed = True
+        self._filled.set()
+
+    def _make_room(self) -> None:
+        """Give up the oldest text; where there is only what the log has, all of it."""
+        texts = (at for at, one in enumerate(self._waiting) if not one.row)
+        oldest = next(texts, None)
+        if oldest is not None:
+            del self._waiting[oldest]
+        else:
+            self._waiting.clear()
+            self.lost = True
+
+
+class Channel:
+    """The one who reads a feed, for all inboxes."""
+
+    def __init__(self, feed: Feed) -> None:
+        self.readers = 0
+        self.inboxes: set[HubInbox] = set()
+        self._feed = feed
+        self._tip = 0
+        self._begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._reading = asyncio.create_task(self._read(), name=f"following {feed.key}")
+
+    @property
+    def over(self) -> bool:
+        """True where it reads no more."""
+        return self._reading.done()
+
+    async def join(self) -> HubInbox:
+        """An inbox for everything behind the row that it `begins` at.
+
+        Raises:
+            Unavailable: the database is out of reach.
+        """
+        await asyncio.wait({self._begun})
+        self._begun.result()
+        inbox = HubInbox(self._tip)
+        self.inboxes.add(inbox)
+        if self.over:
+            inbox.close()
+        return inbox
+
+    async def aclose(self) -> None:
+        """Read no more."""
+        self._reading.cancel()
+        await asyncio.gather(self._reading, return_exceptions=True)
+
+    async def _read(self) -> None:
+        try:
+            async with self._feed.listen() as told:
+                self._tip = await self._feed.latest()
+                self._begun.set_result(None)
+                while True:
+                    await self._pass_on(told)
+                    await self._read_on()
+        except Exception as error:  # noqa: BLE001 - whatever it is, its readers are told
+            if not self._begun.done():
+                self._begun.set_exception(error)
+            else:
+                _log.exception("%s can't be followed any further", self._feed.key)
+        finally:
+            for inbox in self.inboxes:
+                inbox.close()
+
+    async def _pass_on(self, told: AsyncIterator[Progress]) -> None:
+        """Hand on what is never recorded, until the log has more, or may have it unheard."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(streams.HEARTBEAT):
+                async for progress in told:
+                    if progress.type == "recorded":
+                        return
+                    if part := self._feed.passing(progress):
+                        self._give(Happened(0, (event(*part),)))
+
+    async def _read_on(self) -> None:
+        while True:
+            try:
+                rows = await self._feed.since(self._tip, AT_ONCE)
+            except Unavailable as error:
+                _log.warning("%s is looked at again later: %s", self._feed.key, error)
+                return
+            for row in rows:
+                happened = Happened.of(self._feed, row)
+                self._tip = happened.row
+                self._give(happened)
+            if len(rows) < AT_ONCE:
+                return
+
+    def _give(self, happened: Happened) -> None:
+        for inbox in self.inboxes:
+            inbox.put(happened)
+
+
+class Hub:
+    """Everything that is followed in this process."""
+
+    def __init__(self) -> None:
+        self._channels: dict[Hashable, Channel] = {}
+        self._closed = False
+
+    @asynccontextmanager
+    async def following(self, feed: Feed) -> AsyncIterator[HubInbox]:
+        """What happens in the feed from now on, for as long as one stays.
+
+        Raises:
+            Unavailable: the database is out of reach.
+        """
+        channel = self._channel(feed)
+        channel.readers += 1
+        inbox = None
+        try:
+            inbox = await channel.join()
+            if self._closed:
+                inbox.close()
+            yield inbox
+        finally:
+            channel.inboxes -= {inbox}
+            channel.readers -= 1
+            if not channel.readers:
+                if self._channels.get(feed.key) is channel:
+                    del self._channels[feed.key]
+                await channel.aclose()
+
+    def readers(self) -> int:
+        """How many there are."""
+        return sum(channel.readers for channel in self._channels.values())
+
+    def close(self) -> None:
+        """End every stream; each reader can go on elsewhere, or here later."""
+        self._closed = True
+        for channel in self._channels.values():
+            for inbox in channel.inboxes:
+                inbox.close()
+
+    def _channel(self, feed: Feed) -> Channel:
+        channel = self._channels.get(feed.key)
+        if channel is None or channel.over:
+            channel = self._channels[feed.key] = Channel(feed)
+        return channel
+
+
+PING = event("ping", {})
+
+
+@dataclass(frozen=True)
+class Following:
+    """A reader of `feed` who has seen everything up to `after`; None: up to now.
+
+    A position that the log hasn't come to yet was never issued by it: a database was restored
+    from before. What the reader lost can't be told, so they go on from now.
+    """
+
+    hub: Hub
+    feed: Feed
+    after: Position | None
+
+    async def events(self) -> AsyncGenerator[bytes]:
+        """Everything that happens from there on, until the hub closes; first of all a `ping`.
+
+        Raises `Unavailable` where the database is out of reach from the beginning. Where it
+        comes to that later, the stream ends.
+        """
+        async with self.hub.following(self.feed) as inbox:
+            yield PING
+            try:
+                async for some in self._beyond(await self._begins(inbox), inbox):
+                    yield some
+            except Unavailable as error:
+                _log.warning("%s: a reader has to come again: %s", self.feed.key, error)
+
+    async def _begins(self, inbox: HubInbox) -> Position:
+        if self.after is None:
+            return Position(inbox.begins)
+        if self.after.row <= inbox.begins:
+            return self.after
+        # Another process may have told of a row that this one hasn't read yet.
+        latest = await self.feed.latest()
+        return self.after if self.after.row <= latest else Position(latest)
+
+    async def _beyond(self, at: Position, inbox: HubInbox) -> AsyncIterator[bytes]:
+        inbox.lost = at.wholly_behind < inbox.begins
+        while True:
+            if inbox.lost:
+                inbox.lost = False
+                async for happened in self._kept(at.wholly_behind):
+                    some, at = _seen([happened], at)
+                    yield some
+            some, at = _seen(inbox.take(), at)
+            if some:
+                yield some
+            elif inbox.closed:
+                return
+            elif not await inbox.filled(streams.HEARTBEAT):
+                yield PING
+
+    async def _kept(self, after: int) -> AsyncIterator[Happened]:
+        """The rows after this one as the log has them, as far as it goes now."""
+        while True:
+            rows = await self.feed.since(after, AT_ONCE)
+            for row in rows:
+                yield Happened.of(self.feed, row)
+                after = row.sequence or after
+            if len(rows) < AT_ONCE:
+                return
+
+
+def _seen(happened: list[Happened], at: Position) -> tuple[bytes, Position]:
+    """What of it is new to somebody who stands there, and where they stand after it."""
+    some = b""
+    for one in happened:
+        some += one.beyond(at)
+        if one.row >= at.row:
+            at = Position(one.row)
+    return some, at

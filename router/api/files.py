@@ -1,0 +1,169 @@
+"""Keeping what people hand in: the one way, whichever front end it comes by.
+
+The one file of a multipart body, read by whoever may send one, and no further than it may go.
+
+Keeping what people hand in: the one way, whichever face it comes by.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.message import Message as Headers
+
+from fastapi import HTTPException, Request
+from pydantic import BaseModel
+from starlette.datastructures import FormData, UploadFile
+from starlette.types import Message, Receive
+
+from router.api.dependencies import Caller, Services
+from router.api.idempotency import claim
+from router.api.params import derived_id, fresh_id
+from router.domain.errors import FieldProblem, InvalidInput
+from router.domain.files import MOST_BYTES, document_kind, safe_name, type_of
+from router.domain.principals import Principal
+from router.domain.records import FileRecord
+
+FIELD = "file"
+ENVELOPE = 64 * 1024
+"""Bytes of a multipart body beside its file: boundaries, headers, a field or two too many."""
+
+
+@dataclass(frozen=True)
+class Upload:
+    """A file as it was sent: the name is the sender's word, the content a PDF or a picture."""
+
+    name: str
+    content: bytes
+
+
+async def uploaded(request: Request, caller: Caller) -> Upload:
+    """The file in the body's field `file`.
+
+    The caller is known by then: a stranger's ten megabytes aren't even read.
+
+    Raises:
+        HTTPException: 413 as soon as it is too large, 415 and 400 where it is no multipart body.
+        InvalidInput: there is no such field, or the file is neither PDF nor picture.
+    """
+    del caller
+    _check_media_type(request)
+    bounded = Request(request.scope, _bounded(request))
+    async with bounded.form(max_files=1, max_fields=8, max_part_size=ENVELOPE) as form:
+        file = _only_file(form)
+        upload = Upload(file.filename or "", await file.read())
+    if len(upload.content) > MOST_BYTES:
+        raise _too_large()
+    check_kind(upload.content)
+    return upload
+
+
+def _check_media_type(request: Request) -> None:
+    declared = request.headers.get("content-type", "")
+    header = Headers()
+    header["content-type"] = declared
+    if header.get_content_type() != "multipart/form-data":
+        raise HTTPException(
+            415, f"The body is {declared[:80]!r}; send multipart/form-data with the field {FIELD}."
+        )
+
+
+def _bounded(request: Request) -> Receive:
+    """What receives the body, and stops where it is more than a file of the largest size takes."""
+    most = MOST_BYTES + ENVELOPE
+    declared = request.headers.get("content-length", "")
+    if declared.isdigit() and int(declared) > most:
+        raise _too_large()
+    received = 0
+
+    async def receive() -> Message:
+        nonlocal received
+        message = await request.receive()
+        received += len(message.get("body", b""))
+        if received > most:
+            raise _too_large()
+        return message
+
+    return receive
+
+
+def _only_file(form: FormData) -> UploadFile:
+    others = sorted(name for name in form if name != FIELD)
+    if others:
+        raise _unusable(others[0][:40], f"isn't known here; send the field {FIELD} alone")
+    file = form.get(FIELD)
+    if not isinstance(file, UploadFile):
+        raise _unusable(FIELD, "there is no file in it; send one, as multipart/form-data does")
+    return file
+
+
+def check_kind(content: bytes, field: str = FIELD) -> None:
+    """Return where the content is a PDF or a picture.
+
+    Raises:
+        InvalidInput: it is neither; `field` is where it was sent.
+    """
+    if document_kind(content) is None:
+        raise _unusable(
+            field,
+            f"is {_described(content)}; send a PDF or a picture (PNG, JPEG, WebP, GIF, HEIC)",
+        )
+
+
+def _described(content: bytes) -> str:
+    """What it is that isn't taken, as far as its beginning says."""
+    start = content[:1024].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+    if not content:
+        return "empty"
+    if b"<svg" in start:
+        return "an SVG, which can carry programs"
+    if start.startswith((b"<!doctype html", b"<html", b"<head", b"<body", b"<script")):
+        return "an HTML page, which can carry programs"
+    return "neither a PDF nor a picture by its first bytes"
+
+
+def _unusable(field: str, detail: str) -> InvalidInput:
+    return InvalidInput(f"{field}: {detail}.", [FieldProblem(field, detail)])
+
+
+def _too_large() -> HTTPException:
+    return HTTPException(413, f"The file is larger than {MOST_BYTES} bytes; send a smaller one.")
+
+
+class FileView(BaseModel):
+    """A file, without its content; `id` is what a slot of type `file` takes."""
+
+    id: str
+    name: str
+    type: str
+    size: int
+
+    @classmethod
+    def of(cls, record: FileRecord) -> "FileView":
+        """The part of the row that its owner sees."""
+        return cls(id=record.id, name=record.name, type=record.type, size=record.size)
+
+
+async def hand_in(
+    services: Services, caller: Principal, upload: Upload, key: str | None
+) -> FileView:
+    """Keep the file; the same key with the same content gives the same one again.
+
+    Raises:
+        DuplicateKey: the key came with another content before.
+    """
+    record = _record(caller, upload, key)
+    await claim(services, caller, key, "create file", record.sha256)
+    return FileView.of(await services.store.files.keep(record, upload.content))
+
+
+def _record(caller: Principal, upload: Upload, key: str | None) -> FileRecord:
+    return FileRecord(
+        id=derived_id("file", caller.tenant, caller.id, key) if key else fresh_id(),
+        tenant=caller.tenant,
+        owner=caller.id,
+        name=safe_name(upload.name, upload.content),
+        type=type_of(upload.content),
+        size=len(upload.content),
+        sha256=hashlib.sha256(upload.content).hexdigest(),
+        at=datetime.now(UTC),
+    )

@@ -1,0 +1,181 @@
+"""How much may be asked: token buckets of persons and tenants, and how far workers are behind.
+
+How many requests a person, and a tenant, may make: token buckets, in each API process.
+
+How far the workers are behind, so that nobody's message is added to what they can't do.
+
+Temporal knows how long the oldest task of a queue has waited. It is asked in the background, at
+most once a second and only while messages come: none of them waits for the answer.
+
+Tasks of conversations that a worker has in its cache go to that worker first. One that has no time
+for them loses them to this queue after a second (`runtime.worker.MISSED_AFTER`), so a worker that
+is overloaded shows here like one that is gone.
+"""
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from datetime import timedelta
+from math import ceil
+from time import monotonic
+
+from temporalio.api.enums.v1 import TaskQueueType
+from temporalio.api.taskqueue.v1 import TaskQueue
+from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
+from temporalio.client import Client
+from temporalio.service import RPCError
+
+from router.domain.errors import TooManyRequests, Unavailable
+from router.domain.locale import Localised
+from router.domain.principals import Principal
+from router.telemetry.metrics import BACKLOG, REFUSED
+
+MINUTE = 60.0
+MOST = 100_000
+"""Buckets of a process. Beyond it the one that was used least lately is forgotten: it is full by
+then, or its owner gets a few requests more."""
+
+
+@dataclass
+class _Bucket:
+    tokens: float
+    at: float
+
+
+class Buckets:
+    """One bucket for each key: holds a minute's worth, and fills up evenly.
+
+    >>> buckets = Buckets(60, clock=lambda: 0.0)
+    >>> [buckets.wait("alice") for _ in range(60)] == [0.0] * 60, buckets.wait("alice")
+    (True, 1.0)
+    """
+
+    def __init__(
+        self, per_minute: int, clock: Callable[[], float] = monotonic, most: int = MOST
+    ) -> None:
+        self._size = float(per_minute)
+        self._clock = clock
+        self._most = most
+        self._buckets: OrderedDict[Hashable, _Bucket] = OrderedDict()
+
+    def wait(self, key: Hashable) -> float:
+        """Take a token, and 0; or take none, and the seconds until there is one."""
+        now, rate = self._clock(), self._size / MINUTE
+        bucket = self._buckets.setdefault(key, _Bucket(self._size, now))
+        self._buckets.move_to_end(key)
+        if len(self._buckets) > self._most:
+            self._buckets.popitem(last=False)
+        bucket.tokens = min(self._size, bucket.tokens + (now - bucket.at) * rate)
+        bucket.at = now
+        if bucket.tokens < 1:
+            return (1 - bucket.tokens) / rate
+        bucket.tokens -= 1
+        return 0.0
+
+
+class RateLimits:
+    """What each person and each tenant may ask for; None is as much as they like."""
+
+    def __init__(
+        self,
+        per_user: int | None = None,
+        per_tenant: int | None = None,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        self._users = Buckets(per_user, clock) if per_user else None
+        self._tenants = Buckets(per_tenant, clock) if per_tenant else None
+
+    def admit(self, caller: Principal) -> None:
+        """Count a request.
+
+        Raises:
+            TooManyRequests: the person's, or the tenant's, are used up for the moment.
+        """
+        if self._users and (wait := self._users.wait((caller.tenant, caller.id))):
+            REFUSED.labels("user").inc()
+            raise _refusal(wait, _PERSON)
+        if self._tenants and (wait := self._tenants.wait(caller.tenant)):
+            REFUSED.labels("tenant").inc()
+            raise _refusal(wait, _TENANT)
+
+
+_PERSON = Localised(zh="您的请求太频繁了", en="You make too many requests")
+_TENANT = Localised(zh="贵公司的请求太频繁了", en="Your company makes too many requests")
+
+
+def _refusal(wait: float, who: Localised) -> TooManyRequests:
+    seconds = ceil(wait)
+    said = Localised(zh=f"{who.zh}，请 {seconds} 秒后再试", en=f"{who.en}; wait {seconds} s")
+    return TooManyRequests(said, retry_after=seconds)
+
+
+FRESH = 1.0
+"""Seconds that a measurement is good for."""
+STALE = 10.0
+"""Seconds after which it says nothing any more: nobody is refused for what was long ago."""
+PATIENCE = timedelta(seconds=2)
+BUSY = Localised(
+    zh="现在太忙了，消息没有收下，请稍后再发一次",
+    en="It is too busy right now and the message wasn't taken; send it again in a moment.",
+)
+
+_log = logging.getLogger(__name__)
+
+
+class Backlog:
+    """Refuses messages while the oldest task has waited for `most` seconds or longer."""
+
+    def __init__(
+        self,
+        temporal: Client,
+        task_queue: str,
+        most: float,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        self._temporal = temporal
+        self._task_queue = task_queue
+        self._most = most
+        self._clock = clock
+        self._age = 0.0
+        self._at = float("-inf")
+        self._looking: asyncio.Task[None] | None = None
+
+    def check(self) -> None:
+        """Return where one more message can be taken; never waits.
+
+        Raises:
+            Unavailable: the workers are too far behind.
+        """
+        since = self._clock() - self._at
+        if since > FRESH and (self._looking is None or self._looking.done()):
+            self._looking = asyncio.create_task(self.look(), name="looking at the backlog")
+        if since <= STALE and self._age >= self._most:
+            REFUSED.labels("backlog").inc()
+            raise Unavailable(BUSY)
+
+    async def look(self) -> None:
+        """Measure it. Where Temporal doesn't tell, nobody is refused for it."""
+        try:
+            self._age = await self._oldest()
+        except RPCError as error:
+            _log.warning("the backlog of %s isn't known: %s", self._task_queue, error.message)
+            self._age = 0.0
+        self._at = self._clock()
+        BACKLOG.set(self._age)
+
+    async def _oldest(self) -> float:
+        """Seconds that the oldest task of a workflow has waited; 0 where none waits."""
+        answer = await self._temporal.workflow_service.describe_task_queue(
+            DescribeTaskQueueRequest(
+                namespace=self._temporal.namespace,
+                task_queue=TaskQueue(name=self._task_queue),
+                task_queue_type=TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW,
+                report_stats=True,
+            ),
+            timeout=PATIENCE,
+        )
+        if not answer.stats.approximate_backlog_count:
+            return 0.0
+        return answer.stats.approximate_backlog_age.ToTimedelta().total_seconds()

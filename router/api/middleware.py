@@ -1,0 +1,219 @@
+"""What every request passes: headers for browsers, other origins, spans and measurements.
+
+Headers that every answer carries: what a browser may do with it.
+
+Who may call from another page than ours: Temporal's UI, for the codec, and nobody else.
+
+Requests as operators see them: one span and one measurement each, by template of their route.
+"""
+
+from http import HTTPMethod
+from time import monotonic
+from typing import Any
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from router.api.errors import problem
+from router.api.params import EVENTS
+from router.telemetry import tracing
+from router.telemetry.metrics import HTTP
+
+POLICY = (
+    "default-src 'self'; base-uri 'none'; form-action 'self'; "
+    "frame-ancestors 'none'; object-src 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+PERSONAL = ("/v1/", "/ag-ui", "/codec/")
+NEVER_KEPT = {"Cache-Control": "no-store"}
+ASKED_ANEW = {"Cache-Control": "no-cache"}
+
+
+def page_policy(issuer: str | None) -> str:
+    """The chat page's: it also shows pictures that it fetched, and may ask the issuer for tokens.
+
+    >>> page_policy("https://id.example/realm").rpartition("; ")[2]
+    "connect-src 'self' https://id.example"
+    """
+    pictures = f"{POLICY}; img-src 'self' blob:"
+    if issuer is None:
+        return pictures
+    parts = urlsplit(issuer)
+    return f"{pictures}; connect-src 'self' {parts.scheme}://{parts.netloc}"
+
+
+class SafeHeaders:
+    """ASGI middleware: answers load nothing from elsewhere, are framed by nobody, guessed by none.
+
+    What the API answers is some person's, so that no cache may keep it. A route that says
+    otherwise of its own answer is heard.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, and its answer back with the headers."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        keeping = NEVER_KEPT if scope["path"].startswith(PERSONAL) else ASKED_ANEW
+
+        async def send_safely(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in {**HEADERS, **keeping}.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        await self._app(scope, receive, send_safely)
+
+
+_CODEC_METHODS = "POST"
+_HEADERS = "authorization, content-type, x-namespace"
+"""What Temporal's UI sends along; it never needs a cookie of ours."""
+_REMEMBERED = "600"
+"""Seconds that a browser need not ask again."""
+
+
+class CrossOrigin:
+    """ASGI middleware: what is under `prefix` may be read by pages of exactly one origin.
+
+    Others get the same answers and may not read them; their browsers aren't let ask first.
+    `origin` is taken from any URL of that origin.
+    """
+
+    def __init__(self, app: ASGIApp, prefix: str, origin: str) -> None:
+        self._app = app
+        self._prefix = f"{prefix}/"
+        self._origin = origin_of(origin)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer what a browser asks first; pass everything else on, and say who may read it."""
+        if scope["type"] != "http" or not scope["path"].startswith(self._prefix):
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        allowed = headers.get("origin") == self._origin
+        if scope["method"] == "OPTIONS" and "access-control-request-method" in headers:
+            await self._preflight(allowed)(scope, receive, self._named(send, allowed))
+            return
+        await self._app(scope, receive, self._named(send, allowed))
+
+    def _preflight(self, allowed: bool) -> ASGIApp:
+        if not allowed:
+            return problem(403, "Pages of this origin may not call here: see ROUTER_TEMPORAL_UI.")
+        return Response(
+            status_code=204,
+            headers={
+                "Access-Control-Allow-Methods": _CODEC_METHODS,
+                "Access-Control-Allow-Headers": _HEADERS,
+                "Access-Control-Max-Age": _REMEMBERED,
+            },
+        )
+
+    def _named(self, send: Send, allowed: bool) -> Send:
+        async def send_named(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers.add_vary_header("Origin")
+                if allowed:
+                    headers["Access-Control-Allow-Origin"] = self._origin
+            await send(message)
+
+        return send_named
+
+
+def origin_of(url: str) -> str:
+    """The origin as a browser writes it.
+
+    >>> origin_of("https://Temporal.example:443/ui")
+    'https://temporal.example'
+    """
+    parts = urlsplit(url)
+    usual = {"http": 80, "https": 443}.get(parts.scheme)
+    host = parts.hostname or ""
+    host = f"[{host}]" if ":" in host else host
+    return f"{parts.scheme}://{host}" + (
+        f":{parts.port}" if parts.port not in {None, usual} else ""
+    )
+
+
+UNMATCHED = "unmatched"
+"""The route of whatever has none: paths that somebody made up are no labels."""
+SERVER_FAULT = 500
+_METHODS = frozenset(HTTPMethod)
+
+
+class ObservabilityMiddleware:
+    """ASGI middleware, the outermost: goes on with the trace that a request says it belongs to."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, and note what it came to."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        method = scope["method"] if scope["method"] in _METHODS else "other"
+        seen = _Seen(scope, method)
+        parent = tracing.incoming(Headers(scope=scope))
+        attributes = {"http.request.method": method}
+        with tracing.span(method, tracing.SERVER, attributes, parent) as span:
+
+            async def watched(message: Message) -> None:
+                seen.note(message)
+                await send(message)
+
+            try:
+                await self._app(scope, receive, watched)
+            finally:
+                seen.measured()
+                span.update_name(f"{method} {seen.route}")
+                span.set_attributes(
+                    {"http.route": seen.route, "http.response.status_code": seen.status}
+                )
+                if seen.status >= SERVER_FAULT:
+                    tracing.fail(span, str(seen.status))
+
+
+class _Seen:
+    """What one request has come to so far."""
+
+    def __init__(self, scope: Scope, method: str) -> None:
+        self.status = SERVER_FAULT
+        """Of an application that ended without an answer."""
+        self._scope = scope
+        self._method = method
+        self._began = monotonic()
+        self._is_measured = False
+
+    @property
+    def route(self) -> str:
+        """The template, as `/v1/conversations/{conversation}`; known once there is an answer."""
+        route: Any = self._scope.get("route")
+        return getattr(route, "path", UNMATCHED) or UNMATCHED
+
+    def note(self, message: Message) -> None:
+        """Take in a part of the answer."""
+        if message["type"] != "http.response.start":
+            return
+        self.status = message["status"]
+        if Headers(raw=message["headers"]).get("content-type", "").startswith(EVENTS):
+            self.measured()  # it may go on for days
+
+    def measured(self) -> None:
+        """Measure it, once."""
+        if not self._is_measured:
+            self._is_measured = True
+            labels = (self._method, self.route, str(self.status))
+            HTTP.labels(*labels).observe(monotonic() - self._began)

@@ -1,0 +1,325 @@
+"""Who speaks, in which conversation, and what the message is called.
+
+Who speaks: whoever the bearer token names, or the person that a chat UI vouches for.
+
+A chat UI has one token for all of its users. That has to be a service account's, of which the
+directory says so by the role `service`; any other token speaks for its owner alone, whatever
+else the request says. With a secret that the UI signs with, only what it signed is believed.
+
+Which conversation a request belongs to, and what its message is called.
+
+A client sends the whole chat each time and, at best, an id of its own for it. That id says which
+conversation of the speaker's is meant, and authorises nothing (see `router.api.conversations`).
+
+Without one the chat is known by its first words: they stay as they are while it grows. Where a
+second chat begins with the same words it is told from the first by what was said since. Of two
+that read alike so far the newer is meant: more isn't in the request. The very first message
+is told from its own repeat by time, for a client that tries again does so within minutes.
+
+The body of a completion request, read by whoever may send one, and no further than allowed.
+
+A client sends the whole chat each time, with its pictures: that is more than other bodies here.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import takewhile
+from typing import Annotated
+
+import jwt
+from fastapi import Depends, Request
+from jwt.exceptions import InvalidTokenError
+from starlette.exceptions import HTTPException
+
+from router.api.audit import sender_of
+from router.api.auth import LEEWAY, SYMMETRIC
+from router.api.conversations import thread, thread_id
+from router.api.dependencies import AppState, Authenticated, Services, note_sign_in, witness_of
+from router.api.openai.request import Completion
+from router.api.params import check_media_type, derived_id, strict_json
+from router.domain.errors import Forbidden, Unauthenticated
+from router.domain.locale import Locale
+from router.domain.messages import SpokenLine, as_plain_text, replies_of
+from router.domain.ports import Conversations, EventLog
+from router.domain.principals import SERVICE_ROLE, Directory, Principal
+from router.domain.records import ConversationRecord, LogEntry
+from router.settings import Settings
+
+SIGNED = "x-openwebui-user-jwt"
+ISSUER = "open-webui"
+PLAIN = (
+    "x-openwebui-user-email",
+    "x-openwebui-user-id",
+    "x-librechat-user-email",
+    "x-librechat-user-id",
+)
+"""Headers in which a chat UI says who it is, in the order in which they are looked up."""
+
+
+async def _speaker(request: Request, caller: Authenticated) -> Principal:
+    desk = AppState.of(request)
+    person = await _spoken_for(request, desk.services, caller)
+    # Whose words these are is counted: all of a chat UI's people come with one token.
+    desk.rates.admit(person)
+    await note_sign_in(request, caller)
+    if person.id != caller.id:
+        witness, sender = witness_of(request, caller), sender_of(request)
+        await desk.arrivals.note(witness, "person.speak_for", whose=person.id, detail=sender)
+    return person
+
+
+async def _spoken_for(request: Request, services: Services, caller: Principal) -> Principal:
+    if SERVICE_ROLE not in caller.roles:
+        return caller
+    names = list(names_in(request.headers, services.settings))
+    if not names:
+        raise Unauthenticated(
+            f"{caller.id!r} is a service account: say for whom it asks, in "
+            f"{SIGNED} or {PLAIN[0]} (docs/openai.md)."
+        )
+    person = await _first_known(services.directory, caller.tenant, names)
+    if person is None:
+        raise Unauthenticated(f"The directory knows nobody by {names[0]!r}.")
+    if SERVICE_ROLE in person.roles:
+        raise Forbidden("A service account speaks for people, not for another such account.")
+    request.state.locale = person.locale
+    return person
+
+
+Speaker = Annotated[Principal, Depends(_speaker)]
+"""The person whose words these are."""
+
+
+def names_in(headers: Mapping[str, str], settings: Settings) -> Iterator[str]:
+    """What the person may be called in the directory, the likeliest first; none, where unsaid.
+
+    Raises:
+        Unauthenticated: what they are named by isn't signed, and has to be, or not by the UI.
+    """
+    secret = settings.openwebui_jwt_secret
+    token = headers.get(SIGNED, "").strip()
+    plain = [value for name in PLAIN if (value := _given(headers, name))]
+    if secret is None:
+        if token:
+            raise Unauthenticated(f"{SIGNED}: set ROUTER_OPENWEBUI_JWT_SECRET to have it believed.")
+        yield from _ids(plain, settings)
+    elif token:
+        yield from _ids(_vouched_for(token, secret.get_secret_value()), settings)
+    elif plain:
+        raise Unauthenticated(
+            f"ROUTER_OPENWEBUI_JWT_SECRET is set: who speaks has to be in {SIGNED}, not in plain "
+            "headers."
+        )
+
+
+def _given(headers: Mapping[str, str], name: str) -> str:
+    """The header's value; nothing where a UI left its template as it was."""
+    value = headers.get(name, "").strip()
+    return "" if "{{" in value else value
+
+
+def _vouched_for(token: str, secret: str) -> list[str]:
+    try:
+        claims = jwt.decode(
+            token,
+            secret,
+            algorithms=SYMMETRIC,
+            issuer=ISSUER,
+            leeway=LEEWAY,
+            options={"require": ["exp", "iss", "sub"], "verify_aud": False},
+        )
+    except InvalidTokenError as error:
+        raise Unauthenticated(f"{SIGNED} isn't valid: {error}.") from error
+    return [str(claims[name]) for name in ("email", "sub") if claims.get(name)]
+
+
+def _ids(names: list[str], settings: Settings) -> Iterator[str]:
+    """Each name, and of an address of the house what stands before the @.
+
+    Of no other: anybody may have an address elsewhere that begins alike.
+    """
+    for name in names:
+        yield name
+        local, _, domain = name.rpartition("@")
+        if local and settings.mail_domain and domain.lower() == settings.mail_domain.lower():
+            yield local
+
+
+async def _first_known(directory: Directory, tenant: str, names: list[str]) -> Principal | None:
+    for name in names:
+        found = await directory.find(tenant, name)
+        if found is not None:
+            return found
+    return None
+
+
+FACE = "openai"
+CHAT_HEADERS = ("x-openwebui-chat-id", "x-librechat-conversation-id", "x-conversation-id")
+MESSAGE_HEADERS = ("x-openwebui-message-id", "x-librechat-message-id", "x-message-id")
+CHAT_FIELDS = ("conversation_id", "chat_id")
+"""In `metadata`, for programs that can set a body more easily than headers."""
+TEMPORARY = "local:"
+"""Open WebUI's chats that it doesn't keep: the id is the window's, for one after the other."""
+REPEATED_WITHIN = timedelta(minutes=15)
+"""More than the ten minutes that OpenAI's clients wait before they try again."""
+NEWEST = 10
+"""Chats with the same first words that are compared with what was said since."""
+COMPARED = 200
+"""Lines of each that are."""
+
+
+def given(headers: Mapping[str, str], names: tuple[str, ...]) -> str:
+    """The first of these headers that says something; a template left as it was says nothing."""
+    values = (headers.get(name, "").strip() for name in names)
+    return next((v for v in values if v and "{{" not in v and v not in {"new", "null"}), "")
+
+
+def message_id(asked: Completion, headers: Mapping[str, str], key: str | None) -> str:
+    """What a repeat of the request is known by.
+
+    An `Idempotency-Key` as it is. Else a digest of all that was said, with the UI's own id of
+    the message where it has one: the same request again is the same message, and the same words
+    later on are not, for the chat has grown by then.
+    """
+    if key is not None:
+        return key
+    said = [part for line in asked.dialogue for part in (line.role, line.text)]
+    return derived_id(FACE, asked.model, given(headers, MESSAGE_HEADERS), *said)
+
+
+@dataclass(frozen=True)
+class Chats:
+    """The speaker's conversations, as chat clients know them."""
+
+    conversations: Conversations
+    log: EventLog
+    speaker: Principal
+
+    async def of(self, asked: Completion, headers: Mapping[str, str]) -> ConversationRecord:
+        """The conversation that the request belongs to; a new one where it begins a chat."""
+        name = given(headers, CHAT_HEADERS) or _in_metadata(asked)
+        temporary = name if name.startswith(TEMPORARY) else ""
+        first = next(line.text for line in asked.dialogue if line.role == "user")
+        words = derived_id("begins", asked.user or "", temporary, first)
+        if not name or temporary:
+            return await self._by_words(words, asked)
+        if not asked.begins and await self._known(name) is None and await self._latest(words):
+            # LibreChat has no id for a chat yet when its first message is sent.
+            return await self._by_words(words, asked)
+        return await self._thread(name)
+
+    async def _by_words(self, words: str, asked: Completion) -> ConversationRecord:
+        latest = await self._latest(words)
+        if not asked.begins:
+            return await self._thread(await self._likeliest(words, latest, asked.dialogue))
+        newest = await self._known(_numbered(words, latest)) if latest else None
+        repeats = newest is not None and await self._may_be_repeated(newest)
+        return await self._thread(_numbered(words, latest if repeats else latest + 1))
+
+    async def _may_be_repeated(self, newest: ConversationRecord) -> bool:
+        """True where the chat has only just begun, and got no further than its first words."""
+        if datetime.now(UTC) - newest.created_at > REPEATED_WITHIN:
+            return False
+        lines = await self._lines(newest)
+        return sum(line.role == "user" for line in lines) <= 1
+
+    async def _likeliest(self, words: str, latest: int, dialogue: list[SpokenLine]) -> str:
+        """Which of those that begin so has most in common with this one."""
+        numbers = range(latest, max(latest - NEWEST, 0), -1)
+        if len(numbers) < 2:  # noqa: PLR2004
+            return _numbered(words, max(latest, 1))
+        alike = {
+            number: await self._alike(_numbered(words, number), dialogue) for number in numbers
+        }
+        return _numbered(words, max(alike, key=lambda number: (alike[number], number)))
+
+    async def _alike(self, name: str, dialogue: list[SpokenLine]) -> int:
+        """How many lines are the same from the beginning on."""
+        record = await self._known(name)
+        lines = await self._lines(record) if record else []
+        pairs = zip(lines, dialogue, strict=False)
+        return sum(1 for _ in takewhile(lambda pair: _same(*pair), pairs))
+
+    async def _lines(self, record: ConversationRecord) -> list[SpokenLine]:
+        rows = await self.log.transcript(record.tenant, record.id, None, COMPARED)
+        return [_line(row, record.locale) for row in rows if row.message_id]
+
+    async def _latest(self, words: str) -> int:
+        """How many chats have begun with these words: found by halving, they have no gaps."""
+        beyond = 1
+        while await self._known(_numbered(words, beyond)):
+            beyond *= 2
+        latest = beyond // 2
+        while beyond - latest > 1:
+            middle = (latest + beyond) // 2
+            there = await self._known(_numbered(words, middle))
+            latest, beyond = (middle, beyond) if there else (latest, middle)
+        return latest
+
+    async def _known(self, name: str) -> ConversationRecord | None:
+        id_ = thread_id(self.speaker, FACE, name)
+        return await self.conversations.find(self.speaker.tenant, id_)
+
+    async def _thread(self, name: str) -> ConversationRecord:
+        return await thread(self.conversations, self.speaker, FACE, name)
+
+
+def _in_metadata(asked: Completion) -> str:
+    values = ((asked.metadata or {}).get(field) for field in CHAT_FIELDS)
+    return next((value for value in values if isinstance(value, str) and value), "")
+
+
+def _numbered(words: str, number: int) -> str:
+    return f"{words}:{number}"
+
+
+def _line(row: LogEntry, locale: Locale) -> SpokenLine:
+    """The row as a client has it."""
+    if row.data["role"] == "user":
+        return SpokenLine(role="user", text=str(row.data["text"]))
+    return SpokenLine(role="assistant", text=as_plain_text(replies_of(row.data), locale))
+
+
+def _same(ours: SpokenLine, theirs: SpokenLine) -> bool:
+    """A client's answer may have more before it: news, or what a model took back."""
+    if ours.role == "user":
+        return ours == theirs
+    return theirs.role == "assistant" and theirs.text.strip().endswith(ours.text.strip())
+
+
+MOST_BYTES = 32 * 1024 * 1024
+"""Two pictures of the largest size, in base64, and a long talk."""
+
+
+async def _posted(request: Request, speaker: Speaker) -> Completion:
+    """What is asked. The speaker is known by then: a stranger's megabytes aren't even read."""
+    del speaker
+    check_media_type(request)
+    try:
+        body = strict_json(await _read(request))
+    except ValueError as error:
+        raise HTTPException(400, f"The body isn't JSON: {error}.") from error
+    return Completion.of(body)
+
+
+Posted = Annotated[Completion, Depends(_posted)]
+"""The request's body."""
+
+
+async def _read(request: Request) -> bytes:
+    declared = request.headers.get("content-length", "")
+    if declared.isdigit() and int(declared) > MOST_BYTES:
+        raise _too_large()
+    body = bytearray()
+    async for piece in request.stream():
+        body += piece
+        if len(body) > MOST_BYTES:
+            raise _too_large()
+    return bytes(body)
+
+
+def _too_large() -> HTTPException:
+    return HTTPException(
+        413, f"The body is larger than {MOST_BYTES} bytes; begin a new chat, or send less."
+    )

@@ -1,0 +1,171 @@
+"""Jobs that chat UIs give to the model behind a chat: titles, tags, follow-ups and the like.
+
+They come to the same address as what people say, and are no part of the conversation. They are
+answered here, without a model, in the shape that is asked for; nothing is begun, kept or told.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Literal
+
+from router.api.openai.request import Completion, plain_lines
+from router.domain.locale import Locale, Localised
+from router.domain.messages import SpokenLine
+
+Job = Literal[
+    "title",
+    "tags",
+    "follow_ups",
+    "queries",
+    "autocompletion",
+    "emoji",
+    "image_prompt",
+    "tool_calls",
+    "other",
+]
+
+TASK_HEADERS = ("x-openwebui-task", "x-chat-task")
+LONGEST_TITLE = 30
+"""Characters: what the list of chats in a side bar has room for."""
+
+_TASKS: dict[str, Job] = {
+    "title_generation": "title",
+    "tags_generation": "tags",
+    "follow_up_generation": "follow_ups",
+    "query_generation": "queries",
+    "autocomplete_generation": "autocompletion",
+    "emoji_generation": "emoji",
+    "image_prompt_generation": "image_prompt",
+    "function_calling": "tool_calls",
+    "moa_response_generation": "other",
+    "context_compaction": "other",
+    "context_summary": "other",
+    "memory_review": "other",
+}
+"""What Open WebUI calls its tasks."""
+
+_OPENING = "### Task:"
+_ABOUT_DOCUMENTS = re.compile(r"\A### Task:\s+Respond to the user query using the provided context")
+_CONTEXT_ENDS = "</context>"
+_QUERY = re.compile(r"<user_query>\s*(.*?)\s*</user_query>", re.DOTALL)
+_SHAPES: tuple[tuple[re.Pattern[str], Job], ...] = (
+    (re.compile(r'"title"\s*:|\btitle\b.{0,40}\b(?:summarizing|chat|conversation)'), "title"),
+    (re.compile(r"\A### Task:\s*[^\n]{0,60}\btitle\b"), "title"),
+    (re.compile(r'"tags"\s*:'), "tags"),
+    (re.compile(r'"follow_ups"\s*:'), "follow_ups"),
+    (re.compile(r'"queries"\s*:'), "queries"),
+    (re.compile(r"autocompletion system"), "autocompletion"),
+    (re.compile(r"image generation task"), "image_prompt"),
+)
+"""What each of Open WebUI's prompts asks for, under the same heading."""
+_PLEASE = "(?:Please )?(?i:provide|generate|write|create)"
+_PROMPTS: tuple[tuple[re.Pattern[str], Job], ...] = (
+    # LibreChat, by its methods `structured` and `completion`, and for assistants
+    (re.compile(r"\AAnalyze this conversation and provide:\n.*\n.*\btitle\b"), "title"),
+    (re.compile(rf"\A{_PLEASE} a concise,? 5-word-or-less title for the conversation"), "title"),
+    (re.compile(r"\|\|>Title:\Z"), "title"),
+    (re.compile(r"\APlease generate a concise title \(max \d+ characters\)"), "title"),
+    # NextChat
+    (re.compile(r"\APlease generate a four to five word title summarizing our conv"), "title"),
+    (re.compile(r"\A使用四到五个字直接返回这句话的简要主题"), "title"),
+    # Chatbox
+    (re.compile(r"\ABased on the chat history, give this conversation a name"), "title"),
+    # Open WebUI, where it doesn't begin with the heading
+    (re.compile(r"\AYour task is to reflect the speaker's likely facial expression"), "emoji"),
+    (re.compile(r"\AYou have been provided with a set of responses from various"), "other"),
+)
+
+_CHOOSING_TOOLS = re.compile(r"\AAvailable Tools: .*choose and return the correct tool", re.DOTALL)
+"""Open WebUI's, in a system message: what the person said is quoted in the message after it."""
+
+_QUOTED = re.compile(r"<chat_history>\s*(.*?)\s*</chat_history>", re.DOTALL)
+_FIRST_WORDS = re.compile(r"^(?:\|\|>)?(?:USER|User|用户) ?[:：] ?\n?(.+)$", re.MULTILINE)
+_EMPTY: dict[Job, str] = {
+    "tags": json.dumps({"tags": []}),
+    "follow_ups": json.dumps({"follow_ups": []}),
+    "queries": json.dumps({"queries": []}),
+    "autocompletion": json.dumps({"text": ""}),
+    "image_prompt": json.dumps({"prompt": ""}),
+    "tool_calls": json.dumps({"tool_calls": []}),
+    "emoji": "💬",
+}
+"""What is true whatever was talked about: there is nothing to suggest."""
+UNTITLED = Localised(zh="新对话", en="New chat")
+NOT_DONE = Localised(zh="这里不做这类后台任务。", en="Jobs of this kind aren't done here.")
+
+
+def answer(asked: Completion, headers: Mapping[str, str], locale: Locale) -> str | None:
+    """What a job comes to; None where a person speaks."""
+    prompt = asked.said.words.strip()
+    job = _named(headers) or _recognised(prompt) or _instructed(asked)
+    if job is None:
+        return None
+    if job == "title":
+        return _title(asked, prompt, locale)
+    return _EMPTY.get(job) or NOT_DONE.within(locale)
+
+
+def spoken(prompt: str) -> str:
+    r"""What the person said: a UI that has found something in documents puts much before it.
+
+    >>> spoken("### Task:\nRespond to the user query using the provided context, …\n"
+    ...        "<context>a handbook</context>\n\n我要请假")
+    '我要请假'
+    """
+    if not _ABOUT_DOCUMENTS.search(prompt):
+        return prompt
+    query = _QUERY.search(prompt)
+    if query is not None:
+        return query[1]
+    _, _, after = prompt.rpartition(_CONTEXT_ENDS)
+    return after.strip()
+
+
+def _named(headers: Mapping[str, str]) -> Job | None:
+    given = (headers.get(name, "").strip().lower() for name in TASK_HEADERS)
+    return next((_TASKS[name] for name in given if name in _TASKS), None)
+
+
+def _recognised(prompt: str) -> Job | None:
+    if prompt.startswith(_OPENING):
+        if _ABOUT_DOCUMENTS.search(prompt) and spoken(prompt):
+            return None
+        return next((job for shape, job in _SHAPES if shape.search(prompt)), "other")
+    return next((job for known, job in _PROMPTS if known.search(prompt)), None)
+
+
+def _instructed(asked: Completion) -> Job | None:
+    """The job that a system message gives."""
+    systems = (m.words.strip() for m in asked.messages if m.role in {"system", "developer"})
+    return "tool_calls" if any(_CHOOSING_TOOLS.search(words) for words in systems) else None
+
+
+def _title(asked: Completion, prompt: str, locale: Locale) -> str:
+    title = _shortened(_first_words(asked.dialogue, prompt)) or UNTITLED.within(locale)
+    in_json = _wants_json(asked) or re.search(r'"title"\s*:', prompt)
+    return json.dumps({"title": title}, ensure_ascii=False) if in_json else title
+
+
+def _wants_json(asked: Completion) -> bool:
+    return (asked.response_format or {}).get("type") in {"json_object", "json_schema"}
+
+
+def _first_words(dialogue: list[SpokenLine], prompt: str) -> str:
+    """What the chat began with: as the prompt quotes it, or as it was said before the prompt."""
+    quoted = _QUOTED.search(prompt)
+    found = _FIRST_WORDS.search(quoted[1] if quoted else prompt)
+    if found is not None:
+        return spoken(found[1])
+    earlier = (line.text for line in dialogue[:-1] if line.role == "user")
+    return next(earlier, "")
+
+
+def _shortened(text: str) -> str:
+    """The first line, to a word's end where there are words."""
+    line = " ".join(plain_lines(text).strip().split("\n")[0].split()).strip("\"'“”「」")
+    if len(line) <= LONGEST_TITLE:
+        return line
+    cut = line[:LONGEST_TITLE]
+    whole = cut.rpartition(" ")[0]
+    return f"{whole if len(whole) > LONGEST_TITLE // 2 else cut}…"

@@ -1,0 +1,280 @@
+"""What a chat client asks of a model, in the shape of OpenAI's Chat Completions.
+
+All that a client may set on a model (temperature, tools, seeds, formats) is let be: the router
+has no use for it, and whoever sends it to every model shouldn't have to know that.
+
+What may be asked for as a model: the router, and each skill by itself.
+
+Pictures and documents in a message: taken out of it and kept as files of the speaker's.
+"""
+
+import base64
+import binascii
+import hashlib
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Annotated, Literal, Self
+
+from fastapi import HTTPException
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    StrictBool,
+    StrictInt,
+    ValidationError,
+    WithJsonSchema,
+)
+
+from router.api.dependencies import Services
+from router.api.files import check_kind
+from router.api.params import derived_id
+from router.domain.errors import FieldProblem, InvalidInput, NotFound
+from router.domain.files import MOST_BYTES, safe_name, type_of
+from router.domain.messages import SpokenLine
+from router.domain.principals import Principal
+from router.domain.records import FileRecord
+
+Content = str | list[dict[str, JsonValue]] | None
+
+MOST_SHOWN = 5
+"""Faults of a body that an answer names in words."""
+
+
+class ClientModel(BaseModel):
+    """Base of what clients send: what isn't known here is passed over."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class Spoken(ClientModel):
+    """One message of the chat as the client has it."""
+
+    role: Literal["system", "developer", "user", "assistant", "tool", "function"]
+    content: Content = None
+
+    @property
+    def words(self) -> str:
+        """The text of it; of several parts, each on lines of its own."""
+        return words_of(self.content)
+
+
+class StreamOptions(ClientModel):
+    """What a stream has besides the text."""
+
+    include_usage: StrictBool | None = None
+
+
+class Completion(ClientModel):
+    """The body of `POST /v1/chat/completions`."""
+
+    model: Annotated[str, Field(min_length=1, max_length=200)]
+    messages: Annotated[list[Spoken], Field(min_length=1)]
+    stream: StrictBool | None = None
+    stream_options: StreamOptions | None = None
+    n: Annotated[StrictInt | None, WithJsonSchema({"enum": [1, None]})] = None
+    user: str | None = None
+    metadata: dict[str, JsonValue] | None = None
+    response_format: dict[str, JsonValue] | None = None
+
+    @classmethod
+    def of(cls, body: JsonValue) -> Self:
+        """The body, once it is certain that it can be answered.
+
+        Raises:
+            InvalidInput: it can't, and these of its fields are why.
+        """
+        try:
+            asked = cls.model_validate(body)
+        except ValidationError as error:
+            raise _unusable(_faults(error)) from None
+        _check(asked)
+        return asked
+
+    @property
+    def said(self) -> Spoken:
+        """The message that is to be answered."""
+        return self.messages[-1]
+
+    @property
+    def where(self) -> str:
+        """Its place in the body."""
+        return f"messages.{len(self.messages) - 1}.content"
+
+    @property
+    def dialogue(self) -> list[SpokenLine]:
+        """What both sides have said, as the client tells it; what systems said is left out."""
+        return [
+            SpokenLine(role="user" if spoken.role == "user" else "assistant", text=spoken.words)
+            for spoken in self.messages
+            if spoken.role in {"user", "assistant"}
+        ]
+
+    @property
+    def begins(self) -> bool:
+        """True where nothing was said before."""
+        return len(self.dialogue) == 1
+
+    @property
+    def wants_usage(self) -> bool:
+        """True where a stream is to end with what it cost."""
+        return bool(self.stream_options and self.stream_options.include_usage)
+
+
+def words_of(content: Content) -> str:
+    """The text of a message, in whichever way it was sent.
+
+    >>> words_of([{"type": "text", "text": "hi"}, {"type": "image_url", "image_url": {}}])
+    'hi'
+    """
+    if not isinstance(content, list):
+        return plain_lines(content or "")
+    texts = (part.get("text") for part in content if part.get("type") == "text")
+    return plain_lines("\n".join(text for text in texts if isinstance(text, str)))
+
+
+def plain_lines(text: str) -> str:
+    """The text with each line's end the same, wherever it was typed."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _check(asked: Completion) -> None:
+    if asked.n not in {None, 1}:
+        raise _unusable([FieldProblem("n", "there is one answer to a message; leave it out")])
+
+
+def check_said(asked: Completion) -> None:
+    """Refuse a chat whose last word is nobody's; a chat UI's job may be in any message.
+
+    Raises:
+        InvalidInput: it isn't the user who has spoken last.
+    """
+    if asked.said.role != "user":
+        where = f"messages.{len(asked.messages) - 1}.role"
+        what = "the last message has to be the user's; only that one is answered"
+        raise _unusable([FieldProblem(where, what)])
+
+
+def _faults(error: ValidationError) -> list[FieldProblem]:
+    """One a field: a union's every branch has something to say of the same value."""
+    found: dict[str, str] = {}
+    for fault in error.errors(include_url=False, include_input=False):
+        found.setdefault(_path(fault["loc"]), fault["msg"].removeprefix("Value error, "))
+    return [FieldProblem(field, detail) for field, detail in found.items()]
+
+
+def _path(where: Iterable[int | str]) -> str:
+    """`("messages", 0, "content", "str")` as `messages.0.content`."""
+    known = (str(part) for part in where if part != "str" and "[" not in str(part))
+    return ".".join(known) or "body"
+
+
+def _unusable(problems: list[FieldProblem]) -> InvalidInput:
+    detail = "; ".join(f"{fault.field}: {fault.detail}" for fault in problems[:MOST_SHOWN])
+    return InvalidInput(f"{detail}.", problems)
+
+
+ROUTER = "intent-router"
+
+
+def names(services: Services, person: Principal) -> Iterator[str]:
+    """The models that this person may ask; skills need a language model, where there is one."""
+    yield ROUTER
+    if services.settings.models:
+        for capability in services.offered.visible_to(person):
+            if capability.kind == "skill":
+                yield f"{ROUTER}/{capability.name}"
+
+
+def skill_meant(model: str, services: Services, person: Principal) -> str | None:
+    """The skill that is asked under this name; None for the router itself.
+
+    Raises:
+        NotFound: there is no such model, or none that this person may ask.
+    """
+    if model not in names(services, person):
+        raise NotFound(f"There is no model {model[:80]!r} that you may ask; see /v1/models.")
+    return model.partition("/")[2] or None
+
+
+_DATA_URL = re.compile(r"data:[^,]{0,200};base64,", re.IGNORECASE)
+_AS_DATA = "send it as a data: URL with base64; nothing is fetched from elsewhere"
+
+
+@dataclass(frozen=True)
+class Attachment:
+    """A file as it was sent: the name is the sender's word, the content a PDF or a picture."""
+
+    name: str
+    content: bytes
+
+    def record(self, owner: Principal) -> FileRecord:
+        """The file's row. The same content of the same person is the same file."""
+        sha256 = hashlib.sha256(self.content).hexdigest()
+        return FileRecord(
+            id=derived_id("attachment", owner.tenant, owner.id, sha256),
+            tenant=owner.tenant,
+            owner=owner.id,
+            name=safe_name(self.name, self.content),
+            type=type_of(self.content),
+            size=len(self.content),
+            sha256=sha256,
+            at=datetime.now(UTC),
+        )
+
+
+def attached(asked: Completion) -> Attachment | None:
+    """The file in the message that is to be answered, if there is one.
+
+    Those of earlier messages, which a client sends again each time, are passed over.
+
+    Raises:
+        InvalidInput: a part can't be used, or there are several files.
+        HTTPException: 413, the file is too large.
+    """
+    found = list(_files(asked))
+    if len(found) > 1:
+        raise _unusable_part(asked.where, "there are several files; send one with a message")
+    return found[0] if found else None
+
+
+def _files(asked: Completion) -> Iterator[Attachment]:
+    parts = asked.said.content
+    for number, part in enumerate(parts if isinstance(parts, list) else []):
+        if part.get("type") != "text":
+            yield _file(part, f"{asked.where}.{number}")
+        elif not isinstance(part.get("text"), str):
+            raise _unusable_part(f"{asked.where}.{number}.text", "isn't text")
+
+
+def _file(part: dict[str, JsonValue], where: str) -> Attachment:
+    match part:
+        case {"type": "image_url", "image_url": {"url": str(url)} | str(url)}:
+            return Attachment("", _content(url, where))
+        case {"type": "file", "file": {"file_data": str(url), **rest}}:
+            return Attachment(str(rest.get("filename") or ""), _content(url, where))
+    kind = str(part.get("type"))[:40]
+    raise _unusable_part(
+        where, f"a part {kind!r} like this can't be read; send text, image_url or file"
+    )
+
+
+def _content(url: str, where: str) -> bytes:
+    head = _DATA_URL.match(url)
+    if head is None:
+        raise _unusable_part(where, _AS_DATA)
+    if (len(url) - head.end()) * 3 // 4 > MOST_BYTES + 2:
+        raise HTTPException(413, f"{where}: the file is larger than {MOST_BYTES} bytes.")
+    try:
+        content = base64.b64decode(url[head.end() :], validate=True)
+    except (binascii.Error, ValueError):
+        raise _unusable_part(where, "what follows `base64,` isn't base64") from None
+    check_kind(content, where)
+    return content
+
+
+def _unusable_part(field: str, detail: str) -> InvalidInput:
+    return InvalidInput(f"{field}: {detail}.", [FieldProblem(field, detail)])

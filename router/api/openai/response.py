@@ -1,0 +1,361 @@
+"""Answers in the shape of OpenAI's Chat Completions: whole, or as they are written.
+
+Answers in the shape of OpenAI's Chat Completions.
+
+One message and its answer: from what a client asks to the conversation, and back as text.
+
+Answers on their way out: whole, or as they are written.
+
+What a model writes is passed on as it comes. Nothing that was sent can be taken back, and a
+model may be asked again, or rules may say more than it did. So the first attempt is streamed, and
+what comes after it is held until the turn is over. Then either that goes on where the text
+stands, and only the rest is sent; or it doesn't, and all of it is sent below a line that says
+what counts. That is rare, and better than never to see an answer grow.
+"""
+
+import json
+import time
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from fastapi import Request
+from fastapi.responses import JSONResponse, Response
+
+from router.api.conversations import standing
+from router.api.dependencies import Services
+from router.api.openai import errors, jobs
+from router.api.openai.identity import Chats, message_id
+from router.api.openai.request import Completion, attached, skill_meant
+from router.api.params import said_text
+from router.api.streams import EventStream, Happening, MessageInProgress, TurnFailed
+from router.api.turns import Turns
+from router.contracts.conversation import Submission
+from router.domain.errors import FieldProblem, InvalidInput, Unavailable
+from router.domain.locale import Locale, Localised
+from router.domain.messages import (
+    FlowSummary,
+    Message,
+    Reply,
+    Turn,
+    Usage,
+    as_plain_text,
+    replies_of,
+)
+from router.domain.principals import Principal
+from router.domain.progress import Progress
+from router.domain.records import ConversationRecord, FileRecord
+
+OWNER = "intent-router"
+Finish = Literal["stop"]
+
+
+def usage_of(spent: Usage) -> dict[str, int]:
+    """What models cost; nothing, where rules knew the answer.
+
+    >>> usage_of(Usage())["total_tokens"]
+    0
+    """
+    return {
+        "prompt_tokens": spent.prompt_tokens,
+        "completion_tokens": spent.completion_tokens,
+        "total_tokens": spent.tokens,
+    }
+
+
+@dataclass(frozen=True)
+class Envelope:
+    """What every part of one answer has in common: its id, its time in seconds, its model."""
+
+    id: str
+    created: int
+    model: str
+
+    def completion(self, text: str, spent: Usage) -> dict[str, Any]:
+        """The whole answer at once."""
+        message = {"role": "assistant", "content": text, "refusal": None}
+        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}
+        return {**self._head("chat.completion"), "choices": [choice], "usage": usage_of(spent)}
+
+    def delta(self, finish: Finish | None = None, **delta: str) -> bytes:
+        """A piece of the answer, or its end."""
+        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
+        return self._event([choice])
+
+    def cost(self, spent: Usage) -> bytes:
+        """What it cost: the last piece, where that was asked for."""
+        return self._event([], usage=usage_of(spent))
+
+    def _event(self, choices: Sequence[dict[str, Any]], **more: Any) -> bytes:
+        return event({**self._head("chat.completion.chunk"), "choices": [*choices], **more})
+
+    def _head(self, kind: str) -> dict[str, Any]:
+        return {"id": self.id, "object": kind, "created": self.created, "model": self.model}
+
+
+def event(data: dict[str, Any]) -> bytes:
+    r"""An event as it goes over the wire. In ASCII: some clients end lines at odd letters.
+
+    >>> event({"a": "\u2028"})
+    b'data: {"a":"\\u2028"}\n\n'
+    """
+    text = json.dumps(data, allow_nan=False, separators=(",", ":"))
+    return f"data: {text}\n\n".encode()
+
+
+DONE = b"data: [DONE]\n\n"
+STILL_THERE = b": ping\n\n"
+"""A comment: clients pass over it, and proxies see that the answer is still on its way."""
+
+
+def model(id_: str) -> dict[str, Any]:
+    """A model in a list. It was never trained, so that `created` is the beginning of time."""
+    return {"id": id_, "object": "model", "created": 0, "owned_by": OWNER}
+
+
+SINCE = Localised(zh="（上次之后的消息）", en="(Since your last message)")
+KEPT = Localised(
+    zh="文件“{name}”已收下。问到文件时，回复编号 {id} 即可。",
+    en="The file “{name}” is kept. Where a file is asked for, answer {id}.",
+)
+NOT_ASKED_FOR = Localised(
+    zh="现在没有哪一步要文件：请同时写明这个文件是做什么用的。",
+    en="Nothing asks for a file right now: say in words what it is for.",
+)
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """A message that is ready to be sent, and what belongs to its answer besides the turn's."""
+
+    services: Services
+    record: ConversationRecord
+    submission: Submission
+    note: str = ""
+
+    async def news(self) -> str:
+        """What runs have said by themselves since the turn before; nothing, where they haven't.
+
+        A chat UI is told nothing in between, so this is where its user hears of it. A repeat
+        of the message hears the same again.
+        """
+        record = self.record
+        rows = await self.services.store.log.untold(
+            record.tenant, record.id, self.submission.message_id
+        )
+        told = [as_plain_text(replies_of(row.data), record.locale) for row in rows]
+        return "\n\n".join([SINCE.within(record.locale), *told]) if told else ""
+
+
+@dataclass(frozen=True)
+class Exchanges:
+    """Takes what a client asks to where it is answered."""
+
+    services: Services
+    speaker: Principal
+
+    async def exchange(
+        self, asked: Completion, headers: Mapping[str, str], key: str | None
+    ) -> Exchange:
+        """The message that the request comes to, in its conversation.
+
+        Raises:
+            InvalidInput: the message has nothing to say, too much, or a file of no use.
+            NotFound: there is no such model.
+        """
+        skill = skill_meant(asked.model, self.services, self.speaker)
+        file = attached(asked)
+        words = jobs.spoken(asked.said.words.strip())
+        if file is None or words:
+            words = said_text(words, asked.where)
+        store = self.services.store
+        record = await Chats(store.conversations, store.log, self.speaker).of(asked, headers)
+        id_, note = message_id(asked, headers, key), ""
+        message = Message(text=words, skill=skill)
+        if file is not None:
+            about = file.record(self.speaker)
+            handed_in = Message(text=about.id)
+            if await self._is_for_file(record, id_, handed_in):
+                message = handed_in
+            elif not words:
+                raise _of_no_use(asked)
+            else:
+                note = _kept(about, record)
+            await store.files.keep(about, file.content)
+        return Exchange(self.services, record, self._submission(id_, message), note)
+
+    def _submission(self, id_: str, message: Message) -> Submission:
+        seconds = self.services.settings.llm_turn_seconds
+        return Submission(message_id=id_, message=message, caller=self.speaker, seconds=seconds)
+
+    async def _is_for_file(self, record: ConversationRecord, id_: str, handed_in: Message) -> bool:
+        """True where the flow asks for a file. Of a repeat: where it did so the first time."""
+        store = self.services.store
+        before = await store.log.turn(record.tenant, record.id, id_)
+        if before is not None:
+            return before.digest == handed_in.digest
+        now = await standing(self.services.temporal, store.conversations, record.tenant, record.id)
+        return now.active_flow is not None and self._asks_for_file(now.active_flow)
+
+    def _asks_for_file(self, flow: FlowSummary) -> bool:
+        definition = self.services.offered.startable(flow.name, self.speaker)
+        slots = (definition.slot_at(path) for path in flow.awaiting[:1]) if definition else ()
+        return any(slot is not None and slot.type == "file" for slot in slots)
+
+
+def _kept(file: FileRecord, record: ConversationRecord) -> str:
+    return KEPT.within(record.locale).format(name=file.name, id=file.id)
+
+
+def _of_no_use(asked: Completion) -> InvalidInput:
+    return InvalidInput(NOT_ASKED_FOR, [FieldProblem(asked.where, "a file that nothing asks for")])
+
+
+WAIT = 300.0
+"""Seconds within which a whole answer comes, where one comes at all."""
+STILL_AT_WORK = "This is still being worked on; send the same request again to get its answer."
+ANEW = Localised(zh="以上作废，改为：", en="Not that; instead:")
+_LINE = "\n\n---\n\n"
+
+
+def envelope(asked: Completion, message_id: str) -> Envelope:
+    """What all parts of the answer to this message have in common."""
+    return Envelope(f"chatcmpl-{message_id}", int(time.time()), asked.model)
+
+
+def at_once(asked: Completion, about: Envelope, text: str) -> Response:
+    """An answer that is there already."""
+    if asked.stream:
+        return EventStream(_written(asked, about, text))
+    return JSONResponse(about.completion(text, Usage()))
+
+
+async def _written(asked: Completion, about: Envelope, text: str) -> AsyncGenerator[bytes]:
+    yield about.delta(role="assistant", content="")
+    yield about.delta(content=text)
+    for last in _ended(asked, about, Usage()):
+        yield last
+
+
+async def whole(exchange: Exchange, turns: Turns, about: Envelope) -> Response:
+    """The answer once the turn is over.
+
+    Raises what `Turns.submit` raises, and `Unavailable` where it takes longer than `WAIT`.
+    """
+    turn = await turns.submit(exchange.record, exchange.submission, WAIT)
+    if turn is None:
+        raise Unavailable(STILL_AT_WORK)
+    said = as_plain_text(turn.replies, exchange.record.locale)
+    parts = [await exchange.news(), said, exchange.note]
+    return JSONResponse(about.completion("\n\n".join(filter(None, parts)), turn.usage))
+
+
+async def streamed(
+    request: Request, exchange: Exchange, turns: Turns, asked: Completion, about: Envelope
+) -> Response:
+    """The answer as it is written. Raises what `Turns.submit` raises before it begins."""
+    under_way = MessageInProgress(
+        exchange.services.store.live, turns, exchange.record, exchange.submission
+    )
+    pieces = _Stream(request, exchange, under_way, asked, about).pieces()
+    return EventStream(pieces, await anext(pieces))
+
+
+@dataclass
+class _Stream:
+    """One answer while it is written."""
+
+    request: Request
+    exchange: Exchange
+    under_way: MessageInProgress
+    asked: Completion
+    about: Envelope
+    told: str = ""
+
+    async def pieces(self) -> AsyncGenerator[bytes]:
+        """The role, the text piece by piece, the end, and `[DONE]`; or last an error."""
+        text = Text(self.exchange.record.locale)
+        async with aclosing(self.under_way.happenings()) as happenings:
+            await anext(happenings)
+            yield self.about.delta(role="assistant", content="")
+            self.told = await self.exchange.news()
+            if self.told:
+                yield self.about.delta(content=f"{self.told}\n\n")
+            async for happening in happenings:
+                async for piece in self._pieces_of(happening, text):
+                    yield piece
+
+    async def _pieces_of(self, happening: Happening, text: "Text") -> AsyncGenerator[bytes]:
+        match happening:
+            case Turn():
+                yield self.about.delta(content=text.rest(happening.replies) + await self._below())
+                for last in _ended(self.asked, self.about, happening.usage):
+                    yield last
+            case TurnFailed(error):
+                said = await errors.failed(self.request, error)
+                yield b"data: " + bytes(said.body) + b"\n\n"
+            case Progress(type="text_delta"):
+                if written := text.written(happening):
+                    yield self.about.delta(content=written)
+            case _:
+                yield STILL_THERE
+
+    async def _below(self) -> str:
+        """What came in while the turn ran, and what is to be said besides."""
+        news = await self.exchange.news()
+        late = "" if news == self.told else news.removeprefix(self.told).strip()
+        return "".join(f"\n\n{more}" for more in (late, self.exchange.note) if more)
+
+
+def _ended(asked: Completion, about: Envelope, spent: Usage) -> Iterator[bytes]:
+    yield about.delta(finish="stop")
+    if asked.wants_usage:
+        yield about.cost(spent)
+    yield DONE
+
+
+@dataclass
+class Text:
+    """The text of an answer: what of it was sent already, and what is yet to be.
+
+    >>> from router.domain.messages import TextReply
+    >>> text = Text("en", sent="You have 8")
+    >>> text.rest([TextReply(text="You have 8 days.")])
+    ' days.'
+    """
+
+    locale: Locale
+    sent: str = ""
+    _attempt: int | None = field(default=None, repr=False)
+
+    def written(self, delta: Progress) -> str:
+        """What of the delta to pass on; nothing, where it is of a later attempt."""
+        attempt, piece = delta.data["attempt"], str(delta.data["text"])
+        if self._attempt is None:
+            self._attempt = attempt if isinstance(attempt, int) else 1
+        if attempt != self._attempt:
+            return ""
+        piece = piece if self.sent else piece.lstrip()
+        self.sent += piece
+        return piece
+
+    def rest(self, replies: list[Reply]) -> str:
+        """What to send now that it is certain what the answer is."""
+        sent = self.sent.rstrip()
+        if not sent:
+            return as_plain_text(replies, self.locale)
+        for number, reply in enumerate(replies):
+            said = as_plain_text([reply], self.locale)
+            if said.startswith(sent):
+                others = [*replies[:number], *replies[number + 1 :]]
+                return self._after(said, as_plain_text(others, self.locale))
+        whole = as_plain_text(replies, self.locale)
+        if whole.startswith(sent):
+            return self._after(whole, "")
+        return f"{_LINE}{ANEW.within(self.locale)}\n\n{whole}"
+
+    def _after(self, said: str, others: str) -> str:
+        """The rest of what is being said, and whatever else there is to say below it."""
+        kept = self.sent if said.startswith(self.sent) else self.sent.rstrip()
+        return said[len(kept) :] + (f"\n\n{others}" if others else "")

@@ -1,0 +1,403 @@
+"""What may stand in a request: strict JSON within bounds, text, ids, and what a client prefers.
+
+Ids and digests: opaque, URL-safe, and the same again where a repeat has to give the same.
+
+What a client would rather have: one JSON answer, or events as they come.
+
+Text as people may send it, as types for request models.
+
+What may be in the body of a request: bounded in size, and JSON in the strict sense.
+
+Python's own parser accepts NaN, doubled keys, halves of surrogate pairs and any depth; each
+of them would break something further in (the database, a signature, the stack), so they end
+here with 400.
+"""
+
+import base64
+import hashlib
+import json
+import math
+import re
+import secrets
+import unicodedata
+from collections import defaultdict
+from collections.abc import Callable, Collection, Coroutine, Mapping
+from email.message import Message as Headers
+from types import MappingProxyType
+from typing import Annotated, Any, NoReturn
+
+from fastapi import Request, Response
+from fastapi.routing import APIRoute
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BeforeValidator,
+    Field,
+    JsonValue,
+    WithJsonSchema,
+)
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from router.api.errors import problem
+from router.domain.errors import FieldProblem, InvalidInput
+
+_BYTES = 15
+
+
+def fresh_id() -> str:
+    """A new id that nobody can guess: 24 lower-case letters and digits."""
+    return _spelt(secrets.token_bytes(_BYTES))
+
+
+def derived_id(*parts: str) -> str:
+    """The id that these parts always lead to, and that leads to none of them."""
+    return _spelt(hashlib.sha256(json.dumps(parts).encode()).digest()[:_BYTES])
+
+
+def digest_of(value: Any) -> str:
+    """Sixteen hex digits that differ where the JSON value does."""
+    body = json.dumps(value, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(body.encode()).hexdigest()[:16]
+
+
+def _spelt(raw: bytes) -> str:
+    return base64.b32encode(raw).decode().lower()
+
+
+EVENTS = "text/event-stream"
+JSON = "application/json"
+
+_QUOTED = re.compile(r'"[^"]*"')
+_WEIGHT = re.compile(r"0(\.\d{0,3})?|1(\.0{0,3})?")
+
+
+def events(description: str) -> dict[str, Any]:
+    """What OpenAPI says of an answer of events: the schema is each one's, as its lines are read."""
+    properties = {name: {"type": "string"} for name in ("event", "data", "id")}
+    item = {"type": "object", "properties": properties, "required": ["data"]}
+    return {EVENTS: {"itemSchema": {"description": description, **item}}}
+
+
+def prefers_events(accept: str) -> bool:
+    """True where the `Accept` header names events, and wants nothing else of ours more.
+
+    A wildcard isn't enough, for every client sends one. A type whose weight can't be read
+    isn't wanted.
+
+    >>> prefers_events("text/event-stream"), prefers_events("*/*")
+    (True, False)
+    >>> prefers_events("application/json, text/event-stream;q=0.9")
+    False
+    """
+    weights: dict[str, float] = defaultdict(float)
+    for wish in _QUOTED.sub("", accept).lower().split(","):
+        kind, *parameters = (part.strip() for part in wish.split(";"))
+        weights[kind] = max(weights[kind], _weight(parameters))
+    return weights[EVENTS] > 0 and weights[EVENTS] >= weights[JSON]
+
+
+def _weight(parameters: list[str]) -> float:
+    given = next((part[2:] for part in parameters if part.startswith("q=")), "1")
+    return float(given) if _WEIGHT.fullmatch(given) else 0.0
+
+
+MAX_TEXT = 8000
+MAX_COMMENT = 2000
+MAX_KEY = 64
+
+_ALLOWED = frozenset("\t\n")
+INVISIBLE = frozenset({"Cc", "Cf", "Zs", "Zl", "Zp"})
+"""Unicode's categories of what nobody sees."""
+
+CONTROLS = r"\x00-\x08\x0b-\x1f\x7f-\x9f"
+"""What people may not send, as the inside of a regex's `[…]`."""
+PLAIN = f"^[^{CONTROLS}]*$"
+DATED = r"^(19[7-9][0-9]|2[0-9]{3})-[0-9]{2}-[0-9]{2}[Tt]"
+"""A moment of a year that every database knows, and not a number of seconds."""
+
+IS_SCHEMA = "x-is-schema"
+"""Stands where `openapi` puts a reference: pydantic takes none to what isn't its own."""
+SAID_TEXT, PLAIN_JSON, PLAIN_OBJECT = "SaidText", "PlainJson", "PlainObject"
+"""Schemas of the OpenAPI document: `openapi` adds them."""
+
+
+def _plain(text: str) -> str:
+    """Refuse control characters: terminals, logs and databases act on them."""
+    for position, character in enumerate(text):
+        if unicodedata.category(character) == "Cc" and character not in _ALLOWED:
+            raise ValueError(
+                f"it has the control character U+{ord(character):04X} at position {position}; "
+                "only tab and newline are allowed"
+            )
+    return text
+
+
+def _said(text: str) -> str:
+    """Refuse what nobody could answer: nothing visible, or a book."""
+    _plain(text)
+    if all(unicodedata.category(character) in INVISIBLE for character in text):
+        raise ValueError("it is empty or only white space")
+    if len(text) > MAX_TEXT:
+        raise ValueError(f"it has {len(text)} characters; at most {MAX_TEXT} are allowed")
+    return text
+
+
+def _dated(written: str) -> str:
+    """Refuse what is no date: pydantic takes any number for seconds since 1970."""
+    if not re.match(DATED, written):
+        raise ValueError("write a moment from 1970 to 2999 like 2026-11-23T09:00:00+08:00")
+    return written
+
+
+def _plain_throughout(value: JsonValue) -> JsonValue:
+    if isinstance(value, str):
+        _plain(value)
+    elif isinstance(value, list):
+        for item in value:
+            _plain_throughout(item)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            _plain(key)
+            _plain_throughout(item)
+    return value
+
+
+def _schema(name: str) -> WithJsonSchema:
+    return WithJsonSchema({IS_SCHEMA: name})
+
+
+SaidText = Annotated[str, AfterValidator(_said), _schema(SAID_TEXT)]
+"""What a person says: something visible, at most 8,000 characters."""
+
+PlainText = Annotated[
+    str, AfterValidator(_plain), WithJsonSchema({"type": "string", "pattern": PLAIN})
+]
+"""Text without control characters, such as the name of a field."""
+
+Comment = Annotated[
+    str,
+    Field(max_length=MAX_COMMENT),
+    AfterValidator(_plain),
+    WithJsonSchema({"type": "string", "maxLength": MAX_COMMENT, "pattern": PLAIN}),
+]
+"""A remark that may be empty."""
+
+PlainJson = Annotated[JsonValue, AfterValidator(_plain_throughout), _schema(PLAIN_JSON)]
+"""Any JSON whose strings have no control characters."""
+
+PlainObject = Annotated[dict[PlainText, PlainJson], _schema(PLAIN_OBJECT)]
+"""The same with named fields. As `dict` alone pydantic describes it wrongly: there a name that
+breaks the pattern would only have a value of any kind."""
+
+Key = Annotated[str, Field(pattern=rf"^[!-~]{{1,{MAX_KEY}}}$")]
+"""A message id or idempotency key: 1 to 64 visible ASCII characters."""
+
+
+Name = Annotated[str, Field(pattern=r"^[!-~]{1,200}$")]
+"""An id that a list is narrowed by: visible ASCII."""
+
+Since = Annotated[
+    AwareDatetime,
+    BeforeValidator(_dated),
+    WithJsonSchema({"type": "string", "format": "date-time", "pattern": DATED}),
+]
+"""A moment with its time zone (`2026-11-23T09:00:00+08:00`), of a year that databases know."""
+
+
+def check_plain(value: JsonValue) -> None:
+    """Refuse control characters anywhere in the value.
+
+    Raises:
+        ValueError: there is one, and this is where.
+    """
+    _plain_throughout(value)
+
+
+def said_text(text: str, field: str) -> str:
+    """The text, where a person may say it.
+
+    Raises:
+        InvalidInput: they may not, and this is why; `field` is where it was sent.
+    """
+    try:
+        return _said(text)
+    except ValueError as error:
+        raise InvalidInput(f"{field}: {error}.", [FieldProblem(field, str(error))]) from None
+
+
+MAX_BODY = 64 * 1024
+MAX_DEPTH = 32
+
+
+def strict_json(raw: bytes) -> Any:
+    """The JSON value that the bytes are.
+
+    Raises:
+        ValueError: they are none, and this is why.
+
+    >>> strict_json(b'{"text": "hi"}')
+    {'text': 'hi'}
+    """
+    try:
+        value = json.loads(
+            raw.decode(),
+            parse_constant=_no_constant,
+            parse_float=_finite,
+            object_pairs_hook=_unique,
+        )
+    except RecursionError:
+        _too_deep()
+    _check(value, MAX_DEPTH)
+    return value
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def _finite(digits: str) -> float:
+    value = float(digits)
+    if math.isinf(value):
+        raise ValueError(f"the number {digits[:40]} is out of range")
+    return value
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        raise ValueError("an object has the same key twice")
+    return value
+
+
+def _too_deep() -> NoReturn:
+    raise ValueError(f"it is nested more than {MAX_DEPTH} levels deep")
+
+
+def _check(value: Any, depth: int) -> None:
+    if depth < 0:
+        _too_deep()
+    if isinstance(value, str):
+        _check_text(value)
+    elif isinstance(value, list):
+        for item in value:
+            _check(item, depth - 1)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            _check_text(key)
+            _check(item, depth - 1)
+
+
+def _check_text(text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError("a string has half of a surrogate pair") from error
+
+
+class _StrictRequest(Request):
+    async def json(self) -> Any:
+        """The body as JSON; 400 where it isn't."""
+        try:
+            return strict_json(await self.body())
+        except ValueError as error:
+            raise HTTPException(400, f"The body isn't JSON: {error}.") from error
+
+
+class StrictRoute(APIRoute):
+    """A route whose body is JSON in the strict sense, and nothing else."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """FastAPI's handler, with the strict reading of the body."""
+        handle = super().get_route_handler()
+        takes_body = self.body_field is not None
+
+        async def strictly(request: Request) -> Response:
+            strict = _StrictRequest(request.scope, request.receive)
+            if takes_body and await strict.body():
+                check_media_type(strict)
+            return await handle(strict)
+
+        return strictly
+
+
+def check_media_type(request: Request) -> None:
+    """Return where the body says that it is JSON, or doesn't say what it is.
+
+    Raises:
+        HTTPException: 415, it is something else.
+    """
+    declared = request.headers.get("content-type")
+    if declared is None:
+        return
+    header = Headers()
+    header["content-type"] = declared
+    if header.get_content_type() != "application/json":
+        raise HTTPException(
+            415, f"The body is {declared[:80]!r}; send the header Content-Type: application/json."
+        )
+
+
+class BodyLimit:
+    """ASGI middleware: takes in at most `limit` bytes of a body, counted as they arrive.
+
+    The body is complete before anything behind this runs, so that what is refused was never
+    half processed. Some have `limits` of their own, by method and path. What is `read_elsewhere`
+    is passed on as it comes, and bounded there.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        limit: int = MAX_BODY,
+        read_elsewhere: Collection[tuple[str, str]] = (),
+        limits: Mapping[tuple[str, str], int] = MappingProxyType({}),
+    ) -> None:
+        self._app = app
+        self._limit = limit
+        self._limits = limits
+        self._read_elsewhere = read_elsewhere
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on with its body read, or refuse it."""
+        if scope["type"] != "http" or (scope["method"], scope["path"]) in self._read_elsewhere:
+            await self._app(scope, receive, send)
+            return
+        limit = self._limits.get((scope["method"], scope["path"]), self._limit)
+        body = None if _declared(scope) > limit else await _read(receive, limit)
+        if body is None:
+            refusal = problem(413, f"The body is larger than {limit} bytes.")
+            await refusal(scope, receive, send)
+            return
+        await self._app(scope, _again(body, receive), send)
+
+
+async def _read(receive: Receive, limit: int) -> list[Message] | None:
+    """The messages that make up the body; None where they are too much."""
+    messages: list[Message] = []
+    size = 0
+    while True:
+        message = await receive()
+        messages.append(message)
+        size += len(message.get("body", b""))
+        if size > limit:
+            return None
+        if not message.get("more_body", False):
+            return messages
+
+
+def _declared(scope: Scope) -> int:
+    lengths = [value for name, value in scope["headers"] if name == b"content-length"]
+    return int(lengths[0]) if lengths and lengths[0].isdigit() else 0
+
+
+def _again(messages: list[Message], receive: Receive) -> Receive:
+    """What gives the messages that were read, and then whatever comes after them."""
+    waiting = iter(messages)
+
+    async def replay() -> Message:
+        for message in waiting:
+            return message
+        return await receive()
+
+    return replay

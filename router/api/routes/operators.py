@@ -1,0 +1,273 @@
+"""What operators look at: the audit trail, where everybody's messages went, and why.
+
+Why a turn went where it did: what was noted then, and what rules find in the message now.
+
+The routes, candidates with their scores, and the model with the fingerprint of its prompt were
+recorded with the turn. Patterns, guards and entities are found anew, by the rules of today, as if
+the message stood alone: where a flow's file has changed since, so may they.
+
+The audit trail, for operators and auditors of a tenant.
+
+Where everybody's messages went and why, for operators: each look is a line of the trail.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated, Any
+from zoneinfo import ZoneInfo
+
+from fastapi import APIRouter, Depends, Query
+from pydantic import BaseModel, JsonValue
+
+from router.api.audit import in_words
+from router.api.dependencies import Auditor, Given, Operator, Paged, Services, Witnessed, known
+from router.api.errors import problems
+from router.api.params import Name, Since, StrictRoute
+from router.domain.errors import NotFound
+from router.domain.locale import Locale
+from router.domain.messages import Candidate, Message, Reply, Route, RouteBy, RouteKind, Turn, Usage
+from router.domain.principals import Principal
+from router.domain.records import TITLES, Act, AuditEntry, AuditFilter, RoutedTurn, TurnFilter
+from router.flow.paused import Situation
+from router.understanding.reading import PatternHit, Reading
+
+WORDLESS: frozenset[RouteBy] = frozenset({"llm", "retrieval", "fallback"})
+"""Routes whose reason quotes nobody: it names a model and its prompt, or says what was lacking."""
+
+
+class Went(BaseModel):
+    """One route of a turn."""
+
+    kind: RouteKind
+    target: str | None
+    by: RouteBy
+    confidence: float
+    reason: str | None
+    """Of `llm` the model and the fingerprint of its prompt; None where it would quote people."""
+    candidates: list[Candidate]
+
+    @classmethod
+    def of(cls, route: Route, *, words: bool) -> "Went":
+        """The route; its reason too where it quotes nobody, or may."""
+        reason = route.reason if words or route.by in WORDLESS else None
+        return cls(**route.model_dump(exclude={"reason"}), reason=reason)
+
+
+class ListedTurn(BaseModel):
+    """A turn in a list: whose it was and where it went."""
+
+    conversation: str
+    message_id: str
+    at: datetime
+    person: str
+    status: str
+    routes: list[Went]
+
+    @classmethod
+    def of(cls, found: RoutedTurn, *, words: bool = False) -> "ListedTurn":
+        """The recorded turn; `words` has reasons that quote people."""
+        routes = found.turn.routes or [found.turn.route]
+        return cls(
+            conversation=found.conversation,
+            message_id=found.message_id,
+            at=found.at,
+            person=found.person,
+            status=found.turn.status,
+            routes=[Went.of(route, words=words) for route in routes],
+        )
+
+
+class TurnPage(BaseModel):
+    """Turns, newest first."""
+
+    items: list[ListedTurn]
+    next: str | None
+
+
+class FoundEntity(BaseModel):
+    """Something that a message names: what kind of thing, where; and what, where that is shown."""
+
+    type: str
+    span: tuple[int, int]
+    text: str | None = None
+    value: JsonValue = None
+
+
+class CalledTool(BaseModel):
+    """A tool that the turn called."""
+
+    name: str
+    status: str
+
+
+class TurnWithReasons(ListedTurn):
+    """A turn, and everything that is known of why it went where it did."""
+
+    patterns: list[PatternHit]
+    entities: list[FoundEntity]
+    tool_calls: list[CalledTool]
+    usage: Usage
+    text: str | None
+    """What the person said; None where operators may not read that, or it is gone."""
+    replies: list[Reply] | None
+    """What they were answered, a model's words included; None likewise."""
+
+
+def page_of(found: Sequence[RoutedTurn], limit: int) -> TurnPage:
+    """The first `limit` of the turns, and where the next page begins if there are more."""
+    shown = found[:limit]
+    following = str(shown[-1].sequence) if len(found) > limit else None
+    return TurnPage(items=[ListedTurn.of(turn) for turn in shown], next=following)
+
+
+async def with_reasons(services: Services, found: RoutedTurn) -> TurnWithReasons:
+    """The turn with its reasons, as far as operators may read them."""
+    person = await _person(services, found)
+    text = await services.store.routed.said(person.tenant, found.conversation, found.message_id)
+    reading = _read_again(services, found, person, text)
+    words = services.settings.operators_read_words
+    return TurnWithReasons(
+        **ListedTurn.of(found, words=words).model_dump(),
+        **_rest(found.turn),
+        patterns=reading.patterns,
+        entities=_entities(reading, words=words),
+        text=text if words else None,
+        replies=found.turn.replies if words else None,
+    )
+
+
+async def _person(services: Services, found: RoutedTurn) -> Principal:
+    """Whose turn it was, as today's directory has them; somebody who left has no role."""
+    known = await services.directory.find(found.tenant, found.person)
+    return known or Principal(
+        id=found.person, name=found.person, tenant=found.tenant, roles=frozenset()
+    )
+
+
+def _read_again(
+    services: Services, found: RoutedTurn, person: Principal, text: str | None
+) -> Reading:
+    """What rules find in the message; nothing in a button, which goes where it says."""
+    if not text or found.turn.route.by == "action":
+        return Reading(normalised="")
+    then = found.at.astimezone(ZoneInfo(person.timezone))
+    situation = Situation(now=then, locale=found.locale, roles=person.roles)
+    return services.reader.read(Message(text=text), situation)
+
+
+def _entities(reading: Reading, *, words: bool) -> list[FoundEntity]:
+    shown = None if words else {"type", "span"}
+    found = [entity.model_dump(mode="json", include=shown) for entity in reading.entities]
+    return [FoundEntity.model_validate(entity) for entity in found]
+
+
+def _rest(turn: Turn) -> dict[str, Any]:
+    calls = [CalledTool(name=call.name, status=call.status) for call in turn.tool_calls]
+    return {"tool_calls": calls, "usage": turn.usage}
+
+
+router = APIRouter(prefix="/v1/audit", tags=["operators"], route_class=StrictRoute)
+
+
+class AuditLine(BaseModel):
+    """Who set about what, to what of whose, when and why."""
+
+    id: str
+    at: datetime
+    who: str
+    """A user id; `shell:` and an account where it was typed on the house's own machine."""
+    act: Act
+    title: str
+    """The act in the reader's language."""
+    subject: str
+    """The id of the run or file, `conversation/message id`, or a pseudonym."""
+    whose: str
+    reason: str
+    detail: str
+    request_id: str
+    trace_id: str
+
+    @classmethod
+    def of(cls, deed: AuditEntry, locale: Locale) -> "AuditLine":
+        """The line as somebody who speaks this language reads it."""
+        title = TITLES[deed.act].within(locale)
+        return cls(title=title, **deed.model_dump(exclude={"tenant"}))
+
+
+class AuditPage(BaseModel):
+    """Lines, newest first."""
+
+    items: list[AuditLine]
+    next: str | None
+
+
+async def _filter(
+    who: Name | None = None,
+    act: Act | None = None,
+    subject: Name | None = None,
+    whose: Name | None = None,
+    since: Since | None = None,
+) -> AuditFilter:
+    return AuditFilter(who=who, act=act, subject=subject, whose=whose, since=since)
+
+
+@router.get("", responses=problems(404))
+async def index(
+    services: Given, caller: Auditor, page: Paged, wanted: Annotated[AuditFilter, Depends(_filter)]
+) -> AuditPage:
+    """Read the audit trail of one's own tenant, newest first."""
+    found, following = await services.store.trail.listed(
+        caller.tenant, wanted, page.after, page.limit
+    )
+    items = [AuditLine.of(deed, caller.locale) for deed in found]
+    return AuditPage(items=items, next=following)
+
+
+turns_router = APIRouter(prefix="/v1/turns", tags=["operators"], route_class=StrictRoute)
+
+LAST_SEQUENCE = 2**63 - 1
+
+
+async def _turn_filter(
+    person: Name | None = None,
+    conversation: Name | None = None,
+    since: Since | None = None,
+    kind: RouteKind | None = None,
+    by: RouteBy | None = None,
+    target: Name | None = None,
+) -> TurnFilter:
+    return TurnFilter(
+        person=person, conversation=conversation, since=since, kind=kind, by=by, target=target
+    )
+
+
+@turns_router.get("", responses=problems(404))
+async def turns(
+    services: Given,
+    operator: Operator,
+    witness: Witnessed,
+    wanted: Annotated[TurnFilter, Depends(_turn_filter)],
+    after: Annotated[int | None, Query(ge=0, le=LAST_SEQUENCE)] = None,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+) -> TurnPage:
+    """List where everybody's messages went, newest first; nobody's words are in it."""
+    await witness.note("routes.list", detail=in_words(wanted.model_dump(mode="json")))
+    found = await services.store.routed.listed(operator.tenant, wanted, after, limit + 1)
+    return page_of(found, limit)
+
+
+@turns_router.get("/{conversation}/{message_id}", responses=problems(404))
+async def show(
+    conversation: str, message_id: str, services: Given, operator: Operator, witness: Witnessed
+) -> TurnWithReasons:
+    """Say why a message went where it did.
+
+    What was said, and what was found in it, is there where ROUTER_OPERATORS_READ_WORDS is set.
+    """
+    of = TurnFilter(conversation=known(conversation, "turn"), message_id=known(message_id, "turn"))
+    found = await services.store.routed.listed(operator.tenant, of, None, 1)
+    if not found:
+        raise NotFound("There is no such turn.")
+    turn = found[0]
+    await witness.note("route.read", f"{conversation}/{message_id}", whose=turn.person)
+    return await with_reasons(services, turn)

@@ -1,0 +1,247 @@
+"""A flow run as somebody reads it: in their language, with what they may know of it.
+
+The words that requests tell runs are known by, so that a repeat is the same word.
+
+The flow run in a path, for those whom it concerns: 404 for everybody else.
+
+What a flow may be started with, as JSON Schema for front ends that draw their own forms.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Annotated, Any, Literal
+from urllib.parse import quote
+
+from fastapi import Depends
+from pydantic import BaseModel, JsonValue
+
+from router.api.dependencies import OPERATOR, Caller, Given, Offers, Services, Witnessed, known
+from router.api.params import derived_id, fresh_id
+from router.domain.errors import Forbidden, NotFound
+from router.domain.locale import Locale
+from router.domain.messages import ENDED, FlowStatus, FormField, Option
+from router.domain.principals import Principal
+from router.domain.records import HistoryLine, RunRecord, is_held
+from router.flow.definition import FlowDefinition, Slot
+from router.flow.prompts.question import known_in
+from router.settings import Settings
+
+
+def word_of(
+    verb: Literal["withdraw", "nudge", "decide", "event", "retry", "terminate", "reassign"],
+    caller: Principal,
+    key: str | None,
+) -> str:
+    """The update's id: the same for the same caller and key, else a new one."""
+    unique = derived_id(caller.tenant, caller.id, key) if key else fresh_id()
+    return f"{verb}:{unique}"
+
+
+async def _visible_run(run: str, services: Given, caller: Caller) -> RunRecord:
+    record = await services.store.runs.find(caller.tenant, known(run, "flow run"))
+    visible = record is not None and (
+        OPERATOR in caller.roles or await _concerns(services, record, caller)
+    )
+    if record is None or not visible:
+        raise NotFound("There is no such flow run.")
+    return record
+
+
+async def _concerns(services: Services, record: RunRecord, reader: Principal) -> bool:
+    """True for the requester, and whoever was asked to decide or told of it."""
+    if record.requester == reader.id:
+        return True
+    return reader.id in await services.store.runs.concerned(record.tenant, record.id)
+
+
+VisibleRun = Annotated[RunRecord, Depends(_visible_run)]
+
+
+async def _read_run(
+    record: VisibleRun, services: Given, caller: Caller, witness: Witnessed
+) -> RunRecord:
+    if OPERATOR in caller.roles and not await _concerns(services, record, caller):
+        await witness.note("run.read", record.id, whose=record.requester)
+    return record
+
+
+ReadRun = Annotated[RunRecord, Depends(_read_run)]
+"""A visible run that is shown: noted where only an operator may see it."""
+
+
+async def _own_run(record: VisibleRun, caller: Caller) -> RunRecord:
+    if record.requester != caller.id:
+        raise Forbidden("Only its requester may do this to a flow run.")
+    return record
+
+
+OwnRun = Annotated[RunRecord, Depends(_own_run)]
+
+
+class TemporalRun(BaseModel):
+    """The workflow behind a run, and where Temporal's own UI shows it."""
+
+    workflow_id: str
+    run_id: str
+    url: str
+
+
+class FlowRun(BaseModel):
+    """A run of a flow, with everything that happened to it."""
+
+    id: str
+    flow: str
+    title: str
+    version: int
+    status: FlowStatus
+    state: str
+    slots: dict[str, JsonValue]
+    summary: dict[str, str] = {}
+    """The slots as people read them, by label, in the reader's language; empty where the flow of
+    this version isn't known any more."""
+    requester: str
+    conversation: str | None = None
+    """Where it was begun, for its requester."""
+    can_be_withdrawn: bool = False
+    """Whether its requester may take it back now."""
+    parent: str | None
+    """The run that started this one and waits for it."""
+    history: list[HistoryLine]
+    files: dict[str, str] = {}
+    """What the files in the slots are called, by id."""
+    withdraws: str | None = None
+    """The completed run that this one takes back."""
+    withdrawn_by: str | None = None
+    """The run that takes this one back, or was refused to."""
+    held: bool = False
+    """Whether it waits for an operator."""
+    waiting_for: list[str] = []
+    """Whose decision it waits for; told to operators."""
+    temporal: TemporalRun
+    created_at: datetime
+    updated_at: datetime
+
+    @classmethod
+    def of(
+        cls,
+        record: RunRecord,
+        services: Services,
+        reader: Principal,
+        waiting_for: Iterable[str] = (),
+    ) -> "FlowRun":
+        """The row as this reader sees it."""
+        settings = services.settings
+        shown = record.model_dump(exclude={"title", "history", "parent", "conversation"})
+        parent = record.parent.rsplit("/", 1)[-1] if record.parent else None
+        url = history_url(settings, record.workflow_id, record.run_id)
+        temporal = TemporalRun(workflow_id=record.workflow_id, run_id=record.run_id, url=url)
+        title = record.title.within(reader.locale)
+        summary = _summary(record, services.offered, reader.locale)
+        return cls(
+            title=title,
+            summary=summary,
+            conversation=record.conversation if record.requester == reader.id else None,
+            can_be_withdrawn=_can_be_withdrawn(record),
+            held=is_held(record.status, record.history),
+            waiting_for=list(waiting_for),
+            history=record.history,
+            temporal=temporal,
+            parent=parent,
+            **shown,
+        )
+
+
+def _can_be_withdrawn(record: RunRecord) -> bool:
+    if record.status in ENDED:
+        return record.remedy is not None and record.withdrawn_by is None
+    return True
+
+
+def _summary(record: RunRecord, offered: Offers, locale: Locale) -> dict[str, str]:
+    """What the run knows, as people read it, where its flow of that version is today's too."""
+    definition = todays_definition(record, offered)
+    return known_in(definition.slots, record.slots, locale, record.files) if definition else {}
+
+
+def todays_definition(record: RunRecord, offered: Offers) -> FlowDefinition | None:
+    """The run's flow as it is today; None where it has moved on to another version."""
+    definition = offered.definition(record.flow)
+    return definition if definition and definition.version == record.version else None
+
+
+_TEXT: dict[str, JsonValue] = {"type": "string"}
+_PLAIN: dict[str, dict[str, JsonValue]] = {
+    "number": {"type": "number"},
+    "integer": {"type": "integer"},
+    "boolean": {"type": "boolean"},
+    "date": {"type": "string", "format": "date"},
+    "datetime": {"type": "string", "format": "date-time"},
+    "money": {
+        "type": "object",
+        "properties": {"amount": _TEXT, "currency": {"type": "string", "default": "CNY"}},
+        "required": ["amount"],
+    },
+    "duration": {
+        "type": "object",
+        "properties": {unit: {"type": "number"} for unit in ("days", "weeks", "hours")},
+        "minProperties": 1,
+        "maxProperties": 1,
+    },
+}
+
+
+def schema_of_slots(slots: Mapping[str, Slot], locale: Locale) -> dict[str, JsonValue]:
+    """An object of those slots that a person may fill, titled in the reader's language.
+
+    Nothing in it is required: what is left out, the flow asks for.
+    """
+    fillable = {name: slot for name, slot in slots.items() if slot.is_fillable}
+    return {"type": "object", "properties": _properties(fillable, locale)}
+
+
+def schema_of_form(fields: Sequence[FormField]) -> dict[str, JsonValue]:
+    """An object of a form's values, by its fields' names."""
+    needed: list[JsonValue] = [field.name for field in fields if field.required]
+    properties: dict[str, JsonValue] = {field.name: _schema_of_field(field) for field in fields}
+    return {"type": "object", "properties": properties, "required": needed}
+
+
+def _schema_of_field(field: FormField) -> dict[str, JsonValue]:
+    if field.options is not None:
+        return {"title": field.label, **schema_of_options(field.options)}
+    return {"title": field.label, **_PLAIN.get(field.type, _TEXT)}
+
+
+def schema_of_options(options: Sequence[Option]) -> dict[str, JsonValue]:
+    """One of these values, each under the words that are shown for it."""
+    return {"oneOf": [{"const": option.value, "title": option.label} for option in options]}
+
+
+def _properties(slots: Mapping[str, Slot], locale: Locale) -> dict[str, JsonValue]:
+    return {name: _schema_of(slot, locale) for name, slot in slots.items()}
+
+
+def _schema_of(slot: Slot, locale: Locale) -> dict[str, JsonValue]:
+    title: dict[str, Any] = {"title": slot.label.within(locale)} if slot.label else {}
+    if slot.type == "choice":
+        return {**title, "type": "string", "enum": list(slot.choices)}
+    if slot.type == "list" and slot.of is not None:
+        items = _schema_of(slot.of, locale)
+        return {**title, "type": "array", "items": items, "maxItems": slot.max}
+    if slot.type == "object":
+        needed: list[JsonValue] = [name for name, field in slot.fields.items() if field.required]
+        fields = _properties(slot.fields, locale)
+        return {**title, "type": "object", "properties": fields, "required": needed}
+    return {**title, **_PLAIN.get(slot.type, {**_TEXT, "maxLength": slot.max_length})}
+
+
+def history_url(settings: Settings, workflow_id: str, run_id: str) -> str:
+    """Where the Temporal UI shows this run.
+
+    >>> history_url(Settings(), "leave_request/default/7h2k", "r1").rpartition("/workflows/")[2]
+    'leave_request%2Fdefault%2F7h2k/r1/history'
+    """
+    namespace, workflow, run = (
+        quote(part, safe="") for part in (settings.temporal_namespace, workflow_id, run_id)
+    )
+    return f"{settings.temporal_ui}/namespaces/{namespace}/workflows/{workflow}/{run}/history"

@@ -1,0 +1,300 @@
+"""A message on its way: what happens in its turn, as it happens, for any front end.
+
+A turn as server-sent events: what happens in it as it happens, and at the end the turn.
+
+A message on its way: what happens in its turn, as it happens, for any face to put into words.
+"""
+
+import asyncio
+import json
+from asyncio import FIRST_COMPLETED
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any
+
+from fastapi import Request
+from fastapi.responses import Response
+from fastapi.sse import EventSourceResponse, format_sse_event
+from pydantic import JsonValue
+from starlette.types import Receive, Scope, Send
+
+from router.api import errors
+from router.api.turns import Turns, outcome
+from router.contracts.conversation import Submission
+from router.domain.messages import Turn
+from router.domain.ports import Live
+from router.domain.progress import Progress
+from router.domain.records import ConversationRecord
+from router.telemetry.metrics import STREAMS
+
+HEARTBEAT = 15.0
+"""Seconds of silence after which that is said: proxies close what seems dead."""
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """The message was taken in: its turn will be answered whoever stays to hear it."""
+
+    message_id: str
+
+
+@dataclass(frozen=True)
+class Silence:
+    """Nothing happened for `HEARTBEAT` seconds."""
+
+
+@dataclass(frozen=True)
+class TurnFailed:
+    """The turn came to nothing, for this reason."""
+
+    error: Exception
+
+
+Happening = Accepted | Progress | Silence | Turn | TurnFailed
+
+
+@dataclass(frozen=True)
+class MessageInProgress:
+    """One message on its way, and what is heard of it meanwhile."""
+
+    live: Live
+    turns: Turns
+    record: ConversationRecord
+    submission: Submission
+
+    async def happenings(self) -> AsyncGenerator[Happening]:
+        """`TakenIn`, then `Progress` and `Silence` as they come, and last a `Turn` or `Failed`.
+
+        Attempts at a text are numbered 1, 2, 3, without stragglers, and each call that has
+        started also finishes. Before the first one comes, this raises what `Turns.submit`
+        raises: nothing was taken in then. Close it to hear no more; the turn runs on.
+        """
+        record, message_id = self.record, self.submission.message_id
+        async with self.live.listen(record.tenant, record.id) as told:
+            hearing = _Hearing(told, message_id)
+            try:
+                turn = await self.turns.take(record, self.submission, hearing.next)
+                yield Accepted(message_id)
+                for progress in hearing.begin():
+                    yield progress
+                async for happening in _while_it_runs(turn, hearing):
+                    yield happening
+                for ending in self._ending(turn, hearing.calls):
+                    yield ending
+            finally:
+                hearing.close()
+
+    def _ending(self, task: asyncio.Task[Turn], calls: "_Calls") -> Iterator[Happening]:
+        try:
+            turn = outcome(task)
+        except Exception as error:  # noqa: BLE001 - too late to raise it: each face says it its way
+            yield TurnFailed(error)
+            return
+        for data in calls.ended_with(turn):
+            yield Progress(
+                tenant=self.record.tenant,
+                conversation=self.record.id,
+                message_id=turn.message_id,
+                type="tool_finished",
+                data=data,
+            )
+        yield turn
+
+
+class _Hearing:
+    """What is told of one message, one by one."""
+
+    def __init__(self, told: AsyncIterator[Progress], message_id: str) -> None:
+        self._told = told
+        self._message_id = message_id
+        self._held: list[Progress] | None = []
+        self.calls = _Calls(message_id)
+        self.next = asyncio.create_task(self._one())
+
+    def begin(self) -> list[Progress]:
+        """What flows have done meanwhile; what they do from now on is `next` as well.
+
+        They do it for no message. Only the message's own progress proves that it was taken
+        in, so that alone is `next` until then.
+        """
+        held, self._held = self._held or [], None
+        return held
+
+    def take(self) -> Progress:
+        """The next one, which is there already."""
+        progress = self.next.result()
+        self.calls.heed(progress)
+        self.next = asyncio.create_task(self._one())
+        return progress
+
+    def close(self) -> None:
+        """Hear no more."""
+        self.next.cancel()
+
+    async def _one(self) -> Progress:
+        while True:
+            progress = await anext(self._told)
+            if progress.type == "recorded":
+                continue
+            of_a_flow = progress.message_id == ""
+            if of_a_flow and self._held is not None:
+                self._held.append(progress)
+            elif of_a_flow or progress.message_id == self._message_id:
+                return progress
+
+
+class _Calls:
+    """The calls of a message that have begun and not ended yet, as far as was heard."""
+
+    def __init__(self, message_id: str) -> None:
+        self._message_id = message_id
+        self._open: dict[JsonValue, JsonValue] = {}
+
+    def heed(self, progress: Progress) -> None:
+        """Take in what was told; what a flow calls for no message may outlive the turn."""
+        if progress.message_id != self._message_id:
+            return
+        if progress.type == "tool_started":
+            self._open[progress.data["id"]] = progress.data["name"]
+        elif progress.type == "tool_finished":
+            self._open.pop(progress.data["id"], None)
+
+    def ended_with(self, turn: Turn) -> Iterator[dict[str, JsonValue]]:
+        """Their ends, which nobody lived to tell, or nobody told before the turn was over."""
+        statuses = {call.id: call.status for call in turn.tool_calls}
+        for id_, name in self._open.items():
+            status = statuses.get(str(id_), "skipped")
+            yield {"id": id_, "name": name, "status": status}
+
+
+class Attempts:
+    """Numbers the times that a turn's text was begun 1, 2, 3, whoever wrote it."""
+
+    def __init__(self) -> None:
+        self._newest = 0
+        self._count = 0
+
+    def shown(self, data: dict[str, Any]) -> dict[str, Any] | None:
+        """The delta as a client sees it; None for a straggler of an earlier attempt."""
+        if data["attempt"] < self._newest:
+            return None
+        self._count += data["attempt"] > self._newest
+        self._newest = data["attempt"]
+        return {**data, "attempt": self._count}
+
+
+async def _while_it_runs(
+    turn: asyncio.Task[Turn], hearing: _Hearing
+) -> AsyncIterator[Progress | Silence]:
+    """What is told until the turn is over, all that was told before its end included."""
+    attempts = Attempts()
+    while True:
+        await asyncio.wait({turn, hearing.next}, timeout=HEARTBEAT, return_when=FIRST_COMPLETED)
+        if hearing.next.done():
+            progress = hearing.take()
+            data: dict[str, Any] | None = progress.data
+            if progress.type == "text_delta":
+                data = attempts.shown(progress.data)
+            if data is not None:
+                yield progress.model_copy(update={"data": data})
+        elif turn.done():
+            return
+        else:
+            yield Silence()
+
+
+UNBUFFERED = {"X-Accel-Buffering": "no"}
+"""Has nginx pass on each event at once."""
+
+Part = tuple[str, dict[str, Any]]
+"""An event's name and data."""
+
+LINE_ENDS = {code: f"\\u{code:04x}" for code in (0x85, 0x2028, 0x2029)}
+"""To events they are letters like any other, but many a client takes them for the line's end."""
+
+
+@dataclass(frozen=True)
+class TurnStream:
+    """One message on its way, and what its sender hears of it meanwhile.
+
+    Events, in this order: `message`, then `thinking`, `text_delta`, `tool_started` and
+    `tool_finished` as they come, then `route`, `flow`, `reply` and last `turn`; or last `error`,
+    with the problem that a plain answer would have had for its body.
+    """
+
+    request: Request
+    message: MessageInProgress
+
+    async def response(self) -> Response:
+        """The answer, which begins once it is certain that the message was taken in.
+
+        Raises what `Turns.submit` raises, where that comes out before; the answer is then a
+        problem like any other. The turn runs on whether or not anybody stays to hear of it.
+        """
+        events = self._events()
+        return EventStream(events, await anext(events))
+
+    async def _events(self) -> AsyncGenerator[bytes]:
+        async with aclosing(self.message.happenings()) as happenings:
+            async for happening in happenings:
+                for name, data in await self._parts(happening):
+                    yield event(name, data)
+
+    async def _parts(self, happening: Happening) -> list[Part]:
+        match happening:
+            case Accepted(message_id):
+                return [("message", {"message_id": message_id, "status": "running"})]
+            case Progress():
+                return [(happening.type, happening.data)]
+            case Silence():
+                return [("ping", {})]
+            case Turn():
+                return list(parts_of(happening))
+            case TurnFailed(error):
+                problem = await errors.answer_to(self.request, error)
+                return [("error", json.loads(bytes(problem.body)))]
+
+
+def parts_of(turn: Turn) -> Iterator[Part]:
+    """The turn part by part, and then as one."""
+    shown = turn.shown()
+    for route in shown.get("routes", [shown["route"]]):
+        yield "route", route
+    if "flow" in shown:
+        yield "flow", shown["flow"]
+    for reply in shown["replies"]:
+        yield "reply", reply
+    yield "turn", shown
+
+
+def event(name: str, data: dict[str, Any], id_: str | None = None) -> bytes:
+    r"""One event as it goes over the wire.
+
+    >>> event("ping", {})
+    b'event: ping\ndata: {}\n\n'
+    """
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return format_sse_event(event=name, data_str=text.translate(LINE_ENDS), id=id_)
+
+
+class EventStream(EventSourceResponse):
+    """Events whose source is closed when the client has gone, not when memory is cleaned up."""
+
+    def __init__(self, events: AsyncGenerator[bytes], *already: bytes) -> None:
+        """`already` are the first ones, where they were awaited before."""
+        self._events = events
+        super().__init__(_all(already, events), headers=UNBUFFERED)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send them until they end or nobody takes them any more."""
+        with STREAMS.track_inprogress():
+            async with aclosing(self._events):
+                await super().__call__(scope, receive, send)
+
+
+async def _all(first: Iterable[bytes], rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    for one in first:
+        yield one
+    async for one in rest:
+        yield one

@@ -1,0 +1,132 @@
+"""What a chat platform brings: what people did there, and a way to post what the desk says.
+
+The body of a platform's request.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from pydantic import BaseModel, ConfigDict
+from starlette.exceptions import HTTPException
+
+from router.api.params import strict_json
+from router.domain.errors import RouterError
+from router.domain.locale import Locale
+from router.domain.messages import Action, Question, Reply
+from router.domain.records import ApprovalRecord
+
+
+def json_object(raw: bytes) -> dict[str, Any]:
+    """The JSON object that the bytes are; 400 where they are none."""
+    try:
+        value = strict_json(raw)
+    except ValueError as error:
+        raise HTTPException(400, f"The body isn't JSON: {error}.") from error
+    if not isinstance(value, dict):
+        raise HTTPException(400, "The body is no JSON object.")
+    return value
+
+
+Place = Mapping[str, str]
+"""Where something is posted, in the platform's own terms: a channel, a thread."""
+LONGEST_COMMENT = 1000
+"""Characters of an approver's remark on a card: what every platform has room for."""
+Verdict = Literal["approve", "reject", "return"]
+VERDICTS: tuple[Verdict, ...] = ("approve", "reject", "return")
+
+
+class Undeliverable(RouterError):
+    """The platform won't have it, now or later: a channel that is gone, a card it can't read."""
+
+
+class Pressed(BaseModel):
+    """A button of a conversation's card: what it does, and in which conversation."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    conversation: str
+    action: Action
+
+
+class CardDecision(BaseModel):
+    """A button of an approver's card. `digest` stands for exactly what the card shows."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    approval: str
+    digest: Question
+    verdict: Verdict
+
+
+class Button(BaseModel):
+    """What travels in a button, there and back."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    pressed: Pressed | None = None
+    decision: CardDecision | None = None
+
+    @property
+    def packed(self) -> str:
+        """As short as can be: platforms limit it."""
+        return self.model_dump_json(exclude_none=True)
+
+
+@dataclass(frozen=True)
+class Inbound:
+    """Something that a person did on a platform: said `text`, or pressed a button.
+
+    `event` is the platform's id of it, the same when it is delivered again. `thread` names what
+    they said it in; together with who they are it leads to one conversation.
+    """
+
+    event: str
+    account: str
+    thread: str
+    place: Place
+    text: str | None = None
+    button: Button | None = None
+    with_files: bool = False
+    """They attached something, which isn't passed on."""
+    comment: str = ""
+    """What they wrote into the field of an approver's card."""
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What the desk said in a conversation."""
+
+    replies: Sequence[Reply]
+    conversation: str
+    locale: Locale
+
+
+@dataclass(frozen=True)
+class DecisionRequest:
+    """A decision that is asked for; `outcome` once it is made, and the card needs no buttons."""
+
+    approval: ApprovalRecord
+    requester: str
+    """Their name."""
+    locale: Locale
+    outcome: str = ""
+
+
+Post = Statement | DecisionRequest
+
+
+class Outbound(Protocol):
+    """A platform, as the desk posts on it.
+
+    Raises `Undeliverable`, and `TooManyRequests` or `Unavailable` where it may work later.
+    """
+
+    async def post(self, place: Place, post: Post, key: str) -> None:
+        """Post it. `key` is the same when the same is posted again, so that it is seen once."""
+
+    async def say(self, place: Place, text: str) -> None:
+        """Post a line."""
+
+    async def aclose(self) -> None:
+        """Let go of connections."""

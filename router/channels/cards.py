@@ -1,0 +1,156 @@
+"""What is the same on every platform: texts in both languages, and which buttons answer them.
+
+What the desk says on chat platforms besides what conversations say, in both languages.
+
+What is the same on every platform that has cards: texts, and which buttons answer them.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from router.channels.base import Button, DecisionRequest, Pressed, Statement, Verdict
+from router.domain.locale import Locale, Localised
+from router.domain.messages import (
+    Action,
+    ChoicesReply,
+    ChooseAction,
+    ConfirmAction,
+    ConfirmReply,
+    Reply,
+    as_plain_text,
+    unsaid,
+)
+from router.flow.prompts.question import value_of
+
+STRANGER = (
+    "我还不认识您：请让管理员把您的账号（{account}）加到通讯录里。\n"
+    "I don't know you yet: please have an administrator add your account ({account}) to the "
+    "directory."
+)
+"""Nobody knows which language they speak."""
+
+NOT_YOURS = Localised(
+    zh="这张卡片不是给您的，没有改动任何内容。",
+    en="This card isn't for you; nothing was changed.",
+)
+FAILED = Localised(
+    zh="这条消息没有处理成功，请再发一次。",
+    en="This message couldn't be dealt with; please send it again.",
+)
+TOO_FAST = Localised(
+    zh="{why}。这条消息没有收下，接下来没有回应的也没有，请到时再发。",
+    en="{why}. This message wasn't taken in, nor are those after it that get no answer; send them "
+    "again then.",
+)
+UNUSABLE = Localised(
+    zh="这条消息收不了：要有文字，最多 8000 字，不能有控制字符。",
+    en="This message can't be taken: it needs words, 8,000 characters at most, and none that "
+    "control a terminal.",
+)
+NO_FILES = Localised(
+    zh="这里还收不了文件；请在网页上交，或用文字说明。",
+    en="Files can't be handed in here yet; use the web page, or say it in words.",
+)
+APPROVAL_OF = Localised(zh="请审批：{title}", en="For your approval: {title}")
+REQUESTER = Localised(zh="申请人", en="Requested by")
+CHANGED = Localised(
+    zh="内容在这张卡片之后有变化，没有按它审批；请看最新的卡片。",
+    en="What is to be approved has changed since this card; nothing was decided. See the newest.",
+)
+CLOSED = Localised(
+    zh="这项审批已经关闭，不需要再处理。", en="This approval is closed; nothing is left to decide."
+)
+ALREADY = Localised(zh="已经处理过了：{verdict}。", en="This was decided already: {verdict}.")
+TRY_AGAIN = Localised(
+    zh="现在没能记录，请稍后再按一次。", en="It couldn't be recorded right now; press again later."
+)
+BUTTONS: dict[Verdict, Localised] = {
+    "approve": Localised(zh="同意", en="Approve"),
+    "reject": Localised(zh="拒绝", en="Reject"),
+    "return": Localised(zh="退回修改", en="Return"),
+}
+YES = Localised(zh="确认", en="Confirm")
+NO = Localised(zh="不对，要改", en="Not right")
+CANCEL = Localised(zh="取消", en="Cancel")
+SURE_TO_CANCEL = Localised(
+    zh="确定不办了？填好的内容不会保留。", en="Really give it up? What was filled in isn't kept."
+)
+GO_BACK = Localised(zh="再想想", en="Go back")
+WHAT_TO_CHANGE = Localised(zh="退回时请写明要改什么", en="To return it, say what is to be changed")
+WORD_NEEDED = Localised(
+    zh="还没有退回：请先在卡片的输入框里写明要改什么（最多 1000 字），再按“退回修改”；"
+    "没有输入框的旧卡片，请在网页上退回。",
+    en="Not returned yet: say in the card's field what is to be changed (1,000 characters at "
+    "most), then press Return again; where an old card has no field, use the web page.",
+)
+DONE: dict[str, Localised] = {
+    "approve": Localised(zh="✅ 已同意", en="✅ approved"),
+    "reject": Localised(zh="❌ 已拒绝", en="❌ rejected"),
+    "return": Localised(zh="↩️ 已退回修改", en="↩️ returned for changes"),
+    "delegate": Localised(zh="已转交", en="delegated"),
+    "escalated": Localised(zh="已上报", en="escalated"),
+}
+"""By verdict, as the log has them."""
+
+
+@dataclass(frozen=True)
+class CardButton:
+    """A button as it is shown; `style` is `primary`, `danger` or None.
+
+    `sure` is what is asked in a dialog before the press counts; nothing where it counts at once.
+    """
+
+    label: str
+    button: Button
+    style: str | None = None
+    sure: str = ""
+
+
+def text_of(reply: Reply, locale: Locale, *, buttons: bool) -> str:
+    """The reply as text; where there are buttons for its answers, they needn't be said as well."""
+    if buttons and isinstance(reply, ChoicesReply):
+        return reply.text
+    if buttons and isinstance(reply, ConfirmReply):
+        return "\n".join([reply.text, "", *lines(unsaid(reply))]).strip()
+    return as_plain_text([reply], locale)
+
+
+def answers(reply: Reply, said: Statement) -> Iterator[CardButton]:
+    """The buttons that answer a reply; none where it is answered in words."""
+    if isinstance(reply, ChoicesReply):
+        for option in reply.options:
+            chosen = ChooseAction(type="choose", value=option.value, question=reply.question)
+            yield CardButton(option.label, _pressing(chosen, said))
+    elif isinstance(reply, ConfirmReply):
+        for label, value, style in ((YES, True, "primary"), (NO, False, None)):
+            answer = ConfirmAction(type="confirm", value=value, question=reply.question)
+            yield CardButton(label.within(said.locale), _pressing(answer, said), style)
+        yield _cancelling(reply, said)
+
+
+def _cancelling(reply: ConfirmReply, said: Statement) -> CardButton:
+    """Giving up what is to be confirmed: `no` alone only asks what is to be changed."""
+    way = ChooseAction(type="choose", value=value_of("cancel"), question=reply.question)
+    label, sure = CANCEL.within(said.locale), SURE_TO_CANCEL.within(said.locale)
+    return CardButton(label, _pressing(way, said), "danger", sure)
+
+
+def title_of(wanted: DecisionRequest) -> str:
+    """What an approver's card begins with."""
+    title = wanted.approval.title.within(wanted.locale)
+    return APPROVAL_OF.within(wanted.locale).format(title=title)
+
+
+def decided_on(wanted: DecisionRequest) -> list[str]:
+    """All that the decision is about, a line each: what its digest stands for."""
+    record, locale = wanted.approval, wanted.locale
+    return lines({REQUESTER.within(locale): wanted.requester, **record.summary_in(locale)})
+
+
+def lines(summary: Mapping[str, str]) -> list[str]:
+    """Labels and values, a line each."""
+    return [f"{label}: {value}" for label, value in summary.items()]
+
+
+def _pressing(action: Action, said: Statement) -> Button:
+    return Button(pressed=Pressed(conversation=said.conversation, action=action))

@@ -1,0 +1,199 @@
+"""Takes in what people do on chat platforms: who they are, which conversation, begun durably."""
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from pydantic import ValidationError
+
+from router.api.conversations import thread
+from router.api.dependencies import AppState
+from router.api.limits import Buckets
+from router.api.params import derived_id, digest_of
+from router.api.turns import MessageBody
+from router.channels import cards
+from router.channels.approvals import DecisionOutcome, decided
+from router.channels.base import Button, Inbound, Outbound, Pressed
+from router.channels.outbox import Outbox
+from router.contracts.conversation import Submission
+from router.domain.errors import DuplicateKey, NotFound, RouterError, TooManyRequests, Unavailable
+from router.domain.messages import Message, Turn
+from router.domain.principals import Principal
+from router.domain.records import ConversationRecord, Mailbox
+
+PATIENCE = 2.5
+"""Seconds: platforms want to hear within three that an event was taken in."""
+TOLD_A_MINUTE = 1
+"""How often a person is told to slow down, by each process."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class Dispatcher:
+    """One platform's way into the desk.
+
+    What `take` has returned from is in Temporal: the platform may be told that it arrived. Where
+    it raises, nothing is lost, for the platform delivers the same event again.
+    """
+
+    face: str
+    desk: AppState
+    outbound: Outbound
+    postman: Outbox
+    _aside: set[asyncio.Task[None]] = field(default_factory=set)
+    _told: Buckets = field(default_factory=lambda: Buckets(TOLD_A_MINUTE))
+
+    async def take(self, inbound: Inbound) -> None:
+        """Take it in, once, however often it is delivered.
+
+        What comes too fast isn't taken in, and the person told so: delivered again it would only
+        be more of it.
+
+        Raises:
+            TooManyRequests: six messages of the conversation wait already.
+            Unavailable: nobody took it in within `PATIENCE`.
+        """
+        person = self.desk.services.directory.by_account(self.face, inbound.account)
+        if person is None:
+            text = cards.STRANGER.format(account=inbound.account)
+            await self._once(inbound, text)
+            return
+        if (why := self._too_fast(person)) is not None:
+            self._slow_down(person, inbound, why)
+            return
+        try:
+            async with asyncio.timeout(PATIENCE):
+                await self._said(person, inbound)
+        except TimeoutError as error:
+            raise Unavailable("The event wasn't taken in yet; deliver it again.") from error
+
+    async def decide(self, inbound: Inbound) -> DecisionOutcome | None:
+        """What an approver's press on a card came to; None where nobody is known by the account.
+
+        Raises `Unavailable` where it came to nothing yet: they may press again.
+        """
+        services, button = self.desk.services, inbound.button
+        person = services.directory.by_account(self.face, inbound.account)
+        if person is None or button is None or button.decision is None:
+            await self._once(inbound, cards.STRANGER.format(account=inbound.account))
+            return None
+        if (why := self._too_fast(person)) is not None:
+            return DecisionOutcome(why.said.within(person.locale))
+        word = f"decide:{derived_id(self.face, inbound.event)}"
+        return await decided(services, person, button.decision, inbound.comment, word)
+
+    def aside(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do it after the platform has its answer; what fails is written to the log."""
+        task = asyncio.create_task(_logged(work))
+        self._aside.add(task)
+        task.add_done_callback(self._aside.discard)
+
+    async def aclose(self) -> None:
+        """Leave what isn't done."""
+        for task in self._aside:
+            task.cancel()
+        await asyncio.gather(*self._aside, return_exceptions=True)
+        await self.outbound.aclose()
+
+    def _too_fast(self, person: Principal) -> TooManyRequests | None:
+        """Count it among what the person does at all entrances; why it is too much, if it is."""
+        try:
+            self.desk.rates.admit(person)
+        except TooManyRequests as refusal:
+            return refusal
+        return None
+
+    def _slow_down(self, person: Principal, inbound: Inbound, why: TooManyRequests) -> None:
+        """Say so, and not again for each message of the same flood."""
+        if not self._told.wait((person.tenant, person.id)):
+            text = cards.TOO_FAST.within(person.locale)
+            said = text.format(why=why.said.within(person.locale))
+            self.aside(self.outbound.say(inbound.place, said))
+
+    async def _said(self, person: Principal, inbound: Inbound) -> None:
+        if inbound.with_files:
+            await self._once(inbound, cards.NO_FILES.within(person.locale))
+        if inbound.with_files and not inbound.text:
+            return
+        try:
+            message = _message(inbound)
+            record = await self._conversation(person, inbound)
+            await self._begin(person, record, inbound, message)
+        except ValidationError:
+            await self._once(inbound, cards.UNUSABLE.within(person.locale))
+        except NotFound:
+            await self._once(inbound, cards.NOT_YOURS.within(person.locale))
+        except DuplicateKey:
+            log.warning("%s delivered another event as %r", self.face, inbound.event)
+
+    async def _conversation(self, person: Principal, inbound: Inbound) -> ConversationRecord:
+        """The one that a card belongs to, or that this person has in this thread."""
+        pressed = inbound.button.pressed if inbound.button else None
+        if pressed is not None:
+            return await self.desk.ownership.owned(person, pressed.conversation)
+        conversations = self.desk.services.store.conversations
+        record = await thread(conversations, person, self.face, inbound.thread)
+        await self.desk.services.store.mailboxes.open(
+            Mailbox(
+                tenant=record.tenant,
+                face=self.face,
+                kind="conversation",
+                subject=record.id,
+                place=dict(inbound.place),
+                due=datetime.now(UTC),
+            )
+        )
+        return record
+
+    async def _begin(
+        self, person: Principal, record: ConversationRecord, inbound: Inbound, message: Message
+    ) -> None:
+        submission = Submission(
+            message_id=derived_id(self.face, inbound.event),
+            message=message,
+            caller=person,
+            seconds=self.desk.services.settings.llm_turn_seconds,
+        )
+        never: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        turn = await self.desk.turns.take(record, submission, never)
+        turn.add_done_callback(lambda task: self._ended(task, inbound, person))
+
+    def _ended(self, turn: asyncio.Task[Turn], inbound: Inbound, person: Principal) -> None:
+        """Have the answer posted at once; it would be posted a little later in any case."""
+        self.postman.nudge()
+        if not turn.cancelled() and turn.exception() is not None:
+            self.aside(self.outbound.say(inbound.place, cards.FAILED.within(person.locale)))
+
+    async def _once(self, inbound: Inbound, text: str) -> None:
+        """Say something that no conversation says, after the platform has its answer."""
+        keys, digest = self.desk.services.store.keys, digest_of(text)
+        key = derived_id(self.face, inbound.event)
+        if not await keys.claimed("default", self.face, key):
+            await keys.claim("default", self.face, key, digest)
+            self.aside(self.outbound.say(inbound.place, text))
+
+
+def _message(inbound: Inbound) -> Message:
+    pressed: Pressed | None = inbound.button.pressed if inbound.button else None
+    if pressed is not None:
+        return MessageBody(action=pressed.action).message
+    return MessageBody(text=inbound.text or "").message
+
+
+def button_of(packed: str) -> Button | None:
+    """What a button carries; None where it is none of ours."""
+    try:
+        return Button.model_validate_json(packed)
+    except ValidationError:
+        return None
+
+
+async def _logged(work: Coroutine[Any, Any, None]) -> None:
+    try:
+        await work
+    except RouterError as error:
+        log.warning("it couldn't be said on a chat platform: %s", error)

@@ -1,0 +1,400 @@
+"""Feishu (Lark): event callbacks in, interactive cards out.
+
+Whether a callback is Feishu's, and what is in it.
+
+Feishu's own library passes what isn't signed where no encrypt key is set, and never asks how old
+a callback is. Here the key is always set, and both are checked.
+
+What the desk says, as interactive cards. Pure.
+
+Texts are `plain_text`, so that nothing that anybody wrote is a link, a picture or a mention.
+
+What Feishu sends, as what somebody did. Pure; what is none of the desk's business is None.
+
+Feishu's API, as far as a bot posts.
+
+Over httpx: Feishu's own library takes long to load, and 170 MB, for three calls.
+
+Where Feishu delivers: messages, and presses of buttons, answered within three seconds.
+"""
+
+import asyncio
+import base64
+import binascii
+import hashlib
+import hmac
+import json
+import re
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+from cryptography.hazmat.primitives.ciphers import Cipher
+from cryptography.hazmat.primitives.ciphers.algorithms import AES
+from cryptography.hazmat.primitives.ciphers.modes import CBC
+from cryptography.hazmat.primitives.padding import PKCS7
+from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse, Response
+
+from router.api.params import strict_json
+from router.channels import cards
+from router.channels.base import (
+    LONGEST_COMMENT,
+    VERDICTS,
+    Button,
+    CardDecision,
+    DecisionRequest,
+    Inbound,
+    Place,
+    Post,
+    Statement,
+    Undeliverable,
+    Verdict,
+    json_object,
+)
+from router.channels.cards import CardButton, answers, decided_on, text_of, title_of
+from router.channels.dispatcher import PATIENCE, Dispatcher, button_of
+from router.domain.errors import TooManyRequests, Unauthenticated, Unavailable
+
+FRESH = 300
+"""Seconds, either way."""
+BLOCK = 16
+
+
+def check(key: str, headers: Mapping[str, str], body: bytes, now: float | None = None) -> None:
+    """Return where the request was signed with the encrypt key within the last five minutes.
+
+    Raises `Unauthenticated` otherwise, whatever is wrong.
+    """
+    stamp = headers.get("x-lark-request-timestamp", "")
+    nonce = headers.get("x-lark-request-nonce", "")
+    given = headers.get("x-lark-signature", "")
+    if not (stamp.isascii() and stamp.isdigit() and len(stamp) <= 12):  # noqa: PLR2004
+        raise Unauthenticated("The request isn't signed: X-Lark-Request-Timestamp is no time.")
+    if abs((time.time() if now is None else now) - int(stamp)) > FRESH:
+        raise Unauthenticated("The request is more than five minutes old; sign a new one.")
+    if not hmac.compare_digest(signature(key, stamp, nonce, body).encode(), given.encode()):
+        raise Unauthenticated("The signature isn't that of this body; sign it with the key.")
+
+
+def signature(key: str, stamp: str, nonce: str, body: bytes) -> str:
+    """Feishu's signature of a body, in hex."""
+    return hashlib.sha256(f"{stamp}{nonce}{key}".encode() + body).hexdigest()
+
+
+def opened(key: str, sealed: str) -> dict[str, Any]:
+    """What was encrypted: AES-256-CBC under the key's SHA-256, the IV before it, in base64.
+
+    Raises `Unauthenticated` where it wasn't with this key.
+    """
+    try:
+        raw = base64.b64decode(sealed, validate=True)
+        cipher = Cipher(AES(hashlib.sha256(key.encode()).digest()), CBC(raw[:BLOCK]))
+        decryptor, unpadder = cipher.decryptor(), PKCS7(BLOCK * 8).unpadder()
+        padded = decryptor.update(raw[BLOCK:]) + decryptor.finalize()
+        value = strict_json(unpadder.update(padded) + unpadder.finalize())
+    except (ValueError, binascii.Error) as error:
+        raise Unauthenticated("The body can't be decrypted with ROUTER_FEISHU_ENCRYPT_KEY.") from (
+            error
+        )
+    if not isinstance(value, dict):
+        raise Unauthenticated("What was encrypted is no JSON object.")
+    return value
+
+
+Card = dict[str, Any]
+Element = dict[str, Any]
+
+COMMENT = "comment"
+"""The field of an approver's card, by which its value is found when its button is pressed."""
+_STYLES = {"approve": "primary", "reject": "danger"}
+
+
+def card(post: Post) -> Card:
+    """The post as a card."""
+    elements = list(_said(post) if isinstance(post, Statement) else _wanted(post))
+    return {"config": {"wide_screen_mode": True, "update_multi": True}, "elements": elements}
+
+
+def _said(said: Statement) -> Iterator[Element]:
+    for reply in said.replies:
+        buttons = list(answers(reply, said))
+        yield _text(text_of(reply, said.locale, buttons=bool(buttons)))
+        if buttons:
+            yield {"tag": "action", "actions": [_button(each) for each in buttons]}
+
+
+def _wanted(wanted: DecisionRequest) -> Iterator[Element]:
+    yield _text("\n".join([title_of(wanted), "", *decided_on(wanted)]))
+    if wanted.outcome:
+        yield {"tag": "note", "elements": [_plain(wanted.outcome)]}
+        return
+    at_once = [verdict for verdict in VERDICTS if verdict != "return"]
+    yield {"tag": "action", "actions": [_deciding(wanted, verdict) for verdict in at_once]}
+    yield _returning(wanted)
+
+
+def _returning(wanted: DecisionRequest) -> Element:
+    """A form of its own: it isn't sent before something is written."""
+    hint = _plain(cards.WHAT_TO_CHANGE.within(wanted.locale))
+    field: Element = {"tag": "input", "name": COMMENT, "required": True, "placeholder": hint}
+    sending = {"name": "return", "action_type": "form_submit"}
+    fields = [field | {"max_length": LONGEST_COMMENT}, _deciding(wanted, "return") | sending]
+    return {"tag": "form", "name": "returning", "elements": fields}
+
+
+def _deciding(wanted: DecisionRequest, verdict: Verdict) -> Element:
+    record = wanted.approval
+    decision = CardDecision(approval=record.id, digest=record.digest, verdict=verdict)
+    label = cards.BUTTONS[verdict].within(wanted.locale)
+    return _button(CardButton(label, Button(decision=decision), _STYLES.get(verdict)))
+
+
+def _text(text: str) -> Element:
+    return {"tag": "div", "text": _plain(text)}
+
+
+def _button(each: CardButton) -> Element:
+    value = {"button": each.button.packed}
+    style = each.style or "default"
+    made = {"tag": "button", "text": _plain(each.label), "type": style, "value": value}
+    dialog = {"title": _plain(each.label), "text": _plain(each.sure)}
+    return made | ({"confirm": dialog} if each.sure else {})
+
+
+def _plain(text: str) -> Element:
+    return {"tag": "plain_text", "content": text}
+
+
+FACE = "feishu"
+_MENTION = re.compile(r"@_user_\d+")
+_WITH_FILES = ("file", "image", "media", "audio")
+
+
+def message_of(body: dict[str, Any]) -> Inbound | None:
+    """A message to the bot: alone with it, or with a mention in a group.
+
+    Feishu delivers those of groups only where the bot is mentioned. A group's thread, or else the
+    group, is one conversation with each who speaks in it.
+    """
+    message, header = _in(body, "event", "message"), _in(body, "header")
+    sender, kind = _in(body, "event", "sender"), message.get("message_type")
+    account = _in(sender, "sender_id").get("open_id")
+    event, chat = header.get("event_id"), message.get("chat_id")
+    if sender.get("sender_type") != "user" or not (kind == "text" or kind in _WITH_FILES):
+        return None
+    if not (_names(account) and _names(event) and _names(chat)):
+        return None
+    place = _place(str(chat), message)
+    return Inbound(
+        event=str(event),
+        account=str(account),
+        thread=str(message.get("thread_id") or chat),
+        place=place,
+        text=_typed_text(message.get("content")) if kind == "text" else None,
+        with_files=kind in _WITH_FILES,
+    )
+
+
+def press_of(body: dict[str, Any]) -> Inbound | None:
+    """A button that was pressed."""
+    event = _in(body, "event")
+    packed = _in(event, "action", "value").get("button")
+    account, chat = _in(event, "operator").get("open_id"), _in(event, "context").get("open_chat_id")
+    id_ = _in(body, "header").get("event_id")
+    button = button_of(packed) if isinstance(packed, str) else None
+    if button is None or not (_names(account) and _names(chat) and _names(id_)):
+        return None
+    comment = _in(event, "action", "form_value").get(COMMENT)
+    comment = comment if isinstance(comment, str) else ""
+    place = {"chat": str(chat)}
+    return Inbound(str(id_), str(account), str(chat), place, button=button, comment=comment)
+
+
+def _place(chat: str, message: dict[str, Any]) -> Place:
+    """A message of a thread is answered in it, by a reply to that message."""
+    replied = message.get("message_id") if message.get("thread_id") else None
+    return {"chat": chat} | ({"message": replied} if isinstance(replied, str) else {})
+
+
+def _typed_text(content: object) -> str:
+    """What was typed, without mentions; nothing where it can't be read."""
+    try:
+        said = strict_json(content.encode()) if isinstance(content, str) else {}
+    except ValueError:
+        return ""
+    text = said.get("text") if isinstance(said, dict) else None
+    return _MENTION.sub("", text).strip() if isinstance(text, str) else ""
+
+
+def _in(value: dict[str, Any], *names: str) -> dict[str, Any]:
+    """The object at the end of these names; an empty one where there is none."""
+    for name in names:
+        inner = value.get(name)
+        value = inner if isinstance(inner, dict) else {}
+    return value
+
+
+def _names(value: object) -> bool:
+    return isinstance(value, str) and 0 < len(value) <= 100  # noqa: PLR2004
+
+
+SECONDS = 10.0
+EARLY = 300.0
+"""Seconds before its end at which a token is fetched anew."""
+BUSY = 5
+
+_NO_TOKEN = frozenset({99991661, 99991663, 99991664, 99991668})
+"""The token is missing, wrong or past its end: a new one may do."""
+_BUSY = frozenset({99991400, 11232, 230020})
+"""Too many calls, by app or by chat."""
+
+
+class FeishuClient:
+    """`router.channels.base.Outbound` on Feishu, as the bot of one app."""
+
+    def __init__(self, url: str, app_id: str, secret: str) -> None:
+        self._http = httpx.AsyncClient(base_url=f"{url}/open-apis", timeout=SECONDS)
+        self._app = {"app_id": app_id, "app_secret": secret}
+        self._token = ""
+        self._good_until = 0.0
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._http.aclose()
+
+    async def post(self, place: Place, post: Post, key: str) -> None:
+        """Post a card; of one `key` Feishu takes one within the hour."""
+        await self._send(place, "interactive", card(post), key)
+
+    async def say(self, place: Place, text: str) -> None:
+        """Post a line."""
+        await self._send(place, "text", {"text": text}, "")
+
+    async def _send(self, place: Place, kind: str, content: Any, key: str) -> None:
+        body = {"msg_type": kind, "content": json.dumps(content, ensure_ascii=False)}
+        body |= {"uuid": key} if key else {}
+        if "message" in place:
+            path = f"/im/v1/messages/{quote(place['message'], safe='')}/reply"
+            await self._authorised(path, {}, {**body, "reply_in_thread": True})
+            return
+        to, kind_of_id = place.get("chat"), "chat_id"
+        if to is None:
+            to, kind_of_id = place["account"], "open_id"
+        query = {"receive_id_type": kind_of_id}
+        await self._authorised("/im/v1/messages", query, {**body, "receive_id": to})
+
+    async def _authorised(self, path: str, query: dict[str, str], body: dict[str, Any]) -> None:
+        """Call it with a token; once more where Feishu no longer takes that one."""
+        code, said = await self._call(path, query, body, await self._fresh_token())
+        if code in _NO_TOKEN:
+            self._good_until = 0.0
+            code, said = await self._call(path, query, body, await self._fresh_token())
+        if code in _BUSY:
+            raise TooManyRequests("Feishu is busy", BUSY)
+        if code != 0:
+            raise Undeliverable(f"Feishu answers {code}: {said}; see docs/adapters.md")
+
+    async def _fresh_token(self) -> str:
+        if time.monotonic() >= self._good_until:
+            path = "/auth/v3/tenant_access_token/internal"
+            answer = await self._answer(path, {}, self._app, {})
+            if answer.get("code") != 0:
+                raise Unavailable(f"Feishu won't have the app: {answer.get('msg')}; see its id")
+            self._token = str(answer["tenant_access_token"])
+            self._good_until = time.monotonic() + float(answer.get("expire", 0)) - EARLY
+        return self._token
+
+    async def _call(
+        self, path: str, query: dict[str, str], body: dict[str, Any], token: str
+    ) -> tuple[int, str]:
+        headers = {"Authorization": f"Bearer {token}"}
+        answer = await self._answer(path, query, body, headers)
+        return int(answer.get("code", -1)), str(answer.get("msg"))
+
+    async def _answer(
+        self, path: str, query: dict[str, str], body: dict[str, Any], headers: dict[str, str]
+    ) -> dict[str, Any]:
+        try:
+            response = await self._http.post(path, params=query, json=body, headers=headers)
+            answer = response.json()
+        except (httpx.HTTPError, ValueError) as error:
+            raise Unavailable(f"Feishu can't be reached: {type(error).__name__}") from error
+        if response.status_code == 429:  # noqa: PLR2004
+            wait = response.headers.get("x-ogw-ratelimit-reset", "")
+            raise TooManyRequests("Feishu is busy", int(wait) if wait.isdigit() else BUSY)
+        if response.is_server_error or not isinstance(answer, dict):
+            raise Unavailable(f"Feishu answers {response.status_code}")
+        return answer
+
+
+MESSAGE = "im.message.receive_v1"
+PRESS = "card.action.trigger"
+
+
+class FeishuRoutes:
+    """Feishu's callbacks, checked and passed on to the reception."""
+
+    def __init__(self, key: str, token: str, reception: Dispatcher) -> None:
+        self._key = key
+        self._token = token
+        self._reception = reception
+
+    def router(self) -> APIRouter:
+        """The one path; it isn't for people and so not in the documentation."""
+        router = APIRouter(prefix="/adapters/feishu", include_in_schema=False)
+        router.add_api_route("/events", self.events, methods=["POST"])
+        return router
+
+    async def events(self, request: Request) -> Response:
+        """Take in a callback; a message arrives again where this doesn't answer 200."""
+        raw = await request.body()
+        sealed = json_object(raw).get("encrypt")
+        if not isinstance(sealed, str):
+            raise Unauthenticated("The callback isn't encrypted; set the app's encrypt key.")
+        body = opened(self._key, sealed)
+        if body.get("type") == "url_verification":
+            self._check_token(body.get("token"))
+            return JSONResponse({"challenge": str(body.get("challenge", ""))[:1000]})
+        check(self._key, request.headers, raw)
+        header = body.get("header")
+        header = header if isinstance(header, dict) else {}
+        self._check_token(header.get("token"))
+        return await self._dealt_with(str(header.get("event_type")), body)
+
+    async def _dealt_with(self, kind: str, body: dict[str, Any]) -> Response:
+        inbound = {MESSAGE: message_of, PRESS: press_of}.get(kind, _nothing)(body)
+        if inbound is None:
+            return JSONResponse({})
+        if inbound.button is not None and inbound.button.decision is not None:
+            return JSONResponse(await self._decided(inbound))
+        await self._reception.take(inbound)
+        return JSONResponse({})
+
+    async def _decided(self, inbound: Inbound) -> dict[str, Any]:
+        """What the press came to, and the card as it looks from now on."""
+        try:
+            async with asyncio.timeout(PATIENCE):
+                outcome = await self._reception.decide(inbound)
+        except (TimeoutError, Unavailable):
+            return _toast("error", f"{cards.TRY_AGAIN.zh} {cards.TRY_AGAIN.en}")
+        if outcome is None:
+            return {}
+        shown = _toast("info", outcome.text)
+        if outcome.card is not None:
+            shown["card"] = {"type": "raw", "data": card(outcome.card)}
+        return shown
+
+    def _check_token(self, given: object) -> None:
+        if not hmac.compare_digest(str(given).encode(), self._token.encode()):
+            raise Unauthenticated("The verification token isn't the app's.")
+
+
+def _nothing(_: dict[str, Any]) -> Inbound | None:
+    return None
+
+
+def _toast(kind: str, text: str) -> dict[str, Any]:
+    return {"toast": {"type": kind, "content": text}}

@@ -1,0 +1,411 @@
+"""Slack: the Events API in, Block Kit out.
+
+Whether a request is Slack's: signed with the app's secret, and not an old one sent again.
+
+What the desk says, as Block Kit. Pure.
+
+Text goes in as `plain_text` or escaped, so that nothing that anybody wrote is a link, a mention
+or `@channel`. What buttons can't carry is said in words, which can be answered by words.
+
+What Slack sends, as what somebody did. Pure; what is none of the desk's business is None.
+
+Slack's Web API: the only importer of its SDK, which is there where the extra `adapters` is.
+
+Where Slack delivers: events, and presses of buttons. Both are answered within three seconds.
+"""
+
+import asyncio
+import hashlib
+import hmac
+import html
+import re
+import ssl
+import time
+import urllib.error
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+from urllib.parse import parse_qs
+
+from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse, Response
+from slack_sdk.errors import SlackApiError, SlackClientError
+from slack_sdk.web import WebClient
+
+from router.channels import cards
+from router.channels.approvals import DecisionOutcome
+from router.channels.base import (
+    LONGEST_COMMENT,
+    VERDICTS,
+    Button,
+    CardDecision,
+    DecisionRequest,
+    Inbound,
+    Place,
+    Post,
+    Statement,
+    Undeliverable,
+    json_object,
+)
+from router.channels.cards import CardButton, answers, decided_on, text_of, title_of
+from router.channels.dispatcher import Dispatcher, button_of
+from router.domain.errors import TooManyRequests, Unauthenticated, Unavailable
+from router.domain.locale import Locale
+from router.domain.messages import as_plain_text
+
+FRESH = 300
+"""Seconds, either way: what Slack recommends."""
+
+
+def check(secret: str, headers: Mapping[str, str], body: bytes, now: float | None = None) -> None:
+    """Return where the request was signed by Slack within the last five minutes.
+
+    Raises `Unauthenticated` otherwise, whatever is wrong.
+    """
+    stamp = headers.get("x-slack-request-timestamp", "")
+    given = headers.get("x-slack-signature", "")
+    if not (stamp.isascii() and stamp.isdigit() and len(stamp) <= 12):  # noqa: PLR2004
+        raise Unauthenticated("The request isn't signed: X-Slack-Request-Timestamp is no time.")
+    if abs((time.time() if now is None else now) - int(stamp)) > FRESH:
+        raise Unauthenticated("The request is more than five minutes old; sign a new one.")
+    if not hmac.compare_digest(signature(secret, stamp, body).encode(), given.encode()):
+        raise Unauthenticated("The signature isn't that of this body; sign it with the secret.")
+
+
+def signature(secret: str, stamp: str, body: bytes) -> str:
+    """Slack's signature, version 0, of a body at a time in seconds."""
+    signed = b"v0:" + stamp.encode() + b":" + body
+    return "v0=" + hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest()
+
+
+Block = dict[str, Any]
+
+MOST_BLOCKS = 50
+LONGEST_TEXT = 3000
+LONGEST_LABEL = 75
+LONGEST_VALUE = 2000
+IN_A_ROW = 25
+"""Slack's own limits."""
+
+COMMENT = "comment"
+"""The field of an approver's card, by which its value is found when a button is pressed."""
+_STYLES = {"approve": "primary", "reject": "danger"}
+
+
+def fallback(post: Post) -> str:
+    """The whole as text: for notifications, and where no blocks are shown."""
+    if isinstance(post, Statement):
+        return escaped(as_plain_text(post.replies, post.locale))
+    return escaped(f"{title_of(post)} {post.outcome}".strip())
+
+
+def blocks(post: Post) -> list[Block]:
+    """The post as blocks; an empty list where it is too long for them, and text has to do."""
+    made = list(_said(post) if isinstance(post, Statement) else _wanted(post))
+    return made if len(made) <= MOST_BLOCKS else []
+
+
+def escaped(text: str) -> str:
+    """The text as it is: no link, mention or command in it."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _said(said: Statement) -> Iterator[Block]:
+    for number, reply in enumerate(said.replies):
+        buttons = [
+            _button(f"reply.{number}.{n}", each, said.locale)
+            for n, each in enumerate(answers(reply, said))
+        ]
+        if any(len(each["value"]) > LONGEST_VALUE for each in buttons):
+            buttons = []
+        yield from _sections(text_of(reply, said.locale, buttons=bool(buttons)))
+        for start in range(0, len(buttons), IN_A_ROW):
+            yield {"type": "actions", "elements": buttons[start : start + IN_A_ROW]}
+
+
+def _wanted(wanted: DecisionRequest) -> Iterator[Block]:
+    yield from _sections("\n".join([title_of(wanted), "", *decided_on(wanted)]))
+    if wanted.outcome:
+        yield {"type": "context", "elements": [_plain(wanted.outcome)]}
+        return
+    yield _comment(wanted)
+    record, row = wanted.approval, []
+    for verdict in VERDICTS:
+        decision = CardDecision(approval=record.id, digest=record.digest, verdict=verdict)
+        label = cards.BUTTONS[verdict].within(wanted.locale)
+        labelled = CardButton(label, Button(decision=decision), _STYLES.get(verdict))
+        row.append(_button(verdict, labelled, wanted.locale))
+    yield {"type": "actions", "elements": row}
+
+
+def _comment(wanted: DecisionRequest) -> Block:
+    field = {"type": "plain_text_input", "action_id": COMMENT, "max_length": LONGEST_COMMENT}
+    label = _plain(cards.WHAT_TO_CHANGE.within(wanted.locale))
+    made = {"type": "input", "block_id": COMMENT, "optional": True}
+    return made | {"label": label, "element": {**field, "multiline": True}}
+
+
+def _sections(text: str) -> Iterator[Block]:
+    for start in range(0, len(text), LONGEST_TEXT):
+        yield {"type": "section", "text": _plain(text[start : start + LONGEST_TEXT])}
+
+
+def _button(id_: str, each: CardButton, locale: Locale) -> Block:
+    label = _plain(each.label[:LONGEST_LABEL])
+    made: Block = {"type": "button", "action_id": id_, "text": label, "value": each.button.packed}
+    made |= {"style": each.style} if each.style else {}
+    return made | ({"confirm": _dialog(each, locale)} if each.sure else {})
+
+
+def _dialog(each: CardButton, locale: Locale) -> Block:
+    yes, no = cards.YES.within(locale), cards.GO_BACK.within(locale)
+    said = {"title": each.label, "text": each.sure, "confirm": yes, "deny": no}
+    return {name: _plain(text) for name, text in said.items()}
+
+
+def _plain(text: str) -> Block:
+    return {"type": "plain_text", "text": text, "emoji": False}
+
+
+FACE = "slack"
+_MARKED = re.compile(r"<(?P<to>[^<>|\s][^<>|]*)(?:\|(?P<label>[^<>]*))?>")
+"""A link, a mention or a command: what somebody typed has its angle brackets escaped."""
+_SIGNS = {"@": "@", "#": "#", "!": "@"}
+"""What mentions of people, of channels and of groups are shown with."""
+_FROM_PEOPLE = (None, "file_share", "thread_broadcast")
+"""Subtypes of messages that somebody has written; the others are edits, joins and the like."""
+
+
+def event_of(body: dict[str, Any]) -> Inbound | None:
+    """A message to the bot: in its own channel, or with a mention anywhere else.
+
+    In a channel every thread is a conversation of its own with each who speaks in it. To the
+    bot alone it is one for all that isn't in a thread.
+    """
+    event = body.get("event")
+    if not isinstance(event, dict) or event.get("subtype") not in _FROM_PEOPLE:
+        return None
+    direct = event.get("type") == "message" and event.get("channel_type") == "im"
+    if not direct and event.get("type") != "app_mention":
+        return None
+    user, channel, id_ = event.get("user"), event.get("channel"), body.get("event_id")
+    if event.get("bot_id") or not (_names(user) and _names(channel) and _names(id_)):
+        return None
+    thread = event.get("thread_ts") or (None if direct else event.get("ts"))
+    place = _place(str(channel), thread)
+    return Inbound(
+        event=str(id_),
+        account=str(user),
+        thread=":".join(place.values()),
+        place=place,
+        text=plain(str(event.get("text") or "")),
+        with_files=bool(event.get("files")),
+    )
+
+
+def press_of(payload: dict[str, Any]) -> tuple[Inbound, str] | None:
+    """A button that was pressed, and the message (its `ts`) that it is in."""
+    actions, message = payload.get("actions"), payload.get("message")
+    if payload.get("type") != "block_actions" or not isinstance(actions, list) or not actions:
+        return None
+    user, channel = _id_in(payload, "user"), _id_in(payload, "channel")
+    action = actions[0]
+    if not isinstance(action, dict) or not isinstance(message, dict) or not (user and channel):
+        return None
+    button = button_of(str(action.get("value")))
+    if button is None:
+        return None
+    ts = str(message.get("ts"))
+    place = _place(channel, message.get("thread_ts"))
+    event = f"{ts} {action.get('action_id')} {action.get('action_ts')}"
+    thread = ":".join(place.values())
+    return Inbound(event, user, thread, place, button=button, comment=_given_comment(payload)), ts
+
+
+def plain(text: str) -> str:
+    """What was typed, as its writer sees it, without Slack's escapes; mentions are by name or out.
+
+    >>> plain("<@U0DESK> R&amp;D &lt;3, see <https://wiki.example|the wiki>")
+    'R&D <3, see the wiki (https://wiki.example)'
+    """
+    return html.unescape(_MARKED.sub(_shown, text)).strip()
+
+
+def _shown(marked: re.Match[str]) -> str:
+    to, label = marked["to"], marked["label"] or ""
+    if (sign := _SIGNS.get(to[0])) is None:
+        return _link(to, label)
+    # A group's command carries its name after a ^; an id says nothing to whoever reads it.
+    said = label or (to[1:] if to[0] == "!" and "^" not in to else "")
+    as_it_is = not said or said.startswith(sign) or to.startswith("!date")
+    return said if as_it_is else f"{sign}{said}"
+
+
+def _link(to: str, label: str) -> str:
+    """The address, after what it is called where that says more."""
+    scheme, _, address = to.partition(":")
+    if scheme in {"mailto", "tel"}:
+        return label or address
+    return f"{label} ({to})" if label and label not in to else to
+
+
+def _place(channel: str, thread: object) -> Place:
+    return {"channel": channel} | ({"thread": str(thread)} if thread else {})
+
+
+def _id_in(payload: dict[str, Any], name: str) -> str:
+    named = payload.get(name)
+    found = named.get("id") if isinstance(named, dict) else None
+    return found if isinstance(found, str) else ""
+
+
+def _given_comment(payload: dict[str, Any]) -> str:
+    """What the card's field has in it; nothing where it has none."""
+    found: object = payload
+    for name in ("state", "values", COMMENT, COMMENT, "value"):
+        found = found.get(name) if isinstance(found, dict) else None
+    return found if isinstance(found, str) else ""
+
+
+def _names(value: object) -> bool:
+    return isinstance(value, str) and 0 < len(value) <= 100  # noqa: PLR2004
+
+
+SECONDS = 10
+BUSY = 30
+"""Seconds that are waited where Slack doesn't say how many."""
+LONGEST_MESSAGE = 12_000
+"""Characters of a message without blocks; Slack cuts at 40,000."""
+
+_PASSING = frozenset(
+    {"internal_error", "fatal_error", "service_unavailable", "request_timeout", "ratelimited"}
+)
+"""Errors after which the same call may succeed."""
+
+
+class SlackClient:
+    """`router.channels.base.Outbound` on Slack, as the bot of one token."""
+
+    def __init__(self, url: str, token: str) -> None:
+        self._web = WebClient(token=token, base_url=f"{url}/", timeout=SECONDS)
+
+    async def post(self, place: Place, post: Post, key: str) -> None:
+        """Post it; `key` goes with it as metadata, by which a second one is told from a repeat."""
+        await self._call(
+            self._web.chat_postMessage,
+            **_where(place),
+            text=fallback(post)[:LONGEST_MESSAGE],
+            blocks=blocks(post),
+            metadata={"event_type": "intent_router_post", "event_payload": {"key": key}},
+            unfurl_links=False,
+        )
+
+    async def say(self, place: Place, text: str) -> None:
+        """Post a line."""
+        await self._call(self._web.chat_postMessage, **_where(place), text=escaped(text))
+
+    async def replace(self, place: Place, ts: str, card: DecisionRequest) -> None:
+        """Have a card that is there look otherwise."""
+        await self._call(
+            self._web.chat_update,
+            channel=place["channel"],
+            ts=ts,
+            text=fallback(card),
+            blocks=blocks(card),
+        )
+
+    async def aclose(self) -> None:
+        """Nothing is held: the SDK connects for each call."""
+
+    @staticmethod
+    async def _call(method: Callable[..., object], **arguments: Any) -> None:
+        """Call it on a thread: this part of the SDK is synchronous.
+
+        Raises as `Outbound` does.
+        """
+        try:
+            await asyncio.to_thread(method, **arguments)
+        except SlackApiError as error:
+            raise _refusal(error) from error
+        except (SlackClientError, urllib.error.URLError, OSError, ssl.SSLError) as error:
+            raise Unavailable(f"Slack can't be reached: {error}") from error
+
+
+def _where(place: Place) -> dict[str, str]:
+    thread = {"thread_ts": place["thread"]} if "thread" in place else {}
+    return {"channel": place.get("channel") or place["account"], **thread}
+
+
+def _refusal(error: SlackApiError) -> Exception:
+    response = error.response
+    code, said = int(response.status_code), str(response.get("error", "no reason"))
+    if code == 429:  # noqa: PLR2004
+        wait = str(response.headers.get("Retry-After", BUSY))
+        return TooManyRequests("Slack is busy", int(wait) if wait.isdigit() else BUSY)
+    if code >= 500 or said in _PASSING:  # noqa: PLR2004
+        return Unavailable(f"Slack answers {code}: {said}")
+    return Undeliverable(f"Slack answers {said}; see docs/adapters.md for the scopes it wants")
+
+
+TAKEN = Response(status_code=200)
+
+
+class SlackRoutes:
+    """Slack's requests, checked and passed on to the reception."""
+
+    def __init__(self, secret: str, client: SlackClient, reception: Dispatcher) -> None:
+        self._secret = secret
+        self._client = client
+        self._reception = reception
+
+    def router(self) -> APIRouter:
+        """The two paths; they aren't for people and so not in the documentation."""
+        router = APIRouter(prefix="/adapters/slack", include_in_schema=False)
+        router.add_api_route("/events", self.events, methods=["POST"])
+        router.add_api_route("/interactions", self.interactions, methods=["POST"])
+        return router
+
+    async def events(self, request: Request) -> Response:
+        """Take in an event; it arrives again where this doesn't answer 200."""
+        body = json_object(await self._signed(request))
+        if body.get("type") == "url_verification":
+            return JSONResponse({"challenge": str(body.get("challenge", ""))[:1000]})
+        inbound = event_of(body)
+        if inbound is not None:
+            await self._reception.take(inbound)
+        return TAKEN
+
+    async def interactions(self, request: Request) -> Response:
+        """Do what a button says; Slack shows an error to whoever pressed where this isn't 200."""
+        fields = parse_qs((await self._signed(request)).decode("utf-8", "replace"))
+        found = press_of(json_object(fields.get("payload", [""])[0].encode()))
+        if found is None:
+            return TAKEN
+        inbound, ts = found
+        if inbound.button is not None and inbound.button.decision is not None:
+            self._reception.aside(self._decided(inbound, ts))
+        else:
+            await self._reception.take(inbound)
+        return TAKEN
+
+    async def _decided(self, inbound: Inbound, ts: str) -> None:
+        """Decide, and have the card say what came of it.
+
+        After the answer, for a run may take longer than Slack waits. Where this process dies in
+        between, the card still has its buttons, and a second press finds what the first one did.
+        """
+        try:
+            outcome = await self._reception.decide(inbound)
+        except Unavailable:
+            both = cards.TRY_AGAIN
+            outcome = DecisionOutcome(f"{both.zh}\n{both.en}")
+        if outcome is None:
+            return
+        if outcome.card is not None:
+            await self._client.replace(inbound.place, ts, outcome.card)
+        else:
+            await self._client.say(inbound.place, outcome.text)
+
+    async def _signed(self, request: Request) -> bytes:
+        body = await request.body()
+        check(self._secret, request.headers, body)
+        return body

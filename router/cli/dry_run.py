@@ -1,0 +1,179 @@
+"""Going through what the desk would do with a message, and doing none of it.
+
+The rules, the index and the model are those of the product; what is missing is Temporal, the
+database, and every deed.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from pydantic import TypeAdapter, ValidationError
+
+from activities.capabilities import Capabilities
+from activities.decide import Decider
+from activities.models import OnFailure
+from router.api.params import SaidText
+from router.contracts import activities
+from router.domain.errors import InvalidInput, MisconfiguredError
+from router.domain.messages import Message
+from router.domain.principals import Capability, Principal
+from router.evaluation.dataset import KnownLabels
+from router.flow.paused import Situation
+from router.llm.fallback import FallbackChain
+from router.llm.types import ModelUnavailable
+from router.retrieval.index import CapabilityIndex
+from router.retrieval.selection import Selection
+from router.routing.prompts import Prompts
+from router.runtime.composition import VECTORS, index_of, ladders_of
+from router.runtime.definitions import load_capabilities, load_prompts
+from router.settings import Settings
+from router.understanding.reader import Reader
+from router.understanding.reading import Reading
+
+_SAID: TypeAdapter[str] = TypeAdapter(SaidText)
+
+
+@dataclass(frozen=True)
+class DryRunResult:
+    """What was read in a message, and what would be done with it."""
+
+    reading: Reading
+    decided: activities.RoutingDecision
+
+
+def insist(error: ModelUnavailable) -> None:
+    """Have no decision made without the model that was asked for."""
+    raise error
+
+
+@dataclass
+class Rehearsal:
+    """A desk that only says what it would do. Make one with `rehearsing`."""
+
+    reader: Reader
+    offered: Capabilities
+    index: CapabilityIndex
+    ladder: FallbackChain | None
+    prompts: Prompts
+    _learning: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _learnt: bool = False
+
+    async def routed(
+        self, text: str, caller: Principal, now: datetime, on_failure: OnFailure = insist
+    ) -> DryRunResult:
+        """What `text` would come to if `caller` opened a conversation with it at `now`.
+
+        Raises:
+            InvalidInput: the text can't be a message.
+            RouterError: what `on_failure` raises.
+        """
+        message, situation = Message(text=said(text)), _opening(caller, now)
+        reading = self.reader.read(message, situation)
+        if reading.route is not None:
+            decided = activities.RoutingDecision(route=reading.route, commands=reading.commands)
+            return DryRunResult(reading, decided)
+        await self.learn()
+        account = activities.Account(caller=caller, now=now)
+        given = activities.Decide(message=message, situation=situation, account=account)
+        decider = Decider(self.offered, self.index, self.ladder, self.prompts)
+        return DryRunResult(reading, await decider.decided(given, on_failure))
+
+    async def found(self, text: str, caller: Principal, now: datetime) -> Selection | None:
+        """What is searched for the text; None where rules take it and nothing is."""
+        if self.reader.read(Message(text=said(text)), _opening(caller, now)).route is not None:
+            return None
+        await self.learn()
+        usable = [capability.name for capability in self.offered.visible_to(caller)]
+        return await self.index.select(text, among=usable)
+
+    async def learn(self) -> None:
+        """Fill the index. The first message that needs it does so, and most commands have none."""
+        async with self._learning:
+            if not self._learnt:
+                await self.index.update(self.offered.everything())
+                self._learnt = True
+
+
+@asynccontextmanager
+async def rehearsing(
+    settings: Settings, *, with_model: bool = False, quick: bool = False
+) -> AsyncIterator[Rehearsal]:
+    """A rehearsal as the settings have it.
+
+    `quick` is for a single message: it isn't worth the seconds that encoding all capabilities
+    takes, so that words alone are searched unless vectors were kept by an earlier command.
+
+    Raises:
+        MisconfiguredError: a model is wanted and none is configured.
+        RouterError: flows, thresholds or encoder can't be used.
+    """
+    if with_model:
+        check_model(settings)
+    offered = load_capabilities(settings)
+    words_only = quick and not (settings.data / VECTORS).exists()
+    async with (
+        ladders_of(settings) as ladders,
+        index_of(settings, words_only=words_only) as index,
+    ):
+        yield Rehearsal(
+            reader=Reader(offered.flows(), offered.phrases(), offered.listed()),
+            offered=offered,
+            index=index,
+            ladder=ladders.usual if with_model else None,
+            prompts=load_prompts(settings),
+        )
+
+
+def check_model(settings: Settings) -> None:
+    """Refuse to rehearse with a model where there is none.
+
+    Raises:
+        MisconfiguredError: none is configured.
+    """
+    if not settings.models:
+        raise MisconfiguredError(
+            "--llm needs a model and none is configured: set ROUTER_LLM_MODEL, and "
+            "ROUTER_LLM_BASE_URL or ROUTER_LLM_API_KEY (docs/models.md), or leave --llm out"
+        )
+
+
+def known_of(settings: Settings, users: frozenset[str]) -> KnownLabels:
+    """What labelled lines may name here."""
+    offered = load_capabilities(settings)
+    return KnownLabels(
+        slots={
+            one.name: frozenset(_arguments(one)) | frozenset(offered.slots(one.name))
+            for one in offered.everything()
+        },
+        users=users,
+        check_text=said,
+    )
+
+
+def _arguments(capability: Capability) -> Iterable[str]:
+    properties = capability.parameters.get("properties")
+    return properties if isinstance(properties, dict) else ()
+
+
+def said(text: str) -> str:
+    """The text, where it can be a message.
+
+    Raises:
+        InvalidInput: it is empty, too long, or has characters that no message may have.
+    """
+    try:
+        text.encode()
+        return _SAID.validate_python(text)
+    except UnicodeEncodeError:
+        raise InvalidInput("the text isn't UTF-8: convert it first") from None
+    except ValidationError as error:
+        reason = error.errors()[0]["msg"].removeprefix("Value error, ")
+        raise InvalidInput(f"the text can't be a message: {reason}") from None
+
+
+def _opening(caller: Principal, now: datetime) -> Situation:
+    """Where nothing was said before."""
+    return Situation(now=now, locale=caller.locale, roles=caller.roles)

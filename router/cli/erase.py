@@ -1,0 +1,118 @@
+"""`intent-router erase`: their workflows end, Temporal forgets them, then the database does.
+
+Erasing a person: their workflows end, Temporal forgets them, then the database does.
+
+`intent-router erase`.
+"""
+
+import asyncio
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from router.cli.caller import noted
+from router.domain.errors import Conflict, Forbidden, NotFound
+from router.gateway.executions import delete_histories, end, workflows_of
+from router.runtime.data_folder import made
+from router.runtime.temporal import connect
+from router.settings import Settings
+from router.store.audit import DatabaseAuditTrail
+from router.store.database import Database
+from router.store.retention import Erasing, Holdings
+
+WORD = "erased: an operator had everything of this person deleted"
+
+
+@dataclass(frozen=True)
+class Erased:
+    """What there was of a person, and who stands in the records in their place."""
+
+    pseudonym: str
+    holdings: Holdings
+    executions: int
+
+
+async def erase_person(settings: Settings, tenant: str, person: str, *, confirmed: bool) -> Erased:
+    """Erase the person. It may be called again after it was cut short, and goes on.
+
+    Raises:
+        NotFound: nothing is kept of them.
+        Conflict: requests of others wait for their decision.
+        Forbidden: it isn't confirmed; it says what would go.
+        Unavailable: the database or Temporal is out of reach; nothing is done without either.
+    """
+    made(settings.data)
+    database = Database(settings.database_url)
+    try:
+        await database.migrate()
+        erasing = Erasing(database, tenant, person)
+        client = await connect(settings)
+        there = await erasing.holdings()
+        found = await workflows_of(client, tenant, person, there.workflows)
+        _check(tenant, person, there, len(found), confirmed=confirmed)
+        pseudonym = f"erased-{secrets.token_hex(6)}"
+        # By the pseudonym: the trail is no place to find out whose it was.
+        await noted(DatabaseAuditTrail(database), tenant, "person.erase", pseudonym)
+        executions = await end(client, tenant, person, there.workflows, WORD)
+        # Last the database, which knows what else is theirs: so this can be taken up again.
+        await delete_histories(client, executions)
+        await erasing.erase(pseudonym)
+    finally:
+        await database.dispose()
+    return Erased(pseudonym, there, len(executions))
+
+
+def _check(tenant: str, person: str, there: Holdings, executions: int, *, confirmed: bool) -> None:
+    if not there.counts and not executions:
+        raise NotFound(
+            f"nothing is kept of {person!r} of tenant {tenant!r}: see how the id is spelt"
+        )
+    if there.awaited:
+        raise Conflict(
+            f"requests of others wait for {person}'s decision ({', '.join(there.awaited)}): "
+            "have an operator reassign them first"
+        )
+    if not confirmed:
+        raise Forbidden(
+            f"this can't be undone: of {person} of tenant {tenant} there would be erased: "
+            f"{in_short(there, executions)}; add --yes"
+        )
+
+
+def in_short(there: Holdings, executions: int) -> str:
+    """What there is, in a line.
+
+    >>> in_short(Holdings({"files": 2}, [], [], []), 1)
+    'files: 2, workflow executions: 1'
+    """
+    counts = {**there.counts, "workflow executions": executions}
+    return ", ".join(f"{what}: {count}" for what, count in counts.items())
+
+
+def erase(
+    user: Annotated[str, typer.Argument(help="A user id; they need not be in the directory.")],
+    tenant: Annotated[str, typer.Option(help="The tenant that they are of.")] = "default",
+    yes: Annotated[bool, typer.Option("--yes", help="Erase it, not only say what.")] = False,
+    data: Annotated[
+        Path | None, typer.Option(help="The folder of all state.", show_default=".data")
+    ] = None,
+) -> None:
+    """Erase a person: conversations, files, what is under way, histories in Temporal.
+
+    Decisions stay on record under a pseudonym. Take them out of the directory first.
+    """
+    from router.settings import Settings
+
+    given: dict[str, Any] = {} if data is None else {"data": data}
+    settings = Settings.load(**given)
+    erased = asyncio.run(erase_person(settings, tenant, user, confirmed=yes))
+    typer.echo(f"erased: {in_short(erased.holdings, erased.executions)}")
+    typer.echo(f"what stays on record is of {erased.pseudonym}")
+    if runs := erased.holdings.named:
+        typer.echo(
+            f"{len(runs)} requests of others go on and know them ({', '.join(runs)}): "
+            "erase again once those have ended"
+        )

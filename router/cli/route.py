@@ -1,0 +1,168 @@
+"""`intent-router route`: where a message would go, and why. Nothing is executed.
+
+Explaining messages as `route` does, for a person at a terminal and for programs.
+"""
+
+import asyncio
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AsyncExitStack, contextmanager
+from datetime import datetime
+from typing import Annotated, Any
+from zoneinfo import ZoneInfo
+
+import typer
+
+from router.api.explanation import explanation
+from router.cli.caller import person
+from router.cli.dry_run import rehearsing
+from router.domain.errors import InvalidInput, RouterError
+from router.settings import Settings
+
+Explanation = dict[str, Any]
+Explain = Callable[[str], Explanation]
+
+
+@contextmanager
+def explainer(
+    settings: Settings, user: str, now: str | None, *, with_model: bool, quick: bool
+) -> Iterator[Explain]:
+    """What explains messages as if `user` said them, at `now` or at the time of asking.
+
+    All of them on one event loop, which runs only while a message is explained: in between,
+    waiting for a line of stdin, Ctrl-C works as it does everywhere.
+
+    Raises:
+        RouterError: flows or directory can't be used, or have nobody called `user`.
+    """
+    speaker = person(settings, user)
+    moment(now, speaker.timezone)
+    opened = rehearsing(settings, with_model=with_model, quick=quick)
+    with asyncio.Runner() as runner:
+        stack = AsyncExitStack()
+        rehearsal = runner.run(stack.enter_async_context(opened))
+
+        def explain(text: str) -> Explanation:
+            at = moment(now, speaker.timezone)
+            routed = runner.run(rehearsal.routed(text, speaker, at))
+            decided = routed.decided
+            return explanation(text, routed.reading, decided.route, decided.commands)
+
+        try:
+            yield explain
+        finally:
+            runner.run(stack.aclose())
+
+
+def moment(written: str | None, timezone: str) -> datetime:
+    """When the message is said, in the speaker's time zone; now, where nothing is written.
+
+    >>> moment("2026-11-18T10:00", "Asia/Shanghai").isoformat()
+    '2026-11-18T10:00:00+08:00'
+    """
+    zone = ZoneInfo(timezone)
+    if written is None:
+        return datetime.now(zone)
+    try:
+        given = datetime.fromisoformat(written)
+    except ValueError:
+        raise typer.BadParameter(
+            f"--now {written!r} is no ISO 8601 time: write it like 2026-11-18T10:00+08:00"
+        ) from None
+    return given.replace(tzinfo=zone) if given.tzinfo is None else given.astimezone(zone)
+
+
+def explain_lines(explain: Explain) -> None:
+    """Answer every line of stdin with one line of JSON, as it comes.
+
+    Raises:
+        InvalidInput: some lines couldn't be explained; the others were all the same.
+    """
+    refused = 0
+    for raw in sys.stdin.buffer:
+        answer = _answer(explain, raw)
+        refused += "error" in answer
+        sys.stdout.write(json.dumps(answer, ensure_ascii=False) + "\n")
+        sys.stdout.flush()
+    if refused:
+        raise InvalidInput(f"{refused} of the lines can't be explained: their `error` says why")
+
+
+def _answer(explain: Explain, raw: bytes) -> Explanation:
+    line = raw.rstrip(b"\r\n")
+    try:
+        return explain(line.decode(errors="surrogateescape"))
+    except RouterError as error:
+        return {"text": line.decode(errors="replace"), "error": str(error)}
+
+
+def readable(explanation: Explanation) -> str:
+    """The explanation as a person reads it: the decision first, then what led to it."""
+    decision = explanation["decision"]
+    where = " ".join(filter(None, (decision["kind"], decision.get("target"))))
+    lines = [f"{where}, by {decision['by']} (confidence {decision['confidence']:.2f})"]
+    lines += _section("because", [decision["reason"]] if decision.get("reason") else [])
+    lines += _section("slots", (f"{k} = {_json(v)}" for k, v in decision.get("slots", {}).items()))
+    lines += _section("patterns", map(_pattern, explanation["patterns"]))
+    lines += _section("entities", map(_entity, explanation["entities"]))
+    lines += _section("others", map(_candidate, explanation["candidates"]))
+    return "\n".join(lines)
+
+
+def _section(title: str, items: Iterable[str]) -> Iterator[str]:
+    for position, item in enumerate(items):
+        yield f"  {title if position == 0 else '':<9} {item}"
+
+
+def _pattern(hit: Explanation) -> str:
+    blocked = f", blocked by {hit['blocked_by']}" if hit.get("blocked_by") else ""
+    return f"{hit['flow']}: {hit['pattern']} at {_span(hit)}{blocked}"
+
+
+def _entity(entity: Explanation) -> str:
+    return f"{entity['type']} {entity['text']!r} at {_span(entity)}: {_json(entity['value'])}"
+
+
+def _candidate(candidate: Explanation) -> str:
+    return f"{candidate['kind']} {candidate['name']} ({candidate['score']:.2f})"
+
+
+def _span(found: Explanation) -> str:
+    start, end = found["span"]
+    return f"{start}–{end}"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def route(
+    text: Annotated[str, typer.Argument(help="What a person says; - reads one a line from stdin.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print the explanation as JSON.")] = False,
+    user: Annotated[str, typer.Option(help="Who says it: a user id from the directory.")] = "alice",
+    now: Annotated[
+        str | None, typer.Option(help="When it is said, such as 2026-11-18T10:00+08:00.")
+    ] = None,
+    llm: Annotated[
+        bool, typer.Option("--llm", help="Let the model decide what rules can't.")
+    ] = False,
+) -> None:
+    """Explain where a text would go. Executes nothing, and needs no server.
+
+    With - in place of TEXT every line of stdin is a message and gets one line of JSON; a line
+    that can't be explained gets {"text", "error"}, and the exit status is 1.
+
+    What rules can't decide is searched by words and by vectors. Encoding what there is takes
+    seconds, once: for a single TEXT words alone are searched, unless vectors are in the data
+    folder already. --llm, `route -`, `eval` and `dev` put them there.
+    """
+    from router.settings import Settings
+
+    single = text != "-"
+    with explainer(Settings.load(), user, now, with_model=llm, quick=single and not llm) as explain:
+        if not single:
+            explain_lines(explain)
+            return
+        explanation = explain(text)
+    typer.echo(json.dumps(explanation, ensure_ascii=False) if as_json else readable(explanation))

@@ -1,1 +1,0 @@
-"""What `intent-router new` writes: files that work at once, from the templates beside them."""

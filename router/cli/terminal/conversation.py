@@ -1,0 +1,261 @@
+"""One person's conversation: what is sent, what comes back, and what is asked right now.
+
+What a typed line means where the desk has just asked something.
+"""
+
+import asyncio
+import itertools
+import re
+import unicodedata
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Any
+from urllib.parse import quote
+from uuid import uuid4
+
+from pydantic import TypeAdapter
+
+from router.cli.rest import Rest, RestRefused, ServerSentEvent
+from router.cli.terminal import screen
+from router.cli.terminal.screen import Screen
+from router.domain.errors import Unavailable
+from router.domain.locale import Locale, Localised
+from router.domain.messages import (
+    ChoicesReply,
+    ChooseAction,
+    ConfirmAction,
+    ConfirmReply,
+    FormReply,
+    Option,
+    Reply,
+    Route,
+    Turn,
+)
+
+Body = dict[str, Any]
+"""What is sent as a message: `{"text": …}` or `{"action": …}`."""
+
+_YES = {"y", "yes", "是", "确认"}
+_NO = {"n", "no", "否"}
+
+
+def body_of(line: str, asked: Reply | None) -> Body:
+    """The message that the line is: a number or a yes that answers `asked`, else its text.
+
+    An answer names its question, so that it is never taken for the answer to a later one.
+
+    >>> ask = ChoicesReply(text="Which?", options=[Option(label="Annual", value="annual")])
+    >>> body_of("1", ask), body_of("annual", ask)
+    ({'action': {'type': 'choose', 'value': 'annual'}}, {'text': 'annual'})
+    """
+    word = unicodedata.normalize("NFKC", line).strip().rstrip(".").casefold()
+    action: ChooseAction | ConfirmAction | None = None
+    if isinstance(asked, ChoicesReply) and (chosen := numbered(word, asked.options)):
+        action = ChooseAction(type="choose", value=chosen.value, question=asked.question)
+    elif isinstance(asked, ConfirmReply) and word in _YES | _NO:
+        action = ConfirmAction(type="confirm", value=word in _YES, question=asked.question)
+    return {"text": line} if action is None else {"action": action.model_dump(exclude_none=True)}
+
+
+def form_body(form: FormReply, values: Body) -> Body:
+    """The message that fills in a form, or a part of it."""
+    action: Body = {"type": "form", "values": values}
+    return {"action": action | ({"question": form.question} if form.question else {})}
+
+
+def numbered(word: str, options: list[Option]) -> Option | None:
+    """The option of this number, as they are shown; None where the word is no such number."""
+    if not re.fullmatch("[0-9]{1,3}", word) or not 1 <= int(word) <= len(options):
+        return None
+    return options[int(word) - 1]
+
+
+def question_in(replies: list[Reply]) -> Reply | None:
+    """The question that these replies leave open: the last one, where there is any."""
+    asking = [r for r in replies if isinstance(r, ChoicesReply | ConfirmReply | FormReply)]
+    return asking[-1] if asking else None
+
+
+TRIES = 3
+"""Of a message whose answer was lost on its way; it does nothing twice."""
+PAUSES = (1.0, 2.0, 5.0, 10.0)
+"""Seconds before the news is listened for again, where the connection was lost."""
+
+_REPLY: TypeAdapter[Reply] = TypeAdapter(Reply)
+_REPLIES: TypeAdapter[list[Reply]] = TypeAdapter(list[Reply])
+
+
+class ChatConversation:
+    """A conversation on a screen. Raises what `Rest` raises."""
+
+    def __init__(self, rest: Rest, screen: Screen, opened: Body) -> None:
+        self.rest = rest
+        self.screen = screen
+        self.id: str = opened["id"]
+        self.locale: Locale = opened["locale"]
+        self.asked: Reply | None = None
+        """What the desk wants to know now."""
+        self.route: Route | None = None
+        """Where the last message went."""
+        self._own: set[str] = set()
+        self._seen = "0"
+        """The last item of the transcript that was shown."""
+
+    @property
+    def path(self) -> str:
+        """Of the conversation, in the API."""
+        return f"/v1/conversations/{quote(self.id, safe='')}"
+
+    def say(self, text: Localised, **values: Any) -> str:
+        """A text of the terminal's own, in the person's language."""
+        return text.within(self.locale).format(**values)
+
+    async def send(self, message: Body) -> None:
+        """Send a message and show its turn as it comes."""
+        message_id = uuid4().hex
+        self._own.add(message_id)
+        body = {**message, "message_id": message_id}
+        for left in range(TRIES - 1, -1, -1):
+            try:
+                return await self._turn(body)
+            except Unavailable:
+                if not left or not self.screen.interactive:
+                    raise
+                await asyncio.sleep(PAUSES[0])
+        return None
+
+    async def _turn(self, body: Body) -> None:
+        showing = _Showing(self)
+        async with aclosing(self.rest.events("POST", f"{self.path}/messages", body)) as events:
+            async for event in events:
+                if event.name == "turn":
+                    return showing.end(Turn.model_validate(event.data))
+                if event.name == "error":
+                    raise RestRefused(
+                        str(event.data.get("detail")), int(event.data.get("status", 0))
+                    )
+                showing.take(event)
+        raise Unavailable(self.say(screen.LOST))
+
+    def hear(self, replies: list[Reply]) -> None:
+        """Show what was said, and remember what it asks."""
+        self.asked = question_in(replies)
+        shown = screen.said(replies, self.locale, interactive=self.screen.interactive)
+        if shown:
+            self.screen.line(shown)
+
+    async def resume(self) -> None:
+        """Take up a conversation where it was left: its last exchange, and what that asks."""
+        for item in await self._last_page():
+            self._seen = item["id"]
+            self._own.add(item.get("message_id", ""))
+            if item["role"] == "user":
+                self.screen.aside(f"> {item['text']}")
+            else:
+                self.hear(_REPLIES.validate_python(item.get("replies", [])))
+                route = item.get("route")
+                self.route = Route.model_validate(route) if route else self.route
+
+    async def last_question(self) -> Reply | None:
+        """What the conversation asked last, if it still does; nothing is shown."""
+        last = [item.get("replies", []) for item in (await self._last_page())[1:]]
+        return question_in(_REPLIES.validate_python(last[-1])) if last else None
+
+    async def _last_page(self) -> list[Body]:
+        """From the last thing that the person said on."""
+        page: Body = {"next": "0"}
+        items: list[Body] = []
+        while page["next"] is not None:
+            page = await self.rest.get(f"{self.path}/messages", after=page["next"], limit=200)
+            items = [*items, *page["items"]][-200:]
+        asked = [at for at, item in enumerate(items) if item["role"] == "user"]
+        return items[asked[-1] :] if asked else items
+
+    async def follow(self) -> None:
+        """Show what happens in the conversation without being asked for here; never ends."""
+        news, pauses = (
+            _News(self, self._seen),
+            itertools.chain(PAUSES, itertools.repeat(PAUSES[-1])),
+        )
+        while True:
+            try:
+                async with aclosing(self._happening(news.last)) as events:
+                    async for event in events:
+                        news.take(event)
+            except (Unavailable, RestRefused):
+                await asyncio.sleep(next(pauses))
+
+    def _happening(self, after: str) -> AsyncGenerator[ServerSentEvent]:
+        return self.rest.events("GET", f"{self.path}/events", after=after)
+
+    def mine(self, message_id: object) -> bool:
+        """True for a message that was sent from here."""
+        return message_id in self._own
+
+
+class _Showing:
+    """A turn on the screen while it runs: tools, words of progress, text as it is written."""
+
+    def __init__(self, talk: ChatConversation) -> None:
+        self._talk = talk
+        self._attempt = 0
+        self._written = ""
+
+    def take(self, event: ServerSentEvent) -> None:
+        if not self._talk.screen.interactive:
+            return
+        if event.name == "text_delta":
+            self._write(event.data["attempt"], event.data["text"])
+        elif event.name == "tool_started":
+            self._note(f"… {event.data['name']} {event.data.get('progress', '')}")
+        elif event.name == "tool_finished":
+            self._note(f"  {event.data['name']}: {event.data['status']}")
+
+    def end(self, turn: Turn) -> None:
+        """What was written already isn't said again."""
+        talk, written = self._talk, self._written.strip()
+        self._break()
+        talk.route = turn.route
+        shown = bool(written) and bool(turn.replies) and turn.replies[0].text.strip() == written
+        talk.hear(turn.replies[1:] if shown else turn.replies)
+
+    def _write(self, attempt: int, text: str) -> None:
+        if attempt != self._attempt and self._written:
+            self._note(self._talk.say(screen.ANEW))
+            self._written = ""
+        self._attempt = attempt
+        self._written += text
+        self._talk.screen.flow(text)
+
+    def _note(self, text: str) -> None:
+        self._break()
+        self._talk.screen.aside(text.rstrip())
+
+    def _break(self) -> None:
+        """End the line that is being written, if one is."""
+        if self._written and not self._written.endswith("\n"):
+            self._talk.screen.line()
+
+
+class _News:
+    """What comes by itself: words of runs, and what is said in another window."""
+
+    def __init__(self, talk: ChatConversation, seen: str) -> None:
+        self._talk = talk
+        self._of_turn = ""
+        """The row of the turn whose parts come right now."""
+        self.last = seen
+
+    def take(self, event: ServerSentEvent) -> None:
+        self.last = event.id or self.last
+        if event.name == "route":
+            self._of_turn = event.row
+        elif event.name == "reply" and event.row != self._of_turn:
+            self._talk.hear([_REPLY.validate_python(event.data)])
+        elif event.name == "message" and not self._talk.mine(event.data.get("message_id")):
+            where = self._talk.say(screen.ELSEWHERE)
+            self._talk.screen.aside(f"({where}) > {event.data['text']}")
+        elif event.name == "turn" and not self._talk.mine(event.data["message_id"]):
+            turn = Turn.model_validate(event.data)
+            self._talk.route = turn.route
+            self._talk.hear(turn.replies)

@@ -1,0 +1,243 @@
+"""Where a chat is shown, and what the API answers as lines of it.
+
+What the terminal itself says, in both languages.
+
+What the API answers, as lines of a terminal. Pure: text in, text out.
+
+Where a chat is shown: a terminal that somebody sits at, or a pipe that wants plain text.
+"""
+
+import os
+import sys
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Protocol
+
+from router.domain.locale import Locale, Localised
+from router.domain.messages import FormReply, Reply, Route, as_plain_text
+
+WELCOME = Localised(
+    zh="直接说要办的事；/help 列出命令，Ctrl-C 停止当前回合，Ctrl-D 离开。",
+    en="Say what you want done; /help lists the commands, Ctrl-C stops a turn, Ctrl-D leaves.",
+)
+HELP = Localised(
+    zh="""\
+/new            开始新对话
+/list           列出我的对话
+/open N         打开第 N 个对话
+/file 路径      交上所要的文件
+/why            说明上一条消息为什么这样处理
+/approvals      列出等我审批的事项
+/approve N [意见]、/reject N [意见]、/return N [意见]   审批第 N 项
+/requests       列出我的申请
+/quit           离开
+选项可以回复编号，确认可以回复 y 或 n；表单可以一句话说全，也可以按回车逐项填写。""",
+    en="""\
+/new            begin a new conversation
+/list           list my conversations
+/open N         open the Nth of them
+/file PATH      hand in the file that is asked for
+/why            explain why the last message went where it did
+/approvals      list what waits for my decision
+/approve N [comment], /reject N [comment], /return N [comment]   decide the Nth of them
+/requests       list what I have asked for
+/quit           leave
+Choices take their number, confirmations y or n; a form takes one sentence, or Enter to fill in \
+field by field.""",
+)
+LEAVE_HINT = Localised(zh="再按一次 Ctrl-C 离开。", en="Ctrl-C once more leaves.")
+STOPPING = Localised(zh="正在停止…", en="Stopping…")
+ANEW = Localised(zh="（重新作答）", en="(once more)")
+ELSEWHERE = Localised(zh="另一窗口", en="elsewhere")
+FORM_HINT = Localised(
+    zh="一句话说全，或按回车逐项填写。", en="Say it in a sentence, or press Enter to fill it in."
+)
+FORM_DROPPED = Localised(zh="表单没有提交。", en="The form wasn't sent.")
+REQUIRED = Localised(zh="必填", en="required")
+NO_SUCH_OPTION = Localised(zh="没有这个编号。", en="There is no such number.")
+UNKNOWN_COMMAND = Localised(
+    zh="没有命令 {name}；/help 列出命令。", en="There is no command {name}; /help lists them."
+)
+LIST_FIRST = Localised(
+    zh="没有第 {number} 项；先用 {command} 列出来。",
+    en="There is no {number}; list with {command}.",
+)
+NOTHING = Localised(zh="没有。", en="None.")
+NO_FILE_ASKED = Localised(
+    zh="现在没有要求文件；要的时候再用 /file 交上。",
+    en="No file is asked for right now; hand it in with /file once it is.",
+)
+UNREADABLE = Localised(zh="{path} 读不了（{why}）。", en="{path} can't be read ({why}).")
+NO_ROUTE = Localised(zh="还没有消息可以说明。", en="There is no message yet to explain.")
+DECIDED = Localised(zh="已记录：{decision}，现在 {status}。", en="Noted: {decision}; now {status}.")
+OPENED = Localised(zh="对话 {id}", en="Conversation {id}")
+REQUESTER = Localised(zh="申请人", en="requested by")
+CANDIDATES = Localised(zh="候选", en="candidates")
+LOST = Localised(
+    zh="连接断了；这一回合在服务器上继续，回来后会看到结果。",
+    en="The connection is lost; the turn goes on there, and its answer comes once it is back.",
+)
+
+
+Item = Mapping[str, Any]
+"""An item of a list, as the API gives it."""
+
+
+def printable(text: str) -> str:
+    r"""The text without what a terminal would act on: whoever wrote it mustn't drive the screen.
+
+    >>> printable("a\x1b[2Jb")
+    'a[2Jb'
+    """
+    return "".join(c for c in text if c in "\n\t" or unicodedata.category(c) != "Cc")
+
+
+def said(replies: Sequence[Reply], locale: Locale, *, interactive: bool) -> str:
+    """Replies as text; where somebody sits there, with how a form of several fields is filled."""
+    text = as_plain_text(replies, locale)
+    last = replies[-1] if replies else None
+    if interactive and isinstance(last, FormReply) and len(last.fields) > 1:
+        text += f"\n\n{FORM_HINT.within(locale)}"
+    return printable(text)
+
+
+def why(route: Route, locale: Locale) -> str:
+    """Where a message went, by which means, and what else came into question."""
+    where = " ".join(filter(None, (route.kind, route.target)))
+    lines = [f"{where} ← {route.by} ({route.confidence:.2f})", route.reason]
+    if route.candidates:
+        near = ", ".join(f"{c.name} {c.score:.2f}" for c in route.candidates)
+        lines.append(f"{CANDIDATES.within(locale)}: {near}")
+    return printable("\n".join(filter(None, lines)))
+
+
+def conversations(items: Sequence[Item], current: str, locale: Locale) -> str:
+    """The person's conversations, numbered; the one that is open is marked."""
+    return _numbered(
+        [f"{_when(i['created_at'])}  {i['id']}{' *' * (i['id'] == current)}" for i in items], locale
+    )
+
+
+def approvals(items: Sequence[Item], locale: Locale) -> str:
+    """What waits for a decision, numbered, with all that is decided on."""
+    return _numbered([_approval(item, locale) for item in items], locale)
+
+
+def requests(items: Sequence[Item], locale: Locale) -> str:
+    """Runs that the person asked for, numbered, with how they stand."""
+    return _numbered(
+        [f"{_when(i['created_at'])}  {i['title']}  {i['status']} ({i['state']})" for i in items],
+        locale,
+    )
+
+
+def _approval(item: Item, locale: Locale) -> str:
+    about = f"{REQUESTER.within(locale)} {item['requester']}, {_when(item['since'])}"
+    summary = [f"     {label}: {value}" for label, value in item["summary"].items()]
+    return "\n".join([f"{item['title']} ({about})", *summary])
+
+
+def _numbered(lines: Sequence[str], locale: Locale) -> str:
+    if not lines:
+        return NOTHING.within(locale)
+    return printable("\n".join(f"{number:>3}. {line}" for number, line in enumerate(lines, 1)))
+
+
+def _when(moment: str) -> str:
+    """In the terminal's own time zone."""
+    return datetime.fromisoformat(moment).astimezone().strftime("%m-%d %H:%M")
+
+
+BETWEEN_WRITES = 0.02
+"""Seconds: often enough that text which is being written seems to flow."""
+OWN = 0o600
+
+_DIM, _NORMAL = "\x1b[2m", "\x1b[0m"
+
+
+@dataclass(frozen=True)
+class Screen:
+    """Writes to stdout. `interactive`: progress is shown too; `coloured`: and set apart."""
+
+    interactive: bool
+    coloured: bool
+
+    def line(self, text: str = "") -> None:
+        """A line, or several, that came from the desk."""
+        print(printable(text), flush=True)
+
+    def aside(self, text: str) -> None:
+        """A line about what goes on, for whoever sits there."""
+        if self.interactive:
+            shown = printable(text)
+            print(f"{_DIM}{shown}{_NORMAL}" if self.coloured else shown, flush=True)
+
+    def flow(self, text: str) -> None:
+        """A piece of a line that is still being written."""
+        print(printable(text), end="", flush=True)
+
+
+class Discarded(KeyboardInterrupt):
+    """Ctrl-C on a line that had something in it: it is gone, and nothing else was meant."""
+
+
+class LinePrompt(Protocol):
+    """What asks whoever sits there for a line."""
+
+    async def line(self, label: str = "> ") -> str:
+        """The line. Raises EOFError at Ctrl-D, KeyboardInterrupt at Ctrl-C."""
+
+
+class TerminalPrompt:
+    """Line editing, with a history that is kept from one chat to the next."""
+
+    def __init__(self, history: Path) -> None:
+        from prompt_toolkit import PromptSession
+        from prompt_toolkit.history import FileHistory, InMemoryHistory
+
+        self._session: PromptSession[str] = PromptSession(history=FileHistory(str(own(history))))
+        self._fields: PromptSession[str] = PromptSession(history=InMemoryHistory())
+
+    async def line(self, label: str = "> ") -> str:
+        """The line; what is typed into a form's field isn't kept."""
+        session = self._session if label == "> " else self._fields
+        try:
+            return await session.prompt_async(label)
+        except KeyboardInterrupt:
+            if session.default_buffer.text:
+                raise Discarded from None
+            raise
+
+
+@contextmanager
+def above_the_prompt() -> Iterator[None]:
+    """What is written meanwhile goes above the line that is being typed."""
+    from prompt_toolkit.patch_stdout import StdoutProxy
+
+    proxy = StdoutProxy(sleep_between_writes=BETWEEN_WRITES, raw=True)
+    with proxy, redirect_stdout(proxy):
+        yield
+
+
+def own(file: Path) -> Path:
+    """The file, which is there and is nobody else's to read: people type confidential things.
+
+    Raises OSError where it can't be.
+    """
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    handle = os.open(file, os.O_RDWR | os.O_CREAT, OWN)
+    try:
+        os.fchmod(handle, OWN)
+    finally:
+        os.close(handle)
+    return file
+
+
+def screen_of(*, plain: bool) -> Screen:
+    """The screen of this process; a person sits there where both ends are terminals."""
+    interactive = sys.stdin.isatty() and sys.stdout.isatty()
+    return Screen(interactive=interactive, coloured=interactive and not plain)

@@ -1,0 +1,225 @@
+"""A chat from beginning to end: with somebody at a terminal, or with what a pipe brings.
+
+A form, asked field by field.
+"""
+
+import asyncio
+import signal
+import sys
+from asyncio import FIRST_COMPLETED
+from collections.abc import Coroutine
+from contextlib import aclosing, suppress
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from router.cli.rest import Rest, RestRefused
+from router.cli.terminal import screen
+from router.cli.terminal.commands import Commands, Left, begun, handed_in, listed
+from router.cli.terminal.conversation import Body, ChatConversation, body_of, form_body, numbered
+from router.cli.terminal.screen import (
+    Discarded,
+    LinePrompt,
+    Screen,
+    TerminalPrompt,
+    above_the_prompt,
+    printable,
+)
+from router.domain.errors import Forbidden, RouterError
+from router.domain.messages import FormField, FormReply
+
+
+async def filled(talk: ChatConversation, form: FormReply, prompt: LinePrompt) -> Body | None:
+    """The message that the form comes to; None where whoever sits there gives it up."""
+    values: Body = {}
+    try:
+        for field in form.fields:
+            value = await _value(talk, field, prompt)
+            if value is not None:
+                values[field.name] = value
+    except (EOFError, KeyboardInterrupt):
+        values = {}
+    if not values:
+        talk.screen.line(talk.say(screen.FORM_DROPPED))
+        return None
+    return form_body(form, values)
+
+
+async def _value(talk: ChatConversation, field: FormField, prompt: LinePrompt) -> object:
+    """What the field is given; None where it may be left out, and is."""
+    for number, option in enumerate(field.options or [], 1):
+        talk.screen.line(f"  {number}. {option.label}")
+    mark = f" ({talk.say(screen.REQUIRED)})" if field.required else ""
+    while True:
+        typed = (await prompt.line(printable(f"{field.label}{mark}: "))).strip()
+        value = await _read(talk, field, typed) if typed else None
+        if value is not None or (not typed and not field.required):
+            return value
+
+
+async def _read(talk: ChatConversation, field: FormField, typed: str) -> object:
+    """The field's value as it is sent; None, and said why, where it can't be one.
+
+    The desk reads days and amounts as they are typed.
+    """
+    if field.type == "file":
+        return await handed_in(talk, typed)
+    if not field.options:
+        return typed
+    by_label = [o for o in field.options if typed.casefold() == o.label.casefold()]
+    chosen = numbered(typed, field.options) or next(iter(by_label), None)
+    if chosen is None:
+        talk.screen.line(talk.say(screen.NO_SUCH_OPTION))
+        return None
+    return chosen.value
+
+
+async def chat(
+    url: str, token: str, wanted: str | None, *, new: bool, screen: Screen, state: Path
+) -> None:
+    """Chat until whoever does so leaves, or the pipe ends.
+
+    Raises:
+        RouterError: the API isn't there, or refuses; at a terminal only before the chat begins.
+    """
+    async with aclosing(Rest(url, token)) as rest:
+        talk = ChatConversation(rest, screen, await _opened(rest, wanted, new=new))
+        if screen.interactive:
+            with above_the_prompt():
+                await _Interactive(talk, TerminalPrompt(state / "history")).run()
+        else:
+            await _piped(talk)
+
+
+async def _opened(rest: Rest, wanted: str | None, *, new: bool) -> dict[str, Any]:
+    """The conversation that is asked for, the last one, or a new one."""
+    try:
+        if wanted is not None:
+            return await rest.get(f"/v1/conversations/{quote(wanted, safe='')}")
+        last = [] if new else await listed(rest)
+        return last[0] if last else await begun(rest)
+    except RestRefused as error:
+        if error.status != 401:  # noqa: PLR2004
+            raise
+        raise Forbidden(
+            f"the API won't have this person: {error} Name a user id of its directory with --user "
+            "where ROUTER_AUTH=dev, else a valid token in ROUTER_TOKEN or with --token"
+        ) from None
+
+
+async def _piped(talk: ChatConversation) -> None:
+    """Each line of stdin is a message or a command; what the desk says goes to stdout."""
+
+    async def ready(_: ChatConversation) -> None:
+        return
+
+    # What was asked before is asked still: a pipe goes on where the last one ended.
+    talk.asked = await talk.last_question()
+    commands = Commands(talk, ready)
+    while line := await asyncio.to_thread(sys.stdin.readline):
+        with suppress(Left):
+            await _taken(commands, line.rstrip("\r\n"))
+
+
+async def _taken(commands: Commands, line: str) -> None:
+    if line.startswith("/"):
+        await commands.run(line)
+    elif line.strip():
+        await commands.talk.send(body_of(line, commands.talk.asked))
+
+
+class _Interactive:
+    """Somebody sits there: Ctrl-C stops a turn and twice leaves, news come above the prompt."""
+
+    def __init__(self, talk: ChatConversation, prompt: LinePrompt) -> None:
+        self._commands = Commands(talk, self._open)
+        self._prompt = prompt
+        self._following: asyncio.Task[None] | None = None
+
+    async def run(self) -> None:
+        """Chat until they leave."""
+        talk = self._commands.talk
+        talk.screen.aside(talk.say(screen.WELCOME))
+        try:
+            await self._open(talk)
+            await self._lines()
+        except Left:
+            return
+        finally:
+            self._deaf()
+
+    async def _open(self, talk: ChatConversation) -> None:
+        """Show where a conversation was left, and listen to it from now on."""
+        self._deaf()
+        talk.screen.aside(talk.say(screen.OPENED, id=talk.id))
+        await talk.resume()
+        self._following = asyncio.create_task(talk.follow())
+
+    def _deaf(self) -> None:
+        if self._following is not None:
+            self._following.cancel()
+
+    async def _lines(self) -> None:
+        warned = False
+        while True:
+            try:
+                line = await self._prompt.line()
+            except EOFError:
+                return
+            except Discarded:
+                warned = False
+                continue
+            except KeyboardInterrupt:
+                if warned:
+                    return
+                warned = True
+                self._aside(screen.LEAVE_HINT)
+                continue
+            warned = False
+            await self._answered(line)
+
+    async def _answered(self, line: str) -> None:
+        """Whatever becomes of one line, the chat goes on."""
+        talk = self._commands.talk
+        try:
+            if line.strip() or not isinstance(talk.asked, FormReply):
+                await self._stoppable(_taken(self._commands, line))
+            elif body := await filled(talk, talk.asked, self._prompt):
+                await self._stoppable(talk.send(body))
+        except RouterError as error:
+            talk.screen.line(f"! {error}")
+
+    async def _stoppable(self, work: Coroutine[Any, Any, None]) -> None:
+        """Await it; a first Ctrl-C meanwhile stops the turn, a second one leaves."""
+        presses: asyncio.Queue[None] = asyncio.Queue()
+        loop, task = asyncio.get_running_loop(), asyncio.create_task(work)
+        loop.add_signal_handler(signal.SIGINT, presses.put_nowait, None)
+        try:
+            if await _pressed(presses, task):
+                self._aside(screen.STOPPING)
+                await self._cancel()
+                if await _pressed(presses, task):
+                    raise Left
+            await task
+        finally:
+            task.cancel()
+            loop.remove_signal_handler(signal.SIGINT)
+
+    async def _cancel(self) -> None:
+        talk = self._commands.talk
+        with suppress(RestRefused):  # nothing runs any more, which is what was wanted
+            await talk.rest.post(f"{talk.path}/cancel", {})
+
+    def _aside(self, text: Any) -> None:
+        talk = self._commands.talk
+        talk.screen.aside(talk.say(text))
+
+
+async def _pressed(presses: asyncio.Queue[None], task: asyncio.Task[None]) -> bool:
+    """True once Ctrl-C was pressed; False where the task was over before."""
+    press = asyncio.create_task(presses.get())
+    try:
+        await asyncio.wait({press, task}, return_when=FIRST_COMPLETED)
+        return not task.done()
+    finally:
+        press.cancel()

@@ -1,0 +1,99 @@
+"""What every workflow is started with: search attributes, fairness, patience with workers.
+
+How long Temporal waits for workers, wherever a workflow is started.
+
+What workflows can be found by in the Temporal UI.
+
+A server refuses an attribute that nobody registered: `dev` does so, and `worker` where it may.
+Values are opaque ids and states, never anything about a person: they are stored in the clear.
+
+Whose share of the workers a workflow takes: where many wait, each key gets its turn.
+
+Temporal deals out the tasks of a queue by these keys, by weight, where the server's
+`matching.enableFairness` is on; elsewhere they do nothing. What a workflow starts (activities,
+sub-agents, branches) has its key without being told.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from hashlib import sha256
+from typing import Literal
+
+from temporalio.common import (
+    Priority,
+    SearchAttributeKey,
+    SearchAttributePair,
+    TypedSearchAttributes,
+)
+
+from router.domain.principals import Principal
+
+TASK_TIMEOUT = timedelta(seconds=3)
+"""For a workflow task: then another worker takes over what a dead one held. With Temporal's own
+ten seconds a worker's death held up the turns under way by eleven."""
+
+
+ROUTE_KIND = SearchAttributeKey.for_keyword("RouteKind")
+ROUTE_TARGET = SearchAttributeKey.for_keyword("RouteTarget")
+ROUTE_BY = SearchAttributeKey.for_keyword("RouteBy")
+FLOW_NAME = SearchAttributeKey.for_keyword("FlowName")
+FLOW_STATE = SearchAttributeKey.for_keyword("FlowState")
+FLOW_STATUS = SearchAttributeKey.for_keyword("FlowStatus")
+REQUESTER = SearchAttributeKey.for_keyword("Requester")
+CONVERSATION_ID = SearchAttributeKey.for_keyword("ConversationId")
+TENANT = SearchAttributeKey.for_keyword("Tenant")
+ASSIGNEE = SearchAttributeKey.for_keyword_list("Assignee")
+
+SEARCH_ATTRIBUTES = {
+    **{
+        key.name: "Keyword"
+        for key in (
+            *(ROUTE_KIND, ROUTE_TARGET, ROUTE_BY, FLOW_NAME, FLOW_STATE, FLOW_STATUS),
+            *(REQUESTER, CONVERSATION_ID, TENANT),
+        )
+    },
+    ASSIGNEE.name: "KeywordList",
+}
+"""Each with its type, as Temporal's command line names it. SQL visibility allows ten a type."""
+
+
+def of_run(flow: str, requester: Principal, conversation: str | None) -> TypedSearchAttributes:
+    """What a run of a flow is found by from its first moment on."""
+    values = {
+        FLOW_NAME: flow,
+        REQUESTER: requester.id,
+        CONVERSATION_ID: conversation or "",
+        TENANT: requester.tenant,
+    }
+    return TypedSearchAttributes([SearchAttributePair(key, value) for key, value in values.items()])
+
+
+FairTo = Literal["tenant", "person"]
+LONGEST_KEY = 64
+"""Bytes that Temporal takes."""
+
+
+@dataclass(frozen=True)
+class Fairness:
+    """Shares of tenants, or of each person; a tenant of `weights` gets so many times as much.
+
+    >>> Fairness(weights={"acme": 3.0}).share("acme", "alice").fairness_weight
+    3.0
+    """
+
+    to: FairTo = "tenant"
+    weights: Mapping[str, float] = field(default_factory=dict)
+
+    def share(self, tenant: str, person: str) -> Priority:
+        """What a workflow is started with for this person."""
+        return Priority(
+            fairness_key=self._key(tenant, person), fairness_weight=self.weights.get(tenant)
+        )
+
+    def _key(self, tenant: str, person: str) -> str:
+        if self.to == "tenant" and len(tenant.encode()) <= LONGEST_KEY:
+            return tenant
+        # Keys are plain in Temporal's tasks, so a person's says nothing of who it is.
+        whose = tenant if self.to == "tenant" else f"{tenant}/{person}"
+        return sha256(whose.encode()).hexdigest()[:32]

@@ -1,0 +1,298 @@
+"""A flow as nodes and edges with words on them, and the way that a run took through it.
+
+What is written in a picture besides the file's own words, in both languages.
+
+A kind of state or an exit that isn't here is shown under the name that it has in the file.
+
+A flow as nodes and edges with the words that stand on them, in one language.
+
+The way that a run took through its flow: a function of the definition and the history.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import Protocol
+
+from router.domain.locale import Locale, Localised
+from router.flow.definition import Approve, Branch, FlowDefinition, State, Wait
+from router.flow.view import STATUSES
+
+KINDS = {
+    "collect": Localised(zh="收集", en="collects"),
+    "check": Localised(zh="检查", en="checks"),
+    "call": Localised(zh="调用", en="calls"),
+    "flow": Localised(zh="办理另一流程", en="starts a flow"),
+    "parallel": Localised(zh="同时进行", en="side by side"),
+    "confirm": Localised(zh="请申请人确认", en="asks to confirm"),
+    "approve": Localised(zh="审批", en="asks for approval"),
+    "wait": Localised(zh="等待", en="waits"),
+    "say": Localised(zh="告知", en="says"),
+}
+EXITS = {
+    "next": Localised(zh="", en=""),
+    "on_error": Localised(zh="出错", en="on error"),
+    "confirmed": Localised(zh="确认", en="confirmed"),
+    "declined": Localised(zh="不确认", en="declined"),
+    "approved": Localised(zh="同意", en="approved"),
+    "rejected": Localised(zh="拒绝", en="rejected"),
+    "returned": Localised(zh="退回", en="sent back"),
+    "expired": STATUSES["expired"],
+    "late": Localised(zh="逾期", en="late"),
+    "completed": STATUSES["completed"],
+    "otherwise": Localised(zh="没有办成", en="otherwise"),
+    "join": Localised(zh="汇合", en="joined"),
+}
+OTHERWISE = Localised(zh="否则", en="otherwise")
+UNDONE_BY = Localised(zh="撤销用 {}", en="undone by {}")
+REMINDS = Localised(zh="每 {}提醒一次", en="reminds every {}")
+ESCALATES = Localised(zh="{}后升级给 {}", en="after {} goes to {}")
+EXPIRES = Localised(zh="{}后过期", en="expires after {}")
+UNTIL = Localised(zh="直到 {}", en="until {}")
+FOR = Localised(zh="{}", en="for {}")
+HERE = Localised(zh="现在在这里", en="it is here now")
+TIMES = Localised(zh="{} 次，最近 {}", en="{}×, last {}")
+SUMMARY = Localised(
+    zh="{} 第 {} 版的流程图：{} 个状态，从 {} 开始，结束于 {}。",
+    en="The flow {}, version {}: {} states; it begins with {} and ends with {}.",
+)
+WENT = Localised(zh="这一次经过：{}。", en="This run went through {}.")
+
+_UNITS = (
+    (86400, Localised(zh="{} 天", en="{} d")),
+    (3600, Localised(zh="{} 小时", en="{} h")),
+    (60, Localised(zh="{} 分钟", en="{} min")),
+    (1, Localised(zh="{} 秒", en="{} s")),
+)
+
+
+def said(words: Localised, locale: Locale, *values: object) -> str:
+    """The words with the values in their places."""
+    return words.within(locale).format(*values)
+
+
+def named(known: dict[str, Localised], name: str, locale: Locale) -> str:
+    """What a kind, exit or status is called; its own name where nobody gave it another."""
+    return known[name].within(locale) if name in known else name
+
+
+def span(length: timedelta, locale: Locale) -> str:
+    """A length of time, in the largest unit that it is a whole number of.
+
+    >>> span(timedelta(hours=72), "en"), span(timedelta(minutes=90), "zh")
+    ('3 d', '90 分钟')
+    """
+    seconds = int(length.total_seconds())
+    size, words = next((each for each in _UNITS if seconds % each[0] == 0), _UNITS[-1])
+    return said(words, locale, seconds // size)
+
+
+Exit = tuple[str, str, str]
+"""State, exit, state: where an edge comes from, by which event, where it leads."""
+
+_FILLED_IN = re.compile(r"(?:(?:\{\{.*?\}\}|\{%.*?%\})\s*)+", re.DOTALL)
+_LONGEST = 60
+"""Characters of a text that are shown: enough to know it again."""
+
+
+@dataclass(frozen=True)
+class Node:
+    """A state. `lines` say what it does, `timers` what happens while it waits."""
+
+    name: str
+    kind: str
+    lines: tuple[str, ...]
+    timers: tuple[str, ...] = ()
+    end: str | None = None
+    """The status that the flow ends with here, as the file has it."""
+
+
+@dataclass(frozen=True)
+class Edge:
+    """A way from one state to another; branches of an exit that lead to the same are one."""
+
+    source: str
+    exit: str
+    target: str
+    label: str
+
+    @property
+    def key(self) -> Exit:
+        """What tells it from every other."""
+        return (self.source, self.exit, self.target)
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A flow to be drawn. Nodes and edges stand in the order of the file."""
+
+    name: str
+    version: int
+    title: str
+    locale: Locale
+    start: str
+    nodes: tuple[Node, ...]
+    edges: tuple[Edge, ...]
+
+    @property
+    def summary(self) -> str:
+        """The picture in a sentence, for who can't see it."""
+        ends = dict.fromkeys(node.end for node in self.nodes if node.end)
+        ended = "、" if self.locale == "zh" else ", "
+        said_ends = ended.join(named(STATUSES, end, self.locale) for end in ends)
+        about = (self.title, self.version, len(self.nodes), self.start, said_ends or "–")
+        return said(SUMMARY, self.locale, *about)
+
+
+def graph_of(definition: FlowDefinition, locale: Locale) -> Graph:
+    """The states of a flow and the ways between them, labelled in `locale`."""
+    known = definition.states
+    return Graph(
+        name=definition.flow,
+        version=definition.version,
+        title=definition.title.within(locale),
+        locale=locale,
+        start=definition.start,
+        nodes=tuple(_node(definition, name, locale) for name in known),
+        edges=tuple(
+            edge
+            for name, state in known.items()
+            for edge in _edges(name, state, locale)
+            if edge.target in known
+        ),
+    )
+
+
+def _node(definition: FlowDefinition, name: str, locale: Locale) -> Node:
+    state = definition.states[name]
+    does = named(KINDS, state.kind, locale)
+    detail = _detail(definition, getattr(state, state.kind), locale)
+    lines = [f"{does}{'：' if locale == 'zh' else ': '}{detail}" if detail else does]
+    if state.end is not None:
+        lines = [detail] if detail else []
+        lines.append(f"■ {named(STATUSES, state.end, locale)}")
+    if state.undo is not None:
+        lines.append(said(UNDONE_BY, locale, state.undo))
+    return Node(name, state.kind, tuple(lines), tuple(_timers(state, locale)), state.end)
+
+
+def _detail(definition: FlowDefinition, value: object, locale: Locale) -> str:
+    """What the state's own key says, whichever it is: a name, names of slots, a text."""
+    if isinstance(value, Localised):
+        return _plain(value.within(locale))
+    if isinstance(value, Approve):
+        return ", ".join(value.by)
+    if isinstance(value, Wait):
+        return _awaited(value, locale)
+    if isinstance(value, tuple):
+        return ("、" if locale == "zh" else ", ").join(_slot(definition, n, locale) for n in value)
+    return value if isinstance(value, str) else ""
+
+
+def _slot(definition: FlowDefinition, name: object, locale: Locale) -> str:
+    slot = definition.slots.get(str(name))
+    return slot.label.within(locale) if slot is not None and slot.label else str(name)
+
+
+def _plain(text: str) -> str:
+    """A template as something to recognise it by: what is filled in is left open."""
+    plain = " ".join(_FILLED_IN.sub("… ", text).split())
+    return plain if len(plain) <= _LONGEST else f"{plain[: _LONGEST - 1]}…"
+
+
+def _awaited(wait: Wait, locale: Locale) -> str:
+    if wait.duration is not None:
+        return said(FOR, locale, span(wait.duration, locale))
+    return said(UNTIL, locale, wait.until)
+
+
+def _timers(state: State, locale: Locale) -> Iterator[str]:
+    ask = state.approve
+    if ask is None:
+        return
+    if ask.remind_every is not None:
+        yield said(REMINDS, locale, span(ask.remind_every, locale))
+    if ask.escalate_after is not None:
+        after = span(ask.escalate_after, locale)
+        yield said(ESCALATES, locale, after, ask.escalate_to)
+    if ask.expire_after is not None:
+        yield said(EXPIRES, locale, span(ask.expire_after, locale))
+
+
+def _edges(name: str, state: State, locale: Locale) -> Iterator[Edge]:
+    for exit_, branches in state.exits().items():
+        for target in dict.fromkeys(branch.to for branch in branches):
+            leading = [branch for branch in branches if branch.to == target]
+            label = _label(exit_, _conditions(leading, len(branches) > 1, locale), locale)
+            yield Edge(name, exit_, target, label)
+
+
+def _conditions(leading: Iterable[Branch], several: bool, locale: Locale) -> list[str]:
+    otherwise = OTHERWISE.within(locale) if several else ""
+    said_ones = (" ".join((b.condition or otherwise).split()) for b in leading)
+    return [condition for condition in said_ones if condition]
+
+
+def _label(exit_: str, conditions: list[str], locale: Locale) -> str:
+    joined = (" 或 " if locale == "zh" else " or ").join(conditions)
+    event = named(EXITS, exit_, locale)
+    return ("：" if locale == "zh" else ": ").join(filter(None, (event, joined)))
+
+
+MOVES = frozenset({"began", "changed", "asked_back"})
+"""What enters a state without being an exit: the beginning, a correction, a tool's question."""
+
+
+class HistoryLineView(Protocol):
+    """A line of a run's history."""
+
+    @property
+    def at(self) -> datetime:
+        """When it happened."""
+
+    @property
+    def state(self) -> str:
+        """Where the run stood from then on."""
+
+    @property
+    def event(self) -> str:
+        """What happened: an exit's name where that led to another state."""
+
+
+@dataclass(frozen=True)
+class Journey:
+    """States with the moments at which they were entered, exits with how often they were taken."""
+
+    visits: Mapping[str, Sequence[datetime]] = field(default_factory=dict)
+    taken: Mapping[Exit, int] = field(default_factory=dict)
+    here: str | None = None
+    """Where the run stands, or ended."""
+
+
+def journey_of(
+    definition: FlowDefinition, history: Iterable[HistoryLineView], zone: tzinfo = UTC
+) -> Journey:
+    """The path of a run with this history, its moments as a clock in `zone` shows them.
+
+    Lines that only tell of something (a reminder, a verdict) move nothing. A correction moves
+    to a state by no exit of the file: the visit counts, and no edge is marked.
+    """
+    visits: dict[str, list[datetime]] = {}
+    taken: Counter[Exit] = Counter()
+    here: str | None = None
+    for line in history:
+        is_exit = _leads(definition, here, line)
+        if line.state != here or line.event in MOVES or is_exit:
+            visits.setdefault(line.state, []).append(line.at.astimezone(zone))
+        if is_exit:
+            taken[(str(here), line.event, line.state)] += 1
+        here = line.state
+    return Journey(visits, dict(taken), here)
+
+
+def _leads(definition: FlowDefinition, here: str | None, line: HistoryLineView) -> bool:
+    state = definition.states.get(here or "")
+    branches = state.exits().get(line.event, ()) if state is not None else ()
+    return any(branch.to == line.state for branch in branches)

@@ -1,0 +1,313 @@
+"""Approvals: what people are shown, what they agreed to, what happens while nobody answers.
+
+Approvals: asking for them, what people are shown, and what happens while nobody answers.
+
+A run never approves itself and never passes for want of an approver: the requester is
+taken out of those asked, and where nobody is left `otherwise` is asked, and where that is
+nobody too the run ends as failed and says so.
+
+What people have agreed to in a run and its branches, so that nobody is asked for it twice.
+
+An agreement is to contents: a digest of what the requester said and what came of it. It counts
+once in a state, and anew after the run was sent back. A branch begins with those of its run and
+hands over its own when it ends; the others, which may wait for the same person by then, are told:
+
+    branch a    bob agrees ─▸ ended ─┐
+    run                              ├─▸ Finished ─▸ Agreed ─┐
+    branch b    bob is asked ────────────────────────────────┴─▸ carried over
+"""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+
+from pydantic import JsonValue
+
+from router.domain.locale import Localised
+from router.flow.definition import COUNTS_IN_BRANCHES, STAND_INS_AND_SKIPS, Approve
+from router.flow.engine import decisions
+from router.flow.engine.context import StepContext, canonical, rendered
+from router.flow.engine.decisions import Approver, Via, assignee, tell, tell_those_awaited
+from router.flow.engine.events import Agreed
+from router.flow.engine.run import Agreement, Approval, Assignee
+from router.flow.language import templates
+
+CARRIED_OVER = "agreement carried over"
+BEFORE = Localised(
+    zh="审批人已经同意过同样的内容，不再重复审批。",
+    en="The approver agreed to the same elsewhere in this request and isn't asked again.",
+)
+
+
+def found(walk: StepContext, ask: Approve, person: str, contents: str) -> Agreement | None:
+    """The person's agreement to these contents that spares them being asked here, if any."""
+    if not ask.skip_same or walk.definition.rules < STAND_INS_AND_SKIPS:
+        return None
+    those = (
+        each
+        for each in walk.run.agreements
+        if (each.person, each.contents) == (person, contents) and walk.run.state not in each.counted
+    )
+    return next(those, None)
+
+
+def carry_over(walk: StepContext, person: str, contents: str) -> None:
+    """Have what the person agreed to before count in this state too."""
+    run = walk.run
+    run.agreements = [
+        each.counting_in(run.state) if (each.person, each.contents) == (person, contents) else each
+        for each in run.agreements
+    ]
+    walk.note(CARRIED_OVER, person)
+
+
+def merged(known: Iterable[Agreement], told: Iterable[Agreement]) -> list[Agreement]:
+    """Those that are known and those of a branch, each once, counting wherever it did in either."""
+    whole = {_identity(each): each for each in known}
+    for each in told:
+        same = whole.get(_identity(each), each)
+        whole[_identity(each)] = same.counting_in(*each.counted)
+    return list(whole.values())
+
+
+def unknown(known: Iterable[Agreement], told: Iterable[Agreement]) -> list[Agreement]:
+    """Those of a branch that are news to its run."""
+    old = {_identity(each) for each in known}
+    return [each for each in told if _identity(each) not in old]
+
+
+def _identity(agreement: Agreement) -> tuple[object, ...]:
+    return agreement.person, agreement.contents, agreement.at
+
+
+def hear(walk: StepContext, event: Agreed) -> None:
+    """Know what was agreed to in another branch: whoever is asked for the same agrees here too."""
+    run = walk.run
+    run.agreements = merged(run.agreements, event.agreements)
+    approval = run.approval
+    if approval is None or run.leaving is not None or run.ending is not None:
+        return
+    known = [one.id for one in approval.waiting_for()]
+    carried = [one for one in approval.asked if _has_agreed(walk, approval, one)]
+    for one in carried:
+        one.via, one.verdict, one.at = "carried", "approve", walk.now
+        carry_over(walk, one.person, approval.contents)
+    if carried:
+        walk.say(BEFORE)
+        decisions.go_on(walk, approval, carried[-1].person, known)
+
+
+def _has_agreed(walk: StepContext, approval: Approval, one: Assignee) -> bool:
+    """True of one who is still to decide, and agreed before; who asked somebody first waits."""
+    ask = walk.state.approve
+    if ask is None or not one.open or one.behind is not None:
+        return False
+    return found(walk, ask, one.person, approval.contents) is not None
+
+
+NOBODY = Localised(
+    zh="没有找到可以审批的人，这次申请没有提交成功。请联系人事或管理员。",
+    en="Nobody was found who could approve this, so it wasn't filed. Please contact HR or an "
+    "administrator.",
+)
+
+
+def approve(walk: StepContext) -> bool:
+    """One move in an `approve` state; False where the run now waits for a verdict."""
+    run = walk.run
+    if run.approval is None:
+        open_approval(walk)
+    if run.approval is None or run.leaving is not None:
+        return True
+    run.status = "waiting_approval"
+    return False
+
+
+def open_approval(walk: StepContext) -> None:
+    """Ask the approvers, with what they are shown bound to a digest.
+
+    Everything is looked up before anything is changed: this is done anew with every answer.
+    """
+    run, ask = walk.run, _asked_for(walk)
+    run.opening = run.opening or walk.now
+    asked = decisions.to_ask(walk, ask)
+    if not asked:
+        walk.give_up(NOBODY, "nobody to approve")
+        return
+    contents = _agreed_to(walk)
+    people = [_placed(walk, ask, one, contents) for one in asked]
+    approval = _approval(walk, ask, people, contents)
+    awaited = approval.waiting_for()
+    dues = decisions.moments(walk, ask, awaited[0].person, run.opening) if awaited else {}
+    approval.due = dues.get("expire")
+    approval.cc = decisions.copied(walk, ask, asked)
+    names = _names(walk, [one.person for one in people])
+    run.approval, run.before = approval, None
+    for name, due in dues.items():
+        walk.set_timer(name, due)
+    _announce(walk, approval, names)
+
+
+def _placed(walk: StepContext, ask: Approve, asked: Approver, contents: str) -> Assignee:
+    """The person as asked, or as one who has agreed to the same before."""
+    new = assignee(walk, asked)
+    if found(walk, ask, asked.person, contents) is not None:
+        new.via, new.verdict, new.at = "carried", "approve", walk.now
+    return new
+
+
+def _approval(walk: StepContext, ask: Approve, people: list[Assignee], contents: str) -> Approval:
+    run = walk.run
+    summary, labels = _summary(walk)
+    return Approval(
+        visit=run.visit,
+        mode=ask.mode,
+        title=Localised(
+            zh=rendered(walk.definition, run, ask.title, "zh"),
+            en=rendered(walk.definition, run, ask.title, "en"),
+        ),
+        summary=summary,
+        labels=labels,
+        digest=_digest({**_contents(walk), "state": run.state}),
+        assignees=people,
+        contents=contents,
+    )
+
+
+def _contents(walk: StepContext) -> dict[str, JsonValue]:
+    # Of values, never of words: a better wording mustn't void decisions, nor break a replay.
+    run, definition = walk.run, walk.definition
+    flow = f"{definition.flow} {definition.version}"
+    return {"run": run.id, "flow": flow, "slots": run.slots}
+
+
+def _agreed_to(walk: StepContext) -> str:
+    """Stands for the contents: the same in every state, and in every branch of a run."""
+    rules, contents = walk.definition.rules, _contents(walk)
+    if rules >= COUNTS_IN_BRANCHES:
+        contents = {name: value for name, value in contents.items() if name != "run"}
+    return _digest(contents) if rules >= STAND_INS_AND_SKIPS else ""
+
+
+def _digest(shown: Mapping[str, JsonValue]) -> str:
+    return hashlib.sha256(canonical(shown).encode()).hexdigest()[:32]
+
+
+def _names(walk: StepContext, people: Sequence[str]) -> dict[str, str]:
+    names = walk.look_up("names", list(people))
+    called = [str(n) for n in names] if isinstance(names, list) else list(people)
+    return dict(zip(people, called, strict=False))
+
+
+def _announce(walk: StepContext, approval: Approval, names: Mapping[str, str]) -> None:
+    """Tell everyone concerned, and go on where all have agreed to the same before."""
+    run = walk.run
+    for one in approval.assignees:
+        if one.stands_in:
+            walk.note("stands in", one.person, f"for {one.stands_in}, who is away")
+    carried = [one.person for one in approval.assignees if one.via == "carried"]
+    for person in carried:
+        carry_over(walk, person, approval.contents)
+    if carried:
+        walk.say(_agreed_before([names.get(person, person) for person in carried]))
+    new = [person for person in approval.cc if person not in run.copied]
+    run.copied += new
+    if approval.agreed:
+        decisions.settle(walk, "approve", carried[-1])
+        return
+    awaited = [a for a in approval.assignees if a.open]
+    walk.say(_sent_to([names.get(a.person, a.person) for a in awaited]))
+    tell_those_awaited(walk, "asked")
+    tell(walk, approval.cc, "copied")
+
+
+def _sent_to(names: list[str]) -> Localised:
+    """Tells the requester whose decision is awaited now."""
+    zh, en = "、".join(names), ", ".join(names)
+    return Localised(
+        zh=f"已提交给 {zh} 审批，有结果会在这里告诉你。",
+        en=f"This is with {en} for approval now; you'll hear here as soon as it is decided.",
+    )
+
+
+def _agreed_before(names: list[str]) -> Localised:
+    zh, en = "、".join(names), ", ".join(names)
+    return Localised(
+        zh=f"{zh} 已经同意过同样的内容，不再重复审批。",
+        en=f"{en} agreed to the same before and isn't asked again.",
+    )
+
+
+def _asked_for(walk: StepContext) -> Approve:
+    ask = walk.state.approve
+    if ask is None:  # pragma: no cover
+        raise TypeError(f"state {walk.run.state} of {walk.definition.flow} asks for no approval")
+    return ask
+
+
+def _summary(walk: StepContext) -> tuple[dict[str, Localised], dict[str, Localised]]:
+    """What is known, as people read it: value and label by slot, both in both languages."""
+    summary, labels = {}, {}
+    for name, slot in walk.definition.slots.items():
+        value = walk.run.slots.get(name)
+        if value is not None and slot.label is not None:
+            labels[name] = slot.label
+            summary[name] = Localised(
+                zh=templates.shown(slot, value, "zh", walk.run.files),
+                en=templates.shown(slot, value, "en", walk.run.files),
+            )
+    return summary, labels
+
+
+def remind(walk: StepContext, reason: str, by: str | None = None) -> None:
+    """Remind those who are waited for; the reminder of the clock sets itself anew."""
+    walk.note(reason, by)
+    tell_those_awaited(walk, reason)
+    if reason == "reminded":
+        decisions.set_anew(walk, ["remind"])
+
+
+def escalate(walk: StepContext) -> bool:
+    """Ask, in place of those who didn't answer, whoever the file names for that."""
+    run = walk.run
+    ask, approval = _asked_for(walk), run.approval
+    if approval is None or ask.escalate_to is None:
+        run.escalating = False
+        return True
+    late = approval.waiting_for()
+    targets = [_above(walk, ask.escalate_to, one) for one in late]
+    run.escalating = False
+    asked = {a.person for a in approval.assignees}
+    for one, instead in zip(late, targets, strict=True):
+        new = [target for target in instead if target.person not in asked]
+        if new:
+            _replace(walk, approval, one, new)
+            asked.update(target.person for target in new)
+    walk.note("escalated", comment=", ".join(a.person for a in approval.waiting_for()))
+    tell_those_awaited(walk, "escalated")
+    return True
+
+
+def _above(walk: StepContext, escalate_to: str, late: Assignee) -> list[Approver]:
+    """Whoever is asked in place of this one; of a stand-in, those above whom they stand in for."""
+    answer = walk.evaluate(escalate_to, approver=late.stands_in or late.person)
+    return decisions.present(walk, decisions.others(walk, [answer]))
+
+
+def _replace(walk: StepContext, approval: Approval, late: Assignee, new: list[Approver]) -> None:
+    late.verdict, late.at = "escalated", walk.now
+    via: Via = "added" if late.via == "added" else "escalated"
+    place = approval.assignees.index(late) + 1
+    instead = [assignee(walk, target, via) for target in new]
+    approval.assignees[place:place] = instead
+    approval.pass_on(late, instead[-1])
+
+
+def expire(walk: StepContext) -> None:
+    """Nobody decided in time: take the way that the file has for that, or end."""
+    walk.note("expired")
+    if walk.state.expired:
+        walk.leave("expired")
+    else:
+        walk.run.ending = "expired"
+        walk.run.approval = None
+        walk.run.timers = {}

@@ -1,0 +1,277 @@
+"""Taking back what was done: on cancel, on failure, on going back, and after completion.
+
+Taking back what was done: on cancel, on failure, and when a run goes back to an earlier state.
+
+Every call that succeeded and names an `undo` is kept in `run.done`. Undoing goes through
+them in reverse, one at a time, each an errand with a key of its own; what becomes of one that
+can't be taken back is in `router.flow.engine.incidents`, and the others are still taken back.
+
+Taking back a run that was completed: a run of its own, that asks for approval and then undoes.
+
+It holds what the first one did apart until that is agreed to: rejected, expired or given up
+it leaves everything as it is.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from pydantic import JsonValue
+
+from router.domain.locale import Localised
+from router.flow.definition import LEAVES_NOTHING_DONE, FlowDefinition, State, Triggers
+from router.flow.engine import incidents
+from router.flow.engine.context import StepContext
+from router.flow.engine.run import (
+    Done,
+    FailureKind,
+    Happening,
+    History,
+    Run,
+    Task,
+    Visit,
+    Withdraws,
+)
+
+ASKED, AGREED, REFUSED, LAPSED = "withdrawal", "taken_back", "kept", "lapsed"
+
+_TAKEN_BACK = Localised(
+    zh="已同意撤回，正在取消已经办了的事。",
+    en="The withdrawal was agreed to; what had been done is being undone.",
+)
+UNDONE = Localised(
+    zh="已经撤回，之前办了的事都取消了。",
+    en="It is taken back: everything that had been done has been undone.",
+)
+_KEPT = Localised(
+    zh="撤回没有获批，原来的申请不变。"
+    "{% if results.decision.comment %}审批意见：{{ results.decision.comment }}{% endif %}",
+    en="The withdrawal was not approved; the request stands as it was."
+    "{% if results.decision.comment %} The comment was: {{ results.decision.comment }}{% endif %}",
+)
+_LAPSED = Localised(
+    zh="没有人审批这次撤回，原来的申请不变。",
+    en="Nobody decided on the withdrawal; the request stands as it was.",
+)
+
+
+def can_be_withdrawn(definition: FlowDefinition, run: Run) -> bool:
+    """True for a completed run that did something its file has a way to take back."""
+    return definition.withdrawal is not None and run.status == "completed" and bool(run.done)
+
+
+def definition_of(definition: FlowDefinition) -> FlowDefinition:
+    """The flow that takes back a completed run of this one; its file must have a `withdrawal`."""
+    if definition.withdrawal is None:
+        raise TypeError(f"{definition.flow} has no withdrawal")
+    ask = definition.withdrawal.approve
+    states: dict[str, dict[str, object]] = {
+        ASKED: {"approve": ask, "approved": AGREED, "rejected": REFUSED},
+        AGREED: {"say": _TAKEN_BACK, "end": "completed"},
+        REFUSED: {"say": _KEPT, "end": "rejected"},
+    }
+    if ask.expire_after is not None:
+        states[ASKED]["expired"] = LAPSED
+        states[LAPSED] = {"say": _LAPSED, "end": "expired"}
+    title = definition.title
+    return definition.model_copy(
+        update={
+            "title": Localised(zh=f"撤回{title.zh}", en=f"Withdrawal: {title.en}"),
+            "triggers": Triggers(),
+            "start": ASKED,
+            "states": {name: State.model_validate(state) for name, state in states.items()},
+            "withdrawal": None,
+        }
+    )
+
+
+def with_what_it_undoes(  # noqa: PLR0913 - a run is made of all these
+    run: Run,
+    *,
+    withdraws: str,
+    done: Sequence[Done],
+    slots: dict[str, JsonValue],
+    results: dict[str, JsonValue],
+    files: dict[str, str],
+    comment: str | None,
+    now: datetime,
+) -> Run:
+    """The new run as it begins, knowing what the run `withdraws` knew."""
+    asked = Happening(
+        at=now, state="", event="withdrawal asked", by=run.requester.id, comment=comment
+    )
+    return run.model_copy(
+        update={
+            "slots": slots,
+            "results": results,
+            "files": files,
+            "withdraws": Withdraws(run=withdraws, done=list(done)),
+            "history": History([asked]),
+        }
+    )
+
+
+CANCELLED = Localised(zh="好的，已取消。", en="All right, that's cancelled.")
+CANCELLING = Localised(
+    zh="好的，正在取消。有一步已经在办了，一有结果就告诉你。",
+    en="All right, cancelling. One step is under way already; you'll hear what became of it.",
+)
+
+TAKING_BACK = Localised(
+    zh="好的，正在撤回已经办好的部分，全部撤回之后告诉你。",
+    en="All right, what was done already is being taken back; you'll hear when all of it has been.",
+)
+NOT_UNDONE = Localised(
+    zh="有一步没能自动撤回，请联系管理员处理。",
+    en="One step couldn't be taken back; please ask an administrator.",
+)
+ANEW = Localised(zh="好的，从头来。", en="All right, from the beginning.")
+STARTED_OVER = "started_over"
+UNDER_WAY = Localised(
+    zh="已经在撤回了，全部撤回之后告诉你。",
+    en="It is being taken back already; you'll hear when all of it has been.",
+)
+
+
+def say_cancelled(walk: StepContext) -> None:
+    """Tell the requester, unless another run does; runs that were started end first."""
+    under_way = {errand.kind for errand in walk.run.errands.values()} - {"undo"}
+    if walk.run.told_elsewhere or under_way == {"flow"}:
+        return
+    if under_way:
+        walk.say(CANCELLING)
+    else:
+        _say_cancelled(walk)
+
+
+def _say_cancelled(walk: StepContext) -> None:
+    """That it is cancelled; where something is to be taken back first, that, and the rest then."""
+    run = walk.run
+    run.calling_off = bool(run.done)
+    walk.say(TAKING_BACK if run.calling_off else CANCELLED)
+
+
+def start_over(walk: StepContext, by: str | None) -> None:
+    """Forget every answer, and go back to the start once what was done is taken back."""
+    run = walk.run
+    walk.say(ANEW)
+    run.slots, run.results, run.offered = {}, {}, {}
+    run.derived, run.closed, run.skipped, run.inquiries, run.options = [], [], [], [], {}
+    run.wanted = []
+    run.changing, run.leaving, run.leaving_by = False, STARTED_OVER, by
+    # As if the start had been entered before anything was done: then all of it is after that.
+    run.trail = [Visit(state=walk.definition.start, visit=0)]
+    run.back_to = walk.definition.start
+
+
+def unwind(walk: StepContext) -> bool:
+    """One move of a run that ends, or goes back; False while an undo is under way."""
+    run = walk.run
+    todo = due(walk)
+    ready = [done for done in todo if done.failed is None]
+    if ready:
+        walk.run.status = "running"
+        _take_back(walk, ready[-1])
+        return False
+    if todo:
+        incidents.rest(walk)
+        return False
+    incidents.settle(walk)
+    if run.ending is not None:
+        if run.withdraws is not None and run.ending == "completed":
+            walk.say(UNDONE)
+        elif run.calling_off:
+            walk.say(CANCELLED)
+        walk.end(run.ending)
+    elif run.clearing is not None:
+        run.clearing = None
+    elif run.back_to is not None:
+        target, run.back_to = run.back_to, None
+        walk.enter(target, run.leaving or "changed", run.leaving_by)
+    return True
+
+
+def due(walk: StepContext) -> list[Done]:
+    """What is still to be taken back, oldest first."""
+    run = walk.run
+    if run.ending is not None:
+        return run.done
+    if run.clearing is not None:
+        return [done for done in run.done if done.visit == run.clearing]
+    return [done for done in run.done if done.visit > reached(walk, run.back_to)]
+
+
+def reached(walk: StepContext, state: str | None) -> int:
+    """At which visit the run last entered this state; the present one where it never did."""
+    visits = [v.visit for v in walk.run.trail if v.state == state]
+    return visits[-1] if visits else walk.run.visit
+
+
+def _take_back(walk: StepContext, done: Done) -> None:
+    id_ = f"undo:{done.state}:{done.visit}" + (f":{done.part}" if done.part is not None else "")
+    # Runs that were started hand over what they did under the names of their own states.
+    alike = sum(_place(other) == _place(done) for other in walk.run.done)
+    id_ += f"#{alike}" if alike > 1 else ""
+    walk.run.errands[id_] = Task(
+        id=id_,
+        kind="undo",
+        name=done.undo or walk.definition.states[done.state].undo or "",
+        arguments=done.arguments,
+        key=f"{done.key}:undo" + (f":again{done.again}" if done.again else ""),
+        undoes=done.key,
+    )
+
+
+def _place(done: Done) -> tuple[str, int, int | None]:
+    return done.state, done.visit, done.part
+
+
+def taken_back(
+    walk: StepContext, errand: Task, error: str | None = None, kind: FailureKind = "permanent"
+) -> None:
+    """An undo came back; `error` says to operators why it couldn't be done.
+
+    The requester isn't told that: it may name systems that are none of theirs.
+    """
+    run = walk.run
+    this = next(done for done in run.done if done.key == errand.undoes)
+    step = f"{this.state} ({errand.name})"
+    walk.note("undo failed" if error else "undone", comment=f"{step}: {error}" if error else step)
+    if error and walk.definition.rules >= LEAVES_NOTHING_DONE:
+        incidents.put_off_undo(walk, errand, kind)
+        return
+    run.done = [done for done in run.done if done is not this]
+    if error:
+        run.calling_off = False
+        walk.say(NOT_UNDONE)
+
+
+def called_off(
+    walk: StepContext, errand: Task, *, lasts: bool = False, unknown: bool = False
+) -> None:
+    """A call came back that was under way when the run was cancelled: say what is left of it.
+
+    `lasts`: it was done, and nothing takes it back. `unknown`: nobody can tell whether it was.
+    """
+    if not lasts and not unknown:
+        last = not any(other.may_change_something for other in walk.run.errands.values())
+        if last and not walk.run.told_elsewhere:
+            _say_cancelled(walk)
+        return
+    walk.note("unknown" if unknown else "done before it was cancelled", comment=errand.name)
+    walk.say(_unsure(errand.name) if unknown else _too_late(errand.name))
+
+
+def _unsure(step: str) -> Localised:
+    return Localised(
+        zh=f"取消时有一步正在办（{step}），没法确认它生效了没有。请到实际办理的系统里查一下。",
+        en=f"One step was under way when you cancelled ({step}), and it may or may not have been "
+        "done. Please look in the system where it takes effect.",
+    )
+
+
+def _too_late(step: str) -> Localised:
+    return Localised(
+        zh=f"取消晚了一步：{step} 已经办成，没法自动撤回。要撤回的话，请联系管理员处理。",
+        en=f"The cancellation came too late: {step} had been done already and can't be taken back "
+        "from here. Please ask an administrator if it has to be.",
+    )

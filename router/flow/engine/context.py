@@ -1,0 +1,161 @@
+"""One step through a flow under way: the run being changed, and what it wants done.
+
+The modules that walk (`collecting`, `approving`, `undoing`, `machine`) share this value.
+It is made by `machine.step` around a draft of the run and thrown away at the step's end, which
+keeps the step a pure function although the walking itself changes things in place: the run and
+its containers, that is. What is in those is shared with the run before, and only ever replaced.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from pydantic import JsonValue
+
+from router.domain.locale import Locale, Localised
+from router.domain.messages import ENDED, FlowStatus
+from router.flow.definition import FlowDefinition, State
+from router.flow.engine.events import Effect, Say
+from router.flow.engine.run import Happening, Run, Task, Timer, TimerName, Visit
+from router.flow.language import expressions, templates
+from router.flow.language.expressions import LookupNeeded
+
+
+@dataclass
+class StepContext:
+    """A run in the middle of a step. `now` is aware."""
+
+    definition: FlowDefinition
+    run: Run
+    now: datetime
+    effects: list[Effect] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+    """Paths that were to be put right in this step, and what was said of them doesn't fit."""
+
+    @property
+    def state(self) -> State:
+        """The state that the run stands in."""
+        return self.definition.states[self.run.state]
+
+    @property
+    def ended(self) -> bool:
+        """True where nothing can happen any more."""
+        return self.run.status in ENDED
+
+    def scope(self, **more: JsonValue) -> dict[str, JsonValue]:
+        """What expressions and texts may read; `now` in the requester's time zone."""
+        local = self.now.astimezone(ZoneInfo(self.run.requester.timezone))
+        return {
+            "slots": self.run.slots,
+            "results": self.run.results,
+            "requester": expressions.person(self.run.requester),
+            "now": local.isoformat(),
+            **more,
+        }
+
+    def evaluate(self, source: str, **more: JsonValue) -> JsonValue:
+        """An expression's value; raises `LookupNeeded` where the world must be asked first."""
+        return expressions.evaluate(source, self.scope(**more), self.run.known)
+
+    def arguments(self, **more: JsonValue) -> dict[str, JsonValue]:
+        """What the state gives to what it calls or starts: all that has a value."""
+        written = self.state.arguments.items()
+        given = {name: self.evaluate(source, **more) for name, source in written}
+        return {name: value for name, value in given.items() if value is not None}
+
+    def look_up(self, name: str, *arguments: JsonValue) -> JsonValue:
+        """What a lookup answers; raises `LookupNeeded` where the world must be asked first."""
+        need = LookupNeeded(name, list(arguments))
+        if need.key not in self.run.known:
+            raise need
+        return self.run.known[need.key]
+
+    def render(self, text: Localised) -> str:
+        """A text of the file, filled in, in the requester's language."""
+        return rendered(self.definition, self.run, text, self.run.locale)
+
+    def say(self, text: Localised) -> None:
+        """Tell the requester a plain text, as it is."""
+        self.effects.append(Say(text=text.within(self.run.locale)))
+
+    def note(self, event: str, by: str | None = None, comment: str | None = None) -> None:
+        """Add a line to the run's history."""
+        line = Happening(at=self.now, state=self.run.state, event=event, by=by, comment=comment)
+        self.run.history = self.run.history.followed_by(line)
+
+    def leave(self, exit_: str, by: str | None = None) -> None:
+        """Take this exit next; which state it leads to may still need a lookup."""
+        self.run.leaving, self.run.leaving_by, self.run.held = exit_, by, None
+
+    def enter(self, target: str, event: str, by: str | None = None) -> None:
+        """Stand in another state, or in this one anew. Anything before it in the trail is kept."""
+        run = self.run
+        comment = self._why() if event in ("returned", "rejected") else None
+        run.state, run.visit = target, run.visit + 1
+        run.known, run.approval, run.timers = {}, None, {}
+        run.asked, run.misses, run.leaving, run.leaving_by = None, 0, None, None
+        run.escalating, run.opening, run.rescheduling = False, None, None
+        run.batch, run.tries, run.held, run.again = None, 0, None, 0
+        been = next((n for n, v in enumerate(run.trail) if v.state == target), len(run.trail))
+        run.trail = [*run.trail[:been], Visit(state=target, visit=run.visit)]
+        self.note(event, by, comment)
+
+    def _why(self) -> str | None:
+        """What the last approver who was against it said; what was taken back since isn't that."""
+        against = (h for h in reversed(self.run.history) if h.event in ("return", "reject"))
+        return next((happened.comment for happened in against), None)
+
+    def end(self, status: FlowStatus) -> None:
+        """End the run here and now."""
+        run = self.run
+        run.status, run.timers, run.errands, run.approval = status, {}, {}, None
+        run.ending, run.asked, run.offered, run.batch = None, None, {}, None
+        run.held = None
+        self.note(status)
+
+    def give_up(self, say: Localised, reason: str) -> None:
+        """End as failed, once what was done is taken back; `reason` is for the history."""
+        self.note("failed", comment=reason)
+        self.say(say)
+        run = self.run
+        run.ending, run.leaving, run.timers, run.approval = "failed", None, {}, None
+
+    def ask_world(self, need: LookupNeeded, slot: str = "") -> None:
+        """Owe a lookup; the step goes on from here when its answer comes in."""
+        run = self.run
+        id_ = f"{run.state}:{run.visit}:{need.key}"
+        run.errands[id_] = Task(
+            id=id_,
+            kind="lookup",
+            name=need.name,
+            positional=need.arguments,
+            key=need.key,
+            slot=slot,
+        )
+
+    def set_timer(self, name: TimerName, due: datetime) -> None:
+        """Have this timer, in place of one of the same name."""
+        self.run.timers[name] = Timer(name=name, visit=self.run.visit, due=due)
+
+
+def rendered(definition: FlowDefinition, run: Run, text: Localised, locale: Locale) -> str:
+    """A text of the file, filled in with what the run knows."""
+    requester = expressions.person(run.requester)
+    words = text.within(locale)
+    scope = templates.text_scope(
+        definition.slots,
+        run.slots,
+        run.results,
+        requester,
+        locale,
+        run.files,
+        only=templates.shown_in(words),
+    )
+    return templates.render(words, scope)
+
+
+def canonical(value: Mapping[str, JsonValue]) -> str:
+    """JSON in one way only: equal values give equal texts."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))

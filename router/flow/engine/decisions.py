@@ -1,0 +1,380 @@
+"""Who decides, by when, whether they may, and what their verdicts lead to.
+
+Who is asked to decide, and who is told of it.
+
+When an approver is reminded, passed over, or too late.
+
+Spans of `hours: working` end at a moment that depends on holidays, so it is looked up and
+recorded with the run. What has to be looked up is counted from a moment that the run keeps:
+the answer comes in a later step, whose `now` is another.
+
+What approvers decide: whether they may, and what their verdicts lead to.
+
+A decision is bound to the digest of what was shown, to one person, and to one use.
+"""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal
+
+from pydantic import JsonValue
+
+from router.domain.errors import ApprovalClosed, Conflict, NotFound, RouterError
+from router.domain.locale import Localised
+from router.flow.definition import STAND_INS_AND_SKIPS, Approve
+from router.flow.engine.context import StepContext
+from router.flow.engine.events import Decided, Remind
+from router.flow.engine.run import Agreement, Approval, Assignee, Rescheduling, TimerName
+
+Via = Literal["asked", "stands_in", "carried", "delegated", "added", "escalated"]
+
+
+@dataclass(frozen=True)
+class Approver:
+    """Somebody to be asked; `stands_in` is who is away, where it is for someone else."""
+
+    person: str
+    stands_in: str | None = None
+
+
+def to_ask(walk: StepContext, ask: Approve) -> list[Approver]:
+    """Those whom the file asks, else those it asks otherwise; perhaps nobody."""
+    people = others(walk, (walk.evaluate(by) for by in ask.by))
+    if not people and ask.otherwise:
+        people = others(walk, [walk.evaluate(ask.otherwise)])
+    return present(walk, people)
+
+
+def others(walk: StepContext, answers: Iterable[JsonValue]) -> list[str]:
+    """User ids without doubles, in order, and without the requester."""
+    lists = (answer if isinstance(answer, list) else [answer] for answer in answers)
+    people = dict.fromkeys(one for some in lists for one in some if isinstance(one, str))
+    return [person for person in people if person and person != walk.run.requester.id]
+
+
+def present(walk: StepContext, people: list[str]) -> list[Approver]:
+    """These people, or whoever stands in for those of them who are away; nobody twice."""
+    if not people or walk.definition.rules < STAND_INS_AND_SKIPS:
+        return [Approver(person) for person in people]
+    requester = walk.run.requester.id
+    at = (walk.run.opening or walk.now).isoformat()
+    answer = walk.look_up("stand_ins", list(people), requester, at)
+    instead = answer if isinstance(answer, list) and len(answer) == len(people) else people
+    asked: dict[str, Approver] = {}
+    for person, other in zip(people, instead, strict=True):
+        found = other if isinstance(other, str) and other not in ("", requester) else person
+        asked.setdefault(found, Approver(found, person if found != person else None))
+    return list(asked.values())
+
+
+def copied(walk: StepContext, ask: Approve, asked: list[Approver]) -> list[str]:
+    """Those who are told of it without being asked, in the order of the file."""
+    answers = [
+        walk.evaluate(source, approver=one.stands_in or one.person)
+        for source in ask.cc
+        for one in asked
+    ]
+    known = {one.person for one in asked}
+    return [person for person in others(walk, answers) if person not in known]
+
+
+def assignee(walk: StepContext, asked: Approver, via: Via = "asked") -> Assignee:
+    """The person with an approval of their own, whose id nobody else's is."""
+    run = walk.run
+    taken = len(run.approval.assignees) if run.approval else 0
+    place = f"{walk.definition.flow}/{run.requester.tenant}/{run.id}/{run.visit}"
+    id_ = hashlib.sha256(f"{place}/{asked.person}/{taken}".encode()).hexdigest()[:20]
+    if via == "asked" and asked.stands_in:
+        via = "stands_in"
+    return Assignee(id=id_, person=asked.person, since=walk.now, via=via, stands_in=asked.stands_in)
+
+
+def tell_those_awaited(walk: StepContext, reason: str) -> None:
+    """Tell those whose decision is awaited now that it is, and why they hear of it."""
+    approval = walk.run.approval
+    tell(walk, [a.person for a in approval.waiting_for()] if approval else [], reason)
+
+
+def tell_if_awaited(walk: StepContext, asked: Assignee, reason: str) -> None:
+    """Tell whoever was just asked besides; one whose turn comes later hears of it then."""
+    approval = walk.run.approval
+    if approval is not None and asked in approval.waiting_for():
+        tell(walk, [asked.person], reason)
+
+
+def tell(walk: StepContext, people: list[str], reason: str) -> None:
+    """Tell these people of the approval."""
+    if people:
+        walk.effects.append(Remind.model_validate({"people": people, "reason": reason}))
+
+
+FOR_EACH_TURN: list[TimerName] = ["remind", "escalate"]
+"""What begins anew with whoever comes next; when the approval expires stays as it was."""
+
+
+def spans(ask: Approve) -> dict[TimerName, timedelta]:
+    """The timers that the file wants, and how long they run."""
+    wanted: dict[TimerName, timedelta | None] = {
+        "remind": ask.remind_every,
+        "escalate": ask.escalate_after if ask.escalate_to else None,
+        "expire": ask.expire_after,
+    }
+    return {name: span for name, span in wanted.items() if span}
+
+
+def moments(
+    walk: StepContext,
+    ask: Approve,
+    person: str,
+    since: datetime,
+    timers: list[TimerName] | None = None,
+) -> dict[TimerName, datetime]:
+    """When the timers are due (all of the file, or these); may raise `LookupNeeded`."""
+    wanted = {n: span for n, span in spans(ask).items() if timers is None or n in timers}
+    return {name: _due(walk, ask, person, since, span) for name, span in wanted.items()}
+
+
+def _due(
+    walk: StepContext, ask: Approve, person: str, since: datetime, span: timedelta
+) -> datetime:
+    if ask.hours == "calendar":
+        return since + span
+    duration: dict[str, JsonValue] = {"days": span.days, "hours": span.seconds / 3600}
+    answer = walk.look_up("working_time", person, since.isoformat(), duration)
+    try:
+        due = datetime.fromisoformat(str(answer))
+    except ValueError:
+        return since + span
+    return due if due.tzinfo else since + span
+
+
+def set_anew(walk: StepContext, timers: list[TimerName]) -> None:
+    """Have these timers begin now, or as soon as it is looked up when they are due."""
+    ask, approval = walk.state.approve, walk.run.approval
+    if ask is None or approval is None:
+        return
+    if ask.hours == "calendar":
+        for name, due in moments(walk, ask, "", walk.now, timers).items():
+            walk.set_timer(name, due)
+    else:
+        pending = walk.run.rescheduling.timers if walk.run.rescheduling else []
+        both = list(dict.fromkeys([*pending, *timers]))
+        walk.run.rescheduling = Rescheduling(timers=both, since=walk.now)
+
+
+def next_turn(walk: StepContext) -> None:
+    """Somebody else's turn has come: they have as long as whoever was asked first."""
+    if walk.definition.rules >= STAND_INS_AND_SKIPS:
+        set_anew(walk, FOR_EACH_TURN)
+
+
+def reschedule(walk: StepContext) -> bool:
+    """One move: set the timers that wait for a lookup."""
+    run, ask = walk.run, walk.state.approve
+    if run.rescheduling and ask and run.approval and run.approval.waiting_for():
+        person = run.approval.waiting_for()[0].person
+        pending = run.rescheduling
+        for name, due in moments(walk, ask, person, pending.since, pending.timers).items():
+            walk.set_timer(name, due)
+    run.rescheduling = None
+    return True
+
+
+def decide_by(approval: Approval, timers: dict[str, datetime]) -> datetime | None:
+    """Until when whoever is waited for may decide: before it goes up, or expires."""
+    known = [timers[name] for name in ("escalate", "expire") if name in timers]
+    return min(known, default=approval.due)
+
+
+MOST_PASSED_ON = 10
+"""How often one approval may be delegated before somebody has to decide it."""
+MOST_ASKED = 50
+"""People asked in one approval, those added and delegated to among them."""
+EXITS = {"approve": "approved", "reject": "rejected", "return": "returned"}
+
+
+def refusal(walk: StepContext, decided: Decided) -> RouterError | None:
+    """Why this decision can't be taken; None where it can. Changes nothing.
+
+    What isn't this person's to decide doesn't exist for them; what was decided, changed or
+    closed meanwhile is a conflict.
+    """
+    approval = walk.run.approval
+    gone = ApprovalClosed(
+        "This approval was closed meanwhile; load the list anew to see what waits."
+    )
+    if approval is None or walk.run.ending is not None:
+        return gone
+    mine = next((a for a in approval.assignees if a.id == decided.approval), None)
+    if mine is None:
+        return gone
+    if mine.person != decided.by:
+        return NotFound(f"There is no approval {decided.approval!r} for you.")
+    return _used(walk, approval, mine, decided) or _unusable(walk, approval, decided)
+
+
+def _used(
+    walk: StepContext, approval: Approval, mine: Assignee, decided: Decided
+) -> Conflict | None:
+    """Why this person's one decision is spent, not due yet, or about something else."""
+    if walk.run.leaving:
+        return Conflict("This approval was decided already; a decision counts once.")
+    if mine.open and mine.behind is not None and mine not in approval.waiting_for():
+        first = next((a.person for a in approval.assignees if a.id == mine.behind), "somebody")
+        return Conflict(f"It isn't your turn yet: {first} decides first.")
+    said_outright = mine.implied and decided.verdict == "approve"
+    if mine not in approval.waiting_for() and not said_outright:
+        return Conflict("This approval was decided already; a decision counts once.")
+    if decided.digest is not None and decided.digest != approval.digest:
+        return Conflict(
+            "What was to be approved has changed since; load the approval anew and decide on "
+            "what it says now."
+        )
+    return None
+
+
+def _unusable(walk: StepContext, approval: Approval, decided: Decided) -> RouterError | None:
+    """Why the verdict, fitting as it is, leads nowhere."""
+    if decided.verdict == "return" and not walk.state.returned:
+        return Conflict("This flow can't be returned for changes; approve or reject it.")
+    if decided.verdict not in ("delegate", "add"):
+        return None
+    if not decided.to:
+        return Conflict(f"Say in `to` whom to {decided.verdict}.")
+    if decided.to == walk.run.requester.id:
+        return Conflict("Nobody approves a request of their own; name someone else in `to`.")
+    if any(a.person == decided.to and a.open for a in approval.assignees):
+        return Conflict(f"{decided.to!r} is asked already; name someone else in `to`.")
+    return _too_many(approval, decided)
+
+
+def _too_many(approval: Approval, decided: Decided) -> Conflict | None:
+    passed_on = sum(a.verdict == "delegate" for a in approval.assignees)
+    if decided.verdict == "delegate" and passed_on >= MOST_PASSED_ON:
+        return Conflict(
+            f"This was passed on {passed_on} times already; approve, reject or return it."
+        )
+    if len(approval.assignees) >= MOST_ASKED:
+        return Conflict(f"{MOST_ASKED} people were asked already; no more can be.")
+    return None
+
+
+def decide(walk: StepContext, decided: Decided) -> None:
+    """Take a decision that `refusal` has nothing against."""
+    approval = walk.run.approval
+    if approval is None:
+        return
+    mine = next(a for a in approval.assignees if a.id == decided.approval)
+    known = [a.id for a in approval.waiting_for()]
+    walk.note(_noted(decided), decided.by, decided.comment)
+    if mine.implied:
+        mine.implied, mine.comment, mine.at = False, decided.comment, walk.now
+        return
+    if decided.verdict == "add" and decided.to:
+        _add(walk, approval, mine, decided)
+        return
+    mine.verdict, mine.comment, mine.at = decided.verdict, decided.comment, walk.now
+    if decided.verdict == "delegate" and decided.to:
+        _delegate(walk, approval, mine, decided.to)
+    else:
+        _conclude(walk, approval, decided, known)
+
+
+def _noted(decided: Decided) -> str:
+    return f"{decided.verdict} {decided.position}" if decided.position else decided.verdict
+
+
+def _delegate(walk: StepContext, approval: Approval, mine: Assignee, to: str) -> None:
+    via: Via = "added" if mine.via == "added" else "delegated"
+    other = assignee(walk, Approver(to), via)
+    approval.assignees.insert(approval.assignees.index(mine) + 1, other)
+    approval.pass_on(mine, other)
+    next_turn(walk)
+    tell_if_awaited(walk, other, "delegated")
+
+
+def _add(walk: StepContext, approval: Approval, mine: Assignee, decided: Decided) -> None:
+    """Ask one more: before the one who adds them, after, or at the same time."""
+    other = assignee(walk, Approver(decided.to or ""), "added")
+    if decided.position is None:
+        approval.assignees.append(other)
+        tell_if_awaited(walk, other, "added")
+        return
+    place = approval.assignees.index(mine)
+    if decided.position == "before":
+        approval.assignees.insert(place, other)
+        other.behind, mine.behind = mine.behind, other.id
+    else:
+        mine.verdict, mine.implied = "approve", True
+        mine.comment, mine.at = decided.comment, walk.now
+        _remember(walk, approval, mine.person)
+        approval.assignees.insert(place + 1, other)
+        approval.pass_on(mine, other)
+        _hold_the_next(approval, other)
+    next_turn(walk)
+    tell(walk, [other.person], "added")
+
+
+def _hold_the_next(approval: Approval, added: Assignee) -> None:
+    """In sequence, have whoever would be next wait for the one who was put in between."""
+    still = [a for a in approval.asked if a.open]
+    if approval.mode == "sequential" and still:
+        still[0].behind = added.id
+
+
+def _remember(walk: StepContext, approval: Approval, person: str) -> None:
+    if approval.contents:
+        state, contents = walk.run.state, approval.contents
+        agreed = Agreement(person=person, contents=contents, counted=[state], at=walk.now)
+        walk.run.agreements.append(agreed)
+
+
+def _conclude(walk: StepContext, approval: Approval, decided: Decided, known: list[str]) -> None:
+    if decided.verdict == "approve":
+        _remember(walk, approval, decided.by or "")
+        go_on(walk, approval, decided.by or "", known, decided.comment)
+        return
+    settle(walk, decided.verdict, decided.by or "", decided.comment)
+
+
+def go_on(
+    walk: StepContext, approval: Approval, by: str, known: list[str], comment: str | None = None
+) -> None:
+    """Somebody has agreed: take the way on, or tell whoever comes next, unless `known` to them."""
+    if approval.agreed:
+        settle(walk, "approve", by, comment)
+    else:
+        _next_in_line(walk, approval, known)
+
+
+def _next_in_line(walk: StepContext, approval: Approval, known: list[str]) -> None:
+    """Tell whoever's turn has come by this; those who were awaited before know."""
+    awaited = approval.waiting_for()
+    turn = approval.mode == "sequential" or any(a.behind for a in awaited)
+    if turn:
+        next_turn(walk)
+        tell(walk, [a.person for a in awaited if a.id not in known], "asked")
+
+
+def settle(walk: StepContext, verdict: str, by: str, comment: str | None = None) -> None:
+    """The approval has come to this; take the way that leads to."""
+    run = walk.run
+    run.results["decision"] = {"by": by, "verdict": verdict, "comment": comment or ""}
+    run.timers = {}
+    tell(walk, run.approval.cc if run.approval else [], "decided")
+    if verdict == "return":
+        walk.say(_returned(comment))
+        run.before = dict(run.slots)
+        run.agreements = [each.counting_anew() for each in run.agreements]
+    walk.leave(EXITS[verdict], by)
+
+
+def _returned(comment: str | None) -> Localised:
+    return Localised(
+        zh=f"审批人退回了申请：{comment}" if comment else "审批人退回了申请，请修改后再提交。",
+        en=f"The approver sent it back: {comment}"
+        if comment
+        else "The approver sent it back for changes.",
+    )

@@ -1,0 +1,145 @@
+"""What a call asks back, and which of several is meant: collected, and the call made anew.
+
+Tools that ask back: what they want to know is collected, and the call made anew with it.
+
+    record ──asked back──▶ record.inquiry ──all is known──▶ record
+    (call)                 (collect)                        (call, with the answers)
+
+The state in the middle is in no file. It is added to the definition as long as the run lives,
+with the slots that it fills: so they are asked, checked and corrected like any other.
+
+Which of several is meant: a check that can't tell has the requester choose.
+
+    check ──several fit──▶ collect: the slot behind the argument, asked with buttons ──▶ check
+
+What may be chosen is part of the run, not of its file, and other words are taken too: the check
+judges them anew.
+"""
+
+from pydantic import JsonValue
+
+from router.domain.errors import ArgumentOffer
+from router.domain.locale import Localised
+from router.flow.definition import Branch, Choice, FlowDefinition, Slot, State
+from router.flow.engine.context import StepContext
+from router.flow.engine.run import Inquiry, Run
+from router.flow.language import expressions
+
+ASKABLE = ("text", "choice")
+"""Types of slots that can be chosen for."""
+
+
+def with_options(definition: FlowDefinition, run: Run) -> FlowDefinition:
+    """The definition, with what the requester may choose from where a check left it open."""
+    if not run.options:
+        return definition
+    slots = dict(definition.slots)
+    for name, offered in run.options.items():
+        if name in slots:
+            slots[name] = _asked(slots[name], offered)
+    return definition.model_copy(update={"slots": slots})
+
+
+def offer_choice(walk: StepContext, offered: ArgumentOffer) -> bool:
+    """Have it asked which is meant; False where nobody here can be asked for that argument."""
+    name = _slot_for(walk, offered.argument)
+    if name is None or not offered.offers or not _is_asked_for(walk, name):
+        return False
+    run = walk.run
+    run.options = {**run.options, name: offered}
+    run.slots = {slot: value for slot, value in run.slots.items() if slot != name}
+    walk.definition = with_options(walk.definition, run)
+    return True
+
+
+def _slot_for(walk: StepContext, argument: str) -> str | None:
+    """The one slot that the state's tool is given as this argument, where it can be chosen for."""
+    source = walk.state.arguments.get(argument)
+    read = expressions.slots_read(source) if source else frozenset()
+    fits = [name for name in read if walk.definition.slots[name].type in ASKABLE]
+    return fits[0] if len(read) == len(fits) == 1 else None
+
+
+def _is_asked_for(walk: StepContext, name: str) -> bool:
+    """True where a refusal leads to a state that collects the slot: any other would check anew."""
+    states = walk.definition.states
+    return any(name in (states[branch.to].collect or ()) for branch in walk.state.on_error)
+
+
+def _asked(slot: Slot, offered: ArgumentOffer) -> Slot:
+    choices = {one.value: Choice(label=one.label, synonyms=one.synonyms) for one in offered.offers}
+    ask = Localised(zh=_plain(offered.ask.zh), en=_plain(offered.ask.en))
+    return slot.model_copy(update={"choices": choices, "required": True, "ask": ask})
+
+
+def _plain(words: str) -> str:
+    """Words of a tool as a template that gives just these."""
+    return words.replace("{", "｛").replace("}", "｝")
+
+
+MOST = 8
+"""Times that a state's tool may ask back: one that never has enough is broken."""
+
+WHOLE = ""
+"""The field that stands for a question which is answered by yes or no."""
+
+TOO_MANY = Localised(
+    zh="对方系统反复追问，没法办下去。",
+    en="The system behind it keeps asking back, so this can't go on.",
+)
+
+
+def extended(definition: FlowDefinition, run: Run) -> FlowDefinition:
+    """The definition, with what tools of this run have asked back, or would have chosen."""
+    definition = with_options(definition, run)
+    if not run.inquiries:
+        return definition
+    slots, states = dict(definition.slots), dict(definition.states)
+    for inquiry in run.inquiries:
+        slots.update(inquiry.slots)
+        before = states.get(_state_of(inquiry))
+        asked = [*((before.collect if before else None) or ()), *inquiry.slots]
+        collect = tuple(dict.fromkeys(asked))
+        states[_state_of(inquiry)] = State(collect=collect, next=(Branch(to=inquiry.state),))
+    return definition.model_copy(update={"slots": slots, "states": states})
+
+
+def ask_back(walk: StepContext, inquiry: Inquiry) -> bool:
+    """Have it asked; False where this tool has asked back too often.
+
+    A question that comes again has slots of its own: the tool didn't like the answer.
+    """
+    run = walk.run
+    if sum(earlier.state == inquiry.state for earlier in run.inquiries) >= MOST:
+        return False
+    run.inquiries.append(inquiry)
+    walk.definition = extended(walk.definition, run)
+    walk.enter(_state_of(inquiry), "asked_back")
+    walk.say(inquiry.say)
+    return True
+
+
+def answers(walk: StepContext, state: str) -> dict[str, JsonValue]:
+    """What was said to the tool that this state calls, by question."""
+    given: dict[str, JsonValue] = {}
+    for inquiry in walk.run.inquiries:
+        if inquiry.state == state:
+            for key, fields in inquiry.fields.items():
+                given[key] = _answer(walk, fields)
+    return given
+
+
+def _answer(walk: StepContext, fields: dict[str, str]) -> JsonValue:
+    slots = walk.run.slots
+    if WHOLE in fields:
+        return {"action": "accept" if slots.get(fields[WHOLE]) is True else "decline"}
+    content: dict[str, JsonValue] = {
+        field: walk.evaluate(f"slots.{slot}")
+        for field, slot in fields.items()
+        if slots.get(slot) is not None
+    }
+    return {"action": "accept", "content": content}
+
+
+def _state_of(inquiry: Inquiry) -> str:
+    return f"{inquiry.state}.inquiry"

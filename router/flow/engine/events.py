@@ -1,0 +1,240 @@
+"""Everything that can happen to a running flow, and what a step says once of it.
+
+An event is what the machine is told (`engine.machine.step`): by a person, by the world that
+it asked something of, or by time. What it then owes stands in the run; effects are told once.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+from router.domain.errors import ArgumentOffer
+from router.domain.messages import FlowStatus
+from router.flow.definition import SlotValues
+from router.flow.engine.run import Agreement, Done, FailureKind, Inquiry, Position, Verdict
+
+
+class Event(BaseModel):
+    """Base of what can happen to a run. `by` is a user id, or None for the world itself."""
+
+    model_config = ConfigDict(frozen=True)
+
+    by: str | None = None
+
+
+class Began(Event):
+    """The first event of every run: what the opening sentence already named."""
+
+    type: Literal["began"] = "began"
+    slots: SlotValues = {}
+    skipped: list[str] = []
+    """Slots that the requester left empty in the run that this one goes on from."""
+
+
+class Answered(Event):
+    """The requester gave values; `question` is the one last shown to them."""
+
+    type: Literal["answered"] = "answered"
+    slots: SlotValues
+    question: str | None = None
+
+
+class Confirmed(Event):
+    """The requester answered a confirmation, perhaps with corrections."""
+
+    type: Literal["confirmed"] = "confirmed"
+    value: bool
+    slots: SlotValues = {}
+    question: str | None = None
+
+
+class Unclear(Event):
+    """The requester said something that answers nothing; with `count` it counts as a miss."""
+
+    type: Literal["unclear"] = "unclear"
+    count: bool = True
+
+
+class Skipped(Event):
+    """The requester leaves empty what is asked; `question` is the one last shown to them."""
+
+    type: Literal["skipped"] = "skipped"
+    question: str | None = None
+
+
+class Puzzled(Event):
+    """The requester wants to know what can be said here."""
+
+    type: Literal["puzzled"] = "puzzled"
+
+
+class StartedOver(Event):
+    """The requester takes back everything they said, and begins anew."""
+
+    type: Literal["started_over"] = "started_over"
+    question: str | None = None
+
+
+class Cancelled(Event):
+    """The requester takes it back, or an operator ends it.
+
+    `leaving` are calls under way that only look something up: nothing waits for those.
+    `by_parent`: the run that started this one is cancelled, and says so for both.
+    `final`: an operator's word, by which what can't be undone is left as it is.
+    """
+
+    type: Literal["cancelled"] = "cancelled"
+    comment: str | None = None
+    leaving: tuple[str, ...] = ()
+    by_parent: bool = False
+    final: bool = False
+
+
+class LookedUp(Event):
+    """A lookup's answer."""
+
+    type: Literal["looked_up"] = "looked_up"
+    errand: str
+    value: JsonValue
+
+
+class Called(Event):
+    """A tool's result; of an `undo` as well. `lasts` where it changed something out there."""
+
+    type: Literal["called"] = "called"
+    errand: str
+    value: JsonValue
+    lasts: bool = False
+
+
+class Failed(Event):
+    """An errand came to nothing for good."""
+
+    type: Literal["failed"] = "failed"
+    errand: str
+    error: str
+    kind: FailureKind = "permanent"
+    offered: ArgumentOffer | None = None
+    """Of a check that can't tell which of several is meant: those."""
+
+
+class AskedBack(Event):
+    """A tool wants to know more before it does anything; the call had no effect."""
+
+    type: Literal["asked_back"] = "asked_back"
+    errand: str
+    inquiry: Inquiry
+
+
+class Decided(Event):
+    """An approver decided. `approval` is the assignee's id, `digest` what they were shown."""
+
+    type: Literal["decided"] = "decided"
+    approval: str
+    verdict: Verdict
+    comment: str | None = None
+    to: str | None = None
+    position: Position | None = None
+    """For `add`: whether whoever is added decides before or after; None at the same time."""
+    digest: str | None = None
+
+
+class Nudged(Event):
+    """The requester asks the approver to hurry."""
+
+    type: Literal["nudged"] = "nudged"
+
+
+class Arrived(Event):
+    """Something happened outside, told once as `word`."""
+
+    type: Literal["arrived"] = "arrived"
+    name: str
+    value: dict[str, JsonValue] = {}
+    word: str = ""
+
+
+class Finished(Event):
+    """A run that this one started has ended; or has begun, where that is all that was wanted."""
+
+    type: Literal["finished"] = "finished"
+    errand: str
+    status: FlowStatus
+    slots: SlotValues = {}
+    results: dict[str, JsonValue] = {}
+    done: list[Done] = []
+    agreements: list[Agreement] = []
+
+
+class Agreed(Event):
+    """In another branch of the same run people have agreed to something."""
+
+    type: Literal["agreed"] = "agreed"
+    agreements: list[Agreement]
+
+
+class Retried(Event):
+    """An operator has the call made again that failed."""
+
+    type: Literal["retried"] = "retried"
+
+
+class Reassigned(Event):
+    """An operator has someone else asked to decide, in place of `instead_of`."""
+
+    type: Literal["reassigned"] = "reassigned"
+    to: str
+    instead_of: str
+    comment: str | None = None
+
+
+class Fired(Event):
+    """A timer came due."""
+
+    type: Literal["fired"] = "fired"
+    timer: str
+
+
+AnyEvent = Annotated[
+    Began
+    | Answered
+    | Confirmed
+    | Unclear
+    | Skipped
+    | Puzzled
+    | StartedOver
+    | Cancelled
+    | LookedUp
+    | Called
+    | Failed
+    | AskedBack
+    | Decided
+    | Nudged
+    | Fired
+    | Arrived
+    | Finished
+    | Agreed
+    | Retried
+    | Reassigned,
+    Field(discriminator="type"),
+]
+
+
+class Say(BaseModel):
+    """Effect: tell the requester, in their language."""
+
+    type: Literal["say"] = "say"
+    text: str
+
+
+class Remind(BaseModel):
+    """Effect: tell these people that a decision of theirs is awaited (again)."""
+
+    type: Literal["remind"] = "remind"
+    people: list[str]
+    reason: Literal[
+        "asked", "reminded", "nudged", "escalated", "delegated", "added", "copied", "decided"
+    ]
+
+
+Effect = Annotated[Say | Remind, Field(discriminator="type")]

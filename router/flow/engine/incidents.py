@@ -1,0 +1,244 @@
+"""Calls and undos that don't work out: tried again, then held for an operator.
+
+When a call doesn't work out: tried again later, held for an operator, and what operators do.
+
+A tool's own tries are over within minutes. What its file says comes after them: `retry` calls
+it again for as long as its system is out of reach, at intervals kept by a timer; `hold` has the
+run wait for an operator, who has the call made again or ends the run.
+
+Undos that don't work out: tried again after growing pauses, then held for an operator.
+
+A run doesn't stand as taken back while something of it isn't. What couldn't be taken back
+stays in `run.done`, marked with why; the rest is taken back all the same, last things first.
+Then the run waits:
+
+    out of reach, or unknown ──▶ a timer, twice as long each time ──▶ tried again, ten times
+    refused, or ten times    ──▶ an operator: tried again, or left as it is (`Cancelled.final`)
+"""
+
+from datetime import timedelta
+from typing import Literal
+
+from router.domain.errors import Conflict, RouterError
+from router.domain.locale import Localised
+from router.flow.engine import decisions
+from router.flow.engine.context import StepContext
+from router.flow.engine.events import Decided, Failed, Reassigned, Retried
+from router.flow.engine.run import Done, FailureKind, Run, Task
+
+OUT_OF_REACH = Localised(
+    zh="对方系统暂时连不上，稍后会自动再试，办好了告诉你。",
+    en="The system behind this is out of reach; it will be tried again, and you'll hear.",
+)
+HELD = Localised(
+    zh="这一步没有办成，已经转给管理员处理，有结果会告诉你。",
+    en="This step didn't work out. An administrator has to look into it; you'll hear.",
+)
+WITHOUT_EFFECT: frozenset[FailureKind | None] = frozenset({"permanent", "arguments"})
+"""Failures that certainly did nothing. The ledger gives the same answer for ever under a key that
+failed so; under any other the same key is what keeps it from happening twice."""
+WORTH_ANOTHER_TRY: frozenset[FailureKind] = frozenset({"unavailable", "unknown"})
+"""A write whose system was out of reach may have been done. Under the same key it is sent again
+only where its tool honours keys; of any other the ledger says `unknown` once more."""
+
+
+def rests(walk: StepContext) -> bool:
+    """True where the call isn't to be made now, but later or when an operator says so."""
+    run = walk.run
+    if run.held is None and "retry" not in run.timers:
+        return False
+    run.status = "waiting"
+    return True
+
+
+def put_off(walk: StepContext, kind: FailureKind) -> bool:
+    """Have a call that failed made later, where the file wants that; False where it doesn't."""
+    run, state = walk.run, walk.state
+    run.tries += kind in WORTH_ANOTHER_TRY
+    if kind in WORTH_ANOTHER_TRY and state.retry and run.tries < state.retry.attempts:
+        if run.tries == 1:
+            walk.say(OUT_OF_REACH)
+        walk.set_timer("retry", walk.now + state.retry.every)
+        return True
+    if not state.hold or (kind == "arguments" and state.on_error):
+        return False
+    _hold(walk, kind)
+    return True
+
+
+def hold_lookup(walk: StepContext, errand: Task, failed: Failed) -> None:
+    """Have an approval wait where something it has to know can't be looked up.
+
+    Whoever was asked already may decide all the same, which has it looked up again too.
+    """
+    _hold(walk, failed.kind, f"{errand.name}: {failed.error}")
+
+
+def holds_approval(walk: StepContext) -> bool:
+    """True where an approval waits for an operator; it ends, or is gone back from, without one."""
+    run = walk.run
+    if run.held is None or walk.state.kind != "approve" or run.ending or run.back_to:
+        return False
+    run.status = "waiting" if run.approval is None else "waiting_approval"
+    return True
+
+
+def _hold(walk: StepContext, kind: FailureKind, why: str | None = None) -> None:
+    walk.run.held = kind
+    walk.note("held", comment=why)
+    # An approver who doesn't answer is none of the requester's business.
+    if walk.run.approval is None:
+        walk.say(HELD)
+
+
+def retry(walk: StepContext, event: Retried) -> None:
+    """Make the call again now; its tries are counted anew."""
+    run = walk.run
+    if retry_refusal(run) is not None:
+        return
+    walk.note("retried", event.by)
+    run.again += run.held in WITHOUT_EFFECT
+    run.held, run.tries = None, 0
+    run.timers = {name: timer for name, timer in run.timers.items() if name != "retry"}
+
+
+def retry_refusal(run: Run) -> RouterError | None:
+    """Why nothing can be made again; None where something can."""
+    if run.ending is None and (run.held is not None or "retry" in run.timers):
+        return None
+    return Conflict("No call of this run waits to be made again.")
+
+
+def reassign(walk: StepContext, event: Reassigned) -> None:
+    """Ask someone else, as if the one who was asked had passed it on."""
+    decided = _passed_on(walk.run, event)
+    if decided is not None and decisions.refusal(walk, decided) is None:
+        walk.note("reassigned", event.by, f"{event.instead_of} ▸ {event.to}")
+        decisions.decide(walk, decided.model_copy(update={"by": event.by}))
+
+
+def reassign_refusal(walk: StepContext, event: Reassigned) -> RouterError | None:
+    """Why someone else can't be asked; None where they can."""
+    decided = _passed_on(walk.run, event)
+    if decided is None:
+        return Conflict(f"This run doesn't wait for a decision of {event.instead_of!r}.")
+    return decisions.refusal(walk, decided)
+
+
+def _passed_on(run: Run, event: Reassigned) -> Decided | None:
+    waiting = run.approval.waiting_for() if run.approval else []
+    mine = next((one for one in waiting if one.person == event.instead_of), None)
+    if mine is None:
+        return None
+    return Decided(
+        by=mine.person, approval=mine.id, verdict="delegate", to=event.to, comment=event.comment
+    )
+
+
+FIRST_PAUSE = timedelta(minutes=1)
+MOST_TRIES = 10
+"""With pauses that double, that is most of a day; an operator may have it tried at any time."""
+
+LATER = Localised(
+    zh="有一步暂时没能撤回，会自动再试，撤回了告诉你。",
+    en="One step couldn't be taken back yet. It will be tried again; you'll hear.",
+)
+UNDO_HELD = Localised(
+    zh="有一步没能撤回，已经转给管理员处理，有结果会告诉你。",
+    en="One step couldn't be taken back. An administrator has to look into it; you'll hear.",
+)
+SETTLED = Localised(
+    zh="之前没能撤回的，现在也撤回了。", en="What couldn't be taken back before now has been."
+)
+LEFT = Localised(
+    zh="管理员结束了这件事，没能撤回的那一步保持原样。",
+    en="An administrator has closed this. What couldn't be taken back stays as it is.",
+)
+
+
+def put_off_undo(walk: StepContext, errand: Task, kind: FailureKind) -> None:
+    """Keep what an undo couldn't take back, and say so, though not with every try."""
+    run = walk.run
+    run.done = [_failed(done, kind) if done.key == errand.undoes else done for done in run.done]
+    here = next(done for done in run.done if done.key == errand.undoes)
+    owes: Literal["later", "operator"] = "later" if _passes(here) else "operator"
+    if owes == "operator" and run.owes != owes:
+        walk.note("held")
+        walk.say(UNDO_HELD)
+    elif run.owes is None:
+        walk.say(LATER)
+    run.owes = "operator" if "operator" in (run.owes, owes) else owes
+
+
+def rest(walk: StepContext) -> None:
+    """Wait: for the next try, where there is one, and for an operator in any case."""
+    run = walk.run
+    run.status = "waiting"
+    tries = [done.tries for done in run.done if _passes(done)]
+    if tries and "retry" not in run.timers:
+        walk.set_timer("retry", walk.now + FIRST_PAUSE * 2 ** (min(tries) - 1))
+
+
+def try_later_ones(run: Run) -> None:
+    """The pause is over: what may have passed is tried again."""
+    run.done = [_anew(done) if _passes(done) else done for done in run.done]
+
+
+def retry_undo(walk: StepContext, event: Retried) -> None:
+    """Try everything again now, as if for the first time.
+
+    What was refused has another key then: under its own it would be answered as it was for ever.
+    """
+    run = walk.run
+    walk.note("retried", event.by)
+    run.done = [_by_operator(done) for done in run.done]
+    run.timers, run.owes = {}, "later"
+
+
+def undo_retry_refusal(run: Run) -> RouterError | None:
+    """Why no undo can be made again; None where one can."""
+    if any(done.failed for done in run.done) and not run.errands:
+        return None
+    return Conflict("No undo of this run waits to be made again.")
+
+
+def leave(walk: StepContext) -> None:
+    """Let what couldn't be taken back be, on an operator's word; the rest is still taken back."""
+    run = walk.run
+    left = [done for done in run.done if done.failed]
+    run.done = [done for done in run.done if not done.failed]
+    for done in left:
+        walk.note("left undone", comment=f"{done.state} ({done.undo})")
+    if left:
+        walk.say(LEFT)
+        run.owes, run.calling_off = None, False
+        run.timers = {name: timer for name, timer in run.timers.items() if name != "retry"}
+        # What is still done wasn't withdrawn.
+        run.ending = "cancelled" if run.ending == "completed" else run.ending
+
+
+def settle(walk: StepContext) -> None:
+    """Say that nothing is owed any more, to whoever was told that something is."""
+    if walk.run.owes is not None:
+        walk.run.owes = None
+        walk.say(SETTLED)
+
+
+def _passes(done: Done) -> bool:
+    """True for what failed, and is tried again by itself."""
+    return done.failed in WORTH_ANOTHER_TRY and done.tries < MOST_TRIES
+
+
+def _failed(done: Done, kind: FailureKind) -> Done:
+    return done.model_copy(update={"failed": kind, "tries": done.tries + 1})
+
+
+def _anew(done: Done) -> Done:
+    return done.model_copy(update={"failed": None})
+
+
+def _by_operator(done: Done) -> Done:
+    if done.failed is None:
+        return done
+    again = done.again + (done.failed in WITHOUT_EFFECT)
+    return done.model_copy(update={"failed": None, "tries": 0, "again": again})

@@ -1,0 +1,469 @@
+"""Everything a running flow knows, as one value, its history included.
+
+What happened in a run, line by line: for people, and only ever added to.
+
+Everything a running flow knows, as one value; what can happen to it is in `events`.
+
+`Run` is the state that `router.flow.engine.machine.step` takes and gives. What the run still owes
+or awaits stands in it as data (`errands`, `timers`), not as instructions given once: the
+workflow starts what is there and not yet under way, and stops what is gone. So a run can be
+carried to a new workflow run, or replayed, from this value alone.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
+from datetime import datetime
+from itertools import islice
+from typing import Any, Literal, Self, overload
+
+from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, JsonValue
+from pydantic_core import CoreSchema, core_schema
+
+from router.domain.errors import ArgumentOffer
+from router.domain.locale import Locale, Localised
+from router.domain.messages import FlowStatus
+from router.domain.principals import Principal
+from router.flow.definition import Slot, SlotValues
+
+
+class Happening(BaseModel, frozen=True):
+    """A line of the run's history, for people."""
+
+    at: datetime
+    state: str
+    event: str
+    by: str | None = None
+    comment: str | None = None
+
+
+class History(Sequence[Happening]):
+    """The lines so far, as a value that never changes. In JSON it is a list.
+
+    A longer history shares its lines with the one it was made from, so that adding a line costs
+    the same however many there are, and whoever holds the shorter one sees no more than before:
+
+        shared   [began, c1, c2, c3]
+        shorter   ───────────▶            3 of them
+        longer    ───────────────▶        4 of them
+
+    Only where two histories go on from the same one does the second have to copy it.
+    """
+
+    __slots__ = ("_length", "_shared")
+
+    def __init__(
+        self, lines: Iterable[Happening] = (), *, shared: list[Happening] | None = None
+    ) -> None:
+        self._shared = list(lines) if shared is None else shared
+        self._length = len(self._shared)
+
+    def followed_by(self, line: Happening) -> Self:
+        """The history with one more line at its end."""
+        if len(self._shared) > self._length:  # another one went on from here already
+            return type(self)(self).followed_by(line)
+        self._shared.append(line)
+        return type(self)(shared=self._shared)
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __iter__(self) -> Iterator[Happening]:
+        return islice(self._shared, self._length)
+
+    @overload
+    def __getitem__(self, place: int) -> Happening: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Happening]: ...
+    def __getitem__(self, place: int | slice) -> Happening | list[Happening]:
+        if isinstance(place, slice):
+            return [self._shared[number] for number in range(self._length)[place]]
+        return self._shared[range(self._length)[place]]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, History | list):
+            return NotImplemented
+        return len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
+
+    __hash__ = None  # type: ignore[assignment]  # as a list has none
+
+    def __repr__(self) -> str:
+        return f"History({list(self)!r})"
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, _: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        lines = handler.generate_schema(list[Happening])
+        read = core_schema.no_info_after_validator_function(cls, lines)
+        return core_schema.json_or_python_schema(
+            json_schema=read,
+            python_schema=core_schema.union_schema([core_schema.is_instance_schema(cls), read]),
+            serialization=core_schema.plain_serializer_function_ser_schema(
+                list, return_schema=lines
+            ),
+        )
+
+
+TimerName = Literal["remind", "escalate", "expire", "wait", "retry", "idle", "lapse"]
+HANDED_OFF = 4
+"""Misses of a question after which a person is named; with the next it begins anew."""
+FailureKind = Literal["arguments", "permanent", "unavailable", "unknown"]
+"""Other values might do; nothing can be done; its system is out of reach; nobody knows whether
+it was done."""
+Verdict = Literal["approve", "reject", "return", "delegate", "add"]
+Position = Literal["before", "after"]
+
+
+class Agreement(BaseModel, frozen=True):
+    """That somebody agreed, to which contents."""
+
+    person: str
+    contents: str
+    counted: list[str]
+    """The states in which it has counted; it counts once in each, until the next return."""
+    at: datetime | None = None
+    """When: tells it from another of the same person's, where branches tell each other of it."""
+
+    def counting_in(self, *states: str) -> "Agreement":
+        """The same, now that it has counted in these states."""
+        return self.model_copy(update={"counted": list(dict.fromkeys([*self.counted, *states]))})
+
+    def counting_anew(self) -> "Agreement":
+        """The same, as if it had counted nowhere yet."""
+        return self.model_copy(update={"counted": []})
+
+
+class Task(BaseModel, frozen=True):
+    """Something the run asked of the world and waits for.
+
+    `lookup` reads and `check` asks a tool whether it would refuse a call: both may be made
+    again; `call` is a tool call whose `key` makes it happen once; `undo` takes back a call that
+    succeeded; `flow` is a run of another flow, or of a `branch` of this one, whose id is `key`.
+    """
+
+    id: str
+    kind: Literal["lookup", "check", "call", "undo", "flow"]
+    name: str
+    arguments: dict[str, JsonValue] = {}
+    positional: list[JsonValue] = []
+    key: str = ""
+    undoes: str = ""
+    slot: str = ""
+    """The slot that a lookup is for, where it is for one."""
+    answers: dict[str, JsonValue] = {}
+    """For `call`: what the requester said to what the tool asked back, by question."""
+    part: int | None = None
+    """Which part of the run's `batch` it is, where it is of one."""
+    branch: str = ""
+    """For `flow`: the state of this very flow that it begins at; empty for another flow."""
+    detached: bool = False
+    """For `flow`: it is over as soon as that run has begun."""
+    stopping: bool = False
+    """For `flow`: that run is to be cancelled."""
+    agreed: tuple[Agreement, ...] = ()
+    """For a `branch`: what was agreed to in others since it began, of which it is to be told."""
+
+    @property
+    def may_change_something(self) -> bool:
+        """True where stopping it half-way could leave something done."""
+        return self.kind in ("call", "undo", "flow")
+
+
+class Inquiry(BaseModel, frozen=True):
+    """What a tool asked back when it was called, as slots to be filled."""
+
+    state: str
+    """The one that calls the tool."""
+    say: Localised
+    slots: dict[str, Slot]
+    fields: dict[str, dict[str, str]]
+    """By question: which field's answer is in which slot. The field without a name stands for
+    the question itself, to which one says yes or no."""
+
+
+class Timer(BaseModel, frozen=True):
+    """A durable timer: fires at `due` unless the run no longer has it."""
+
+    name: TimerName
+    visit: int
+    due: datetime
+
+    @property
+    def id(self) -> str:
+        """Unique within the run, and the name a person sees in the Temporal UI."""
+        return f"{self.name}:{self.visit}:{self.due.isoformat()}"
+
+
+class Assignee(BaseModel):
+    """One person asked to decide, and what they said."""
+
+    id: str
+    """The approval's id: opaque, unique for run, visit and person."""
+    person: str
+    since: datetime
+    verdict: Verdict | Literal["escalated"] | None = None
+    comment: str | None = None
+    at: datetime | None = None
+    via: Literal["asked", "stands_in", "carried", "delegated", "added", "escalated"] = "asked"
+    stands_in: str | None = None
+    """Who is away, and in whose place this person was asked."""
+    behind: str | None = None
+    """The assignee who has to agree before it is this person's turn."""
+    implied: bool = False
+    """True where they agreed by adding someone after themselves; they may still say so."""
+
+    @property
+    def open(self) -> bool:
+        """True while this person's decision is awaited."""
+        return self.verdict is None
+
+
+class Approval(BaseModel):
+    """The approval under way: who was asked what. A decision is bound to `digest`."""
+
+    visit: int
+    mode: Literal["any", "all", "sequential"]
+    title: Localised
+    summary: dict[str, Localised]
+    """What the approver is shown: label by slot name, value by language."""
+    labels: dict[str, Localised]
+    digest: str
+    assignees: list[Assignee]
+    due: datetime | None = None
+    cc: list[str] = []
+    contents: str = ""
+    """Stands for what the requester said and what came of it, whichever state shows it."""
+
+    def draft(self) -> "Approval":
+        """The same, for a step to change: what people said of it can be written into it."""
+        people = [person.model_copy() for person in self.assignees]
+        return self.model_copy(update={"assignees": people})
+
+    @property
+    def asked(self) -> list[Assignee]:
+        """Those whom the file asks, or who stand in for them; not those added on the way."""
+        return [a for a in self.assignees if a.via != "added"]
+
+    @property
+    def agreed(self) -> bool:
+        """True where those asked have agreed as `mode` wants, and everyone added has too."""
+        verdicts = [a.verdict for a in self.asked if a.verdict in (None, "approve")]
+        enough = "approve" in verdicts if self.mode == "any" else None not in verdicts
+        # Whoever passed it on is stood for by the one they passed it on to.
+        added = [a for a in self.assignees if a.via == "added" and a.verdict != "delegate"]
+        return enough and all(a.verdict == "approve" for a in added)
+
+    def waiting_for(self) -> list[Assignee]:
+        """Those whose decision is awaited now: in sequence the first, else everyone still open.
+
+        Whoever comes behind somebody isn't asked before that one has agreed.
+        """
+        added = [a for a in self.assignees if a.open and a.via == "added"]
+        still = [a for a in self.asked if a.open]
+        if self.mode == "any" and any(a.verdict == "approve" for a in self.asked):
+            still = []
+        turns = (still[:1] if self.mode == "sequential" else still) + added
+        agreed = {a.id for a in self.assignees if a.verdict == "approve"}
+        return [a for a in turns if a.behind is None or a.behind in agreed]
+
+    def pass_on(self, before: Assignee, after: Assignee) -> None:
+        """Have those who come behind one person come behind another."""
+        for one in self.assignees:
+            if one.behind == before.id and one is not after:
+                one.behind = after.id
+
+
+class Rescheduling(BaseModel, frozen=True):
+    """Timers to be set anew, counted from `since`."""
+
+    timers: list[TimerName]
+    since: datetime
+
+
+class Visit(BaseModel, frozen=True):
+    """A state that was entered, and for which time."""
+
+    state: str
+    visit: int
+
+
+class Done(BaseModel, frozen=True):
+    """A call that succeeded and has an `undo`, made by this run or by one that it started."""
+
+    visit: int
+    state: str
+    tool: str
+    arguments: dict[str, JsonValue]
+    key: str
+    part: int | None = None
+    undo: str = ""
+    """The tool that takes it back; of runs before this was kept the definition says it."""
+    failed: FailureKind | None = None
+    """Why it couldn't be taken back, until that is tried again."""
+    tries: int = 0
+    """How often that came to nothing."""
+    again: int = 0
+    """How often an operator had it taken back under a key of its own."""
+
+
+class Withdraws(BaseModel, frozen=True):
+    """The completed run that this one takes back, once that is agreed to."""
+
+    run: str
+    done: list[Done]
+
+
+class BatchPart(BaseModel, frozen=True):
+    """One of the things that a state does side by side: for an item, or a branch."""
+
+    arguments: dict[str, JsonValue] = {}
+    branch: str = ""
+    status: Literal["waiting", "under_way", "done", "failed", "stopped"] = "waiting"
+    value: JsonValue = None
+    """What it came to; where it failed, why."""
+    ended: FlowStatus | None = None
+    """How a run that was started ended."""
+    results: dict[str, JsonValue] = {}
+    """For a branch: the results that it added."""
+
+
+class Batch(BaseModel):
+    """What a state does side by side, as far as it is."""
+
+    visit: int
+    parts: list[BatchPart]
+
+    def draft(self) -> "Batch":
+        """The same, for a step to change: its parts can be replaced."""
+        return self.model_copy(update={"parts": list(self.parts)})
+
+    def those(self, *statuses: str) -> list[BatchPart]:
+        """The parts that stand so, in their order."""
+        return [part for part in self.parts if part.status in statuses]
+
+
+class Run(BaseModel):
+    """A running flow, whole. See the module."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    id: str
+    """The public id: opaque, URL-safe. The workflow's is `<flow>/<tenant>/<this>`."""
+    requester: Principal
+    conversation: str | None = None
+    locale: Locale = "zh"
+    parent: str | None = None
+    """The workflow id of the run that started this one and waits for it."""
+
+    status: FlowStatus = "running"
+    state: str = ""
+    visit: int = 0
+    slots: SlotValues = {}
+    derived: list[str] = []
+    """Slots that a lookup filled: they are looked up anew when what they come from changes."""
+    replaced: SlotValues = {}
+    """What slots had that a word for something else empties: said once they are looked up anew."""
+    latest: list[str] = []
+    """The slots that the requester gave last, all with one word."""
+    results: dict[str, JsonValue] = {}
+    files: dict[str, str] = {}
+    """What the requester's files in the slots are called, by id: people are shown names."""
+
+    offered: SlotValues = {}
+    """Values that were given and aren't checked yet."""
+    leaving: str | None = None
+    """The exit being taken, while a lookup in its conditions is awaited."""
+    leaving_by: str | None = None
+    """Whose doing that is."""
+    closed: list[str] = []
+    """Lists that the requester has no more items for."""
+    skipped: list[str] = []
+    """Slots that the requester left empty: they aren't asked for again."""
+    wanted: list[str] = []
+    """Slots that the requester wants to supply: they are asked for whatever their `when` says."""
+    goes_back: bool = False
+    """True where a correction goes back to the state that asked for it from a later `collect`
+    too. A run that began before this was so goes on as its history has it."""
+    changing: bool = False
+    """True where the requester declined, and is asked what to change."""
+    choosing: str = ""
+    """What holds what is to be changed, where that is asked step by step: `items`, `items.0`."""
+    known: dict[str, JsonValue] = {}
+    """Answers to lookups of this visit, by call."""
+    errands: dict[str, Task] = {}
+    timers: dict[str, Timer] = {}
+    approval: Approval | None = None
+    escalating: bool = False
+    opening: datetime | None = None
+    """Since when an approval is being opened, or passed up: what lookups for it go by."""
+    rescheduling: Rescheduling | None = None
+    agreements: list[Agreement] = []
+    copied: list[str] = []
+    """Everyone who was ever told of an approval as `cc`."""
+    before: SlotValues | None = None
+    """The slots as they were when the run was last sent back for changes."""
+    withdraws: Withdraws | None = None
+
+    asked: str | None = None
+    """The slot path being asked for."""
+    misses: int = 0
+    """Answers in a row that didn't answer it."""
+    quiet: bool = False
+    """True where the last event left the question to be asked another time."""
+    told_elsewhere: bool = False
+    """True where a run that this one is a part of, or a part of it, says that it is cancelled."""
+    calling_off: bool = False
+    """True where the requester heard that it is being taken back, and waits to hear that it was."""
+    lapsed: bool = False
+    """True where it ends since its requester said nothing more."""
+    trail: list[Visit] = []
+    options: dict[str, ArgumentOffer] = {}
+    """What a check would have the requester choose from, by slot."""
+    inquiries: list[Inquiry] = []
+    """All that tools asked back. Their slots are as good as the file's from then on."""
+    done: list[Done] = []
+    batch: Batch | None = None
+    tries: int = 0
+    """Calls of this visit that came back without an answer."""
+    held: FailureKind | None = None
+    """Why the call failed, or an approval's lookup, that an operator has to see to."""
+    again: int = 0
+    """How often an operator had the call of this visit made under a key of its own."""
+    arrived: dict[str, dict[str, JsonValue]] = {}
+    """Outside events that no state has waited for yet, by name."""
+    heard: list[str] = []
+    """The words by which the last outside events were told, so that none counts twice."""
+    clearing: int | None = None
+    """The visit whose calls are taken back before the state is left."""
+    owes: Literal["later", "operator"] | None = None
+    """Who is to take back what couldn't be, as the requester was told: a later try, or somebody."""
+    ending: FlowStatus | None = None
+    """The status to end with once everything in `done` is taken back."""
+    back_to: str | None = None
+    """The state to go back to once what was done since is taken back."""
+    history: History = History()
+    events: int = 0
+    """How many events were taken in: orders the views of a run."""
+
+    def draft(self) -> "Run":
+        """The same run, for a step to change in place; this one then stays as it is.
+
+        Only the containers are new. What is in them is shared, and therefore replaced where it
+        has to be different, never changed: so a step costs the same whatever was said before.
+        """
+        own: dict[str, object] = {
+            name: copy(value)
+            for name, value in self.__dict__.items()
+            if isinstance(value, dict | list)
+        }
+        own["approval"] = self.approval and self.approval.draft()
+        own["batch"] = self.batch and self.batch.draft()
+        return self.model_copy(update=own)
+
+    def miss(self) -> None:
+        """Count one more answer that didn't answer what is asked."""
+        self.misses = self.misses % HANDED_OFF + 1
+
+    @property
+    def question(self) -> str:
+        """Names what is being asked, so that a late answer to an earlier question is noticed."""
+        within = f":{self.choosing}" if self.choosing else ""
+        return f"{self.state}:{self.visit}:{self.asked or ''}{within}"

@@ -1,0 +1,300 @@
+"""What slots hold: given, or looked up from others and gone with a change of those.
+
+Paths of item numbers and field names, such as `items.0.amount`: what is there, and put there.
+
+Corrections, said back: what has another value now, and what keeps its own since that didn't fit.
+
+Pure over the values before and after; `offering` calls it once what was offered is taken.
+"""
+
+from collections.abc import Collection, Iterable
+
+from pydantic import JsonValue
+
+from router.domain.locale import Locale, Localised
+from router.flow.definition import FlowDefinition, Slot, SlotValues
+from router.flow.engine.context import StepContext
+from router.flow.engine.run import Run, Task
+from router.flow.language import expressions
+from router.flow.language.expressions import ExpressionError, LookupNeeded
+from router.flow.prompts.values import label_of, shown
+from router.flow.slot_types import Unfit, fitted
+
+
+def root(path: str) -> str:
+    """The slot that the path is in.
+
+    >>> root("items.0.amount"), root("reason")
+    ('items', 'reason')
+    """
+    return path.split(".", maxsplit=1)[0]
+
+
+def at(slots: SlotValues, path: str) -> JsonValue:
+    """The value of `items.0.amount` or `reason`; None where there is none.
+
+    >>> at({"items": [{"amount": 1}]}, "items.0.amount"), at({}, "items.0.amount")
+    (1, None)
+    """
+    value: JsonValue = slots
+    for part in path.split("."):
+        if isinstance(value, list):
+            value = value[int(part)] if part.isdigit() and int(part) < len(value) else None
+        else:
+            value = value.get(part) if isinstance(value, dict) else None
+    return value
+
+
+def placed(whole: JsonValue, path: list[str], value: JsonValue) -> JsonValue:
+    """`whole` with `value` put at a path of item numbers and field names.
+
+    >>> placed([{"amount": 1}], ["0", "date"], "2026-11-19")
+    [{'amount': 1, 'date': '2026-11-19'}]
+    """
+    if not path:
+        return value
+    head, *rest = path
+    if head.isdigit():
+        items = list(whole) if isinstance(whole, list) else []
+        place = min(int(head), len(items))
+        items[place : place + 1] = [placed(items[place] if place < len(items) else {}, rest, value)]
+        return items
+    fields = dict(whole) if isinstance(whole, dict) else {}
+    fields[head] = placed(fields.get(head), rest, value)
+    return fields
+
+
+def emptied(value: JsonValue, path: list[str]) -> JsonValue:
+    """The value without what is at a path of item numbers and field names.
+
+    >>> emptied([{"amount": 1, "date": "2026-11-19"}], ["0", "date"])
+    [{'amount': 1}]
+    """
+    if not path:
+        return None
+    head, *rest = path
+    if isinstance(value, list):
+        return [emptied(v, rest) if str(n) == head else v for n, v in enumerate(value)]
+    if isinstance(value, dict):
+        inner = {**value, head: emptied(value.get(head), rest)}
+        return {name: field for name, field in inner.items() if field is not None}
+    return value
+
+
+LONGEST = 80
+"""Characters of a value that is said back."""
+
+
+def amended(
+    definition: FlowDefinition, run: Run, before: SlotValues, paths: Iterable[str]
+) -> Localised | None:
+    """Names each of these paths that had a value and has another; None where there is none.
+
+    >>> amended(definition, run, {"end": "2026-12-08"}, ["end"]).en  # doctest: +SKIP
+    'Until is Wed 9 Dec 2026 now.'
+    """
+    named = (path for path in paths if _has_a_name(definition, path))
+    changed = [path for path in named if _differs(at(before, path), at(run.slots, path))]
+    if not changed:
+        return None
+    zh = "，".join(
+        f"{_called(definition, p, 'zh')}改为{said(definition, run, p, 'zh')}" for p in changed
+    )
+    en = ", ".join(
+        f"{_called(definition, p, 'en')} is {said(definition, run, p, 'en')} now" for p in changed
+    )
+    return Localised(zh=f"{zh}。", en=f"{en}.")
+
+
+def unchanged(
+    definition: FlowDefinition, run: Run, path: str, examples: Iterable[Localised]
+) -> Localised:
+    """What keeps its value although another was given, and what could be said instead."""
+    shown_ = list(examples)
+    zh = f"{_called(definition, path, 'zh')}还是{said(definition, run, path, 'zh')}。"
+    en = f"{_called(definition, path, 'en')} is still {said(definition, run, path, 'en')}."
+    if shown_:
+        zh += f"可以改成比如：{'、'.join(e.zh for e in shown_)}。"
+        en += f" It could be, for example: {', '.join(e.en for e in shown_)}."
+    return Localised(zh=zh, en=en)
+
+
+def said(definition: FlowDefinition, run: Run, path: str, locale: Locale) -> str:
+    """The value at a path as people read it, in a line."""
+    slot = definition.slot_at(path) or Slot(type="text")
+    value = " ".join(shown(slot, at(run.slots, path), locale, run.files).split())
+    return value if len(value) <= LONGEST else f"{value[:LONGEST]}…"
+
+
+def _has_a_name(definition: FlowDefinition, path: str) -> bool:
+    """False for what only tells other slots, `duration` an end: these are said to have changed."""
+    slot = definition.slots.get(path)
+    return slot is None or slot.label is not None or slot.ask is not None
+
+
+def _differs(before: JsonValue, after: JsonValue) -> bool:
+    return before not in (None, [], {}) and after is not None and before != after
+
+
+def _called(definition: FlowDefinition, path: str, locale: Locale) -> str:
+    """The slot's name; a field's with the number of its item."""
+    name = path.rsplit(".", maxsplit=1)[-1]
+    slot = definition.slot_at(path) or Slot(type="text")
+    number = next((int(part) + 1 for part in path.split(".") if part.isdigit()), None)
+    label = label_of(name, slot).within(locale)
+    if number is None or name.isdigit():
+        return label if number is None else _nth(number, locale)
+    return f"{_nth(number, locale)}的{label}" if locale == "zh" else f"{label} of item {number}"
+
+
+def _nth(number: int, locale: Locale) -> str:
+    return f"第 {number} 项" if locale == "zh" else f"Item {number}"
+
+
+def put(walk: StepContext, slots: SlotValues, given: Collection[str] = ()) -> None:
+    """Have these slots, less what was looked up from others that are now different."""
+    run = walk.run
+    changed = differing(walk, slots) | {name for name in run.slots if name not in slots}
+    run.slots = without_stale(walk, slots, changed, given)
+    run.derived = [name for name in run.derived if name in run.slots and name not in given]
+    run.closed = [name for name in run.closed if name in run.slots]
+
+
+def forget(walk: StepContext, names: Iterable[str]) -> None:
+    """Empty these slots, and what was looked up from them."""
+    gone = set(names)
+    put(walk, {name: v for name, v in walk.run.slots.items() if name not in gone})
+
+
+def differing(walk: StepContext, slots: SlotValues) -> set[str]:
+    """The names of those that aren't what the run has."""
+    return {name for name, value in slots.items() if walk.run.slots.get(name) != value}
+
+
+def without_stale(
+    walk: StepContext, slots: SlotValues, changed: set[str], given: Collection[str]
+) -> SlotValues:
+    """The slots less those that were looked up from what changed, unless given with it.
+
+    A slot that was given although a lookup could have told it overrules that lookup, so
+    what only the lookup needed (how long, where the last day was then named) goes too.
+    """
+    kept, definitions = dict(slots), walk.definition.slots
+    for name in changed.intersection(given):
+        for source in only_means(walk, name) - set(given):
+            kept.pop(source, None)
+    stale = {
+        name
+        for name, slot in definitions.items()
+        if name in kept and name not in given and _sources(slot) & changed
+        if name in walk.run.derived or _ready(kept, slot)
+    }
+    if not stale:
+        return kept
+    return without_stale(walk, {n: v for n, v in kept.items() if n not in stale}, stale, given)
+
+
+def only_means(walk: StepContext, name: str) -> set[str]:
+    """What serves to look the slot up and is never asked for: how long, where an end is named."""
+    definitions = walk.definition.slots
+    return {
+        source
+        for source in _sources(definitions[name])
+        if definitions[source].ask is None and definitions[source].lookup is None
+    }
+
+
+def note_replaced(walk: StepContext, before: SlotValues, offered: SlotValues) -> None:
+    """Note what is now told by something that nobody asks for: an end, by how long it takes."""
+    run = walk.run
+    told = {name for name in walk.definition.slots if only_means(walk, name) & offered.keys()}
+    gone = {n: v for n, v in before.items() if n in told and run.slots.get(n) is None}
+    kept = {n: v for n, v in run.replaced.items() if run.slots.get(n) is None}
+    run.replaced = {**gone, **kept}
+
+
+def look_up_one(walk: StepContext) -> bool:
+    """Look up one slot that is empty and whose sources are known; False where there is none."""
+    run = walk.run
+    for name, slot in walk.definition.slots.items():
+        if slot.lookup is None or run.slots.get(name) is not None or name in run.derived:
+            continue
+        if not _ready(run.slots, slot):
+            continue
+        try:
+            value = walk.evaluate(slot.lookup)
+        except LookupNeeded as need:
+            walk.ask_world(need, slot=name)
+            return True
+        if value is None:
+            continue
+        run.slots[name] = _fitted_answer(name, slot, value)
+        run.derived = sorted({*run.derived, name})
+        _say_replaced(walk, name)
+        return True
+    return False
+
+
+def _fitted_answer(name: str, slot: Slot, value: JsonValue) -> JsonValue:
+    """What a lookup gave, as the slot keeps it; `ExpressionError` where no answer could fit."""
+    try:
+        return fitted(slot, value)
+    except Unfit as unfit:
+        raise ExpressionError(
+            f"the lookup {slot.lookup!r} gives {value!r}, which {name} can't hold: {unfit.say.en}"
+        ) from None
+
+
+def _say_replaced(walk: StepContext, name: str) -> None:
+    """Say what a slot is now that was emptied to be looked up anew, where that is another value."""
+    had = walk.run.replaced.pop(name, None)
+    say = amended(walk.definition, walk.run, {name: had}, [name])
+    if say is not None and walk.definition.slots[name].label is not None:
+        walk.say(say)
+
+
+def _ready(slots: SlotValues, slot: Slot) -> bool:
+    """True where everything that the slot's lookup can't do without is known."""
+    if slot.lookup is None:
+        return False
+    needed = expressions.slots_needed(slot.lookup)
+    return all(slots.get(source) is not None for source in needed)
+
+
+def _sources(slot: Slot) -> frozenset[str]:
+    """The slots that the slot's lookup reads."""
+    return expressions.slots_read(slot.lookup) if slot.lookup else frozenset()
+
+
+def blame(walk: StepContext, errand: Task, error: str) -> None:
+    """A slot's lookup failed for good: say so, and ask anew for what it came from.
+
+    Where it came of nothing that could be asked anew, it isn't looked up again in this visit:
+    it is asked for, or stays empty.
+    """
+    name = errand.slot
+    walk.say(Localised(zh=f"按这些信息查不下去：{error}", en=f"That can't be looked up: {error}"))
+    forget(walk, [name, *sorted(_given_for(walk, name))])
+    slot = walk.definition.slots[name]
+    if _ready(walk.run.slots, slot) and _next_lookup(walk, slot) == errand.key:
+        walk.run.known[errand.key] = None
+
+
+def _given_for(walk: StepContext, name: str) -> set[str]:
+    """The slots that the slot's lookup reads, and those that these were looked up from."""
+    slots = walk.definition.slots
+    found = set(_sources(slots[name]))
+    while more := {s for d in found & set(walk.run.derived) for s in _sources(slots[d])} - found:
+        found |= more
+    return found
+
+
+def _next_lookup(walk: StepContext, slot: Slot) -> str | None:
+    """The key of what has to be looked up next for the slot; None where nothing has."""
+    try:
+        walk.evaluate(slot.lookup or "null")
+    except LookupNeeded as need:
+        return need.key
+    except ExpressionError:
+        return None
+    return None

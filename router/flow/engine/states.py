@@ -1,0 +1,184 @@
+"""What a run does in each kind of state, and how it leaves one.
+
+A move is `move(walk) -> bool`: False where the run now waits. It changes nothing before all that
+it needs of the world is known (`LookupNeeded`), since it is made anew when the answer is there.
+"""
+
+from collections.abc import Callable
+
+from router.domain.locale import Localised
+from router.flow.definition import LEAVES_NOTHING_DONE
+from router.flow.engine import (
+    approval,
+    compensation,
+    elicitation,
+    form,
+    incidents,
+    parallel,
+    waiting,
+)
+from router.flow.engine.changes import CHANGE
+from router.flow.engine.context import StepContext
+from router.flow.engine.events import Say
+from router.flow.engine.run import Task
+from router.flow.engine.slots import forget, root
+
+UNDONE_AT_END = ("failed", "cancelled")
+"""Ends before which what was done is taken back under any rules; by the newest `completed` alone
+leaves something done."""
+
+BROKEN = Localised(
+    zh="流程出错了，没法继续，已经通知管理员。",
+    en="This flow ran into an error and can't go on; the administrators were told.",
+)
+
+
+def leave(walk: StepContext) -> bool:
+    """Take the exit that was chosen, to the first branch whose condition holds."""
+    run = walk.run
+    exit_ = run.leaving or "next"
+    for branch in walk.state.exits().get(exit_, ()):
+        if branch.condition is None or walk.evaluate(branch.condition) is True:
+            go(walk, branch.to, exit_)
+            return True
+    walk.give_up(BROKEN, f"no branch of {run.state}.{exit_} holds")
+    return True
+
+
+def go(walk: StepContext, target: str, event: str) -> None:
+    """Enter a state, once what was done since an earlier visit of it is taken back."""
+    run = walk.run
+    # Where it is asked which of several is meant, nothing was refused yet.
+    missing = any(run.slots.get(name) is None for name in run.options)
+    turned_down = event == "on_error" and walk.state.kind == "check" and not missing
+    run.changing = walk.definition.states[target].kind == "collect" and (
+        turned_down or event in ("declined", "returned")
+    )
+    if turned_down and run.changing:
+        walk.say(refused(walk))
+    if any(done.visit > compensation.reached(walk, target) for done in run.done):
+        run.back_to = target
+        return
+    walk.enter(target, event, run.leaving_by)
+
+
+def _call(walk: StepContext) -> bool:
+    run, state = walk.run, walk.state
+    if state.each is not None:
+        return parallel.go_on(walk)
+    if incidents.rests(walk):
+        return False
+    id_ = f"{run.state}:{run.visit}"
+    key = f"{walk.definition.flow}/{run.requester.tenant}/{run.id}:{id_}"
+    key += f":again{run.again}" if run.again else ""
+    run.errands[id_] = Task(
+        id=id_,
+        kind="call",
+        name=state.call or "",
+        arguments=walk.arguments(),
+        key=key,
+        answers=elicitation.answers(walk, run.state),
+    )
+    run.status = "running"
+    return False
+
+
+def _check(walk: StepContext) -> bool:
+    run, state = walk.run, walk.state
+    id_ = f"{run.state}:{run.visit}"
+    run.errands[id_] = Task(
+        id=id_, kind="check", name=state.check or "", arguments=walk.arguments()
+    )
+    run.status = "running"
+    return False
+
+
+def refused(walk: StepContext) -> Localised:
+    """Why a check refused, for whoever is then asked what to change."""
+    error = walk.run.results.get("error")
+    message = error.get("message") if isinstance(error, dict) else None
+    return Localised(zh=f"这样办不了：{message}", en=f"That can't be done: {message}")
+
+
+def _collect(walk: StepContext) -> bool:
+    """A move where slots are asked for, or back to where one was that is to be put right."""
+    run = walk.run
+    if run.goes_back and run.offered and go_back(walk, form.corrected(walk)):
+        return True
+    known = set(run.slots)
+    moved = form.collect(walk)
+    return (run.goes_back and go_back(walk, form.lacking(walk, known))) or moved
+
+
+def go_back(walk: StepContext, names: set[str]) -> bool:
+    """Ask anew where one of these slots was asked for before; False where none was."""
+    earlier = _collecting_state(walk, names) if names else None
+    if earlier is None or earlier == walk.run.state:
+        return False
+    walk.leave("changed", walk.run.requester.id)
+    go(walk, earlier, "changed")
+    return True
+
+
+def _confirm(walk: StepContext) -> bool:
+    run = walk.run
+    if run.offered and go_back(walk, _offered(walk)):
+        return True
+    run.status, run.offered = "confirming", {}
+    return False
+
+
+def _offered(walk: StepContext) -> set[str]:
+    """The slots that are being put right, and the one that is to be asked for anew."""
+    names = {root(path) for path in walk.run.offered}
+    anew = walk.run.offered.get(CHANGE)
+    return {*names, root(anew)} if isinstance(anew, str) else names
+
+
+def _collecting_state(walk: StepContext, names: set[str]) -> str | None:
+    """The earliest state on the way here that collects one of these slots.
+
+    A slot that no state asks for (half days, say) goes to the last state that collected; None
+    where none did, and nothing would take it.
+    """
+    passed = [v.state for v in walk.run.trail if walk.definition.states[v.state].collect]
+    affected = (s for s in passed if names & set(walk.definition.states[s].collect or ()))
+    return next(affected, passed[-1] if passed else None)
+
+
+def _say(walk: StepContext) -> bool:
+    run, state = walk.run, walk.state
+    if state.say is not None:
+        walk.effects.append(Say(text=walk.render(state.say)))
+    forget(walk, state.forget)
+    if state.end is None:
+        walk.leave("next")
+    elif _is_undone(walk):
+        run.ending = state.end
+    elif run.withdraws is not None and state.end == "completed":
+        run.done, run.ending = [*run.withdraws.done, *run.done], state.end
+    else:
+        walk.end(state.end)
+    return True
+
+
+def _is_undone(walk: StepContext) -> bool:
+    """True where the state ends a run such that nothing of it stays done."""
+    state = walk.state
+    if state.keep or state.end == "completed":
+        return False
+    return state.end in UNDONE_AT_END or walk.definition.rules >= LEAVES_NOTHING_DONE
+
+
+EXECUTORS: dict[str, Callable[[StepContext], bool]] = {
+    "collect": _collect,
+    "check": _check,
+    "call": _call,
+    "confirm": _confirm,
+    "approve": approval.approve,
+    "flow": parallel.go_on,
+    "parallel": parallel.go_on,
+    "wait": waiting.wait,
+    "say": _say,
+}
+"""What a run does in a state, by the kind of the state."""

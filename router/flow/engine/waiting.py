@@ -1,0 +1,262 @@
+"""Waiting: for a moment, a while, an event from outside, or for an answer that never comes.
+
+Waiting: for a moment, for a while, or for an event from outside.
+
+An event may come before the run waits for it: it is kept, once, and taken as soon as a state
+waits for it. Who may tell it and with what is in the file, so it can be told at any time.
+
+Runs that ask and hear nothing: said once, put away a day later, and what is kept of them.
+
+While a run asks it has one of two timers. `idle` is set anew by every word of the requester's;
+when it comes due that is said, and `lapse` takes its place, at whose end the run expires. What
+it was told isn't lost with it: `kept` is what another run of the flow can go on from.
+"""
+
+from collections.abc import Collection, Mapping
+from datetime import date, datetime, time, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from pydantic import JsonValue
+
+from router.domain.errors import Conflict, FieldProblem, InvalidInput, NotFound, RouterError
+from router.domain.locale import Localised
+from router.domain.messages import ASKING, ENDED
+from router.flow.definition import FlowDefinition, SlotValues, Wait
+from router.flow.engine.context import StepContext, canonical
+from router.flow.engine.events import (
+    Answered,
+    AnyEvent,
+    Arrived,
+    Began,
+    Confirmed,
+    Puzzled,
+    Skipped,
+    StartedOver,
+    Unclear,
+)
+from router.flow.engine.run import Run, Timer, TimerName
+from router.flow.language.expressions import ExpressionError
+from router.flow.slot_types import Unfit, fitted, missing
+
+LARGEST = 16 * 1024
+"""Bytes of JSON that an event may bring: it is carried with the run for as long as that lives."""
+REMEMBERED = 50
+"""Words by which events were told: an earlier one that comes again is a new event."""
+
+
+def wait(walk: StepContext) -> bool:
+    """One move in a `wait` state; False where the run now waits."""
+    run, waited = walk.run, walk.state.wait
+    if waited is None:
+        return False
+    if waited.event in run.arrived:
+        run.results[waited.event] = dict(run.arrived.pop(waited.event))
+        run.timers = {}
+        walk.leave("next")
+        return True
+    if "wait" in run.timers:
+        return False
+    due = _due(walk, waited)
+    if due is not None and due <= walk.now:
+        over(walk)
+        return True
+    if due is not None:
+        walk.set_timer("wait", due)
+    run.status = "waiting"
+    return False
+
+
+def over(walk: StepContext) -> None:
+    """The time has passed: for whoever waited for an event, too late."""
+    waited = walk.state.wait
+    walk.leave("late" if waited is not None and waited.event else "next")
+
+
+def arrive(walk: StepContext, event: Arrived) -> None:
+    """Keep an event that `refusal` has nothing against, until a state waits for it."""
+    run = walk.run
+    known = events_of(walk.definition).get(event.name)
+    if known is None or run.ending is not None or event.name in run.arrived:
+        return
+    if event.word and event.word in run.heard:
+        return
+    taken, faults = _fit(known, event.value)
+    if faults:
+        return
+    run.arrived[event.name] = taken
+    run.heard = [*run.heard, event.word][-REMEMBERED:] if event.word else run.heard
+    walk.note("arrived", event.by, event.name)
+
+
+def events_of(definition: FlowDefinition) -> dict[str, Wait]:
+    """Every event that a state of the flow waits for, by its name."""
+    waits = (state.wait for state in definition.states.values())
+    return {wait.event: wait for wait in waits if wait is not None and wait.event}
+
+
+def awaited(definition: FlowDefinition, run: Run) -> str | None:
+    """The event that the run waits for now; None where it waits for none."""
+    state = definition.states.get(run.state)
+    return state.wait.event if state and state.wait and run.status == "waiting" else None
+
+
+def ahead(definition: FlowDefinition, run: Run) -> set[str]:
+    """The events for which it may come to wait yet, by itself: not those of its branches."""
+    found: set[str] = set()
+    reached, waiting = {run.state}, [run.state]
+    while waiting:
+        state = definition.states.get(waiting.pop())
+        if state is None:
+            continue
+        found |= {state.wait.event} if state.wait and state.wait.event else set()
+        new = {b.to for exit_ in state.exits().values() for b in exit_} - reached
+        reached |= new
+        waiting += new
+    return found
+
+
+def refusal(
+    definition: FlowDefinition, run: Run, event: Arrived, roles: Collection[str]
+) -> RouterError | None:
+    """Why someone with these roles can't tell this; None where they can. Changes nothing.
+
+    `NotFound` where the flow knows no such event, or not from them; `InvalidInput` with every
+    field at fault; `Conflict` where it is known already, or the run is over.
+    """
+    known = events_of(definition).get(event.name)
+    if known is None or not set(known.roles) & set(roles):
+        return NotFound(f"This flow run waits for no event {event.name!r} of yours.")
+    if event.word and event.word in run.heard:
+        return None
+    if run.status in ENDED or run.ending is not None:
+        return Conflict("The run is over; nothing can be done to it any more.")
+    if event.name in run.arrived:
+        return Conflict(
+            f"{event.name!r} was told already and hasn't been needed yet; it counts once."
+        )
+    return unfit(known, event.value)
+
+
+def unfit(known: Wait, value: Mapping[str, JsonValue]) -> InvalidInput | None:
+    """What is wrong with what an event brings, field by field; None where it will do."""
+    _, faults = _fit(known, value)
+    if not faults:
+        return None
+    said = "; ".join(f"{fault.field}: {fault.detail}" for fault in faults)
+    return InvalidInput(f"The event can't be taken: {said}", faults)
+
+
+def _fit(
+    known: Wait, value: Mapping[str, JsonValue]
+) -> tuple[dict[str, JsonValue], list[FieldProblem]]:
+    """What the event brings, as it is kept, and what is wrong with it."""
+    if len(canonical(value).encode()) > LARGEST:
+        return {}, [FieldProblem("", f"it is larger than {LARGEST // 1024} KiB")]
+    taken: dict[str, JsonValue] = {}
+    faults = [
+        FieldProblem(
+            name, f"there is no such field; there may be {', '.join(known.fields) or 'none'}"
+        )
+        for name in value
+        if name not in known.fields
+    ]
+    for name, slot in known.fields.items():
+        given = value.get(name)
+        if given is None:
+            faults += [FieldProblem(name, "it is needed")] if slot.required else []
+            continue
+        try:
+            taken[name] = fitted(slot, given)
+        except Unfit as problem:
+            faults.append(FieldProblem(name, problem.say.en))
+        else:
+            gap = missing(slot, taken[name], name)
+            faults += [FieldProblem(gap, "it is needed")] if gap else []
+    return taken, faults
+
+
+def _due(walk: StepContext, waited: Wait) -> datetime | None:
+    """When the waiting ends; None where only the event ends it."""
+    until = walk.evaluate(waited.until) if waited.until else None
+    due = _moment(until, walk.run.requester.timezone) if until is not None else None
+    if due is None and waited.duration is not None:
+        due = walk.now + waited.duration
+    if due is None and (waited.until or not waited.event):
+        raise ExpressionError(f"{waited.until!r} gives {until!r}, which is no date or time")
+    return due
+
+
+def _moment(value: Any, timezone: str) -> datetime | None:
+    """A date (its beginning, where the requester is) or a time, as an aware moment."""
+    try:
+        if len(str(value)) == len("2026-01-01"):
+            return datetime.combine(date.fromisoformat(value), time(), ZoneInfo(timezone))
+        moment = datetime.fromisoformat(str(value))
+    except (TypeError, ValueError):
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=ZoneInfo(timezone))
+
+
+IDLE: TimerName = "idle"
+LAPSE: TimerName = "lapse"
+NAMES = (IDLE, LAPSE)
+GRACE = timedelta(days=1)
+"""Between saying that a run is still open, and putting it away."""
+
+WORDS = (Answered, Began, Confirmed, Puzzled, Skipped, StartedOver, Unclear)
+"""What a requester says to a run that asks; anything else is the world's doing."""
+
+
+def keep_time(walk: StepContext, event: AnyEvent) -> None:
+    """Have a timer exactly while the run asks; a word of the requester's sets it anew."""
+    run, idle = walk.run, walk.definition.idle
+    asks = run.status in ASKING and not run.errands
+    if asks and any(name in run.timers for name in NAMES) and not isinstance(event, WORDS):
+        return
+    run.timers = {name: timer for name, timer in run.timers.items() if name not in NAMES}
+    if asks and idle is not None:
+        walk.set_timer(IDLE, walk.now + idle)
+
+
+def fired(walk: StepContext, timer: Timer) -> None:
+    """Say that the run is still open, or, where that was said, end it."""
+    walk.note(timer.name)
+    if timer.name == IDLE:
+        walk.set_timer(LAPSE, walk.now + GRACE)
+        walk.say(_still_open(walk.definition))
+        return
+    run = walk.run
+    walk.say(_put_away(walk.definition))
+    run.lapsed, run.ending, run.status = True, "expired", "running"
+    run.leaving, run.back_to, run.offered, run.timers = None, None, {}, {}
+
+
+def kept(definition: FlowDefinition, run: Run) -> SlotValues | None:
+    """What the requester had told a run that heard nothing more; None for any other run."""
+    if not run.lapsed or run.status != "expired":
+        return None
+    return {
+        name: value
+        for name, value in run.slots.items()
+        if name in definition.slots
+        and name not in run.derived
+        and definition.slots[name].is_fillable
+    }
+
+
+def _still_open(about: FlowDefinition) -> Localised:
+    return Localised(
+        zh=f"“{about.title.zh}”还没办完，还在等你回答。一天之内没有回音，就先收起来。",
+        en=f"“{about.title.en}” is still open and waits for your answer. "
+        "Without one it will be put away in a day.",
+    )
+
+
+def _put_away(about: FlowDefinition) -> Localised:
+    return Localised(
+        zh=f"“{about.title.zh}”一直没等到回答，先收起来了，什么都没有提交。"
+        "想接着办，说“继续刚才的”加上它的名字就行，填过的都还在。",
+        en=f"“{about.title.en}” heard nothing and was put away; nothing was submitted. "
+        "To go on with it, say “continue” and its name: what you gave is kept.",
+    )

@@ -1,0 +1,498 @@
+"""Expressions of flow files: CEL over slots, results, requester and now. Pure.
+
+What an expression reads and calls, found in its tokens.
+
+The CEL library names the variables and functions of a compiled program but not the slots
+behind `slots.`, nor how many arguments a call has; both can be read off the tokens of an
+expression that is known to compile.
+
+What is wrong with an expression, said to whoever wrote it.
+
+An expression never reaches into the world. Where it calls a lookup (`language.functions`)
+whose answer isn't known yet, evaluating it raises `LookupNeeded`; the machine has the lookup
+answered and evaluates anew. So `manager(manager(requester))` takes three evaluations, and the
+answers, once recorded, make every replay give the same value.
+
+CEL is strict about types: numbers of slots are doubles (`slots.days > 3.0`; comparing with an
+integer works, adding one doesn't), and its maps have no order: never iterate over one.
+"""
+
+import json
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from datetime import datetime, timedelta
+from functools import lru_cache, partial
+from math import isfinite
+from typing import Any, NamedTuple
+
+import cel
+from pydantic import JsonValue
+
+from router.domain.errors import Fault, RouterError, nearest
+from router.domain.principals import Principal
+from router.flow.language.functions import FUNCTIONS, LOOKUPS
+
+TOKEN = re.compile(
+    r"""
+    (?P<skip>   \s+ | //[^\n]* )
+  | (?P<string> [bB]?[rR][bB]? (?: \"{3}.*?\"{3} | '{3}.*?'{3} | "[^"]*" | '[^']*' )
+              | [bB]? (?: \"{3}(?:\\.|.)*?\"{3} | '{3}(?:\\.|.)*?'{3}
+                        | "(?:\\.|[^"\\])*" | '(?:\\.|[^'\\])*' ) )
+  | (?P<number> \d[\w.]* (?: (?<=[eE])[+-]\d+ )? )
+  | (?P<name>   [A-Za-z_]\w* )
+  | (?P<mark>   . )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+OPENING = frozenset("([{")
+CLOSING = frozenset(")]}")
+MACROS = frozenset({"all", "exists", "exists_one", "map", "filter"})
+
+
+class Token(NamedTuple):
+    """One word of an expression; `kind` is string, number, name or mark."""
+
+    kind: str
+    text: str
+
+
+class MemberRead(NamedTuple):
+    """One place that reads a variable; `member` is None where it is read whole."""
+
+    member: str | None
+    guarded: bool
+
+
+class FunctionCallRead(NamedTuple):
+    """One call, as a method of something or not, with its number of arguments."""
+
+    name: str
+    method: bool
+    arguments: int
+
+
+NOTHING = Token("mark", "")
+
+
+def tokens_of(source: str) -> list[Token]:
+    """The expression's tokens, without white space and comments."""
+    found = (Token(str(m.lastgroup), m.group()) for m in TOKEN.finditer(source))
+    return [token for token in found if token.kind != "skip"]
+
+
+@lru_cache(maxsize=4096)
+def member_reads(source: str, variable: str) -> tuple[MemberRead, ...]:
+    """Every reading of a variable, in order; words within string literals don't count.
+
+    Kept for the next time: a step asks it of every check, and a flow has the same ones for ever.
+
+    >>> list(member_reads("has(slots.end) && slots['start'] > 'slots.x'", "slots"))
+    [MemberRead(member='end', guarded=True), MemberRead(member='start', guarded=False)]
+    """
+    return tuple(_member_reads(source, variable))
+
+
+def _member_reads(source: str, variable: str) -> Iterator[MemberRead]:
+    tokens = tokens_of(source)
+    for place, token in enumerate(tokens):
+        if token == ("name", variable) and _at(tokens, place - 1).text != ".":
+            guarded = [t.text for t in tokens[max(0, place - 2) : place]] == ["has", "("]
+            yield MemberRead(_member(tokens, place + 1), guarded)
+
+
+@lru_cache(maxsize=4096)
+def members_read(source: str, variable: str) -> frozenset[str]:
+    """The names `x` of everything that an expression reads as `variable.x`."""
+    return frozenset(r.member for r in member_reads(source, variable) if r.member)
+
+
+@lru_cache(maxsize=4096)
+def all_read(source: str, variable: str) -> frozenset[str] | None:
+    """As `members_read`; None where the variable is read otherwise than by the names of members.
+
+    >>> all_read("size(slots.items) > 1", "slots"), all_read("size(slots) > 1", "slots")
+    (frozenset({'items'}), None)
+    """
+    read = {each.member for each in member_reads(source, variable)}
+    return None if None in read else frozenset(name for name in read if name)
+
+
+def calls(source: str) -> Iterator[FunctionCallRead]:
+    """Every call of a function, method or macro, in order.
+
+    >>> list(calls("manager(manager(requester))"))[0]
+    Called(name='manager', method=False, arguments=1)
+    """
+    tokens = tokens_of(source)
+    for place, token in enumerate(tokens):
+        if token.kind == "name" and _at(tokens, place + 1).text == "(":
+            method = _at(tokens, place - 1).text == "."
+            yield FunctionCallRead(token.text, method, _count_arguments(tokens, place + 1))
+
+
+def texts_given(source: str, function: str) -> list[str]:
+    """The texts that stand as a function's only argument, in order.
+
+    >>> texts_given("role('hr') + role(slots.team)", "role")
+    ['hr']
+    """
+    tokens = tokens_of(source)
+    return [
+        inner.text.strip("rRbB").strip("\"'")
+        for place, token in enumerate(tokens)
+        for inner in [_at(tokens, place + 2)]
+        if token == ("name", function)
+        and [_at(tokens, place + step).text for step in (1, 3)] == ["(", ")"]
+        and _is_plain_string(inner)
+    ]
+
+
+def binders(source: str) -> set[str]:
+    """The names that macros bind: `i` in `slots.items.map(i, i.amount)`."""
+    tokens = tokens_of(source)
+    return {
+        _at(tokens, place + 2).text
+        for place, token in enumerate(tokens)
+        if token.text in MACROS
+        and _at(tokens, place - 1).text == "."
+        and _at(tokens, place + 1).text == "("
+        and _at(tokens, place + 3).text == ","
+    }
+
+
+def _at(tokens: list[Token], place: int) -> Token:
+    return tokens[place] if 0 <= place < len(tokens) else NOTHING
+
+
+def _member(tokens: list[Token], place: int) -> str | None:
+    """The name read by the `.x` or `["x"]` that starts at `place`; None for anything else."""
+    opening, inner, after = (_at(tokens, place + step) for step in range(3))
+    if opening.text == "." and inner.kind == "name" and after.text != "(":
+        return inner.text
+    if opening.text == "[" and after.text == "]" and _is_plain_string(inner):
+        return inner.text.strip("rRbB").strip("\"'")
+    return None
+
+
+def _is_plain_string(token: Token) -> bool:
+    """True for a string literal that means what it says."""
+    return token.kind == "string" and "\\" not in token.text
+
+
+def _count_arguments(tokens: list[Token], opening: int) -> int:
+    """How many arguments stand between the bracket at `opening` and the one that closes it."""
+    depth, commas = 0, 0
+    for place in range(opening, len(tokens)):
+        text = tokens[place].text if tokens[place].kind == "mark" else ""
+        depth += (text in OPENING and text != "") - (text in CLOSING and text != "")
+        commas += text == "," and depth == 1
+        if depth == 0:
+            return 0 if place == opening + 1 else commas + 1
+    return commas + 1
+
+
+POSITION = re.compile(r"<input>:(\d+):(\d+): (.*?)(?: expecting .*)?$", re.MULTILINE)
+Arity = tuple[int, int]
+"""The least and the most arguments."""
+
+BUILT_IN: dict[str, Arity] = dict.fromkeys(
+    [
+        "has",
+        "int",
+        "uint",
+        "double",
+        "string",
+        "bytes",
+        "type",
+        "dyn",
+        "size",
+        "timestamp",
+        "duration",
+    ],
+    (1, 1),
+)
+"""CEL's own functions."""
+METHODS: dict[str, Arity] = {
+    **dict.fromkeys(["contains", "startsWith", "endsWith", "matches"], (1, 1)),
+    **dict.fromkeys(
+        ["size", "getFullYear", "getMonth", "getDate", "getDayOfMonth", "getDayOfWeek"], (0, 0)
+    ),
+    **dict.fromkeys(["getDayOfYear", "getHours", "getMinutes", "getSeconds"], (0, 0)),
+    **dict.fromkeys(MACROS, (2, 2)),
+}
+"""CEL's own methods and macros; what they are called on doesn't count."""
+OURS: dict[str, Arity] = {
+    **{name: (len(function.takes),) * 2 for name, function in FUNCTIONS.items()},
+    **{name: (lookup.least, len(lookup.takes)) for name, lookup in LOOKUPS.items()},
+}
+
+
+def syntax(message: str) -> str:
+    """The first complaint of CEL's parser, without the list of all it would have liked."""
+    found = POSITION.search(message)
+    if not found:
+        return "can't be read as CEL"
+    _, column, what = found.groups()
+    return f"can't be read as CEL: column {column}: {what.removeprefix('Syntax error: ')}"
+
+
+def faults(source: str, variables: Collection[str], known: Collection[str]) -> list[Fault]:
+    """What is wrong with an expression that compiles and reads `variables`."""
+    return [
+        *_unknown_variables(source, set(variables), known),
+        *_slots_as_a_whole(source),
+        *(fault for call in calls(source) for fault in _wrong_call(source, call)),
+    ]
+
+
+def _unknown_variables(source: str, read: set[str], known: Collection[str]) -> Iterator[Fault]:
+    bound = binders(source)
+    for name in sorted(bound & set(known)):
+        yield Fault(
+            f"the expression {source!r} uses {name} for an item, which means something else",
+            "choose another name for the item",
+        )
+    for name in sorted(read - bound - set(known)):
+        yield Fault(
+            f"the expression {source!r} reads {name}, which isn't there",
+            nearest(name, known) or f"it may read {', '.join(sorted(known))}",
+        )
+
+
+def _slots_as_a_whole(source: str) -> Iterator[Fault]:
+    if any(read.member is None for read in member_reads(source, "slots")):
+        yield Fault(
+            f"the expression {source!r} reads slots without saying which",
+            'read each by its name: slots.start or slots["start"]',
+        )
+
+
+def _wrong_call(source: str, call: FunctionCallRead) -> Iterator[Fault]:
+    known = METHODS if call.method else BUILT_IN | OURS
+    if call.name not in known:
+        kind = "method" if call.method else "function"
+        yield Fault(
+            f"the expression {source!r} calls {call.name}(), and there is no such {kind}",
+            nearest(call.name, known) or f"there are {', '.join(sorted(known))}",
+        )
+        return
+    least, most = known[call.name]
+    if not least <= call.arguments <= most:
+        given = "1 argument" if call.arguments == 1 else f"{call.arguments} arguments"
+        yield Fault(
+            f"the expression {source!r} calls {call.name}() with {given}",
+            f"it takes {_parameters(call.name, least, most)}",
+        )
+
+
+def _parameters(name: str, least: int, most: int) -> str:
+    """How many the function takes, and their names where it is one of ours."""
+    count = str(most) if least == most else f"{least} to {most}"
+    ours = FUNCTIONS | LOOKUPS
+    return f"{count}: {', '.join(ours[name].takes)}" if name in ours else count
+
+
+class ExpressionError(RouterError):
+    """An expression has no value; the message names it, why, and what to do."""
+
+
+class LookupNeeded(Exception):
+    """An expression can't go on before `name(*arguments)` is looked up.
+
+    The answer belongs under `key` in the `known` of the next evaluation.
+    """
+
+    def __init__(self, name: str, arguments: list[JsonValue]) -> None:
+        self.name = name
+        self.arguments = arguments
+        self.key = lookup_key(name, arguments)
+        super().__init__(self.key)
+
+
+def lookup_key(name: str, arguments: list[JsonValue]) -> str:
+    """The one way to write this call of a lookup.
+
+    >>> lookup_key("workdays", ["2026-11-23", "2026-11-25", "", ""])
+    'workdays("2026-11-23","2026-11-25","","")'
+    """
+    written = json.dumps(arguments, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return f"{name}({written[1:-1]})"
+
+
+PRIVATE = {"away", "hours"}
+"""What the directory knows of a person and no expression reads."""
+
+
+def person(principal: Principal) -> dict[str, JsonValue]:
+    """A principal as the map that expressions and texts read.
+
+    Roles are ordered: a set's order differs between processes, and would make the key of
+    `manager(requester)` differ on replay. When somebody is at work is for lookups to know.
+    """
+    return {**principal.model_dump(mode="json", exclude=PRIVATE), "roles": sorted(principal.roles)}
+
+
+def evaluate(
+    source: str, scope: Mapping[str, JsonValue], known: Mapping[str, JsonValue]
+) -> JsonValue:
+    """The value of an expression, as JSON: moments and durations are written as text.
+
+    `scope` holds its variables, empty slots left out; `known` the answers to lookups, by
+    `LookupNeeded.key`. Raises `LookupNeeded` for the first lookup that isn't known, and
+    `ExpressionError` where there is no value.
+
+    >>> evaluate("slots.days > 3.0", {"slots": {"days": 5.0}}, {})
+    True
+    """
+    program = compiled(source)
+    evaluation = _Evaluation(source, known)
+    variables = {name: _plain(_read_of(source, name, value)) for name, value in scope.items()}
+    context = cel.Context(variables=variables, functions=evaluation.functions())
+    try:
+        value = program.execute(context)
+    except Exception as problem:
+        raise evaluation.stopped or _explained(source, problem) from problem
+    if evaluation.stopped:
+        raise evaluation.stopped
+    return _as_json(source, value)
+
+
+def slots_read(source: str) -> frozenset[str]:
+    """The slots that the expression reads: `x` for `slots.x` and `slots["x"]`."""
+    return members_read(source, "slots")
+
+
+def slots_guarded(source: str) -> frozenset[str]:
+    """The slots that the expression asks `has(slots.x)` about."""
+    return frozenset(
+        read.member for read in member_reads(source, "slots") if read.member and read.guarded
+    )
+
+
+def slots_needed(source: str) -> frozenset[str]:
+    """The slots without which the expression has no value."""
+    return slots_read(source) - slots_guarded(source)
+
+
+def problems_of(source: str, variables: Collection[str]) -> list[Fault]:
+    """What is wrong with an expression that may read `variables`; none where it is sound.
+
+    Says so of syntax, unknown variables and functions, wrong numbers of arguments, and
+    `slots` read otherwise than by name. Whether the slots exist is for the caller to see.
+    """
+    try:
+        program = compiled(source)
+    except ExpressionError as error:
+        return [Fault(str(error), "see https://cel.dev for the syntax")]
+    return faults(source, program.variables(), variables)
+
+
+def compiles(source: str) -> bool:
+    """True where the expression is CEL, whatever it reads and calls."""
+    try:
+        compiled(source)
+    except ExpressionError:
+        return False
+    return True
+
+
+@lru_cache(maxsize=2048)
+def compiled(source: str) -> cel.Program:
+    """The compiled program, kept for the next time; `ExpressionError` where it isn't CEL."""
+    try:
+        return cel.compile(source)
+    except ValueError as error:
+        raise _failure(source, syntax(str(error))) from None
+
+
+class _Evaluation:
+    """One evaluation's functions, and what stopped it.
+
+    Functions never raise: CEL logs and rewraps whatever they raise, and `||` forgets it. They
+    note the first reason to stop and answer null; what is computed from that is thrown away.
+    """
+
+    def __init__(self, source: str, known: Mapping[str, JsonValue]) -> None:
+        self.source = source
+        self.known = known
+        self.stopped: LookupNeeded | ExpressionError | None = None
+
+    def functions(self) -> dict[str, Callable[..., JsonValue]]:
+        """Everything that the expression may call, by name."""
+        answering = dict.fromkeys(FUNCTIONS, self._compute) | dict.fromkeys(LOOKUPS, self._look_up)
+        return {name: self._noting(partial(f, name)) for name, f in answering.items()}
+
+    def _noting(self, answer: Callable[[list[JsonValue]], JsonValue]) -> Callable[..., JsonValue]:
+        def call(*arguments: Any) -> JsonValue:
+            try:
+                return answer([_as_json(self.source, argument) for argument in arguments])
+            except (LookupNeeded, ExpressionError) as reason:
+                self.stopped = self.stopped or reason
+            return None
+
+        return call
+
+    def _compute(self, name: str, arguments: list[JsonValue]) -> JsonValue:
+        try:
+            return FUNCTIONS[name].call(*arguments)
+        except (ValueError, TypeError) as error:
+            raise _failure(self.source, f"has no value: {error}") from None
+
+    def _look_up(self, name: str, arguments: list[JsonValue]) -> JsonValue:
+        needed = LookupNeeded(name, LOOKUPS[name].filled_up(arguments))
+        if needed.key not in self.known:
+            raise needed
+        return self.known[needed.key]
+
+
+def _explained(source: str, problem: Exception) -> ExpressionError:
+    """The library's error as a sentence that says what to do."""
+    if isinstance(problem, KeyError):
+        return _failure(source, f"reads {problem}, which is empty; guard it with has()")
+    if isinstance(problem, TypeError):
+        return _failure(
+            source, "mixes types that don't go together; convert with double(), int() or string()"
+        )
+    return _failure(source, f"has no value: {str(problem).split('. Check ')[0]}")
+
+
+def _read_of(source: str, variable: str, value: JsonValue) -> JsonValue:
+    """As much of a variable as the expression reads: all that a run knows is a lot to convert."""
+    read = all_read(source, variable) if isinstance(value, dict) else None
+    if read is None or not isinstance(value, dict):
+        return value
+    return {name: value[name] for name in read if name in value}
+
+
+def _plain(value: Any) -> Any:
+    """The value in types that CEL takes, `now` as the text that it is recorded as."""
+    if isinstance(value, Mapping):
+        return {key: _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    if isinstance(value, set | frozenset):
+        return sorted(value)
+    return value.isoformat() if isinstance(value, datetime) else value
+
+
+def _failure(source: str, why: str) -> ExpressionError:
+    return ExpressionError(f"the expression {source!r} {why}")
+
+
+def _as_json(source: str, value: Any) -> JsonValue:
+    """The value as JSON, keys in order: CEL's maps come in an order that differs each time."""
+    if isinstance(value, dict):
+        return {str(key): _as_json(source, value[key]) for key in sorted(value, key=str)}
+    if isinstance(value, list):
+        return [_as_json(source, inner) for inner in value]
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, timedelta):
+        return f"{value.total_seconds():g}s"
+    if value is None or isinstance(value, str | int) or _is_finite(value):
+        return value  # type: ignore[no-any-return]
+    raise _failure(source, f"gives {value!r}, which can't be recorded as JSON")
+
+
+def _is_finite(value: Any) -> bool:
+    return isinstance(value, float) and isfinite(value)

@@ -1,0 +1,218 @@
+"""What expressions may call: pure functions, and lookups that the world answers.
+
+The pure functions that expressions may call, beside CEL's own and the lookups.
+
+To add one: write it here and list it in `FUNCTIONS`. It must depend on its arguments alone (a
+run is replayed from its history, on another machine, years later) and raise `ValueError` or
+`TypeError` with a sentence where it can't answer.
+
+The lookups that expressions may use: what they take and what they answer.
+
+A lookup depends on the world, so an expression never computes it: the machine asks, an
+activity (`activities.look_up`) answers, and the answer is recorded with the run.
+Everything else in an expression is a pure function of its arguments.
+"""
+
+from collections.abc import Callable
+from datetime import date, timedelta
+from decimal import Decimal, InvalidOperation
+from typing import NamedTuple
+
+from pydantic import BaseModel, ConfigDict, JsonValue
+
+
+class PureFunction(NamedTuple):
+    """A function's signature and itself. `answers` is for whoever writes a flow."""
+
+    takes: tuple[str, ...]
+    answers: str
+    call: Callable[..., JsonValue]
+
+
+WITHOUT_CENTS = frozenset({"JPY", "KRW", "VND"})
+MOST_DIGITS = 14
+
+
+def amount(value: JsonValue) -> int:
+    """The integer minor units of a money value.
+
+    >>> amount({"amount": "58.00", "currency": "CNY"})
+    5800
+    """
+    if not isinstance(value, dict) or "amount" not in value:
+        raise TypeError(f"amount() takes money such as {{amount, currency}}, not {value!r}")
+    units = Decimal(1) if value.get("currency") in WITHOUT_CENTS else Decimal(100)
+    try:
+        written = Decimal(str(value["amount"]))
+    except InvalidOperation:
+        raise ValueError(f"{value['amount']!r} isn't an amount of money") from None
+    if not written.is_finite() or written.adjusted() > MOST_DIGITS:
+        raise ValueError(f"{value['amount']!r} is no amount that anybody pays")
+    return int((written * units).to_integral_value())
+
+
+def money(minor: JsonValue, currency: JsonValue) -> dict[str, JsonValue]:
+    """The money value of integer minor units.
+
+    >>> money(5800, "CNY")
+    {'amount': '58.00', 'currency': 'CNY'}
+    """
+    if isinstance(minor, bool) or not isinstance(minor, int) or not isinstance(currency, str):
+        raise TypeError(f"money() takes minor units and a currency, not {minor!r}, {currency!r}")
+    units = 1 if currency in WITHOUT_CENTS else 100
+    return {"amount": f"{Decimal(minor) / units:.2f}", "currency": currency}
+
+
+def total(items: JsonValue) -> int:
+    """The sum, in minor units, of a list of money or of items that each have an `amount`.
+
+    >>> total([{"amount": {"amount": "36.00", "currency": "CNY"}}])
+    3600
+    """
+    if not isinstance(items, list):
+        raise TypeError(f"total() takes a list, not {items!r}")
+    purses = [_purse(item) for item in items]
+    currencies = {purse.get("currency") for purse in purses}
+    if len(currencies) > 1:
+        raise ValueError(f"amounts in {' and '.join(sorted(map(str, currencies)))} don't add up")
+    return sum(amount(purse) for purse in purses)
+
+
+def _purse(item: JsonValue) -> dict[str, JsonValue]:
+    """The money in an item: its `amount`, or the item where it is money itself."""
+    inner = item.get("amount") if isinstance(item, dict) else None
+    found = inner if isinstance(inner, dict) else item
+    if not isinstance(found, dict):
+        raise TypeError(f"total() adds money, and {item!r} has none")
+    return found
+
+
+def unique(values: JsonValue) -> bool:
+    """True where no value of the list comes twice."""
+    if not isinstance(values, list):
+        raise TypeError(f"unique() takes a list, not {values!r}")
+    return all(value not in values[:place] for place, value in enumerate(values))
+
+
+def day(moment: JsonValue) -> str:
+    """The day of a moment, in the moment's own zone: `day(now)` is the requester's today.
+
+    >>> day("2026-11-18T23:30:00+08:00")
+    '2026-11-18'
+    """
+    return _day(moment).isoformat()
+
+
+def plus_days(start: JsonValue, days: JsonValue) -> str:
+    """The day that comes a number of calendar days after another, or before it.
+
+    >>> plus_days("2026-11-18", -60)
+    '2026-09-19'
+    """
+    if isinstance(days, bool) or not isinstance(days, int | float):
+        raise TypeError(f"plus_days() takes a number of days, not {days!r}")
+    try:
+        return (_day(start) + timedelta(days=int(days))).isoformat()
+    except OverflowError:
+        raise ValueError(f"there is no day {days} days from {start}") from None
+
+
+def _day(moment: JsonValue) -> date:
+    try:
+        return date.fromisoformat(str(moment)[:10])
+    except ValueError:
+        raise ValueError(f"{moment!r} isn't a day or a moment such as 2026-11-18") from None
+
+
+FUNCTIONS: dict[str, PureFunction] = {
+    "amount": PureFunction(("money",), "integer minor units: 5800 for ¥58.00", amount),
+    "money": PureFunction(("minor", "currency"), "the money value of minor units", money),
+    "total": PureFunction(("items",), "integer minor units of all items together", total),
+    "unique": PureFunction(("values",), "true where no value comes twice", unique),
+    "day": PureFunction(("moment",), "the day of a moment, as 2026-11-18", day),
+    "plus_days": PureFunction(("day", "days"), "the day so many days later", plus_days),
+}
+
+
+class Lookup(BaseModel):
+    """A lookup's signature. `answers` says the JSON it gives, for whoever writes a flow.
+
+    The last parameters may have `defaults`: an expression may leave those out, and whoever
+    answers the lookup is given them all the same.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    takes: tuple[str, ...]
+    answers: str
+    defaults: tuple[JsonValue, ...] = ()
+
+    @property
+    def least(self) -> int:
+        """How many arguments an expression has to give."""
+        return len(self.takes) - len(self.defaults)
+
+    def filled_up(self, arguments: list[JsonValue]) -> list[JsonValue]:
+        """The arguments with the defaults of those that were left out.
+
+        >>> LOOKUPS["workdays"].filled_up(["2026-11-23", "2026-11-25"])
+        ['2026-11-23', '2026-11-25', '', '']
+        """
+        given = len(arguments)
+        return arguments + list(self.defaults[max(0, given - self.least) :])
+
+
+LOOKUPS: dict[str, Lookup] = {
+    lookup.name: lookup
+    for lookup in (
+        Lookup(
+            name="manager",
+            takes=("person",),
+            answers="the user id of the person's manager, or null; of null, null",
+        ),
+        Lookup(
+            name="names",
+            takes=("people",),
+            answers="what the people with these user ids are called, in their order",
+        ),
+        Lookup(
+            name="role",
+            takes=("role",),
+            answers="the user ids of everyone who holds the role, ordered",
+        ),
+        Lookup(
+            name="stand_ins",
+            takes=("people", "requester", "at"),
+            answers="who is asked in place of each of these people at that moment, in their "
+            "order: the person, or whoever stands in for one who is away, and never the requester",
+        ),
+        Lookup(
+            name="working_time",
+            takes=("person", "start", "duration"),
+            answers="the moment at which so much of the person's working time has passed since "
+            "start; duration as {'days': 1, 'hours': 4}",
+        ),
+        Lookup(
+            name="workdays",
+            takes=("start", "end", "start_half", "end_half"),
+            answers="working days from start to end, both included, in halves; '' for whole days",
+            defaults=("", ""),
+        ),
+        Lookup(
+            name="last_workday",
+            takes=("start", "duration"),
+            answers="the day on which a leave of this duration from start ends, both included",
+        ),
+        Lookup(
+            name="claimed",
+            takes=("invoice",),
+            answers="true where a claim that still stands has this invoice number",
+        ),
+        Lookup(
+            name="file_name",
+            takes=("person", "file"),
+            answers="what the person's file with this id is called; null where they have none such",
+        ),
+    )
+}

@@ -1,0 +1,122 @@
+"""Flows that wait to be taken up again, and the situation that a message is said in.
+
+Flows that wait to be taken up again: how they are called, and offered to be chosen from.
+
+Those are paused ones, whose runs go on, and lapsed ones, whose runs are over: what these were
+told is kept, and another run begins with it.
+
+What a message is said in: all that its meaning may depend on besides its words.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime
+
+from pydantic import BaseModel, ConfigDict, JsonValue
+
+from router.domain.locale import Locale, Localised
+from router.domain.messages import ChoicesReply, Option, offer_question
+from router.flow.engine.slots import LONGEST
+from router.flow.prompts.values import label_of, shown
+from router.flow.view import FlowView
+
+WHICH = Localised(
+    zh="还有几件没办完，接着办哪一件？",
+    en="Several things are still open. Which shall we go on with?",
+)
+LEAVE_THEM = Localised(zh="都先放着", en="None of these: leave them")
+ALL = "none"
+_PREFIX = "take_up:"
+MOST_KNOWN = 4
+"""Values that are named of a flow to say which it is."""
+
+
+class PausedRun(BaseModel):
+    """One of them. `run` is its id; `known` what it was told, in short."""
+
+    model_config = ConfigDict(frozen=True)
+
+    run: str
+    flow: str
+    title: Localised
+    known: str = ""
+
+    @classmethod
+    def of(cls, view: FlowView, locale: Locale) -> "PausedRun":
+        """A run that is put aside."""
+        known = known_in_short(view, locale)
+        return cls(run=view.id, flow=view.flow, title=view.title, known=known)
+
+
+def known_in_short(view: FlowView, locale: Locale) -> str:
+    """What the run was told, as a person reads it, in a line: its first few values."""
+    told = [
+        " ".join(f"{label_of(name, slot).within(locale)} {words}".split())[:LONGEST]
+        for name, slot in view.fillable.items()
+        if slot.label is not None and slot.type not in ("file", "list", "object")
+        if (words := shown(slot, view.slots.get(name), locale))
+    ]
+    return ("，" if locale == "zh" else ", ").join(told[:MOST_KNOWN])
+
+
+def which(several: Sequence[PausedRun], locale: Locale) -> ChoicesReply:
+    """The question which of several to take up; none of them is an answer too."""
+    options = [*options_of(several, locale), Option(label=LEAVE_THEM.within(locale), value=value())]
+    text = WHICH.within(locale)
+    return ChoicesReply(text=text, options=options, question=offer_question(options))
+
+
+def options_of(several: Sequence[PausedRun], locale: Locale) -> list[Option]:
+    """Each by its title, and where two have the same, by what is known of them."""
+    times = Counter(one.title for one in several)
+    return [Option(label=_label(one, times, locale), value=value(one.run)) for one in several]
+
+
+def _label(one: PausedRun, times: Counter[Localised], locale: Locale) -> str:
+    title = one.title.within(locale)
+    if times[one.title] == 1 or not one.known:
+        return title
+    return f"{title}（{one.known}）" if locale == "zh" else f"{title} ({one.known})"
+
+
+def value(run: str = ALL) -> str:
+    """What the button for a run is worth; without one, that for none of them."""
+    return f"{_PREFIX}{run}"
+
+
+def run_meant(value: JsonValue) -> str | None:
+    """The run that a button stands for, or `ALL`; None where it is another button.
+
+    >>> run_meant("take_up:7h2k"), run_meant("annual")
+    ('7h2k', None)
+    """
+    if not isinstance(value, str) or not value.startswith(_PREFIX):
+        return None
+    return value.removeprefix(_PREFIX)
+
+
+class Situation(BaseModel):
+    """Everything besides the message that its meaning may depend on.
+
+    `now` is aware and in the user's time zone. `offered` are the options of a question that
+    the router itself asked last (which flow is meant?), about a message whose words are
+    `offered_for`; `active` is the run being talked about, if any, and `paused` names the
+    flows that wait for it to end, the next one last; `put_aside` are those that can be taken up
+    by name, the latest last. `at_work` is the run that was last said to
+    be still at work, `handed_in` the one that last came to wait for approval. `skill` names the
+    sub-agent that asked something, and is empty where none did.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    now: datetime
+    locale: Locale
+    roles: frozenset[str]
+    active: FlowView | None = None
+    paused: list[str] = []
+    put_aside: list[PausedRun] = []
+    at_work: FlowView | None = None
+    handed_in: FlowView | None = None
+    skill: str = ""
+    offered: list[Option] = []
+    offered_for: str = ""

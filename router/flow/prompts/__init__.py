@@ -1,0 +1,1 @@
+"""What a run says to people: questions, help, and values in their language."""

@@ -1,0 +1,321 @@
+"""A run as its requester sees it: what is being asked, and how.
+
+The ways on from a question that somebody can't answer, as buttons.
+
+Each stands for something that can be said as well (docs/flows.md), so a terminal needs none of
+them: the labels are understood when they are typed.
+"""
+
+from collections.abc import Mapping
+from typing import Literal, get_args
+
+from pydantic import JsonValue
+
+from router.domain.locale import Locale, Localised
+from router.domain.messages import (
+    ChoicesReply,
+    ConfirmReply,
+    FormField,
+    FormReply,
+    Option,
+    Reply,
+    TextReply,
+    digest_of,
+)
+from router.flow.definition import FlowDefinition, Slot
+from router.flow.engine import changes, waiting
+from router.flow.engine.changes import CHANGE
+from router.flow.engine.context import rendered
+from router.flow.engine.elicitation import extended
+from router.flow.engine.run import Run
+from router.flow.engine.slots import at, root
+from router.flow.language import templates
+from router.flow.prompts.values import label_of
+from router.flow.slot_types import Unfit, fitted
+from router.flow.view import FlowView
+
+Way = Literal["help", "skip", "start_over", "cancel", "person"]
+
+OTHERWISE = Localised(zh="也可以：", en="Or:")
+_PREFIX = "act:"
+"""Tells them from the values of choices, which files and tools name."""
+_LABELS: dict[Way, Localised] = {
+    "help": Localised(zh="怎么填？", en="What can I say?"),
+    "skip": Localised(zh="跳过", en="Skip it"),
+    "start_over": Localised(zh="从头来", en="Start over"),
+    "cancel": Localised(zh="取消", en="Cancel"),
+    "person": Localised(zh="找人工", en="Talk to a person"),
+}
+
+
+def ways_out(locale: Locale, *, may_skip: bool) -> list[Option]:
+    """Every way that is open, in the order in which they are shown."""
+    return [
+        Option(label=label.within(locale), value=value_of(way))
+        for way, label in _LABELS.items()
+        if may_skip or way != "skip"
+    ]
+
+
+def value_of(way: Way) -> str:
+    """What a button for this way is pressed with, shown or not."""
+    return f"{_PREFIX}{way}"
+
+
+def way_of(value: object) -> Way | None:
+    """The way that a pressed button stands for; None where it is the answer to a question."""
+    name = str(value).removeprefix(_PREFIX)
+    if value == name:
+        return None
+    return next((way for way in get_args(Way) if way == name), None)
+
+
+ANY_MORE = Localised(zh="还有别的吗？", en="Is there another one?")
+ANY_MORE_VALUES = Localised(
+    zh="直接说下一项，或者回答“还有”；没有了就说“没有了”。",
+    en="Just say the next one, or “another one”; say “that's all” when there is none.",
+)
+ANY_MORE_PARTS = Localised(
+    zh="还有就说“还有”，或者“还有”加上是什么；没有了就说“没有了”。",
+    en="Say “another one”, or “also” and what it is; say “that's all” when there is none.",
+)
+ANOTHER = Localised(zh="再加一项", en="Add another")
+NO_MORE = Localised(zh="没有了", en="That's all")
+MAY_SKIP = Localised(zh="（可以跳过）", en=" (You can skip this.)")
+YES = Localised(zh="是", en="Yes")
+NO = Localised(zh="否", en="No")
+CHANGED = Localised(zh="退回后的改动：", en="Changed since it was sent back:")
+NONE = "-"
+UNCLEAR = Localised(zh="没看明白。", en="Sorry, I didn't get that.")
+YES_OR_NO: dict[str, list[tuple[Localised, JsonValue]]] = {
+    "boolean": [(YES, True), (NO, False)],
+    "list": [(ANOTHER, True), (NO_MORE, False)],
+}
+WAYS_OUT_AFTER = 3
+"""Misses after which a question comes with the ways on from it."""
+TYPED = {"date", "datetime", "file"}
+"""Slots that a screen can offer a better field for than a line of text."""
+
+
+def view(definition: FlowDefinition, run: Run) -> FlowView:
+    """The run as it stands, with the question it asks, if it asks one."""
+    kept, definition = waiting.kept(definition, run), extended(definition, run)
+    return FlowView(
+        id=run.id,
+        flow=definition.flow,
+        title=definition.title,
+        version=definition.version,
+        status=run.status,
+        state=run.state,
+        question=run.question,
+        awaiting=[run.asked] if run.status == "collecting" and run.asked else [],
+        slots=run.slots,
+        latest=run.latest,
+        fillable=fillable(definition, run),
+        replies=_asked(definition, run),
+        events=run.events,
+        misses=run.misses,
+        kept=kept,
+        skipped=run.skipped if kept is not None else [],
+    )
+
+
+def fillable(definition: FlowDefinition, run: Run) -> dict[str, Slot]:
+    """The slots that a person may fill, while the run listens; what to change is one of them."""
+    if run.status not in ("collecting", "confirming"):
+        return {}
+    slots = {name: slot for name, slot in definition.slots.items() if slot.is_fillable}
+    if run.asked == CHANGE:
+        slots[CHANGE] = changes.changeable(definition, run)
+    return slots
+
+
+def question(definition: FlowDefinition, run: Run) -> Reply | None:
+    """What the run asks its requester now; None where it asks nothing."""
+    if run.status == "confirming":
+        return _named(run, _confirmation(definition, run))
+    if run.status == "collecting" and run.asked:
+        return _named(run, _asking(definition, run, run.asked))
+    return None
+
+
+def _asked(definition: FlowDefinition, run: Run) -> list[Reply]:
+    """The question; where it was missed often and is no choice itself, the ways on from it too."""
+    asked = question(definition, run)
+    if asked is None:
+        return []
+    if run.misses != WAYS_OUT_AFTER or isinstance(asked, ChoicesReply):
+        return [asked]
+    may_skip = run.status == "collecting" and can_skip(definition, run)
+    options = ways_out(run.locale, may_skip=may_skip)
+    others = ChoicesReply(text=OTHERWISE.within(run.locale), options=options)
+    named = getattr(asked, "question", None)
+    ways = others.model_copy(update={"question": named}) if named else _named(run, others)
+    return [asked, *([ways] if ways else [])]
+
+
+def _named(run: Run, reply: Reply | None) -> Reply | None:
+    """The reply with the name of its question: another for other values to be confirmed."""
+    if reply is None or isinstance(reply, TextReply):
+        return reply
+    shown = reply.summary if isinstance(reply, ConfirmReply) else {}
+    name = f"{run.question}:{digest_of([run.id, dict(shown)])}"
+    return reply.model_copy(update={"question": name})
+
+
+def _confirmation(definition: FlowDefinition, run: Run) -> Reply | None:
+    text = definition.states[run.state].confirm
+    if text is None:
+        return None
+    return ConfirmReply(
+        text=rendered(definition, run, text, run.locale) + _changes(definition, run),
+        summary=summary(definition, run, run.locale),
+    )
+
+
+def _changes(definition: FlowDefinition, run: Run) -> str:
+    """What is different from what an approver sent back, a line each; nothing where nothing is."""
+    if run.before is None:
+        return ""
+    locale = run.locale
+    before = summary(definition, run.model_copy(update={"slots": run.before}), locale)
+    after = summary(definition, run, locale)
+    lines = [
+        f"{label}: {before.get(label, NONE)} → {after.get(label, NONE)}"
+        for label in {**before, **after}
+        if before.get(label) != after.get(label)
+    ]
+    return "\n".join(["\n\n" + CHANGED.within(locale), *lines]) if lines else ""
+
+
+def summary(definition: FlowDefinition, run: Run, locale: Locale) -> dict[str, str]:
+    """What is known, as people read it: every slot that has a label and a value."""
+    return known_in(definition.slots, run.slots, locale, run.files)
+
+
+def known_in(
+    slots: Mapping[str, Slot],
+    values: Mapping[str, JsonValue],
+    locale: Locale,
+    files: Mapping[str, str],
+) -> dict[str, str]:
+    """Every value whose slot has a label, by that, as people read it; `files` has names by id."""
+    return {
+        slot.label.within(locale): templates.shown(slot, values[name], locale, files)
+        for name, slot in slots.items()
+        if slot.label is not None and values.get(name) is not None
+    }
+
+
+def _asking(definition: FlowDefinition, run: Run, path: str) -> Reply | None:
+    locale = run.locale
+    if path == CHANGE:
+        return _choices(
+            changes.asks(run).within(locale), changes.changeable(definition, run), locale
+        )
+    slot = definition.slot_at(path)
+    if slot is None:
+        return None
+    text = _prompt(definition, run, path, slot)
+    if slot.type in YES_OR_NO:
+        return ChoicesReply(text=text, options=_options(YES_OR_NO[slot.type], locale))
+    if slot.choices:
+        return _choices(text, slot, locale)
+    if slot.type in TYPED:
+        label = label_of(path.rsplit(".", maxsplit=1)[-1], slot).within(locale)
+        needed = not can_skip(definition, run)
+        field = FormField(name=path, type=slot.type, label=label, required=needed)
+        return FormReply(text=text, fields=[field])
+    return TextReply(text=text)
+
+
+def _options(options: list[tuple[Localised, JsonValue]], locale: Locale) -> list[Option]:
+    return [Option(label=label.within(locale), value=value) for label, value in options]
+
+
+def _choices(text: str, slot: Slot, locale: Locale) -> ChoicesReply:
+    options: list[tuple[Localised, JsonValue]] = [(c.label, v) for v, c in slot.choices.items()]
+    return ChoicesReply(text=text, options=_options(options, locale))
+
+
+def _prompt(definition: FlowDefinition, run: Run, path: str, slot: Slot) -> str:
+    """The question's words; of one item among several, with its number and what it is."""
+    locale = run.locale
+    if slot.type == "list":
+        return rendered(definition, run, slot.more or ANY_MORE, locale)
+    ask = slot.ask or _default_ask(path, slot)
+    text = rendered(definition, run, ask, locale)
+    if can_skip(definition, run):
+        text += MAY_SKIP.within(locale)
+    item = next((int(part) for part in path.split(".") if part.isdigit()), 0)
+    items = run.slots.get(root(path))
+    if item == 0 and not (isinstance(items, list) and len(items) > 1):
+        return text
+    kind = _kind_of(definition, run, path)
+    if locale == "zh":
+        return f"第 {item + 1} 项{f'（{kind}）' if kind else ''}：{text}"
+    return f"Item {item + 1}{f' ({kind})' if kind else ''}: {text}"
+
+
+def _kind_of(definition: FlowDefinition, run: Run, path: str) -> str:
+    """What the item that is asked about is, where a choice of its own says so already."""
+    above = path.rpartition(".")[0]
+    row, item = definition.slot_at(above), at(run.slots, above)
+    fields = row.fields if row is not None else {}
+    kinds = (
+        templates.shown(field, item[name], run.locale)
+        for name, field in fields.items()
+        if field.type == "choice" and isinstance(item, dict) and item.get(name) is not None
+    )
+    return next(kinds, "")
+
+
+def can_skip(definition: FlowDefinition, run: Run) -> bool:
+    """True where what is asked may be left empty: an optional slot of which nothing is known."""
+    name = root(run.asked or "")
+    slot = definition.slots.get(name)
+    return slot is not None and slot.skippable and not run.slots.get(name)
+
+
+def _default_ask(path: str, slot: Slot) -> Localised:
+    label = label_of(path.rsplit(".", maxsplit=1)[-1], slot)
+    return Localised(zh=f"请提供{label.zh}。", en=f"Please give the {label.en}.")
+
+
+def hint(definition: FlowDefinition, run: Run) -> Localised:
+    """What would be an answer to the question that is asked, for someone who gave none."""
+    say = what_fits(definition, run)
+    return Localised(zh=UNCLEAR.zh + say.zh, en=f"{UNCLEAR.en} {say.en}")
+
+
+def what_fits(definition: FlowDefinition, run: Run) -> Localised:
+    """What would be an answer to the question that is asked."""
+    if run.status == "confirming":
+        return Localised(
+            zh="请回答“确认”或“不”，也可以直接说要改什么。",
+            en="Please answer yes or no, or say what to change.",
+        )
+    slot = asked_slot(definition, run)
+    return how_to_go_on(slot) if slot.type == "list" else fitting(slot)
+
+
+def how_to_go_on(slot: Slot) -> Localised:
+    """What answers the question whether there is another."""
+    in_parts = slot.of is not None and slot.of.type == "object"
+    return ANY_MORE_PARTS if in_parts else ANY_MORE_VALUES
+
+
+def asked_slot(definition: FlowDefinition, run: Run) -> Slot:
+    """What is asked for; what to change is a choice among the slots."""
+    if run.asked == CHANGE:
+        return changes.changeable(definition, run)
+    return definition.slot_at(run.asked or "") or Slot(type="text")
+
+
+def fitting(slot: Slot) -> Localised:
+    """What may stand in the slot, as a request."""
+    try:
+        fitted(slot, None)
+    except Unfit as unfit:
+        return unfit.say
+    return Localised(zh="", en="")

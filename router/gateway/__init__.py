@@ -1,0 +1,1 @@
+"""Workflows reached from outside of them, through Temporal's client."""

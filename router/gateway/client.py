@@ -1,0 +1,200 @@
+"""Reaching workflows from outside them: the Temporal client's errors in our terms, and patience.
+
+For whoever holds a client: the API, and activities that have something to say to a run.
+Workflows never import it.
+
+Whether any worker polls a task queue.
+"""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
+from time import monotonic
+from typing import Any, TypeVar
+
+from temporalio.api.enums.v1 import TaskQueueType
+from temporalio.api.taskqueue.v1 import TaskQueue
+from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
+from temporalio.client import (
+    Client,
+    RPCTimeoutOrCancelledError,
+    WithStartWorkflowOperation,
+    WorkflowUpdateFailedError,
+    WorkflowUpdateRPCTimeoutOrCancelledError,
+)
+from temporalio.service import RPCError, RPCStatusCode
+
+from router.contracts.failures import ended_meanwhile, from_failure
+from router.domain.errors import NotFound, TooManyRequests, Unavailable
+
+AT_HAND = 0.1
+"""Seconds to take up an outcome, or an error, that is there already."""
+
+RPC_TIMEOUT = timedelta(seconds=5)
+"""For one call that no person is waited for in."""
+
+ATTEMPTS = 5
+FIRST_PAUSE = 0.05
+LONGEST_PAUSE = 2.0
+
+READY_WITHIN = 60.0
+"""Seconds until a workflow whose task has failed is held to be stuck: as long as a turn may take.
+Temporal gives the task's third try eight seconds, the fourth some more."""
+READY_PAUSE = 0.5
+"""Seconds between two tries at most: a refusal costs nothing, and somebody waits."""
+
+TRANSIENT = frozenset(
+    {
+        RPCStatusCode.UNAVAILABLE,
+        RPCStatusCode.ABORTED,
+        RPCStatusCode.UNKNOWN,
+        RPCStatusCode.INTERNAL,
+    }
+)
+"""UNKNOWN ("transport error") and INTERNAL are what the client makes of a connection that is reset
+while a call is under way; it retries both itself, but for two seconds only."""
+
+NOT_READY = RPCStatusCode.FAILED_PRECONDITION
+"""What every update of a workflow gets once two tries of its task have come to nothing, because a
+worker died with each or took too long, until another try succeeds. The update wasn't even looked
+at. A query gets it as well where no worker has polled lately."""
+
+_OUT_OF_REACH = TRANSIENT | {NOT_READY, RPCStatusCode.DEADLINE_EXCEEDED, RPCStatusCode.CANCELLED}
+
+Out = TypeVar("Out")
+
+
+class WorkflowOver(NotFound):
+    """The workflow has ended, or there never was one."""
+
+
+@contextmanager
+def speaking_ours() -> Iterator[None]:
+    """Turn what the Temporal client raises into this project's errors."""
+    try:
+        yield
+    except WorkflowUpdateFailedError as failed:
+        raise _refusal(failed) from failed
+    except RPCError as error:
+        raise _fault(error) from error
+    except RPCTimeoutOrCancelledError as error:
+        raise Unavailable("The workflow didn't answer in time; try again.") from error
+
+
+def _refusal(failed: WorkflowUpdateFailedError) -> Exception:
+    return from_failure(failed.cause) or failed
+
+
+def _fault(error: RPCError) -> Exception:
+    if error.status is RPCStatusCode.NOT_FOUND:
+        return WorkflowOver("There is no such workflow, or it is over.")
+    if error.status is RPCStatusCode.RESOURCE_EXHAUSTED:
+        return TooManyRequests("Too much is under way at once; try again in a moment.")
+    if error.status in _OUT_OF_REACH:
+        return Unavailable("Temporal or its worker can't be reached right now; try again.")
+    return error
+
+
+async def persistently(
+    attempt: Callable[[], Awaitable[Out]], transient: frozenset[RPCStatusCode] = TRANSIENT
+) -> Out:
+    """Make an idempotent call, again where a hiccup cut it short, for a handful of times.
+
+    While the workflow isn't ready, that is no hiccup: see `once_ready`.
+
+    Raises:
+        RouterError: what the last attempt came to, in this project's terms.
+    """
+    tries = 0
+    while True:
+        tries += 1
+        try:
+            return await once_ready(attempt)
+        except (RPCError, WorkflowUpdateFailedError, RPCTimeoutOrCancelledError) as error:
+            _reraise_own_cancellation(error)
+            if tries == ATTEMPTS or not _worth_another_try(error, transient):
+                with speaking_ours():
+                    raise
+        await asyncio.sleep(_pause(tries))
+
+
+async def once_ready(attempt: Callable[[], Awaitable[Out]]) -> Out:
+    """Make an update, for a minute again and again while its workflow's task is failing.
+
+    Raises:
+        RPCError: what else the call came to, or that refusal where the workflow is stuck.
+    """
+    stuck = monotonic() + READY_WITHIN
+    tries = 0
+    while True:
+        tries += 1
+        try:
+            return await attempt()
+        except RPCError as error:
+            if error.status is not NOT_READY or monotonic() > stuck:
+                raise
+        await asyncio.sleep(_pause(tries, READY_PAUSE))
+
+
+async def watched(operation: WithStartWorkflowOperation[Any, Any], call: Awaitable[Out]) -> Out:
+    """Await a call that starts `operation`; where it fails, pick up the error left there too.
+
+    Otherwise the client's second copy of it, of a refusal as well as of a cancellation, is logged
+    as an exception that was never retrieved.
+    """
+    try:
+        return await call
+    except Exception:
+        with suppress(Exception, asyncio.CancelledError):
+            async with asyncio.timeout(AT_HAND):
+                await operation.workflow_handle()
+        raise
+
+
+def _pause(tries: int, longest: float = LONGEST_PAUSE) -> float:
+    """Growing and jittered, so that those cut short together don't come back together."""
+    jitter = random.uniform(0.5, 1.5)  # noqa: S311
+    return min(longest, FIRST_PAUSE * 2.0 ** min(tries, 10)) * jitter
+
+
+def _reraise_own_cancellation(error: Exception) -> None:
+    """Undo the client's habit of reporting this task's own cancellation as a timeout."""
+    task = asyncio.current_task()
+    if isinstance(error, WorkflowUpdateRPCTimeoutOrCancelledError) and task and task.cancelling():
+        raise asyncio.CancelledError from error
+
+
+def _worth_another_try(error: Exception, transient: frozenset[RPCStatusCode]) -> bool:
+    if isinstance(error, RPCError):
+        return error.status in transient
+    if isinstance(error, WorkflowUpdateFailedError):
+        return ended_meanwhile(error.cause)
+    return True
+
+
+KINDS = (TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW, TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY)
+PATIENCE = timedelta(seconds=2)
+LATELY = timedelta(seconds=90)
+"""A worker's poll stays open for a minute, and counts from when it began."""
+
+
+async def is_polled(client: Client, queue: str) -> bool:
+    """True where a worker has asked lately for its workflows, or its activities.
+
+    Raises `RPCError` where Temporal doesn't tell.
+    """
+    since = datetime.now(UTC) - LATELY
+    for kind in KINDS:
+        answer = await client.workflow_service.describe_task_queue(
+            DescribeTaskQueueRequest(
+                namespace=client.namespace,
+                task_queue=TaskQueue(name=queue),
+                task_queue_type=kind,
+            ),
+            timeout=PATIENCE,
+        )
+        if any(p.last_access_time.ToDatetime(tzinfo=UTC) > since for p in answer.pollers):
+            return True
+    return False

@@ -1,0 +1,308 @@
+"""Words to a running flow from outside its conversation: started, taken back, hurried, decided.
+
+Whether those whom a run waits for may be reminded now, at its requester's word. Pure.
+
+Starting a run of a flow from outside of workflows, with the first word to it.
+
+Words to a running flow from outside its conversation: taken back, hurried, decided.
+
+The one way to it, for requests and for tools alike.
+
+Runs that a run has started and waits for: what is said to the whole reaches the part.
+
+People know one request by one id. Its branches and sub-flows have ids of their own, by which
+their approvals and events are awaited.
+"""
+
+import asyncio
+from datetime import datetime, timedelta
+from typing import Literal, TypeVar
+
+from pydantic import BaseModel
+from temporalio.client import Client, WithStartWorkflowOperation, WorkflowQueryFailedError
+from temporalio.common import Priority, WorkflowIDConflictPolicy, WorkflowIDReusePolicy
+
+from router.contracts.flow import (
+    DECIDE,
+    DEFINITION,
+    HAPPEN,
+    HEARS,
+    OPERATE,
+    TELL,
+    VIEW,
+    WORKFLOW,
+    ApprovalDecision,
+    DecisionTaken,
+    FlowAnswer,
+    FlowStart,
+    Hears,
+    OperatorAction,
+    Outside,
+    Tell,
+)
+from router.contracts.start_options import TASK_TIMEOUT, of_run
+from router.domain.errors import Conflict, NotFound, RouterError, Unavailable
+from router.domain.locale import Localised
+from router.domain.messages import ASKING, ENDED, FlowStatus
+from router.domain.ports import Runs
+from router.domain.principals import Principal
+from router.domain.records import ApprovalRecord, RunRecord
+from router.flow.definition import FlowDefinition, Wait
+from router.flow.engine.events import Arrived, Cancelled, Decided, Nudged, Reassigned, Retried
+from router.flow.view import FlowView
+from router.gateway.client import RPC_TIMEOUT, WorkflowOver, persistently, speaking_ours
+
+AGAIN_AFTER = timedelta(hours=1)
+"""How long those who were reminded by the requester are left in peace."""
+
+NotNow = Literal["reminded_lately", "nobody_awaited", "already_over"]
+
+WHY_NOT: dict[NotNow, Localised] = {
+    "reminded_lately": Localised(
+        zh="刚刚提醒过审批人，过一小时再试。",
+        en="The approvers were reminded within the last hour; try again later.",
+    ),
+    "nobody_awaited": Localised(
+        zh="现在不在等任何人审批。", en="It isn't waiting for anybody's decision."
+    ),
+    "already_over": Localised(
+        zh="它已经结束了，没有任何改变。", en="It is over already; nothing was changed."
+    ),
+}
+
+
+def why_not_now(run: RunRecord, now: datetime) -> NotNow | None:
+    """Why nobody is reminded now; None where somebody can be."""
+    if run.status in ENDED:
+        return "already_over"
+    if run.status != "waiting_approval":
+        return "nobody_awaited"
+    # A reminder before others were asked, by escalation say, is none of theirs.
+    lately = (line for line in run.history if line.state == run.state and line.event == "nudged")
+    return "reminded_lately" if any(now - line.at < AGAIN_AFTER for line in lately) else None
+
+
+def operation(
+    start: FlowStart, workflow_id: str, task_queue: str, share: Priority
+) -> WithStartWorkflowOperation[object, object]:
+    """What starts the run unless it goes on already; refused where it is over.
+
+    It can be used once: each try needs one of its own. The run takes this `share` of the workers.
+    """
+    definition, requester = start.definition, start.requester
+    return WithStartWorkflowOperation(
+        WORKFLOW,
+        start,
+        id=workflow_id,
+        task_queue=task_queue,
+        id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
+        id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
+        search_attributes=of_run(definition.flow, requester, start.conversation),
+        task_timeout=TASK_TIMEOUT,
+        priority=share,
+        static_summary=f"{definition.title.en} of {requester.id}",
+    )
+
+
+PATIENCE = 10.0
+"""Seconds; a run answers within three, or says that it is still at work."""
+
+Out = TypeVar("Out", bound=BaseModel)
+
+
+class RunStanding(BaseModel):
+    """Where a run stands after a word to it."""
+
+    id: str
+    status: FlowStatus
+    state: str
+
+
+async def tell(
+    temporal: Client, run: RunRecord, caller: Principal, event: Cancelled | Nudged, word: str
+) -> RunStanding:
+    """Tell a run something; `word` makes the update one, however often it is sent.
+
+    Raises:
+        Conflict: the run is over.
+        Unavailable: Temporal or its worker is out of reach.
+    """
+    told = Tell(event=event, locale=caller.locale, aside=True)
+    answer = await _update(temporal, run.workflow_id, TELL, told, FlowAnswer, word)
+    return RunStanding(id=run.id, status=answer.view.status, state=answer.view.state)
+
+
+async def as_it_stands(temporal: Client, run: RunRecord) -> RunRecord:
+    """The run with what was told to it since it was last published.
+
+    While it is being filled in, its slots are known to its workflow alone. Where that can't
+    be asked, the record has to do.
+    """
+    if run.status not in ASKING:
+        return run
+    handle = temporal.get_workflow_handle(run.workflow_id)
+    try:
+        with speaking_ours():
+            view: FlowView = await handle.query(VIEW, result_type=FlowView, rpc_timeout=RPC_TIMEOUT)
+    except RouterError:
+        return run
+    return run.model_copy(update={"slots": view.slots, "state": view.state, "status": view.status})
+
+
+async def definition_of(temporal: Client, run: RunRecord) -> FlowDefinition | None:
+    """The definition that the run began with; None where its workflow can't be asked for it."""
+    handle = temporal.get_workflow_handle(run.workflow_id)
+    try:
+        with speaking_ours():
+            known: FlowDefinition = await handle.query(
+                DEFINITION, result_type=FlowDefinition, rpc_timeout=RPC_TIMEOUT
+            )
+    except (RouterError, WorkflowQueryFailedError):
+        return None
+    return known
+
+
+async def decide(
+    temporal: Client, approval: ApprovalRecord, event: Decided, word: str
+) -> RunStanding:
+    """Tell a run an approver's decision.
+
+    Raises:
+        Conflict: it was decided already, has changed, or the run is over.
+        Unavailable: Temporal or its worker is out of reach.
+    """
+    decision = ApprovalDecision(event=event)
+    taken = await _update(temporal, approval.workflow_id, DECIDE, decision, DecisionTaken, word)
+    return RunStanding(id=approval.run, status=taken.status, state=taken.state)
+
+
+async def operate(
+    temporal: Client, run: RunRecord, event: Retried | Reassigned, word: str
+) -> RunStanding:
+    """Tell a run what an operator wants of it.
+
+    Raises:
+        Conflict: nothing of the kind can be done to it now, or it is over.
+        Unavailable: Temporal or its worker is out of reach.
+    """
+    told = OperatorAction(event=event)
+    taken = await _update(temporal, run.workflow_id, OPERATE, told, DecisionTaken, word)
+    return RunStanding(id=run.id, status=taken.status, state=taken.state)
+
+
+async def heard_by(temporal: Client, run: RunRecord) -> Hears:
+    """The outside events that the run's flow knows; none where its workflow is forgotten.
+
+    Raises `Unavailable` where Temporal or its worker is out of reach.
+    """
+    handle = temporal.get_workflow_handle(run.workflow_id)
+    try:
+        with speaking_ours():
+            hears: Hears = await handle.query(HEARS, result_type=Hears, rpc_timeout=RPC_TIMEOUT)
+    except WorkflowOver:
+        return Hears()
+    return hears
+
+
+async def event_known(temporal: Client, run: RunRecord, caller: Principal, name: str) -> Wait:
+    """What the run's flow says of an outside event that the caller may tell.
+
+    Raises:
+        NotFound: the flow knows no such event, or not from the caller.
+        Unavailable: Temporal or its worker is out of reach.
+    """
+    known = (await heard_by(temporal, run)).events.get(name)
+    if known is None or not caller.roles & set(known.roles):
+        raise NotFound("There is no such flow run, or it waits for no such event of yours.")
+    return known
+
+
+async def happen(
+    temporal: Client, run: RunRecord, caller: Principal, event: Arrived
+) -> RunStanding:
+    """Tell a run what happened outside; `event.word` makes it one, however often it is sent.
+
+    Raises:
+        NotFound: its flow knows no such event, or not from the caller.
+        InvalidInput: what the event brings isn't what the flow wants.
+        Conflict: it was told already and isn't needed yet, or the run is over.
+        Unavailable: Temporal or its worker is out of reach.
+    """
+    told = Outside(event=event, roles=caller.roles)
+    taken = await _update(temporal, run.workflow_id, HAPPEN, told, DecisionTaken, event.word)
+    return RunStanding(id=run.id, status=taken.status, state=taken.state)
+
+
+async def _update(
+    temporal: Client, workflow_id: str, update: str, told: BaseModel, answers: type[Out], word: str
+) -> Out:
+    handle = temporal.get_workflow_handle(workflow_id)
+
+    async def attempt() -> Out:
+        answer: Out = await handle.execute_update(
+            update, told, id=word, result_type=answers, rpc_timeout=RPC_TIMEOUT
+        )
+        return answer
+
+    try:
+        async with asyncio.timeout(PATIENCE):
+            return await persistently(attempt)
+    except WorkflowOver as error:
+        raise Conflict("The run is over; nothing can be done to it any more.") from error
+    except TimeoutError as error:
+        raise Unavailable("The run didn't answer in time; try again.") from error
+
+
+async def parts_of(kept: Runs, run: RunRecord) -> list[RunRecord]:
+    """The runs that this one started and waits for, and those that these did; ended ones too."""
+    found: list[RunRecord] = []
+    whole = [run]
+    while whole:
+        started = await kept.started_by(whole.pop(0))
+        found += started
+        whole += started
+    return found
+
+
+async def to_remind(
+    kept: Runs, run: RunRecord, now: datetime
+) -> tuple[list[RunRecord], NotNow | None]:
+    """The runs whose approvers the requester of this one is to have reminded.
+
+    With why none of them may be now; None where some may, and then they are those.
+    """
+    asking = [run]
+    if run.status not in ENDED and run.status != "waiting_approval":
+        parts = await parts_of(kept, run)
+        asking = [part for part in parts if part.status == "waiting_approval"] or asking
+    why = {part.id: why_not_now(part, now) for part in asking}
+    free = [part for part in asking if why[part.id] is None]
+    return (free, None) if free else (asking, why[asking[0].id])
+
+
+async def listening(
+    temporal: Client, kept: Runs, run: RunRecord, caller: Principal, name: str, word: str
+) -> tuple[RunRecord, Wait]:
+    """Which of the run and its parts an outside event is for, and what the flow says of it.
+
+    That is the one that was told it already as `word`, else one that waits for it now, else one
+    that will: a part before the whole, for the parts come first.
+
+    Raises:
+        NotFound: none of their flows knows the event, or not from the caller.
+        Unavailable: Temporal or its worker is out of reach.
+    """
+    knowing: list[tuple[RunRecord, Hears]] = []
+    for one in [*await parts_of(kept, run), run]:
+        heard = await heard_by(temporal, one)
+        wait = heard.events.get(name)
+        if wait is not None and caller.roles & set(wait.roles):
+            knowing.append((one, heard))
+    if not knowing:
+        raise NotFound("There is no such flow run, or it waits for no such event of yours.")
+    going_on = [each for each in knowing if each[0].status not in ENDED]
+    told = [each for each in knowing if word and word in each[1].heard]
+    waiting = [each for each in going_on if each[1].awaited == name]
+    will = [each for each in going_on if name in each[1].ahead]
+    chosen, hears = [*told, *waiting, *will, knowing[-1]][0]
+    return chosen, hears.events[name]

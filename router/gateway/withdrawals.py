@@ -1,0 +1,144 @@
+"""Taking back a completed run: the way to start the run that does it, for requests and tools."""
+
+import asyncio
+import hashlib
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from temporalio.client import Client
+from temporalio.common import Priority
+from temporalio.exceptions import WorkflowAlreadyStartedError
+
+from router.contracts import flow
+from router.contracts.flow import CallLimits, FlowAnswer, FlowStart, Tell
+from router.domain.errors import Conflict, Unavailable
+from router.domain.locale import Locale, Localised
+from router.domain.messages import ENDED
+from router.domain.ports import Runs
+from router.domain.principals import Principal
+from router.domain.records import Remedy, RunRecord
+from router.flow.definition import FlowDefinition
+from router.flow.engine import compensation
+from router.flow.engine.events import Began
+from router.flow.engine.run import Done, Run
+from router.gateway import runs
+from router.gateway.client import RPC_TIMEOUT, WorkflowOver, persistently
+from router.gateway.runs import PATIENCE, RunStanding
+
+
+@dataclass(frozen=True)
+class Withdrawing:
+    """Starts runs that take back completed ones, on a task queue; `runs` has those.
+
+    They take this `share` of the workers.
+    """
+
+    temporal: Client
+    task_queue: str
+    runs: Runs
+    share: Priority = Priority.default
+
+    async def begin(
+        self, run: RunRecord, caller: Principal, locale: Locale, comment: str | None, word: str
+    ) -> RunStanding:
+        """Ask for approval to take this run back; how the run stands that does so.
+
+        Asked for twice it is begun once. `word` is as in `router.gateway.runs.tell`.
+
+        Raises:
+            Conflict: it can't be taken back, or that is under way, or done.
+            Unavailable: Temporal or its worker is out of reach.
+        """
+        remedy = await self._remedy(run)
+        kept = await self.runs.definition(remedy.definition)
+        if kept is None:
+            raise _cannot(run)
+        definition = FlowDefinition.model_validate_json(kept)
+        start = _start(run, remedy, definition, caller, locale, comment)
+        answer = await self._tell(start, _id_of(run), word)
+        view = answer.view
+        return RunStanding(id=view.id, status=view.status, state=view.state)
+
+    async def under_way(self, run: RunRecord) -> RunStanding | None:
+        """How the run stands that was last begun to take this one back, if any."""
+        if run.withdrawn_by is None:
+            return None
+        other = await self.runs.find(run.tenant, run.withdrawn_by)
+        return RunStanding(id=other.id, status=other.status, state=other.state) if other else None
+
+    async def _remedy(self, run: RunRecord) -> Remedy:
+        if run.status == "cancelled" and run.withdrawn_by is not None:
+            raise Conflict("The run has been taken back already.")
+        other = await self.under_way(run)
+        if other is not None and other.status not in ENDED:
+            raise Conflict(f"The run is being taken back already: see flow run {other.id}.")
+        if run.status != "completed" or run.remedy is None:
+            raise _cannot(run)
+        return run.remedy
+
+    async def _tell(self, start: FlowStart, run: str, word: str) -> FlowAnswer:
+        id_ = flow.workflow_id(start.definition.flow, start.requester.tenant, run)
+        event = Began(by=start.requester.id)
+
+        async def attempt() -> FlowAnswer:
+            operation = runs.operation(start, id_, self.task_queue, self.share)
+            answer: FlowAnswer = await self.temporal.execute_update_with_start_workflow(
+                flow.TELL,
+                Tell(event=event, locale=start.locale, aside=True),
+                start_workflow_operation=operation,
+                id=word,
+                result_type=FlowAnswer,
+                rpc_timeout=RPC_TIMEOUT,
+            )
+            return answer
+
+        try:
+            async with asyncio.timeout(PATIENCE):
+                return await persistently(attempt)
+        except (WorkflowOver, WorkflowAlreadyStartedError) as error:
+            raise Conflict("The run was taken back, or that was refused, a moment ago.") from error
+        except TimeoutError as error:
+            raise Unavailable("The run didn't answer in time; try again.") from error
+
+
+def _start(
+    run: RunRecord,
+    remedy: Remedy,
+    definition: FlowDefinition,
+    caller: Principal,
+    locale: Locale,
+    comment: str | None,
+) -> FlowStart:
+    begun = compensation.with_what_it_undoes(
+        Run(id=_id_of(run), requester=caller, conversation=run.conversation, locale=locale),
+        withdraws=run.id,
+        done=[Done.model_validate(done) for done in remedy.done],
+        slots=run.slots,
+        results=remedy.results,
+        files=run.files,
+        comment=comment,
+        now=datetime.now(UTC),
+    )
+    return FlowStart(
+        definition=definition,
+        requester=caller,
+        conversation=run.conversation,
+        locale=locale,
+        tools={name: CallLimits.model_validate(tool) for name, tool in remedy.tools.items()},
+        run=begun,
+    )
+
+
+def _id_of(run: RunRecord) -> str:
+    """The same for everybody who asks at once; another after a withdrawal that was refused."""
+    seed = f"withdrawal/{run.tenant}/{run.id}/{run.withdrawn_by or ''}"
+    return hashlib.sha256(seed.encode()).hexdigest()[:20]
+
+
+def _cannot(run: RunRecord) -> Conflict:
+    return Conflict(
+        Localised(
+            zh=f"它已经结束了（{run.status}），这种申请不能撤回。",
+            en=f"The run is {run.status}; it can't be taken back any more.",
+        )
+    )

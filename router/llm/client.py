@@ -1,0 +1,286 @@
+"""One model at one server: asks it, learns what the server refuses, reads what comes back.
+
+Questions to models as operators see them: a span and measurements of each.
+
+A server that speaks OpenAI's API, reached through the openai client.
+
+The client only carries bytes here: it retries nothing (whoever runs the activity does), and
+what it raises comes out as this project's errors.
+"""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any
+from urllib.parse import urlsplit
+
+import openai
+from opentelemetry.trace import Span
+
+from router.domain.errors import MisconfiguredError
+from router.domain.loopback import may_be_proxied
+from router.llm import failures
+from router.llm.failures import is_too_long, refused_feature
+from router.llm.fallback import ConcurrencyLimiter
+from router.llm.request import Sending, sending
+from router.llm.response import read_answer
+from router.llm.servers import Feature, ServerMemory
+from router.llm.stream import Assembly, BrokenOff, Speech, UnreadableAnswer, events, whole
+from router.llm.types import ChatAnswer, ChatRequest, Message, ModelUnavailable, OnText, TextDelta
+from router.telemetry import tracing
+from router.telemetry.metrics import MODEL_TOKENS, MODELS
+from router.telemetry.tracing import outgoing
+
+PROVIDER = "openai"
+"""Whose API it is, whoever serves it; `server.address` says who does."""
+
+
+@dataclass(frozen=True)
+class ObservedQuestion:
+    """One question under way."""
+
+    span: Span
+    operation: str
+    model: str
+
+    def chat(self, request: ChatRequest, answer: ChatAnswer) -> None:
+        """Note what was answered; the words only where content is traced."""
+        self.span.set_attributes(
+            {
+                "gen_ai.response.model": answer.model,
+                "gen_ai.response.finish_reasons": (answer.finish,),
+            }
+        )
+        self.used(answer.usage.prompt_tokens, "input")
+        self.used(answer.usage.completion_tokens, "output")
+        tracing.show(self.span, "gen_ai.input.messages", [_shown(m) for m in request.messages])
+        answered = {"role": "assistant", "text": answer.text, "calls": _calls(answer)}
+        tracing.show(self.span, "gen_ai.output.messages", [answered])
+
+    def used(self, tokens: int, kind: str) -> None:
+        """Note so many tokens of a kind, `input` or `output`."""
+        self.span.set_attribute(f"gen_ai.usage.{kind}_tokens", tokens)
+        MODEL_TOKENS.labels(self.operation, PROVIDER, self.model, kind).observe(tokens)
+
+
+@contextmanager
+def question(operation: str, model: str, base_url: str) -> Iterator[ObservedQuestion]:
+    """What is within asks this model; `operation` is `chat` or `embeddings`."""
+    attributes = {
+        "gen_ai.operation.name": operation,
+        "gen_ai.provider.name": PROVIDER,
+        "gen_ai.request.model": model,
+        "server.address": urlsplit(base_url).hostname or "",
+    }
+    began, fault = monotonic(), ""
+    try:
+        with tracing.span(f"{operation} {model}", tracing.CLIENT, attributes) as span:
+            yield ObservedQuestion(span, operation, model)
+    except BaseException as error:
+        fault = type(error).__name__
+        raise
+    finally:
+        MODELS.labels(operation, PROVIDER, model, fault).observe(monotonic() - began)
+
+
+def _shown(message: Message) -> dict[str, str]:
+    return {"role": message.role, "text": message.text}
+
+
+def _calls(answer: ChatAnswer) -> Sequence[dict[str, object]]:
+    return [{"name": call.name, "arguments": call.arguments} for call in answer.calls]
+
+
+CONNECT_SECONDS = 5.0
+_UNBOUNDED = openai.Timeout(None, connect=CONNECT_SECONDS)
+"""`failing_as_ours` bounds the whole; these would let a slow drip go on for ever."""
+NO_KEY = "none"
+"""Sent where no key is set: left without, the client would look for one in the environment."""
+
+
+class ModelConnection:
+    """A model at a base URL, with the key for it; on loopback no proxy stands between.
+
+    Raises:
+        MisconfiguredError: it would go through a proxy of the environment that can't be used.
+    """
+
+    def __init__(self, base_url: str, model: str, api_key: str | None = None) -> None:
+        self.endpoint = f"{model} at {re.sub(r'//[^/@]*@', '//', base_url)}"
+        """Which model and where, for people and as a key; holds no secret."""
+        self.client = openai.AsyncOpenAI(
+            base_url=base_url,
+            api_key=api_key or NO_KEY,
+            max_retries=0,
+            timeout=_UNBOUNDED,
+            http_client=self._carrier(base_url),
+        )
+        self._secret = api_key or ""
+
+    def _carrier(self, base_url: str) -> openai.DefaultAsyncHttpxClient:
+        try:
+            return openai.DefaultAsyncHttpxClient(
+                timeout=_UNBOUNDED, trust_env=may_be_proxied(base_url)
+            )
+        except (ImportError, ValueError) as error:
+            raise MisconfiguredError(
+                f"{self.endpoint} can't be reached through the proxy that the environment names in "
+                f"HTTP_PROXY, HTTPS_PROXY or ALL_PROXY: {str(error).partition('. ')[0]}; name one "
+                "that begins with http://, unset it, or `pip install socksio` for socks5://"
+            ) from None
+
+    async def aclose(self) -> None:
+        """Give its sockets back."""
+        await self.client.close()
+
+    @asynccontextmanager
+    async def failing_as_ours(self, seconds: float) -> AsyncIterator[None]:
+        """Give what is within so many seconds.
+
+        Raises:
+            ModelUnavailable: the server is busy, broken or gone, or took too long.
+            ModelRefused: it won't take the request.
+        """
+        limit = asyncio.timeout(seconds)
+        try:
+            async with limit:
+                yield
+        except TimeoutError:
+            if not limit.expired():
+                raise  # not ours: from something that was awaited within
+            # What is left of a turn's time is never a round number.
+            waited = round(seconds, 1)
+            raise ModelUnavailable(f"{self.endpoint} took longer than {waited:g} s") from None
+        except openai.APIStatusError as error:
+            raise failures.of_status(self.endpoint, error, self._secret) from None
+        except failures.DROPPED as error:
+            raise failures.of_connection(self.endpoint, error) from None
+        except UnreadableAnswer as error:
+            raise ModelUnavailable(f"{self.endpoint}: its answer can't be read: {error}") from None
+
+    def refuse_error(self, body: Any) -> None:
+        """Raise the error that came in the body of an answer with status 200, if one did."""
+        if isinstance(body, dict) and body.get("error"):
+            raise failures.of_body(self.endpoint, body["error"], self._secret)
+
+
+DEFAULT_SECONDS = 60.0
+AT_ONCE = 32
+"""Questions at one server, where nobody says otherwise."""
+
+
+class ChatModel:
+    """Answers questions through any server that speaks OpenAI's Chat Completions.
+
+    What the server refuses is kept in `memory`, which may be shared between models and
+    outlive them. `slots` are shared by all models at the server.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        model: str,
+        api_key: str | None = None,
+        memory: ServerMemory | None = None,
+        slots: ConcurrencyLimiter | None = None,
+    ) -> None:
+        self._connection = ModelConnection(base_url, model, api_key)
+        self._model = model
+        self._base_url = base_url
+        self._slots = slots or ConcurrencyLimiter(AT_ONCE)
+        self._memory = memory if memory is not None else ServerMemory()
+
+    @property
+    def endpoint(self) -> str:
+        """Which model and where, such as `qwen at http://gpu:8000/v1`."""
+        return self._connection.endpoint
+
+    async def aclose(self) -> None:
+        """Give its sockets back."""
+        await self._connection.aclose()
+
+    async def answer(
+        self, request: ChatRequest, seconds: float = DEFAULT_SECONDS, on_text: OnText | None = None
+    ) -> ChatAnswer:
+        """The model's answer, within so many seconds; streamed where `on_text` wants its text.
+
+        Raises:
+            ModelUnavailable: it may answer in a moment.
+            ModelRefused: it won't answer this request; `ContextTooLong` and `AccessRefused`
+                say what would have to change.
+        """
+        with question("chat", self._model, self._base_url) as asked:
+            async with (
+                self._slots.taken(seconds) as left,
+                self._connection.failing_as_ours(left),
+            ):
+                answer = await self._ask(request, on_text)
+            asked.chat(request, answer)
+            return answer
+
+    async def _ask(self, request: ChatRequest, on_text: OnText | None) -> ChatAnswer:
+        refused = known = self._memory.refused(self.endpoint)
+        attempt = 0
+        while True:  # ends: every round sends a feature less, or leaves
+            attempt += 1
+            asking = sending(self._model, request, refused, stream=on_text is not None)
+            try:
+                body = await self._body(asking, TextRelay(request, asking, attempt, on_text))
+            except openai.APIStatusError as error:
+                refused |= {_lesson(error, asking)}
+                continue
+            # Only now is it certain that the features that were left out were at fault.
+            self._memory.learn(self.endpoint, refused - known)
+            return read_answer(body, request, asking.how, self._model, attempt)
+
+    async def _body(self, asking: Sending, telling: "TextRelay") -> Any:
+        create = self._connection.client.chat.completions.with_streaming_response.create
+        async with create(**asking.body, extra_headers=outgoing()) as response:
+            pieces = response.iter_bytes()
+            if "text/event-stream" in response.headers.get("content-type", ""):
+                body = await _streamed(pieces, telling)
+            else:
+                body = await whole(pieces)
+        self._connection.refuse_error(body)
+        return body
+
+
+class TextRelay:
+    """Passes on the text of one answer while it comes."""
+
+    def __init__(
+        self, request: ChatRequest, asking: Sending, attempt: int, on_text: OnText | None
+    ) -> None:
+        self._speech = Speech(asking.how, bool(request.functions), request.spoken)
+        self._attempt = attempt
+        self._on_text = on_text
+
+    async def tell(self, answer: Assembly) -> None:
+        """Tell what can be said of the answer by now and wasn't told before."""
+        if self._on_text and (text := self._speech.more(answer)):
+            await self._on_text(TextDelta(attempt=self._attempt, text=text))
+
+
+async def _streamed(pieces: AsyncIterator[bytes], telling: TextRelay) -> dict[str, Any]:
+    answer = Assembly()
+    async for event in events(pieces):
+        answer.add(event)
+        await telling.tell(answer)
+    body = answer.body()
+    if not answer.is_complete and "error" not in body:
+        raise BrokenOff("the stream ended before the answer did")
+    return body
+
+
+def _lesson(error: openai.APIStatusError, asking: Sending) -> Feature:
+    """What the server refused of the request; the error itself where it was nothing of that."""
+    body = error.response.text
+    if is_too_long(error.status_code, body):
+        raise error
+    feature = refused_feature(error.status_code, body, asking.features)
+    if feature is None:
+        raise error
+    return feature

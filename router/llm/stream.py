@@ -1,0 +1,269 @@
+"""Answers as they come over the wire, and what of an unfinished one may be said already.
+
+Answers as they come over the wire: one JSON document, or a stream of pieces of it.
+
+Read from the bytes rather than through the client's models: servers that are only nearly
+compatible send what no model of it foresaw, and a stream that ends before `[DONE]` has to
+be told from one that is complete.
+
+What of an answer that is still being written may be said to the user already.
+
+That is plain content, and the argument of a function that says something. Never said are
+thoughts, calls written as text, and JSON; nor the beginning of what may become one of them.
+"""
+
+import json
+import re
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+from router.llm.json_repair import clean_text
+from router.llm.response import MARKS, without_thinking
+from router.llm.types import How
+
+MAX_BYTES = 4 * 1024 * 1024
+MAX_CALLS = 200
+DONE = b"[DONE]"
+
+
+class UnreadableAnswer(ValueError):
+    """What came isn't an answer; says why."""
+
+
+class BrokenOff(UnreadableAnswer):
+    """The stream ended in the middle of an answer."""
+
+
+async def whole(pieces: AsyncIterator[bytes]) -> Any:
+    """The JSON document that the pieces make up.
+
+    Raises:
+        Unreadable: it isn't JSON, or too long.
+    """
+    body = bytearray()
+    async for piece in pieces:
+        body += piece
+        _check_length(len(body))
+    return _parsed(bytes(body))
+
+
+async def events(pieces: AsyncIterator[bytes]) -> AsyncIterator[Any]:
+    """The JSON of each server-sent event, up to `[DONE]` or the end.
+
+    Lines end with a line feed alone, as the format has it: JSON may hold other characters
+    that Python takes for the end of a line, such as U+2028.
+    """
+    data: list[bytes] = []
+    async for line in _lines(pieces):
+        if line.startswith(b"data:"):
+            data.append(line[5:].strip())
+        elif not line and data:
+            event, data = b"\n".join(data), []
+            if event == DONE:
+                yield DONE
+                return
+            yield _parsed(event)
+    if data and b"\n".join(data) == DONE:
+        yield DONE
+
+
+async def _lines(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    rest, length = b"", 0
+    async for piece in pieces:
+        length += len(piece)
+        _check_length(length)
+        *lines, rest = (rest + piece).split(b"\n")
+        for line in lines:
+            yield line.rstrip(b"\r")
+    yield rest.rstrip(b"\r")
+
+
+def _check_length(length: int) -> None:
+    if length > MAX_BYTES:
+        raise UnreadableAnswer(f"it is longer than {MAX_BYTES} bytes")
+
+
+def _parsed(text: bytes) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UnreadableAnswer(f"it isn't JSON: {error}") from None
+
+
+class Assembly:
+    """The pieces of a streamed answer, put together to the body it would have been at once."""
+
+    def __init__(self) -> None:
+        self.content = ""
+        self.calls: list[dict[str, Any]] = []
+        """Each with `index`, `id`, `name` and `arguments` as far as they have come."""
+        self._refusal = ""
+        self._finish: Any = None
+        self._rest: dict[str, Any] = {}
+        self._is_done = False
+
+    @property
+    def is_complete(self) -> bool:
+        """True where the server said that this is all."""
+        return self._is_done or self._finish is not None
+
+    def add(self, event: Any) -> None:
+        """Take in one event."""
+        if event == DONE:
+            self._is_done = True
+        elif isinstance(event, dict):
+            for key in ("usage", "model", "error"):
+                if event.get(key):
+                    self._rest[key] = event[key]
+            choices = event.get("choices")
+            if isinstance(choices, list) and choices and isinstance(choices[0], dict):
+                self._add_choice(choices[0])
+
+    def body(self) -> dict[str, Any]:
+        """The answer so far, as the body of a Chat Completion."""
+        calls = [
+            {"id": call["id"], "function": {"name": call["name"], "arguments": call["arguments"]}}
+            for call in self.calls
+        ]
+        message = {"content": self.content, "refusal": self._refusal, "tool_calls": calls}
+        choice = {"message": message, "finish_reason": self._finish}
+        return {**self._rest, "choices": [choice]}
+
+    def _add_choice(self, choice: dict[str, Any]) -> None:
+        if choice.get("finish_reason"):
+            self._finish = choice["finish_reason"]
+        # Some servers send the last event with the whole message instead of a delta.
+        delta = choice.get("delta") or choice.get("message")
+        if not isinstance(delta, dict):
+            return
+        self.content += _text(delta.get("content"))
+        self._refusal += _text(delta.get("refusal"))
+        pieces = delta.get("tool_calls")
+        for piece in pieces if isinstance(pieces, list) else ():
+            if isinstance(piece, dict):
+                self._add_call(piece)
+
+    def _add_call(self, piece: dict[str, Any]) -> None:
+        call = self._call_for(piece)
+        function = piece.get("function")
+        if call is None or not isinstance(function, dict):
+            return
+        call["id"] = call["id"] or piece.get("id")
+        call["name"] += _text(function.get("name"))
+        arguments = function.get("arguments")
+        if isinstance(arguments, str) and isinstance(call["arguments"], str):
+            call["arguments"] += arguments
+        elif arguments is not None:
+            call["arguments"] = arguments
+
+    def _call_for(self, piece: dict[str, Any]) -> dict[str, Any] | None:
+        """The call that a piece goes on with, or a new one.
+
+        By its index; but an index may be missing, or the same for all, so another id begins
+        another call.
+        """
+        index, given = piece.get("index"), piece.get("id")
+        same = [call for call in self.calls if index is None or call["index"] == index]
+        if same and (not given or same[-1]["id"] in (None, given)):
+            return same[-1]
+        if len(self.calls) >= MAX_CALLS:
+            return None
+        self.calls.append({"index": index, "id": given, "name": "", "arguments": ""})
+        return self.calls[-1]
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+MAX_TOLD = 20_000
+"""Characters of an answer that are told early: all is looked at again for every piece of it."""
+
+_ESCAPED = r'\\["\\/bfnrt]|\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}'
+_WHOLE = re.compile(
+    rf'(?:[^"\\\x00-\x1f\ud800-\udfff]|{_ESCAPED}|\\u(?![dD][89a-fA-F])[\da-fA-F]{{4}})*'
+)
+"""As much of a JSON string as has come whole, without half of an escape at its end."""
+_DECISION = (
+    r'\s*\{\s*"calls"\s*:\s*\[\s*\{\s*"name"\s*:\s*"(?P<name>[^"\\]*)"\s*,\s*"arguments"\s*:'
+)
+_OPENING = re.compile(_DECISION)
+_HIDDEN = ("<think>", "{", "[", "```", *MARKS)
+
+
+class Speech:
+    """Gives the sayable text of an answer piece by piece."""
+
+    def __init__(self, how: How, asks_for_calls: bool, spoken: Mapping[str, str]) -> None:
+        self._is_json = asks_for_calls and how != "functions"
+        self._spoken = spoken
+        self._said = ""
+
+    def more(self, answer: Assembly) -> str:
+        """What can be said now and wasn't before; often nothing."""
+        if len(answer.content) > MAX_TOLD:
+            return ""
+        sayable = self._sayable(answer)
+        if not sayable.startswith(self._said):
+            return ""  # it turned out to be something else; the whole answer corrects it
+        more, self._said = sayable[len(self._said) :], sayable
+        return clean_text(more)
+
+    def _sayable(self, answer: Assembly) -> str:
+        # As the whole answer will be read: a NUL before a mark doesn't make it any less of one.
+        content = answer.content.replace("\0", "")
+        if self._is_json and content.lstrip().startswith("{"):
+            return self._said_in_decision(content)
+        if sayable := sayable_content(content):
+            return sayable
+        if answer.calls and isinstance(answer.calls[0]["arguments"], str):
+            return self._said_by(answer.calls[0]["name"], answer.calls[0]["arguments"])
+        return ""
+
+    def _said_in_decision(self, content: str) -> str:
+        opening = _OPENING.match(content)
+        return self._said_by(opening["name"], content[opening.end() :]) if opening else ""
+
+    def _said_by(self, function: str, arguments: str) -> str:
+        argument = self._spoken.get(function)
+        return string_so_far(arguments, argument) if argument else ""
+
+
+def sayable_content(content: str) -> str:
+    """The part of unfinished content that is certainly meant for the user.
+
+    >>> sayable_content("One moment. <tool_c")
+    'One moment. '
+    """
+    text = without_thinking(content).lstrip()
+    if any(text.startswith(mark) or mark.startswith(text) for mark in _HIDDEN):
+        return ""
+    found = [position for mark in MARKS if (position := text.find(mark)) >= 0]
+    text = text[: min(found, default=len(text))]
+    text = text[: len(text) - _held_back(text)]
+    return text[:-1] if "\ud800" <= text[-1:] <= "\udbff" else text  # half a character
+
+
+def _held_back(text: str) -> int:
+    """How many characters at the end may be the beginning of a mark."""
+    lengths = (
+        length
+        for mark in MARKS
+        for length in range(min(len(mark) - 1, len(text)), 0, -1)
+        if text.endswith(mark[:length])
+    )
+    return max(lengths, default=0)
+
+
+def string_so_far(text: str, key: str) -> str:
+    r"""The value of an unfinished object's first property, as far as it has come whole.
+
+    >>> string_so_far('{"text": "明天\\u5', "text")
+    '明天'
+    """
+    opening = re.match(rf'\s*\{{\s*"{re.escape(key)}"\s*:\s*"', text)
+    if opening is None:
+        return ""
+    whole = _WHOLE.match(text, opening.end())
+    said: str = json.loads(f'"{whole[0] if whole else ""}"')
+    return said

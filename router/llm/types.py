@@ -1,0 +1,229 @@
+"""What a model is asked and answers, free of any provider's format, and how asking can fail.
+
+What a model is asked and what it answers, free of any provider's format.
+
+What can go wrong between this process and a model, as a branch of the project's tree.
+
+RouterError
+├── Unavailable
+│   └── ModelUnavailable     try again, after `retry_after` seconds where it is known
+│       ├── NoModelAnswered  the model and every fallback failed; lists them
+│       ├── Crowded          too much is asked there from here; the server was left alone
+│       └── TurnTimeOver     they may answer, but not within this turn
+├── BudgetSpent              no model is asked, for nobody would pay for it
+└── ModelRefused             the request won't do; sending it again can't help
+    ├── ContextTooLong       it is longer than the model can read: shorten and send again
+    └── AccessRefused        the key is missing, wrong, or not good for this model
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic import Field, JsonValue
+
+from router.domain.budgets import Scope
+from router.domain.errors import RouterError, Unavailable
+from router.domain.locale import Localised
+from router.domain.messages import ValueObject
+
+How = Literal["functions", "json_schema", "json_object", "text"]
+"""How the functions were put to the model: as such, or as JSON to answer with."""
+
+Finish = Literal["stop", "calls", "length", "filtered", "unknown"]
+
+
+class FunctionCall(ValueObject):
+    """A call that the model asks for. Nothing about it is validated but its form."""
+
+    id: str
+    """Unique within its answer; made up where the model gave none."""
+    name: str
+    arguments: dict[str, JsonValue]
+    known: bool = True
+    """False where no such function was offered."""
+    repaired: bool = False
+    """True where the arguments weren't valid JSON and what they mean is certain all the same."""
+
+
+class SystemMessage(ValueObject):
+    """Rules; the same bytes from turn to turn, so that servers can keep them in their cache."""
+
+    role: Literal["system"] = "system"
+    text: str
+
+
+class UserMessage(ValueObject):
+    """What a person wrote, with whatever marks it as untrusted."""
+
+    role: Literal["user"] = "user"
+    text: str
+
+
+class AssistantMessage(ValueObject):
+    """What the model answered before."""
+
+    role: Literal["assistant"] = "assistant"
+    text: str = ""
+    calls: tuple[FunctionCall, ...] = ()
+
+
+class ToolMessage(ValueObject):
+    """What a call came to."""
+
+    role: Literal["tool"] = "tool"
+    call_id: str
+    name: str
+    text: str
+
+
+Message = SystemMessage | UserMessage | AssistantMessage | ToolMessage
+
+
+class Function(ValueObject):
+    """Something that the model may call."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any] = {}
+    """Any JSON Schema of an object; what is sent is made portable."""
+
+
+class ChatRequest(ValueObject):
+    """One question to a model."""
+
+    messages: tuple[Message, ...]
+    functions: tuple[Function, ...] = ()
+    must_call: bool = True
+    """Ask for at least one call; some models answer in plain text all the same."""
+    max_calls: int = Field(default=8, ge=1)
+    """How many calls of one answer are taken; the rest is named among its problems."""
+    spoken: dict[str, str] = {}
+    """Functions whose argument is said to the user, such as `{"respond_message": "text"}`.
+
+    Its text is streamed like plain content while it is being written.
+    """
+    max_tokens: int = Field(default=1024, ge=1)
+    temperature: float | None = 0.0
+    prompt: str = ""
+    """The fingerprint of the prompt that the messages were made with; answers repeat it."""
+
+
+class TokenUsage(ValueObject):
+    """The tokens of one answer."""
+
+    prompt_tokens: int
+    completion_tokens: int
+    estimated: bool = False
+    """True where the server didn't say and the numbers are a guess from the length of the text."""
+
+    @property
+    def tokens(self) -> int:
+        """All of them."""
+        return self.prompt_tokens + self.completion_tokens
+
+
+class ChatAnswer(ValueObject):
+    """What came back, made usable as far as that is certain."""
+
+    text: str
+    calls: tuple[FunctionCall, ...] = ()
+    refusal: str | None = None
+    """The model's own words, where it declined to answer."""
+    finish: Finish
+    usage: TokenUsage
+    model: str
+    """The model's name, as the server gives it."""
+    how: How
+    attempts: int = 1
+    """Requests that this answer took; above one only while a server is being learned."""
+    problems: tuple[str, ...] = ()
+    """What of the answer couldn't be used, each exact enough to be handed back to the model."""
+    prompt: str = ""
+
+
+class TextDelta(ValueObject):
+    """A piece of the text that is being written.
+
+    Another `attempt` than the last delta's means that the text begins anew.
+    """
+
+    attempt: int
+    text: str
+
+
+OnText = Callable[[TextDelta], Awaitable[None]]
+"""Is told each piece of text that may be shown while the rest is being written."""
+
+
+class ModelUnavailable(Unavailable):
+    """The model server can't answer now: busy, broken, too slow, or out of reach.
+
+    `retry_after` is the wait in seconds that the server asked for; None where it asked for none.
+    """
+
+    def __init__(self, detail: str | Localised, retry_after: float | None = None) -> None:
+        super().__init__(detail)
+        self.retry_after = retry_after
+
+
+class Crowded(ModelUnavailable):
+    """Too many questions of this process are under way there: it wasn't asked at all."""
+
+
+class TurnTimeOver(ModelUnavailable):
+    """A turn has so much time, and it is over: what comes next is done without a model."""
+
+
+class BudgetSpent(RouterError):
+    """Models may be asked no more in `scope` (a turn; a user's, a tenant's or everybody's day)."""
+
+    def __init__(self, scope: Scope, detail: str) -> None:
+        super().__init__(f"budget of the {scope}: {detail}")
+        self.scope = scope
+
+
+class ModelRefused(RouterError):
+    """The server won't answer this request, however often it is sent."""
+
+
+class ContextTooLong(ModelRefused):
+    """The messages and functions are longer than the model's context."""
+
+
+class AccessRefused(ModelRefused):
+    """The server refuses the key, or refuses it this model: an operator has to act."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """One provider that was asked and didn't answer."""
+
+    provider: str
+    error: ModelUnavailable | ModelRefused
+
+    def __str__(self) -> str:
+        return f"{self.provider}: {self.error}"
+
+
+class NoModelAnswered(ModelUnavailable):
+    """The model and all of its fallbacks failed; `failures` has them in the order of asking.
+
+    `retry_after` is the shortest wait that any of them asked for.
+    """
+
+    def __init__(self, failures: tuple[Failure, ...]) -> None:
+        waits = [
+            failure.error.retry_after
+            for failure in failures
+            if isinstance(failure.error, ModelUnavailable) and failure.error.retry_after is not None
+        ]
+        told = "; ".join(map(str, failures)) or "none is configured"
+        said = Localised(zh=f"没有模型能回答（{told}）", en=f"no model answered: {told}")
+        super().__init__(said, min(waits, default=None))
+        self.failures = failures
+
+    @property
+    def worth_retrying(self) -> bool:
+        """True where one of them may answer in a moment; else all refused for good."""
+        return any(isinstance(failure.error, ModelUnavailable) for failure in self.failures)

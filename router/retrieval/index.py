@@ -1,0 +1,464 @@
+"""The index of capabilities: which of them may a message be for?
+
+What of a capability is searched: its card.
+
+Words are matched against everything at once. Vectors are made of one passage per language, so
+that a request meets the card in its own: a vector of both languages is close to neither.
+Parameters are in the words and not in the passages; in the words they only ever add, while a
+passage that goes on about parameters moves away from requests in the other language.
+
+Which capability is in which slot of the index's arrays.
+
+    index = CapabilityIndex(local_encoder("embedded"), VectorFile(folder / "vectors.db"))
+    await index.update(capabilities)
+    found = await index.select("我还有几天年假", allowed=principal.may)
+
+Words and vectors are searched side by side and their scores, in standard deviations, added
+up. Adding ranks instead (reciprocal rank fusion) throws away how far ahead the first is, and
+measured worse.
+"""
+
+import asyncio
+import logging
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import JsonValue
+
+from router.domain.errors import RouterError
+from router.domain.locale import LOCALES
+from router.domain.principals import Capability, CapabilityKind
+from router.retrieval.background import encoded_background
+from router.retrieval.dense import Dense, DenseIndex
+from router.retrieval.encoders import Encoder, Vectors
+from router.retrieval.lexical import Lexical, LexicalIndex, tokens
+from router.retrieval.selection import (
+    RetrievedCandidate,
+    Selection,
+    Signs,
+    Thresholds,
+    verdict,
+    within_budget,
+)
+from router.retrieval.statistics import standardised
+from router.retrieval.vector_cache import (
+    RecentVectors,
+    RememberedEncoder,
+    VectorMemory,
+    remembering,
+)
+
+LONGEST = 1200
+"""Characters of a passage: about what the embedded model reads at once (512 tokens)."""
+
+_DEEPEST = 3
+_TEXTS = ("title", "description")
+_GAP = re.compile(r"[_\s]+|(?<=[a-z0-9])(?=[A-Z])")
+
+
+@dataclass(frozen=True)
+class Card:
+    """A capability's searchable texts; two equal cards are found by the same requests."""
+
+    words: tuple[str, ...]
+    """Tokens of name, titles, descriptions, examples and parameters."""
+
+    passages: tuple[str, ...]
+    """Title and description, once in each language that they differ in."""
+
+    examples: tuple[str, ...]
+    """Requests that are for this capability."""
+
+
+def card(capability: Capability) -> Card:
+    """The card of a capability."""
+    passages = tuple(dict.fromkeys(_passages(capability)))
+    texts = [capability.name, *passages, *capability.examples, *_of_schema(capability.parameters)]
+    return Card(
+        words=tuple(token for text in texts for token in tokens(text)),
+        passages=passages,
+        examples=tuple(dict.fromkeys(capability.examples)),
+    )
+
+
+def spoken(name: str) -> str:
+    """An identifier as words.
+
+    >>> spoken("get_leaveBalance")
+    'get leave Balance'
+    """
+    return _GAP.sub(" ", name).strip()
+
+
+def _passages(capability: Capability) -> Iterator[str]:
+    for locale in LOCALES:
+        title = capability.title.within(locale) or spoken(capability.name)
+        yield f"{title}: {capability.description.within(locale)}"[:LONGEST]
+
+
+def _of_schema(schema: JsonValue, depth: int = 0) -> Iterator[str]:
+    """Names and descriptions of parameters, nested ones too, and the values to choose from."""
+    if not isinstance(schema, Mapping) or depth > _DEEPEST:
+        return
+    yield from (text for key in _TEXTS if depth and isinstance(text := schema.get(key), str))
+    choices = schema.get("enum")
+    yield from (text for text in _listed(choices) if isinstance(text, str))
+    properties = schema.get("properties")
+    for name, inner in properties.items() if isinstance(properties, Mapping) else ():
+        yield name
+        yield from _of_schema(inner, depth + 1)
+    for inner in (schema.get("items"), *_listed(schema.get("anyOf"))):
+        yield from _of_schema(inner, depth + 1)
+
+
+def _listed(value: JsonValue) -> list[JsonValue]:
+    return value if isinstance(value, list) else []
+
+
+Roles = frozenset[str]
+
+NOBODY = -1
+"""In place of a set of roles: the slot is empty."""
+
+
+class Shelf:
+    """Slots are small integers from 0 on; one that falls free is given out again."""
+
+    def __init__(self) -> None:
+        self.cards: dict[int, Card] = {}
+        """By slot, what was last indexed of it."""
+
+        self._capabilities: list[Capability | None] = []
+        self._slots: dict[tuple[str, str], int] = {}
+        self._free: list[int] = []
+        self._roles: dict[Roles, int] = {}
+        self._role_numbers = np.zeros(0, np.int32)
+
+    def __len__(self) -> int:
+        return len(self._capabilities)
+
+    def put(self, capability: Capability) -> tuple[int, Capability | None]:
+        """The slot it is in now, and the capability that was there under its name."""
+        key = (capability.kind, capability.name)
+        slot = self._slots.get(key)
+        if slot is None:
+            slot = self._slots[key] = self._empty_slot()
+        before, self._capabilities[slot] = self._capabilities[slot], capability
+        number = self._roles.setdefault(capability.roles, len(self._roles))
+        self._role_numbers[slot] = number
+        return slot, before
+
+    def drop(self, slot: int) -> None:
+        """Take the capability out of its slot."""
+        capability = self.at(slot)
+        del self._slots[(capability.kind, capability.name)], self.cards[slot]
+        self._capabilities[slot] = None
+        self._role_numbers[slot] = NOBODY
+        self._free.append(slot)
+
+    def at(self, slot: int) -> Capability:
+        """The capability in a slot that isn't empty."""
+        found = self._capabilities[slot]
+        if found is None:
+            raise LookupError(f"slot {slot} is empty")
+        return found
+
+    def slot(self, capability: Capability) -> int:
+        """The slot that a capability is in."""
+        return self._slots[(capability.kind, capability.name)]
+
+    def slots(self) -> list[tuple[tuple[str, str], int]]:
+        """Kind and name of every capability, and its slot."""
+        return list(self._slots.items())
+
+    def named(self, names: Collection[str]) -> list[int]:
+        """The slots of the capabilities of these names, whatever their kind."""
+        keys = [(kind, name) for name in dict.fromkeys(names) for kind in get_args(CapabilityKind)]
+        return [self._slots[key] for key in keys if key in self._slots]
+
+    def allowed(
+        self, allowed: Callable[[Roles], bool], among: Collection[str] | None
+    ) -> NDArray[np.bool_]:
+        """By slot, whether there is a capability of allowed roles and, if given, names.
+
+        Asked once for each set of roles there is: thousands of capabilities have a handful.
+        """
+        passing = [number for roles, number in self._roles.items() if allowed(roles)]
+        may = np.isin(self._role_numbers[: len(self._capabilities)], passing)
+        if among is not None:
+            named = np.zeros_like(may)
+            named[self.named(among)] = True
+            may &= named
+        return may
+
+    def _empty_slot(self) -> int:
+        if self._free:
+            return self._free.pop()
+        self._capabilities.append(None)
+        count = len(self._capabilities)
+        if count > len(self._role_numbers):
+            larger = np.full(2 * count, NOBODY, np.int32)
+            larger[: count - 1] = self._role_numbers[: count - 1]
+            self._role_numbers = larger
+        return count - 1
+
+
+TOKENS, MOST = 2500, 12
+"""What a selection may take of a prompt, and how many it may be, unless the caller says."""
+
+HEAD, TAIL = 600, 400
+"""Characters of a long message that are encoded: what is wanted stands first or last, and the
+time that a model takes grows with the length."""
+
+LEXICAL_ONLY = "lexical only"
+
+_log = logging.getLogger(__name__)
+
+
+def everyone_may(_: Roles) -> bool:
+    """The permission filter that lets everybody use everything."""
+    return True
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What an update came to, in capabilities."""
+
+    added: int
+    changed: int
+    removed: int
+
+
+class CapabilityIndex:
+    """Flows, skills and tools, searchable. One instance serves one event loop.
+
+    Args:
+        encoder: Its failure costs the vectors, never the search. None: words alone are searched.
+        memory: Where vectors of cards and examples are kept for the next start. Vectors of
+            messages are kept in this process alone, and only the latest.
+        thresholds: Where the verdicts part.
+    """
+
+    def __init__(
+        self,
+        encoder: Encoder | None,
+        memory: VectorMemory | None = None,
+        thresholds: Thresholds | None = None,
+    ) -> None:
+        self._messages = RememberedEncoder(encoder, RecentVectors()) if encoder else None
+        self._cards = remembering(encoder, memory) if encoder else None
+        self._memory = memory
+        self._thresholds = thresholds or Thresholds()
+        self._lexical = LexicalIndex()
+        self._dense: DenseIndex | None = None
+        self._shelf = Shelf()
+        self._unencoded: set[int] = set()
+        self._updating = asyncio.Lock()
+        self._trouble: str | None = None
+
+    @property
+    def messages(self) -> Encoder | None:
+        """What encodes messages, and remembers the latest; None where words alone are searched."""
+        return self._messages
+
+    @property
+    def trouble(self) -> str | None:
+        """Why the encoder failed when it was last asked; None where it didn't."""
+        return self._trouble
+
+    async def update(self, capabilities: Iterable[Capability]) -> Changes:
+        """Let the index hold exactly these.
+
+        Only what is new or reads differently is encoded. Where the encoder fails, words are
+        searched alone until an update succeeds; call again to try again.
+        """
+        async with self._updating:
+            wanted = {(c.kind, c.name): c for c in capabilities}
+            removed = [slot for key, slot in self._shelf.slots() if key not in wanted]
+            for slot in removed:
+                self._drop(slot)
+            added, changed = self._shelve(wanted.values())
+            if self._dense is not None:
+                self._dense.make_room(len(self._shelf))
+            await self._encode_missing()
+            return Changes(added, changed, len(removed))
+
+    async def select(
+        self,
+        text: str,
+        *,
+        allowed: Callable[[Roles], bool] = everyone_may,
+        among: Collection[str] | None = None,
+        always: Collection[str] = (),
+        budget: int = TOKENS,
+        most: int = MOST,
+    ) -> Selection:
+        """The capabilities that `text` may be for, best first.
+
+        Args:
+            text: A person's message.
+            allowed: Whether the caller may use what these roles may, such as `Principal.may`;
+                nothing else is searched or counted.
+            among: Names of the only capabilities to look among, such as a skill's tools.
+            always: Names of capabilities that are in the result whatever the message says,
+                such as the active flow's. They keep their place in the order.
+            budget: Tokens of a prompt that the result may take (`router.retrieval.selection`).
+            most: How many it may be, those of `always` included.
+        """
+        vector, notes = await self._message_vector(text)
+        # From here on nothing waits: an update in between could put another capability, which
+        # the caller may not use, where an allowed one was.
+        may = self._shelf.allowed(allowed, among)
+        words = self._lexical.search(tokens(text), len(may))
+        encoded = self._encoded(len(may), vector)
+        vectors = None
+        if self._dense is not None and vector is not None:
+            vectors = self._dense.search(vector, may & encoded)
+        scores, known, needs_tool = _evidence(words, vectors, may, encoded)
+        order = _best(scores, may, max(most * 4, 50))
+        signs = Signs(known, needs_tool, _margin(scores[order]))
+        ranked = [self._shelf.at(int(slot)) for slot in order]
+        kept = [self._shelf.at(slot) for slot in self._shelf.named(always) if may[slot]]
+        chosen = self._chosen(ranked, kept, budget, most)
+        return Selection(
+            candidates=tuple(self._candidates(chosen, scores, signs.known)),
+            verdict=verdict(signs, self._thresholds),
+            signs=signs,
+            notes=notes,
+        )
+
+    def _candidates(
+        self, chosen: Sequence[Capability], scores: NDArray[np.float32], known: float
+    ) -> Iterator[RetrievedCandidate]:
+        slots = [self._shelf.slot(capability) for capability in chosen]
+        best = max((float(scores[slot]) for slot in slots), default=0.0)
+        by_score = sorted(zip(slots, chosen, strict=True), key=lambda pair: -scores[pair[0]])
+        for slot, capability in by_score:
+            behind = best - float(scores[slot])
+            yield RetrievedCandidate(capability, round(known * float(np.exp(-behind)), 4))
+
+    def _chosen(
+        self,
+        ranked: Sequence[Capability],
+        always: Sequence[Capability],
+        budget: int,
+        most: int,
+    ) -> list[Capability]:
+        others = [capability for capability in ranked if capability not in always]
+        return within_budget([*always, *others], budget, max(most, len(always)))
+
+    def _shelve(self, wanted: Iterable[Capability]) -> tuple[int, int]:
+        added = changed = 0
+        for capability in wanted:
+            slot, before = self._shelf.put(capability)
+            if capability == before:
+                continue
+            now = card(capability)
+            added += before is None
+            if now != self._shelf.cards.get(slot):
+                changed += before is not None
+                self._shelf.cards[slot] = now
+                self._lexical.put(slot, now.words)
+                self._unencoded.add(slot)
+        return added, changed
+
+    def _drop(self, slot: int) -> None:
+        self._shelf.drop(slot)
+        self._lexical.remove(slot)
+        self._unencoded.discard(slot)
+        if self._dense is not None:
+            self._dense.remove(slot)
+
+    async def _encode_missing(self) -> None:
+        if self._cards is None:
+            return
+        try:
+            if self._dense is None:
+                self._dense = DenseIndex(await encoded_background(self._cards))
+                await self._begin_memory()
+            self._dense.make_room(len(self._shelf))
+            await self._put_vectors(self._cards, self._dense, sorted(self._unencoded))
+        except RouterError as error:
+            _log.warning("capabilities can't be encoded, words alone are searched: %s", error)
+            self._trouble = str(error)
+            return
+        self._trouble = None
+        self._unencoded.clear()
+        if self._dense.stale:
+            await asyncio.to_thread(self._dense.settle)
+
+    async def _begin_memory(self) -> None:
+        """Have the memory be there though it may stay empty: by it others see what is learnt."""
+        if self._memory is not None:
+            await asyncio.to_thread(self._memory.keep, {})
+
+    async def _put_vectors(self, encoder: Encoder, dense: DenseIndex, slots: Sequence[int]) -> None:
+        cards = [self._shelf.cards[slot] for slot in slots]
+        passages = await encoder.documents([text for one in cards for text in one.passages])
+        examples = await encoder.queries([text for one in cards for text in one.examples])
+        parts = zip(
+            slots,
+            _parted(passages, [len(one.passages) for one in cards]),
+            _parted(examples, [len(one.examples) for one in cards]),
+            strict=True,
+        )
+        for slot, own_passages, own_examples in parts:
+            dense.put(slot, own_passages, own_examples)
+
+    def _encoded(self, slots: int, vector: Vectors | None) -> NDArray[np.bool_]:
+        """By slot, whether its vectors can be compared with the message's."""
+        encoded = np.full(slots, vector is not None)
+        encoded[list(self._unencoded)] = False
+        return encoded
+
+    async def _message_vector(self, text: str) -> tuple[Vectors | None, tuple[str, ...]]:
+        if self._dense is None or self._messages is None:
+            return None, (f"{LEXICAL_ONLY}: capabilities aren't encoded",)
+        try:
+            vector: Vectors = (await self._messages.queries([_gist(text)]))[0]
+        except RouterError as error:
+            _log.warning("a message can't be encoded, words alone are searched: %s", error)
+            self._trouble = str(error)
+            return None, (f"{LEXICAL_ONLY}: the encoder failed",)
+        self._trouble = None
+        waiting = len(self._unencoded)
+        return vector, (f"{LEXICAL_ONLY} for {waiting} that aren't encoded yet",) * bool(waiting)
+
+
+def _evidence(
+    words: Lexical, vectors: Dense | None, may: NDArray[np.bool_], encoded: NDArray[np.bool_]
+) -> tuple[NDArray[np.float32], float, float]:
+    """Scores by slot, whether any of them is meant, and whether a tool is needed (else 1.0)."""
+    lexical = standardised(words.scores, may)
+    covered = float(words.covered[may & ~encoded].max(initial=0))
+    if vectors is None:
+        return lexical, covered, 1.0
+    share = vectors.lexical_shares * np.float32(words.known)
+    both = share * lexical + (1 - share) * vectors.scores
+    scores = np.where(encoded, both, lexical)
+    return scores, max(vectors.known, covered), vectors.needs_tool
+
+
+def _best(scores: NDArray[np.float32], may: NDArray[np.bool_], count: int) -> NDArray[np.intp]:
+    """The slots of the `count` highest scores, the highest first."""
+    slots = np.flatnonzero(may)
+    if len(slots) > count:
+        slots = slots[np.argpartition(-scores[slots], count)[:count]]
+    return slots[np.argsort(-scores[slots], kind="stable")]
+
+
+def _margin(best: NDArray[np.float32]) -> float:
+    """How far the first is ahead, of scores in order."""
+    return float(best[0] - best[1]) if len(best) > 1 else float("inf")
+
+
+def _gist(text: str) -> str:
+    return text if len(text) <= HEAD + TAIL else f"{text[:HEAD]} … {text[-TAIL:]}"
+
+
+def _parted(rows: Vectors, counts: Sequence[int]) -> list[Vectors]:
+    return np.split(rows, np.cumsum(counts)[:-1]) if counts else []

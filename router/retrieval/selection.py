@@ -1,0 +1,246 @@
+"""What a search comes to, how much of it fits a prompt, and when it counts as clear.
+
+What a search comes to, and when it counts as clear.
+
+How many capabilities fit into a prompt.
+
+Thresholds from a development file: labelled messages of one's own.
+
+Thresholds in a JSON file: what `intent-router eval --fit` writes and ROUTER_THRESHOLDS names.
+
+{"known": 0.43, "needs_tool": 0.08, "margin": 0.61}
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from router.domain.errors import MisconfiguredError
+from router.domain.locale import Locale
+from router.domain.principals import Capability, CapabilityKind
+
+Verdict = Literal["clear", "several", "none"]
+
+
+@dataclass(frozen=True)
+class RetrievedCandidate:
+    """A capability that may be meant."""
+
+    capability: Capability
+    score: float
+    """0 to 1: of the first, the probability that the message is for any capability at all;
+    of the others less, the further they are behind."""
+
+    @property
+    def kind(self) -> CapabilityKind:
+        """Flow, skill or tool."""
+        return self.capability.kind
+
+    @property
+    def name(self) -> str:
+        """The capability's name."""
+        return self.capability.name
+
+
+@dataclass(frozen=True)
+class Signs:
+    """What the verdict is read from."""
+
+    known: float
+    """The probability that the message is for any of the capabilities, 0 to 1."""
+
+    needs_tool: float
+    """The probability that it takes a tool and not only words, 0 to 1."""
+
+    margin: float
+    """How far the first is ahead of the second, in standard deviations of the scores."""
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """Where the verdicts part. `router.retrieval.selection` finds them for a set of one's own."""
+
+    known: float = 0.5
+    """Below this nothing here is meant."""
+
+    needs_tool: float = 0.1
+    """Below this words are enough, whatever is nearest."""
+
+    margin: float = 1.0
+    """From this on the first is clearly ahead."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The capabilities that a message may be for, best first, and how sure that is."""
+
+    candidates: tuple[RetrievedCandidate, ...]
+    verdict: Verdict
+    signs: Signs
+    notes: tuple[str, ...] = ()
+    """What went otherwise than planned, such as an encoder that failed."""
+
+
+def verdict(signs: Signs, thresholds: Thresholds) -> Verdict:
+    """`none` where nothing here is meant, `clear` where one thing is, else `several`.
+
+    >>> verdict(Signs(known=0.9, needs_tool=0.8, margin=2.5), Thresholds())
+    'clear'
+    """
+    if signs.known < thresholds.known or signs.needs_tool < thresholds.needs_tool:
+        return "none"
+    return "clear" if signs.margin >= thresholds.margin else "several"
+
+
+WRAPPING = 12
+"""Tokens around a function's name, description and schema in the protocol."""
+
+
+def prompt_tokens(capability: Capability, locale: Locale = "zh") -> int:
+    """About how many tokens a model reads to be offered this.
+
+    Counted without a model's own tokenizer, and rather too many than too few: one for an East
+    Asian character, one for three and a half others.
+    """
+    schema = json.dumps(capability.parameters, ensure_ascii=False, separators=(",", ":"))
+    text = capability.name + capability.description.within(locale) + schema
+    # An East Asian character is three bytes of UTF-8, nearly all others here are one.
+    wide = (len(text.encode("utf-8", "replace")) - len(text)) // 2
+    return WRAPPING + wide + round((len(text) - wide) / 3.5)
+
+
+def within_budget(ranked: Iterable[Capability], tokens: int, most: int) -> list[Capability]:
+    """The first of them that fit into so many tokens, at most `most`, at least one.
+
+    One that is too large doesn't keep smaller ones behind it out.
+    """
+    chosen: list[Capability] = []
+    left = tokens
+    for capability in ranked:
+        if len(chosen) == most:
+            break
+        cost = prompt_tokens(capability)
+        if cost <= left or not chosen:
+            chosen.append(capability)
+            left -= cost
+    return chosen
+
+
+PRECISION = 0.95
+"""How often what is called clear should be right."""
+
+LOST = 0.01
+"""The share of messages for a capability that the gate may turn away."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A labelled message and what the search came to."""
+
+    signs: Signs
+    wanted: bool
+    """Whether the label is any capability."""
+
+    right: bool
+    """Whether it is the first candidate."""
+
+
+def fitted_thresholds(rows: Sequence[Judged], default: Thresholds | None = None) -> Thresholds:
+    """The thresholds that part these rows best; the default's where they can't tell.
+
+    `known` balances wanted messages let through against unwanted ones kept out; `needs_tool`
+    turns away as many as it may without losing more than `LOST` of the wanted; `margin` is the
+    smallest that makes `PRECISION` of what is clear right.
+    """
+    default = default or Thresholds()
+    wanted = [row.signs for row in rows if row.wanted]
+    unwanted = [row.signs for row in rows if not row.wanted]
+    if not wanted:
+        return default
+    gate = min(float(np.quantile([signs.needs_tool for signs in wanted], LOST)), 0.5)
+    known = default.known
+    if unwanted:
+        known = _parting([s.known for s in wanted], [s.known for s in unwanted])
+    passed = [row for row in rows if row.signs.known >= known and row.signs.needs_tool >= gate]
+    return Thresholds(known=known, needs_tool=gate, margin=_margin(passed, default.margin))
+
+
+def _parting(above: Sequence[float], below: Sequence[float]) -> float:
+    """The value with the best mean of both sides' shares on their own side of it."""
+    high, low = np.sort(above), np.sort(below)
+    cuts = np.unique(np.concatenate([high, low]))
+    kept = 1 - np.searchsorted(high, cuts) / len(high)
+    refused = np.searchsorted(low, cuts) / len(low)
+    return float(cuts[int(np.argmax(kept + refused))])
+
+
+def _margin(rows: Sequence[Judged], default: float) -> float:
+    """The smallest margin from which on enough are right."""
+    if not rows:
+        return default
+    ordered = sorted(rows, key=lambda row: -row.signs.margin)
+    margins = np.array([row.signs.margin for row in ordered])
+    right = np.cumsum([row.right for row in ordered]) / np.arange(1, len(ordered) + 1)
+    last_of_equals = np.append(margins[1:] < margins[:-1], [True])
+    enough = np.flatnonzero((right >= PRECISION) & last_of_equals)
+    return float(margins[enough[-1]]) if len(enough) else float(margins[0])
+
+
+MOST = 1000
+"""No probability, and no margin in standard deviations, comes near it."""
+
+_NAMES = tuple(field.name for field in fields(Thresholds))
+_REMEDY = "write it anew with `intent-router eval FILE --fit DEV`, or take ROUTER_THRESHOLDS out"
+
+
+def read_thresholds(path: Path) -> Thresholds:
+    """The thresholds in the file; the default's for those that it leaves out.
+
+    Raises:
+        MisconfiguredError: there is no such file, or it holds anything else.
+    """
+    try:
+        content = json.loads(path.read_bytes())
+    except OSError as error:
+        raise _unusable(path, f"can't be read ({error.strerror})") from None
+    except (ValueError, RecursionError) as error:
+        raise _unusable(path, f"isn't JSON ({error})") from None
+    if not isinstance(content, dict):
+        raise _unusable(path, f"holds {type(content).__name__}, not an object")
+    for name, value in content.items():
+        _check(path, name, value)
+    return Thresholds(**{name: float(value) for name, value in content.items()})
+
+
+def write_thresholds(path: Path, thresholds: Thresholds) -> None:
+    """Keep them in the file, in place of what it held.
+
+    Raises:
+        MisconfiguredError: the file can't be written.
+    """
+    bounded = {name: min(value, MOST) for name, value in asdict(thresholds).items()}
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(bounded, indent=2) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise MisconfiguredError(
+            f"{path} can't be written ({error.strerror}): set ROUTER_THRESHOLDS to a file that can"
+        ) from None
+
+
+def _check(path: Path, name: str, value: Any) -> None:
+    if name not in _NAMES:
+        raise _unusable(path, f"has {name!r}, and there are {', '.join(_NAMES)}")
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not 0 <= value <= MOST:
+        raise _unusable(
+            path, f"has {name} = {str(value)[:40]}, which has to be a number, 0 to {MOST}"
+        )
+
+
+def _unusable(path: Path, what: str) -> MisconfiguredError:
+    return MisconfiguredError(f"ROUTER_THRESHOLDS={path} {what}: {_REMEDY}")

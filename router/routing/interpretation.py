@@ -1,0 +1,193 @@
+"""A model's answer as commands. Its output is untrusted: what can't be meant is never done.
+
+Arguments that a model gives to a tool, before anybody believes them.
+
+Unknown names, arguments that don't fit and calls that make no sense now become problems,
+each exact enough to be handed back to the model; nothing invented becomes a command.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from pydantic import JsonValue
+
+from router.domain.commands import (
+    CallTool,
+    CancelFlow,
+    Clarify,
+    Command,
+    FillSlots,
+    HandOff,
+    ReplyText,
+    RunSkill,
+    StartFlow,
+)
+from router.domain.messages import Option
+from router.llm.types import ChatAnswer, FunctionCall
+from router.routing import offer as offered
+from router.routing.offer import Offer
+from router.routing.prompts import shown
+from router.tool.tool import Tool
+
+_SHOWN = 3
+
+
+def known(tool: Tool, arguments: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """Those that the tool has; models like to add others, which mean nothing."""
+    names = tool.argument_names
+    return {name: value for name, value in arguments.items() if name in names}
+
+
+def problem(tool: Tool, arguments: Mapping[str, JsonValue]) -> str | None:
+    """What is wrong with them, for the model to mend; None where nothing is."""
+    return "; ".join(tool.implementation.problems(arguments)[:_SHOWN]) or None
+
+
+MOST_OPTIONS = 6
+
+
+@dataclass
+class Interpretation:
+    """What an answer comes to. `search` is set where the model wants to see what else there is."""
+
+    commands: list[Command] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    search: str | None = None
+
+    @property
+    def is_sound(self) -> bool:
+        """True where there is something to do and nothing was wrong."""
+        return bool(self.commands or self.search) and not self.problems
+
+
+def interpret(answer: ChatAnswer, offer: Offer) -> Interpretation:
+    """The commands that an answer asks for, tidied, and what of it can't be used."""
+    read = Interpretation(problems=list(answer.problems))
+    for call in answer.calls:
+        _take(call, offer, read)
+    said = shown(answer.text) or shown(answer.refusal or "")
+    if not answer.calls and said:
+        read.commands.append(ReplyText(text=said))
+    read.commands = _tidied(read.commands)
+    if not read.commands and not read.search and not read.problems:
+        read.problems.append("the answer called no function and said nothing")
+    return read
+
+
+def _take(call: FunctionCall, offer: Offer, read: Interpretation) -> None:
+    try:
+        if call.name == offered.FIND and offer.may_search:
+            read.search = _text(call, "query")
+        else:
+            read.commands.append(_command(call, offer))
+    except _Unusable as unusable:
+        read.problems.append(f"{call.name}: {unusable}")
+
+
+class _Unusable(Exception):
+    """A call that can't be carried out; says why."""
+
+
+def _command(call: FunctionCall, offer: Offer) -> Command:
+    if call.name in offer.tools:
+        return _tool_call(call, offer)
+    if call.name not in _READERS:
+        raise _Unusable("there is no such function; call one of those that are offered")
+    return _READERS[call.name](call, offer)
+
+
+def _tool_call(call: FunctionCall, offer: Offer) -> Command:
+    tool = offer.tools[call.name]
+    arguments = known(tool, call.arguments)
+    if wrong := problem(tool, arguments):
+        raise _Unusable(wrong)
+    return CallTool(id=call.id, tool=call.name, arguments=arguments)
+
+
+def _start(call: FunctionCall, offer: Offer) -> Command:
+    name = call.arguments.get("flow_name")
+    flow = offer.flows.get(name) if isinstance(name, str) else None
+    if flow is None:
+        names = ", ".join(sorted(offer.flows)) or "none"
+        raise _Unusable(f"there is no flow {str(name)[:60]!r}; there are: {names}")
+    return StartFlow(flow=flow.flow, slots=_slots(call, flow.slots))
+
+
+def _skill(call: FunctionCall, offer: Offer) -> Command:
+    name = call.arguments.get("skill_name")
+    if not isinstance(name, str) or name not in offer.skills:
+        names = ", ".join(sorted(offer.skills)) or "none"
+        raise _Unusable(f"there is no skill {str(name)[:60]!r}; there are: {names}")
+    return RunSkill(skill=name, request=_text(call, "request"))
+
+
+def _to_active(call: FunctionCall, offer: Offer) -> Command:
+    if offer.active is None or not offer.active.asking:
+        raise _Unusable("no flow is asking anything now")
+    if call.name == offered.CANCEL:
+        return CancelFlow()
+    slots = _slots(call, offer.active.fillable)
+    if not slots:
+        raise _Unusable(f"name slots of these: {', '.join(offer.active.fillable)}")
+    return FillSlots(slots=slots)
+
+
+def _slots(call: FunctionCall, slots: Iterable[str]) -> dict[str, JsonValue]:
+    """The slots that the flow has, less what was left empty; others are dropped without a word."""
+    given = call.arguments.get("slots") or {}
+    if not isinstance(given, dict):
+        raise _Unusable("slots has to be an object of slot names and values")
+    names = set(slots)
+    return {
+        name: value
+        for name, value in given.items()
+        if name.split(".")[0] in names and value not in (None, "", [])
+    }
+
+
+def _question(call: FunctionCall, _: Offer) -> Command:
+    options = call.arguments.get("options")
+    labels = (
+        [o.strip() for o in options if isinstance(o, str) and o.strip()]
+        if isinstance(options, list)
+        else []
+    )
+    distinct = list(dict.fromkeys(labels))[:MOST_OPTIONS]
+    return Clarify(
+        text=_text(call, "text"), options=[Option(label=one, value=one) for one in distinct]
+    )
+
+
+_READERS: dict[str, Callable[[FunctionCall, Offer], Command]] = {
+    offered.FLOW: _start,
+    offered.SKILL: _skill,
+    offered.FILL: _to_active,
+    offered.CANCEL: _to_active,
+    offered.RESPOND: lambda call, _: ReplyText(text=_text(call, "text")),
+    offered.CLARIFY: _question,
+    offered.HAND_OFF: lambda call, _: HandOff(reason=_text(call, "reason")),
+}
+
+
+def _text(call: FunctionCall, name: str) -> str:
+    value = call.arguments.get(name)
+    if not isinstance(value, str) or not shown(value):
+        raise _Unusable(f"{name} has to be text")
+    return shown(value)
+
+
+def _tidied(commands: list[Command]) -> list[Command]:
+    """Without what contradicts itself: a question beside a deed, a second cancel, a double."""
+    deeds = [c for c in commands if not isinstance(c, Clarify | HandOff)]
+    kept: list[Command] = []
+    for command in deeds or commands[:1]:
+        if command not in kept and not _is_second(command, kept):
+            kept.append(command)
+    return kept
+
+
+def _is_second(command: Command, before: list[Command]) -> bool:
+    if isinstance(command, StartFlow):
+        return any(isinstance(one, StartFlow) and one.flow == command.flow for one in before)
+    once = (CancelFlow, FillSlots)
+    return isinstance(command, once) and any(type(one) is type(command) for one in before)

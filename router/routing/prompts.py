@@ -1,0 +1,223 @@
+"""Prompts: versioned files in both languages, and what a model is told of the conversation.
+
+Prompts: versioned files in both languages, and which version a conversation is asked with.
+
+A file is `<job>-<version>.<language>.md`, such as `router-1.zh.md`. A version that is released
+isn't edited; what is better becomes the next one, and gets a share of the traffic.
+
+What a model is told, in the order that lets servers keep most of it: what never changes first.
+
+rules and capabilities ▸ state ▸ history ▸ the message, marked as somebody's words.
+
+What a model says, made fit to be shown.
+"""
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Self, get_args
+
+from router.domain.errors import MisconfiguredError
+from router.domain.locale import LOCALES, Locale, Localised
+from router.domain.messages import SpokenLine
+from router.domain.principals import Capability
+from router.flow.paused import Situation
+from router.flow.view import FlowView
+from router.llm.types import AssistantMessage, Message, SystemMessage, UserMessage
+from router.routing.offer import described
+
+Job = Literal[
+    "router", "phrase", "skill", "plan", "step", "reflect", "condense", "translate", "summarise"
+]
+JOBS: tuple[Job, ...] = get_args(Job)
+
+SHIPPED = Path(__file__).parent / "prompts"
+
+_FILE = re.compile(rf"(?P<job>{'|'.join(JOBS)})-(?P<number>[0-9]+)\.(?P<locale>zh|en)\.md")
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """The rules for one job, in one language."""
+
+    version: str
+    text: str
+
+    @property
+    def fingerprint(self) -> str:
+        """The version with the digest of its text: recorded with every call.
+
+        >>> Prompt("router-1", "Decide.").fingerprint
+        'router-1@3b9c1c4d'
+        """
+        return f"{self.version}@{hashlib.sha256(self.text.encode()).hexdigest()[:8]}"
+
+
+class Prompts:
+    """Every version there is, and its share of the traffic.
+
+    `shares` are weights by version. Of a job that none of them names, the newest version is
+    used alone. A conversation keeps its version for as long as the shares stay the same.
+
+    >>> Prompts.load().of("router", "conversation-1", "zh").version
+    'router-1'
+    """
+
+    def __init__(self, texts: Mapping[str, Localised], shares: Mapping[str, int]) -> None:
+        self._texts = texts
+        self._shares = {job: _shares_of(job, texts, shares) for job in JOBS}
+
+    @classmethod
+    def load(cls, folder: Path | None = None, shares: Mapping[str, int] | None = None) -> Self:
+        """The versions that ship, with those of `folder` beside them.
+
+        Raises:
+            MisconfiguredError: a version lacks a language or can't be read; a share is of a
+                version that isn't there.
+        """
+        texts = _read(SHIPPED) | (_read(folder) if folder else {})
+        shares = shares or {}
+        for version in shares:
+            if version not in texts:
+                raise MisconfiguredError(
+                    f"ROUTER_PROMPT_SHARES names {version!r}; there are: {', '.join(sorted(texts))}"
+                )
+        for job in set(map(_job, shares)):
+            if not any(share for version, share in shares.items() if _job(version) == job):
+                raise MisconfiguredError(
+                    f"ROUTER_PROMPT_SHARES leaves nothing to any version of {job}: "
+                    "give one of them more than 0"
+                )
+        return cls(texts, shares)
+
+    @property
+    def versions(self) -> list[str]:
+        """The versions that get a share of the traffic."""
+        return [version for shares in self._shares.values() for version in shares]
+
+    def of(self, job: Job, conversation: str, locale: Locale) -> Prompt:
+        """What this conversation's questions are asked with."""
+        shares = self._shares[job]
+        drawn = _drawn(f"{job}:{conversation}", sum(shares.values()))
+        for version, share in shares.items():
+            drawn -= share
+            if drawn < 0:
+                return Prompt(version, self._texts[version].within(locale))
+        raise AssertionError("shares add up to more than was drawn")
+
+
+def _drawn(text: str, total: int) -> int:
+    """A number below `total`, the same for the same text in every process."""
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]) % total
+
+
+def _shares_of(
+    job: str, texts: Mapping[str, Localised], shares: Mapping[str, int]
+) -> dict[str, int]:
+    versions = sorted((v for v in texts if _job(v) == job), key=_number)
+    named = {version: shares[version] for version in versions if shares.get(version)}
+    return named or dict.fromkeys(versions[-1:], 1)
+
+
+def _job(version: str) -> str:
+    return version.rpartition("-")[0]
+
+
+def _number(version: str) -> int:
+    return int(version.rpartition("-")[2])
+
+
+def _read(folder: Path) -> dict[str, Localised]:
+    found: dict[str, dict[str, str]] = {}
+    try:
+        for path in sorted(folder.iterdir()):
+            if match := _FILE.fullmatch(path.name):
+                version = f"{match['job']}-{int(match['number'])}"
+                found.setdefault(version, {})[match["locale"]] = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise MisconfiguredError(f"{folder}: prompts can't be read: {error}") from error
+    return {version: _whole(folder, version, texts) for version, texts in found.items()}
+
+
+def _whole(folder: Path, version: str, texts: dict[str, str]) -> Localised:
+    missing = [locale for locale in LOCALES if not texts.get(locale, "").strip()]
+    if missing:
+        raise MisconfiguredError(
+            f"{folder}: {version} has no text in {' and '.join(missing)}; "
+            f"write {version}.{missing[0]}.md"
+        )
+    return Localised(**texts)
+
+
+LONGEST = 8_000
+"""Characters: as many as a person may say."""
+
+_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+def shown(text: str) -> str:
+    r"""The text without control characters but tab and newline, and no longer than a message.
+
+    >>> shown("\x1b[31mred\n")
+    '[31mred'
+    """
+    clean = _UNPRINTABLE.sub("", text).strip()
+    return clean if len(clean) <= LONGEST else f"{clean[:LONGEST]}…"
+
+
+LONGEST_QUESTION = 200
+"""Characters of what a flow asks that a model is told."""
+
+
+def messages(
+    prompt: Prompt,
+    text: str,
+    capabilities: Sequence[Capability],
+    history: Sequence[SpokenLine],
+    state: str,
+) -> tuple[Message, ...]:
+    """The messages of one decision; `state` is what `state_of` gives."""
+    system = f"{prompt.text}\nFlows and skills\n{described(capabilities) or '- none'}\n"
+    return (
+        SystemMessage(text=system),
+        *(_said(line) for line in history),
+        UserMessage(text=f"{state}\n<message>\n{material(text)}\n</message>"),
+    )
+
+
+def _said(line: SpokenLine) -> Message:
+    if line.role == "user":
+        return UserMessage(text=f"<message>\n{material(line.text)}\n</message>")
+    return AssistantMessage(text=line.text)
+
+
+def state_of(situation: Situation, earlier: Sequence[str] = ()) -> str:
+    """When it is, which flows are under way, and what was wanted long before, in a line each."""
+    lines = [f"Now: {situation.now:%A %Y-%m-%d %H:%M}."]
+    active = situation.active
+    if active is None or not active.asking:
+        lines.append("No flow is active.")
+    else:
+        lines.append(_active(active))
+    if situation.paused:
+        lines.append(f"Paused, to be taken up after it: {', '.join(situation.paused)}.")
+    if earlier:
+        lines += ["Before all that, in short:", *(f"- {material(gist)}" for gist in earlier)]
+    return "\n".join(lines)
+
+
+def _active(view: FlowView) -> str:
+    asked = ", ".join(view.awaiting) or "a confirmation"
+    question = material(view.replies[-1].text)[:LONGEST_QUESTION] if view.replies else ""
+    known = ", ".join(f"{name}={value}" for name, value in view.slots.items()) or "nothing yet"
+    return (
+        f"Active flow: {view.flow}, asking for {asked}"
+        f"{f' ({question})' if question else ''}; known: <known>{material(known)}</known>."
+    )
+
+
+def material(text: str) -> str:
+    """Somebody's words, unable to end the section that they stand in, whatever it is called."""
+    return text.replace("</", "<\\/")

@@ -1,0 +1,175 @@
+"""What a sub-agent has in its head, and telling in short what it has no room for.
+
+What a sub-agent has in its head: carried from step to step, run to run, and turn to turn.
+
+Telling in short what a sub-agent's dialogue has no room for any more.
+"""
+
+import json
+from collections.abc import Sequence
+
+from pydantic import BaseModel, ConfigDict
+
+from router.llm.types import (
+    AssistantMessage,
+    ChatRequest,
+    FunctionCall,
+    Message,
+    SystemMessage,
+    ToolMessage,
+    UserMessage,
+)
+from router.routing.prompts import Prompt, material
+from router.skill.plan import Plan
+
+MOST_NOTES = 40
+LONGEST_NOTE = 1000
+LONGEST_KEY = 80
+LONGEST_NOTES = 6000
+"""Characters of all notes together, which every step is sent."""
+LONGEST_EARLIER = 2000
+"""Characters of what tells in short what is gone."""
+LEAST_RATIO, MOST_RATIO = 0.3, 3.0
+"""Tokenizers differ by less: what a server counts beyond that is a mistake of its own."""
+
+
+class Measure(BaseModel):
+    """How large a question was in tokens: by estimate, and as the server counted where it did.
+
+    `fixed` is the estimate of all that stands in it whatever the memory has: rules, functions,
+    history and request.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    estimated: int
+    fixed: int
+    counted: int | None = None
+
+    @property
+    def ratio(self) -> float | None:
+        """Tokens that the server counts for one that is estimated; None where it counted none."""
+        if not self.counted or not self.estimated:
+            return None
+        return min(MOST_RATIO, max(LEAST_RATIO, self.counted / self.estimated))
+
+
+class AgentMemory(BaseModel):
+    """The dialogue with the model, and what it keeps beside it.
+
+    `notes` is its own, by key. `earlier` tells in short what stood in the dialogue before its
+    present beginning. `waiting` is the call of the last message whose result isn't there yet:
+    a question to the employee, or a form they were sent to. `ratio` is how many tokens the
+    server counts for each that is estimated, and `fixed` the estimate of what every question
+    has beside the memory: 0 before the first was measured. `most` are the tokens of a question
+    that the server takes, where it has refused a longer one; 0 is not known. `plan` is there
+    where it works by one. The employee was asked `question` last, `times_asked` in a row.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    dialogue: tuple[Message, ...] = ()
+    notes: dict[str, str] = {}
+    earlier: str = ""
+    waiting: FunctionCall | None = None
+    ratio: float = 1.0
+    fixed: int = 0
+    most: int = 0
+    plan: Plan | None = None
+    question: str = ""
+    times_asked: int = 0
+
+    def saying(self, said: AssistantMessage, *results: ToolMessage) -> "AgentMemory":
+        """With one more answer of the model, and what its calls came to in their order."""
+        order = {call.id: place for place, call in enumerate(said.calls)}
+        ordered = sorted(results, key=lambda result: order[result.call_id])
+        done = {result.call_id for result in results}
+        waiting = next((call for call in said.calls if call.id not in done), None)
+        return self.model_copy(
+            update={"dialogue": (*self.dialogue, said, *ordered), "waiting": waiting}
+        )
+
+    def hearing(self, text: str) -> "AgentMemory":
+        """With something that somebody said: the result that is waited for, where one is."""
+        message: Message = UserMessage(text=text)
+        if self.waiting is not None:
+            message = ToolMessage(call_id=self.waiting.id, name=self.waiting.name, text=text)
+        return self.model_copy(update={"dialogue": (*self.dialogue, message), "waiting": None})
+
+    def asking(self, question: str) -> "AgentMemory":
+        """With one more question to the employee; the same one is counted."""
+        times = self.times_asked + 1 if question == self.question else 1
+        return self.model_copy(update={"question": question, "times_asked": times})
+
+    def noting(self, notes: dict[str, str]) -> "AgentMemory":
+        """With these notes; an empty one goes, and the oldest go where there are too many."""
+        if not notes:
+            return self
+        kept = {k: v for k, v in self.notes.items() if k not in notes}
+        new = {k[:LONGEST_KEY]: v[:LONGEST_NOTE] for k, v in notes.items() if v}
+        every = [*kept.items(), *new.items()][-MOST_NOTES:]
+        while sum(len(key) + len(value) for key, value in every) > LONGEST_NOTES:
+            every = every[1:]
+        return self.model_copy(update={"notes": dict(every)})
+
+    def recalling(self, earlier: str) -> "AgentMemory":
+        """With this for all that is gone from the dialogue by now."""
+        return self.model_copy(update={"earlier": earlier[:LONGEST_EARLIER]})
+
+    def measured(self, measure: Measure) -> "AgentMemory":
+        """Wiser by one question.
+
+        The first ratio is taken as it is, any other by half. The last step of a run has nothing
+        to call and so less that is fixed: the larger stands.
+        """
+        seen = self.ratio if measure.ratio is None else measure.ratio
+        ratio = (self.ratio + seen) / 2 if self.fixed else seen
+        fixed = max(self.fixed, measure.fixed)
+        return self.model_copy(update={"ratio": ratio, "fixed": fixed})
+
+
+MOST_TOKENS = 1200
+"""Of what a model tells: Chinese in the characters that are kept takes no more."""
+_SAID, _CALLED, _FOUND = 240, 120, 120
+"""Characters of each, where no model tells it."""
+
+
+def request(prompt: Prompt, earlier: str, gone: Sequence[Message]) -> ChatRequest:
+    """The question to a model: the note so far, and what is to be worked into it."""
+    work = "\n".join(_line(message) for message in gone)
+    return ChatRequest(
+        messages=(
+            SystemMessage(text=prompt.text),
+            UserMessage(
+                text=f"<earlier>\n{material(earlier)}\n</earlier>\n<work>\n{material(work)}\n</work>"
+            ),
+        ),
+        must_call=False,
+        max_tokens=MOST_TOKENS,
+        prompt=prompt.fingerprint,
+    )
+
+
+def plain(earlier: str, gone: Sequence[Message]) -> str:
+    """The same without a model: which calls were made, and what was said, the latest at most.
+
+    >>> plain("", [UserMessage(text="The employee says meanwhile: by train")])
+    '- The employee says meanwhile: by train'
+    """
+    lines = [earlier] if earlier else []
+    lines += [f"- {_line(message, shorter=True)}" for message in gone]
+    whole = "\n".join(lines)
+    return whole if len(whole) <= LONGEST_EARLIER else f"…{whole[1 - LONGEST_EARLIER :]}"
+
+
+def _line(message: Message, *, shorter: bool = False) -> str:
+    said, called, found = (_SAID, _CALLED, _FOUND) if shorter else (None, None, None)
+    if isinstance(message, ToolMessage):
+        return f"{message.name} gave: {message.text[:found]}"
+    if not isinstance(message, AssistantMessage):
+        return message.text[:said]
+    calls = (
+        f"{call.name} {json.dumps(call.arguments, ensure_ascii=False)[:called]}"
+        for call in message.calls
+    )
+    return "; ".join(filter(None, [message.text[:said], *(f"called {call}" for call in calls)]))

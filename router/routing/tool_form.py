@@ -1,0 +1,548 @@
+"""Any tool as a form: its arguments as slots, and a flow that asks for them and calls it.
+
+What a value has to be, in a JSON Schema that says it in a roundabout way.
+
+References are followed within the schema, and null, which only says that the value may be left
+out, is taken away.
+
+A tool's arguments as slots: what of a JSON Schema can be asked of a person, and why not.
+
+string, number, integer, boolean, enum, date, date-time    one question
+an array of these                                          one answer with all, or one by one
+an object of these, objects within it                      a question for each field needed
+an array of flat objects                                   item by item
+free objects, tuples, lists within lists, what is deeper   nothing: `Unaskable` says why
+
+Any tool as a form: a flow that asks for its arguments, calls it and says what it found.
+
+So every tool can be used with no model at all, through the same machine as any flow: what
+it needs is asked, checked and confirmed there, and the call is an activity of the tool's name.
+
+What a tool asks back, as slots that a person can fill.
+"""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, count
+from typing import Any
+
+from router.domain.errors import Elicitation
+from router.domain.locale import Localised
+from router.flow.definition import (
+    DEFAULT_IDLE,
+    Choice,
+    FlowDefinition,
+    RangePart,
+    Slot,
+    State,
+    Triggers,
+)
+from router.flow.engine.changes import TAKEN
+from router.flow.engine.elicitation import WHOLE
+from router.flow.engine.run import Inquiry
+from router.flow.prompts.values import named
+from router.tool.labels import choice_in, label_in
+from router.tool.tool import Tool
+
+_HOPS = 16
+"""References followed for one schema: a circle of them has an end too."""
+
+
+def resolved(schema: Any, whole: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The schema of the value itself; empty where it only ever refers to another.
+
+    >>> resolved({"anyOf": [{"type": "string"}, {"type": "null"}], "description": "why"}, {})
+    {'type': 'string', 'description': 'why'}
+    """
+    here = mapping_in(schema)
+    for _ in range(_HOPS):
+        rest = {
+            key: value
+            for key, value in here.items()
+            if key not in ("$ref", "anyOf", "oneOf", "allOf")
+        }
+        if isinstance(here.get("$ref"), str):
+            # What stands beside a reference says it closer: it wins.
+            here = {**_referred(here["$ref"], whole), **rest}
+        elif (only := _only_option(here)) is not None:
+            here = {**only, **rest}
+        else:
+            return _without_null_type(here)
+    return {}
+
+
+def _only_option(schema: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The one thing that a value may be besides null; None where there is no such choice."""
+    for key in ("anyOf", "oneOf", "allOf"):
+        options = schema.get(key)
+        if isinstance(options, list):
+            real = [o for o in options if isinstance(o, Mapping) and o.get("type") != "null"]
+            return real[0] if len(real) == 1 else _as_number(real)
+    return None
+
+
+def _as_number(options: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    """The number among the options, where it may also be text, as a decimal may."""
+    numbers = [option for option in options if option.get("type") == "number"]
+    written = [option for option in options if option.get("type") == "string"]
+    return numbers[0] if len(numbers) == 1 and len(written) == len(options) - 1 else None
+
+
+def _without_null_type(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    kinds = schema.get("type")
+    if not isinstance(kinds, list):
+        return schema
+    real = [kind for kind in kinds if kind != "null"]
+    return {**schema, "type": real[0] if len(real) == 1 else "several"}
+
+
+def _referred(reference: str, whole: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a reference within the schema points at; nothing where it leads elsewhere."""
+    found: Any = whole
+    for part in reference.removeprefix("#/").split("/"):
+        found = mapping_in(found).get(part.replace("~1", "/").replace("~0", "~"))
+    return mapping_in(found)
+
+
+def mapping_in(value: Any) -> Mapping[str, Any]:
+    """The value where it is a mapping, as a stranger's schema may say it is; else an empty one."""
+    return value if isinstance(value, Mapping) else {}
+
+
+PLAIN: dict[str, str] = {
+    "string": "text",
+    "number": "number",
+    "integer": "integer",
+    "boolean": "boolean",
+}
+DEEPEST = 2
+"""Objects within objects: nobody answers further down."""
+MOST_FIELDS = 20
+"""Of one object. A stranger's schema may refer to itself in each, and every level multiplies."""
+LONGEST_LIST = 50
+
+_TEMPLATE = re.compile(r"\{(?=[{%#])")
+NAMEABLE = re.compile(r"(?!(?:in|true|false|null)\Z)[A-Za-z_][A-Za-z0-9_]{0,63}")
+"""Names of arguments are somebody else's, and stand in the form's expressions as they are."""
+_FIELD = re.compile(r"(?!\d+\Z)[^.\s]{1,64}")
+"""Names of fields stand in paths, where a number is an item's and a dot goes deeper."""
+
+
+class Unaskable(Exception):
+    """No form field fits; says why, in a few words."""
+
+
+@dataclass(frozen=True)
+class Askable:
+    """What of a tool's arguments can be asked for, and what not."""
+
+    slots: dict[str, Slot] = field(default_factory=dict)
+    arguments: dict[str, str] = field(default_factory=dict)
+    """The name of each slot's argument: another where no expression could carry that."""
+    unaskable: dict[str, str] = field(default_factory=dict)
+    """Why, by the argument's name."""
+
+
+def askable(parameters: Mapping[str, Any]) -> Askable:
+    """The arguments of a tool as slots.
+
+    >>> askable({"properties": {"file-path": {"type": "string"}}}).arguments
+    {'file_path': 'file-path'}
+    """
+    found = Askable()
+    properties = mapping_in(parameters.get("properties"))
+    needed = parameters.get("required") or []
+    for name, schema in properties.items():
+        try:
+            slot = slot_of(name, schema, required=name in needed, within=parameters)
+        except Unaskable as reason:
+            found.unaskable[name] = str(reason)
+            continue
+        alias = slot_name(name, ({*properties} - {name}) | found.slots.keys())
+        found.slots[alias] = slot
+        found.arguments[alias] = name
+    return found
+
+
+def slot_name(name: str, taken: Collection[str]) -> str:
+    """What a slot is called for a field: its own name where that can be, and isn't `taken`.
+
+    >>> slot_name("seat-no", ()), slot_name("seat", {"seat"}), slot_name("more", ())
+    ('seat_no', 'seat_2', 'more_')
+    """
+    if NAMEABLE.fullmatch(name) and name not in TAKEN:
+        return _free(name, taken)
+    words = re.sub(r"[^A-Za-z0-9]+", "_", name)[:50].strip("_")
+    stem = words if NAMEABLE.fullmatch(words) and words not in TAKEN else f"{words}_"
+    stem = stem if NAMEABLE.fullmatch(stem) and stem != "_" else f"argument{stem}".rstrip("_")
+    return _free(stem, taken)
+
+
+def _free(stem: str, taken: Collection[str]) -> str:
+    numbered = (f"{stem}_{n}" for n in count(2))
+    return next(name for name in chain([stem], numbered) if name not in taken)
+
+
+def slot_of(
+    name: str,
+    schema: Any,
+    *,
+    required: bool,
+    within: Mapping[str, Any] | None = None,
+    depth: int = 0,
+) -> Slot:
+    """A property as a slot; `within` is the whole schema, for what it refers to.
+
+    Raises `Unaskable` where no form field fits it.
+
+    >>> slot_of("days", {"type": "integer"}, required=True).type
+    'integer'
+    """
+    whole = within or {}
+    schema = resolved(schema, whole)
+    words = plain(str(schema.get("description") or name.replace("_", " ")))
+    label = Localised(zh=plain(label_in(schema) or words), en=words)
+    about: dict[str, Any] = {"label": label, "ask": _question(label), "required": required}
+    kind = schema.get("type")
+    if (choices := _choices(name, schema)) is not None:
+        return Slot(type="choice", choices=choices, **about)
+    if schema.get("format") in ("date", "date-time"):
+        return Slot(type="date" if schema["format"] == "date" else "datetime", **about)
+    if kind == "array":
+        return _list(name, schema, about, whole, depth)
+    if kind == "object" or "properties" in schema:
+        return Slot(type="object", fields=_fields(schema, whole, depth), **about)
+    if str(kind) not in PLAIN:
+        raise Unaskable("any kind of value" if kind is None else "a value of several kinds")
+    return Slot.model_validate({"type": PLAIN[str(kind)], **about})
+
+
+def plain(words: str) -> str:
+    """Words that a form's texts may have in them: whoever wrote them, they are no template.
+
+    >>> plain("Reads {{ slots.salary }}")
+    'Reads { { slots.salary }}'
+    """
+    return _TEMPLATE.sub("{ ", words)
+
+
+def _question(label: Localised) -> Localised:
+    return Localised(zh=f"{label.zh}？", en=f"{label.en[:1].upper()}{label.en[1:]}?")
+
+
+def _choices(name: str, schema: Mapping[str, Any]) -> dict[str, Choice] | None:
+    """The values to choose from; numbers are no choices but are asked for as what they are."""
+    values = [schema["const"]] if "const" in schema else schema.get("enum")
+    if not isinstance(values, list):
+        return None
+    texts = [value for value in values if isinstance(value, str)]
+    if not texts and str(schema.get("type")) in PLAIN:
+        return None
+    if not texts or any(value is not None for value in values if not isinstance(value, str)):
+        raise Unaskable("a choice among values that aren't texts")
+    return {value: Choice(label=_choice(name, schema, value)) for value in texts}
+
+
+def _choice(name: str, schema: Mapping[str, Any], value: str) -> Localised:
+    words = choice_in(schema, value) or named(name, value, "zh")
+    return Localised(zh=plain(words), en=value)
+
+
+def _list(
+    name: str,
+    schema: Mapping[str, Any],
+    about: dict[str, Any],
+    whole: Mapping[str, Any],
+    depth: int,
+) -> Slot:
+    """A list: of plain values, which one answer may name together, or of flat objects."""
+    if depth:
+        raise Unaskable("a list within something else")
+    if "prefixItems" in schema or not isinstance(schema.get("items"), Mapping):
+        raise Unaskable("a list whose items aren't all of one kind")
+    item = slot_of(name, schema["items"], required=True, within=whole, depth=DEEPEST)
+    label: Localised = about["label"]
+    if item.type != "object":
+        item = item.model_copy(update={"label": label, "ask": _several(label)})
+    least = max(1, _count(schema.get("minItems"), 1))
+    most = min(LONGEST_LIST, max(least, _count(schema.get("maxItems"), 20)))
+    return Slot(type="list", of=item, min=least, max=most, **about)
+
+
+def _several(label: Localised) -> Localised:
+    ask = _question(label)
+    return Localised(
+        zh=f"{ask.zh}（几项可以一起说：甲、乙、丙）",
+        en=f"{ask.en} (Several may be named at once: a, b and c.)",
+    )
+
+
+def _count(value: object, otherwise: int) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else otherwise
+
+
+def _fields(schema: Mapping[str, Any], whole: Mapping[str, Any], depth: int) -> dict[str, Slot]:
+    """The fields that can be asked for; all that are needed have to be among them."""
+    if depth > DEEPEST:
+        raise Unaskable("an object that is nested too deep")
+    needed, properties = schema.get("required") or [], mapping_in(schema.get("properties"))
+    if len(properties) > MOST_FIELDS:
+        raise Unaskable(f"an object of {len(properties)} fields")
+    fields: dict[str, Slot] = {}
+    for name, inner in properties.items():
+        try:
+            fields[name] = _field(name, inner, name in needed, whole, depth)
+        except Unaskable as reason:
+            if name in needed:
+                raise Unaskable(f"{name[:40]}: {reason}") from None
+    if not fields:
+        raise Unaskable("an object of any fields")
+    return fields
+
+
+def _field(name: str, schema: Any, needed: bool, whole: Mapping[str, Any], depth: int) -> Slot:
+    if not _FIELD.fullmatch(name) or name in TAKEN:
+        raise Unaskable("a name that no path can carry")
+    return slot_of(name, schema, required=needed, within=whole, depth=depth + 1)
+
+
+UNKNOWN = 'results.error.kind == "unknown"'
+"""Holds where a call may have had its effect, and may not."""
+
+AMENDABLE = 'results.error.kind == "arguments"'
+"""Holds where other arguments might do."""
+
+_ABOUT = "{{% if results.about %}}{}{{{{ results.about.{} }}}}{{% endif %}}"
+"""What the check says that the call is about, behind what the tool is called."""
+
+_FIRST = ("details", "check", "review", "call")
+"""The states that a form may begin with, in their order."""
+
+_TOLD: dict[str, Any] = {
+    "tell": {
+        "say": {"zh": "{{ results.found | told }}", "en": "{{ results.found | told }}"},
+        "end": "completed",
+    },
+    "sorry": {
+        "say": {
+            "zh": "没办成：{{ results.error.message }}",
+            "en": "That didn't work: {{ results.error.message }}",
+        },
+        "end": "failed",
+    },
+}
+_STOPPED = {
+    "say": {"zh": "好的，没有执行。", "en": "All right, nothing was done."},
+    "end": "cancelled",
+}
+
+
+def form_of(tool: Tool) -> FlowDefinition | None:
+    """The flow that stands for the tool; None where `obstacle` says why there is none."""
+    found = askable(tool.parameters)
+    if _obstacle(tool, found) is not None:
+        return None
+    slots = _as_range(found.slots)
+    states = _states(tool, slots, _given(found))
+    return FlowDefinition(
+        flow=tool.name,
+        title=tool.title,
+        description=tool.about,
+        triggers=Triggers(roles=tool.roles),
+        idle=DEFAULT_IDLE,
+        slots=slots,
+        start=_first(states),
+        states=states,
+    )
+
+
+def obstacle(tool: Tool) -> str | None:
+    """Why the tool has no form: its arguments can't be asked for. None where it has one."""
+    return _obstacle(tool, askable(tool.parameters))
+
+
+def _obstacle(tool: Tool, found: Askable) -> str | None:
+    if tool.options.client:
+        return "only a front end can call it"
+    required: Any = tool.parameters.get("required") or []
+    unasked = [f"{name} ({why})" for name, why in found.unaskable.items() if name in required]
+    return f"no form field fits {', '.join(unasked)}" if unasked else None
+
+
+def _given(found: Askable) -> dict[str, str]:
+    """What the tool is given, by its own names: an expression for each argument."""
+    empty = {name: "{}" if _may_be_empty(slot) else "null" for name, slot in found.slots.items()}
+    return {
+        argument: f"has(slots.{name}) ? slots.{name} : {empty[name]}"
+        for name, argument in found.arguments.items()
+    }
+
+
+def _may_be_empty(slot: Slot) -> bool:
+    """True for an object that is needed, and nothing in it."""
+    needed = any(field.required for field in slot.fields.values())
+    return slot.type == "object" and slot.required and not needed
+
+
+def _states(tool: Tool, slots: dict[str, Slot], given: dict[str, str]) -> dict[str, State]:
+    """Collect, check and confirm where the tool wants that, call, tell."""
+    states = _call(tool, given)
+    if tool.asks_first:
+        states |= _confirmation(tool)
+    if tool.asks_first and tool.check:
+        states["check"] = _check(tool, given, amendable=bool(slots))
+    if slots:
+        states["details"] = {"collect": list(slots), "next": _first(states)}
+    return {name: State.model_validate(state) for name, state in states.items()}
+
+
+def _first(states: Collection[str]) -> str:
+    return next(name for name in _FIRST if name in states)
+
+
+def _call(tool: Tool, given: dict[str, str]) -> dict[str, Any]:
+    """The call, and what is said of how it went."""
+    call = {"call": tool.name, "with": given, "save": "found", "next": "tell"}
+    if not tool.writes:
+        return {"call": {**call, "on_error": "sorry"}, **_TOLD}
+    on_error = [{"if": UNKNOWN, "to": "unsure"}, {"to": "sorry"}]
+    unsure = {"say": _unsure(tool), "end": "failed"}
+    return {"call": {**call, "on_error": on_error}, **_TOLD, "unsure": unsure}
+
+
+def _check(tool: Tool, given: dict[str, str], *, amendable: bool) -> dict[str, Any]:
+    on_error = [{"if": AMENDABLE, "to": "details"}, {"to": "sorry"}] if amendable else "sorry"
+    return {
+        "check": tool.name,
+        "with": given,
+        "save": "about",
+        "next": "review",
+        "on_error": on_error,
+    }
+
+
+def _confirmation(tool: Tool) -> dict[str, Any]:
+    zh, en = plain(tool.title.zh), plain(tool.title.en)
+    ask = {
+        "zh": zh + _ABOUT.format("：", "zh") + "，要执行吗？",
+        "en": en + _ABOUT.format(", ", "en") + ": shall I go ahead?",
+    }
+    return {"review": {"confirm": ask, "confirmed": "call", "declined": "stop"}, "stop": _STOPPED}
+
+
+def _unsure(tool: Tool) -> dict[str, str]:
+    """What is said where nobody can tell whether it was done: never that it failed."""
+    zh, en = plain(tool.title.zh), plain(tool.title.en)
+    return {
+        "zh": f"没法确认“{zh}”办成了没有：可能已经生效，也可能没有。我不会自己再试。"
+        "请先到实际办理的系统里查一下，确认没有生效再重新办。（{{ results.error.message }}）",
+        "en": f"{en}: it may or may not have been done, and I can't tell which. I won't try it "
+        "again by myself. Please look in the system where it takes effect, and ask for it anew "
+        "only if it isn't there. ({{ results.error.message }})",
+    }
+
+
+_RANGE: dict[str, RangePart] = {
+    **dict.fromkeys(("start", "start_date", "first", "since", "from_date"), "start"),
+    **dict.fromkeys(("end", "end_date", "last", "until", "to_date"), "end"),
+}
+
+
+def _as_range(slots: dict[str, Slot]) -> dict[str, Slot]:
+    """The slots, where two dates are the ends of one range by their names: said in one breath."""
+    parts = {name: _RANGE[name] for name, s in slots.items() if s.type == "date" and name in _RANGE}
+    if sorted(parts.values()) != ["end", "start"]:
+        return slots
+    return {
+        name: slot.model_copy(update={"part_of_range": parts[name]}) if name in parts else slot
+        for name, slot in slots.items()
+    }
+
+
+Form = dict[str, tuple[str, Slot]]
+"""By field: the slot's name, and the slot."""
+
+GO_ON = Localised(zh="可以继续吗？", en="Shall it go on?")
+DONE_THERE = Localised(zh="在那里办好了吗？", en="Is it done there?")
+
+
+def inquiry_of(
+    asked: Sequence[Elicitation], tool: Localised, state: str, taken: Collection[str]
+) -> Inquiry | None:
+    """All that the tool called in `state` wants to know; None where no form can ask for it.
+
+    `tool` is what people call it; `taken` are the names that slots of the run have already.
+    """
+    slots: dict[str, Slot] = {}
+    fields: dict[str, dict[str, str]] = {}
+    for one in asked:
+        names = {*taken, *slots}
+        form = _form(one, names) if _properties(one) else _yes_or_no(one, names)
+        if form is None:
+            return None
+        slots |= dict(form.values())
+        fields[one.key] = {field: name for field, (name, _) in form.items()}
+    if not slots:
+        return None
+    return Inquiry(state=state, say=_say(asked, tool), slots=slots, fields=fields)
+
+
+def _say(asked: Sequence[Elicitation], tool: Localised) -> Localised:
+    """The questions, as somebody else's: whoever asks isn't the front desk."""
+    each = " ".join(f"{one.message} {one.url}" if one.url else one.message for one in asked)
+    return Localised(zh=f"“{tool.zh}”想先问你：{each}", en=f"{tool.en} asks you first: {each}")
+
+
+def _yes_or_no(asked: Elicitation, taken: Collection[str]) -> Form:
+    """Nothing to fill in: whether to go on, or whether what the address is for was done."""
+    slot = Slot(type="boolean", ask=DONE_THERE if asked.url else GO_ON)
+    return {WHOLE: (slot_name("go_on", taken), slot)}
+
+
+def _form(asked: Elicitation, taken: Collection[str]) -> Form | None:
+    """A slot for each field; None where one that has to be filled in can't be."""
+    required = asked.schema_.get("required")
+    # Where all may be left out, none would ever be asked.
+    needed = required if isinstance(required, list) and required else list(_properties(asked))
+    form: Form = {}
+    for key, schema in _properties(asked).items():
+        name = slot_name(key, {*taken, *(name for name, _ in form.values())})
+        slot = _slot(name, schema, required=key in needed)
+        if slot is not None:
+            form[key] = (name, slot)
+        elif key in needed:
+            return None
+    return form
+
+
+def _properties(asked: Elicitation) -> dict[str, Any]:
+    properties = asked.schema_.get("properties")
+    return properties if isinstance(properties, dict) else {}
+
+
+def _slot(name: str, schema: Any, *, required: bool) -> Slot | None:
+    """A field as a slot, under its title where it has one."""
+    if not isinstance(schema, dict):
+        return None
+    words = schema.get("title") or schema.get("description") or name
+    choices = _titled_choices(schema)
+    if not choices:
+        try:
+            return slot_of(name, {**schema, "description": words}, required=required)
+        except Unaskable:
+            return None
+    label = Localised(zh=plain(str(words)), en=plain(str(words)))
+    ask = Localised(zh=f"{label.zh}？", en=f"{label.en}?")
+    return Slot(type="choice", choices=choices, label=label, ask=ask, required=required)
+
+
+def _titled_choices(schema: dict[str, Any]) -> dict[str, Choice]:
+    """Values that have titles, in the old way of saying so or the new one."""
+    options = schema.get("oneOf")
+    if isinstance(options, list):
+        titled = [(o.get("const"), o.get("title")) for o in options if isinstance(o, dict)]
+    else:
+        titled = list(zip(schema.get("enum") or (), schema.get("enumNames") or (), strict=False))
+    labels = {str(value): plain(str(title or value)) for value, title in titled}
+    return {value: Choice(label=Localised(zh=text, en=text)) for value, text in labels.items()}

@@ -1,0 +1,246 @@
+"""What API, worker and command line are made of, put together once from the settings.
+
+Libraries that only some settings need are imported where they are: a third of a start's time.
+"""
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from activities import provided
+from activities.calendar.work_calendar import WorkCalendar
+from activities.capabilities import Capabilities
+from activities.conversion.rates import ExchangeRates, exchange_rates
+from activities.models import Models
+from activities.people.people import PeopleSystem, human_resources
+from activities.policies.book import PolicyBook, policy_book
+from activities.policies.limits import ExpenseLimits, expense_limits
+from activities.progress import ProgressPublisher
+from activities.sandbox import Bubblewrap, NoSandbox, Sandbox, sandbox
+from activities.tool_call import ToolCaller
+from activities.writer import Writer, writer
+from router.directory.sources import LiveDirectory, source_of
+from router.domain.errors import MisconfiguredError
+from router.domain.principals import PeopleDirectory as Everybody
+from router.flow.loader import WatchedFlows
+from router.llm.fallback import FallbackChains
+from router.llm.servers import ServerMemoryFile
+from router.retrieval.encoders import Encoder, local_encoder
+from router.retrieval.index import CapabilityIndex
+from router.retrieval.selection import read_thresholds
+from router.retrieval.vector_cache import VectorFile
+from router.routing.prompts import Prompts
+from router.runtime.definitions import (
+    load_capabilities,
+    load_prompts,
+    load_tools,
+    skill_folders,
+    watched_flows,
+)
+from router.runtime.temporal import TemporalConnection
+from router.settings import OPENAI, ModelAccess, Settings
+from router.skill.loader import WatchedSkills
+from router.store.database import Database
+from router.store.store import Store
+from router.tool.context import Dependencies
+from router.tool.http.loader import WatchedTools
+from router.tool.registry import Registry
+from router.understanding.reader import Reader
+
+_log = logging.getLogger("router.skills")
+
+OPENAI_EMBEDDER = "openai:"
+VECTORS = "vectors.db"
+"""In the data folder: vectors of what there is, kept for the next start."""
+SERVERS = "model-servers.json"
+"""In the data folder: what model servers turned out not to do."""
+
+
+@runtime_checkable
+class Closing(Protocol):
+    """What has sockets to give back."""
+
+    async def aclose(self) -> None:
+        """Give them back."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The rooms, furnished: what can be known without a Temporal server."""
+
+    settings: Settings
+    directory: Everybody
+    offered: Capabilities
+    declared: WatchedTools
+    """Those of the tools that follow their files."""
+    folders: WatchedSkills
+    """The skills, which follow theirs."""
+    flow_files: WatchedFlows
+    """The flows, which follow theirs."""
+    reader: Reader
+    store: Store
+    calendar: WorkCalendar
+    people: PeopleSystem
+    dependencies: Dependencies
+    caller: ToolCaller
+    index: CapabilityIndex
+    ladders: FallbackChains
+    """The model and its fallbacks, and what leads skills; empty where none is configured."""
+    prompts: Prompts
+
+
+def encoder(settings: Settings) -> Encoder:
+    """What turns texts into vectors.
+
+    Raises:
+        MisconfiguredError: there is no such encoder.
+    """
+    name = settings.embedder.removeprefix(OPENAI_EMBEDDER)
+    if name == settings.embedder:
+        return local_encoder(settings.embedder)
+    key = settings.llm_api_key.get_secret_value() if settings.llm_api_key else None
+    from router.llm.embeddings import OpenAIEmbeddings
+
+    return OpenAIEmbeddings(settings.llm_base_url or OPENAI, name, key)
+
+
+@asynccontextmanager
+async def index_of(
+    settings: Settings, *, words_only: bool = False
+) -> AsyncIterator[CapabilityIndex]:
+    """An index that knows nothing yet; with `words_only` it never needs an encoder.
+
+    Raises:
+        MisconfiguredError: there is no such encoder, or the thresholds can't be read.
+    """
+    thresholds = read_thresholds(settings.thresholds) if settings.thresholds else None
+    wanted = None if words_only else encoder(settings)
+    try:
+        yield CapabilityIndex(wanted, VectorFile(settings.data / VECTORS), thresholds)
+    finally:
+        if isinstance(wanted, Closing):
+            await wanted.aclose()
+
+
+@asynccontextmanager
+async def ladders_of(settings: Settings) -> AsyncIterator[FallbackChains]:
+    """The model with its fallbacks, and whatever leads skills; let go of on leaving."""
+    if not settings.models:
+        yield FallbackChains()
+        return
+    from router.llm.client import ChatModel
+    from router.llm.fallback import ConcurrencyLimiter
+
+    memory = ServerMemoryFile(settings.data / SERVERS)
+    slots = {m.base_url: ConcurrencyLimiter(settings.llm_at_once) for m in settings.models}
+
+    def model(at: ModelAccess, name: str) -> ChatModel:
+        return ChatModel(at.base_url, name, at.api_key, memory, slots[at.base_url])
+
+    models = [model(m, m.model) for m in settings.models]
+
+    def make(name: str) -> ChatModel:
+        return model(settings.models[0], name)
+
+    ladders = FallbackChains(models, make, settings.llm_skill_model)
+    try:
+        yield ladders
+    finally:
+        await ladders.aclose()
+
+
+async def sandbox_of(settings: Settings, registry: Registry) -> Sandbox:
+    """Where scripts of skills run. Where none can be had nobody is offered to have them run."""
+    if settings.skill_sandbox is None:
+        return NoSandbox()
+    box = Bubblewrap()
+    try:
+        await box.probe()
+    except MisconfiguredError as error:
+        _log.error("%s", error)
+        registry.withhold(sandbox)
+        return NoSandbox()
+    return box
+
+
+def _provided(
+    settings: Settings, store: Store, offered: Capabilities, directory: LiveDirectory
+) -> Dependencies:
+    """What tools may ask for by `Depends` that is there without opening anything."""
+    dependencies = Dependencies()
+    dependencies.provide(exchange_rates, ExchangeRates(settings.rates_url))
+    dependencies.provide(expense_limits, ExpenseLimits.load(settings.policies))
+    dependencies.provide(provided.directory, directory)
+    dependencies.provide(provided.runs, store.runs)
+    dependencies.provide(provided.look_ups, offered.look_ups)
+    dependencies.provide(provided.results, store.results)
+    dependencies.provide(provided.files, store.files)
+    dependencies.provide(provided.skill_files, store.skill_files)
+    dependencies.provide(provided.temporal, TemporalConnection(settings))
+    dependencies.provide(provided.task_queue, settings.task_queue)
+    return dependencies
+
+
+@asynccontextmanager
+async def _stores(settings: Settings) -> AsyncIterator[tuple[Store, PeopleSystem]]:
+    """The store and the people system, in one database, migrated; let go of on leaving."""
+    database = Database(settings.database_url, settings.database_connections)
+    store, people = Store(database), PeopleSystem(database)
+    try:
+        await database.migrate()
+        await people.migrate()
+        yield store, people
+    finally:
+        await store.aclose()
+        await database.dispose()
+
+
+@asynccontextmanager
+async def assembled(settings: Settings) -> AsyncIterator[Parts]:
+    """The parts, with the database migrated; it is let go of on leaving.
+
+    Raises:
+        DefinitionError: a flow or directory file can't be used.
+        Unavailable: the database can't be reached.
+    """
+    registry, declared = load_tools(settings)
+    folders = skill_folders(settings)
+    loaded = folders.load()
+    flow_files = watched_flows(settings, registry)
+    offered = load_capabilities(settings, registry, loaded.catalog, flow_files.load())
+    prompts = load_prompts(settings)
+    directory = LiveDirectory.load(source_of(settings))
+    async with (
+        _stores(settings) as (store, people),
+        ladders_of(settings) as ladders,
+        index_of(settings) as index,
+    ):
+        await store.skill_files.keep(loaded.contents)
+        calendar = WorkCalendar.load()
+        models = Models(settings.llm_budgets, store.spending)
+        dependencies = _provided(settings, store, offered, directory)
+        dependencies.provide(human_resources, people)
+        dependencies.provide(sandbox, await sandbox_of(settings, registry))
+        dependencies.provide(provided.work_calendar, calendar)
+        dependencies.provide(policy_book, PolicyBook.load(settings.policies, index.messages))
+        dependencies.provide(writer, Writer(models, ladders.usual, prompts))
+        books = (store.ledger, store.audit, store.results)
+        yield Parts(
+            settings=settings,
+            directory=directory,
+            offered=offered,
+            declared=declared,
+            folders=folders,
+            flow_files=flow_files,
+            reader=Reader(offered.flows(), offered.phrases(), offered.listed()),
+            store=store,
+            calendar=calendar,
+            people=people,
+            dependencies=dependencies,
+            caller=ToolCaller(registry, dependencies, *books, ProgressPublisher(store.live)),
+            index=index,
+            ladders=ladders,
+            prompts=prompts,
+        )

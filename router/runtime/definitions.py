@@ -1,0 +1,240 @@
+"""What the settings' files define: flows, skills, tools and prompts, read and checked."""
+
+import logging
+from collections.abc import Iterable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import activities.builtin
+import activities.tools
+import flows
+import skills
+from activities.capabilities import Capabilities
+from activities.conversion.rates import exchange_rates
+from activities.sandbox import sandbox
+from activities.writer import writer
+from router.domain.errors import DefinitionError, MisconfiguredError, Problem
+from router.domain.ports import FlowVersions
+from router.flow.catalog import Catalog, behaviour
+from router.flow.definition import FlowDefinition
+from router.flow.loader import FlowFile, WatchedFlows, load_flows, read_flow, sub_flow_problems
+from router.routing.prompts import Prompts
+from router.settings import Settings
+from router.skill.loader import LoadedSkills, WatchedSkills, remarks
+from router.skill.skill import SkillCatalog
+from router.tool.context import Provider
+from router.tool.http.client import OutboundGuard, Sender
+from router.tool.http.loader import WatchedTools, load_http_tools
+from router.tool.mcp.file import ServerEntry, group_of, load_servers, prefix_of
+from router.tool.registry import Registry
+
+_log = logging.getLogger("router.flows")
+
+
+def load_catalog(settings: Settings, registry: Registry) -> Catalog:
+    """The flows of the settings' folder, checked against the tools there are.
+
+    Raises:
+        DefinitionError: with every problem of every file.
+    """
+    return load_flows(flow_folder(settings), registry.parameters())
+
+
+def watched_flows(settings: Settings, registry: Registry) -> WatchedFlows:
+    """The flows of the settings' folder, to be loaded, checked against the tools there are."""
+    return WatchedFlows(flow_folder(settings), registry.parameters)
+
+
+def flow_folder(settings: Settings) -> Path:
+    """The folder of flow files: the settings', or the project's own.
+
+    Raises:
+        MisconfiguredError: the settings' isn't there.
+    """
+    if settings.flows is not None and not settings.flows.exists():
+        raise MisconfiguredError(
+            f"ROUTER_FLOWS={settings.flows} is no folder here: name one that has flow files in it"
+        )
+    return settings.flows or Path(next(iter(flows.__path__)))
+
+
+async def check_versions(
+    settings: Settings, catalog: Catalog, versions: FlowVersions, *, editing: bool
+) -> None:
+    """Hold every flow to what its version did when it was first run here.
+
+    Where the author is `editing`, a version that has come to do something else is only warned
+    of, once, and does that from now on.
+
+    Raises:
+        DefinitionError: with every flow that has changed under its version.
+    """
+    changed = await _changed_under_version(settings, catalog, versions, editing=editing)
+    if changed:
+        raise DefinitionError(list(changed.values()))
+
+
+async def taken_up(
+    settings: Settings,
+    current: Catalog,
+    files: Iterable[FlowFile],
+    versions: FlowVersions,
+    *,
+    editing: bool,
+) -> Catalog:
+    """What is offered from now on: the flows of these files, as far as their versions allow.
+
+    One that has changed under its version is logged and stays as it is in `current`, unless its
+    author is `editing`.
+
+    Raises:
+        DefinitionError: the flows that start each other don't fit together.
+    """
+    flows = {file.path: file.definition for file in files}
+    _fit(flows)
+    changed = await _changed_under_version(settings, flows.values(), versions, editing=editing)
+    for problem in changed.values():
+        _log.error("the flow stays as it was: %s", problem)
+    kept = {
+        path: current.get(flow.flow) if flow.flow in changed else flow
+        for path, flow in flows.items()
+    }
+    flows = {path: flow for path, flow in kept.items() if flow is not None}
+    _fit(flows)
+    return Catalog(flows.values())
+
+
+def _fit(flows: Mapping[Path, FlowDefinition]) -> None:
+    problems = list(sub_flow_problems(flows))
+    if problems:
+        raise DefinitionError(problems)
+
+
+async def _changed_under_version(
+    settings: Settings, flows: Iterable[FlowDefinition], versions: FlowVersions, *, editing: bool
+) -> dict[str, Problem]:
+    """By name, the flows that do something else than their version did; none for an author."""
+    changed = {}
+    for flow in flows:
+        now = behaviour(flow)
+        if await versions.keep(flow.flow, flow.version, now) == now:
+            continue
+        problem = _changed(settings, flow)
+        if editing:
+            await versions.replace(flow.flow, flow.version, now)
+            _log.warning("%s", problem)
+        else:
+            changed[flow.flow] = problem
+    return changed
+
+
+def _changed(settings: Settings, flow: FlowDefinition) -> Problem:
+    file = read_flow(flow_folder(settings) / f"{flow.flow}.yaml")
+    return file.problem(
+        ("version",),
+        f"{flow.flow} does something else than version {flow.version} did when it was first run",
+        f"raise version to {flow.version + 1} (runs of version {flow.version} keep theirs), or "
+        "bring back what it was",
+    )
+
+
+def load_capabilities(
+    settings: Settings,
+    registry: Registry | None = None,
+    skills: SkillCatalog | None = None,
+    catalog: Catalog | None = None,
+) -> Capabilities:
+    """Everything that can be done here: flows, skills and tools, loaded where none are given.
+
+    Raises:
+        DefinitionError: with every problem of every file.
+    """
+    registry = load_registry(settings) if registry is None else registry
+    for provider in lacking(settings):
+        registry.withhold(provider)
+    skills = skill_folders(settings).load().catalog if skills is None else skills
+    catalog = load_catalog(settings, registry) if catalog is None else catalog
+    return Capabilities(catalog, skills, registry)
+
+
+def lacking(settings: Settings) -> dict[Provider[Any], str]:
+    """What tools need that these settings don't give, and which setting would give it."""
+    given: dict[Provider[Any], tuple[object, str]] = {
+        writer: (settings.models, "ROUTER_LLM_MODEL"),
+        exchange_rates: (settings.rates_url, "ROUTER_RATES_URL"),
+        sandbox: (settings.skill_sandbox, "ROUTER_SKILL_SANDBOX"),
+    }
+    return {provider: name for provider, (value, name) in given.items() if not value}
+
+
+def load_prompts(settings: Settings) -> Prompts:
+    """The prompts that ship, those of the settings' folder, and their shares.
+
+    Raises:
+        MisconfiguredError: one can't be used.
+    """
+    return Prompts.load(settings.prompts, settings.prompt_shares)
+
+
+def skill_folders(settings: Settings) -> WatchedSkills:
+    """The skills of the settings' folder, to be loaded; raises `MisconfiguredError` without one."""
+    folder = settings.skills or Path(next(iter(skills.__path__)))
+    if not folder.is_dir():
+        raise MisconfiguredError(
+            f"ROUTER_SKILLS={folder} is no folder: name one that has skill folders in it"
+        )
+    return WatchedSkills(folder)
+
+
+def skill_remarks(settings: Settings, loaded: LoadedSkills) -> list[Problem]:
+    """What might be better about these skills, given the tools and flows there are.
+
+    Raises:
+        DefinitionError: with every problem of flows and declared tools.
+    """
+    registry = load_registry(settings)
+    names = registry.names | {flow.flow for flow in load_catalog(settings, registry)}
+    return list(remarks(loaded, names, registry.prefixes))
+
+
+def load_registry(settings: Settings) -> Registry:
+    """Every tool of `activities/tools`, and those that files declare.
+
+    Raises:
+        DefinitionError: with every problem of every file.
+    """
+    return load_tools(settings)[0]
+
+
+def load_tools(settings: Settings) -> tuple[Registry, WatchedTools]:
+    """The same, with what follows the files from here on. Raises as `load_registry`."""
+    registry = Registry().discover(activities.builtin, activities.tools)
+    declared = http_tools(settings, registry)
+    declared.load()
+    for name in mcp_servers(settings):
+        registry.expect(group_of(name), prefix_of(name))
+    return registry, declared
+
+
+def mcp_servers(settings: Settings) -> dict[str, ServerEntry]:
+    """The MCP servers of the settings' file, by name; they are connected by `served`.
+
+    Raises:
+        DefinitionError: with every problem of the file.
+    """
+    if settings.mcp_servers is None:
+        return {}
+    if not settings.mcp_servers.exists():
+        raise MisconfiguredError(
+            f"ROUTER_MCP_SERVERS={settings.mcp_servers} isn't there: name a JSON file of servers"
+        )
+    return load_servers(settings.mcp_servers, settings.environment)
+
+
+def http_tools(settings: Settings, registry: Registry) -> WatchedTools:
+    """The declared tools of the settings' folder, to be loaded into a registry."""
+    place = settings.http_tools or Path(next(iter(activities.tools.__path__))) / "http"
+    sender = Sender(OutboundGuard(settings.http_allow))
+    load = partial(load_http_tools, place, settings.tool_variables, sender)
+    return WatchedTools(place, load, registry)

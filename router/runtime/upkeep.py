@@ -1,0 +1,175 @@
+"""A process that stays: it keeps what it offers as its files and MCP servers have it by now."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from activities.policies.book import policy_book
+from router.directory.sources import LiveDirectory
+from router.domain.errors import DefinitionError, RouterError
+from router.retrieval.vector_cache import VectorFile
+from router.runtime.composition import VECTORS, Parts, assembled
+from router.runtime.definitions import check_versions, load_catalog, mcp_servers, taken_up
+from router.settings import Settings
+from router.tool.mcp.file import Publisher
+
+_log = logging.getLogger("router.tools")
+_skill_log = logging.getLogger("router.skills")
+_store_log = logging.getLogger("router.store")
+_flow_log = logging.getLogger("router.flows")
+
+SKILL_FILES_KEPT = timedelta(days=30)
+"""Beyond the last day on which they were a loaded skill's: for runs that began with them."""
+TIDIED_EVERY = timedelta(days=1)
+SETTLED_WITHIN = 5.0
+"""Seconds that a process waits for MCP servers that neither come nor fail to."""
+
+
+@asynccontextmanager
+async def at_work(settings: Settings, *, editing: bool = False) -> AsyncIterator[Parts]:
+    """The parts of a process that stays, whose index learns meanwhile what there is.
+
+    Beside the start, not before it: until cards are encoded, words alone are searched. One
+    command that ends at once does without, and never waits for an encoder to be loaded.
+
+    Raises:
+        DefinitionError: a file can't be used, or a flow has changed under its version; the
+            latter is let pass with a warning where its author is `editing`.
+        Unavailable: the database can't be reached.
+    """
+    async with assembled(settings) as parts, served(parts) as publisher:
+        catalog, versions = parts.offered.catalog, parts.store.flow_versions
+        await check_versions(settings, catalog, versions, editing=editing)
+        tasks = [
+            asyncio.create_task(_tools_kept_up(parts)),
+            asyncio.create_task(_servers_kept_up(parts, publisher)),
+            asyncio.create_task(_skills_kept_up(parts)),
+            asyncio.create_task(_flows_kept_up(parts, editing=editing)),
+            asyncio.create_task(_skill_files_tidied(parts)),
+            asyncio.create_task(_expired(parts)),
+        ]
+        if isinstance(parts.directory, LiveDirectory):
+            tasks.append(asyncio.create_task(parts.directory.kept_up()))
+        try:
+            yield parts
+        finally:
+            for task in tasks:
+                task.cancel()
+
+
+@asynccontextmanager
+async def served(parts: Parts) -> AsyncIterator[Publisher]:
+    """Keep the tools of MCP servers in the registry; says when they change.
+
+    A server that is away is waited for only a little: its tools come when it comes.
+    """
+    publisher = Publisher(parts.offered.registry)
+    entries, file = mcp_servers(parts.settings), parts.settings.mcp_servers or Path()
+    if not entries:
+        yield publisher
+        return
+    from router.tool.mcp.servers import connected
+
+    running = connected(entries, parts.settings.environment, publisher.publish, file)
+    async with running as servers:
+        await servers.settled(SETTLED_WITHIN)
+        yield publisher
+
+
+async def _servers_kept_up(parts: Parts, publisher: Publisher) -> None:
+    """Have reader and index know what MCP servers bring, as soon as they do."""
+    async for _ in publisher.changes():
+        parts.flow_files.retry()
+        await _relearnt(parts)
+
+
+async def learn(parts: Parts) -> None:
+    """Have vectors of everything that is searched by meaning."""
+    await parts.index.update(parts.offered.everything())
+    await parts.dependencies.resolve(policy_book).learn(VectorFile(parts.settings.data / VECTORS))
+
+
+async def _tools_kept_up(parts: Parts) -> None:
+    """Have index and reader know what there is, now and whenever a tool's file changes."""
+    await learn(parts)
+    async for _ in parts.declared.changes():
+        await asyncio.to_thread(warn_of_misfits, parts)
+        parts.flow_files.retry()
+        await _relearnt(parts)
+
+
+def warn_of_misfits(parts: Parts) -> None:
+    """Say in the log which flows call a tool that isn't there any more, or not with those names.
+
+    What is deleted is deleted: a run that gets there hears that the tool is gone.
+    """
+    try:
+        load_catalog(parts.settings, parts.offered.registry)
+    except DefinitionError as error:
+        for problem in error.problems:
+            _log.warning("a flow no longer fits the tools that there are: %s", problem)
+
+
+async def _skills_kept_up(parts: Parts) -> None:
+    """Have skills follow their folders; those that are running keep what they began with."""
+    async for loaded in parts.folders.changes():
+        try:
+            # Files first: whoever is given a skill may read in it at once.
+            await parts.store.skill_files.keep(loaded.contents)
+            parts.offered.skills = loaded.catalog
+            await _relearnt(parts)
+        except RouterError as error:
+            _skill_log.error("the skills stay as they were for now: %s", error)
+            parts.folders.forget()
+
+
+async def _flows_kept_up(parts: Parts, *, editing: bool) -> None:
+    """Have flows follow their files; runs that are under way keep what they began with."""
+    versions = parts.store.flow_versions
+    async for files in parts.flow_files.changes():
+        offered = parts.offered
+        try:
+            offered.catalog = await taken_up(
+                parts.settings, offered.catalog, files, versions, editing=editing
+            )
+        except DefinitionError as error:
+            _flow_log.error("the flows stay as they were: %s", error)
+        except RouterError as error:
+            _flow_log.error("the flows stay as they were for now: %s", error)
+            parts.flow_files.forget()
+        else:
+            _flow_log.info("there are %s flows now", len(offered.catalog))
+            await _relearnt(parts)
+
+
+async def _skill_files_tidied(parts: Parts) -> None:
+    """Forget, once a day, what no skill has had for so long that no run needs it."""
+    while True:
+        in_use = {file.digest for skill in parts.offered.skills for file in skill.files}
+        try:
+            await parts.store.skill_files.tidy(in_use, datetime.now(UTC) - SKILL_FILES_KEPT)
+        except RouterError as error:
+            _skill_log.warning("old files of skills aren't forgotten yet: %s", error)
+        await asyncio.sleep(TIDIED_EVERY.total_seconds())
+
+
+async def _expired(parts: Parts) -> None:
+    """Forget, once a day, what is older than ROUTER_RETENTION_DAYS says."""
+    while parts.settings.retention_days is not None:
+        before = datetime.now(UTC) - timedelta(days=parts.settings.retention_days)
+        try:
+            gone = await parts.store.retention.expire(before)
+            _store_log.info("%s conversations have expired", gone)
+        except RouterError as error:
+            _store_log.warning("nothing expires yet: %s", error)
+        await asyncio.sleep(TIDIED_EVERY.total_seconds())
+
+
+async def _relearnt(parts: Parts) -> None:
+    """Have reader and index know what there is by now."""
+    offered = parts.offered
+    parts.reader.replace(offered.flows(), offered.phrases(), offered.listed())
+    await parts.index.update(offered.everything())

@@ -1,0 +1,351 @@
+"""The worker's composition root: which workflows and activities run, on which queues.
+
+Workflows whose payloads read the same wherever they are.
+
+Before each payload that goes into or out of a workflow Temporal's worker asks the workflow which
+of its activities or children it is for, in case the converter, or a store for large payloads,
+would like to know. Ours doesn't (`router.secrecy.codec`), and there is no such store; in the
+sandbox each question means entering and leaving it, which took a tenth of a worker's Python.
+
+Sends the work with models, and that with tools, to queues of their own where there are such.
+
+Workflows don't know: which queue an activity goes to is the worker's to say, isn't compared when
+a history is replayed, and may change while workflows run.
+
+The worker's composition root: which workflows and activities run, and with what.
+
+One worker runs everything on one task queue: activities then start eagerly, in the answer to
+the workflow task that asked for them, which halves the latency of a turn. Models and tools may
+have queues of their own, for workers and rates of their own; that is the price.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Literal, get_args
+
+from temporalio.bridge.proto.workflow_activation import WorkflowActivation
+from temporalio.bridge.proto.workflow_completion import WorkflowActivationCompletion
+from temporalio.client import Client
+from temporalio.common import VersioningBehavior, WorkerDeploymentVersion
+from temporalio.converter import StorageDriverStoreContext
+from temporalio.worker import (
+    Interceptor,
+    StartActivityInput,
+    Worker,
+    WorkerDeploymentConfig,
+    WorkflowInboundInterceptor,
+    WorkflowInstance,
+    WorkflowInstanceDetails,
+    WorkflowInterceptorClassInput,
+    WorkflowOutboundInterceptor,
+    WorkflowRunner,
+)
+from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
+from temporalio.workflow import ActivityHandle, Info
+
+from activities.call_tool import ToolActivity
+from activities.decide import Decider
+from activities.execution import Observing
+from activities.look_up import LookUps
+from activities.models import Models
+from activities.notify import Notifier
+from activities.progress import ProgressPublisher, Recording
+from activities.records import Records
+from activities.tell_flow import FlowTeller
+from activities.think import Condenser, Planner, Thinker
+from activities.understand import Understander
+from router.contracts import activities
+from router.domain.errors import MisconfiguredError
+from router.runtime.composition import Parts
+from router.settings import Settings
+from workflows.conversation import ConversationWorkflow, MovingConversation
+from workflows.flow import FlowWorkflow
+from workflows.skill import SkillWorkflow
+
+_NOWHERE = StorageDriverStoreContext()
+"""For payloads that are stored outside Temporal, which none of ours is."""
+
+
+class ContextFreeRunner(WorkflowRunner):
+    """Runs workflows as another runner does, and answers for them that no payload has a context."""
+
+    def __init__(self, runner: WorkflowRunner) -> None:
+        self._runner = runner
+
+    def prepare_workflow(self, defn: Any) -> None:
+        """As the other does."""
+        self._runner.prepare_workflow(defn)
+
+    def create_instance(self, det: WorkflowInstanceDetails) -> WorkflowInstance:
+        """The other's, without contexts."""
+        return _ContextFree(self._runner.create_instance(det))
+
+    def set_worker_level_failure_exception_types(
+        self, types: Sequence[type[BaseException]]
+    ) -> None:
+        """As the other does."""
+        self._runner.set_worker_level_failure_exception_types(types)
+
+
+class _ContextFree(WorkflowInstance):
+    def __init__(self, instance: WorkflowInstance) -> None:
+        self._instance = instance
+
+    def activate(self, act: WorkflowActivation) -> WorkflowActivationCompletion:
+        return self._instance.activate(act)
+
+    def get_serialization_context(self, command_info: Any) -> None:  # noqa: ARG002
+        return None
+
+    def get_external_store_context(self, command_info: Any) -> StorageDriverStoreContext:  # noqa: ARG002
+        return _NOWHERE
+
+    def get_info(self) -> Info:
+        return self._instance.get_info()
+
+    def get_thread_id(self) -> int | None:
+        return self._instance.get_thread_id()
+
+
+OF_MODELS = frozenset(
+    stub.name
+    for stub in (
+        activities.DECIDE,
+        activities.PHRASE,
+        activities.THINK,
+        activities.CONDENSE,
+        activities.PLAN,
+        activities.REFLECT,
+    )
+)
+OF_TURNS = frozenset({activities.TELL_FLOW.name, activities.NOTIFY.name})
+"""Whatever is neither, and no local activity, is a tool's name."""
+MODELS_WAIT = timedelta(seconds=60)
+"""For a worker of the models' queue; a turn that finds none says that it failed, and isn't
+left hanging."""
+
+
+@dataclass(frozen=True)
+class Queues:
+    """Where activities go; None is the queue of the workflow itself."""
+
+    models: str | None = None
+    tools: str | None = None
+
+    def of(self, activity: str) -> str | None:
+        """The queue of an activity by its name.
+
+        >>> Queues("models", "tools").of("decide"), Queues("models", "tools").of("get_balance")
+        ('models', 'tools')
+        """
+        if activity in OF_MODELS:
+            return self.models
+        return None if activity in OF_TURNS else self.tools
+
+
+class Diverting(Interceptor):
+    """A worker's interceptor: activities of its workflows go to these queues."""
+
+    def __init__(self, queues: Queues) -> None:
+        self._queues = queues
+
+    def workflow_interceptor_class(
+        self, _: WorkflowInterceptorClassInput
+    ) -> type[WorkflowInboundInterceptor]:
+        """What each workflow run is wrapped in; made here, so that it knows the queues."""
+        queues = self._queues
+
+        class Outbound(WorkflowOutboundInterceptor):
+            def start_activity(self, input: StartActivityInput) -> ActivityHandle[Any]:  # noqa: A002
+                divert(input, queues)
+                return super().start_activity(input)
+
+        class Inbound(WorkflowInboundInterceptor):
+            def init(self, outbound: WorkflowOutboundInterceptor) -> None:
+                super().init(Outbound(outbound))
+
+        return Inbound
+
+
+def divert(started: StartActivityInput, queues: Queues) -> None:
+    """Have the activity go where its kind of work is done."""
+    queue = queues.of(started.activity)
+    if queue is None:
+        return
+    started.task_queue = queue
+    if started.activity in OF_MODELS:
+        started.schedule_to_start_timeout = MODELS_WAIT
+
+
+MISSED_AFTER = timedelta(seconds=1)
+"""How long a workflow's next task waits for the worker that has the workflow in its cache, before
+any other may take it: after that one's death nobody else would for ten seconds."""
+
+HEARD_WITHIN = timedelta(seconds=0.8)
+"""How soon a cancellation reaches an activity that heartbeats."""
+
+GRACE = timedelta(seconds=5)
+"""For activities that are under way when the worker is told to stop, where nobody says more."""
+
+PASSED_THROUGH = (
+    "router",
+    "workflows",
+    "pydantic",
+    "annotated_types",
+    "cel",
+    "jinja2",
+    "markupsafe",
+)
+"""Loaded once, not once per workflow run: 10 ms of CPU instead of 120. They do no I/O, which
+import-linter holds them to."""
+
+
+def sandbox() -> WorkflowRunner:
+    """What workflows run in: Temporal's sandbox, less what need not be loaded for each run."""
+    restrictions = SandboxRestrictions.default.with_passthrough_modules(*PASSED_THROUGH)
+    return ContextFreeRunner(SandboxedWorkflowRunner(restrictions=restrictions))
+
+
+def deployment(settings: Settings) -> WorkerDeploymentConfig | None:
+    """How the worker takes part in Temporal's worker versioning; None where it doesn't.
+
+    Runs of flows and skills end on the version that they began with. Conversations move:
+    `workflows.conversation`.
+    """
+    if settings.worker_version is None:
+        return None
+    return WorkerDeploymentConfig(
+        version=WorkerDeploymentVersion(settings.worker_deployment, settings.worker_version),
+        use_worker_versioning=True,
+        default_versioning_behavior=VersioningBehavior.PINNED,
+    )
+
+
+Kind = Literal["turns", "models", "tools"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+Activity = Callable[..., Any]
+
+
+def build_workers(
+    client: Client, parts: Parts, kinds: Collection[Kind] = KINDS, grace: timedelta = GRACE
+) -> dict[str, Worker]:
+    """The workers of these kinds of work, by the queue that each polls.
+
+    Where models or tools have no queue of their own, the worker of turns does their work. What is
+    under way when they are told to stop has `grace` to end.
+
+    Raises:
+        MisconfiguredError: a kind is wanted that has no queue of its own.
+    """
+    settings = parts.settings
+    work = _work(client, parts, settings.task_queue)
+    made = {}
+    if "turns" in kinds:
+        queue = settings.task_queue
+        made[queue] = build_worker(client, parts, queue, work=work, grace=grace)
+    own: tuple[tuple[Kind, str | None, float | None], ...] = (
+        ("models", settings.model_queue, settings.model_calls_per_second),
+        ("tools", settings.tool_queue, settings.tool_calls_per_second),
+    )
+    for kind, its_own, rate in own:
+        if kind not in kinds:
+            continue
+        if its_own is not None:
+            made[its_own] = _worker_of(client, settings, its_own, work[kind], rate, grace)
+        elif "turns" not in kinds:
+            raise MisconfiguredError(
+                f"--queues {kind}: it has no queue of its own; "
+                f"set ROUTER_{kind[:-1].upper()}_QUEUE, or add turns, which does its work"
+            )
+    return made
+
+
+def build_worker(
+    client: Client,
+    parts: Parts,
+    task_queue: str,
+    runner: WorkflowRunner | None = None,
+    work: Mapping[Kind, Sequence[Activity]] | None = None,
+    grace: timedelta = GRACE,
+) -> Worker:
+    """A worker that runs all of this project; `await worker.run()` until it is shut down.
+
+    Workflows run in `runner`: the sandbox, unless there is another. It does every kind of
+    work, also where some have queues of their own: what was scheduled before they had is here.
+    """
+    work = work or _work(client, parts, task_queue)
+    settings = parts.settings
+    versioned = deployment(settings)
+    return Worker(
+        client,
+        task_queue=task_queue,
+        workflows=[
+            MovingConversation if versioned else ConversationWorkflow,
+            FlowWorkflow,
+            SkillWorkflow,
+        ],
+        activities=[activity for kind in KINDS for activity in work[kind]],
+        interceptors=[Observing(), Diverting(Queues(settings.model_queue, settings.tool_queue))],
+        workflow_runner=runner or sandbox(),
+        max_cached_workflows=parts.settings.cached_workflows,
+        sticky_queue_schedule_to_start_timeout=MISSED_AFTER,
+        max_heartbeat_throttle_interval=HEARD_WITHIN,
+        graceful_shutdown_timeout=grace,
+        deployment_config=versioned,
+    )
+
+
+def _worker_of(
+    client: Client,
+    settings: Settings,
+    queue: str,
+    work: Sequence[Activity],
+    rate: float | None,
+    grace: timedelta,
+) -> Worker:
+    """A worker that does nothing but this; all workers of the queue together at that rate."""
+    return Worker(
+        client,
+        task_queue=queue,
+        activities=work,
+        interceptors=[Observing()],
+        max_task_queue_activities_per_second=rate,
+        max_heartbeat_throttle_interval=HEARD_WITHIN,
+        graceful_shutdown_timeout=grace,
+        deployment_config=deployment(settings),
+    )
+
+
+def _work(client: Client, parts: Parts, task_queue: str) -> dict[Kind, list[Activity]]:
+    """The activities by the kind of work that they are; workflows are begun on `task_queue`."""
+    telling = ProgressPublisher(parts.store.live, Recording(parts.store.log))
+    models = Models(parts.settings.llm_budgets, parts.store.spending, telling)
+    decider = Decider(parts.offered, parts.index, parts.ladders.usual, parts.prompts, models)
+    thinker = Thinker(parts.offered, parts.index, parts.ladders, parts.prompts, models)
+    planner = Planner(thinker)
+    records = Records(parts.store)
+    look_ups = LookUps(parts.directory, parts.calendar, parts.people, parts.store.files)
+    alone = parts.ladders.usual is None
+    return {
+        "turns": [
+            Understander(parts.reader, parts.offered, alone=alone).understand,
+            decider.phrase_plainly,
+            FlowTeller(client, task_queue, parts.offered).tell_flow,
+            Notifier(client, task_queue, parts.store.conversations).notify,
+            records.recall,
+            records.keep,
+            records.write,
+            records.publish,
+            look_ups.look_up,
+        ],
+        "models": [
+            decider.decide,
+            decider.phrase,
+            thinker.think,
+            Condenser(parts.ladders.usual, parts.prompts, models).condense,
+            planner.plan,
+            planner.reflect,
+        ],
+        "tools": [ToolActivity(parts.caller, telling).call_tool],
+    }

@@ -1,0 +1,340 @@
+"""The append-only event log, in the database: appended to, read on, searched by operators.
+
+Appending to the event log, within the transaction it belongs to, and telling of it after.
+
+The append-only event log, in the database.
+
+A reader follows one conversation, or one person, by sequence number: having seen 7 it asks
+for what is beyond 7, and must never miss a 6 that shows up later. SQLite hands numbers out
+in the order of commits, for it has one writer at a time. PostgreSQL hands them out when a
+row is inserted, and the later number may be committed first; so an append holds a lock on
+each conversation and person that it writes to, from before it draws numbers until it has
+committed. Within what one reader follows, numbers therefore appear in order. Across
+conversations they may not: nobody may follow the whole log by sequence number alone.
+
+Everybody's turns as operators look for them: where messages went, in the event log.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    ScalarSelect,
+    func,
+    literal_column,
+    select,
+    tuple_,
+)
+
+from router.domain.messages import Turn
+from router.domain.ports import Live
+from router.domain.progress import Progress, begun_by
+from router.domain.records import Gist, LogEntry, RecordedTurn, RoutedTurn, TurnFilter
+from router.store import tables
+from router.store.database import Database
+from router.store.rows import from_row, to_row
+
+_log = tables.log
+
+
+class Appending:
+    """How rows come into the log: in the order in which its readers see them.
+
+    Call `within` as late in a transaction as can be, for it holds up others who write to the
+    same conversations and people; and `tell` once it is committed.
+    """
+
+    def __init__(self, database: Database, live: Live) -> None:
+        self._database = database
+        self._live = live
+        self._append = database.insert(_log).on_conflict_do_nothing()
+
+    def within(self, connection: Connection, tenant: str, entries: Sequence[LogEntry]) -> None:
+        """Append, in order, the entries whose keys aren't there yet."""
+        if not entries:
+            return
+        rows = [to_row(entry, tenant=tenant) for entry in entries]
+        for row in rows:
+            del row["sequence"]
+        self._database.serialise(connection, *set(_streams(tenant, entries)))
+        if kept := _without_unbegun(connection, rows):
+            connection.execute(self._append, kept)
+
+    async def tell(self, tenant: str, entries: Sequence[LogEntry]) -> None:
+        """Have everyone look who listens to their conversations and people; never raises."""
+        for conversation in sorted({entry.conversation or "" for entry in entries} - {""}):
+            await self._live.tell(_recorded(tenant, conversation=conversation))
+        for person in sorted({entry.recipient or "" for entry in entries} - {""}):
+            await self._live.tell(_recorded(tenant, person=person))
+
+
+def _recorded(tenant: str, conversation: str = "", person: str = "") -> Progress:
+    return Progress(
+        tenant=tenant,
+        conversation=conversation,
+        message_id="",
+        person=person,
+        type="recorded",
+        data={},
+    )
+
+
+def _without_unbegun(connection: Connection, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows without ends of what has never begun."""
+    begun = {row["key"]: begun_by(row["key"]) for row in rows if row["kind"] == "tool_finished"}
+    wanted = set(begun.values()) - {row["key"] for row in rows}
+    if wanted:
+        there = select(_log.c.key).where(
+            _log.c.tenant == rows[0]["tenant"], _log.c.key.in_(sorted(wanted))
+        )
+        wanted -= set(connection.execute(there).scalars())
+    return [row for row in rows if begun.get(row["key"]) not in wanted]
+
+
+def _streams(tenant: str, entries: Sequence[LogEntry]) -> Iterator[str]:
+    for entry in entries:
+        if entry.conversation is not None:
+            yield f"log/{tenant}/conversation/{entry.conversation}"
+        if entry.recipient is not None:
+            yield f"log/{tenant}/recipient/{entry.recipient}"
+
+
+_ROUTE = ("kind", "by", "target")
+
+
+class DatabaseRouted:
+    """`router.domain.ports.Routed`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def listed(
+        self, tenant: str, wanted: TurnFilter, before: int | None, limit: int
+    ) -> list[RoutedTurn]:
+        """Turns before a sequence number, newest first."""
+        owned = (
+            _conversations.c.tenant == _log.c.tenant,
+            _conversations.c.id == _log.c.conversation,
+        )
+        query = (
+            select(_log, _conversations.c.owner, _conversations.c.locale)
+            .join(_conversations, owned[0] & owned[1])
+            # Spelled out, not a parameter: only so is the index on turns alone of use.
+            .where(_log.c.tenant == tenant, _log.c.kind == literal_column("'turn'"))
+            .where(*_narrowing(wanted))
+            .order_by(_log.c.sequence.desc())
+            .limit(limit)
+        )
+        if before is not None:
+            query = query.where(_log.c.sequence < before)
+        rows = await self._database.read(lambda connection: connection.execute(query).all())
+        return [_turn(row) for row in rows]
+
+    async def said(self, tenant: str, conversation: str, message_id: str) -> str | None:
+        """What the person said under this id; None where nothing is kept of it any more."""
+        query = select(_log.c.data["text"].as_string()).where(
+            _log.c.tenant == tenant,
+            _log.c.conversation == conversation,
+            _log.c.message_id == message_id,
+            _log.c.kind == "message",
+            _log.c.data["role"].as_string() == "user",
+        )
+        return await self._database.read(lambda connection: connection.execute(query).scalar())
+
+
+def _narrowing(wanted: TurnFilter) -> list[ColumnElement[bool]]:
+    columns: dict[str, ColumnElement[Any]] = {
+        "person": _conversations.c.owner,
+        "conversation": _log.c.conversation,
+        "message_id": _log.c.message_id,
+        **{name: _log.c.data[("turn", "route", name)].as_string() for name in _ROUTE},
+    }
+    given = wanted.model_dump(exclude={"since"}, exclude_none=True)
+    conditions = [columns[name] == value for name, value in given.items()]
+    return [*conditions, *([_log.c.at >= wanted.since] if wanted.since else [])]
+
+
+def _turn(row: Row[Any]) -> RoutedTurn:
+    return RoutedTurn(
+        tenant=row.tenant,
+        conversation=row.conversation,
+        message_id=row.message_id,
+        sequence=row.sequence,
+        at=row.at,
+        person=row.owner,
+        locale=row.locale,
+        turn=Turn.model_validate(row.data["turn"]),
+    )
+
+
+LAST_SEQUENCE = 2**63 - 1
+_conversations = tables.conversations
+
+
+class DatabaseLog:
+    """`router.domain.ports.EventLog`."""
+
+    def __init__(self, database: Database, live: Live) -> None:
+        self._database = database
+        self._appending = Appending(database, live)
+
+    async def append(self, tenant: str, entries: Sequence[LogEntry]) -> None:
+        """Append, in order and in one transaction, the entries whose keys aren't there yet.
+
+        A second `turn` of the same message id is passed over as well: the first answer stands.
+        So is a `tool_finished` whose `tool_started` isn't there: nothing has begun. Whoever
+        listens to a conversation, or to a recipient's news, hears that there is more.
+        """
+        if not entries:
+            return
+        await self._database.write(lambda c: self._appending.within(c, tenant, entries))
+        await self._appending.tell(tenant, entries)
+
+    async def since(self, tenant: str, conversation: str, after: int, limit: int) -> list[LogEntry]:
+        """Everything of the conversation after a sequence number, oldest first."""
+        return await self._since(tenant, _log.c.conversation == conversation, after, limit)
+
+    async def latest(self, tenant: str, conversation: str) -> int:
+        """The conversation's highest sequence number; 0 where nothing has happened in it."""
+        return await self._latest(tenant, _log.c.conversation == conversation)
+
+    async def news(self, tenant: str, person: str, after: int, limit: int) -> list[LogEntry]:
+        """Everything for this recipient after a sequence number, oldest first."""
+        return await self._since(tenant, _log.c.recipient == person, after, limit)
+
+    async def latest_news(self, tenant: str, person: str) -> int:
+        """The highest sequence number of what is for this recipient; 0 where nothing is."""
+        return await self._latest(tenant, _log.c.recipient == person)
+
+    async def _since(
+        self, tenant: str, whose: ColumnElement[bool], after: int, limit: int
+    ) -> list[LogEntry]:
+        query = (
+            select(_log)
+            .where(_log.c.tenant == tenant, whose, _log.c.sequence > after)
+            .order_by(_log.c.sequence)
+            .limit(limit)
+        )
+        rows = await self._database.read(lambda c: c.execute(query).all())
+        return [from_row(LogEntry, row) for row in rows]
+
+    async def _latest(self, tenant: str, whose: ColumnElement[bool]) -> int:
+        query = select(func.max(_log.c.sequence)).where(_log.c.tenant == tenant, whose)
+        return await self._database.read(lambda c: c.execute(query).scalar()) or 0
+
+    async def transcript(
+        self, tenant: str, conversation: str, after: int | None, limit: int
+    ) -> list[LogEntry]:
+        """The conversation's `message` entries after a sequence number, oldest first."""
+        query = (
+            select(_log)
+            .where(
+                _log.c.tenant == tenant,
+                _log.c.conversation == conversation,
+                _log.c.kind == "message",
+                _log.c.sequence > (after or 0),
+            )
+            .order_by(_log.c.sequence)
+            .limit(limit)
+        )
+        rows = await self._database.read(lambda c: c.execute(query).all())
+        return [from_row(LogEntry, row) for row in rows]
+
+    async def turn(self, tenant: str, conversation: str, message_id: str) -> RecordedTurn | None:
+        """What this message id was answered with, however long ago; None where it never was."""
+        query = select(_log.c.data).where(
+            _log.c.tenant == tenant,
+            _log.c.conversation == conversation,
+            _log.c.message_id == message_id,
+            # Spelled out, not a parameter: only so is the index on turns alone of use.
+            _log.c.kind == literal_column("'turn'"),
+        )
+        data = await self._database.read(lambda c: c.execute(query).scalar())
+        return RecordedTurn.model_validate(data) if data else None
+
+    async def untold(self, tenant: str, conversation: str, message_id: str) -> list[LogEntry]:
+        """What runs have said by themselves between a message's turn and the one before it.
+
+        `message` entries, oldest first; where the message has no turn yet, those up to now.
+        """
+        here = (_log.c.tenant == tenant, _log.c.conversation == conversation)
+        # Spelled out, not a parameter: only so is the index on turns alone of use.
+        turns = select(_log.c.sequence).where(*here, _log.c.kind == literal_column("'turn'"))
+        own = turns.where(_log.c.message_id == message_id).scalar_subquery()
+        until = func.coalesce(own, LAST_SEQUENCE)
+        before = turns.with_only_columns(func.max(_log.c.sequence)).where(_log.c.sequence < until)
+        query = (
+            select(_log)
+            .where(
+                *here,
+                _log.c.kind == "message",
+                _log.c.message_id.is_(None),
+                _log.c.sequence > func.coalesce(before.scalar_subquery(), 0),
+                _log.c.sequence < until,
+            )
+            .order_by(_log.c.sequence)
+        )
+        rows = await self._database.read(lambda c: c.execute(query).all())
+        return [from_row(LogEntry, row) for row in rows]
+
+    async def gists(self, tenant: str, conversations: Collection[str]) -> dict[str, Gist]:
+        """What begins each of these conversations and ends it so far, where anything was said."""
+        ends = select(_said(first=True), _said(first=False)).where(
+            _conversations.c.tenant == tenant, _conversations.c.id.in_(sorted(conversations))
+        )
+
+        def read(connection: Connection) -> dict[str, Gist]:
+            found = [(a, z) for a, z in connection.execute(ends) if a is not None]
+            numbers = {number for pair in found for number in pair}
+            query = select(_log).where(_log.c.sequence.in_(sorted(numbers)))
+            rows = {row.sequence: from_row(LogEntry, row) for row in connection.execute(query)}
+            return {str(rows[a].conversation): _gist(rows[a], rows[z]) for a, z in found}
+
+        return await self._database.read(read)
+
+    async def exchanges(
+        self, tenant: str, after: tuple[str, int] | None, limit: int
+    ) -> list[LogEntry]:
+        """The `message` and `turn` entries of all conversations, one conversation after another.
+
+        Each conversation oldest first; `after` is the conversation and the sequence number of
+        the last entry that the caller has seen.
+        """
+        place = tuple_(_log.c.conversation, _log.c.sequence)
+        query = (
+            select(_log)
+            .where(
+                _log.c.tenant == tenant,
+                _log.c.conversation.is_not(None),
+                _log.c.kind.in_(["message", "turn"]),
+                place > (after or ("", 0)),
+            )
+            .order_by(_log.c.conversation, _log.c.sequence)
+            .limit(limit)
+        )
+        rows = await self._database.read(lambda c: c.execute(query).all())
+        return [from_row(LogEntry, row) for row in rows]
+
+
+def _said(*, first: bool) -> ScalarSelect[Any]:
+    """The number of a conversation's first or last `message` entry, from the end of an index."""
+    order = _log.c.sequence.asc() if first else _log.c.sequence.desc()
+    return (
+        select(_log.c.sequence)
+        .where(
+            _log.c.tenant == _conversations.c.tenant,
+            _log.c.conversation == _conversations.c.id,
+            _log.c.kind == "message",
+        )
+        .order_by(order)
+        .limit(1)
+        .scalar_subquery()
+    )
+
+
+def _gist(first: LogEntry, last: LogEntry) -> Gist:
+    opening = str(first.data.get("text") or "")
+    return Gist(opening=opening, latest=last.sequence or 0, latest_at=last.at)

@@ -1,0 +1,110 @@
+"""What was done once: idempotency keys of requests, and the effects ledger.
+
+Idempotency keys of requests, in the database.
+
+The effects ledger, in the database: the memory that makes a write happen once.
+"""
+
+from datetime import UTC, datetime
+
+from pydantic import JsonValue
+from sqlalchemy import Connection, delete, select, update
+
+from router.domain.errors import DuplicateKey
+from router.domain.records import EffectRecord
+from router.store import tables
+from router.store.database import Database
+from router.store.rows import from_row
+
+_keys = tables.keys
+
+
+class DatabaseKeys:
+    """`router.domain.ports.IdempotencyKeys`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._claim = database.insert(_keys).on_conflict_do_nothing()
+
+    async def claim(self, tenant: str, user: str, key: str, digest: str) -> None:
+        """Remember the key; raises `DuplicateKey` where it came with another digest before."""
+        row = {"tenant": tenant, "user": user, "key": key, "digest": digest}
+        kept = select(_keys.c.digest).filter_by(tenant=tenant, user=user, key=key)
+
+        def claim(connection: Connection) -> bool:
+            added = connection.execute(self._claim, {**row, "claimed_at": datetime.now(UTC)})
+            return bool(added.rowcount) or connection.execute(kept).scalar() == digest
+
+        if not await self._database.write(claim):
+            raise DuplicateKey(
+                f"the idempotency key {key!r} was used before with another body; "
+                "send the same body again, or another key"
+            )
+
+    async def claimed(self, tenant: str, user: str, key: str) -> bool:
+        """True where the key came before, with whatever digest."""
+        kept = select(_keys.c.digest).filter_by(tenant=tenant, user=user, key=key)
+        return await self._database.read(lambda c: c.execute(kept).first()) is not None
+
+
+_effects = tables.effects
+
+
+class DatabaseLedger:
+    """`router.domain.ports.EffectsLedger`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._begin = database.insert(_effects).on_conflict_do_nothing()
+
+    async def begin(self, key: str, tool: str, digest: str) -> EffectRecord | None:
+        """Note that a call is about to be sent; None where its key is new.
+
+        Else answers what is known of it. A key that comes with another tool or digest raises
+        `DuplicateKey`.
+        """
+        row = {"key": key, "tool": tool, "digest": digest, "status": "begun"}
+        kept = select(_effects).where(_effects.c.key == key)
+
+        def begin(connection: Connection) -> EffectRecord | None:
+            added = connection.execute(self._begin, {**row, "begun_at": datetime.now(UTC)})
+            if added.rowcount:
+                return None
+            return from_row(EffectRecord, connection.execute(kept).one())
+
+        known = await self._database.write(begin)
+        if known and (known.tool, known.digest) != (tool, digest):
+            raise DuplicateKey(
+                f"the key {key!r} was used before for another call of {known.tool}; "
+                "a call with other arguments needs a key of its own"
+            )
+        return known
+
+    async def find(self, key: str) -> EffectRecord | None:
+        """What is known of the call with this key; None where it was never begun."""
+        kept = select(_effects).where(_effects.c.key == key)
+        row = await self._database.read(lambda connection: connection.execute(kept).first())
+        return None if row is None else from_row(EffectRecord, row)
+
+    async def finish(self, key: str, result: JsonValue) -> None:
+        """Note what the call came to. What is noted already stays."""
+        await self._end(key, status="done", result=result)
+
+    async def fail(self, key: str, error: str) -> None:
+        """Note that the call failed for good and had no effect. What is noted already stays."""
+        await self._end(key, status="failed", error=error)
+
+    async def release(self, key: str) -> None:
+        """Forget a call that had no effect. What is noted already stays."""
+        begun = (_effects.c.key == key, _effects.c.status == "begun")
+        await self._database.write(lambda c: c.execute(delete(_effects).where(*begun)))
+
+    async def _end(self, key: str, **outcome: JsonValue) -> None:
+        # Two attempts of a call may overlap, where the first was given up and isn't dead yet.
+        # Whichever ends first has spoken.
+        end = (
+            update(_effects)
+            .where(_effects.c.key == key, _effects.c.status == "begun")
+            .values(**outcome, ended_at=datetime.now(UTC))
+        )
+        await self._database.write(lambda c: c.execute(end))

@@ -1,0 +1,236 @@
+"""Whether what a story expects is so, and how that is told.
+
+Whether what a story expects is so. Pure: what was seen goes in, the difference comes out.
+
+What became of stories, for whoever reads it: a line each, and why one failed.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import JsonValue
+
+from router.story.story import AnyStep, BotSays, Expectation, RunStands, Story, ToolCalled, end_of
+
+NOTHING = "nothing"
+
+
+@dataclass(frozen=True)
+class ObservedCall:
+    """A call of a tool: one, however often it was tried."""
+
+    tool: str
+    arguments: Mapping[str, JsonValue]
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where a run stands. `approvers` are those whose decision it waits for."""
+
+    flow: str
+    status: str
+    state: str
+    slots: Mapping[str, JsonValue] = field(default_factory=dict)
+    awaiting: tuple[str, ...] = ()
+    approvers: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        awaited = f", asking for {', '.join(self.awaiting)}" if self.awaiting else ""
+        waiting = f", waiting for {', '.join(self.approvers)}" if self.approvers else ""
+        return f"{self.flow} is {self.status} in {self.state}{awaited}{waiting}"
+
+
+@dataclass
+class Seen:
+    """What a story has seen so far.
+
+    `said` is what the desk has said since the last act, a line each; what was expected of it
+    already ends at `heard`.
+    """
+
+    said: list[str] = field(default_factory=list)
+    heard: int = 0
+    standings: list[Standing] = field(default_factory=list)
+    """Of every run, the newest first."""
+    calls: list[ObservedCall] = field(default_factory=list)
+
+    @property
+    def standing(self) -> Standing | None:
+        """Where the newest run stands; None before there is one."""
+        return next(iter(self.standings), None)
+
+    def standing_of(self, flow: object) -> Standing | None:
+        """The newest run of this flow, else the newest."""
+        theirs = (standing for standing in self.standings if standing.flow == flow)
+        return next(theirs, self.standing)
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """What was expected and what there was instead, as lines for people."""
+
+    expected: list[str]
+    found: list[str]
+
+
+def judge(step: Expectation, seen: Seen) -> Mismatch | None:
+    """What speaks against the step; None where all is as expected.
+
+    What a `bot` step has found counts as heard, so that the next one looks behind it.
+    """
+    match step:
+        case BotSays():
+            return _said(step, seen)
+        case RunStands():
+            return _stands(step, seen.standing_of(step.wanted.get("flow")))
+        case ToolCalled():
+            return _called(step, seen.calls)
+
+
+def _said(step: BotSays, seen: Seen) -> Mismatch | None:
+    whole = "\n".join(seen.said)
+    for number, pattern in enumerate(step.patterns):
+        end = end_of(pattern, whole, seen.heard)
+        if end is None:
+            return _unsaid(pattern, step.patterns[:number], whole, seen.heard)
+        seen.heard = end
+    return None
+
+
+def _unsaid(pattern: str, before: Sequence[str], whole: str, heard: int) -> Mismatch:
+    """A pattern that was there, but too early, is told apart from one that never was."""
+    early = end_of(pattern, whole, 0) is not None
+    after = f", after {before[-1]}" if before else ", after what was expected before"
+    return Mismatch(
+        [f"{pattern}{after if early else ''}"],
+        whole[heard if not early else 0 :].strip("\n").splitlines() or [NOTHING],
+    )
+
+
+def _stands(step: RunStands, standing: Standing | None) -> Mismatch | None:
+    if standing is None:
+        wanted = [f"{key}: {shown(value)}" for key, value in step.wanted.items()]
+        return Mismatch(wanted, ["no flow was started"])
+    differing = list(_differing(step.wanted, vars(standing)))
+    if not differing:
+        return None
+    return Mismatch(
+        [f"{place}: {shown(wanted)}" for place, wanted, _ in differing],
+        [f"{place}: {shown(found)}" for place, _, found in differing],
+    )
+
+
+def _differing(
+    wanted: Mapping[str, Any], found: Mapping[str, Any], place: str = ""
+) -> Iterator[tuple[str, Any, Any]]:
+    """Every place where they differ; what isn't mentioned may be as it likes."""
+    for key, value in wanted.items():
+        here, there = f"{place}{key}", found.get(key)
+        if isinstance(value, Mapping) and isinstance(there, Mapping):
+            yield from _differing(value, there, f"{here}.")
+        elif isinstance(value, list) and isinstance(there, list | tuple):
+            yield from _differing_lists(value, there, here)
+        elif not _equal(value, there):
+            yield here, value, there
+
+
+def _differing_lists(
+    wanted: Sequence[Any], found: Sequence[Any], here: str
+) -> Iterator[tuple[str, Any, Any]]:
+    if len(wanted) != len(found):
+        yield here, list(wanted), list(found)
+        return
+    numbered = (dict(enumerate(each)) for each in (wanted, found))
+    first, second = ({str(n): value for n, value in each.items()} for each in numbered)
+    yield from _differing(first, second, f"{here}.")
+
+
+def _equal(one: Any, other: Any) -> bool:
+    """As JSON compares: `true` is no 1, and 3 is 3.0."""
+    return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)
+
+
+def _called(step: ToolCalled, calls: Sequence[ObservedCall]) -> Mismatch | None:
+    theirs = [call for call in calls if call.tool == step.tool]
+    fitting = [c for c in theirs if not list(_differing(step.arguments, c.arguments))]
+    if len(fitting) == step.times or (step.times is None and fitting):
+        return None
+    often = "at least once" if step.times is None else f"{step.times} times"
+    given = f" with {shown(dict(step.arguments))}" if step.arguments else ""
+    made = [f"with {shown(dict(call.arguments))}" for call in theirs]
+    others = ", ".join(dict.fromkeys(call.tool for call in calls)) or NOTHING
+    return Mismatch(
+        [f"{step.tool}, called {often}{given}"],
+        [f"{len(fitting)} such calls", *made] if theirs else [f"no call; called was {others}"],
+    )
+
+
+def shown(value: Any) -> str:
+    """A value on one line."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+@dataclass(frozen=True)
+class Divergence:
+    """The first step at which a story went another way: it is the last of `steps`."""
+
+    steps: tuple[AnyStep, ...]
+    mismatch: Mismatch
+    said: tuple[str, ...] = ()
+    """What the desk had said since the last act."""
+    standing: Standing | None = None
+    gave_way: bool = False
+    """What the story is played on failed here, not the story."""
+
+    @property
+    def step(self) -> AnyStep:
+        """The one that failed."""
+        return self.steps[-1]
+
+
+@dataclass(frozen=True)
+class StoryOutcome:
+    """What became of one story."""
+
+    story: Story
+    seconds: float
+    divergence: Divergence | None = None
+    earlier: Divergence | None = None
+    """Where it was played before, on a stage that gave way."""
+
+    @property
+    def ok(self) -> bool:
+        """True where all was as expected."""
+        return self.divergence is None
+
+
+def told(outcome: StoryOutcome) -> Iterator[str]:
+    """The story's line and, where it failed, the difference."""
+    story, verdict = outcome.story, "ok" if outcome.ok else "failed"
+    where = "" if outcome.ok else f"  {story.file}:{story.line}"
+    yield f"{verdict:<6}  {outcome.seconds:5.2f} s  {story.name}{where}"
+    if outcome.earlier is not None:
+        yield f"    played again: the first time {' '.join(outcome.earlier.mismatch.found)}"
+    if outcome.divergence is not None:
+        yield from (f"    {line}" for line in _difference(story, outcome.divergence))
+
+
+def _difference(story: Story, gone: Divergence) -> Iterator[str]:
+    yield f"at {story.file}:{gone.step.line}: {gone.step}"
+    yield from _marked("-", gone.mismatch.expected)
+    yield from _marked("+", gone.mismatch.found)
+    if gone.said and list(gone.said) != gone.mismatch.found:
+        yield "the bot had said"
+        yield from _marked("|", [line for said in gone.said for line in said.splitlines()])
+    if len(gone.steps) > 1:
+        yield "before it"
+        yield from (f"  {step.line:>4}  {step}" for step in gone.steps[:-1])
+    yield f"now {gone.standing or 'no flow was started'}"
+    if gone.standing and gone.standing.slots:
+        yield f"    {shown(dict(gone.standing.slots))}"
+
+
+def _marked(mark: str, lines: list[str]) -> Iterator[str]:
+    yield from (f"  {mark} {line}" for line in lines)

@@ -1,0 +1,371 @@
+"""Everything that stories run on: Temporal with a clock that skips, put together once.
+
+The directory, once for every story: each has a tenant of its own, and so sees no other.
+
+What the SDK logs of activities that fail: in a story that is no news.
+
+What time it is in a story.
+
+The server's clock only goes forward, from the present on, for everybody. A story begins when
+it says, so its workflows are told the server's time and so much more or less: every activation
+of theirs carries a time of its own, and all that a workflow knows of the time comes from there.
+Timers are lengths of time and need nothing. A workflow's story is the tenant in its id.
+
+The real tools, watched: what they are called with is noted, and they fail where told to.
+
+Temporal's test server, whose clock skips what nobody waits for.
+
+Everything that stories run on, put together once for all of them.
+
+Real: workflows, activities, tools, the sample people system, the directory. No model is asked
+and nothing is encoded: what no rule takes is searched by words. The database is a file in a
+folder that is gone afterwards.
+"""
+
+import logging
+import os
+import shutil
+import sys
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from pydantic import JsonValue
+from temporalio.bridge.proto.workflow_activation import WorkflowActivation
+from temporalio.bridge.proto.workflow_completion import WorkflowActivationCompletion
+from temporalio.client import Client
+from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.exceptions import ApplicationError
+from temporalio.runtime import LoggingConfig, Runtime, TelemetryConfig, TelemetryFilter
+from temporalio.testing import WorkflowEnvironment
+from temporalio.worker import WorkflowInstance, WorkflowInstanceDetails, WorkflowRunner
+from temporalio.workflow import Info
+
+from activities import provided
+from router.directory.file import FileDirectory
+from router.domain.errors import (
+    ArgumentsToolError,
+    MisconfiguredError,
+    PermanentToolError,
+    ToolError,
+    TransientToolError,
+    Unavailable,
+    UnknownOutcome,
+)
+from router.domain.locale import Localised
+from router.domain.principals import PeopleDirectory, Principal
+from router.flow.catalog import Catalog
+from router.retrieval.index import CapabilityIndex
+from router.runtime.composition import Parts, assembled
+from router.runtime.temporal import add
+from router.runtime.worker import build_worker, sandbox
+from router.settings import Settings
+from router.story.expectations import ObservedCall
+from router.story.story import Failing
+from router.tool.context import Dependencies, Provider, ToolContext
+from router.tool.implementation import Arguments, Implementation
+from router.tool.registry import Registry
+from router.tool.tool import Tool
+
+
+class EveryTenant(FileDirectory):
+    """The default tenant's people, whatever tenant is asked about."""
+
+    async def find(self, tenant: str, user: str) -> Principal | None:
+        """The person with this id, in that tenant, or None."""
+        return next((one for one in self.everyone(tenant) if one.id == user), None)
+
+    def everyone(self, tenant: str = "") -> list[Principal]:
+        """All people, in that tenant, ordered by id."""
+        there = super().everyone()
+        return [one.model_copy(update={"tenant": tenant}) for one in there] if tenant else there
+
+    @classmethod
+    def of(cls, directory: PeopleDirectory) -> "EveryTenant":
+        """The same people."""
+        return cls(directory.everyone())
+
+
+class Unforeseen(logging.Filter):
+    """Keeps what isn't an error of the house, which a story may want and its outcome tells."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """True for what is to be seen."""
+        error = record.exc_info[1] if record.exc_info else None
+        return not isinstance(error, ApplicationError)
+
+
+@contextmanager
+def kept_down() -> Iterator[None]:
+    """Have the SDK's log say on stderr only what nobody foresaw, until the block is left."""
+    logger, handler = logging.getLogger("temporalio"), logging.StreamHandler()
+    handler.addFilter(Unforeseen())
+    propagates, logger.propagate = logger.propagate, False
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.propagate = propagates
+
+
+Shifts = Mapping[str, timedelta]
+"""How far each tenant is ahead of the server."""
+
+
+class ShiftingRunner(WorkflowRunner):
+    """Runs workflows as another runner does, at the time of their stories."""
+
+    def __init__(self, runner: WorkflowRunner, shifts: Shifts) -> None:
+        self._runner = runner
+        self._shifts = shifts
+
+    def prepare_workflow(self, defn: Any) -> None:
+        """As the other does."""
+        self._runner.prepare_workflow(defn)
+
+    def create_instance(self, det: WorkflowInstanceDetails) -> WorkflowInstance:
+        """The other's, under the story's clock."""
+        shift = self._shifts.get(tenant_of(det.info.workflow_id), timedelta())
+        return _Shifted(self._runner.create_instance(det), shift)
+
+    def set_worker_level_failure_exception_types(
+        self, types: Sequence[type[BaseException]]
+    ) -> None:
+        """As the other does."""
+        self._runner.set_worker_level_failure_exception_types(types)
+
+
+class _Shifted(WorkflowInstance):
+    def __init__(self, instance: WorkflowInstance, shift: timedelta) -> None:
+        self._instance = instance
+        self._shift = shift
+
+    def activate(self, act: WorkflowActivation) -> WorkflowActivationCompletion:
+        act.timestamp.FromDatetime(act.timestamp.ToDatetime() + self._shift)
+        return self._instance.activate(act)
+
+    def get_serialization_context(self, command_info: Any) -> Any:
+        return self._instance.get_serialization_context(command_info)
+
+    def get_external_store_context(self, command_info: Any) -> Any:
+        return self._instance.get_external_store_context(command_info)
+
+    def get_info(self) -> Info:
+        return self._instance.get_info()
+
+    def get_thread_id(self) -> int | None:
+        return self._instance.get_thread_id()
+
+
+def tenant_of(workflow_id: str) -> str:
+    """Whose workflow it is.
+
+    >>> tenant_of("leave_request/story-3/7h2k")
+    'story-3'
+    """
+    _, _, rest = workflow_id.partition("/")
+    return rest.partition("/")[0]
+
+
+_ERRORS: dict[Failing, Callable[[Localised], ToolError]] = {
+    "permanent": PermanentToolError,
+    "arguments": ArgumentsToolError,
+    "unknown": UnknownOutcome,
+    "transient": TransientToolError,
+}
+
+
+@dataclass
+class CallLog:
+    """What happened to tools in one story, and which of them fail from now on."""
+
+    failing: dict[str, Failing] = field(default_factory=dict)
+    _calls: dict[str, ObservedCall] = field(default_factory=dict)
+
+    @property
+    def calls(self) -> list[ObservedCall]:
+        """In the order in which they were made; one that was tried again is there once."""
+        return list(self._calls.values())
+
+    @property
+    def hopeless(self) -> list[str]:
+        """Tools that are tried again and again, as long as they fail."""
+        return [tool for tool, how in self.failing.items() if how == "transient"]
+
+    def note(self, tool: str, arguments: Arguments, key: str) -> None:
+        """Note a try of a call. Those of a write share its key; reads have none."""
+        known = key or f"{len(self._calls)}"
+        self._calls.setdefault(f"{tool}:{known}", ObservedCall(tool, dict(arguments)))
+
+
+Books = defaultdict[str, CallLog]
+"""By tenant: each story has one."""
+
+
+@dataclass(frozen=True)
+class Watched:
+    """What stands behind a tool, with a book kept of it: a `router.tool.Implementation`."""
+
+    tool: str
+    behind: Implementation
+    books: Books
+
+    @property
+    def parameters(self) -> dict[str, JsonValue]:
+        """The tool's own."""
+        return self.behind.parameters
+
+    @property
+    def providers(self) -> frozenset[Provider[Any]]:
+        """The tool's own."""
+        return self.behind.providers
+
+    def problems(self, arguments: Arguments) -> list[str]:
+        """What the tool has against them."""
+        return self.behind.problems(arguments)
+
+    async def call(
+        self, arguments: Arguments, context: ToolContext, dependencies: Dependencies
+    ) -> JsonValue:
+        """The tool's own result, or the error that its story wants."""
+        book = self.books[context.caller.tenant]
+        book.note(self.tool, arguments, context.key)
+        how = book.failing.get(self.tool, "no")
+        if how != "no":
+            raise _ERRORS[how](_failed(self.tool))
+        return await self.behind.call(arguments, context, dependencies)
+
+
+def watch(registry: Registry, books: Books) -> None:
+    """Have all tools of the registry watched, under their own names."""
+    groups: dict[str, list[Tool]] = defaultdict(list)
+    for tool in registry:
+        double = replace(tool, implementation=Watched(tool.name, tool.implementation, books))
+        groups[registry.group_of(tool.name)].append(double)
+    for group, tools in groups.items():
+        registry.replace(group, tools)
+
+
+def _failed(tool: str) -> Localised:
+    return Localised(zh=f"{tool} 在这个故事里失败", en=f"{tool} fails in this story")
+
+
+NAME = "temporal-test-server"
+SLOW_START = timedelta(seconds=30)
+"""For machines that are busy with something else."""
+
+
+def binary() -> Path:
+    """The test server: the one installed beside this Python, else one on the PATH.
+
+    Raises:
+        MisconfiguredError: there is none.
+    """
+    beside = Path(sys.executable).with_name(NAME)
+    found = beside if os.access(beside, os.X_OK) else shutil.which(NAME)
+    if found is None:
+        raise MisconfiguredError(
+            f"stories need {NAME}, which isn't beside {sys.executable} nor on the PATH: "
+            "install it with `pip install 'intent-router[test]'`"
+        )
+    return Path(found)
+
+
+async def skipping() -> WorkflowEnvironment:
+    """The server, running until the block is left.
+
+    Raises:
+        MisconfiguredError: it isn't installed.
+        Unavailable: it doesn't start.
+    """
+    program = binary()
+    # The test server lacks things that the SDK warns of, among the lines that a person reads.
+    quietly = LoggingConfig(filter=TelemetryFilter(core_level="ERROR", other_level="ERROR"))
+    runtime = Runtime(telemetry=TelemetryConfig(logging=quietly))
+    try:
+        return await WorkflowEnvironment.start_time_skipping(
+            data_converter=pydantic_data_converter,
+            test_server_existing_path=str(program),
+            test_server_startup_timeout=SLOW_START,
+            runtime=runtime,
+        )
+    except RuntimeError as error:
+        raise Unavailable(f"{program} doesn't start ({error}): try again") from error
+
+
+QUEUE = "stories"
+
+
+@dataclass(frozen=True)
+class Environment:
+    """One server and one worker, for story after story: its clock is everybody's."""
+
+    environment: WorkflowEnvironment
+    parts: Parts
+    books: Books
+    shifts: dict[str, timedelta]
+
+    @property
+    def client(self) -> Client:
+        """A client of the server."""
+        return self.environment.client
+
+    @property
+    def catalog(self) -> Catalog:
+        """The flows."""
+        return self.parts.offered.catalog
+
+
+@asynccontextmanager
+async def opened(settings: Settings) -> AsyncIterator[Environment]:
+    """The house, with its worker at work until the block is left.
+
+    Raises:
+        MisconfiguredError: the test server isn't installed, or a setting can't be used.
+        DefinitionError: a flow or directory file can't be used.
+    """
+    binary()
+    books: Books = defaultdict(CallLog)
+    shifts: dict[str, timedelta] = {}
+    with TemporaryDirectory(prefix="stories-") as folder:
+        async with (
+            assembled(without_model(settings, Path(folder))) as whole,
+            await skipping() as environment,
+        ):
+            parts = await _furnished(whole, environment.client, books)
+            await add(environment.client)
+            runner = ShiftingRunner(sandbox(), shifts)
+            async with build_worker(environment.client, parts, QUEUE, runner):
+                yield Environment(environment, parts, books, shifts)
+
+
+def without_model(settings: Settings, folder: Path) -> Settings:
+    """The settings, with a database of its own in the folder, and nobody to ask."""
+    alone: dict[str, Any] = {
+        "data": folder,
+        "database_url": f"sqlite:///{folder}/router.db",
+        "embedder": "embedded",
+        **dict.fromkeys(("llm_base_url", "llm_api_key", "llm_model", "llm_skill_model")),
+        "llm_fallbacks": [],
+        "worker_version": None,  # nobody would make it current, and then nothing runs
+    }
+    return settings.model_copy(update=alone)
+
+
+async def _furnished(parts: Parts, client: Client, books: Books) -> Parts:
+    directory, index = EveryTenant.of(parts.directory), CapabilityIndex(None)
+
+    async def connect() -> Client:
+        return client
+
+    parts.dependencies.provide(provided.directory, directory)
+    parts.dependencies.provide(provided.temporal, connect)
+    watch(parts.offered.registry, books)
+    await index.update(parts.offered.everything())
+    return replace(parts, directory=directory, index=index)

@@ -1,0 +1,424 @@
+"""A request on its way and the answer on its way back, within bounds of time, size and place.
+
+Where requests of declared tools may go: to what a file names, or the operator.
+
+At private addresses it has to be the operator.
+
+A file's author and whoever fills in an argument may be fooled, and DNS says what its owner
+likes: so what is checked at last is the IP address that is connected to.
+
+Connections to addresses that were checked: a name is resolved once, and never again.
+
+The name stays what TLS and the `Host` header speak of. Whoever answers for the name can't
+answer differently between the check and the connection, because there is only one question.
+"""
+
+import asyncio
+import functools
+import logging
+import socket
+import ssl
+import zlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+
+import httpcore
+import httpx
+
+from router.domain.errors import PermanentToolError, TransientToolError, UnknownOutcome
+from router.domain.locale import Localised
+from router.telemetry.tracing import outgoing
+from router.tool.http.endpoint import Origin, OutgoingRequest, origin_of
+
+SETTING = "ROUTER_HTTP_ALLOW"
+
+Address = IPv4Address | IPv6Address
+
+_NEVER = [
+    ip_network(each)
+    for each in (
+        *("0.0.0.0/8", "169.254.0.0/16", "224.0.0.0/4", "240.0.0.0/4"),
+        *("::/128", "fe80::/10", "ff00::/8"),
+        # Metadata servers of clouds that lie elsewhere than in 169.254.0.0/16.
+        *("100.100.100.200/32", "168.63.129.16/32", "192.0.0.192/32", "fd00:ec2::254/128"),
+    )
+]
+"""Nothing that a tool wants is there, whoever names it."""
+
+_NOT_PUBLIC = [
+    ip_network(each)
+    for each in (
+        *("10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "172.16.0.0/12", "192.0.0.0/24"),
+        *("192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15"),
+        *("198.51.100.0/24", "203.0.113.0/24"),
+        # Of IPv6 only 2000::/3 is given out; within it these lead elsewhere than they say.
+        *("::/3", "4000::/2", "8000::/1", "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"),
+    )
+]
+"""Written out: `is_global` answers differently from one Python to the next."""
+
+_WELL_KNOWN_NAT64 = ip_network("64:ff9b::/96")
+
+
+class OutboundGuard:
+    """Lets requests out or not.
+
+    Args:
+        by_name: Origins that the operator allows, over http and at private addresses too.
+    """
+
+    def __init__(self, by_name: Iterable[str] = ()) -> None:
+        self._by_name = frozenset(map(origin_of, by_name))
+        self._hosts = {(origin.host, origin.port) for origin in self._by_name}
+
+    def objection(self, origin: Origin) -> str:
+        """Why a file may not name this origin, and what would help; empty where it may."""
+        if origin in self._by_name:
+            return ""
+        if origin.scheme != "https":
+            return f"{origin} isn't https; write https://, or add it to {SETTING}"
+        try:
+            return self.objection_to(origin.host, origin.port, origin.host)
+        except ValueError:
+            return ""
+
+    def objection_to(self, host: str, port: int, address: str) -> str:
+        """Why this address of a host may not be connected to; empty where it may."""
+        real = _unwrapped(ip_address(address.partition("%")[0]))
+        if any(real in network for network in _NEVER):
+            return f"{host} is at {address}, where no tool may go; name the system's own"
+        if (host, port) not in self._hosts and any(real in network for network in _NOT_PUBLIC):
+            remedy = f"add its https://host:port to {SETTING} if it is meant"
+            return f"{host} is at {address}, which isn't public; {remedy}"
+        return ""
+
+    def check_redirect(self, before: Origin, after: Origin) -> None:
+        """Raise `PermanentToolError` where an answer may not lead from one to the other."""
+        if before.scheme == "https" and after.scheme != "https":
+            raise PermanentToolError(
+                Localised(
+                    zh=f"{before} 转到 {after}，那里没有加密",
+                    en=f"{before} leads to {after}, which isn't encrypted",
+                )
+            )
+        if after != before and after not in self._by_name:
+            raise PermanentToolError(
+                Localised(
+                    zh=f"{before} 转到 {after}，请管理员写进工具的文件，或加到 {SETTING}",
+                    en=f"{before} leads to {after}; name that in the tool's file, "
+                    f"or add it to {SETTING}",
+                )
+            )
+
+
+def _unwrapped(address: Address) -> Address:
+    """The IPv4 address within an IPv6 one, where the network takes it out again."""
+    if isinstance(address, IPv6Address):
+        if address.ipv4_mapped is not None:
+            return address.ipv4_mapped
+        if address in _WELL_KNOWN_NAT64:
+            return IPv4Address(int(address) & 0xFFFF_FFFF)
+    return address
+
+
+Resolver = Callable[[str, int], Awaitable[list[str]]]
+"""The addresses of a host; raises `OSError` where it has none."""
+
+
+async def system_resolver(host: str, port: int) -> list[str]:
+    """What this machine takes the host for."""
+    loop = asyncio.get_running_loop()
+    found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(address[4][0]) for address in found))
+
+
+class GuardedTransport(httpx.AsyncHTTPTransport):
+    """httpx's own transport, over connections that a guard lets through."""
+
+    def __init__(
+        self, guard: OutboundGuard, resolve: Resolver, context: ssl.SSLContext | None = None
+    ) -> None:
+        context = context or _trusted()
+        super().__init__(verify=context, trust_env=False)
+        backend = _GuardedBackend(guard, resolve)
+        self._pool = httpcore.AsyncConnectionPool(ssl_context=context, network_backend=backend)
+
+
+class _GuardedBackend(httpcore.AsyncNetworkBackend):
+    """Opens sockets to addresses, all of which the guard has seen."""
+
+    def __init__(self, guard: OutboundGuard, resolve: Resolver) -> None:
+        self._guard = guard
+        self._resolve = resolve
+        self._network = httpcore.AnyIOBackend()
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,  # noqa: ASYNC109 - httpcore's signature
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        """Connect to the first of the host's addresses that answers.
+
+        One address that may not be connected to bars them all: what gives a good and a bad one
+        means the bad one.
+        """
+        addresses = await self._addresses(host, port, timeout)
+        for address in addresses:
+            if objection := self._guard.objection_to(host, port, address):
+                zh = f"不能连接 {host}，请联系管理员（{objection}）"
+                raise PermanentToolError(Localised(zh=zh, en=objection))
+        failure: Exception = httpcore.ConnectError(f"{host} has no address")
+        for address in addresses:
+            try:
+                return await self._network.connect_tcp(
+                    address, port, timeout, local_address, socket_options
+                )
+            except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
+                failure = error
+        raise failure
+
+    async def _addresses(self, host: str, port: int, seconds: float | None) -> list[str]:
+        try:
+            async with asyncio.timeout(seconds):
+                return await self._resolve(host, port)
+        except TimeoutError:
+            raise httpcore.ConnectTimeout(f"{host} can't be resolved in time") from None
+        except (OSError, UnicodeError) as error:
+            raise httpcore.ConnectError(f"{host} can't be resolved: {error}") from None
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait."""
+        await asyncio.sleep(seconds)
+
+
+@functools.cache
+def _trusted() -> ssl.SSLContext:
+    """The usual authorities. Made once: reading them takes longer than most requests."""
+    return httpx.create_ssl_context()
+
+
+MOST_BYTES = 1024 * 1024
+"""Of an answer, once it is unpacked. Models get less: it is read whole to select from it."""
+MOST_REDIRECTS = 3
+
+OURS = {
+    "User-Agent": "intent-router",
+    "Accept": "application/json, text/plain;q=0.8, text/html;q=0.5",
+    "Accept-Encoding": "gzip",
+}
+_READS = ("GET", "HEAD")
+_sending: ContextVar[bool] = ContextVar("_sending", default=False)
+
+
+class _Discreet(logging.Filter):
+    """Keeps httpx from logging addresses of ours, which may hold secrets and what people said."""
+
+    def filter(self, record: logging.LogRecord) -> bool:  # noqa: ARG002 - all of them
+        return not _sending.get()
+
+
+logging.getLogger("httpx").addFilter(_Discreet())
+_MOVED_AS_IT_IS = (307, 308)
+_GZIP_OR_ZLIB = 47
+
+
+@dataclass(frozen=True)
+class Received:
+    """An answer."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    broken: str = ""
+    """Why the body isn't all there; empty where it is."""
+
+    @property
+    def fine(self) -> bool:
+        """True where the server did what it was asked for."""
+        return 200 <= self.status < 300  # noqa: PLR2004
+
+
+class Unreached(TransientToolError):
+    """There is no connection to the server: nothing was sent."""
+
+
+class Sender:
+    """Sends requests of declared tools, each over a connection and with cookies of its own.
+
+    Args:
+        guard: Says where to.
+        resolve: Says at which addresses a host is.
+        context: Whom TLS trusts; None is the usual authorities.
+    """
+
+    def __init__(
+        self,
+        guard: OutboundGuard,
+        resolve: Resolver = system_resolver,
+        context: ssl.SSLContext | None = None,
+    ) -> None:
+        self.guard = guard
+        self._resolve = resolve
+        self._context = context
+
+    async def send(self, request: OutgoingRequest, seconds: float) -> Received:
+        """The answer, whatever its status.
+
+        Raises:
+            Unreached: the server can't be connected to.
+            TransientToolError: it breaks off, or takes longer.
+            PermanentToolError: it is where no request may go, or leads there.
+            UnknownOutcome: it has done what it was asked for, or not, and leads elsewhere.
+        """
+        discreet = _sending.set(True)
+        try:
+            async with asyncio.timeout(seconds), self._client(seconds) as client:
+                return await self._followed(client, request)
+        except TimeoutError:
+            raise TransientToolError(
+                Localised(
+                    zh=f"{request.origin} 在 {seconds:g} 秒内没有回答",
+                    en=f"{request.origin} took longer than {seconds:g} s",
+                )
+            ) from None
+        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+            raise Unreached(
+                Localised(
+                    zh=f"连不上 {request.origin}（{error}）",
+                    en=f"{request.origin} can't be reached: {error}",
+                )
+            ) from None
+        except httpx.HTTPError as error:
+            # The text may repeat what was sent; the kind of it says enough.
+            kind = type(error).__name__
+            raise TransientToolError(
+                Localised(
+                    zh=f"{request.origin} 中途断开了（{kind}）",
+                    en=f"{request.origin} broke off: {kind}",
+                )
+            ) from None
+        finally:
+            _sending.reset(discreet)
+
+    def _client(self, seconds: float) -> httpx.AsyncClient:
+        transport = GuardedTransport(self.guard, self._resolve, self._context)
+        return httpx.AsyncClient(
+            transport=transport, trust_env=False, timeout=seconds, headers=OURS
+        )
+
+    async def _followed(self, client: httpx.AsyncClient, request: OutgoingRequest) -> Received:
+        sent = client.build_request(
+            request.method,
+            f"{request.origin}{request.target}",
+            headers={**outgoing(), **request.headers},
+            content=request.content,
+        )
+        for _ in range(MOST_REDIRECTS + 1):
+            response = await client.send(sent, stream=True)
+            try:
+                if response.next_request is None:
+                    return await _received(response)
+                sent = self._redirected(client, response, response.next_request)
+            finally:
+                await response.aclose()
+        raise PermanentToolError(
+            Localised(
+                zh=f"{request.origin} 转了超过 {MOST_REDIRECTS} 次",
+                en=f"{request.origin} leads on more than {MOST_REDIRECTS} times",
+            )
+        )
+
+    def _redirected(
+        self, client: httpx.AsyncClient, response: httpx.Response, following: httpx.Request
+    ) -> httpx.Request:
+        """The request to go on with: elsewhere it is a bare one, which carries no credentials."""
+        before = origin_of(response.request.url)
+        after = _origin(following.url, before)
+        writes = response.request.method not in _READS
+        if writes and response.status_code not in _MOVED_AS_IT_IS:
+            raise UnknownOutcome(
+                Localised(
+                    zh=f"{before} 的回答是 {response.status_code}，并转到 {after}："
+                    "可能办成了，也可能没有",
+                    en=f"{before} answered {response.status_code} and leads to {after}: "
+                    "it may or may not have done it",
+                )
+            )
+        self.guard.check_redirect(before, after)
+        if after == before:
+            return following
+        if writes:
+            raise PermanentToolError(
+                Localised(
+                    zh=f"{before} 要把这次改动转发到 {after}，没有发送",
+                    en=f"{before} wants this write sent to {after}; it wasn't sent",
+                )
+            )
+        return client.build_request(following.method, following.url)
+
+
+def _origin(url: httpx.URL, before: Origin) -> Origin:
+    try:
+        return origin_of(url)
+    except ValueError as error:
+        raise PermanentToolError(
+            Localised(
+                zh=f"{before} 转到了一个不能用的地址（{error}）",
+                en=f"{before} leads to an address that isn't used: {error}",
+            )
+        ) from None
+
+
+async def _received(response: httpx.Response) -> Received:
+    headers = {name.lower(): value for name, value in response.headers.items()}
+    body = bytearray()
+    broken = ""
+    try:
+        async for piece in _unpacked(response):
+            body += piece
+    except (_TooMuch, _Garbled) as error:
+        broken = str(error)
+    except httpx.HTTPError as error:
+        if not 200 <= response.status_code < 300 or response.request.method in _READS:  # noqa: PLR2004
+            raise
+        broken = f"it broke off ({type(error).__name__})"
+    return Received(response.status_code, headers, bytes(body[:MOST_BYTES]), broken)
+
+
+class _TooMuch(Exception):
+    """More bytes than are read."""
+
+
+class _Garbled(Exception):
+    """Bytes that can't be unpacked."""
+
+
+async def _unpacked(response: httpx.Response) -> AsyncIterator[bytes]:
+    """The body, piece by piece and never more than `MOST_BYTES` of it.
+
+    httpx unpacks each piece whole, which makes 64 MiB of 64 KiB; here zlib stops at the bound.
+    """
+    encoding = response.headers.get("content-encoding", "identity").strip().lower()
+    if encoding not in ("identity", "gzip", "x-gzip", "deflate", ""):
+        raise _Garbled(f"it is packed as {encoding[:40]!r}, which it wasn't asked for")
+    unpacking = None if encoding in ("identity", "") else zlib.decompressobj(_GZIP_OR_ZLIB)
+    left = MOST_BYTES
+    async for packed in response.aiter_raw():
+        piece = _within(unpacking, packed, left + 1) if unpacking else packed
+        left -= len(piece)
+        if left < 0:
+            yield piece[:left]
+            raise _TooMuch(f"it is over {MOST_BYTES // 1024} KiB")
+        yield piece
+
+
+def _within(unpacking: "zlib._Decompress", packed: bytes, most: int) -> bytes:
+    try:
+        return unpacking.decompress(packed, most)
+    except zlib.error as error:
+        raise _Garbled(f"it can't be unpacked: {error}") from None

@@ -1,0 +1,389 @@
+"""Files and folders of declared tools into tools, and the implementation behind them.
+
+A declared endpoint as what stands behind a tool.
+
+Files and folders of declared tools into tools.
+
+loaded = load_http_tools(folder, variables, Sender(Guard(allowed)))
+registry.replace("http", loaded.tools)
+
+Declared tools that follow their files: what is edited counts within seconds.
+"""
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from pydantic import JsonValue
+
+from router.documents.document import Document, Unreadable, read_document, read_text
+from router.domain.errors import (
+    DefinitionError,
+    Fault,
+    MisconfiguredError,
+    PermanentToolError,
+    Problem,
+    RouterError,
+    TransientToolError,
+)
+from router.domain.locale import Localised
+from router.tool.context import Dependencies, Provider, ToolContext
+from router.tool.http.client import Received, Sender, Unreached
+from router.tool.http.declaration import Complaints, Declared, read_declared
+from router.tool.http.endpoint import Endpoint, OutgoingRequest, request
+from router.tool.http.openapi import document_path, is_selection, read_selection
+from router.tool.http.response import AnswerSelection, Redaction, failure_of, value_of
+from router.tool.http.template import Absent, Assumed, Environment
+from router.tool.implementation import Arguments, ArgumentSchema
+from router.tool.registry import Registry
+from router.tool.results import keepable
+from router.tool.signature import SourceLine
+from router.tool.tool import Tool, ToolOptions
+
+KEY_HEADER = "Idempotency-Key"
+_PRINTABLE = "!#$%&'()*+,-./:;<=>?@[]^_`{|}~"
+
+
+@dataclass(frozen=True)
+class HttpImplementation:
+    """Checks arguments by the declared schema, sends them, and selects from the answer."""
+
+    schema: ArgumentSchema
+    endpoint: Endpoint
+    wanted: AnswerSelection
+    seconds: float
+    writes: bool
+    repeatable: bool
+    """True where a second call with the same key does nothing more."""
+    sender: Sender
+    redaction: Redaction
+    from_document: bool = False
+    """True for an operation of an OpenAPI document."""
+
+    @property
+    def parameters(self) -> dict[str, JsonValue]:
+        """The schema as it is declared."""
+        return self.schema.schema
+
+    @property
+    def providers(self) -> frozenset[Provider[Any]]:
+        """None: what it needs stands in its file."""
+        return frozenset()
+
+    def problems(self, arguments: Arguments) -> list[str]:
+        """What the schema says against them; null is as good as left out, where that may be."""
+        return self.schema.problems(self.schema.given(arguments))
+
+    async def call(
+        self,
+        arguments: Arguments,
+        context: ToolContext,
+        dependencies: Dependencies,  # noqa: ARG002 - what it needs stands in its file
+    ) -> JsonValue:
+        """What the server answers, as far as it is wanted.
+
+        Raises:
+            ArgumentsToolError: an argument fits nowhere, or the server says so.
+            TransientToolError: the server is busy, broken or gone.
+            PermanentToolError: it refuses, or the request can't be made of what it needs.
+            UnusableResult: it has done what it was asked for, and its answer can't be used.
+        """
+        made = self._keyed(request(self.endpoint, self.schema.given(arguments), context), context)
+        received = await self._sent(made)
+        if not received.fine:
+            raise failure_of(received, str(made.origin), self.redaction)
+        return self.redaction.value(keepable(self.wanted.of(value_of(received))))
+
+    async def _sent(self, made: OutgoingRequest) -> Received:
+        """The answer. A write that can't be tried again for good ends where nothing was sent."""
+        try:
+            return await self.sender.send(made, self.seconds)
+        except Unreached as error:
+            if self.writes and not self.repeatable:
+                done = Localised(zh=f"{error.said.zh}，什么也没做", en=f"{error}; nothing was done")
+                raise PermanentToolError(done) from None
+            raise TransientToolError(error.said) from None
+
+    def _keyed(self, made: OutgoingRequest, context: ToolContext) -> OutgoingRequest:
+        if not context.key:
+            return made
+        key = quote(context.key, safe=_PRINTABLE)
+        return replace(made, headers={KEY_HEADER: key, **made.headers})
+
+
+LARGEST = 256 * 1024
+SCHEMA = "$schema"
+"""A key for editors, which says nothing to us."""
+_ADDRESSES = ("url", "server")
+"""The keys of addresses: of an endpoint, and of an OpenAPI document's operations."""
+
+
+@dataclass
+class LoadedTools:
+    """The tools of a folder, the files they come from, and which aren't there and why."""
+
+    tools: list[Tool] = field(default_factory=list)
+    files: list[Path] = field(default_factory=list)
+    absent: dict[str, str] = field(default_factory=dict)
+    """By file, the variable that isn't set."""
+
+
+def load_http_tools(place: Path, variables: Mapping[str, str], sender: Sender) -> LoadedTools:
+    """The tools of a folder's `*.json` files, or of one file.
+
+    A tool that needs a variable which isn't set is absent, and everything else as it is.
+
+    Raises:
+        MisconfiguredError: there is no such folder.
+        DefinitionError: with every problem of every file.
+    """
+    if not place.exists():
+        raise MisconfiguredError(f"ROUTER_HTTP_TOOLS={place} isn't there: name a folder or a file")
+    loaded, problems = LoadedTools(), list[Problem]()
+    for path in sorted(place.glob("*.json")) if place.is_dir() else [place]:
+        try:
+            _File(path, variables, sender).load(loaded)
+        except DefinitionError as error:
+            problems += error.problems
+    problems += _twice(loaded.tools)
+    if problems:
+        raise DefinitionError(problems)
+    return loaded
+
+
+class _File:
+    """One reading of one file."""
+
+    def __init__(self, path: Path, variables: Mapping[str, str], sender: Sender) -> None:
+        self.path = path
+        self.variables = variables
+        self.environment = Environment(variables)
+        self.sender = sender
+        self.complaints = Complaints()
+
+    def load(self, into: LoadedTools) -> None:
+        """Add what the file declares; raises `DefinitionError`."""
+        document = self._document()
+        if isinstance(document.data, dict) and "paths" in document.data:
+            return  # an OpenAPI document, which another file here selects from
+        into.files.append(self.path)
+        several = isinstance(document.data, list)
+        entries = document.data if several else [document.data]
+        found: list[Declared] = []
+        for number, data in enumerate(entries):
+            place = (number,) if several else ()
+            try:
+                found += self._declared(place, data, into, self.environment)
+            except Absent as absent:
+                into.absent[str(self.path)] = absent.variable
+                self._check_form(place, data)
+        for declared in found:
+            self._check_origin(declared)
+        self._raise_if_wrong(document)
+        into.tools += [self._tool(each, document) for each in found]
+
+    def _document(self) -> Document:
+        try:
+            return read_json(read_text(self.path, LARGEST, "declare fewer tools in one file"))
+        except Unreadable as unreadable:
+            fault = unreadable.fault
+            problem = Problem(str(self.path), unreadable.line, fault.what, fault.remedy)
+            raise DefinitionError([problem]) from None
+
+    def _check_form(self, place: tuple[int, ...], data: Any) -> None:
+        """Complain of whatever is wrong with it, now that a variable keeps it from being read."""
+        before = len(self.complaints.found)
+        list(self._declared(place, data, LoadedTools(), Assumed(self.variables)))
+        # What an address comes to depends on the variable; all else doesn't.
+        self.complaints.found[before:] = [
+            (at, fault)
+            for at, fault in self.complaints.found[before:]
+            if not at or at[-1] not in _ADDRESSES
+        ]
+
+    def _declared(
+        self, place: tuple[int, ...], data: Any, into: LoadedTools, environment: Environment
+    ) -> Iterator[Declared]:
+        if not isinstance(data, dict):
+            self.complaints.mapping(place, data)
+            return
+        data = {key: value for key, value in data.items() if key != SCHEMA}
+        if is_selection(data):
+            into.files.append(document_path(self.path, data))
+            yield from read_selection(self.complaints, place, data, self.path, environment)
+            return
+        declared = read_declared(self.complaints, place, data, environment)
+        if declared is not None:
+            yield declared
+
+    def _check_origin(self, declared: Declared) -> None:
+        objection = self.sender.guard.objection(declared.endpoint.origin)
+        if objection:
+            what, _, remedy = objection.partition("; ")
+            self.complaints.add(("endpoint", "url"), f"{declared.name}: {what}", remedy)
+
+    def _raise_if_wrong(self, document: Document) -> None:
+        found = [*document.faults, *((document.line(p), f) for p, f in self.complaints.found)]
+        if found:
+            ordered = sorted(dict.fromkeys(found), key=lambda each: each[0])
+            raise DefinitionError(
+                [Problem(str(self.path), n, f.what, f.remedy) for n, f in ordered]
+            )
+
+    def _tool(self, declared: Declared, document: Document) -> Tool:
+        options = declared.options
+        return Tool(
+            name=declared.name,
+            title=options.title,
+            description=declared.description,
+            examples=options.examples,
+            permission=options.permission,
+            roles=options.roles,
+            confirm=options.confirm,
+            idempotent=options.idempotent,
+            timeout=timedelta(seconds=options.seconds),
+            retries=options.retries,
+            options=ToolOptions(at_once=options.at_once),
+            implementation=HttpImplementation(
+                schema=declared.schema,
+                endpoint=declared.endpoint,
+                wanted=options.wanted,
+                seconds=options.seconds,
+                writes=options.permission != "read",
+                repeatable=options.idempotent,
+                sender=self.sender,
+                redaction=Redaction(self.environment.used),
+                from_document=declared.from_document,
+            ),
+            source=SourceLine(str(self.path), _line_of(declared.name, document)),
+            description_zh=declared.description_zh,
+        )
+
+
+def read_json(text: str) -> Document:
+    """JSON with its lines; raises `Unreadable`.
+
+    Every JSON is YAML, whose reader knows lines and sees a key that comes twice; but what
+    counts is what JSON says.
+    """
+    # Tabs are no part of any JSON text, but YAML won't be indented with them.
+    unread, document = None, Document()
+    try:
+        document = read_document(text.replace("\t", " "))
+    except Unreadable as unreadable:
+        unread = unreadable
+        if "isn't YAML" not in unread.fault.what:
+            raise
+    try:
+        data = json.loads(text, parse_constant=_refuse)
+    except json.JSONDecodeError as error:
+        fault = Fault(f"this isn't JSON: {error.msg}", "look at commas, quotes and brackets here")
+        raise Unreadable(error.lineno, fault) from None
+    except RecursionError:
+        raise Unreadable(1, Fault("it is nested too deep", "flatten it")) from None
+    except ValueError as error:
+        raise Unreadable(1, Fault(f"this isn't JSON: {error}", "write a number")) from None
+    if unread is not None:
+        raise unread
+    return replace(document, data=data)
+
+
+def _refuse(constant: str) -> Any:
+    raise ValueError(f"{constant} is no number")
+
+
+def _line_of(name: str, document: Document) -> int:
+    entries = document.data if isinstance(document.data, list) else []
+    for number, data in enumerate(entries):
+        if isinstance(data, dict) and data.get("name") == name:
+            return document.line((number,))
+    return 1
+
+
+def _twice(tools: list[Tool]) -> Iterator[Problem]:
+    known: dict[str, Tool] = {}
+    for tool in tools:
+        other = known.setdefault(tool.name, tool)
+        if other is not tool:
+            what = f"the tool {tool.name} is in {other.source.file}:{other.source.line} already"
+            yield Problem(*tool.source, what, "rename one of the two")
+
+
+GROUP = "http"
+"""The registry's group of declared tools."""
+SECONDS = 2.0
+
+Stamp = tuple[tuple[str, int, int], ...]
+_log = logging.getLogger("router.tools")
+
+
+class WatchedTools:
+    """Keeps the tools of a folder in a registry, and looks for changes when asked to.
+
+    A change that can't be used is logged once, and everything stays as it was.
+    """
+
+    def __init__(self, place: Path, load: Callable[[], LoadedTools], registry: Registry) -> None:
+        self._place = place
+        self._load = load
+        self._registry = registry
+        self._files: list[Path] = []
+        self._seen: Stamp = ()
+        self.absent: dict[str, str] = {}
+        """By file, the variable that isn't set and without which there is nothing of it."""
+
+    def load(self) -> LoadedTools:
+        """Load them; raises what `load_http_tools` and `Registry.replace` raise."""
+        self._seen = self._stamp()
+        loaded = self._load()
+        self._registry.replace(GROUP, loaded.tools)
+        self.absent = loaded.absent
+        for file, variable in loaded.absent.items():
+            _log.info("no tool of %s is there: %s isn't set", file, variable)
+        if set(loaded.files) - set(self._files):
+            self._files = loaded.files
+            self._seen = self._stamp()
+        return loaded
+
+    def reload(self) -> bool:
+        """Load them again where a file has changed; True where the tools are new ones."""
+        if self._stamp() == self._seen:
+            return False
+        try:
+            loaded = self.load()
+        except (RouterError, OSError) as error:
+            _log.error("the tools stay as they were: %s", error)
+            return False
+        _log.info("there are %s tools in %s now", len(loaded.tools), self._place)
+        return True
+
+    async def changes(self, seconds: float = SECONDS) -> AsyncIterator[None]:
+        """Yield after each change, for ever; looks so often."""
+        while True:
+            await asyncio.sleep(seconds)
+            if await asyncio.to_thread(self.reload):
+                yield
+
+    def _stamp(self) -> Stamp:
+        return _stamp_of({*self._listed(), *self._files})
+
+    def _listed(self) -> Iterable[Path]:
+        return self._place.glob("*.json") if self._place.is_dir() else [self._place]
+
+
+def _stamp_of(files: Iterable[Path]) -> Stamp:
+    """What tells one state of files from another; a file that isn't there is left out."""
+    found = []
+    for path in sorted(files):
+        try:
+            state = path.stat()
+        except OSError:
+            continue
+        found.append((str(path), state.st_mtime_ns, state.st_size))
+    return tuple(found)

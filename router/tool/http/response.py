@@ -1,0 +1,290 @@
+"""What an answer comes to: a value for whoever called, or an error of the house. Pure.
+
+What of an answer is wanted: a place in it, or several under names, and of a list how much.
+
+The words of an HTML page.
+
+Whatever a server says is untrusted: it is bounded, marked as its words where it is quoted, and
+rid of the secrets that it may have been sent.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from html.parser import HTMLParser
+from typing import Any
+from urllib.parse import quote, quote_plus
+
+from pydantic import JsonValue
+
+from router.domain.errors import (
+    ArgumentsToolError,
+    PermanentToolError,
+    ToolError,
+    TransientToolError,
+    UnusableResult,
+)
+from router.domain.locale import Localised
+from router.tool.http.client import Received
+from router.tool.results import keepable
+
+_INDEX = re.compile(r"0|[1-9][0-9]*")
+
+
+@dataclass(frozen=True)
+class AnswerSelection:
+    """A selection from an answer; everything, where nothing is said."""
+
+    places: str | Mapping[str, str] = ""
+    """A JSON pointer (RFC 6901), or one for each name of the result."""
+    most: int | None = None
+    """How many items of a list."""
+    keep: frozenset[str] = field(default_factory=frozenset)
+    """Which keys of each item; all of them, where there are none."""
+
+    def of(self, answer: JsonValue) -> JsonValue:
+        """The selection.
+
+        Raises `UnusableResult` where there is nothing at the one place; of several places
+        one without anything is null.
+        """
+        if isinstance(self.places, str):
+            try:
+                return self._shortened(at(answer, self.places))
+            except LookupError:
+                raise UnusableResult(
+                    Localised(
+                        zh=f"对方的回答里 {self.places} 处没有内容",
+                        en=f"the answer has nothing at {self.places}",
+                    )
+                ) from None
+        return {name: self._found(answer, place) for name, place in self.places.items()}
+
+    def _found(self, answer: JsonValue, place: str) -> JsonValue:
+        try:
+            return self._shortened(at(answer, place))
+        except LookupError:
+            return None
+
+    def _shortened(self, value: JsonValue) -> JsonValue:
+        if not isinstance(value, list):
+            return value
+        return [self._kept(item) for item in value[: self.most]]
+
+    def _kept(self, item: JsonValue) -> JsonValue:
+        if not self.keep or not isinstance(item, dict):
+            return item
+        return {name: value for name, value in item.items() if name in self.keep}
+
+
+def is_pointer(text: str) -> bool:
+    """True where it is a JSON pointer."""
+    return re.fullmatch(r"(/([^/~]|~[01])*)*", text) is not None
+
+
+def at(value: JsonValue, pointer: str) -> JsonValue:
+    """What a JSON pointer points at; raises `LookupError` where that is nothing.
+
+    >>> at({"days": [{"high": 9}]}, "/days/0/high")
+    9
+    """
+    for step in pointer.split("/")[1:]:
+        name = step.replace("~1", "/").replace("~0", "~")
+        if isinstance(value, dict):
+            value = value[name]
+        elif isinstance(value, list) and _INDEX.fullmatch(name):
+            value = value[int(name)]
+        else:
+            raise LookupError(pointer)
+    return value
+
+
+_SILENT = frozenset({"script", "style", "noscript", "template", "svg", "head"})
+_BREAKING = frozenset(
+    {"p", "br", "div", "li", "ul", "ol", "tr", "table", "section", "article", "header", "footer"}
+    | {f"h{level}" for level in range(1, 7)}
+)
+
+
+class _Words(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.pieces: list[str] = []
+        self._silent = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: ARG002
+        self._silent += tag in _SILENT
+        if tag in _BREAKING:
+            self.pieces.append("\n")
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in _SILENT:
+            self._silent = max(0, self._silent - 1)
+        if tag in _BREAKING:
+            self.pieces.append("\n")
+
+    def handle_data(self, data: str) -> None:
+        if not self._silent:
+            self.pieces.append(data)
+
+
+def text_of_page(page: str) -> str:
+    r"""What a reader sees of it, a paragraph a line.
+
+    >>> text_of_page("<style>p {}</style><p>Hello,<br>world</p>")
+    'Hello,\nworld'
+    """
+    words = _Words()
+    words.feed(page)
+    words.close()
+    lines = (re.sub(r"\s+", " ", line).strip() for line in "".join(words.pieces).split("\n"))
+    return "\n".join(line for line in lines if line)
+
+
+MOST_QUOTED = 300
+MOST_TEXT = 16_000
+"""Characters of a text or a page."""
+LONGEST_WAIT = 86_400.0
+
+_BAD_REQUEST = (400, 422)
+_PASSING = (408, 425, 429)
+_SHORTEST_SECRET = 4
+_JSON_TYPE = re.compile(r"application/([a-z0-9.+-]+\+)?json|text/json")
+
+
+class Redaction:
+    """Takes values of the environment out of whatever is shown.
+
+    >>> Redaction(["s3cret"]).text("the key s3cret is wrong")
+    'the key [redacted] is wrong'
+    """
+
+    def __init__(self, secrets: Iterable[str]) -> None:
+        written = {
+            spelling
+            for secret in secrets
+            for spelling in (secret, secret.strip(), quote(secret, safe=""), quote_plus(secret))
+            if len(spelling) >= _SHORTEST_SECRET
+        }
+        longest_first = sorted(written, key=len, reverse=True)
+        self._found = re.compile("|".join(map(re.escape, longest_first))) if written else None
+
+    def text(self, text: str) -> str:
+        """The text without them."""
+        return self._found.sub("[redacted]", text) if self._found else text
+
+    def value(self, value: JsonValue) -> JsonValue:
+        """The value, with none in any text or name within."""
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, list):
+            return [self.value(item) for item in value]
+        if isinstance(value, dict):
+            return {self.text(name): self.value(item) for name, item in value.items()}
+        return value
+
+
+def value_of(received: Received) -> JsonValue:
+    """The value of an answer that is fine; raises `UnusableResult` where it can't be used."""
+    if received.broken:
+        raise UnusableResult(
+            Localised(
+                zh=f"对方的回答用不了（{received.broken}），请少要一些",
+                en=f"the answer can't be used: {received.broken}; ask for less",
+            )
+        )
+    if not received.body.strip():
+        return None
+    kind, _, parameters = received.headers.get("content-type", "").partition(";")
+    kind = kind.strip().lower()
+    if _JSON_TYPE.fullmatch(kind):
+        return _json(received.body)
+    text = received.body.decode(_charset(parameters), "replace")
+    if kind in ("text/html", "application/xhtml+xml"):
+        return _cut(text_of_page(text))
+    if kind.startswith("text/"):
+        return _cut(text)
+    raise UnusableResult(
+        Localised(
+            zh=f"对方的回答是 {kind[:60] or '没有注明的类型'}，这里只读 JSON、文本和 HTML",
+            en=f"the answer is {kind[:60] or 'of no type'}, which isn't read; "
+            "JSON, text and HTML are",
+        )
+    )
+
+
+def _json(body: bytes) -> JsonValue:
+    try:
+        value: JsonValue = json.loads(body, parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
+        raise UnusableResult(
+            Localised(
+                zh=f"对方的回答说是 JSON，却不是（{error}）",
+                en=f"the answer says that it is JSON, and isn't: {error}",
+            )
+        ) from None
+    return value
+
+
+def _refuse(constant: str) -> Any:
+    raise ValueError(f"{constant} is no JSON")
+
+
+def _charset(parameters: str) -> str:
+    found = re.search(r"charset=\"?([\w.:-]+)", parameters, re.IGNORECASE)
+    try:
+        "".encode(found[1] if found else "utf-8")
+    except (LookupError, UnicodeError):
+        return "utf-8"
+    return found[1] if found else "utf-8"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MOST_TEXT else f"{text[:MOST_TEXT]}…"
+
+
+def failure_of(received: Received, where: str, redaction: Redaction) -> ToolError:
+    """The error for an answer that isn't fine; `where` says who gave it."""
+    words = _quoted(received, redaction)
+    said = Localised(
+        zh=f"{where} 的回答是 {received.status}" + (f"，原话：«{words}»" if words else ""),
+        en=f"{where} answered {received.status}"
+        + (f"; in its own words: «{words}»" if words else ""),
+    )
+    if received.status in _PASSING or received.status >= 500:  # noqa: PLR2004
+        return TransientToolError(said, retry_after(received.headers, datetime.now(UTC)))
+    kind = ArgumentsToolError if received.status in _BAD_REQUEST else PermanentToolError
+    return kind(said)
+
+
+def _quoted(received: Received, redaction: Redaction) -> str:
+    """What the server says, on one line and without the marks that it is quoted in."""
+    try:
+        said = value_of(received)
+        value = redaction.value(said if isinstance(said, str) else keepable(said))
+    except UnusableResult:
+        return ""
+    words = value if isinstance(value, str) else _words(value)
+    line = "".join(char if char.isprintable() else " " for char in words)
+    line = " ".join(line.replace("«", '"').replace("»", '"').split())
+    return line if len(line) <= MOST_QUOTED else f"{line[:MOST_QUOTED]}…"
+
+
+def _words(value: JsonValue) -> str:
+    return "" if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
+    """The seconds of a `Retry-After`, which may be a number or a date; None where it is neither."""
+    written = headers.get("retry-after", "").strip()
+    if written.isascii() and written.isdecimal():
+        return min(float(written), LONGEST_WAIT)
+    try:
+        then = parsedate_to_datetime(written)
+    except (ValueError, OverflowError):
+        return None
+    then = then if then.tzinfo else then.replace(tzinfo=UTC)
+    return min(max(0.0, (then - now).total_seconds()), LONGEST_WAIT)

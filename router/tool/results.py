@@ -1,0 +1,170 @@
+"""What a tool gives, such that every place on its way can keep it, files included.
+
+What a tool gives, such that every place on its way can keep it.
+
+A result goes into the effects ledger and the event log (PostgreSQL takes no U+0000), into
+Temporal's history and before models (UTF-8, which has no lone surrogates), and is walked over by
+recursion in all of them. Nobody but here has to think of that.
+
+Files that tools make: returned like any other value, kept for the caller, told by a link.
+
+A `ToolFile` may stand anywhere in a result: alone, in a list, a dict, a dataclass or a model,
+since what a report comes with (a total, a warning) belongs to the same result.
+"""
+
+import re
+import secrets
+from collections.abc import Awaitable, Callable, Mapping
+from math import isfinite
+from typing import Any
+
+from pydantic import ConfigDict, JsonValue, SerializationInfo, TypeAdapter, model_serializer
+from pydantic.dataclasses import dataclass
+from pydantic_core import PydanticSerializationUnexpectedValue
+
+from router.domain.errors import PermanentToolError, UnusableResult
+from router.domain.files import FileMention, safe_name, type_of
+from router.domain.locale import Localised
+
+DEEPEST = 60
+"""Levels of lists and objects within each other. pydantic gives up at 255, Python near 1,000."""
+_MOST_BITS = 10_000
+"""Of an integer: Python writes none that has more than 4,300 digits."""
+_UNKEPT = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # controls, but for tab and newline
+    "\ud800-\udfff]"  # halves of characters
+)
+
+
+def keepable_text(text: str) -> str:
+    r"""The text without control characters but tab and newline, and without lone surrogates.
+
+    >>> keepable_text("a\x00b\r\nc\ud800")
+    'ab\nc'
+    """
+    return _UNKEPT.sub("", text.replace("\r\n", "\n"))
+
+
+def keepable(value: Any, deepest: int = DEEPEST) -> Any:
+    r"""The value with keepable texts; what isn't JSON's own, such as a file, is left as it is.
+
+    >>> keepable({"a\x00": ["b\ud800", 1]})
+    {'a': ['b', 1]}
+
+    Raises:
+        UnusableResult: it is too deep, or has a number that JSON can't write.
+    """
+    kind = type(value)  # exactly: an enumeration's member may be a str, and is to stay what it is
+    if kind is str:
+        return keepable_text(value)
+    if kind is float or kind is int:
+        return _number(value)
+    if kind is not list and kind is not dict:
+        return value
+    if deepest == 0:
+        raise UnusableResult(
+            Localised(
+                zh=f"结果嵌套超过 {DEEPEST} 层",
+                en=f"the result is nested deeper than {DEEPEST} levels",
+            )
+        )
+    if kind is list:
+        return [keepable(item, deepest - 1) for item in value]
+    return {keepable(name, 0): keepable(item, deepest - 1) for name, item in value.items()}
+
+
+def _number(value: float) -> float:
+    if isfinite(value) if isinstance(value, float) else value.bit_length() <= _MOST_BITS:
+        return value
+    what = repr(value) if isinstance(value, float) else "of thousands of digits"
+    raise UnusableResult(
+        Localised(
+            zh="结果里有 JSON 写不了的数", en=f"the result has a number that is no JSON: {what}"
+        )
+    )
+
+
+@dataclass(frozen=True, config=ConfigDict(strict=True))
+class ToolFile:
+    r"""A file, whole: at most 10 MiB.
+
+    `type` is a media type such as `text/csv`; PDF and pictures are told by their bytes,
+    whatever it says. Whoever had the tool called is given it as an attachment, never shown it.
+
+    >>> ToolFile("balances.csv", "text/csv", b"type,days\n")  # doctest: +SKIP
+    """
+
+    name: str
+    type: str
+    content: bytes
+
+    @model_serializer
+    def _in_result(self, info: SerializationInfo) -> dict[str, JsonValue]:
+        if not isinstance(self, ToolFile):  # a union tries each of its types on every value
+            raise PydanticSerializationUnexpectedValue(f"{type(self).__name__} is no ToolFile")
+        if not isinstance(info.context, _Made):
+            raise TypeError("a ToolFile becomes JSON as the result of a tool, and not otherwise")
+        return info.context.mention(self)
+
+
+Keep = Callable[[Mapping[str, ToolFile]], Awaitable[None]]
+"""Keeps the files of a result, by their ids, for whoever had the tool called; or none of them."""
+
+
+async def not_kept(files: Mapping[str, ToolFile]) -> None:
+    """Where a tool is called that nobody keeps files for."""
+    names = ", ".join(file.name[:80] for file in files.values())
+    raise PermanentToolError(
+        Localised(
+            zh=f"这里没有人保存文件（{names}），请通过服务台来办",
+            en=f"nobody keeps files here: {names}; call it through the desk",
+        )
+    )
+
+
+class _Made:
+    """The files of one result, by the ids that they are given on the way to JSON.
+
+    A file has one id however often it stands there, or is tried on the types of a union.
+    """
+
+    def __init__(self) -> None:
+        self.files: dict[str, ToolFile] = {}
+
+    def mention(self, file: ToolFile) -> dict[str, JsonValue]:
+        """What stands for the file in the result."""
+        known = (id_ for id_, found in self.files.items() if found is file)
+        id_ = next(known, None) or secrets.token_hex(12)
+        self.files[id_] = file
+        name, type_ = safe_name(file.name, file.content), type_of(file.content, file.type)
+        return FileMention(id_, name, type_, len(file.content)).as_json()
+
+
+async def as_json(result: Any, keep: Keep, adapter: TypeAdapter[Any] | None = None) -> JsonValue:
+    """A tool's result as JSON, once its files are kept.
+
+    A file becomes `{"file": {"id", "name", "type", "size", "url"}}`: its name made safe, its
+    type by its bytes, the link that it is fetched from with a bearer token.
+
+    Raises:
+        UnusableResult: it isn't of the type that `adapter` is for, or nothing that JSON has.
+        RouterError: whatever `keep` raises.
+    """
+    made = _Made()
+    try:
+        value: JsonValue = (adapter or _ANYTHING).dump_python(
+            keepable(result), mode="json", context=made, warnings="error"
+        )
+    except (ValueError, RecursionError) as error:
+        raise UnusableResult(
+            Localised(
+                zh="结果不是声明的那种类型，或者不是 JSON",
+                en="the result isn't of the type that the tool declares, or isn't JSON",
+            )
+        ) from error
+    if made.files:
+        await keep(made.files)
+    return value
+
+
+_ANYTHING: TypeAdapter[Any] = TypeAdapter(Any)

@@ -1,0 +1,1 @@
+"""Putting right what a flow already knows."""

@@ -1,0 +1,411 @@
+"""Putting right what a flow already knows: `不对,是下周二`, `the reason`, `no video after all`.
+
+Saying that something is wrong without saying what is right: `日期错了`, `the reason`.
+
+Turning a yes into a no by naming what it is about: `不要视频了`, `no video after all`.
+
+Values said anew without a word of correction: `那就下周一吧`, `从周三到周五`.
+
+Putting right what a flow already knows: `不对,是下周二`, `change the end date to Friday`.
+
+What is put right where a flow shows what it knows and asks whether to go on.
+"""
+
+from collections.abc import Iterable, Iterator
+from datetime import date, timedelta
+
+from pydantic import JsonValue
+
+from router.flow.definition import Slot
+from router.flow.engine.changes import CHANGE
+from router.flow.view import FlowView
+from router.understanding.corrections.dates import halved, repointed, retimed, shifted
+from router.understanding.entities.booleans import leaning
+from router.understanding.entities.choices import find_choices
+from router.understanding.entities.dates import Days
+from router.understanding.entities.durations import Duration
+from router.understanding.items.item_corrections import OfItems, added, said_of_items
+from router.understanding.items.items import is_itemised
+from router.understanding.names import word_in, words_of
+from router.understanding.slots.forms import read_as
+from router.understanding.slots.mappings import fill_choices, range_slots
+from router.understanding.slots.prefill import find_texts
+from router.understanding.text.grammar import compiled, group_span, only
+from router.understanding.text.normalisation import normalise
+from router.understanding.text.utterance import Utterance
+
+_IS_WRONG = (
+    "(?:[写填说弄搞选打]?错(?:了|的)?|不对|不太对|有误|有问题|有错|不是这个|(?:我)?(?:想|要"
+    "|需要)?改(?:一?下)?"
+    r"|\b(?:wrong|incorrect|not (?:right|correct|ok|okay)|(?:is|are)n'?t (?:right|correct)|mistaken"
+    r"|off|change|fix|correct|edit|update)\b)"
+)
+_AROUND = (
+    r"(?:\b(?:no|not|but|please|the|my|is|are|was|were|i|want|need|would|like|to|'d|there'?s|a|in"
+    r"|it'?s|that'?s|got|have|has|mistake)\b|不|不是|但是?|我|把|的|是|了|吧|呢|啊|请|想|要|里"
+    r"|这个|那个|[ ,.!~])"
+)
+_ONLY_WRONG = compiled(f"^(?:{_AROUND}|{_IS_WRONG})*$")
+_SAYS_WRONG = compiled(f"^{_AROUND}*{_IS_WRONG}{_AROUND}*$")
+_SUPPLIED = (
+    "(?:补充|补上|补交|补|加上|添加|添上|加|上传|附上|传|填上|填|提供|有|一个|一份|一张|一下"
+    r"|\b(?:add|attach|upload|supply|provide|fill in|give|an?|one|now)\b)"
+)
+_IS_SUPPLIED = compiled(f"^(?:{_AROUND}|{_IS_WRONG}|{_SUPPLIED})*$")
+_DAYS = ("日期", "时间", "dates", "date", "days", "day")
+
+
+def is_fault(text: str) -> bool:
+    """True where a normalised text only says that something is wrong: `写错了`, `is wrong`."""
+    return _SAYS_WRONG.search(text) is not None
+
+
+def faulted(view: FlowView, text: str) -> dict[str, str] | None:
+    """The question of what to change, answered: the slot of which the text says nothing else.
+
+    Of one that was left empty it may be said that it is to be supplied: `上传附件`.
+
+    >>> faulted(view, "日期错了")  # doctest: +SKIP
+    {'change': 'start'}
+    """
+    named = {
+        name: max(len(word) for word in found)
+        for name, words in _changeable(view)
+        if (found := [w for w in words if w in text and _about(view, name, _less(text, w))])
+    }
+    longest = max(named.values(), default=0)
+    meant = [name for name, length in named.items() if length == longest]
+    return {CHANGE: meant[0]} if len(meant) == 1 else None
+
+
+def _changeable(view: FlowView) -> Iterator[tuple[str, list[str]]]:
+    """The slots that can be changed or supplied, with what people call them.
+
+    Where a list has a single item, nobody has to say whose field is meant.
+    """
+    for name, slot in view.fillable.items():
+        known = view.slots.get(name)
+        supplied = slot.skippable and slot.ask is not None
+        if not supplied and (known is None or not (slot.ask or slot.of)):
+            continue
+        yield name, [*words_of(name, slot), *_days(slot)]
+        if slot.of is not None and isinstance(known, list) and len(known) == 1:
+            fields = slot.of.fields.items()
+            yield from ((f"{name}.0.{field}", words_of(field, of)) for field, of in fields)
+
+
+def _about(view: FlowView, name: str, rest: str) -> bool:
+    """True where what is said besides the slot's name is only that it is wrong, or to be given."""
+    pattern = _IS_SUPPLIED if view.slots.get(name) is None else _ONLY_WRONG
+    return pattern.search(rest) is not None
+
+
+def _days(slot: Slot) -> list[str]:
+    """What names a range as a whole, which begins anew with its start."""
+    return [normalise(word).text for word in _DAYS] if slot.part_of_range == "start" else []
+
+
+def _less(text: str, word: str) -> str:
+    return text.replace(word, " ", 1)
+
+
+_OPENING = compiled(
+    r"^(?:(?:不对|不是|错了|哦|那就?|还是|我|actually|sorry|wait|oh|well|no,)[, ]*)*(?P<rest>.+)$"
+)
+_SET = compiled(r"(?:改成|改为|换成|\bto) ?(?P<rest>[^ ]+)$")
+_OFF = compiled(r"(?:去掉|取消|关掉|删掉)吧?$|^(?:remove|drop|skip|without|cancel)\b")
+
+
+def switched(view: FlowView, text: str) -> dict[str, JsonValue] | None:
+    """The one yes-or-no slot that a normalised text names, with what it says of it."""
+    named = [
+        name
+        for name, slot in view.fillable.items()
+        if slot.type == "boolean" and any(word in text for word in words_of(name, slot))
+    ]
+    value = _said(text) if len(named) == 1 else None
+    return None if value is None else {named[0]: value}
+
+
+def _said(text: str) -> bool | None:
+    if _OFF.search(text):
+        return False
+    for pattern in (_SET, _OPENING):
+        match = pattern.search(text)
+        said = leaning(text[group_span(match, "rest")[0] :]) if match else None
+        if said is not None:
+            return said
+    return None
+
+
+_AROUND_RESTATED = compiled(
+    "^(?:那就?|就|还是|改|换|再|一下|只|请|休|要|吧|了|的|从|自|到|至|开始|起|好|嗯|是|应该是|我"
+    "|想|算了|啊|呀|假"
+    "|共|一共|止|为止"
+    r"|\b(?:then|let's|make|it|that|just|only|on|from|to|until|till|for|i|take|mean|meant|say|do"
+    r"|rather|instead|please|better|starting|the|ok|okay|well|so|and|be|off)\b|[ ,.!~:])*$"
+)
+
+_WRONG = compiled(
+    "^(?:不对|不是|错了|说错了|no|sorry|wait|actually|i mean|i meant)(?:[,.! ]|是|应该是|我|要|i'm"
+    "|i am|we're)*"
+    "|^(?:i'm|i am|we're|we are|it's) "
+)
+
+
+def restated(
+    view: FlowView, utterance: Utterance, *, ranges_only: bool = False
+) -> dict[str, JsonValue] | None:
+    """The values of a message that is nothing but a new value of something known; else None.
+
+    `ranges_only` where free text is asked for, and a kind or a name may be all of it.
+    """
+    moved = shifted(view.fillable, view.slots, utterance.text)
+    if moved:
+        return moved
+    # Also a time of today: of a single day it is the half that is meant.
+    half = half_named(view, utterance)
+    if half or is_only_times(utterance):
+        return half or _times(view, utterance)
+    if ranges_only:
+        return None
+    return _choice(view, utterance) or _text(view, utterance) or _last(view, utterance)
+
+
+def is_only_times(utterance: Utterance) -> bool:
+    """True where a message names days, or how long, and nothing besides."""
+    times = [f for f in utterance.meant if isinstance(f.value, Days | Duration)]
+    return bool(times) and _is_bare(utterance.text, [(f.start, f.end) for f in times])
+
+
+def _times(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
+    values = retimed(view, utterance)
+    start = range_slots(view.fillable).get("start", "")
+    known = {name for name, value in view.slots.items() if value is not None}
+    return values if values and (start in known or set(values) <= known) else None
+
+
+def _choice(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
+    known = {n: s for n, s in view.fillable.items() if view.slots.get(n) is not None}
+    values = fill_choices(known, utterance.text).values
+    for name, value in values.items():
+        spans = [(f.start, f.end) for f in find_choices(known[name], utterance.text)]
+        if _is_bare(utterance.text, spans):
+            return {name: value}
+    return None
+
+
+def _text(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
+    """`还是去北京吧`: another place than the one that is known, named as the flow's file says."""
+    known = {n: s for n, s in view.fillable.items() if view.slots.get(n) is not None}
+    named = find_texts(known, utterance.normalised)
+    changed = {n: value for n, value in named.values.items() if value != view.slots[n]}
+    said = _WRONG.sub("", utterance.text)
+    gone = len(utterance.text) - len(said)
+    spans = [(start - gone, end - gone) for start, end in named.used]
+    return changed if changed and _is_bare(said, spans) else None
+
+
+def _last(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
+    return switched(view, utterance.text)
+
+
+def half_named(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
+    """The half of a single day that a message names, which says nothing besides; else None."""
+    found = [
+        (f.start, f.end)
+        for slot in view.fillable.values()
+        if slot.part_of_range == "start_half"
+        for f in find_choices(slot, utterance.text)
+    ]
+    return halved(view, utterance) if found and _is_bare(utterance.text, found) else None
+
+
+def _is_bare(text: str, spans: Iterable[tuple[int, int]]) -> bool:
+    """True where nothing but words of answering stands around these spans."""
+    rest, reached = "", 0
+    for start, end in sorted(spans):
+        rest += text[reached:start] + " "
+        reached = max(reached, end)
+    return _AROUND_RESTATED.search(rest + text[reached:]) is not None
+
+
+_YES_BUT = compiled(
+    "^(?:(?:好的?|可以|行|嗯+|没问题|是的?|对)(?:啊|吧|呀)?(?:是(?:好|可以|行))?[, ]*)+"
+    "(?:但是?|不过|只是|就是)?[, ]*"
+    r"|^(?:yes|yeah|ok|okay|fine|sure|good|looks good)[,.]? (?:but|only|just|except)[, ]*"
+)
+_OPENS = compiled(
+    "^(?:等等|等一下|再|请|啊|哦|抱歉|不好意思|,| )*"
+    "(?:不对|不是|错了|说错|写错|弄错|搞错|填错|选错|打错"
+    "|不,|更正|纠正|改|换成|应该是|应为|修改|把)"
+    r"|^(?:oh,? |wait,? |hold on,? |sorry,? |please )*(?:no\b[,. ]|wrong|change|make (?:it|that"
+    "|the)|set|update|correct|actually|i meant|sorry|switch|move|it should|should be|rather"
+    "|instead)"
+)
+_TO = compiled(
+    "改成|改为|改到|改作|换成|换到|应该是|应该为|应为|更正为|变成|调整为|调整到|调到|修改为|修改成"
+    "|设为|设成|写成|是|为|:"
+    r"|\b(?:to|should be|should have been|be|is|it|i meant|meant|actually|instead|no|sorry)\b[:,]?"
+)
+_CHANGED = compiled(
+    "改成|改为|改到|改作|换成|换到|应该是|应为|更正为?|变成|调整为|调整到|调到|修改为|修改成|设为"
+    "|设成|是|为|:"
+    r"|\b(?:change|set|update|correct|make|move|switch|should be|is|to be)\b"
+)
+_PUT_RIGHT = {"choice", "money", "date", "number", "integer"}
+_HALF_A_YEAR = timedelta(days=183)
+
+
+def opens_as_correction(text: str) -> bool:
+    """True where a normalised text begins as people do who put something right."""
+    return _OPENS.search(text) is not None
+
+
+def after_yes(text: str) -> int:
+    """Where a normalised text goes on after a yes that it takes back with a but.
+
+    >>> after_yes("好的,但是改成周二")
+    5
+    """
+    yes = _YES_BUT.search(text)
+    return yes.end() if yes else 0
+
+
+def correction(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
+    """The values that a correction gives, by slot name or path; None where it is none.
+
+    A slot that is named takes what is said of it. Without a name the message has to open as
+    a correction does, and the value goes to the slot filled last that it fits.
+    """
+    rest = utterance.part(after_yes(utterance.text), len(utterance.text))
+    named = _named(view, rest)
+    if not named or not _is_end(view, named):
+        named = repointed(view, rest) or named
+    if named:
+        return named
+    items = corrected_items(view, rest)
+    return items.slots or None if items else _unnamed(view, rest)
+
+
+def _is_end(view: FlowView, named: dict[str, JsonValue]) -> bool:
+    return [*named] == [range_slots(view.fillable).get("end")]
+
+
+def corrected_items(view: FlowView, utterance: Utterance) -> OfItems | None:
+    """What the message puts right of a flow's items; None where it puts none right."""
+    return said_of_items(view, utterance, opens=opens_as_correction(utterance.text))
+
+
+def _named(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
+    """What is said of the slot with the longest name in the text; None where two are as long."""
+    if _CHANGED.search(utterance.text) is None:
+        return None
+    named = [
+        (len(word), utterance.text.find(word) + len(word), path, slot)
+        for path, slot, words in _paths(view)
+        if (word := word_in(utterance.text, words)) is not None
+    ]
+    longest = max((length for length, *_ in named), default=0)
+    meant = [(end, path, slot) for length, end, path, slot in named if length == longest]
+    if len(meant) != 1:
+        return None
+    end, path, slot = meant[0]
+    tail = _tail(utterance, end)
+    if slot.type == "boolean":
+        return switched(view, utterance.text)
+    value = None if is_fault(tail.text) else _value(view, slot, tail)
+    return None if value is None else {path: value}
+
+
+def _paths(view: FlowView) -> Iterator[tuple[str, Slot, list[str]]]:
+    """Every slot that can be corrected, with the words that people call it; items apart."""
+    for name, slot in view.fillable.items():
+        if not is_itemised(slot):
+            yield name, slot, words_of(name, slot)
+
+
+def _tail(utterance: Utterance, after: int) -> Utterance:
+    """What stands after the last `改成` or `to` that follows the slot's name."""
+    return utterance.part(max([after, *_marks(utterance)]), len(utterance.text))
+
+
+def _marks(utterance: Utterance) -> list[int]:
+    """Where a new value begins; the `to` of `Dec 2 to Dec 4` is within one."""
+    ranges = only(Days, utterance.meant)
+    return [
+        mark.end()
+        for mark in _TO.finditer(utterance.text)
+        if not any(f.start < mark.start() and mark.end() < f.end for f in ranges)
+    ]
+
+
+def _value(view: FlowView, slot: Slot, tail: Utterance) -> JsonValue:
+    if slot.type == "date":
+        return _date(view, slot, tail)
+    return read_as(slot, tail)
+
+
+def _date(view: FlowView, slot: Slot, tail: Utterance) -> JsonValue:
+    """A day for this slot: an end is read as a day after the start."""
+    parts = range_slots(view.fillable)
+    start = view.slots.get(parts.get("start", ""))
+    if slot.part_of_range == "end" and isinstance(start, str):
+        return _end(tail, date.fromisoformat(start))
+    days = only(Days, tail.meant)
+    return days[-1].value.last.isoformat() if days else None
+
+
+def _end(tail: Utterance, start: date) -> JsonValue:
+    """The last day, after the start; but a day just before it isn't meant a year later."""
+    found = [
+        [f.value.last for f in things if isinstance(f.value, Days)]
+        for things in (tail.read(after=start), tail.things)
+    ]
+    after, plain = (days[-1] if days else None for days in found)
+    if after is not None and plain is not None and after - start > _HALF_A_YEAR:
+        after = plain
+    return after.isoformat() if after else None
+
+
+def _unnamed(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
+    opening = _OPENS.search(utterance.text)
+    if opening is None:
+        return None
+    tail = utterance.part(max([opening.end(), *_marks(utterance)]), len(utterance.text))
+    return _by_type(view, tail) or _by_type(view, utterance)
+
+
+def _by_type(view: FlowView, tail: Utterance) -> dict[str, JsonValue] | None:
+    """The value for whatever slot can hold it and was filled last."""
+    moved = shifted(view.fillable, view.slots, tail.text) or retimed(view, tail)
+    if moved:
+        return moved
+    for path, slot in reversed(list(_filled(view))):
+        if slot.type in _PUT_RIGHT and not slot.part_of_range:
+            value = _value(view, slot, tail)
+            if value is not None:
+                return {path: value}
+    return halved(view, tail)
+
+
+def _filled(view: FlowView) -> Iterator[tuple[str, Slot]]:
+    for name in view.slots:
+        slot = view.fillable.get(name)
+        if slot is None:
+            continue
+        if not is_itemised(slot):
+            yield name, slot
+
+
+def put_right(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
+    """The values that stand corrected, by slot name or path; None where nothing is.
+
+    A new value needs no word of correction here: `那就下周一吧`. Where only something is said to be
+    wrong, `日期错了`, `change` names the slot that is to be asked for anew.
+    """
+    corrected = correction(view, utterance) or added(view, utterance) or restated(view, utterance)
+    if corrected:
+        return corrected
+    wrong = faulted(view, utterance.text[after_yes(utterance.text) :])
+    return None if wrong is None else {**wrong}

@@ -1,0 +1,1 @@
+"""What can be recognised in a sentence: numbers, money, dates, durations, choices."""

@@ -1,0 +1,142 @@
+"""Choosing: by label, by synonym, by value, by number."""
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+
+from router.domain.messages import Option
+from router.flow.definition import Choice, Slot
+from router.understanding.entities.numbers import parse_number
+from router.understanding.text.grammar import MOST_FOUND, Found, compiled, cuts_a_word, longest
+from router.understanding.text.normalisation import normalise
+
+_ORDINALS = [
+    "first",
+    "second",
+    "third",
+    "fourth",
+    "fifth",
+    "sixth",
+    "seventh",
+    "eighth",
+    "ninth",
+    "tenth",
+    "eleventh",
+    "twelfth",
+]
+_FIGURE = r"[1-9]\d?|[一二三四五六七八九十]{1,2}"
+_NUMBERED = compiled(
+    rf"^(?:我?(?:选|要|是)|选项|number |option |no\.? ?|#|the )?(?:第 ?)?(?P<n>{_FIGURE}|"
+    + "|".join(_ORDINALS)
+    + r")(?:st|nd|rd|th)?(?: ?[个项条种号]| one| option)?[吧.。)!]?$"
+)
+_LAST = compiled("^(?:最后(?:一)?[个项种条]?|the last(?: one)?|last(?: one)?)[.!]?$")
+# 取消请假, "cancel my leave": what names an option isn't always its choice.
+_TURNED_DOWN = compiled(
+    r"取消|撤[回销掉]|不(?:请|报|办|要|是|想|用)|别|\b(?:cancel|withdraw|revoke|undo|no|not|don't"
+    r"|do not|neither|none|never)\b"
+)
+
+Phrases = tuple[tuple[str, str], ...]
+
+
+def phrases_of(slot: Slot) -> Phrases:
+    """Every phrase for a choice of the slot, normalised, with the value that it stands for."""
+    return _phrases(tuple(slot.choices.items()))
+
+
+@lru_cache(maxsize=512)
+def _phrases(choices: tuple[tuple[str, Choice], ...]) -> Phrases:
+    return tuple(
+        (phrase, value)
+        for value, choice in choices
+        for written in (value, choice.label.zh, choice.label.en, *choice.synonyms)
+        # A value such as "-" stands within FG-31 without being meant.
+        if (phrase := normalise(written).text)
+        if written != value or any(character.isalnum() for character in value)
+    )
+
+
+def find_choices(slot: Slot, text: str) -> list[Found[str]]:
+    """Every choice that the text names, in order; of two phrases the longer counts."""
+    return longest(_named(phrases_of(slot), text))
+
+
+def is_label(slot: Slot, phrase: str) -> bool:
+    """True where a normalised phrase is a choice's own name, not just a word that hints at it."""
+    return phrase in _labels(tuple(slot.choices.items()))
+
+
+@lru_cache(maxsize=512)
+def _labels(choices: tuple[tuple[str, Choice], ...]) -> frozenset[str]:
+    names = (n for value, choice in choices for n in (value, choice.label.zh, choice.label.en))
+    return frozenset(normalise(name).text for name in names)
+
+
+def _named(phrases: Phrases, text: str) -> Iterator[Found[str]]:
+    for phrase, value in phrases:
+        start = text.find(phrase)
+        for _ in range(MOST_FOUND):
+            if start < 0:
+                break
+            end = start + len(phrase)
+            end += text.startswith("s", end) and phrase[-1].isascii()
+            if not cuts_a_word(text, start) and not cuts_a_word(text, end):
+                yield Found(start, end, value)
+            start = text.find(phrase, end)
+
+
+def only_choice(slot: Slot, text: str) -> Found[str] | None:
+    """The choice that the text names, if it names one and no other; labels outweigh synonyms."""
+    found = find_choices(slot, text)
+    named = [f for f in found if is_label(slot, text[f.start : f.end])] or found
+    return named[0] if len({f.value for f in named}) == 1 else None
+
+
+def answered_choice(slot: Slot, text: str) -> str | None:
+    """The choice that an answer to this very question means: named, numbered or begun."""
+    named = only_choice(slot, text)
+    if named is not None:
+        return named.value
+    values = list(slot.choices)
+    number = chosen_number(text, len(values))
+    if number is not None:
+        return values[number]
+    return _begun(phrases_of(slot), text)
+
+
+def _begun(phrases: Phrases, text: str) -> str | None:
+    """The one choice that the whole text is part of: `年` won't do, `annual` for a longer label."""
+    if len(text) < (3 if text.isascii() else 2):
+        return None
+    values = {value for phrase, value in phrases if phrase.startswith(text)}
+    return values.pop() if len(values) == 1 else None
+
+
+def chosen_number(text: str, among: int) -> int | None:
+    """The place in a list of `among` that a text such as `第二个` or `2` names, from 0."""
+    if _LAST.search(text):
+        return among - 1 if among else None
+    match = _NUMBERED.search(text)
+    if match is None:
+        return None
+    figure = match.group("n")
+    number = _ORDINALS.index(figure) + 1 if figure in _ORDINALS else int(parse_number(figure) or 0)
+    return number - 1 if 0 < number <= among else None
+
+
+def chosen_option(options: Iterable[Option], text: str) -> Option | None:
+    """The option of a question that a text picks: by label, by value, or by number."""
+    listed = list(options)
+    number = chosen_number(text, len(listed))
+    if number is not None:
+        return listed[number]
+    phrases = tuple(
+        (normalise(written).text, str(place))
+        for place, option in enumerate(listed)
+        for written in (option.label, str(option.value))
+    )
+    if _TURNED_DOWN.search(text):
+        return None
+    named = {found.value for found in longest(_named(phrases, text))}
+    place = named.pop() if len(named) == 1 else _begun(phrases, text)
+    return None if place is None else listed[int(place)]

@@ -1,0 +1,341 @@
+"""Days as people name them, before anybody has looked at a calendar.
+
+`周三` isn't a date yet: which one it is depends on today, on whether a coming or a past day is
+meant, and, as the end of a range, on where the range starts. A term keeps what was said; `on`
+looks at the calendar.
+
+Several days in a row as people name them: `下周`, `明后天`, `all of August`, `10.9-10.13`.
+"""
+
+from calendar import monthrange
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from typing import Literal
+
+Half = Literal["am", "pm"]
+
+_A_LONG_TIME = 300
+
+
+@dataclass(frozen=True)
+class Calendar:
+    """What days are counted from.
+
+    `after` is the day that an incomplete term can't lie before: where its range starts.
+    `past` prefers the last such day to the next, as for money that was already spent; `ahead`
+    takes `this Thursday` for the next one where that of this week is over, as for leave.
+    """
+
+    today: date
+    after: date | None = None
+    past: bool = False
+    ahead: bool = False
+
+    def starting(self, day: date) -> "Calendar":
+        """The calendar for the end of a range that starts on `day`."""
+        return replace(self, after=day, past=False)
+
+    @property
+    def origin(self) -> date:
+        """The day that incomplete terms are searched from."""
+        return self.after or self.today
+
+
+@dataclass(frozen=True)
+class FixedDay:
+    """`2026-12-24`; none where a `weekday` was said that it isn't."""
+
+    year: int
+    month: int
+    day: int
+    weekday: int | None = None
+
+    def on(self, calendar: Calendar) -> date | None:
+        """The date, if the month is that long; `calendar` has no say in it."""
+        del calendar
+        return _agreed(_date(self.year, self.month, self.day), self.weekday)
+
+
+@dataclass(frozen=True)
+class YearDay:
+    """`12月1号`, `Dec 24`: the next one; `years` away where that was said (`明年`).
+
+    None where a `weekday` was said that it isn't: one of the two is wrong, and who knows which.
+    """
+
+    month: int
+    day: int
+    years: int | None = None
+    weekday: int | None = None
+
+    def on(self, calendar: Calendar) -> date | None:
+        """The date in the year said, else the nearest on the side that the calendar prefers."""
+        origin = calendar.origin
+        if self.years is not None:
+            said = _date(calendar.today.year + self.years, self.month, self.day)
+            return _agreed(said, self.weekday)
+        # 29 February may be eight years away.
+        distances = range(0, -9, -1) if calendar.past else range(9)
+        dates = (_date(origin.year + n, self.month, self.day) for n in distances)
+        found = next((d for d in dates if d and _suits(d, calendar)), None)
+        return _agreed(found, self.weekday)
+
+
+@dataclass(frozen=True)
+class MonthDay:
+    """`5号`, `the 24th`: the next one; `months` away where that was said (`下个月`).
+
+    None where a `weekday` was said that it isn't.
+    """
+
+    day: int
+    months: int | None = None
+    weekday: int | None = None
+
+    def on(self, calendar: Calendar) -> date | None:
+        """The date in the month said, else the nearest on the side that the calendar prefers."""
+        if self.months is not None:
+            return _agreed(in_month(calendar.today, self.months, self.day), self.weekday)
+        distances = range(0, -4, -1) if calendar.past else range(4)
+        dates = (in_month(calendar.origin, n, self.day) for n in distances)
+        found = next((d for d in dates if d and _suits(d, calendar)), None)
+        return _agreed(found, self.weekday)
+
+
+@dataclass(frozen=True)
+class Weekday:
+    """`周三` (Monday is 0): the next one; of the week `weeks` away where that was said.
+
+    `nearest` is English: `last Friday` is the latest that is over, whatever the week, and `this
+    Thursday` the next one where that of this week is over and days ahead are meant.
+    """
+
+    weekday: int
+    weeks: int | None = None
+    nearest: bool = False
+
+    def on(self, calendar: Calendar) -> date:
+        """The date in the week said, else the nearest on the side that the calendar prefers."""
+        if self.weeks is not None:
+            said = monday(calendar.today, self.weeks) + timedelta(days=self.weekday)
+            return self._nearest(said, calendar) if self.nearest else said
+        ahead = (self.weekday - calendar.origin.weekday()) % 7
+        return calendar.origin + timedelta(days=ahead - 7 if calendar.past and ahead else ahead)
+
+    def _nearest(self, said: date, calendar: Calendar) -> date:
+        passed = self.weeks == 0 and said < calendar.today and calendar.ahead
+        again = self.weeks == -1 and said + timedelta(weeks=1) < calendar.today
+        return said + timedelta(weeks=1) if passed or again else said
+
+
+@dataclass(frozen=True)
+class DayShift:
+    """`明天`, `three weeks ago`: so many days or months from today."""
+
+    days: int = 0
+    months: int = 0
+
+    def on(self, calendar: Calendar) -> date | None:
+        """The date; the last of the month where the month is too short."""
+        today = calendar.today
+        if self.months:
+            first = in_month(today, self.months, 1)
+            return first and first.replace(
+                day=min(today.day, monthrange(first.year, first.month)[1])
+            )
+        return today + timedelta(days=self.days)
+
+
+@dataclass(frozen=True)
+class MonthEnd:
+    """`月底`, `the end of December`: the last day of a month.
+
+    `month` is one by name, else it is the month that is `months` away, else the current one;
+    `year` or `years` away where that was said.
+    """
+
+    month: int | None = None
+    months: int | None = None
+    year: int | None = None
+    years: int | None = None
+
+    def on(self, calendar: Calendar) -> date | None:
+        """The date; of a month without a year the next such, today included."""
+        if self.month is None:
+            day = calendar.today if self.months is not None else calendar.origin
+            return last_of(in_month(day, self.months or 0, 1))
+        first = month_start(calendar, self.month, self.year, self.years)
+        return last_of(first)
+
+
+@dataclass(frozen=True)
+class NthWeekday:
+    """`下个月第一个周五`, `the last Friday of December`: `nth` from 1, or -1 for the last."""
+
+    nth: int
+    weekday: int
+    month: int | None = None
+    months: int = 0
+
+    def on(self, calendar: Calendar) -> date | None:
+        """The date, if the month has so many; of a month by name the next such."""
+        if self.month is None:
+            first = in_month(calendar.today, self.months, 1)
+        else:
+            first = month_start(calendar, self.month)
+        if first is None:
+            return None
+        days = monthrange(first.year, first.month)[1]
+        such = [d for d in range(1, days + 1) if first.replace(day=d).weekday() == self.weekday]
+        if self.nth > len(such):
+            return None
+        return first.replace(day=such[self.nth - 1 if self.nth > 0 else self.nth])
+
+
+@dataclass(frozen=True)
+class Later:
+    """`a week from Monday`, `two days after Christmas`: so many days from another day."""
+
+    day: "FixedDay | YearDay | MonthDay | Weekday | DayShift | MonthEnd | NthWeekday"
+    days: int
+
+    def on(self, calendar: Calendar) -> date | None:
+        """The date, if there is the day that it is counted from."""
+        first = self.day.on(calendar)
+        return first and first + timedelta(days=self.days)
+
+
+Day = FixedDay | YearDay | MonthDay | Weekday | DayShift | MonthEnd | NthWeekday | Later
+"""A term for one day."""
+
+
+def month_start(
+    calendar: Calendar, month: int, year: int | None = None, years: int | None = None
+) -> date | None:
+    """The first of a month by name: in the year said, else of the next that isn't over."""
+    if year is None and years is not None:
+        year = calendar.today.year + years
+    elif year is None:
+        origin = calendar.origin
+        away = -(month > origin.month) if calendar.past else month < origin.month
+        year = origin.year + away
+    return _date(year, month, 1)
+
+
+def monday(today: date, weeks: int) -> date:
+    """The Monday of the week that is `weeks` away from that of `today`."""
+    return today - timedelta(days=today.weekday()) + timedelta(weeks=weeks)
+
+
+def runs_backwards(first: Day, last: Day, span: tuple[date, date]) -> bool:
+    """True for `11月30日到11月25日`, whose end is a year later only since it can't be before.
+
+    Over New Year, `12月28号到1月3号`, an end without a year is next year's; but nobody means the
+    better part of a year without saying which.
+    """
+    open_years = all(isinstance(day, YearDay) and day.years is None for day in (first, last))
+    return open_years and span[0].year < span[1].year and (span[1] - span[0]).days > _A_LONG_TIME
+
+
+def _agreed(day: date | None, weekday: int | None) -> date | None:
+    """The day unless it was said to be a weekday that it isn't."""
+    return day if day is None or weekday in {None, day.weekday()} else None
+
+
+def _suits(day: date, calendar: Calendar) -> bool:
+    return day <= calendar.origin if calendar.past else day >= calendar.origin
+
+
+def last_of(first: date | None) -> date | None:
+    """The last day of a month, by its first."""
+    return first and first.replace(day=monthrange(first.year, first.month)[1])
+
+
+def in_month(day: date, months: int, of_month: int) -> date | None:
+    """The day of a month that is `months` away from that of `day`, if it is that long."""
+    years, month = divmod(day.month - 1 + months, 12)
+    return _date(day.year + years, month + 1, of_month)
+
+
+def _date(year: int, month: int, day: int) -> date | None:
+    try:
+        return date(year, month, day)
+    except ValueError:
+        return None
+
+
+Span = tuple[date, date]
+
+
+@dataclass(frozen=True)
+class Week:
+    """`下周`, Monday to Sunday; `weekend` alone is its last two days."""
+
+    weeks: int
+    weekend: bool = False
+
+    def across(self, calendar: Calendar) -> Span:
+        """Its first and last day."""
+        first = monday(calendar.today, self.weeks)
+        return first + timedelta(days=5 if self.weekend else 0), first + timedelta(days=6)
+
+
+@dataclass(frozen=True)
+class Month:
+    """`下个月`."""
+
+    months: int
+
+    def across(self, calendar: Calendar) -> Span | None:
+        """Its first and last day."""
+        return _whole(in_month(calendar.today, self.months, 1))
+
+
+@dataclass(frozen=True)
+class DaysAhead:
+    """`明后天`."""
+
+    first: int
+    last: int
+
+    def across(self, calendar: Calendar) -> Span:
+        """The first and the last day."""
+        today = calendar.today
+        return today + timedelta(days=self.first), today + timedelta(days=self.last)
+
+
+@dataclass(frozen=True)
+class NamedMonth:
+    """`all of August`, `整个八月`: the one of `year`, else the next that isn't over."""
+
+    month: int
+    year: int | None = None
+
+    def across(self, calendar: Calendar) -> Span | None:
+        """Its first and last day."""
+        return _whole(month_start(calendar, self.month, self.year))
+
+
+@dataclass(frozen=True)
+class FromTo:
+    """`10.9-10.13`: a range that only its two ends together show to be one."""
+
+    first: Day
+    last: Day
+
+    def across(self, calendar: Calendar) -> Span | None:
+        """The two days, the last one not before the first; None if that can't be."""
+        first = self.first.on(calendar)
+        last = first and self.last.on(calendar.starting(first))
+        if not first or not last or first > last:
+            return None
+        return None if runs_backwards(self.first, self.last, (first, last)) else (first, last)
+
+
+Stretch = Week | Month | DaysAhead | NamedMonth | FromTo
+"""A term for several days in a row."""
+
+
+def _whole(first: date | None) -> Span | None:
+    last = last_of(first)
+    return (first, last) if first and last else None

@@ -1,0 +1,125 @@
+"""Everything recognisable in a sentence: dates, money, durations, times, numbers, yes and no.
+
+What was recognised in a message, and the shapes of its values.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import date, datetime, time
+from decimal import Decimal
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, JsonValue
+
+from router.understanding.entities.booleans import yes_or_no
+from router.understanding.entities.dates import Days, find_dates
+from router.understanding.entities.days import Calendar
+from router.understanding.entities.durations import Duration, find_durations, find_times
+from router.understanding.entities.money import Money, find_money
+from router.understanding.entities.numbers import find_numbers
+from router.understanding.text.grammar import MOST_FOUND, Found, longest
+from router.understanding.text.normalisation import Normalised
+
+EntityType = Literal[
+    "date", "date_range", "duration", "money", "number", "time", "boolean", "choice"
+]
+
+
+class Entity(BaseModel):
+    """One thing recognised. `span` is half-open and counts characters of the text as typed.
+
+    date        "2026-11-19"
+    date_range  {"start", "end"[, "start_half"][, "end_half"]}, both ends included; halves am, pm
+    duration    {"days": 3.5}, or hours, or weeks
+    money       {"amount": "58.00", "currency": "CNY"}
+    number      "3.5"
+    time        "14:30"
+    boolean     true, false
+    choice      the value chosen
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    type: EntityType
+    text: str
+    span: tuple[int, int]
+    value: JsonValue
+
+
+Thing = Days | Money | Duration | time | Decimal | bool
+
+
+def find_entities(
+    text: Normalised, now: datetime, *, after: date | None = None, past: bool = False
+) -> list[Entity]:
+    """The entities of a message, in order, none overlapping, with spans in the text as typed.
+
+    Dates are relative to `now`, in whose time zone "today" is. `after` is the day that an
+    incomplete date can't lie before, and `past` prefers the last such day to the next.
+    """
+    calendar = Calendar(now.date(), after, past)
+    return entities_of(text, find_things(text.text, calendar))
+
+
+def entities_of(text: Normalised, things: Iterable[Found[Thing]]) -> list[Entity]:
+    """Things found in the normalised text as entities of the text as typed."""
+    return [_entity(text, found) for found in things]
+
+
+def find_things(text: str, calendar: Calendar) -> list[Found[Thing]]:
+    """The same as values with spans in the normalised text."""
+    answer = yes_or_no(text)
+    if answer is not None:
+        return [Found(0, len(text), answer)]
+    certain = longest(_with_units(text, calendar))
+    bare = [n for n in find_numbers(text) if not _within_any(n, certain)]
+    return sorted([*certain, *bare], key=lambda f: f.start)[:MOST_FOUND]
+
+
+def _with_units(text: str, calendar: Calendar) -> Iterator[Found[Thing]]:
+    yield from find_dates(text, calendar)
+    yield from find_money(text)
+    yield from find_durations(text)
+    yield from find_times(text)
+
+
+def _within_any(found: Found[Decimal], others: Sequence[Found[Thing]]) -> bool:
+    return any(found.overlaps(other) for other in others)
+
+
+def _entity(text: Normalised, found: Found[Thing]) -> Entity:
+    kind, value = described(found.value)
+    return Entity(
+        type=kind,
+        text=text.as_typed(found.start, found.end),
+        span=text.span(found.start, found.end),
+        value=value,
+    )
+
+
+def described(thing: Thing) -> tuple[EntityType, JsonValue]:
+    """The type of a thing, and its value in that type's shape."""
+    match thing:
+        case bool():
+            return "boolean", thing
+        case Decimal():
+            return "number", f"{thing.normalize():f}"
+        case Money():
+            return "money", dict(thing.value())
+        case Duration():
+            return "duration", dict(thing.value())
+        case time():
+            return "time", thing.strftime("%H:%M")
+        case Days():
+            return (
+                ("date", thing.first.isoformat()) if thing.single else ("date_range", ends(thing))
+            )
+
+
+def ends(days: Days) -> dict[str, JsonValue]:
+    """The shape of a date range; the halves only where they were named."""
+    value: dict[str, JsonValue] = {"start": days.first.isoformat(), "end": days.last.isoformat()}
+    if days.first_half:
+        value["start_half"] = days.first_half
+    if days.last_half:
+        value["end_half"] = days.last_half
+    return value

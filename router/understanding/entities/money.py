@@ -1,0 +1,282 @@
+"""Amounts of money, and how currencies are called.
+
+How currencies are called: signs, codes, and names in Chinese and English.
+
+Amounts of money: `58元`, `￥368.50`, `五十八块五`, `$45`, `1.2k yuan`.
+"""
+
+import re
+from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Context, Decimal
+
+from router.understanding.entities.numbers import (
+    DIGITS,
+    EN_NUMBER,
+    HAN_DIGIT,
+    HAN_NUMBER,
+    ZH_NUMBER,
+    parse_number,
+)
+from router.understanding.text.grammar import Found, Groups, Rule, compiled, group_span, longest
+
+DEFAULT_CURRENCY = "CNY"
+
+_SYMBOLS = {
+    "CNY": "¥",
+    "USD": "us$|$",
+    "EUR": "€",
+    "GBP": "£",
+    "HKD": "hk$",
+    "TWD": "nt$",
+    "SGD": "s$",
+    "AUD": "au$|a$",
+    "CAD": "ca$|c$",
+    "JPY": "jp¥",
+    "KRW": "₩",
+    "INR": "₹",
+    "THB": "฿",
+}
+_WORDS = {
+    "CNY": "rmb|cny|yuan|kuai|renminbi|人民币",
+    "USD": "usd|us dollar|u.s. dollar|american dollar|dollar|buck|美元|美金",
+    "EUR": "eur|euro|欧元",
+    "GBP": "gbp|pound|british pound|pound sterling|pounds sterling|quid|英镑",
+    "HKD": "hkd|hong kong dollar|hk dollar|港币|港元",
+    "JPY": "jpy|japanese yen|yen|日元|日币|円",
+    "TWD": "twd|ntd|nt dollar|new taiwan dollar|taiwan dollar|新台币|台币",
+    "SGD": "sgd|singapore dollar|新加坡元|新币",
+    "KRW": "krw|korean won|韩元|韩币",
+    "AUD": "aud|australian dollar|澳元|澳币",
+    "CAD": "cad|canadian dollar|加元|加币",
+    "CHF": "chf|swiss franc|瑞士法郎|瑞郎",
+    "THB": "thb|baht|泰铢",
+    "INR": "inr|rupee|卢比",
+    "MYR": "myr|ringgit|马币|林吉特",
+    "NZD": "nzd|new zealand dollar|纽币|新西兰元",
+    "MOP": "mop|澳门元|澳门币",
+    "VND": "vnd|越南盾",
+}
+_CODES = {
+    word: code
+    for names in (_SYMBOLS, _WORDS)
+    for code, words in names.items()
+    for word in words.split("|")
+}
+_SIGNS = [re.escape(sign) for signs in _SYMBOLS.values() for sign in signs.split("|")]
+# The longest first: 20 euros is no 20 eur.
+_NAMES = sorted((n for names in _WORDS.values() for n in names.split("|")), key=len, reverse=True)
+ZH_NAMES = "|".join(name for name in _NAMES if not name.isascii())
+BEFORE = "|".join([*_SIGNS, *(code.lower() for code in _WORDS), "rmb", ZH_NAMES])
+"""What may stand before an amount."""
+# Twenty pounds may be a weight: that takes a rule of its own.
+_EN_NAMES = (re.escape(name) for name in _NAMES if name.isascii() and name != "pound")
+AFTER = "|".join([*(f"{name}s?" for name in _EN_NAMES), ZH_NAMES, "€", "£", r"[$](?: ?usd)?"])
+"""What may stand after an amount."""
+
+
+def currency_of(word: str) -> str | None:
+    """The ISO code of a symbol, code or name; None where it is none."""
+    local = {"元", "块", "圆"}
+    return DEFAULT_CURRENCY if word in local else _CODES.get(word) or _CODES.get(word.rstrip("s"))
+
+
+_CENT = Decimal("0.01")
+
+# Room for every number that is read: the default context refuses cents beyond 28 digits.
+_EXACT = Context(prec=1000, rounding=ROUND_HALF_UP)
+
+# 元 and 块 begin other words: 元旦, 元素, 三块蛋糕, 一块去.
+_NOT_YUAN = "[旦宵素件老首凶气月店桥论]|[一二三]次|方程|里[桥路站]"
+_NOT_KUAI = (
+    "[去来走吃住玩做聊说看蛋面地屏牌肉糖布砖板石表手电玉木巧饼玻硬白黑显钢草田鸡区腕域]"
+    "|儿(?:去|来|走|吃|玩|做)?|一起|广告|展板|滑板|香皂|肥皂|积木|主板|内存|橡皮|毛巾|豆腐|披萨"
+)
+
+# What shows that a digit after 块 begins a new number instead of counting 毛.
+_NEW_NUMBER = (
+    r"[\d.百千万十元块张个天号月日年点份人次笔间晚位本件顿盒杯桌台瓶趟周小节课套双只条包箱辆斤公里平米袋"
+    r"夜部把支名场样项回桶串家片盘碗排层组队共起趟半成]|[ -]?[a-z]"
+)
+# 300-500元 isn't an amount, nor is a part of it.
+_ONE_OF_TWO = r"\d ?[-~–到至] ?|half "
+
+# 几百块, 上千元: what begins with its unit is part of a number that nobody named.
+_ABOUT_SO_MANY = "百千万"
+
+# Pounds of weight.
+_WEIGHED = (
+    r"(?:weigh(?:s|ed|ing|t)?|lift(?:ed|ing)?|lost|lose|losing|gain(?:ed)?|carry)"
+    r"(?: (?:about|around|over|under|up to|almost|nearly|only))? "
+)
+_OF_WEIGHT = (
+    r" (?:of|heavy|heavier|overweight|lighter|in weight|bag|box|parcel|package)\b|-| per square"
+)
+
+# Beside one of these a number with 千 or 万 is an amount though 元 is left out.
+_MONEY_WORD = (
+    "(?:预算|花了?|花费|报销|费用|金额|总额|垫付?|垫了|预支|借支|借款|付了|报价|租金|房租|押金|奖金|补贴|月薪|年薪"
+    "|工资|总价|定金|首付|备用金|经费|开销|差旅费|[车餐住机房][费票]|打车费)"
+    "(?:是|为|了|共|要|大概|大约|约|差不多|一共|总共|只有|才|不超过|有|到|在)?"
+)
+_COUNTED = (
+    " ?(?:[多来几余人个次字米公里份天位件条台页倍步分名家粉吨斤克册套支张本辆]|[-~到至]|以[上下内])"
+)
+
+
+@dataclass(frozen=True)
+class Money:
+    """An exact amount of a currency."""
+
+    amount: Decimal
+    currency: str = DEFAULT_CURRENCY
+
+    def value(self) -> dict[str, str]:
+        """The shape that entities and slots have: `{"amount": "58.00", "currency": "CNY"}`."""
+        exact = self.amount.quantize(_CENT, context=_EXACT)
+        return {"amount": str(exact), "currency": self.currency}
+
+
+def is_exact(amount: Decimal) -> bool:
+    """True where an amount has no more decimals than money has: nobody paid 58.999."""
+    return amount == amount.quantize(_CENT, context=_EXACT)
+
+
+def _prefixed(groups: Groups) -> Money | None:
+    number, code = parse_number(groups["n"]), currency_of(groups["currency"])
+    return None if number is None or code is None else Money(number, code)
+
+
+def _suffixed(groups: Groups) -> Money | None:
+    number, code = parse_number(groups["n"]), currency_of(groups["unit"])
+    if number is None or code is None or groups["n"][0] in _ABOUT_SO_MANY:
+        return None
+    return Money(number + (Decimal("0.5") if "half" in groups else 0), code)
+
+
+def _with_small_change(groups: Groups) -> Money | None:
+    number = parse_number(groups["n"])
+    tenths = _small(groups.get("jiao"))
+    cents = _small(groups.get("fen"))
+    if number is None or tenths is None or cents is None:
+        return None
+    return Money(number + tenths / 10 + cents / 100)
+
+
+def _european(groups: Groups) -> Money:
+    """`1.234,56 €`: the comma before exactly two digits is the decimal one."""
+    whole = (groups.get("whole") or groups["spaced"]).replace(".", "").replace(" ", "")
+    return Money(Decimal(f"{whole}.{groups.get('cents', 0)}"), "EUR")
+
+
+def _dollars_and_cents(groups: Groups) -> Money | None:
+    whole, cents = parse_number(groups["n"]), parse_number(groups["cents"])
+    code = currency_of(groups["unit"])
+    hundred = 100
+    if whole is None or cents is None or code is None or cents >= hundred:
+        return None
+    return Money(whole + cents / hundred, code)
+
+
+def _small(text: str | None) -> Decimal | None:
+    return Decimal(0) if text is None else parse_number(text)
+
+
+_EUROPEAN = r"(?P<whole>\d{1,3}(?:[. ]\d{3})*),(?P<cents>\d\d)"
+
+_RULES = (
+    Rule(
+        rf"(?P<currency>{BEFORE}) ?(?P<n>{DIGITS}(?: ?(?:[百千万]|k\b|m\b|thousand\b|million\b))?)"
+        r"(?: ?(?:元|块钱|块|yuan\b))?整?",
+        _prefixed,
+        unless_after=r"[\d百千万] ?",
+        unless_before=r" ?[-~–] ?\d",
+    ),
+    Rule(
+        rf"(?P<currency>{ZH_NAMES}) ?(?P<n>{ZH_NUMBER})整?",
+        _prefixed,
+        unless_after=r"[\d百千万] ?",
+    ),
+    Rule(
+        rf"(?:人民币)?(?P<n>{ZH_NUMBER}) ?(?P<unit>元|块|圆)(?P<half>半)?(?:人民币|钱|整)?",
+        _suffixed,
+        unless_after=f"[第几好每数上成]|{_ONE_OF_TWO}",
+        unless_before=rf"{_NOT_YUAN}|{_NOT_KUAI}",
+    ),
+    Rule(
+        rf"(?P<n>{ZH_NUMBER}) ?(?:元|块)(?P<jiao>[1-9]|{HAN_DIGIT})(?:[毛角]"
+        rf"(?:(?P<fen>[1-9]|{HAN_DIGIT})分?)?)?钱?",
+        _with_small_change,
+        unless_after=f"[第几好数上成]|{_ONE_OF_TWO}",
+        unless_before=_NEW_NUMBER,
+    ),
+    Rule(
+        rf"(?P<n>{ZH_NUMBER}) ?(?:元|块)零(?P<jiao>[1-9]|{HAN_DIGIT})[毛角]钱?",
+        _with_small_change,
+    ),
+    Rule(rf"(?P<jiao>[1-9]|{HAN_DIGIT})毛钱", lambda g: _with_small_change({"n": "0"} | g)),
+    Rule(
+        rf"{_MONEY_WORD}(?P<it>(?P<n>{DIGITS} ?(?:[千万](?:\d[百千]?)?|[kw]\b)|{HAN_NUMBER}))",
+        lambda g: _prefixed({"currency": "cny"} | g),
+        unless_before=_COUNTED,
+    ),
+    Rule(
+        rf"(?P<n>{ZH_NUMBER}|{EN_NUMBER}) ?(?P<unit>{AFTER})",
+        _suffixed,
+        unless_after=_ONE_OF_TWO,
+        unless_before=r"[ -](?:question|store|shop|menu)|\d",
+    ),
+    Rule(
+        rf"(?P<n>{EN_NUMBER}) (?P<unit>pound)s?",
+        lambda g: _suffixed(g | {"unit": "gbp"}),
+        unless_after=rf"{_ONE_OF_TWO}|{_WEIGHED}",
+        unless_before=_OF_WEIGHT,
+    ),
+    Rule(
+        rf"(?P<n>{EN_NUMBER}) (?P<unit>dollar|buck|euro)s?,? (?:and )?"
+        rf"(?P<cents>{EN_NUMBER}) cents?",
+        _dollars_and_cents,
+    ),
+    *(
+        Rule(source, _european)
+        for source in (
+            rf"(?:€|eur) ?{_EUROPEAN}",
+            rf"{_EUROPEAN} ?(?:€|eur\b|euros?)",
+            r"(?P<spaced>\d{1,3}(?: \d{3})+) ?€",
+        )
+    ),
+)
+
+# A dash with a space behind it is a dash; 自负58元 is borne by oneself.
+_BELOW_ZERO = compiled(
+    r"(?:^|[ ,;:(])(?P<sign>[-−]|(?:minus|negative) )$|(?:^|[^自担肩抱])(?P<zh>负)$"
+)
+# 十块八块 is some money or other.
+# 一块 alone is "together" or "a piece"; it is money only where something says so.
+_SOME_MONEY = compiled("[一两三五七八十百]块[二两三五六八十]块")
+_A_PIECE = frozenset({"一块", "两块", "1块"})
+
+
+def find_money(text: str) -> list[Found[Money]]:
+    """Amounts with their currency; a bare number is none."""
+    found = longest(found for rule in _RULES for found in rule.find(text))
+    vague = [match.span() for match in _SOME_MONEY.finditer(text)]
+    return [
+        _signed(text, f)
+        for f in found
+        if not _is_a_piece(text, f) and not any(s <= f.start < e for s, e in vague)
+        if is_exact(f.value.amount)
+    ]
+
+
+def _signed(text: str, found: Found[Money]) -> Found[Money]:
+    """Below zero where a sign says so: `-5元`, `负五元`; but `打车费-58元` is set off by a dash."""
+    sign = _BELOW_ZERO.search(text[: found.start])
+    if sign is None:
+        return found
+    start, _ = group_span(sign, "sign" if sign.group("sign") else "zh")
+    return Found(start, found.end, Money(-found.value.amount, found.value.currency))
+
+
+def _is_a_piece(text: str, found: Found[Money]) -> bool:
+    following = text[found.end : found.end + 1]
+    return text[found.start : found.end] in _A_PIECE and bool(following) and following.isalpha()

@@ -1,0 +1,265 @@
+"""What a message states of the slots that a model gave for it: checked, and read again by rules.
+
+Whether a message says a value: what a model claims to have read in it, checked.
+
+Texts count as they stand there. Numbers count however they are written (`7778`, `7,778`,
+`七千`, `seven thousand`), but not the figures of a date. Yes and no count of what is named.
+
+What a message states, of the slots that a model gave for it.
+
+A model is good at which words answer which slot and bad at arithmetic: it is asked for the
+words, and what it worked out by itself gives way to what rules read in the same message.
+"""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime, time
+from decimal import Decimal
+
+from pydantic import JsonValue
+
+from router.flow.definition import Choice, Slot
+from router.flow.view import FlowView
+from router.understanding.dialogue_acts import says_nothing
+from router.understanding.entities.dates import Days
+from router.understanding.entities.durations import Duration
+from router.understanding.entities.extraction import entities_of
+from router.understanding.entities.money import Money
+from router.understanding.entities.numbers import DIGITS, EN_NUMBER, ZH_NUMBER, parse_number
+from router.understanding.slots.forms import form_values, slot_at
+from router.understanding.slots.prefill import prefill
+from router.understanding.text.grammar import Found, compiled, cuts_a_word
+from router.understanding.text.normalisation import normalise
+from router.understanding.text.utterance import Utterance
+
+_NUMBER = compiled(f"{EN_NUMBER}|{ZH_NUMBER}")
+_FIGURES = compiled(f"^{DIGITS}$")
+_NUMERIC = frozenset({"number", "integer", "money", "duration"})
+_MINUS = compiled("(?:-|负|minus )$")
+_SET_TO = r"(?:\b(?:to|as|is)\b|[=:]|[改设]?[为成是])"
+_SETS = compiled(rf"(?:{_SET_TO}|\b(?:make|set) it) ?$")
+_SETS_YES = compiled(rf"{_SET_TO} ?(?:(?:yes|true|on)\b|[是对真])")
+_SETS_NO = compiled(rf"{_SET_TO} ?(?:(?:no|false|off)\b|[否假])")
+_DENIES = compiled(r"\b(?:no|not|without|never|don'?t|doesn'?t|isn'?t|needn'?t)\b|[不没非别无]")
+_SHORTEST_NAME = 4
+"""Letters of a slot's name that say by themselves what is meant."""
+
+
+def says(utterance: Utterance, name: str, slot: Slot | None, value: JsonValue) -> bool:
+    """Whether the message states this value for the slot, which is called `name`.
+
+    >>> says(Utterance.of("make it 7,778", now), "amount", None, 7778)  # doctest: +SKIP
+    True
+    """
+    match value:
+        case bool():
+            return _says_whether(utterance.text, name, slot, value)
+        case int() | float():
+            return _says_number(utterance, Decimal(str(value)))
+        case str() if value.strip():
+            return value.strip() in utterance.normalised.typed or _says_figures(
+                utterance, slot, value
+            )
+        case [_, *_]:
+            item = slot.of if slot else None
+            return all(says(utterance, name, item, each) for each in value)
+    return False
+
+
+def _says_figures(utterance: Utterance, slot: Slot | None, value: str) -> bool:
+    """True for a number that was given as a text, and is written otherwise in the message."""
+    if slot is None or slot.type not in _NUMERIC or not _FIGURES.search(value.strip()):
+        return False
+    number = parse_number(value)
+    return number is not None and _says_number(utterance, number)
+
+
+def _says_number(utterance: Utterance, number: Decimal) -> bool:
+    for start, said in _numbers(utterance):
+        negative = bool(_MINUS.search(utterance.text[:start]))
+        if (-said if negative else said) == number:
+            return True
+    return False
+
+
+def _numbers(utterance: Utterance) -> Iterator[tuple[int, Decimal]]:
+    """Every number in the message, with where it starts."""
+    text = utterance.text
+    for thing in utterance.things:
+        if (counted := _counted(thing)) is not None:
+            yield thing.start, counted
+    moments = [thing for thing in utterance.things if isinstance(thing.value, Days | time)]
+    for match in _NUMBER.finditer(text):
+        start, end = match.span()
+        found = Found(start, end, str(match.group()))
+        number = None if any(map(found.overlaps, moments)) else parse_number(found.value)
+        if number is not None and _is_number(text, found):
+            yield found.start, number
+
+
+def _counted(thing: Found[object]) -> Decimal | None:
+    match thing.value:
+        case Money(amount=number) | Duration(count=number):
+            return number
+        case Decimal() as number:
+            return number
+    return None
+
+
+def _is_number(text: str, found: Found[str]) -> bool:
+    """False within a word, and for the `one` of `this one` and the `一` of `改一下`."""
+    if cuts_a_word(text, found.start) or cuts_a_word(text, found.end):
+        return False
+    return found.value not in {"one", "一"} or bool(_SETS.search(text[: found.start]))
+
+
+def _says_whether(text: str, name: str, slot: Slot | None, value: bool) -> bool:
+    """Yes or no of something named: `make it urgent`, `urgent = no`, `不加急`."""
+    if not any(word in text for word in _names(name, slot)):
+        return bool((_SETS_YES if value else _SETS_NO).search(text))
+    denied = bool(_DENIES.search(text) or _SETS_NO.search(text))
+    return denied != value
+
+
+def _names(name: str, slot: Slot | None) -> Iterator[str]:
+    """What people may call the slot, in the spelling that rules read."""
+    label = slot.label if slot else None
+    for words in (label.zh, label.en) if label else ():
+        yield normalise(words).text
+    for word in normalise(name).text.replace("_", " ").split():
+        if len(word) >= _SHORTEST_NAME or not word.isascii():
+            yield word
+
+
+Slots = Mapping[str, Slot]
+Values = Mapping[str, JsonValue]
+
+
+def stated(slots: Slots, given: Values, text: str, now: datetime) -> dict[str, JsonValue]:
+    """The model's values in the shapes of their slots, with what rules read in the message.
+
+    Free text is the model's, and so is what it gave in the message's own words, and a choice
+    that the message doesn't name. Where rules read one day, no other is guessed.
+    """
+    return _put(slots, given, prefill(slots, Utterance.of(text, now)), text, now)
+
+
+def _put(
+    slots: Slots, given: Values, read: Values, text: str, now: datetime
+) -> dict[str, JsonValue]:
+    shaped = form_values(slots, _without_guesses(slots, given, read, text), now)
+    for name, value in read.items():
+        if not _is_the_models(slots[name], given.get(name), value, text):
+            shaped[name] = _merged(shaped.get(name), value)
+    return shaped
+
+
+def changed(view: FlowView, given: Values, text: str, now: datetime) -> dict[str, JsonValue]:
+    """What of a model's values for the flow that asks is new, and not made up.
+
+    What isn't asked for changes where the message says so: rules read it there, or it was given
+    in the message's own words. Where nothing of that is so the message is about something
+    else: then choices and days are taken as the model understood them, and days also where
+    the message names none that rules could read.
+    """
+    utterance = Utterance.of(text, now)
+    named = _names_days(utterance)
+    read = _less_reckoned(prefill(view.fillable, utterance), given, view, named=named)
+    asked = {_head(name) for name in view.awaiting}
+    said = {name for name in read if view.fillable[name].type != "text"}
+    values = {
+        name: value
+        for name, value in _put(view.fillable, given, read, text, now).items()
+        if value != view.slots.get(name)
+    }
+    plain = {
+        name
+        for name in values
+        if _head(name) in asked
+        or name in said
+        or says(utterance, name, slot_at(view.fillable, name), given.get(name))
+    }
+    rest = {name: _kind(view.fillable, name) for name in values.keys() - plain}
+    understood = _understood(text, rest, about_it=bool(plain), named=named)
+    return {name: value for name, value in values.items() if name in plain | understood}
+
+
+def _understood(text: str, rest: Mapping[str, str], *, about_it: bool, named: bool) -> set[str]:
+    """Of values that nothing in the message states, by their kind: those to trust a model with.
+
+    None where one of them is a text that nobody wrote: whoever makes up one makes up others.
+    """
+    if says_nothing(text) or "text" in rest.values():
+        return set()
+    kinds = set() if about_it else {"choice", "date"}
+    if not named:
+        kinds.add("date")
+    return {name for name, kind in rest.items() if kind in kinds}
+
+
+def _names_days(utterance: Utterance) -> bool:
+    entities = entities_of(utterance.normalised, utterance.things)
+    return any(entity.type in ("date", "date_range") for entity in entities)
+
+
+def _less_reckoned(
+    read: Values, given: Values, view: FlowView, *, named: bool
+) -> dict[str, JsonValue]:
+    """What rules read, less a length and the days reckoned from it, where the model names a day.
+
+    "One day more" is a length too, and not that of the whole.
+    """
+    if named or not any(_kind(view.fillable, name) == "date" for name in given):
+        return dict(read)
+    reckoned = {name for name in read if _kind(view.fillable, name) in ("date", "duration")}
+    return {name: value for name, value in read.items() if name not in reckoned}
+
+
+def _kind(slots: Slots, name: str) -> str:
+    return slots[name].type if name in slots else ""
+
+
+def _head(path: str) -> str:
+    """The slot that `items.0.amount` is a part of."""
+    return path.split(".", maxsplit=1)[0]
+
+
+def _without_guesses(slots: Slots, given: Values, read: Values, text: str) -> Values:
+    if not any(slots[name].type == "date" for name in read):
+        return given
+    return {
+        name: value
+        for name, value in given.items()
+        if name not in slots or slots[name].type != "date" or _is_quoted(value, text)
+    }
+
+
+def _is_the_models(slot: Slot, given: JsonValue, read: JsonValue, text: str) -> bool:
+    """Whether the slot is for the model to fill, whatever rules read."""
+    if slot.type == "text":
+        return True
+    if not isinstance(given, str) or not given.strip():
+        return False
+    choice = slot.choices.get(str(read))
+    if choice is not None and given in slot.choices:
+        return not _is_named(choice, text)
+    return _is_quoted(given, text)
+
+
+def _is_quoted(given: JsonValue, text: str) -> bool:
+    return isinstance(given, str) and bool(given.strip()) and given.strip() in text
+
+
+def _is_named(choice: Choice, text: str) -> bool:
+    return any(label.casefold() in text.casefold() for label in (choice.label.zh, choice.label.en))
+
+
+def _merged(given: JsonValue, read: JsonValue) -> JsonValue:
+    """What was read; of as many items on both sides, with what only the model has of each."""
+    if not isinstance(given, list) or not isinstance(read, list):
+        return read
+    if len(given) != len(read):
+        return given
+    return [
+        {**model, **rule} if isinstance(model, dict) and isinstance(rule, dict) else rule
+        for model, rule in zip(given, read, strict=True)
+    ]

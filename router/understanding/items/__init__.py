@@ -1,0 +1,1 @@
+"""Several things in one sentence, and putting them right."""

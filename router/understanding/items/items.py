@@ -1,0 +1,454 @@
+"""Several things in one sentence: `昨天打车36块,今天午饭25块`, `三张打车票 58、36、32`.
+
+How many of each thing a sentence names: `两台显示器`, `显示器要三个`, `a laptop and 2 monitors`.
+
+A count stands right before what it counts, or right after it with a measure word or a sign that
+says so, `monitors x 2`. One that was taken for the thing before isn't also the next one's.
+
+Amounts in a sentence about things that were paid for, where `元` is mostly left out.
+
+A figure is an amount where nothing else is near that it could be: a row of them, the only one,
+or one right after what it was spent on. A comma that may be a decimal one, `86,5 yuan`, makes
+neither of its readings certain: then there is no amount, and it is asked for.
+
+Dealing what a sentence names out to the things that it describes.
+
+From left to right: a new item begins where a field would come a second time. Values of one
+field in a row, `58、36、32`, make an item each; where items stand there that lack the field, they
+get one each: `打车和午餐，30 和 40`. A row that fits neither goes to nobody: it is asked for.
+
+The sentence is read from left to right as a row of choices, counts, amounts, dates and numbers of
+documents, which are then dealt out to the items that they describe.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+from pydantic import JsonValue
+
+from router.flow.definition import Slot
+from router.understanding.entities.choices import find_choices
+from router.understanding.entities.dates import Days
+from router.understanding.entities.documents import (
+    documents_of_items,
+    find_documents,
+    holds_documents,
+)
+from router.understanding.entities.extraction import Thing
+from router.understanding.entities.money import Money, is_exact
+from router.understanding.entities.numbers import EN_NUMBER, ZH_COUNT, parse_number
+from router.understanding.slots.mappings import Filling
+from router.understanding.text.grammar import Found, compiled, cuts_a_word, group_span, only
+from router.understanding.text.utterance import Utterance
+
+_MEASURE = "[台个部只块套把张件副支份条本架]"
+_BEFORE = compiled(
+    rf"(?P<n>{ZH_COUNT}) ?(?:{_MEASURE} ?)(?:新的?|办公用?的?|全新的?|大|小)? ?$"
+    rf"|(?:^|[^\d.])(?P<figure>\d{{1,3}}) ?(?:x|×|\*)? ?$"
+    rf"|(?P<en>\b(?:an?|another)\b|{EN_NUMBER}) (?:x )?(?:(?:new|extra|more|additional|big|large"
+    r"|small|spare|pieces? of|sets? of|pairs? of) ){0,2}$"
+)
+_AFTER = compiled(
+    rf"^s? ?(?P<each>各|每[种样]|都|一样)? ?(?:要|需要|来|申请)? ?(?P<n>{ZH_COUNT}) ?{_MEASURE}"
+    r"|^s? ?(?:x|×|\*|:|= ?) ?(?P<figure>\d{1,3})(?:[^\d.]|$)"
+)
+_LOOK = 24
+_ONE_PIECE = frozenset({"a", "an", "another"})
+
+
+def count_field(fields: dict[str, Slot]) -> str | None:
+    """The field that says how many: the only one that holds a number, where there is one."""
+    numbers = [name for name, field in fields.items() if field.type in {"integer", "number"}]
+    return numbers[0] if len(numbers) == 1 else None
+
+
+def find_counts(text: str, things: Iterable[Found[Any]]) -> Iterator[Found[int]]:
+    """The count of each of the things, in their order; none for those that have no count.
+
+    >>> text = "两台显示器,键盘要3个"
+    >>> [f.value for f in find_counts(text, [Found(2, 5, "monitor"), Found(6, 8, "keyboard")])]
+    [2, 3]
+    """
+    taken: list[Found[int]] = []
+    for thing in things:
+        counts = (_before(text, thing), _after(text, thing))
+        free = next((c for c in counts if c is not None and not _is_taken(c, taken)), None)
+        if free is not None:
+            taken.append(free)
+            yield free
+
+
+def _is_taken(count: Found[int], taken: Sequence[Found[int]]) -> bool:
+    return any(count.overlaps(other) for other in taken)
+
+
+def _before(text: str, thing: Found[Any]) -> Found[int] | None:
+    first = max(0, thing.start - _LOOK)
+    return _count(text, _BEFORE.search(text[first : thing.start]), first)
+
+
+def _after(text: str, thing: Found[Any]) -> Found[int] | None:
+    return _count(text, _AFTER.search(text[thing.end :][:_LOOK]), thing.end)
+
+
+def _count(text: str, match: Any, offset: int) -> Found[int] | None:
+    if match is None:
+        return None
+    name = next(n for n in ("n", "figure", "en") if match.groupdict().get(n))
+    start, end = (offset + at for at in group_span(match, name))
+    written = match.group(name)
+    value = Decimal(1) if written in _ONE_PIECE else parse_number(written)
+    whole = value is not None and value == value.to_integral_value() and value > 0
+    if not whole or cuts_a_word(text, start):
+        return None
+    return Found(start, end, int(value or 0))
+
+
+Spans = Sequence[tuple[int, int]]
+
+_FIGURE = r"\d{1,9}(?:\.\d{1,2})?"
+# 58、36、32 is a row of amounts where a count or a choice stands before it.
+_ROW = compiled(
+    rf"(?:^|[^\d.:/a-z-])(?P<row>{_FIGURE}(?: ?(?:、|,|和|/|;|\+|and|&) ?(?:and )?{_FIGURE})"
+    r"{1,19})(?:[^\d%:/.a-z-]|$)"
+)
+_SPACED_ROW = compiled(
+    rf"(?:^|[^\d.,:/a-z-])(?P<row>{_FIGURE}(?: {_FIGURE}){{1,19}})(?:[^\d%:/.,-]|$)"
+)
+_ONE = compiled(_FIGURE)
+# 1,234.50 and 12,000 are an amount each, unless two receipts or more were spoken of.
+_GROUPED = compiled(r"^[1-9]\d{0,2}(?:,\d{3}(?:\.\d{1,2})?|(?:,\d{3}){2,3}\.\d{1,2})$")
+_DECIMAL_COMMA = compiled(r"^\d{1,9},\d{1,2}$")
+_SEVERAL = compiled(
+    r"[两二三四五六七八九十2-9] ?[张笔份]|\b(?:two|three|four|five|six|seven|eight|nine|ten|[2-9]) "
+    r"(?:[a-z]+ )?(?:receipts|tickets|invoices|bills|items|expenses|fares|rides|trips|meals"
+    r"|things)\b"
+)
+_COUNTED = compiled(
+    r"^ ?(?:[张个笔次份条人天日月年号点楼层公米位晚]|km|miles?|people|persons?|guests?|pax"
+    r"|nights?|days?"
+    r"|tickets?|receipts?|invoices?|items?|trips?|rides?|meals?|times?|taxi|hours?|%)"
+)
+_NUMBERING = compiled(r"(?:第 ?|item |no\.? ?|number |#)$")
+_NEAR = 10
+# 打车费36: a figure may stand this far from what it was spent on.
+_WITHIN = 3
+# A longer bare figure is the number of a document or a telephone.
+_LARGEST_BARE = 1_000_000
+_SAID_ANEW = compiled(
+    r"(?:不对|不是|错了?|应该是|改成|no|sorry|i mean|i meant|actually|make (?:it"
+    r"|that))[,. ]*(?:是|it'?s|it was)? ?$"
+)
+
+
+def find_amounts(utterance: Utterance, taken: Spans, choices: Spans) -> list[Found[Money]]:
+    """The amounts of the sentence, in order.
+
+    `taken` is what stands for something else, the numbers of documents say; `choices` where
+    it says what was paid for.
+    """
+    with_currency = [
+        found
+        for found in only(Money, utterance.spent)
+        if not _overlaps(found, taken) and not _joins_two(utterance, found)
+    ]
+    others = [(f.start, f.end) for f in utterance.spent if not isinstance(f.value, Decimal)]
+    bare = _bare(utterance, _masked(utterance.text, [*taken, *others]), choices, with_currency)
+    return sorted([*with_currency, *bare], key=lambda f: f.start)
+
+
+def _bare(
+    utterance: Utterance, text: str, choices: Spans, known: Sequence[Found[Money]]
+) -> list[Found[Money]]:
+    row = _ROW.search(text) or (_SEVERAL.search(text) and _SPACED_ROW.search(text))
+    if row and not _COUNTED.search(text[group_span(row, "row")[1] :][:_NEAR]):
+        written = utterance.normalised.as_typed(*group_span(row, "row"))
+        if _DECIMAL_COMMA.search(written) and not _SEVERAL.search(text):
+            return []
+        if known or not _GROUPED.search(written) or _SEVERAL.search(text):
+            return [] if known else list(_in_row(row))
+    figures = [f for f in only(Decimal, utterance.spent) if _may_be_spent(text, f)]
+    alone = len(figures) == 1 and not known
+    return [
+        Found(f.start, f.end, Money(f.value))
+        for f in figures
+        if alone or _follows(f, choices) or (not known and _SAID_ANEW.search(text[: f.start]))
+    ]
+
+
+def _in_row(row: Any) -> Iterator[Found[Money]]:
+    offset, _ = group_span(row, "row")
+    for figure in _ONE.finditer(row.group("row")):
+        yield Found(offset + figure.start(), offset + figure.end(), Money(Decimal(figure.group())))
+
+
+def _follows(found: Found[Decimal], choices: Spans) -> bool:
+    return any(found.start - _WITHIN <= end <= found.start for _, end in choices)
+
+
+def _may_be_spent(text: str, figure: Found[Decimal]) -> bool:
+    if not text[figure.start : figure.end].strip("\0") or not is_exact(figure.value):
+        return False
+    counted = _COUNTED.search(text[figure.end :][:_NEAR]) or _NUMBERING.search(text[: figure.start])
+    return not counted and not cuts_a_word(text, figure.end) and figure.value < _LARGEST_BARE
+
+
+def _joins_two(utterance: Utterance, found: Found[Money]) -> bool:
+    """True for `58，360元`: people who group thousands don't use the Chinese comma."""
+    return "，" in utterance.normalised.as_typed(found.start, found.end)
+
+
+def _masked(text: str, spans: Spans) -> str:
+    """The text with those spans unreadable, at the same places."""
+    for start, end in spans:
+        text = text[:start] + "\0" * (end - start) + text[end:]
+    return text
+
+
+def _overlaps(found: Found[Thing], spans: Spans) -> bool:
+    return any(start < found.end and found.start < end for start, end in spans)
+
+
+Item = dict[str, JsonValue]
+
+_SEPARATOR = compiled(r"^[ ]?(?:、|,|和|跟|与|及|以及|/|;|\+|and|&)?[ ]?(?:and )?$")
+_EACH = compiled(r"各|每|分别|都|\b(?:each|apiece|both|all)\b")
+_REDONE = compiled(
+    r"(?:^|[,.;。 ])(?P<mark>(?:啊|哦|噢|呃|额|oh|oops|,| )*(?:不对|不是|错了|说错了?"
+    r"|写错了?|打错了?"
+    r"|更正|纠正|应该是|no\b|sorry\b|wait\b|i mean|i meant|actually|make (?:it|that)|correction"
+    r"|scratch that|should be)(?:[,.: ]|应该|是|的|了|no\b|sorry\b|wait\b|i mean|i meant|actually"
+    r"|make (?:it|that)|it'?s|it was|that'?s|should be|the|an?\b)*)$"
+)
+_CLAUSE = compiled("[,;。.]")
+
+
+@dataclass(frozen=True)
+class ItemValue:
+    """A value for the field of an item."""
+
+    name: str
+    value: JsonValue
+    shared: bool = False
+    """True for what holds for several things at once: what kind they are, on which day."""
+    nearest: bool = False
+    """True for what is said of the thing beside it alone: how many of it there are."""
+
+
+@dataclass
+class _Hand:
+    """The items so far; the last `open` of them are described together."""
+
+    items: list[Item] = field(default_factory=lambda: [{}])
+    open: int = 1
+    again: Item = field(default_factory=dict)
+    """What was said again of the last item, and so may be the beginning of the next."""
+
+    def give(self, value: ItemValue, *, to_each: bool) -> None:
+        """To the items being described, or to a new one where they have such a value."""
+        current = self.items[-self.open :]
+        if value.shared and current[-1].get(value.name) == value.value:
+            self.again[value.name] = value.value
+        elif any(value.name in item for item in current):
+            self.items.append({**self.again, value.name: value.value})
+            self.open, self.again = 1, {}
+        elif len(current) == 1 or value.shared or to_each:
+            for item in current:
+                item[value.name] = value.value
+        elif value.nearest:
+            current[-1][value.name] = value.value
+
+    def give_row(self, name: str, values: Sequence[JsonValue]) -> None:
+        """One each to the items that lack it, or to copies of the only one that does."""
+        lacking = [item for item in self.items if name not in item]
+        if len(lacking) == len(values):
+            for item, value in zip(lacking, values, strict=True):
+                item[name] = value
+        elif len(lacking) == 1 and lacking[0] is self.items[-1]:
+            base = self.items.pop()
+            self.items += [{**base, name: value} for value in values]
+            self.open = len(values)
+        elif not lacking:
+            self.items += [{name: value} for value in values]
+            self.open = 1
+
+    def put_right(self, value: ItemValue) -> None:
+        """In place of what was said before."""
+        for item in self.items[-self.open :]:
+            item[value.name] = value.value
+
+
+def dealt(found: Iterable[Found[ItemValue]], text: str) -> list[Item]:
+    """The items that these values, in the order of the text, describe.
+
+    A value said again after `不对` or `no, sorry` is said in place of the first.
+    """
+    hand, reached, redoing = _Hand(), 0, False
+    for row in _rows(_once(found), text):
+        gap = text[reached : row[0].start]
+        redoing = _REDONE.search(gap) is not None or (redoing and not _CLAUSE.search(gap))
+        reached = row[-1].end
+        if redoing:
+            hand.put_right(row[-1].value)
+        elif len(row) > 1:
+            hand.give_row(row[0].value.name, [f.value.value for f in row])
+        else:
+            around = text[max(0, row[0].start - 4) : row[0].start] + text[reached : reached + 8]
+            hand.give(row[0].value, to_each=_EACH.search(around) is not None)
+    return [item for item in hand.items if item]
+
+
+def marks_of_correction(found: Iterable[Found[ItemValue]], text: str) -> list[tuple[int, int]]:
+    """Where it says that what stands before a value is wrong: `不对`, `no sorry`."""
+    marks: list[tuple[int, int]] = []
+    reached = 0
+    for one in found:
+        mark = _REDONE.search(text[reached : one.start]) if reached else None
+        if mark is not None:
+            marks.append((reached + group_span(mark, "mark")[0], one.start))
+        reached = one.end
+    return marks
+
+
+def _once(found: Iterable[Found[ItemValue]]) -> list[Found[ItemValue]]:
+    """Less what is said twice in a row, `打车的出租车费`."""
+    kept: list[Found[ItemValue]] = []
+    for one in found:
+        if kept and one.value.shared and kept[-1].value == one.value:
+            kept[-1] = Found(kept[-1].start, one.end, one.value)
+        else:
+            kept.append(one)
+    return kept
+
+
+def _rows(found: Sequence[Found[ItemValue]], text: str) -> list[list[Found[ItemValue]]]:
+    """Values of one field with nothing but separators between, together."""
+    rows: list[list[Found[ItemValue]]] = []
+    for one in found:
+        if rows and _is_row(rows[-1][-1], one, text):
+            rows[-1].append(one)
+        else:
+            rows.append([one])
+    return rows
+
+
+def _is_row(one: Found[ItemValue], other: Found[ItemValue], text: str) -> bool:
+    between = text[one.end : other.start]
+    if one.value.name != other.value.name or not (between.strip() or not one.value.shared):
+        return False
+    return _SEPARATOR.search(between) is not None
+
+
+_ALTOGETHER = compiled(r"一共|总共|合计|共计|总计|\b(?:total|altogether|in all)\b")
+
+
+def is_itemised(slot: Slot) -> bool:
+    """True for a list of objects, each asked for field by field."""
+    return slot.type == "list" and slot.of is not None and slot.of.type == "object"
+
+
+def find_items(slot: Slot, utterance: Utterance) -> tuple[list[Item], Filling]:
+    """The items of a list slot that the sentence describes, and where they stand.
+
+    A date alone describes nothing; a sum over several things belongs to none of them.
+    """
+    items, found = described(slot, utterance)
+    items = [item for item in items if len(item) > 1 or not _is_date(slot, item)]
+    marks = marks_of_correction(found, utterance.text)
+    filling = Filling(used=[*((f.start, f.end) for f in found), *marks] if items else [])
+    if len(items) > 1 and _ALTOGETHER.search(utterance.text):
+        return [], filling
+    return items, filling
+
+
+def described(slot: Slot, utterance: Utterance) -> tuple[list[Item], list[Found[ItemValue]]]:
+    """Whatever the sentence says of items, even a date alone, and every value in order."""
+    papers = _papers(slot)
+    placed = documents_of_items(utterance) if papers else []
+    found = sorted(_fields(slot, utterance, papers, placed), key=lambda f: f.start)
+    items = _complete(slot, dealt(found, utterance.text), found)
+    for place, document in placed:
+        if place < len(items):
+            items[place][papers[0]] = document.value
+            value = ItemValue(papers[0], document.value)
+            found.append(Found(document.start, document.end, value))
+    return items, found
+
+
+def _is_date(slot: Slot, item: Item) -> bool:
+    fields = slot.of.fields if slot.of else {}
+    return all(fields[name].type == "date" for name in item)
+
+
+def _papers(slot: Slot) -> list[str]:
+    fields = slot.of.fields if slot.of else {}
+    return [name for name, field in fields.items() if holds_documents(name, field)]
+
+
+def _fields(
+    slot: Slot, utterance: Utterance, papers: list[str], placed: list[tuple[int, Found[str]]]
+) -> Iterator[Found[ItemValue]]:
+    fields = slot.of.fields if slot.of else {}
+    elsewhere = [(f.start, f.end) for _, f in placed]
+    beside_money = any(isinstance(f.value, Money) for f in utterance.spent)
+    documents = find_documents(utterance, beside_money=beside_money) if papers else []
+    documents = [f for f in documents if not _within(f, elsewhere)]
+    taken = [*elsewhere, *((f.start, f.end) for f in documents)]
+    choices = list(_choices(slot, utterance.text, taken))
+    yield from choices
+    if counted := count_field(fields):
+        for count in find_counts(utterance.text, choices):
+            yield Found(count.start, count.end, ItemValue(counted, count.value, nearest=True))
+    for name in papers[:1]:
+        yield from (Found(f.start, f.end, ItemValue(name, f.value)) for f in documents)
+    spans = [(f.start, f.end) for f in choices]
+    for name, part in fields.items():
+        if part.type == "money":
+            for found in find_amounts(utterance, taken, spans):
+                yield Found(found.start, found.end, ItemValue(name, dict(found.value.value())))
+        elif part.type == "date":
+            yield from (f for f in _dates(name, utterance.spent) if not _within(f, taken))
+
+
+def _choices(slot: Slot, text: str, taken: list[tuple[int, int]]) -> Iterator[Found[ItemValue]]:
+    for name, part in (slot.of.fields if slot.of else {}).items():
+        if part.type == "choice":
+            for choice in find_choices(part, text):
+                if not _within(choice, taken):
+                    yield Found(
+                        choice.start, choice.end, ItemValue(name, choice.value, shared=True)
+                    )
+
+
+def _dates(name: str, things: Iterable[Found[Thing]]) -> Iterator[Found[ItemValue]]:
+    for found in only(Days, things):
+        if found.value.first == found.value.last:
+            day = found.value.first.isoformat()
+            yield Found(found.start, found.end, ItemValue(name, day, shared=True))
+
+
+def _within(found: Found[object], spans: list[tuple[int, int]]) -> bool:
+    return any(start < found.end and found.start < end for start, end in spans)
+
+
+def _complete(slot: Slot, items: list[Item], found: list[Found[ItemValue]]) -> list[Item]:
+    """What was said once for all: the kind of the first, a day before or after everything."""
+    fields = slot.of.fields if slot.of else {}
+    shared: Item = {}
+    for name, part in fields.items():
+        values = [item[name] for item in items if name in item]
+        once = len(values) == 1 and (
+            (part.type == "choice" and name in items[0])
+            or (part.type == "date" and _frames(name, found, fields))
+        )
+        if once:
+            shared[name] = values[0]
+    return [{**shared, **item} for item in items]
+
+
+def _frames(name: str, found: list[Found[ItemValue]], fields: dict[str, Slot]) -> bool:
+    """True where the only such value is said before everything else, or after it."""
+    names = [f.value.name for f in found if fields[f.value.name].type != "text"]
+    return names.count(name) == 1 and name in (names[0], names[-1])

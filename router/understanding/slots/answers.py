@@ -1,0 +1,421 @@
+"""Answers to what a flow asks, with the benefit of the doubt for the slot being asked.
+
+Days as the answer to what a flow asks: a first day, a last one, or how long it takes.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import date, timedelta
+
+from pydantic import JsonValue
+
+from router.flow.definition import Slot
+from router.flow.view import FlowView
+from router.understanding.corrections.values import (
+    corrected_items,
+    half_named,
+    is_only_times,
+    opens_as_correction,
+    restated,
+)
+from router.understanding.dialogue_acts import says_nothing
+from router.understanding.entities.booleans import numbered, yes_or_no
+from router.understanding.entities.choices import find_choices
+from router.understanding.entities.dates import Days
+from router.understanding.entities.documents import answered_document, holds_documents
+from router.understanding.entities.durations import Duration
+from router.understanding.entities.extraction import Thing
+from router.understanding.entities.ranges import from_weekday
+from router.understanding.items.item_corrections import added
+from router.understanding.items.items import find_items, is_itemised
+from router.understanding.slots.forms import is_listed, pieces, read_as, slot_at
+from router.understanding.slots.free_text import left_over
+from router.understanding.slots.mappings import (
+    fill_choices,
+    fill_days,
+    fill_money,
+    half_value,
+    parts_of,
+    range_slots,
+)
+from router.understanding.slots.prefill import find_texts, reason_slot, without_doubt
+from router.understanding.text.grammar import Found, compiled, only
+from router.understanding.text.utterance import Utterance, is_far, is_unplanned
+
+_MOST_OF_A_YEAR = timedelta(days=300)
+
+
+def asked_days(view: FlowView, slot: Slot, utterance: Utterance) -> dict[str, JsonValue] | None:
+    """The answer to one of the questions of a date range; None where it isn't one."""
+    if slot.type != "date" or slot.part_of_range not in {"start", "end"}:
+        return None
+    parts = range_slots(view.fillable)
+    start = view.slots.get(parts.get("start", ""))
+    if slot.part_of_range == "end" and isinstance(start, str):
+        return _until(view.fillable, utterance, date.fromisoformat(start))
+    filling = fill_days(view.fillable, _nearer(view, utterance), utterance.text)
+    return {n: v for n, v in filling.values.items() if n in view.fillable} or None
+
+
+def half_of_the_last_day(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
+    """`上午` of the last day, asked of the first: that is whole, and the last ends at noon."""
+    parts = range_slots(view.fillable)
+    slot = view.fillable[parts["start_half"]]
+    morning = half_value(slot, "am")
+    if read_as(slot, utterance) != morning or "end_half" not in parts:
+        return None
+    return {parts["start_half"]: morning, parts["end_half"]: morning}
+
+
+def only_days(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
+    """The days of a range of which nothing is known, where the message says nothing besides."""
+    names = range_slots(view.fillable).values()
+    if any(view.slots.get(name) is not None for name in names):
+        return None
+    if not is_only_times(utterance):
+        return None
+    days = fill_days(view.fillable, utterance.meant, utterance.text)
+    return without_doubt(view.fillable, utterance, days).values or None
+
+
+def _nearer(view: FlowView, utterance: Utterance) -> list[Found[Thing]]:
+    """What is named; an illness of a few weeks ago isn't one of next year."""
+    said = [utterance.text, *(str(v) for v in view.slots.values() if isinstance(v, str))]
+    far = any(is_far(f.value.first.isoformat(), utterance.now) for f in only(Days, utterance.meant))
+    ill = any(is_unplanned(text) for text in said)
+    return utterance.spent if far and ill else utterance.meant
+
+
+def _until(
+    slots: Mapping[str, Slot], utterance: Utterance, start: date
+) -> dict[str, JsonValue] | None:
+    """An end, or how long it takes from the start that is known."""
+    parts = range_slots(slots)
+    days = _days_until(utterance, start)
+    if len(days) == 1:
+        given = parts_of(replace(days[0], single=False), open_end=False)
+        if days[0].first == days[0].last or days[0].first == start:
+            given = {part: value for part, value in given.items() if part in {"end", "end_half"}}
+        return {parts[p]: half_value(slots[parts[p]], v) for p, v in given.items() if p in parts}
+    return None if days else _how_long(slots, utterance, start)
+
+
+def _days_until(utterance: Utterance, start: date) -> list[Days]:
+    """Days as an end: after the start, unless that were most of a year later.
+
+    `下周一` said of a start beyond it is the Monday after: the week was named out of habit.
+    """
+    found = only(Days, utterance.read(after=start))
+    if len(found) != 1:
+        return [f.value for f in found]
+    days, named = found[0].value, utterance.text[found[0].start : found[0].end]
+    if days.last - start > _MOST_OF_A_YEAR:
+        before = [f.value for f in only(Days, [*utterance.things, *utterance.spent])]
+        return [past for past in before if past.last < start][:1] or [days]
+    return [from_weekday(days, start, named)]
+
+
+def _how_long(
+    slots: Mapping[str, Slot], utterance: Utterance, start: date
+) -> dict[str, JsonValue] | None:
+    known = Days(start, start, single=True)
+    things = [f for f in utterance.things if isinstance(f.value, Duration)]
+    values = fill_days(slots, [Found(0, 0, known), *things], "").values
+    start_name = range_slots(slots).get("start", "")
+    rest = {name: value for name, value in values.items() if name != start_name}
+    return rest or None
+
+
+_NO_MORE = compiled(
+    "^(?:好的|嗯|,| )*(?:没有?(?:了|别的|其他|更多)*(?:的)?(?:了)?|就?这些(?:了)?|就这样"
+    "|就?这(?:一|两|几)?[个张笔项条]|只有这[^,]{0,4}|结束|完(?:了|成)|完毕|可以了|够了|不用了"
+    "|不加了|提交|齐了)(?:[,!.。吧了的 ]|谢谢|提交)*$"
+    "|^(?:no,? ?)?(?:that'?s (?:all|it|everything)|that is (?:all|it)|nothing (?:else|more)"
+    "|no(?:ne)? more|no others?|done|finished|i'?m done|all done|end|submit|none)(?:,? (?:thanks"
+    "|thank you|please))?[.!]?$"
+)
+_MORE = compiled(
+    "^(?:嗯|对|是的|好的|,| )*(?:还有|有|再(?:加|来|添)?(?:一|几)?[个张笔项条]?|继续|加|添加"
+    "|要加)(?:一?[个张笔项条]|别的|其他的?|的)?[。!.呢]*$"
+    "|^(?:yes,? ?)?(?:one more|another(?: one)?|there(?:'s| is| are) (?:more|another)|add (?:one"
+    "|another|more)|more|next|some more)[.!]?$"
+)
+# Approval of what is there is no wish for more; mere assent is neither.
+_DONE = compiled(
+    "^(?:嗯|好的?|那|就|可以|,| )*(?:没(?:有)?问题|没错|(?:我)?(?:确认|确定)(?:提交|无误"
+    "|了)*|(?:内容|信息)?"
+    "(?:正确|无误)|(?:请|帮我)*提交(?:吧|了|申请)*|没毛病)[!.。 ]*$"
+    r"|^(?:(?:ok(?:ay)?|yes|yep|yeah|great|all|it|that|this),? )*(?:looks? (?:good|right"
+    r"|fine|great)"
+    r"(?: to me)?|(?:sounds? )?good|lgtm|fine|perfect|great|correct|right|confirm(?:ed)?|i confirm"
+    r"|(?:that'?s|that is) (?:right|correct|fine)|submit(?: it)?|send it|go ahead|do it"
+    r"|proceed|ship it)"
+    r"(?:,? (?:thanks|thank you|please))?[!. ]*$"
+)
+_AGREED = compiled(
+    "^(?:好(?:的|吧|呀|啊)?|可以(?:的|啊)?|行(?:吧|啊)?|ok(?:ay)?|k|alright|all right)[!.。 ]*$"
+)
+
+_ALSO = compiled(
+    r"^(?:还有|另外|再加)(?:一?[个张笔项条])?[,: ]*|^(?:and |plus )?also:? |^another: |^plus "
+)
+
+_NONE = compiled("^(?:没有?|无|none)[.!]?$")
+_OF_THE_LAST_DAY = compiled(r"最后|末日|末尾|\b(?:last|final|end)\b")
+
+_QUESTION = compiled(
+    "[?]$|吗[!. ]*$|^(?:怎么|如何|为什么|为啥|什么是|请问)"
+    r"|^(?:how|what|why|who|when|where|which|can you|could you|is there|do i|does)\b"
+)
+
+
+def answer(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
+    """What the message says about the slot being asked, and whatever else it surely says.
+
+    Keys are slot names, or paths such as `items.0.amount`; `items.more` answers "any more?".
+    None where the message doesn't answer.
+    """
+    path = view.awaiting[0] if view.awaiting else None
+    slot = slot_at(view.fillable, path) if path else None
+    if path is None or slot is None or not utterance.text:
+        return None
+    if is_itemised(slot):
+        return _another(view, path, slot, utterance)
+    if is_listed(slot):
+        return _another_value(view, path, slot, utterance)
+    above, _, last = path.rpartition(".")
+    row = slot_at(view.fillable, above) if last.isdigit() else None
+    if row is not None and is_listed(row):
+        return _values(view, above, row, utterance)
+    if "." in path:
+        return _field(view, path, slot, utterance)
+    return _top_level(view, path, slot, utterance)
+
+
+def _another(
+    view: FlowView, name: str, slot: Slot, utterance: Utterance
+) -> dict[str, JsonValue] | None:
+    """Whether there is another item; the answer may be the item itself."""
+    known = view.slots.get(name)
+    count = len(known) if isinstance(known, list) else 0
+    if corrected_items(view, utterance) is not None:
+        return None
+    # Whoever was shown a numbered list and types 1 has not spent 1 on something.
+    picked = numbered(utterance.text)
+    items, _ = find_items(slot, utterance) if picked is None else ([], [])
+    called = None if items else _named_item(slot, utterance)
+    items = items if called is None else [called]
+    if items:
+        return {f"{name}.{count + n}": dict(item) for n, item in enumerate(items)}
+    said = yes_or_no(utterance.text) if picked is None else picked
+    if _NO_MORE.search(utterance.text) or said is False or _DONE.search(utterance.text):
+        return {f"{name}.more": False}
+    if _AGREED.search(utterance.text):
+        return None
+    if _MORE.search(utterance.text) or said is True:
+        return {f"{name}.more": True}
+    return None
+
+
+def _named_item(slot: Slot, utterance: Utterance) -> dict[str, JsonValue] | None:
+    """`还有丙`, of items that are asked for by a text first: the next one, called so."""
+    first = next(iter(slot.of.fields.items()), None) if slot.of else None
+    also = _ALSO.search(utterance.text)
+    if first is None or first[1].type != "text" or holds_documents(*first) or also is None:
+        return None
+    if _MORE.search(utterance.text) or _QUESTION.search(utterance.text):
+        return None
+    typed = utterance.normalised.as_typed(also.end(), len(utterance.text)).strip(" ,，。.")
+    return {first[0]: typed} if typed and not says_nothing(typed) else None
+
+
+def _another_value(
+    view: FlowView, name: str, slot: Slot, utterance: Utterance
+) -> dict[str, JsonValue] | None:
+    """Whether a list of plain values goes on; the answer may be the next of them."""
+    said = yes_or_no(utterance.text)
+    if _NO_MORE.search(utterance.text) or said is False:
+        return {f"{name}.more": False}
+    if _MORE.search(utterance.text) or said is True:
+        return {f"{name}.more": True}
+    return _values(view, name, slot, utterance)
+
+
+def _values(
+    view: FlowView, name: str, slot: Slot, utterance: Utterance
+) -> dict[str, JsonValue] | None:
+    """The next value of a list, or all that are left where several are named in a row."""
+    whole = view.slots.get(name)
+    known = [value for value in whole if value is not None] if isinstance(whole, list) else []
+    if known and _NO_MORE.search(utterance.text):
+        return {f"{name}.more": False}
+    if slot.of is None or (slot.of.type == "text" and _QUESTION.search(utterance.text)):
+        return None
+    named = [Utterance.of(piece, utterance.now) for piece in pieces(utterance.normalised.typed)]
+    values = [read_as(slot.of, one) for one in named]
+    if not values or any(value is None for value in values):
+        return None
+    if len(values) == 1:
+        return {f"{name}.{len(known)}": values[0]}
+    return {name: [*known, *values]}
+
+
+def _field(
+    view: FlowView, path: str, slot: Slot, utterance: Utterance
+) -> dict[str, JsonValue] | None:
+    """A field of an item or an object, with its siblings where the answer names them."""
+    if slot.type == "choice" and not find_choices(slot, utterance.text):
+        return _only(path, read_as(slot, utterance))
+    prefix, _, name = path.rpartition(".")
+    parent = slot_at(view.fillable, prefix)
+    if parent is None or parent.type != "object":
+        return _only(path, _read_field(slot, utterance))
+    if corrected_items(view, utterance) is not None:
+        return None
+    if holds_documents(name, slot):
+        return _only(path, answered_document(utterance))
+    if slot.type == "text":
+        return _only(path, _read_field(slot, utterance))
+    return _with_siblings(view, path, slot, Slot(type="list", of=parent), utterance)
+
+
+def _with_siblings(
+    view: FlowView, path: str, slot: Slot, row: Slot, utterance: Utterance
+) -> dict[str, JsonValue] | None:
+    """The field with whatever else the answer says of its item, and of those after it."""
+    prefix, _, name = path.rpartition(".")
+    items, _ = find_items(row, utterance)
+    first = dict(items[0]) if items else {}
+    if name not in first:
+        first[name] = _read_field(slot, utterance)
+    following = _following(view, prefix, items[1:])
+    if first[name] is None or following is None:
+        return None
+    return {f"{prefix}.{key}": value for key, value in first.items()} | following
+
+
+def _following(
+    view: FlowView, prefix: str, items: list[dict[str, JsonValue]]
+) -> dict[str, JsonValue] | None:
+    """What goes to the items after the one asked about; None where they have other values."""
+    head, _, number = prefix.rpartition(".")
+    known = view.slots.get(head)
+    if not number.isdigit():
+        return {}
+    filled: dict[str, JsonValue] = {}
+    for place, item in enumerate(items, int(number) + 1):
+        there = known[place] if isinstance(known, list) and place < len(known) else None
+        if not isinstance(there, dict):
+            filled[f"{head}.{place}"] = dict(item)
+        elif any(there.get(key) not in (None, value) for key, value in item.items()):
+            return None
+        else:
+            filled |= {f"{head}.{place}.{key}": value for key, value in item.items()}
+    return filled
+
+
+def _read_field(slot: Slot, utterance: Utterance) -> JsonValue:
+    """A field by itself; a date of something paid for is a past one."""
+    if slot.type == "text":
+        return None if _QUESTION.search(utterance.text) else read_as(slot, utterance)
+    if slot.type != "date":
+        return read_as(slot, utterance)
+    days = only(Days, utterance.spent)
+    return days[0].value.first.isoformat() if len(days) == 1 else None
+
+
+def _only(path: str, value: JsonValue) -> dict[str, JsonValue] | None:
+    return None if value is None else {path: value}
+
+
+def _text(view: FlowView, path: str, utterance: Utterance) -> dict[str, JsonValue] | None:
+    """Free text as it is, unless it is a question: then it answers nothing."""
+    slot = slot_at(view.fillable, path) or Slot(type="text")
+    return _only(path, _read_field(slot, utterance))
+
+
+def _top_level(
+    view: FlowView, name: str, slot: Slot, utterance: Utterance
+) -> dict[str, JsonValue] | None:
+    if slot.type == "text":
+        return _free_text(view, name, utterance)
+    if slot.part_of_range == "start_half" and _OF_THE_LAST_DAY.search(utterance.text):
+        return half_of_the_last_day(view, utterance)
+    if slot.type == "file":
+        return _only(name, read_as(slot, utterance))
+    values = asked_days(view, slot, utterance)
+    if values is None:
+        value = _last_choice(slot, utterance) if slot.type == "choice" else read_as(slot, utterance)
+        if value is None:
+            return only_days(view, utterance)
+        values = {name: value}
+    return {**_besides(view, name, utterance), **values}
+
+
+def _free_text(view: FlowView, name: str, utterance: Utterance) -> dict[str, JsonValue] | None:
+    """What was said, as it is; never a greeting or a yes, and a reason is no new dates."""
+    if _takes_half_a_day(view) and (half := half_named(view, utterance)):
+        # What the flow works out from the one half is left to it.
+        return {n: v for n, v in half.items() if view.fillable[n].lookup is None}
+    empty = yes_or_no(utterance.text) is not None and not _NONE.search(utterance.text)
+    if empty or says_nothing(utterance.text):
+        return None
+    named = find_texts({name: view.fillable[name]}, utterance.normalised).values
+    if named and not _QUESTION.search(utterance.text):
+        return {**_besides(view, name, utterance), **named}
+    more = added(view, utterance)
+    if more or name != reason_slot(view.fillable):
+        return more or _text(view, name, utterance)
+    return restated(view, utterance, ranges_only=True) or _text(view, name, utterance)
+
+
+def _takes_half_a_day(view: FlowView) -> bool:
+    """True where half a day was said and not which: then `下午` is no greeting and no reason."""
+    halves = [n for part, n in range_slots(view.fillable).items() if part.endswith("half")]
+    if any(view.slots.get(name) is not None for name in halves):
+        return False
+    lengths = (view.slots.get(n) for n, slot in view.fillable.items() if slot.type == "duration")
+    return any(length == {"days": 0.5} for length in lengths)
+
+
+def _last_choice(slot: Slot, utterance: Utterance) -> JsonValue:
+    """The choice that is meant; after a no, `不是年假,是病假`, the one named last."""
+    value = read_as(slot, utterance)
+    if value is not None or not opens_as_correction(utterance.text):
+        return value
+    named = find_choices(slot, utterance.text)
+    return named[-1].value if named else None
+
+
+def _besides(view: FlowView, asked: str, utterance: Utterance) -> dict[str, JsonValue]:
+    """What else the answer surely says, of slots that are still empty."""
+    ranged = view.fillable[asked].part_of_range is not None
+    others = {
+        name: slot
+        for name, slot in view.fillable.items()
+        if name != asked and view.slots.get(name) is None and not (ranged and slot.part_of_range)
+    }
+    filling = find_texts(others, utterance.normalised)
+    filling.add(fill_choices(others, utterance.text))
+    filling.add(
+        without_doubt(others, utterance, fill_days(others, utterance.meant, utterance.text))
+    )
+    filling.add(fill_money(others, utterance.things))
+    reason = reason_slot(others)
+    if reason is not None:
+        rest = left_over(utterance.normalised, _all_spans(view, utterance))
+        if rest is not None and len(rest) < len(utterance.normalised.typed.strip()):
+            filling.values[reason] = rest
+    return filling.values
+
+
+def _all_spans(view: FlowView, utterance: Utterance) -> list[tuple[int, int]]:
+    """Everything that says something about any slot: what is left is free text."""
+    choices = [
+        (found.start, found.end)
+        for slot in view.fillable.values()
+        if slot.type == "choice"
+        for found in find_choices(slot, utterance.text)
+    ]
+    texts = find_texts(view.fillable, utterance.normalised).used
+    return [*choices, *texts, *((f.start, f.end) for f in utterance.things)]

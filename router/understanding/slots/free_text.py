@@ -1,0 +1,192 @@
+"""What is left of a sentence for a free-text slot: `我要请年假,下周一到周三,家里有事` ▸ `家里有事`.
+
+A clause counts where nothing in it was used for anything else, and it isn't a greeting, thanks
+or the request itself; or where it says outright that it is the cause. Where that isn't sure
+there is nothing, and the slot is asked for.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from router.understanding.dialogue_acts import asks, farewell, says_nothing
+from router.understanding.text.grammar import MOST_FOUND, Span, compiled
+from router.understanding.text.normalisation import Normalised
+
+_BREAK = compiled("[,;:!?~、。…\n]+|\\.(?: |$)| - |--")
+# The address of a page is one word, less what ends the sentence that it stands in.
+_ADDRESS = compiled("(?:https?://|www\\.)[!-~]*[a-z0-9/#=&_~%+$@*-]")
+_CAUSE = compiled(
+    "(?:因为|由于|(?:原因|理由|事由|缘由)[是为:]|为了)"
+    r"|\b(?:because(?: of)?|due to|reason is|since i|as i|owing to)\b|\breason:"
+)
+_LEADING = compiled(
+    "^(?:我?(?:因为|由于|是因为|原因(?:是|为)?|理由(?:是|为)?|事由(?:是|为)?|为了|主要是?|就是)"
+    "(?: |:|$)?"
+    r"|(?: |:)?\b(?:because(?: of)?|due to|reason(?: is)?|since|as|so|and|but|for)\b(?: |:|$)?)+"
+)
+# What leads from a cause to the request: 我因为要搬家 | 想 | 请两天事假.
+_ON_THE_WAY = compiled(
+    "(?:[, ]|所以|因此|于是|我|想|要|需要|得|打算|准备|希望|申请|跟您|向您|再|先|特"
+    r"|\b(?:so|therefore|hence|and|i|would|like|want|need|to|have|am|may|can|please|'d|'m|a"
+    r"|an)\b)*$"
+)
+# What somebody is off to do: 请半天假 | 去接孩子, take a day off | to pick up my son.
+_PURPOSE = compiled(
+    "^(?:去|回[^来去公]|陪|带|接|送|看[^一看]|办[^一理]|参加|处理|照顾|搬|考|体检|见|探|旅游"
+    "|结婚).{1,}"
+    r"|^ ?to (?:attend|visit|see|pick|take|go|move|care|look after|help|deal|celebrate|be with|meet"
+    r"|get|sit|renew|have|do)\b.{3,}|^ ?for (?:an?|my|our|the|some|family|personal) [a-z].{2,}"
+)
+_SOME = compiled(r"[\x{4e00}-\x{9fff}]{2}|[a-z]{3,}")
+
+# What is left of a clause that was otherwise used says nothing when it is shorter.
+_SHORTEST_REST = 3
+_SHORTEST_CAUSE = 4
+_REQUESTING = compiled("[a-z]|想|要|需|帮|麻烦|申请|提|能|可以|开始|打算|准备|先|再|安排|用|给|办")
+
+
+@dataclass(frozen=True)
+class _Clause:
+    start: int
+    end: int
+
+
+def left_over(
+    text: Normalised,
+    used: Sequence[Span],
+    requests: Sequence[Span] = (),
+    hinted: Sequence[Span] = (),
+) -> str | None:
+    """The part of the text that nothing was read from, as typed; None where none is sure.
+
+    Spans are those of the normalised text: `used` are where slots came from, `requests` what
+    starts a flow, `hinted` what only hints at a slot and is a reason where more is said.
+    """
+    cause = _cause(text.text)
+    if cause is not None:
+        return _stated_cause(text, cause, requests)
+    signed = farewell(text)
+    clauses = [c for c in _clauses(text.text) if c.end <= signed]
+    if len(clauses) > MOST_FOUND:
+        return None
+    taken = [*used, *requests]
+    free = [c for c in clauses if not _touched(c, taken) and _says_something(text, c, hinted)]
+    if not free:
+        return _rest_of_a_clause(text, clauses, used, requests) or _purpose(text, clauses, taken)
+    run = _neighbours(text.text, free)
+    return None if run is None else _trimmed(text, run.start, run.end)
+
+
+def without_cause(text: str) -> str:
+    """A normalised text less the cause that it states: what is said there asks for nothing."""
+    cause = _cause(text)
+    return text if cause is None else f"{text[: cause.start]} {text[cause.end :]}"
+
+
+def _cause(text: str) -> _Clause | None:
+    """What follows `因为` or `because`, to the end of the clause."""
+    marker = _CAUSE.search(text)
+    if marker is None:
+        return None
+    start = marker.end() - (1 if marker.group().endswith(" i") else 0)
+    clause = next((c for c in _clauses(text) if c.end > start), None)
+    return clause and _Clause(max(start, clause.start), clause.end)
+
+
+def _stated_cause(text: Normalised, cause: _Clause, requests: Sequence[Span]) -> str | None:
+    """The cause up to where the request begins, if it begins in the same clause."""
+    end = min([cause.end, *(start for start, _ in requests if cause.start <= start)])
+    if end < cause.end:
+        end -= len(_ON_THE_WAY.search(text.text[cause.start : end]).group())
+    return _trimmed(text, cause.start, end) if end > cause.start else None
+
+
+def clause_starts(text: str) -> list[int]:
+    """Where the clauses of a normalised text begin."""
+    return [clause.start for clause in _clauses(text)]
+
+
+def _clauses(text: str) -> list[_Clause]:
+    clauses: list[_Clause] = []
+    start = 0
+    addresses = [found.span() for found in _ADDRESS.finditer(text)]
+    for mark in _BREAK.finditer(text):
+        inside = any(first <= mark.start() < end for first, end in addresses)
+        if not inside and not _is_within_number(text, mark.start(), mark.end()):
+            clauses.append(_Clause(start, mark.start()))
+            start = mark.end()
+    clauses.append(_Clause(start, len(text)))
+    return [c for c in clauses if text[c.start : c.end].strip()]
+
+
+def _is_within_number(text: str, start: int, end: int) -> bool:
+    return text[start - 1 : start].isdigit() and text[end : end + 1].isdigit()
+
+
+def _touched(clause: _Clause, taken: Iterable[Span]) -> bool:
+    return any(start < clause.end and clause.start < end for start, end in taken)
+
+
+def _says_something(text: Normalised, clause: _Clause, hinted: Sequence[Span] = ()) -> bool:
+    said = text.text[clause.start : clause.end]
+    for start, end in hinted:
+        if clause.start <= start and end <= clause.end:
+            said = said.replace(text.text[start:end], " ")
+    said = said.strip()
+    asked = asks(said) or text.text[clause.end : clause.end + 1] == "?"
+    return not asked and not says_nothing(said) and _SOME.search(said) is not None
+
+
+def _neighbours(text: str, clauses: list[_Clause]) -> _Clause | None:
+    """The clauses as one where only punctuation parts them; None where they stand apart."""
+    first, last = clauses[0], clauses[-1]
+    between = _clauses(text[first.start : last.end])
+    return _Clause(first.start, last.end) if len(between) == len(clauses) else None
+
+
+def _rest_of_a_clause(
+    text: Normalised, clauses: list[_Clause], used: Sequence[Span], requests: Sequence[Span]
+) -> str | None:
+    """The cause in a clause that begins with a date: `下周三要带孩子看病`.
+
+    Where the clause goes on to ask for something, the cause stands between the two:
+    `明天身体不舒服请一天病假`; then it has to look like one.
+    """
+    for clause in clauses:
+        inside = [span for span in used if span[0] < clause.end and clause.start < span[1]]
+        asked = min((s for s, _ in requests if clause.start <= s < clause.end), default=None)
+        leading = [span for span in inside if asked is None or span[0] < asked]
+        if not leading or text.text[clause.start : leading[0][0]].strip() not in {"", "我"}:
+            continue
+        rest = _Clause(max(end for _, end in leading), clause.end if asked is None else asked)
+        if _is_cause(text, rest, certain=asked is None):
+            return _trimmed(text, rest.start, rest.end)
+    return None
+
+
+def _purpose(text: Normalised, clauses: list[_Clause], taken: Sequence[Span]) -> str | None:
+    """What follows the request in its clause and says what for: `请半天假去接孩子`."""
+    for clause in clauses:
+        ends = [end for start, end in taken if clause.start <= start and end < clause.end]
+        rest = _Clause(max(ends, default=clause.end), clause.end)
+        purpose = _PURPOSE.search(text.text[rest.start : rest.end])
+        if purpose is not None and _says_something(text, rest):
+            return _trimmed(text, rest.start, rest.end)
+    return None
+
+
+def _is_cause(text: Normalised, rest: _Clause, *, certain: bool) -> bool:
+    said = text.text[rest.start : rest.end].strip()
+    if not certain and (len(said) < _SHORTEST_CAUSE or _REQUESTING.search(said)):
+        return False
+    return rest.end - rest.start > _SHORTEST_REST and _says_something(text, rest)
+
+
+def _trimmed(text: Normalised, start: int, end: int) -> str | None:
+    """As typed, without the `因为` and spaces around it."""
+    said = text.text[start:end]
+    leading = _LEADING.search(said)
+    if leading is not None and leading.end() < len(said):
+        start += leading.end()
+    typed = text.as_typed(start, end).strip(" ,，。.;；!！~:：\t\n")
+    return typed or None

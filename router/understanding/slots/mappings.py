@@ -1,0 +1,256 @@
+"""What a sentence says about slots when nobody asked for any: only what is certain.
+
+Whose illness or wedding it is: `妈妈住院` is no sick leave of one's own, `我住院` is.
+
+The functions here each look at one kind of slot and answer with a `Filling`: values by slot
+name, and which parts of the sentence they came from, so that nothing is used twice.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import date, timedelta
+from decimal import Decimal
+from typing import Any
+
+from pydantic import JsonValue
+
+from router.flow.definition import RangePart, Slot
+from router.understanding.entities.choices import find_choices, is_label, only_choice
+from router.understanding.entities.dates import Days
+from router.understanding.entities.durations import Duration
+from router.understanding.entities.extraction import Thing
+from router.understanding.entities.money import Money
+from router.understanding.entities.ranges import Interval, interval, kept
+from router.understanding.text.grammar import Found, compiled, only
+
+# What happens to a person, and only hints at a choice for the one to whom it happens.
+_HAPPENS = compiled(
+    "病|不舒服|发烧|感冒|住院|看医生|结婚|婚礼|生孩子|分娩"
+    r"|\b(?:sick|ill|flu|feeling well|doctor|wedding|married|giving birth)"
+)
+_OTHERS_ZH = (
+    "[妈爸爷奶爹娘娃]|[父母]亲|父母|孩子|小孩|儿子|女儿|宝宝|老婆|老公|媳妇|妻子|丈夫|爱人|对象|外[婆公]"
+    "|姥[姥爷]|岳[父母]|公公|婆婆|家人|家里人|家属|老人|朋友|同学|同事|闺蜜|兄弟|[哥姐弟妹]|表[哥姐弟妹]"
+    "|[他她它]|猫|狗|亲戚|舅|姑|叔|姨|伯"
+)
+_OTHERS_EN = (
+    r"(?:son|daughter|kids?|child|children|baby|wife|husband|spouse|partner|mother|mom|mum|father"
+    "|dad|parents?|brother|sister|grand(?:ma|pa|mother|father|parents?)|uncle|aunt|cousin|friend|dog"
+    "|cat|colleague|family|he|she|they|in-law|niece|nephew|girlfriend|boyfriend|toddler)(?:'s|s')?"
+)
+_ANOTHER_BEFORE = compiled(
+    rf"(?:{_OTHERS_ZH})[^,.;!?我]*$|\b{_OTHERS_EN}\b(?:[^,.;!?]*[^a-z,.;!?])?$"
+)
+_ANOTHER_AFTER = compiled(
+    rf"^[^,.;!?我]{{0,4}}的?(?:{_OTHERS_ZH})|^ (?:of|for|with) my {_OTHERS_EN}\b"
+)
+_MYSELF = compiled(r"我(?:自己|也)|\bi(?:'m| am| have| was| feel| caught| got)\b[^,.;!?]*$")
+_CLAUSE = 40
+
+
+def is_anothers(text: str, start: int, end: int) -> bool:
+    """True where the words there happen to somebody else, and so say nothing of the speaker.
+
+    >>> is_anothers("妈妈住院了", 2, 4), is_anothers("我住院了", 1, 3)
+    (True, False)
+    """
+    if _HAPPENS.search(text[start:end]) is None:
+        return False
+    before, after = text[:start][-_CLAUSE:], text[end:][:_CLAUSE]
+    if _MYSELF.search(before):
+        return False
+    return _ANOTHER_BEFORE.search(before) is not None or _ANOTHER_AFTER.search(after) is not None
+
+
+Slots = Mapping[str, Slot]
+
+_DAYS_IN = {"days": 1, "weeks": 7}
+_HALVES: tuple[RangePart, ...] = ("start_half", "end_half")
+_MOST_DAYS = 1000
+# Where public holidays make the working days fewer, asking once more does no harm.
+_WEEKEND = 5
+
+
+@dataclass
+class Filling:
+    """Values by slot name, and the spans of the normalised text that they were read from.
+
+    `hinted` are spans that only hint at a value (`看病` at sick leave): what stands there may
+    be a reason as well.
+    """
+
+    values: dict[str, JsonValue] = field(default_factory=dict)
+    used: list[tuple[int, int]] = field(default_factory=list)
+    hinted: list[tuple[int, int]] = field(default_factory=list)
+
+    def add(self, other: "Filling") -> None:
+        """Take over what isn't known yet."""
+        self.values = {**other.values, **self.values}
+        self.used.extend(other.used)
+        self.hinted.extend(other.hinted)
+
+    def put(self, name: str, value: JsonValue, found: Found[Any]) -> None:
+        """Note a value and where it stands."""
+        self.values.setdefault(name, value)
+        self.used.append((found.start, found.end))
+
+
+def range_slots(slots: Slots) -> dict[RangePart, str]:
+    """The names of the slots that share a date range, by the part that each takes."""
+    return {slot.part_of_range: name for name, slot in slots.items() if slot.part_of_range}
+
+
+def fill_choices(slots: Slots, text: str) -> Filling:
+    """Choices that are named; none where a slot could take two.
+
+    A choice's own name outweighs words that hint at another: `年假,去看病` is annual leave.
+    """
+    filling = Filling()
+    for name, slot in slots.items():
+        if slot.type != "choice" or slot.part_of_range:
+            continue
+        found = _own(slot, find_choices(slot, text), text)
+        labels = [f for f in found if is_label(slot, text[f.start : f.end])]
+        meant = kept(labels or found, text)
+        if len({f.value for f in meant}) == 1:
+            filling.values[name] = meant[0].value
+        filling.used.extend((f.start, f.end) for f in labels)
+        filling.hinted.extend((f.start, f.end) for f in found if f not in labels)
+    return filling
+
+
+def _own(slot: Slot, found: list[Found[str]], text: str) -> list[Found[str]]:
+    """Those that are said of the speaker: `妈妈住院` doesn't hint at sick leave."""
+    return [
+        f
+        for f in found
+        if is_label(slot, text[f.start : f.end]) or not is_anothers(text, f.start, f.end)
+    ]
+
+
+def fill_days(slots: Slots, things: Iterable[Found[Thing]], text: str) -> Filling:
+    """Dates, ranges and durations, each in the slots that are made for it.
+
+    Where a range and how long it takes disagree, its end is left to be asked for.
+    """
+    listed = list(things)
+    days, lengths = interval(only(Days, listed), text), only(Duration, listed)
+    filling = Filling()
+    if days is not None:
+        filling.add(_one_stretch(slots, days))
+        if (
+            "end" in _said(days)
+            and len(lengths) == 1
+            and not _agree(days.found.value, lengths[0].value)
+        ):
+            ending = {n for part, n in range_slots(slots).items() if part in {"end", "end_half"}}
+            filling.values = {n: v for n, v in filling.values.items() if n not in ending}
+            filling.used.append((lengths[0].start, lengths[0].end))
+            return filling
+    filling.add(_fill_duration(slots, lengths, filling))
+    return filling
+
+
+def _agree(days: Days, length: Duration) -> bool:
+    """False where no calendar makes that range so long: three days from Wednesday to Thursday."""
+    if days.single or length.unit != "days":
+        return True
+    span = (days.last - days.first).days + 1
+    dates = (days.first + timedelta(days=n) for n in range(min(span, _MOST_DAYS)))
+    working = Decimal(sum(day.weekday() < _WEEKEND for day in dates))
+    halves = Decimal((days.first_half == "pm") + (days.last_half == "am")) / 2
+    # Half a day that was said without saying which may be at either end.
+    return working - halves - Decimal("0.5") <= length.count <= span - halves
+
+
+def _one_stretch(slots: Slots, days: Interval) -> Filling:
+    filling = Filling()
+    parts, value = range_slots(slots), days.found.value
+    for part, said in _said(days).items():
+        name = parts.get(part)
+        if name is not None:
+            filling.put(name, half_value(slots[name], said), days.found)
+    plain = [n for n, slot in slots.items() if slot.type == "date" and not slot.part_of_range]
+    if not parts and len(plain) == 1 and value.first == value.last:
+        filling.put(plain[0], value.first.isoformat(), days.found)
+    return filling
+
+
+def _said(days: Interval) -> dict[RangePart, str]:
+    given = parts_of(
+        replace(days.found.value, single=days.found.value.single and days.starts),
+        open_end=not days.ends,
+    )
+    return given if days.starts else {p: v for p, v in given.items() if p in {"end", "end_half"}}
+
+
+def parts_of(days: Days, *, open_end: bool) -> dict[RangePart, str]:
+    """What days give to the slots of a range; one day is only a start unless a half was named."""
+    parts: dict[RangePart, str] = {"start": days.first.isoformat()}
+    if days.first_half:
+        parts["start_half"] = days.first_half
+    # One day as a range without a half was given both ends: from the 28th to the 28th.
+    alone = days.first == days.last and days.first_half == days.last_half is not None
+    if days.single or (open_end and alone):
+        return parts
+    parts["end"] = days.last.isoformat()
+    if days.last_half:
+        parts["end_half"] = days.last_half
+    return parts
+
+
+def half_value(slot: Slot, value: str) -> str:
+    """`am` or `pm` as the choice that the slot has for it; anything else as it is."""
+    if slot.type != "choice" or value in slot.choices:
+        return value
+    words = {"am": "上午 morning", "pm": "下午 afternoon"}.get(value, "")
+    found = only_choice(slot, words)
+    return found.value if found else value
+
+
+def _fill_duration(slots: Slots, lengths: list[Found[Duration]], dates: Filling) -> Filling:
+    """How long, into a slot for it; without one, it tells the last day from the first."""
+    filling = Filling()
+    if len(lengths) != 1:
+        return filling
+    found = lengths[0]
+    name = next((n for n, slot in slots.items() if slot.type == "duration"), None)
+    parts = range_slots(slots)
+    start = dates.values.get(parts.get("start", ""))
+    halves = found.value.unit == "days" and found.value.count % 1 and not _halved(parts, dates)
+    if parts.get("end") in dates.values and not (halves and name):
+        filling.used.append((found.start, found.end))
+    elif name is not None:
+        filling.put(name, dict(found.value.value()), found)
+    elif isinstance(start, str) and "end" in parts:
+        last = last_day(start, found.value)
+        if last is not None:
+            filling.put(parts["end"], last, found)
+    return filling
+
+
+def last_day(start: str, length: Duration) -> str | None:
+    """The last of so many days of the calendar, the first included; None for parts of a day.
+
+    >>> last_day("2026-11-23", Duration(Decimal(3), "days"))
+    '2026-11-25'
+    """
+    days = length.count * _DAYS_IN.get(length.unit, 0)
+    if days != int(days) or not 0 < days <= _MOST_DAYS:
+        return None
+    return (date.fromisoformat(start) + timedelta(days=int(days) - 1)).isoformat()
+
+
+def _halved(parts: Mapping[RangePart, str], dates: Filling) -> bool:
+    """True where it was said which half of a day is meant."""
+    return any(parts.get(part) in dates.values for part in _HALVES)
+
+
+def fill_money(slots: Slots, things: Iterable[Found[Thing]]) -> Filling:
+    """The one amount that is named, into the one slot for money."""
+    filling = Filling()
+    names = [name for name, slot in slots.items() if slot.type == "money"]
+    amounts = only(Money, things)
+    if len(names) == 1 and len(amounts) == 1:
+        filling.put(names[0], dict(amounts[0].value.value()), amounts[0])
+    return filling

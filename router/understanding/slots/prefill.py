@@ -1,0 +1,160 @@
+"""The slots that an opening sentence names.
+
+Texts that a sentence names as the flow's file describes it: `去上海出差`, `trip to Rome`.
+"""
+
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any
+
+from pydantic import JsonValue
+
+from router.flow.definition import Slot
+from router.understanding.items.items import find_items, is_itemised
+from router.understanding.slots.forms import coerced
+from router.understanding.slots.free_text import left_over
+from router.understanding.slots.mappings import (
+    Filling,
+    Slots,
+    fill_choices,
+    fill_days,
+    fill_money,
+    range_slots,
+)
+from router.understanding.text.grammar import compiled, group_span
+from router.understanding.text.normalisation import Normalised
+from router.understanding.text.utterance import Utterance, is_far, is_unplanned
+from router.understanding.triggers.patterns import Match
+
+
+def find_texts(slots: Slots, said: Normalised) -> Filling:
+    """The texts that `find` patterns of the slots name, as they were typed.
+
+    Of several places that one slot could come from, the first pattern's first counts.
+    """
+    filling = Filling()
+    for name, slot in slots.items():
+        matches = (_pattern(source).search(said.text) for source in slot.find)
+        match = next((m for m in matches if m and m.group(name)), None)
+        if match is None:
+            continue
+        start, end = group_span(match, name)
+        value = said.as_typed(start, end).strip()
+        if 0 < len(value) <= slot.max_length:
+            filling.values[name] = value
+            # What leads up to it, 去 or "trip to", says nothing else; what follows may.
+            filling.used.append((match.start(), end))
+    return filling
+
+
+@lru_cache(maxsize=512)
+def _pattern(source: str) -> Any:
+    return compiled(source)
+
+
+_CAUSES = frozenset({"reason", "purpose", "cause", "note", "notes", "description", "remark"})
+
+_WHOLE = frozenset({"question", "query"})
+
+
+def prefill(
+    slots: Slots, utterance: Utterance, matches: Iterable[Match] = ()
+) -> dict[str, JsonValue]:
+    """Values of every slot that the sentence names with certainty, by slot name.
+
+    `matches` are the patterns that took the sentence: their named groups fill slots, and
+    their words are no reason.
+    """
+    fillable = {name: s for name, s in slots.items() if s.lookup is None or s.ask is not None}
+    taken = list(matches)
+    filling = _from_groups(fillable, utterance, taken)
+    filling.add(find_texts(fillable, utterance.normalised))
+    listed = next((name for name, slot in fillable.items() if is_itemised(slot)), None)
+    if listed is None:
+        filling.add(_from_things(fillable, utterance))
+    else:
+        items, used = find_items(fillable[listed], utterance)
+        if items:
+            filling.add(Filling({listed: list(items)}, used.used))
+        filling.add(_from_things(_of_no_item(fillable, listed), utterance))
+    _put_reason(fillable, utterance, taken, filling)
+    return filling.values
+
+
+def prefill_offered(
+    slots: Slots, said: Utterance, matches: Iterable[Match] = ()
+) -> dict[str, JsonValue]:
+    """Values that the words name which a flow, or a tool's form, was offered for.
+
+    Nothing is taken for a reason, since nobody knows which of the words were the request; but
+    what is called a question or a query gets all of them.
+    """
+    words = said.normalised.typed
+    if not words:
+        return {}
+    reason = reason_slot(slots)
+    others = {name: slot for name, slot in slots.items() if name != reason}
+    whole = {name: words for name, s in slots.items() if name in _WHOLE and s.type == "text"}
+    return {**prefill(others, said, matches), **whole}
+
+
+def _of_no_item(slots: Slots, listed: str) -> Slots:
+    """The slots of types that no field of the items has: what is read for those is for them."""
+    row = slots[listed].of
+    types = {field.type for field in row.fields.values()} if row else set()
+    return {name: slot for name, slot in slots.items() if slot.type not in types}
+
+
+def _from_things(slots: Slots, utterance: Utterance) -> Filling:
+    filling = fill_choices(slots, utterance.text)
+    filling.add(without_doubt(slots, utterance, fill_days(slots, utterance.meant, utterance.text)))
+    filling.add(fill_money(slots, utterance.things))
+    return filling
+
+
+def without_doubt(slots: Slots, utterance: Utterance, dates: Filling) -> Filling:
+    """The dates, unless illness would be filed for next year that was a few weeks ago."""
+    start = dates.values.get(range_slots(slots).get("start", ""))
+    if isinstance(start, str) and is_unplanned(utterance.text) and is_far(start, utterance.now):
+        ranged = set(range_slots(slots).values())
+        dates.values = {n: v for n, v in dates.values.items() if n not in ranged}
+    return dates
+
+
+def _from_groups(slots: Slots, utterance: Utterance, matches: Iterable[Match]) -> Filling:
+    filling = Filling()
+    for match in matches:
+        for name, (start, end) in match.groups.items():
+            if name not in slots:
+                continue
+            typed = utterance.normalised.as_typed(start, end)
+            value = coerced(slots[name], typed, utterance.now)
+            if value != typed or slots[name].type == "text":
+                filling.values.setdefault(name, value)
+                filling.used.append((start, end))
+    return filling
+
+
+def _put_reason(slots: Slots, utterance: Utterance, taken: list[Match], filling: Filling) -> None:
+    name = reason_slot(slots)
+    if name is None or name in filling.values:
+        return
+    requests = [(m.start, m.end) for m in taken]
+    things = [(f.start, f.end) for f in utterance.things]
+    used = [*filling.used, *things]
+    rest = left_over(utterance.normalised, used, requests, filling.hinted)
+    if rest is not None and len(rest) <= slots[name].max_length:
+        filling.values[name] = rest
+
+
+def reason_slot(slots: Slots) -> str | None:
+    """The free-text slot that takes what is left over: the only one, or the one for reasons."""
+    texts = [name for name, slot in slots.items() if slot.type == "text" and _is_asked(slot)]
+    named = [name for name in texts if name in _CAUSES]
+    if named:
+        return named[0]
+    return texts[0] if len(texts) == 1 and texts[0].endswith("reason") else None
+
+
+def _is_asked(slot: Slot) -> bool:
+    return slot.ask is not None or slot.required

@@ -1,0 +1,1 @@
+"""A message made ready for reading by rules."""

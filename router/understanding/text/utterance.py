@@ -1,0 +1,105 @@
+"""A message made ready for reading: its one spelling, what it names, and what day it is.
+
+Whether a message speaks of days that are over: `补请11月11日的病假`, `I was sick on Monday`.
+"""
+
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from functools import cached_property
+
+from router.understanding.entities.dates import Days
+from router.understanding.entities.days import Calendar
+from router.understanding.entities.extraction import Thing, find_things
+from router.understanding.text.grammar import Found, compiled, only
+from router.understanding.text.normalisation import Normalised, normalise
+
+_TEN_MONTHS = timedelta(days=300)
+_OVER = compiled(
+    "补(?:请|个|一?下|一?张|办|交|提|填|录|登记|上|报)|补[^休,.]{0,16}假|(?:事后|后)补|(?:当时"
+    "|那天)(?:没|忘)"
+    r"|\b(?:i|we) (?:felt|fell|got) (?:sick|ill|unwell)\b|\bcame down with\b|\bmissed work\b"
+    r"|\bstayed (?:at )?home\b|\bi took (?:sick|the day|a day|leave)\b"
+    r"|\b(?:was|were) (?:very |really |so )?(?:sick|ill|unwell|off|out|absent|away|on leave"
+    r"|in hospital|not feeling well)\b"
+    r"|\b(?:i|we) had (?:an? |the )?(?:bad |high |terrible )?(?:fever|flu|cold|covid|migraine"
+    r"|headache"
+    r"|food poisoning|surgery|accident|stomach|emergency)|\b(?:back-?dated?|retroactive(?:ly)?"
+    r"|after the fact|belated(?:ly)?)\b"
+)
+# What nobody knows of the better part of a year before.
+_UNPLANNED = compiled(
+    "病|发烧|感冒|住院|不舒服|急诊"
+    r"|\b(?:sick|ill|unwell|fever|flu|covid|medical)\b"
+)
+
+
+def is_over(text: str) -> bool:
+    """True where a normalised text speaks of days that were, so that it means the last such.
+
+    >>> is_over("补请11月11日的病假"), is_over("11月30日补休")
+    (True, False)
+    """
+    return _OVER.search(text) is not None
+
+
+def is_far(day: str, now: datetime) -> bool:
+    """True where an ISO date is so far ahead that the same day of last year is the nearer one."""
+    return date.fromisoformat(day) - now.date() > _TEN_MONTHS
+
+
+def is_unplanned(text: str) -> bool:
+    """True where a normalised text speaks of illness, which nobody announces for next year."""
+    return _UNPLANNED.search(text) is not None
+
+
+_LONG_AGO = timedelta(days=180)
+"""What is filed afterwards isn't filed later than this."""
+
+
+@dataclass(frozen=True)
+class Utterance:
+    """A text with everything recognised in it; spans are those of the normalised text."""
+
+    normalised: Normalised
+    now: datetime
+
+    @classmethod
+    def of(cls, typed: str, now: datetime) -> "Utterance":
+        """The text as typed, said at `now` (aware, in the speaker's time zone)."""
+        return cls(normalise(typed), now)
+
+    @property
+    def text(self) -> str:
+        """The normalised text."""
+        return self.normalised.text
+
+    @cached_property
+    def things(self) -> list[Found[Thing]]:
+        """What it names, with incomplete dates read as the next such day."""
+        return self.read()
+
+    @cached_property
+    def spent(self) -> list[Found[Thing]]:
+        """What it names, with incomplete dates read as the last such day: money was spent then."""
+        return self.read(past=True)
+
+    @cached_property
+    def meant(self) -> list[Found[Thing]]:
+        """What it names, with incomplete dates on the side of today that it speaks of itself.
+
+        For what is planned: `this Thursday` is the next one, unless it is said to be over.
+        """
+        recent = self.now.date() - _LONG_AGO
+        if is_over(self.text) and all(f.value.first > recent for f in only(Days, self.spent)):
+            return self.spent
+        return self.read(ahead=True)
+
+    def read(
+        self, after: date | None = None, *, past: bool = False, ahead: bool = False
+    ) -> list[Found[Thing]]:
+        """What it names, with incomplete dates read as the first from `after` on."""
+        return find_things(self.text, Calendar(self.now.date(), after, past, ahead))
+
+    def part(self, start: int, end: int) -> "Utterance":
+        """A part of it, as an utterance of its own."""
+        return Utterance.of(self.normalised.as_typed(start, end), self.now)

@@ -1,0 +1,1 @@
+"""Which flows a message starts."""

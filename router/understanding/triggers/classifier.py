@@ -1,0 +1,173 @@
+"""Whether a message asks for what it names, or only speaks of it.
+
+`能帮我请个假吗` asks, `年假能结转吗` doesn't, and both name leave. What tells them apart is the
+rest of the sentence, whatever it is about: so the words of the topic are blotted out, and the
+pieces that are left are weighed, in either language. The weights are those of a logistic
+regression over labelled messages about leave, claims and forty other things people ask a front
+desk for (`bench/requests.jsonl`, learned and measured by `bench/asking.py`). They ship with the
+package: the same answer every time, in microseconds, and nobody is asked.
+
+What speaks against a message's starting a flow although the flow's words are in it.
+
+A pattern is a sentence that somebody thought of: it counts unless a guard, or the way in which
+the message speaks of the flow's topics, says otherwise. A topic is only a word: it counts where
+the message asks for it, and where a guard speaks against that, only where it surely does.
+"""
+
+import gzip
+import json
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib.resources import files
+from itertools import islice
+from math import exp, sqrt
+from typing import Any
+
+from router.flow.definition import GuardName
+from router.understanding.slots.free_text import without_cause
+from router.understanding.text.grammar import MOST_FOUND, Span
+from router.understanding.triggers.blockers import (
+    QUOTATION,
+    Blocker,
+    blockers_against,
+    blockers_before,
+    holding,
+    quotations,
+)
+
+BLOT = "◆"
+"""What stands where the topic stood."""
+
+WEIGHTS = "asking.json.gz"
+
+_LONGEST = 400
+"""Characters of a message that are looked at: who asks does so before then."""
+
+_TRAILING = re.compile(r"[!.~\s]+$")
+_NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
+_WORD = re.compile(rf"[a-z']+|[{BLOT}^$?]")
+_CHARACTERS, _WORDS = 4, 3
+
+
+def blotted(text: str, spans: Iterable[tuple[int, int]]) -> str:
+    """A normalised text with the spans blotted out, touching ones as one.
+
+    >>> blotted("我要请年假", [(2, 5)])
+    '我要◆'
+    """
+    pieces: list[str] = []
+    reached = 0
+    for start, end in sorted(spans):
+        if start > reached or not pieces:
+            pieces.append(text[reached:start])
+        reached = max(reached, end)
+    return BLOT.join([*pieces, text[reached:]])
+
+
+def pieces(text: str) -> set[str]:
+    """What a blotted text is weighed by: runs of up to four characters and of up to three words.
+
+    Which number it is makes no difference, and where the text begins and ends does.
+    """
+    plain = _NUMBER.sub("0", f"^{_TRAILING.sub('', text[:_LONGEST])}$")
+    found = {
+        plain[at : at + length]
+        for length in range(1, _CHARACTERS + 1)
+        for at in range(len(plain) - length + 1)
+    }
+    words = _WORD.findall(plain)
+    for length in range(1, _WORDS + 1):
+        found.update(
+            " ".join(["", *words[at : at + length]]) for at in range(len(words) - length + 1)
+        )
+    return found
+
+
+@dataclass(frozen=True)
+class RequestClassifier:
+    """Weights by piece, and what is added to their sum."""
+
+    weights: Mapping[str, float]
+    bias: float
+
+    def likelihood(self, text: str) -> float:
+        """How likely a blotted text asks for what is blotted out, from 0 to 1."""
+        known = [self.weights[piece] for piece in pieces(text) if piece in self.weights]
+        return 1 / (1 + exp(-self.bias - sum(known) / sqrt(len(known) or 1)))
+
+
+@cache
+def learned() -> RequestClassifier:
+    """What was learned, read once: some ten milliseconds."""
+    packed = files("router.understanding").joinpath(WEIGHTS).read_bytes()
+    held = json.loads(gzip.decompress(packed))
+    return RequestClassifier(held["weights"], held["bias"])
+
+
+LIKELY = 0.8
+"""How likely a message must ask for a topic that it names, to start the topic's flow."""
+
+SURE = 0.9
+"""The same where a guard speaks against it: what the guard saw may be why it is asked for."""
+
+UNLIKELY = 0.2
+"""A message that asks for a topic less likely than this starts nothing, whatever its patterns.
+
+All three are measured on sentences that neither patterns nor weights have seen, by
+`bench/understanding.py`.
+"""
+
+UNASKED = "speaks of it without asking for it"
+"""The objection to a message that names a topic and is no request."""
+
+_ALWAYS = frozenset({"translation"})
+"""Guards that nothing outweighs: what is to be translated is a request of somebody else."""
+
+
+class Objections:
+    """Of one normalised text; each is found out once, and only where something was found."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def asking(self, topics: Iterable[Any]) -> float | None:
+        """How likely the text asks for what these expressions name; None where it names none."""
+        named = [
+            m.span() for topic in topics for m in islice(topic.finditer(self._text), MOST_FOUND)
+        ]
+        return learned().likelihood(blotted(self._text, named)) if named else None
+
+    def to_pattern(
+        self, span: Span, without: Collection[GuardName], asking: float | None
+    ) -> str | None:
+        """Why the pattern found there starts nothing, in words; None where it does."""
+        return (
+            self._quotation(span, without)
+            or holding(self._guards, without)
+            or holding(blockers_before(self._text[: span[0]]), without)
+            or (UNASKED if asking is not None and asking < UNLIKELY else None)
+        )
+
+    def to_topic(
+        self, span: Span, without: Collection[GuardName], asking: float | None
+    ) -> str | None:
+        """Why the topic found there starts nothing, in words; None where it does."""
+        if asking is None or asking < LIKELY:
+            return UNASKED
+        sure = asking >= SURE
+        guards = [g for g in self._guards if g.name in _ALWAYS] if sure else self._guards
+        return self._quotation(span, without) or holding(guards, without)
+
+    def _quotation(self, span: Span, without: Collection[GuardName]) -> str | None:
+        inside = any(first < span[0] and span[1] < last for first, last in self._quotations)
+        return holding([QUOTATION], without) if inside else None
+
+    @cached_property
+    def _guards(self) -> list[Blocker]:
+        return blockers_against(without_cause(self._text))
+
+    @cached_property
+    def _quotations(self) -> list[Span]:
+        return quotations(self._text)

@@ -1,0 +1,292 @@
+"""Which flows a message starts: all patterns of all flows at once, in time linear in the text.
+
+Thousands of RE2 patterns searched at once, in time linear in the text.
+
+google-re2's `Filter` knows of every pattern which literals it can't match without, finds those
+in one pass, and tries only the few patterns that are left; a pattern without literals is always
+tried. It finds the literals with one automaton of bounded memory: with a few thousand distinct
+ones it refuses to be compiled, and long before that a text made of them costs a hundred times
+what it should, since states are forgotten and built again. So there are several, of a size that
+was measured (`bench/understanding.py`).
+
+Flows that take each other's sentences: every example, said to all flows at once.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any, Literal
+
+import re2
+
+from router.flow.definition import FlowDefinition, GuardName
+from router.understanding.reading import PatternHit
+from router.understanding.text.grammar import group_span
+from router.understanding.text.normalisation import Normalised, normalise
+from router.understanding.triggers.classifier import Objections
+
+MOST_PATTERNS = 500
+MOST_BYTES = 32 * 1024
+"""Of patterns in one filter, and of their sources together."""
+
+
+def options() -> Any:
+    """How patterns are read: indifferent to case; errors are raised, not printed."""
+    chosen = re2.Options()
+    chosen.log_errors = False
+    chosen.case_sensitive = False
+    return chosen
+
+
+class PatternFilter:
+    """Every pattern of a list, each under its place in it.
+
+    >>> patterns = PatternFilter(["tea", "green (?:tea|paper)", "coffee"])
+    >>> patterns.found("some green tea"), patterns.expression(0).search("some green tea").span()
+    ([0, 1], (11, 14))
+    """
+
+    def __init__(self, sources: Iterable[str]) -> None:
+        self._parts: list[_Part] = []
+        self._firsts: list[int] = []
+        first = 0
+        for part in _parts(list(sources)):
+            self._parts.append(part)
+            self._firsts.append(first)
+            first += len(part)
+
+    def found(self, text: str) -> list[int]:
+        """The places of all patterns that are found in the text, in their order."""
+        encoded = text.encode()
+        pairs = zip(self._firsts, self._parts, strict=True)
+        return [first + place for first, part in pairs for place in part.found(encoded)]
+
+    def expression(self, place: int) -> Any:
+        """The pattern at a place, ready to search."""
+        part = bisect_right(self._firsts, place) - 1
+        return self._parts[part].expression(place - self._firsts[part])
+
+
+class _Filtered:
+    """Patterns of which only those whose literals are there are tried."""
+
+    def __init__(self, sources: Sequence[str]) -> None:
+        self._length = len(sources)
+        self._filter = re2.Filter()
+        for source in sources:
+            self._filter.Add(source, options())
+        self._filter.Compile()
+
+    def __len__(self) -> int:
+        return self._length
+
+    def found(self, text: bytes) -> Sequence[int]:
+        return self._filter.Match(text) or ()
+
+    def expression(self, place: int) -> Any:
+        return self._filter.re(place)
+
+
+class _Alone:
+    """A pattern with more literals than a filter has room for: a list of a thousand names."""
+
+    def __init__(self, source: str) -> None:
+        self._expression = re2.compile(source, options())
+
+    def __len__(self) -> int:
+        return 1
+
+    def found(self, text: bytes) -> Sequence[int]:
+        return () if self._expression.search(text) is None else (0,)
+
+    def expression(self, place: int) -> Any:
+        del place
+        return self._expression
+
+
+_Part = _Filtered | _Alone
+
+
+def _parts(sources: Sequence[str]) -> Iterable[_Part]:
+    chosen: list[str] = []
+    size = 0
+    for source in sources:
+        length = len(source.encode())
+        if chosen and (len(chosen) == MOST_PATTERNS or size + length > MOST_BYTES):
+            yield from _compiled(chosen)
+            chosen, size = [], 0
+        chosen.append(source)
+        size += length
+    if chosen:
+        yield from _compiled(chosen)
+
+
+def _compiled(sources: Sequence[str]) -> Iterable[_Part]:
+    """One filter; where its literals are too many for it, two of half the patterns each."""
+    if len(sources) == 1 and len(sources[0].encode()) > MOST_BYTES:
+        yield _Alone(sources[0])
+        return
+    try:
+        yield _Filtered(sources)
+    except re2.error:
+        if len(sources) == 1:
+            yield _Alone(sources[0])
+            return
+        middle = len(sources) // 2
+        yield from _compiled(sources[:middle])
+        yield from _compiled(sources[middle:])
+
+
+@dataclass(frozen=True)
+class Match:
+    """A pattern that was found, with what its named groups hold (spans in the normalised text)."""
+
+    hit: PatternHit
+    start: int
+    end: int
+    groups: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+
+Kind = Literal["pattern", "topic", "unless"]
+
+
+@dataclass(frozen=True)
+class _Entry:
+    flow: str
+    source: str
+    kind: Kind
+    roles: frozenset[str]
+    without: tuple[GuardName, ...]
+
+
+class PatternIndex:
+    """Every pattern and guard of a set of flows.
+
+    >>> index = PatternIndex(flows)  # doctest: +SKIP
+    >>> [m.hit.flow for m in index.find(normalise("我要请假"), roles)]  # doctest: +SKIP
+    ['leave_request']
+    """
+
+    def __init__(self, flows: Iterable[FlowDefinition]) -> None:
+        self._entries = [entry for flow in flows for entry in _entries(flow)]
+        self._filter = PatternFilter(entry.source for entry in self._entries)
+
+    def following(self, flows: Iterable[FlowDefinition]) -> "PatternIndex":
+        """The index of these flows: this very one where their patterns are what they were.
+
+        To build one takes half a second for ten thousand patterns, and what changes while a
+        process runs are mostly forms of tools, which have none.
+        """
+        held = list(flows)
+        entries = [entry for flow in held for entry in _entries(flow)]
+        return self if entries == self._entries else PatternIndex(held)
+
+    def find(self, text: Normalised, roles: frozenset[str]) -> list[Match]:
+        """Every pattern found of the flows that these roles may start, in order of the text.
+
+        Where a guard overrules it, the hit says which.
+        """
+        found = [
+            (index, entry)
+            for index in self._filter.found(text.text)
+            if _may(entry := self._entries[index], roles)
+        ]
+        if all(entry.kind == "unless" for _, entry in found):
+            return []
+        return sorted(self._matches(text, found), key=lambda m: (m.start, -m.end))
+
+    def _matches(self, text: Normalised, found: list[tuple[int, _Entry]]) -> Iterator[Match]:
+        objections = Objections(text.text)
+        for _, group in groupby(found, key=lambda pair: pair[1].flow):
+            entries = list(group)
+            own = next((entry.source for _, entry in entries if entry.kind == "unless"), None)
+            starting = [
+                (entry, self._filter.expression(index))
+                for index, entry in entries
+                if entry.kind != "unless"
+            ]
+            asking = objections.asking([e for entry, e in starting if entry.kind == "topic"])
+            for entry, expression in starting:
+                match = expression.search(text.text)
+                objection = (
+                    objections.to_pattern(match.span(), entry.without, asking)
+                    if entry.kind == "pattern"
+                    else objections.to_topic(match.span(), entry.without, asking)
+                )
+                yield _match(text, entry, match, own or objection)
+
+
+def _entries(flow: FlowDefinition) -> Iterator[_Entry]:
+    triggers = flow.triggers
+    kinds: dict[Kind, tuple[str, ...]] = {
+        "pattern": triggers.patterns,
+        "topic": triggers.topics,
+        "unless": triggers.unless,
+    }
+    for kind, sources in kinds.items():
+        for source in sources:
+            yield _Entry(flow.flow, source, kind, triggers.roles, triggers.without)
+
+
+def _may(entry: _Entry, roles: frozenset[str]) -> bool:
+    return not entry.roles or bool(entry.roles & roles)
+
+
+def _match(text: Normalised, entry: _Entry, match: Any, blocked_by: str | None) -> Match:
+    start, end = match.span()
+    groups = {
+        name: group_span(match, name)
+        for name, value in match.groupdict().items()
+        if value is not None
+    }
+    hit = PatternHit(
+        flow=entry.flow,
+        pattern=entry.source,
+        span=text.span(start, end),
+        blocked_by=blocked_by,
+    )
+    return Match(hit, start, end, groups)
+
+
+@dataclass(frozen=True)
+class Rivalry:
+    """An example (by its number) that doesn't come to its own flow alone.
+
+    It is `taken` where only another flow starts, `shared` where both do and a person would have
+    to choose, `blocked` where its own flow's patterns are found and a guard keeps it from starting.
+    """
+
+    flow: str
+    example: int
+    kind: Literal["taken", "shared", "blocked"]
+    by: str
+    """The other flow, or what blocks it."""
+    pattern: str
+
+
+def rivalries(flows: Iterable[FlowDefinition]) -> Iterator[Rivalry]:
+    """What the flows' patterns, topics, `unless` and guards make of each other's examples.
+
+    Each is said by somebody who has every role that any flow wants: whoever may start one flow
+    may turn out to be allowed another.
+    """
+    held = list(flows)
+    index = PatternIndex(held)
+    everyone = frozenset(role for flow in held for role in flow.triggers.roles)
+    for flow in held:
+        for number, example in enumerate(flow.triggers.examples):
+            matches = index.find(normalise(example), everyone)
+            yield from _of(flow.flow, number, matches)
+
+
+def _of(flow: str, example: int, matches: list[Match]) -> Iterator[Rivalry]:
+    starting = [match.hit for match in matches if match.hit.blocked_by is None]
+    own = any(hit.flow == flow for hit in starting)
+    others = {hit.flow: hit.pattern for hit in starting if hit.flow != flow}
+    for other, pattern in others.items():
+        yield Rivalry(flow, example, "shared" if own else "taken", other, pattern)
+    blocked = (m.hit for m in matches if m.hit.flow == flow and m.hit.blocked_by is not None)
+    hit = next(blocked, None)
+    if hit is not None and not own and not others:
+        yield Rivalry(flow, example, "blocked", str(hit.blocked_by), hit.pattern)

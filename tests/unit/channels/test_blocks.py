@@ -1,0 +1,148 @@
+"""Block Kit within Slack's limits, and nothing in it that acts by itself."""
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+
+from router.channels.base import Button, DecisionRequest, Statement
+from router.channels.feishu import card
+from router.channels.slack import blocks, fallback, plain
+from router.domain.locale import Localised
+from router.domain.messages import (
+    ChoicesReply,
+    ChooseAction,
+    ConfirmReply,
+    FormField,
+    FormReply,
+    Option,
+    Reply,
+    TextReply,
+)
+from router.domain.records import ApprovalRecord
+
+APPROVAL = ApprovalRecord(
+    id="a1",
+    tenant="t",
+    run="r1",
+    workflow_id="w",
+    flow="leave",
+    person="bob",
+    requester="alice",
+    title=Localised(zh="请假", en="Leave"),
+    summary={"days": Localised(zh="三天", en="three days")},
+    labels={"days": Localised(zh="天数", en="Days")},
+    digest="d1",
+    since=datetime(2026, 11, 22, tzinfo=UTC),
+)
+
+
+def said(*replies: Reply) -> Statement:
+    return Statement(replies, "c1", "en")
+
+
+def test_buttons_carry_the_question_that_they_answer() -> None:
+    ask = ConfirmReply(text="File it?", summary={"Days": "3"}, question="q1")
+    section, row = blocks(said(ask))
+    assert section["text"] == {"type": "plain_text", "text": "File it?\n\nDays: 3", "emoji": False}
+    values = [Button.model_validate_json(each["value"]).pressed for each in row["elements"]]
+    assert [v.action.value for v in values if v and v.action.type == "confirm"] == [True, False]
+    assert [v.action.question for v in values if v and v.action.type == "confirm"] == ["q1"] * 2
+
+
+def test_a_confirmation_s_buttons_are_called_what_they_do() -> None:
+    ask = ConfirmReply(text="File it?", summary={"Days": "3"}, question="q1")
+    _, row = blocks(said(ask))
+    _, actions = card(said(ask))["elements"]
+    assert [each["text"]["text"] for each in row["elements"]] == ["Confirm", "Not right", "Cancel"]
+    for cancel in (row["elements"][2]["value"], actions["actions"][2]["value"]["button"]):
+        pressed = Button.model_validate_json(cancel).pressed
+        assert pressed is not None
+        assert pressed.action == ChooseAction(type="choose", value="act:cancel", question="q1")
+    asked_first = ["confirm" in each for each in row["elements"]]
+    assert asked_first == ["confirm" in each for each in actions["actions"]]
+    assert asked_first == [False, False, True]
+
+
+def test_an_approver_decides_on_what_is_shown() -> None:
+    section, field, row = blocks(DecisionRequest(APPROVAL, "Alice", "en"))
+    assert section["text"]["text"] == (
+        "For your approval: Leave\n\nRequested by: Alice\nDays: three days"
+    )
+    decisions = [Button.model_validate_json(each["value"]).decision for each in row["elements"]]
+    assert [(d.approval, d.digest, d.verdict) for d in decisions if d] == [
+        ("a1", "d1", verdict) for verdict in ("approve", "reject", "return")
+    ]
+    assert (field["type"], field["optional"]) == ("input", True)
+
+
+def test_a_decided_card_has_no_buttons() -> None:
+    decided = DecisionRequest(APPROVAL, "Alice", "en", "✅ approved")
+    assert [block["type"] for block in blocks(decided)] == ["section", "context"]
+    assert [element["tag"] for element in card(decided)["elements"]] == ["div", "note"]
+
+
+def test_feishu_sends_a_return_with_a_word_alone() -> None:
+    *_, row, form = card(DecisionRequest(APPROVAL, "Alice", "en"))["elements"]
+    assert [each["text"]["content"] for each in row["actions"]] == ["Approve", "Reject"]
+    field, button = form["elements"]
+    assert (field["tag"], field["required"]) == ("input", True)
+    assert (button["text"]["content"], button["action_type"]) == ("Return", "form_submit")
+
+
+@pytest.mark.parametrize("count", [1, 25, 26, 100])
+def test_rows_of_buttons_are_as_long_as_they_may_be(count: int) -> None:
+    options = [Option(label="x" * 200, value=n) for n in range(count)]
+    _, *rows = blocks(said(ChoicesReply(text="Which?", options=options)))
+    elements = [each for row in rows for each in row["elements"]]
+    assert len(elements) == count
+    assert all(len(row["elements"]) <= 25 for row in rows)
+    assert all(len(each["text"]["text"]) <= 75 for each in elements)
+    assert len({each["action_id"] for each in elements}) == count
+
+
+def test_what_no_button_can_carry_is_said_with_its_number() -> None:
+    ask = ChoicesReply(text="Which?", options=[Option(label="long", value="x" * 3000)])
+    (section,) = blocks(said(ask))
+    assert section["text"]["text"] == "Which?\n\n1. long"
+
+
+def test_long_texts_are_cut_into_sections_and_too_long_ones_have_none() -> None:
+    assert len(blocks(said(TextReply(text="x" * 7000)))) == 3
+    assert blocks(said(*[TextReply(text="x")] * 51)) == []
+
+
+@pytest.mark.parametrize("hostile", ["<!channel>", "<@U1>", "<https://evil.test|bank>", "&lt;"])
+def test_nothing_that_is_said_is_a_mention_or_a_link(hostile: str) -> None:
+    text = fallback(said(TextReply(text=hostile)))
+    assert not set(text) & {"<", ">"}
+    assert plain(text) == hostile
+    assert "mrkdwn" not in json.dumps(blocks(said(TextReply(text=hostile))))
+    assert "lark_md" not in json.dumps(card(said(TextReply(text=hostile))))
+
+
+@pytest.mark.parametrize(
+    ("sent", "meant"),
+    [
+        ("see <https://wiki.example/a?b=1&amp;c=2>", "see https://wiki.example/a?b=1&c=2"),
+        ("<https://wiki.example/a|the wiki> has it", "the wiki (https://wiki.example/a) has it"),
+        ("<http://wiki.example|wiki.example>", "http://wiki.example"),
+        ("ask <mailto:bob@house.example|bob@house.example>", "ask bob@house.example"),
+        ("<tel:+8613800000000|+86 138 0000 0000>", "+86 138 0000 0000"),
+        ("<!channel> <!subteam^S1|@finance> in <#C1|general>", "@channel @finance in #general"),
+        ("<!date^1392734382^{date}|18 February>", "18 February"),
+        ("<@U0DESK> <@U1|bob> is away", "@bob is away"),
+        ("R&amp;D, 3 &lt; 5, &lt;https://a.test&gt;", "R&D, 3 < 5, <https://a.test>"),
+        ("<> <|> < <https://a.test", "<> <|> < <https://a.test"),
+    ],
+)
+def test_slack_s_markup_is_read_as_whoever_typed_saw_it(sent: str, meant: str) -> None:
+    assert plain(sent) == meant
+
+
+def test_a_form_is_answered_in_words() -> None:
+    fields = [FormField(name=n, type="date", label=n.title()) for n in ("start", "end")]
+    form = FormReply(text="When?", fields=fields)
+    assert [block["type"] for block in blocks(said(form))] == ["section"]
+    (element,) = card(said(form))["elements"]
+    assert element["text"]["content"] == "When?\n\n- Start (required)\n- End (required)"

@@ -1,0 +1,218 @@
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from router.domain.principals import Capability
+from router.retrieval.encoders import Vectors
+from router.retrieval.index import LEXICAL_ONLY, CapabilityIndex, Changes
+from router.retrieval.selection import Selection, prompt_tokens
+from router.retrieval.vector_cache import VectorFile
+from tests.unit.retrieval.capabilities import BALANCE, LEAVE, OFFICE, PAYSLIP, ROOM, capability
+from tests.unit.retrieval.encoders import PairsEncoder
+
+
+async def indexed(
+    capabilities: list[Capability] = OFFICE, encoder: PairsEncoder | None = None
+) -> CapabilityIndex:
+    index = CapabilityIndex(encoder or PairsEncoder())
+    await index.update(capabilities)
+    return index
+
+
+def names(selection: Selection) -> list[str]:
+    return [candidate.name for candidate in selection.candidates]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("我要请病假", "leave_request"),
+        ("年假余额还剩多少", "leave_balance"),
+        ("预订一间会议室", "book_room"),
+        ("show me my payslip", "payslip"),
+    ],
+)
+async def test_what_a_message_is_for_comes_first(text: str, expected: str) -> None:
+    assert names(await (await indexed()).select(text))[0] == expected
+
+
+async def test_scores_fall_from_candidate_to_candidate_between_one_and_zero() -> None:
+    scores = [c.score for c in (await (await indexed()).select("请年假")).candidates]
+    assert scores == sorted(scores, reverse=True)
+    assert 0 <= scores[-1] <= scores[0] <= 1
+
+
+async def test_without_an_encoder_words_alone_are_searched() -> None:
+    index = CapabilityIndex(None)
+    await index.update(OFFICE)
+    found = await index.select("预订一间会议室")
+    assert names(found)[0] == "book_room"
+    assert found.notes == (f"{LEXICAL_ONLY}: capabilities aren't encoded",)
+
+
+async def test_what_the_caller_may_not_use_is_never_found_even_by_name() -> None:
+    index = await indexed()
+    found = await index.select(
+        "show me my payslip", allowed=lambda roles: not roles, always=["payslip"]
+    )
+    assert "payslip" not in names(found)
+    assert len(names(found)) == len(OFFICE) - 1
+
+
+async def test_what_is_in_play_is_always_included() -> None:
+    index = await indexed()
+    assert "weather" not in names(await index.select("请年假", most=1))
+    assert set(names(await index.select("我要请病假", most=2, always=["weather"]))) == {
+        "leave_request",
+        "weather",
+    }
+
+
+async def test_as_many_are_chosen_as_fit_the_budget() -> None:
+    index = await indexed()
+    two = prompt_tokens(LEAVE) + max(prompt_tokens(c) for c in OFFICE)
+    assert len(names(await index.select("请年假", budget=two))) == 2
+    assert len(names(await index.select("请年假", budget=0))) == 1
+
+
+async def test_an_update_encodes_only_what_reads_differently() -> None:
+    encoder = PairsEncoder()
+    index = await indexed(encoder=encoder)
+    encoder.encoded.clear()
+    weather = capability("weather", "查询空气质量", "Air quality")
+    changes = await index.update([LEAVE, BALANCE, ROOM, weather])
+    assert changes == Changes(added=0, changed=1, removed=1)
+    assert encoder.encoded == ["查询空气质量: 查询空气质量", "Air quality: Air quality"]
+    assert names(await index.select("空气质量怎么样"))[0] == "weather"
+    assert "payslip" not in names(await index.select("show me my payslip"))
+
+
+async def test_a_change_of_roles_alone_needs_no_encoding_and_counts_at_once() -> None:
+    encoder = PairsEncoder()
+    index = await indexed(encoder=encoder)
+    encoder.encoded.clear()
+    secret = BALANCE.model_copy(update={"roles": frozenset({"hr"})})
+    assert await index.update([LEAVE, secret, ROOM]) == Changes(0, 0, 2)
+    assert encoder.encoded == []
+    assert "leave_balance" not in names(await index.select("余额", allowed=lambda roles: not roles))
+
+
+async def test_a_second_start_encodes_nothing(tmp_path: Path) -> None:
+    memory, encoder = VectorFile(tmp_path / "vectors.db"), PairsEncoder()
+    await CapabilityIndex(PairsEncoder(), memory).update(OFFICE)
+    await CapabilityIndex(encoder, memory).update(OFFICE)
+    assert encoder.encoded == []
+
+
+async def test_vectors_of_messages_are_kept_in_memory_alone(tmp_path: Path) -> None:
+    memory, encoder = VectorFile(tmp_path / "vectors.db"), PairsEncoder()
+    for _ in range(2):
+        index = CapabilityIndex(encoder, memory)
+        await index.update(OFFICE)
+        encoder.encoded.clear()
+        await index.select("我要请年假")
+        await index.select("我要请年假")
+        assert encoder.encoded == ["我要请年假"]
+
+
+async def test_an_encoder_that_fails_on_a_message_leaves_the_words() -> None:
+    encoder = PairsEncoder()
+    index = await indexed(encoder=encoder)
+    encoder.broken = True
+    found = await index.select("预订会议室")
+    assert names(found)[0] == "book_room"
+    assert found.notes[0].startswith(LEXICAL_ONLY)
+    assert found.verdict == "clear"
+    assert (await index.select("zzz")).verdict == "none"
+
+
+async def test_an_encoder_that_fails_on_an_update_leaves_the_words_until_it_is_back() -> None:
+    encoder = PairsEncoder()
+    encoder.broken = True
+    index = await indexed(encoder=encoder)
+    found = await index.select("预订会议室")
+    assert names(found)[0] == "book_room"
+    assert found.notes[0].startswith(LEXICAL_ONLY)
+    encoder.broken = False
+    await index.update(OFFICE)
+    assert (await index.select("预订会议室")).notes == ()
+
+
+async def test_what_could_not_be_encoded_is_found_by_its_words_beside_what_could() -> None:
+    encoder = PairsEncoder()
+    index = await indexed(encoder=encoder)
+    encoder.broken = True
+    printer = capability("printer", "打印机报修", "Report a broken printer")
+    await index.update([*OFFICE, printer])
+    encoder.broken = False
+    found = await index.select("打印机报修")
+    assert names(found)[0] == "printer"
+    assert found.notes == (f"{LEXICAL_ONLY} for 1 that aren't encoded yet",)
+    assert names(await index.select("预订一间会议室"))[0] == "book_room"
+
+
+async def test_an_empty_index_and_a_caller_who_may_nothing_get_nothing() -> None:
+    for index in (await indexed([]), await indexed()):
+        found = await index.select("请年假", allowed=lambda _: False)
+        assert found.candidates == ()
+        assert found.verdict == "none"
+
+
+async def test_one_that_has_no_examples_is_not_lost_among_those_that_have() -> None:
+    rich = [
+        capability(
+            f"topic_{i}", f"主题{i}", f"Topic {i}", examples=tuple(f"{w}{i}" for w in "甲乙丙丁")
+        )
+        for i in range(8)
+    ]
+    assert names(await (await indexed([*rich, ROOM])).select("预订会议室"))[0] == "book_room"
+
+
+async def test_of_an_endless_message_only_both_ends_are_encoded() -> None:
+    encoder = PairsEncoder()
+    index = await indexed(encoder=encoder)
+    await index.select("预订会议室" + "，然后呢" * 2000 + "谢谢")
+    assert encoder.encoded[-1].startswith("预订会议室")
+    assert encoder.encoded[-1].endswith("谢谢")
+    assert len(encoder.encoded[-1]) < 1100
+
+
+async def test_only_what_is_named_is_looked_among() -> None:
+    found = await (await indexed()).select("请年假", among=["weather", "book_room", "unheard_of"])
+    assert set(names(found)) == {"weather", "book_room"}
+
+
+class SlowEncoder(PairsEncoder):
+    """Encodes a message only once something else has happened."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.may_go_on = asyncio.Event()
+        self.may_go_on.set()
+
+    async def queries(self, texts: Sequence[str]) -> Vectors:
+        if texts:
+            await self.may_go_on.wait()
+        return await super().queries(texts)
+
+
+async def test_what_takes_the_place_of_an_allowed_one_meanwhile_is_not_found() -> None:
+    encoder = SlowEncoder()
+    index = await indexed([ROOM], encoder)
+    encoder.may_go_on.clear()
+    selecting = asyncio.create_task(index.select("预订会议室", allowed=lambda roles: not roles))
+    await asyncio.sleep(0)
+    await index.update([PAYSLIP])
+    encoder.may_go_on.set()
+    assert names(await selecting) == []
+
+
+async def test_kinds_may_share_a_name() -> None:
+    twins = [
+        capability("search", "查制度", "Policies"),
+        capability("search", "查人", "People", kind="skill"),
+    ]
+    found = await (await indexed(twins)).select("查人")
+    assert [(c.kind, c.name) for c in found.candidates] == [("skill", "search"), ("tool", "search")]

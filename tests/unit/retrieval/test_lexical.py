@@ -1,0 +1,71 @@
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from router.retrieval.lexical import LexicalIndex
+
+WORDS = st.lists(st.sampled_from("abcdef"), max_size=8)
+
+
+def filled(*cards: str) -> LexicalIndex:
+    index = LexicalIndex()
+    for slot, card in enumerate(cards):
+        index.put(slot, card.split())
+    return index
+
+
+def test_a_rare_word_counts_more_than_a_common_one() -> None:
+    index = filled("leave balance", "leave request", "leave policy", "room")
+    scores = index.search(["leave", "balance"], 4).scores
+    assert scores.argmax() == 0
+    assert scores[1] == scores[2] > scores[3] == 0
+
+
+def test_a_short_card_is_preferred_to_a_long_one_with_the_same_word() -> None:
+    scores = filled("leave", "leave and a good many other things").search(["leave"], 2).scores
+    assert scores[0] > scores[1]
+
+
+def test_the_share_of_known_tokens_is_told() -> None:
+    index = filled("annual leave")
+    assert index.search(["annual", "年假"], 1).known == 0.5
+    assert index.search(["年假"], 1).known == 0
+    assert index.search([], 1).known == 0
+
+
+def test_a_card_covers_as_much_of_the_query_as_it_has() -> None:
+    covered = filled("annual leave", "room").search(["annual", "leave"], 2).covered
+    assert covered.tolist() == [1.0, 0.0]
+
+
+def test_a_replaced_card_is_found_by_its_new_words_only() -> None:
+    index = filled("leave", "room")
+    index.put(0, ["payslip"])
+    assert index.search(["leave"], 2).scores.tolist() == [0, 0]
+    assert index.search(["payslip"], 2).scores[0] > 0
+
+
+def test_an_empty_index_finds_nothing() -> None:
+    assert LexicalIndex().search(["leave"], 0).scores.tolist() == []
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.none() | WORDS), max_size=20), WORDS)
+def test_any_order_of_changes_equals_building_anew(
+    changes: list[tuple[int, list[str] | None]], query: list[str]
+) -> None:
+    index = LexicalIndex()
+    last: dict[int, list[str]] = {}
+    for slot, words in changes:
+        if words is None:
+            index.remove(slot)
+            last.pop(slot, None)
+        else:
+            index.put(slot, words)
+            last[slot] = words
+    anew = LexicalIndex()
+    for slot, words in last.items():
+        anew.put(slot, words)
+    one, other = index.search(query, 6), anew.search(query, 6)
+    np.testing.assert_allclose(one.scores, other.scores, rtol=1e-5)
+    np.testing.assert_allclose(one.covered, other.covered, rtol=1e-5)
+    assert one.known == other.known

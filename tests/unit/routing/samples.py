@@ -1,0 +1,70 @@
+"""Tools, flows and answers to decide with."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from router.flow.definition import FlowDefinition, Slot
+from router.flow.view import FlowView
+from router.llm.types import ChatAnswer, FunctionCall, TokenUsage
+from router.routing.offer import Offer
+from router.tool.tool import Tool, tool
+from tests.unit.flow.definitions import CLAIM, LEAVE, flow
+
+
+@tool(permission="read", title={"zh": "查余额", "en": "Balance"})
+async def get_balance(
+    kind: Annotated[Literal["annual", "sick"], Field(description="The kind of leave")],
+    year: Annotated[int | None, Field(description="The year", ge=2000)] = None,
+) -> float:
+    """What is left of a kind of leave."""
+    return 10.0
+
+
+@tool(permission="write", title={"zh": "记笔记", "en": "Take a note"})
+async def take_note(text: str, urgent: bool = False) -> str:
+    """Keep a note."""
+    return text
+
+
+@tool(permission="read")
+async def match_people(wanted: dict[str, list[int]]) -> int:
+    """Something whose argument fits no form field."""
+    return len(wanted)
+
+
+FLOWS: dict[str, FlowDefinition] = {"leave": flow(LEAVE), "claim": flow(CLAIM)}
+TOOLS: dict[str, Tool] = {"get_balance": get_balance}
+ACTIVE = FlowView.model_validate(
+    {
+        "id": "r1",
+        "flow": "leave",
+        "title": {"zh": "请假", "en": "Leave"},
+        "version": 1,
+        "status": "collecting",
+        "state": "details",
+        "question": "details:1:start",
+        "awaiting": ["start"],
+        "slots": {"kind": "annual"},
+        "fillable": {"start": Slot(type="date"), "reason": Slot(type="text")},
+    }
+)
+
+
+def offer(active: FlowView | None = None, **more: Any) -> Offer:
+    return Offer(flows=FLOWS, tools=TOOLS, active=active, **more)
+
+
+def called(*calls: tuple[str, Any], text: str = "", **more: Any) -> ChatAnswer:
+    made = [FunctionCall(id=f"c{n}", name=name, arguments=a) for n, (name, a) in enumerate(calls)]
+    return ChatAnswer.model_validate(
+        {
+            "text": text,
+            "calls": made,
+            "finish": "calls" if calls else "stop",
+            "usage": TokenUsage(prompt_tokens=1, completion_tokens=1),
+            "model": "m",
+            "how": "functions",
+            **more,
+        }
+    )

@@ -1,0 +1,85 @@
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from router.domain.errors import MisconfiguredError
+from router.routing.prompts import Prompts
+
+
+def write(folder: Path, **texts: str) -> Path:
+    for name, text in texts.items():
+        version, _, locale = name.rpartition("_")
+        (folder / f"{version.replace('_', '-')}.{locale}.md").write_text(text, "utf-8")
+    return folder
+
+
+def test_a_prompt_is_in_the_conversations_language() -> None:
+    prompts = Prompts.load()
+    zh, en = (prompts.of("router", "c1", locale) for locale in ("zh", "en"))
+    assert zh.version == en.version
+    assert "你是" in zh.text
+    assert "You are" in en.text
+    assert zh.fingerprint != en.fingerprint
+
+
+def test_a_fingerprint_changes_with_the_text(tmp_path: Path) -> None:
+    one = Prompts.load(write(tmp_path, router_1_zh="甲", router_1_en="a"))
+    before = one.of("router", "c1", "zh").fingerprint
+    write(tmp_path, router_1_zh="乙")
+    after = Prompts.load(tmp_path).of("router", "c1", "zh").fingerprint
+    assert before != after
+    assert before.startswith("router-1@")
+
+
+def test_the_newest_version_is_used_unless_shares_say_otherwise(tmp_path: Path) -> None:
+    write(tmp_path, router_10_zh="十", router_10_en="ten", router_2_zh="二", router_2_en="two")
+    assert Prompts.load(tmp_path).of("router", "c1", "en").text == "ten"
+    assert Prompts.load(tmp_path, {"router-2": 1}).of("router", "c1", "en").text == "two"
+
+
+def test_traffic_is_shared_as_the_shares_say_and_a_conversation_keeps_its_version(
+    tmp_path: Path,
+) -> None:
+    write(tmp_path, router_2_zh="二", router_2_en="two")
+    prompts = Prompts.load(tmp_path, {"router-1": 3, "router-2": 1})
+    asked = [f"conversation-{n}" for n in range(2000)]
+    drawn = [prompts.of("router", name, "en").version for name in asked]
+    assert drawn == [prompts.of("router", name, "zh").version for name in asked]
+    assert Counter(drawn)["router-2"] == pytest.approx(500, abs=80)
+
+
+def test_shares_of_one_job_leave_the_others_alone(tmp_path: Path) -> None:
+    write(tmp_path, router_2_zh="二", router_2_en="two")
+    prompts = Prompts.load(tmp_path, {"router-1": 1})
+    assert prompts.of("phrase", "c1", "en").version == "phrase-1"
+
+
+def test_a_share_of_nothing_is_no_share(tmp_path: Path) -> None:
+    write(tmp_path, router_2_zh="二", router_2_en="two")
+    prompts = Prompts.load(tmp_path, {"router-1": 0, "router-2": 5})
+    assert {prompts.of("router", str(n), "en").version for n in range(50)} == {"router-2"}
+
+
+def test_a_share_of_a_version_that_is_not_there_is_refused() -> None:
+    with pytest.raises(MisconfiguredError, match="ROUTER_PROMPT_SHARES names 'router-9'; there"):
+        Prompts.load(None, {"router-9": 1})
+
+
+def test_a_version_in_one_language_is_refused(tmp_path: Path) -> None:
+    write(tmp_path, router_2_zh="二")
+    with pytest.raises(MisconfiguredError, match=r"router-2 has no text in en; write router-2\.en"):
+        Prompts.load(tmp_path)
+
+
+def test_a_folder_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(MisconfiguredError, match="prompts can't be read"):
+        Prompts.load(tmp_path / "nowhere")
+    (tmp_path / "router-2.zh.md").write_bytes(b"\xff")
+    with pytest.raises(MisconfiguredError, match="prompts can't be read"):
+        Prompts.load(tmp_path)
+
+
+def test_shares_of_nothing_at_all_are_refused() -> None:
+    with pytest.raises(MisconfiguredError, match="leaves nothing to any version of router"):
+        Prompts.load(None, {"router-1": 0})

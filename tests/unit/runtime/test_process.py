@@ -1,0 +1,167 @@
+"""`intent-router dev` as a person starts and ends it: real processes on real ports."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import psutil
+import pytest
+
+from router.runtime.server import LOOPBACK, Ports
+from tests.unit.runtime.test_pieces import free_ports
+
+PATIENCE = 60
+"""Seconds for a machine that has other things to do; a quiet one takes five."""
+
+
+class Dev:
+    """One start of the command, in a process group of its own."""
+
+    def __init__(self, folder: Path, ports: Ports, **environment: str) -> None:
+        self._errors = folder.with_name(f"dev-{ports.api}.err")
+        words = ("--port", ports.api, "--temporal-port", ports.temporal, "--ui-port", ports.ui)
+        with self._errors.open("wb") as errors:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "router", "dev", *map(str, words), "--data", folder],
+                env={**os.environ, **environment},
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+                start_new_session=True,
+            )
+
+    @property
+    def errors(self) -> str:
+        return self._errors.read_text()
+
+    def until_ready(self) -> list[str]:
+        """The lines before `ready`."""
+        lines: list[str] = []
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            if line == "ready\n":
+                return lines
+            lines.append(line.rstrip("\n"))
+        raise AssertionError(f"it ended before it was ready: {self.errors}")
+
+    def children(self) -> list[psutil.Process]:
+        return psutil.Process(self.process.pid).children(recursive=True)
+
+    def ended(self) -> int:
+        return self.process.wait(PATIENCE)
+
+
+@pytest.fixture
+def ports() -> Ports:
+    return free_ports()
+
+
+@pytest.fixture
+def started() -> Iterator[list[Dev]]:
+    """Whatever is put in here is killed at the end."""
+    every: list[Dev] = []
+    yield every
+    for dev in every:
+        dev.process.kill()
+        dev.process.wait()
+
+
+def gone(processes: list[psutil.Process], seconds: float) -> bool:
+    _, alive = psutil.wait_procs(processes, timeout=seconds)
+    return not alive
+
+
+def test_runs_until_it_is_told_to_stop_and_leaves_nothing(
+    tmp_path: Path, ports: Ports, started: list[Dev]
+) -> None:
+    dev = Dev(tmp_path / "data", ports)
+    started.append(dev)
+    lines = dev.until_ready()
+    assert any(ports.api_url in line for line in lines)
+    assert any(ports.ui_url in line for line in lines)
+    assert httpx.get(f"{ports.api_url}/readyz").status_code == 200
+    assert httpx.get(ports.ui_url, follow_redirects=True).status_code == 200
+    assert {"temporal.db", "router.db"} <= {path.name for path in (tmp_path / "data").iterdir()}
+
+    second = Dev(tmp_path / "data", free_ports())
+    started.append(second)
+    assert second.ended() == 1
+    assert f"is in use by process {dev.process.pid}: " in second.errors
+
+    children = dev.children()
+    assert children
+    dev.process.send_signal(signal.SIGINT)
+    asked = time.monotonic()
+    assert dev.ended() == 0
+    assert time.monotonic() - asked < 10
+    assert gone(children, 0)
+    assert dev.errors == ""
+
+
+def test_goes_on_after_kill_9_and_says_when_temporal_dies(
+    tmp_path: Path, ports: Ports, started: list[Dev]
+) -> None:
+    killed = Dev(tmp_path / "data", ports)
+    started.append(killed)
+    killed.until_ready()
+    mine = {"Authorization": "Bearer alice"}
+    made = httpx.post(f"{ports.api_url}/v1/conversations", headers=mine, json={}).json()
+    children = killed.children()
+    os.killpg(killed.process.pid, signal.SIGKILL)
+
+    again = Dev(tmp_path / "data", ports)
+    started.append(again)
+    again.until_ready()
+    assert gone(children, 0)
+    kept = httpx.get(f"{ports.api_url}/v1/conversations", headers=mine).json()["items"]
+    assert [one["id"] for one in kept] == [made["id"]]
+
+    for child in again.children():
+        child.kill()
+    assert again.ended() == 1
+    assert "error: the Temporal server ended with status -9" in again.errors
+
+
+def test_a_port_in_use_is_one_line_and_nothing_is_started(
+    tmp_path: Path, ports: Ports, started: list[Dev]
+) -> None:
+    with socket.create_server((LOOPBACK, ports.ui)):
+        dev = Dev(tmp_path / "data", ports)
+        started.append(dev)
+        assert dev.ended() == 1
+    assert dev.errors == (
+        f"error: port {ports.ui} for the Temporal UI can't be opened (address already in use): "
+        "choose another with --ui-port\n"
+    )
+    assert not (tmp_path / "data" / "temporal.db").exists()
+
+
+def test_a_folder_that_cannot_be_written_is_one_line(
+    tmp_path: Path, ports: Ports, started: list[Dev]
+) -> None:
+    (tmp_path / "data").touch()
+    dev = Dev(tmp_path / "data", ports)
+    started.append(dev)
+    assert dev.ended() == 1
+    assert dev.errors.startswith("error: the data folder ")
+    assert dev.errors.count("\n") == 1
+
+
+def test_a_bad_flow_is_refused_with_its_line_and_temporal_is_stopped(
+    tmp_path: Path, ports: Ports, started: list[Dev]
+) -> None:
+    flows = tmp_path / "flows"
+    flows.mkdir()
+    (flows / "broken.yaml").write_text("flow: broken\n")
+    dev = Dev(tmp_path / "data", ports, ROUTER_FLOWS=str(flows))
+    started.append(dev)
+    assert dev.ended() == 1
+    assert dev.errors.startswith(f"error: {flows}/broken.yaml:1: ")
+    assert "Traceback" not in dev.errors
+    socket.create_server((LOOPBACK, ports.temporal)).close()

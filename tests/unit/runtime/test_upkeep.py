@@ -1,0 +1,27 @@
+import asyncio
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from router.domain.records import ConversationRecord
+from router.runtime.upkeep import at_work
+from router.settings import Settings
+from router.store.database import Database
+from router.store.store import Store
+
+
+def conversation(id_: str, days: int) -> ConversationRecord:
+    at = datetime.now(UTC) - timedelta(days=days)
+    return ConversationRecord(id=id_, tenant="default", owner="alice", locale="zh", created_at=at)
+
+
+async def test_a_process_that_stays_forgets_what_is_too_old(tmp_path: Path) -> None:
+    settings = Settings.load(data=tmp_path, retention_days=30)
+    database = Database(settings.database_url)
+    await database.migrate()
+    for each in (conversation("old", 31), conversation("new", 29)):
+        await Store(database).conversations.create(each)
+    async with at_work(settings) as parts, asyncio.timeout(20):
+        while await parts.store.conversations.find("default", "old"):  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+        assert await parts.store.conversations.find("default", "new")
+    await database.dispose()

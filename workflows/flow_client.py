@@ -1,0 +1,389 @@
+"""Which flow a conversation talks about, and telling it what a message means to it.
+
+Flows that a conversation has put aside, or seen lapse: kept, offered, and found again.
+
+Telling flows what a message means to them, each word once.
+
+Which flow a conversation talks about, as one message moves it: others wait for their turn.
+"""
+
+import asyncio
+from collections.abc import Awaitable
+from contextlib import suppress
+from datetime import timedelta
+
+from temporalio import workflow
+from temporalio.exceptions import ActivityError, FailureError, is_cancelled_exception
+
+from router.contracts import activities
+from router.contracts.conversation import ConversationState, LapsedFlow, News
+from router.contracts.flow import STOP, FlowAnswer, Told, workflow_id
+from router.domain.commands import (
+    CancelFlow,
+    Command,
+    Confirm,
+    Explain,
+    FillSlots,
+    Misunderstood,
+    Repeat,
+    Skip,
+    StartOver,
+)
+from router.domain.locale import Locale
+from router.domain.messages import ChoicesReply, Option
+from router.flow import paused
+from router.flow.engine.events import (
+    Answered,
+    Began,
+    Cancelled,
+    Confirmed,
+    Puzzled,
+    Skipped,
+    StartedOver,
+    Unclear,
+)
+from router.flow.paused import PausedRun
+from router.flow.view import FlowView
+from router.understanding.route_reasons import which_to_take_up
+from workflows import memory, notices
+from workflows.activity import fresh_id, perform
+from workflows.memory import AtHand, TurnOutcome
+
+LAPSED = 3
+LAPSED_BYTES = 8_000
+"""Lapsed runs that a conversation keeps, and what each may have been told at most, as JSON."""
+
+
+def to_take_up(state: ConversationState, locale: Locale) -> list[PausedRun]:
+    """Everything that can be taken up by name, the latest last; what is paused is later."""
+    lapsed = [PausedRun(run=one.run, flow=one.flow, title=one.title) for one in state.lapsed]
+    return [*lapsed, *(PausedRun.of(view, locale) for view in state.paused)]
+
+
+def asking_which(
+    state: ConversationState, locale: Locale
+) -> tuple[ConversationState, ChoicesReply]:
+    """The question which of the paused flows to take up, and the state in which it is open."""
+    reply = paused.which([PausedRun.of(view, locale) for view in state.paused], locale)
+    return state.model_copy(update={"offered": reply.options, "offered_for": ""}), reply
+
+
+def with_lapsed(state: ConversationState, view: FlowView) -> ConversationState:
+    """The state with what an expired run was told; the oldest of too many is forgotten."""
+    one = lapsed_of(view)
+    if one is None:
+        return state
+    others = [other for other in state.lapsed if other.run != one.run]
+    return state.model_copy(update={"lapsed": [*others, one][-LAPSED:]})
+
+
+def lapsed_of(view: FlowView) -> LapsedFlow | None:
+    """What is kept of a run; None where it didn't lapse, or was told nothing or too much."""
+    if not view.kept:
+        return None
+    one = LapsedFlow(
+        run=view.id, flow=view.flow, title=view.title, slots=view.kept, skipped=view.skipped
+    )
+    return one if len(one.model_dump_json().encode()) <= LAPSED_BYTES else None
+
+
+def without_lapsed(state: ConversationState, run: str) -> ConversationState:
+    """The state where that run is gone on with, and needn't be kept."""
+    left = [one for one in state.lapsed if one.run != run]
+    return state.model_copy(update={"lapsed": left})
+
+
+def as_told(state: ConversationState, news: News, locale: Locale) -> News:
+    """The news as this conversation passes it on.
+
+    Of a run that is put aside no question is asked; of one that lapsed there is a button.
+    """
+    view, replies = news.view, list(news.replies)
+    if state.active is not None and view.replies and memory.is_paused(state, view):
+        replies = replies[: -len(view.replies)] or replies
+    if lapsed_of(view) is not None:
+        label = notices.go_on(view.title).within(locale)
+        button = Option(label=label, value=paused.value(view.id))
+        replies.append(ChoicesReply(text=label, options=[button]))
+    return news.model_copy(update={"replies": replies})
+
+
+STOPS_UNHEARD = "stops a run that began unheard"
+"""Conversations in whose history such a run was left standing are replayed as they were."""
+
+
+class TellClient:
+    """Tells runs what one message means to them."""
+
+    def __init__(self, message: AtHand) -> None:
+        self.stopped = False
+        """True once the turn was stopped while a flow was told something."""
+        self.told_at = message.began
+        """When the last was told."""
+        self._message = message
+        self._told = 0
+
+    async def begin(self, flow: str, event: Began) -> FlowAnswer | None:
+        """Start a run; None where there is no such flow (any more)."""
+        id_ = workflow_id(flow, self._message.caller.tenant, fresh_id())
+        return await self._tell(id_, flow, event, first=True)
+
+    async def tell(self, run: FlowView, event: Told) -> FlowAnswer | None:
+        """What the run says to it; None where it is over."""
+        id_ = workflow_id(run.flow, self._message.caller.tenant, run.id)
+        return await self._tell(id_, run.flow, event, first=False)
+
+    async def ask_again(self, run: FlowView) -> FlowAnswer | None:
+        """What the run asks, once more, as after something else; None where it is over."""
+        return await self.tell(run, Unclear(by=self._message.caller.id, count=False))
+
+    async def _tell(self, id_: str, flow: str, event: Told, *, first: bool) -> FlowAnswer | None:
+        self._told, self.told_at = self._told + 1, workflow.now()
+        message = self._message
+        telling = perform(
+            activities.TELL_FLOW,
+            activities.TellFlow(
+                workflow_id=id_,
+                flow=flow,
+                event=event,
+                caller=message.caller,
+                locale=message.locale,
+                conversation=message.conversation,
+                first=first,
+                update_id=f"{message.conversation}:{message.id}:{self._told}",
+            ),
+            summary=f"{event.type} ▸ {flow}",
+        )
+        try:
+            return (await self._heard_out(telling)).answer
+        except ActivityError as error:
+            if first and not is_cancelled_exception(error) and workflow.patched(STOPS_UNHEARD):
+                await _stop(id_)
+            raise
+
+    async def _heard_out(self, telling: Awaitable[activities.TellAnswer]) -> activities.TellAnswer:
+        """What a flow says. Nothing untells it what it was told, and it says each thing once.
+
+        So who stops the turn meanwhile still hears it, within the seconds that a flow takes to
+        answer; only who stops it a second time doesn't.
+        """
+        answering = asyncio.ensure_future(telling)
+        try:
+            return await asyncio.shield(answering)
+        except asyncio.CancelledError:
+            if answering.cancelled():
+                raise
+            self.stopped = True
+            return await answering
+
+
+async def _stop(id_: str) -> None:
+    """Stop a run that nobody heard begin: the turn will say that nothing was done."""
+    with suppress(FailureError):  # it may never have begun
+        await workflow.get_external_workflow_handle(id_).signal(STOP)
+
+
+def event_of(command: Command, active: FlowView, message: AtHand) -> Told:
+    """What a command means to the run that is being talked about.
+
+    An answer may come ahead of its question. A yes may not: it is to what was seen, and what
+    has changed since, by a message before it or in the same one, is asked anew.
+    """
+    by, seen = message.caller.id, message.seen
+    match command:
+        case FillSlots(slots=slots, question=answered):
+            return Answered(by=by, slots=slots, question=answered or active.question)
+        case Confirm(value=value, slots=slots, question=answered):
+            return Confirmed(by=by, value=value, slots=slots, question=answered or seen)
+        case StartOver():
+            return StartedOver(by=by, question=active.question)
+        case Skip():
+            return Skipped(by=by, question=seen)
+    plain: dict[type, Told] = {
+        CancelFlow: Cancelled(by=by),
+        Explain: Puzzled(by=by),
+        Repeat: Unclear(by=by, count=False),
+        Misunderstood: Unclear(by=by),
+    }
+    if type(command) in plain:
+        return plain[type(command)]
+    raise TypeError(f"{command.type} isn't told to a flow")
+
+
+ASKS_WHICH = "asks which flow to take up"
+"""Conversations in whose history the last of several was taken up are replayed as they were."""
+
+PATIENCE = timedelta(seconds=3)
+"""How long a turn waits for the first word of runs that were begun, since it told the first."""
+
+
+class FlowClient:
+    """Starts, tells and takes up flows for one message, and puts into its outcome what they say.
+
+    `unheard` are the conversation's news as they come in; this turn may take some as its own.
+    """
+
+    def __init__(self, message: AtHand, outcome: TurnOutcome, unheard: list[News]) -> None:
+        self._message = message
+        self._outcome = outcome
+        self._unheard = unheard
+        self._teller = TellClient(message)
+        self._interrupted = False
+
+    @property
+    def stopped(self) -> bool:
+        """True once the turn was stopped while flows were listened to."""
+        return self._interrupted or self._teller.stopped
+
+    async def start(self, flow: str, event: Began) -> None:
+        """Start a flow; one that was being talked about waits until this is done with.
+
+        A second one of the same message waits itself: one thing is asked at a time.
+        """
+        outcome = self._outcome
+        active = outcome.state.active
+        if active is not None and outcome.flow is not None and outcome.flow.id == active.id:
+            await self._start_later(flow, event)
+            return
+        paused = [*outcome.state.paused, active] if active else outcome.state.paused
+        outcome.change(paused=paused, active=None)
+        answer = await self._teller.begin(flow, event)
+        if answer is None:
+            outcome.replies.append(self._message.says(notices.FLOW_GONE))
+            await self._resume()
+            return
+        await self._heard(answer)
+
+    async def _start_later(self, flow: str, event: Began) -> None:
+        """Start a flow that asks its first question once the one before it is done with."""
+        outcome, message = self._outcome, self._message
+        answer = await self._teller.begin(flow, event)
+        if answer is None or not answer.view.asking:
+            outcome.replies += answer.replies if answer else [message.says(notices.FLOW_GONE)]
+            return
+        outcome.change(paused=[answer.view, *outcome.state.paused])
+        outcome.replies.append(message.says(notices.later(answer.view.title)))
+
+    async def tell(self, command: Command) -> None:
+        """Tell the flow that is being talked about; the outcome is void where that is over."""
+        outcome = self._outcome
+        active = outcome.state.active
+        if active is None:
+            outcome.replies.append(self._message.says(notices.NOTHING_ACTIVE))
+            return
+        answer = await self._teller.tell(active, event_of(command, active, self._message))
+        if answer is None:
+            outcome.change(active=None)
+            outcome.void = True
+            return
+        await self._heard(answer)
+
+    async def ask_again(self) -> None:
+        """A question in between was answered: back to the one that the flow asked."""
+        active = self._outcome.state.active
+        if active is None:
+            return
+        answer = await self._teller.ask_again(active)
+        if answer is not None:
+            await self._heard(answer)
+
+    async def call_off(self, run: FlowView | None) -> None:
+        """Cancel a run that asks nothing; it may be done by now."""
+        outcome, answer = self._outcome, None
+        if run is not None:
+            answer = await self._teller.tell(run, Cancelled(by=self._message.caller.id))
+        if answer is None:
+            gone = "at_work" if run is outcome.state.at_work else "handed_in"
+            outcome.change(**{gone: None})
+            outcome.replies.append(self._message.says(notices.NOTHING_ACTIVE))
+            return
+        await self._heard(answer, cancelling=True)
+
+    async def take_up(self, run: str) -> None:
+        """Go on with a run that is put aside, or begin one with what a lapsed one was told."""
+        outcome, says = self._outcome, self._message.says
+        state = outcome.state
+        lapsed = next((one for one in state.lapsed if one.run == run), None)
+        if lapsed is not None:
+            outcome.state = without_lapsed(state, run)
+            outcome.replies.append(says(notices.back_to(lapsed.title)))
+            by = self._message.caller.id
+            await self.start(lapsed.flow, Began(by=by, slots=lapsed.slots, skipped=lapsed.skipped))
+            return
+        view = next((one for one in state.paused if one.id == run), None)
+        if view is None:
+            outcome.replies.append(says(notices.OVER_ALREADY))
+            return
+        others = [one for one in state.paused if one.id != run]
+        outcome.change(paused=[*others, state.active] if state.active else others, active=None)
+        answer = await self._teller.ask_again(view)
+        if answer is None:
+            outcome.replies.append(says(notices.OVER_ALREADY))
+            await self._resume()
+            return
+        outcome.replies.append(says(notices.back_to(view.title)))
+        await self._heard(answer)
+
+    async def _heard(self, answer: FlowAnswer, *, cancelling: bool = False) -> None:
+        """Pass on what the run said, and go back to what waits once it asks no more."""
+        outcome, view = self._outcome, answer.view
+        outcome.replies += answer.replies
+        outcome.tool_calls += answer.calls
+        outcome.flow = view.summary
+        outcome.state = memory.handing_in(outcome.state, view)
+        if view.status == "running":
+            outcome.change(at_work=view)
+            # What is being cancelled has said itself that it is at it still.
+            if not cancelling or not answer.replies:
+                outcome.replies.append(self._message.says(notices.at_work(view.title)))
+        else:
+            outcome.state = memory.no_longer_at_work(outcome.state, view.id)
+        outcome.change(active=view if view.asking else None)
+        if answer.begun:
+            await self._hear_from(answer.begun)
+        if outcome.state.active is None:
+            await self._resume()
+
+    async def _hear_from(self, begun: list[str]) -> None:
+        """Have the first word of runs that were begun said in this turn, so far as it is there.
+
+        What comes later is passed on as news, as ever.
+        """
+        left = self._teller.told_at + PATIENCE - workflow.now()
+        try:
+            await workflow.wait_condition(
+                lambda: {news.view.id for news in self._unheard}.issuperset(begun),
+                timeout=max(left, timedelta()),
+                timeout_summary="first words by then",
+            )
+        except TimeoutError:
+            workflow.logger.info("not heard of yet: %s", ", ".join(begun))
+        except asyncio.CancelledError:
+            self._interrupted = True
+        outcome = self._outcome
+        for news in [news for news in self._unheard if news.view.id in begun]:
+            told = as_told(outcome.state, news, self._message.locale)
+            outcome.replies += [reply for reply in told.replies if reply not in outcome.replies]
+            outcome.state = memory.with_news(outcome.state, news.view, take_up=False)
+            outcome.heard.append(news)
+
+    async def _resume(self) -> None:
+        """Take up the flow that was put aside last, with the question it stood at.
+
+        Where several wait, it is asked which.
+        """
+        outcome, locale = self._outcome, self._message.locale
+        while outcome.state.active is None and outcome.state.paused:
+            if len(outcome.state.paused) > 1 and workflow.patched(ASKS_WHICH):
+                outcome.state, which = asking_which(outcome.state, locale)
+                outcome.replies.append(which)
+                outcome.routes.append(which_to_take_up(locale))
+                return
+            *rest, last = outcome.state.paused
+            outcome.change(paused=rest)
+            answer = await self._teller.ask_again(last)
+            if answer is not None and answer.view.asking:
+                back = self._message.says(notices.back_to(last.title))
+                outcome.replies += [back, *answer.replies]
+                outcome.flow = outcome.flow or answer.view.summary
+                outcome.change(active=answer.view)

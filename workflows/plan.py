@@ -1,0 +1,381 @@
+"""A skill that works by a plan: it plans, has the steps worked on, and reflects on the results.
+
+The steps of a plan that are under way: a small sub-agent each, side by side.
+
+All that it knows is in its memory between any two of these, so that a run can be stopped there,
+or go on in a new one, and no finished step is done again.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TypeVar
+
+from temporalio import workflow
+from temporalio.exceptions import ActivityError, is_cancelled_exception
+
+from router.contracts import activities
+from router.contracts.payload import ActivityStub
+from router.contracts.skill import Ending, SkillStart, Steer
+from router.domain.messages import ToolCallView, Usage
+from router.routing.planner import Planned, Reflected, complained
+from router.routing.skill_memory import AgentMemory
+from router.skill.loop import (
+    LAST_SECONDS,
+    STOPPED,
+    LoopProgress,
+    Share,
+    Stop,
+    left,
+    share,
+    stopped,
+    why_last,
+    why_no_room,
+    why_stop,
+)
+from router.skill.plan import (
+    Accept,
+    Ask,
+    Fate,
+    Plan,
+    Replan,
+    RetryStep,
+    StepBrief,
+    StepResult,
+    Verdict,
+    reached,
+)
+from workflows.activity import perform
+from workflows.sub_agent import AgentEnded, SubAgent
+from workflows.tool_calls import bounded, worded
+
+INTERRUPTED = "not finished, since the employee said something meanwhile"
+_FATES: dict[Ending, Fate] = {"answered": "done", "asked": "missing"}
+"""Of the ways to end; any other has stopped it."""
+
+
+@dataclass(frozen=True)
+class StepRun:
+    """One step that is under way, or was."""
+
+    part: StepBrief
+    agent: SubAgent
+    share: Share
+    began: int
+    task: "asyncio.Task[StepResult]"
+
+    @property
+    def calls(self) -> list[ToolCallView]:
+        """The calls it has made so far."""
+        return self.agent.calls
+
+    @property
+    def turns(self) -> int:
+        """The model calls it has taken so far."""
+        return self.agent.progress.steps - self.began
+
+    @property
+    def usage(self) -> Usage:
+        """What they cost."""
+        return self.agent.progress.usage
+
+    @property
+    def result(self) -> StepResult | None:
+        """What it came to; None where it was stopped before. Raises what made it fail."""
+        if self.task.cancelled():
+            return None
+        error = self.task.exception()
+        return None if error and is_cancelled_exception(error) else self.task.result()
+
+
+class StepRuns:
+    """Those of one run of a skill; `interrupted` says that they are to end at their next boundary.
+
+    They leave the reflection its few seconds.
+    """
+
+    def __init__(self, start: SkillStart, ends: datetime, interrupted: Callable[[], bool]) -> None:
+        self._start = start
+        self._ends = ends - timedelta(seconds=LAST_SECONDS)
+        self._interrupted = interrupted
+        self._runs: dict[str, StepRun] = {}
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+    @property
+    def steps(self) -> frozenset[str]:
+        """The ids of their steps."""
+        return frozenset(self._runs)
+
+    @property
+    def promised(self) -> Share:
+        """What they may spend all together."""
+        return sum((run.share for run in self._runs.values()), Share())
+
+    def begin(self, part: StepBrief, share: Share, progress: LoopProgress) -> None:
+        """Have the step worked on, with its share of what the whole run has left."""
+        spent = sum((run.usage for run in self._runs.values()), progress.usage)
+        agent = SubAgent(self._start_of(part, share, progress.steps, spent), self._ends)
+        task = asyncio.create_task(self._worked(agent))
+        self._runs[part.id] = StepRun(part, agent, share, progress.steps, task)
+
+    async def next(self) -> list[StepRun]:
+        """Wait until some have ended: those, in the order in which they began."""
+        tasks = [run.task for run in self._runs.values()]
+        await workflow.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        return [self._runs.pop(run.part.id) for run in [*self._runs.values()] if run.task.done()]
+
+    async def stop(self) -> list[StepRun]:
+        """Stop those that are under way: they have what they have by then."""
+        stopped, self._runs = [*self._runs.values()], {}
+        for run in stopped:
+            run.task.cancel()
+        await asyncio.gather(*(run.task for run in stopped), return_exceptions=True)
+        return stopped
+
+    def _start_of(self, part: StepBrief, share: Share, began: int, spent: Usage) -> SkillStart:
+        """What the step's sub-agent begins with: nothing that the others know or have said.
+
+        Its count of steps goes on from the run's, so that no two tries have the same.
+        """
+        task, account = self._start.task, self._start.account
+        skill = task.skill.model_copy(
+            update={"max_turns": began + share.turns, "token_budget": share.tokens}
+        )
+        return self._start.model_copy(
+            update={
+                "task": task.model_copy(update={"skill": skill, "part": part, "history": []}),
+                "account": account.model_copy(update={"spent": account.spent + spent}),
+                "memory": AgentMemory(),
+                "progress": LoopProgress(steps=began),
+                "calls": [],
+                "heard": [],
+            }
+        )
+
+    async def _worked(self, agent: SubAgent) -> StepResult:
+        while (ended := await agent.step()) is None:
+            if self._interrupted():
+                return StepResult(fate="stopped", text="\n".join([INTERRUPTED, *agent.found]))
+        return StepResult(fate=_FATES.get(ended.ending, "stopped"), text=ended.text)
+
+
+AT_ONCE = 3
+"""Steps that are under way at the same time."""
+SPOKE = "The employee has answered, or said something new."
+
+Question = TypeVar("Question", activities.Draw, activities.Reflect)
+Answer = TypeVar("Answer", Planned, Reflected)
+
+
+class PlanAgent:
+    """The work of one run by a plan, with the same interface as `SubAgent`.
+
+    Where no plan could be made, `unplanned` says why: then the run is to go on without one, with
+    what is in `memory`.
+    """
+
+    def __init__(self, start: SkillStart, ends: datetime) -> None:
+        self.memory = start.memory
+        self.progress = start.progress
+        self.calls: list[ToolCallView] = list(start.calls)
+        self.heard: list[str] = list(start.heard)
+        self.unplanned = ""
+        self._start = start
+        self._ends = ends
+        self._steered: list[Steer] = []
+        self._corrected: AgentMemory | None = None
+        self._runs = StepRuns(start, ends, lambda: self.is_steered)
+        if start.ends is None and start.memory.plan is not None:
+            self._go_on_with(start.memory.plan.resuming(SPOKE))
+
+    def steer(self, said: Steer) -> None:
+        """Have it heed this once the steps that are under way reach a boundary."""
+        self._steered.append(said)
+
+    @property
+    def is_steered(self) -> bool:
+        """True where something was said that it hasn't heard yet."""
+        return bool(self._steered)
+
+    async def step(self) -> AgentEnded | None:
+        """A plan, the work on its steps, or a reflection; None where something is to follow."""
+        self._hear()
+        plan = self.memory.plan
+        stop = why_stop(self._start.task.skill, self.progress, self._seconds_left)
+        if stop is not None:
+            return self._stopped(stop)
+        to_do = bool(plan and plan.ready())
+        last = self._why_last(to_do=to_do)
+        if last is None and (plan is None or plan.revising):
+            return await self._draw()
+        if plan is not None and (last is not None or not to_do):
+            ended = await self._reflect(last=last is not None)
+            return self._stopped(last) if ended is None and last is not None else ended
+        if plan is None:
+            self._go_without("there is no room for one")
+        else:
+            await self._work(plan)
+        return None
+
+    @property
+    def _seconds_left(self) -> float:
+        return (self._ends - workflow.now()).total_seconds()
+
+    def _why_last(self, *, to_do: bool) -> Stop | None:
+        """Why nothing but an answer can follow.
+
+        A step needs time and turns of its own, and a question for a plan or a verdict takes a
+        turn before any step can begin.
+        """
+        skill, progress, plan = self._start.task.skill, self.progress, self.memory.plan
+        judging = plan is not None and not plan.revising and not to_do
+        seconds = self._seconds_left - (0 if judging else LAST_SECONDS)
+        question = Share(turns=0 if to_do else 1)
+        return why_last(skill, progress, seconds) or why_no_room(left(skill, progress, question))
+
+    def _hear(self) -> None:
+        """Take up what was said meanwhile; steps that weren't begun are skipped."""
+        if not self._steered:
+            return
+        for said in self._steered:
+            self.memory = self.memory.hearing(f"The employee says meanwhile: {said.text}")
+            self.heard.append(said.message_id)
+        self._steered, self._corrected = [], None
+        if self.memory.plan is not None:
+            self._go_on_with(self.memory.plan.hearing())
+
+    def _go_on_with(self, plan: Plan | None) -> None:
+        self.memory = self.memory.model_copy(update={"plan": plan})
+
+    async def _draw(self) -> AgentEnded | None:
+        """Have a plan made; one that won't do is returned once."""
+        planned = await self._asked(activities.PLAN, self._question(activities.Draw))
+        if planned is None or self._steered:
+            return None
+        if planned.spent:
+            return self._stopped("budget", planned.spent)
+        if planned.complaint is not None:
+            if self._corrected is not None:
+                self._go_without(planned.complaint)
+            else:
+                self._corrected = complained(self.memory, planned.said, planned.complaint)
+            return None
+        self._corrected = None
+        if planned.hands_back:
+            self.memory = self.memory.saying(planned.said)
+            return AgentEnded("", "handed_back")
+        if planned.text is not None:
+            return AgentEnded(planned.text, "answered")
+        self._go_on_with((self.memory.plan or Plan()).revised(planned.steps))
+        return None
+
+    def _go_without(self, why: str) -> None:
+        """Leave the rest to a run without a plan, which is told what is known."""
+        self.unplanned = why
+        plan = self.memory.plan or Plan()
+        self._go_on_with(None)
+        if found := [f"- {s.task}: {plan.done[s.id]}" for s in plan.steps if s.id in plan.done]:
+            self.memory = self.memory.hearing("\n".join(["Found out before:", *found]))
+        self.progress = self.progress.model_copy(update={"errors": 0})
+
+    async def _work(self, plan: Plan) -> None:
+        """Have steps worked on until no further one can begin, and those have ended."""
+        try:
+            while self._begun(plan):
+                plan = self._taken_in(plan, await self._runs.next())
+        finally:
+            self._taken_in(plan, await self._runs.stop())
+
+    def _begun(self, plan: Plan) -> bool:
+        """True where steps are under way, after those were begun that can be."""
+        for step in plan.ready(self._runs.steps):
+            if len(self._runs) == AT_ONCE or self._steered or self._is_long:
+                break
+            room = left(self._start.task.skill, self.progress, self._runs.promised)
+            mine = share(room, plan.open - len(self._runs))
+            if mine is None:
+                break
+            self._runs.begin(plan.part(step), mine, self.progress)
+        return len(self._runs) > 0
+
+    @property
+    def _is_long(self) -> bool:
+        return workflow.info().is_continue_as_new_suggested()
+
+    def _taken_in(self, plan: Plan, runs: Sequence[StepRun]) -> Plan:
+        """The plan with what these steps came to; one that was stopped only cost something."""
+        for run in runs:
+            self.calls = bounded([*self.calls, *run.calls])
+            self.progress = self.progress.beside(run.turns, run.usage)
+        for run in runs:
+            if (result := run.result) is not None:
+                plan = plan.having(run.part.id, result)
+        self._go_on_with(plan)
+        return plan
+
+    async def _reflect(self, *, last: bool) -> AgentEnded | None:
+        """Have the results judged; an answer of no use is returned with why."""
+        question = self._question(activities.Reflect).model_copy(update={"last": last})
+        reflected = await self._asked(activities.REFLECT, question)
+        if reflected is None or self._steered:
+            return None  # it judged what has changed meanwhile
+        if reflected.spent:
+            return self._stopped("budget", reflected.spent)
+        if reflected.complaint is not None:
+            memory = self._corrected or self.memory
+            self._corrected = complained(memory, reflected.said, reflected.complaint)
+            return None
+        self._corrected = None
+        if reflected.text is not None or reflected.verdict is None:
+            return AgentEnded(reflected.text or "", "answered")
+        return self._heeded(reflected.verdict, reflected)
+
+    def _heeded(self, verdict: Verdict, reflected: Reflected) -> AgentEnded | None:
+        plan = self.memory.plan or Plan()
+        match verdict:
+            case Accept():
+                return AgentEnded(verdict.result, "answered")
+            case Ask():
+                self.memory = self.memory.saying(reflected.said)
+                return AgentEnded(verdict.text, "asked")
+            case RetryStep():
+                self._go_on_with(plan.retrying(verdict))
+            case Replan():
+                self._go_on_with(plan.replanning(verdict))
+        return None
+
+    def _question(self, kind: type[Question]) -> Question:
+        return kind(
+            task=self._start.task,
+            memory=self._corrected or self.memory,
+            step=self.progress.steps + 1,
+            locale=self._start.locale,
+            account=self._start.account_after(self.progress, self._seconds_left),
+        )
+
+    async def _asked(
+        self, stub: ActivityStub[Question, Answer], question: Question
+    ) -> Answer | None:
+        """The answer; None where no model could be had for it."""
+        number = self.progress.steps + 1
+        try:
+            answer = await perform(stub, question, summary=f"step {number}: {stub.name}")
+        except ActivityError as failure:
+            if is_cancelled_exception(failure):
+                raise
+            workflow.logger.warning("%s at step %s failed: %s", stub.name, number, failure.cause)
+            self.progress = self.progress.after(Usage(), fruitless=True)
+            return None
+        fruitless = answer.complaint is not None
+        self.progress = self.progress.after(answer.usage, fruitless=fruitless)
+        return answer
+
+    def _stopped(self, why: Stop, said: str = "") -> AgentEnded:
+        plan, locale = self.memory.plan, self._start.locale
+        said = said or STOPPED[why].within(locale)
+        if plan is not None:
+            return AgentEnded(reached(said, plan, locale), why)
+        return AgentEnded(stopped(said, worded(self.calls, self._start.tools, locale), locale), why)

@@ -1,0 +1,278 @@
+"""The tasks of a run: lookups and calls as activities, other flows and branches as children.
+
+The errands of a run that are activities: looking something up, and calling a tool.
+
+Runs that a run starts: other flows, and branches of its own, as child workflows.
+
+A child has an id, a conversation and approvals like any run. It isn't closed with its parent:
+what it did would stay done with nobody knowing. It is told to stop by signal, undoes what it
+did, and hands over to its parent what can still be undone when it has ended.
+"""
+
+import asyncio
+from datetime import timedelta
+
+from temporalio import workflow
+from temporalio.common import RetryPolicy, WorkflowIDReusePolicy
+from temporalio.exceptions import (
+    ActivityError,
+    ChildWorkflowError,
+    FailureError,
+    WorkflowAlreadyStartedError,
+    is_cancelled_exception,
+)
+from temporalio.exceptions import TimeoutError as ActivityTimeoutError
+
+from router.contracts import activities
+from router.contracts.failures import RETRYABLE, from_failure
+from router.contracts.flow import (
+    AGREED,
+    STOP,
+    WORKFLOW,
+    CallLimits,
+    DecisionTaken,
+    FlowEnded,
+    FlowStart,
+    workflow_id,
+)
+from router.contracts.start_options import TASK_TIMEOUT, of_run
+from router.domain import errors
+from router.domain.locale import Localised
+from router.domain.messages import ToolCallView
+from router.domain.progress import ToolStatus
+from router.flow.definition import FlowDefinition
+from router.flow.engine.events import Agreed, AskedBack, Began, Called, Failed, Finished, LookedUp
+from router.flow.engine.parallel import branch_of
+from router.flow.engine.run import FailureKind, Run, Task
+from router.routing.tool_form import inquiry_of
+from workflows.activity import perform
+from workflows.tool_calls import why
+
+
+async def looked_up(errand: Task, run: Run) -> LookedUp:
+    """What the lookup came to; raises `ActivityError` where it fails for good."""
+    given = activities.LookUp(
+        name=errand.name,
+        arguments=errand.positional,
+        requester=run.requester,
+        now=workflow.now(),
+    )
+    answer = await perform(activities.LOOK_UP, given, summary=errand.name)
+    return LookedUp(errand=errand.id, value=answer.value)
+
+
+async def called(errand: Task, run: Run, limits: CallLimits, *, form: bool) -> Called:
+    """What the tool came to, called under its own name as often as it may be until it answers.
+
+    Raises `ActivityError` where it fails for good. `form` says that the run is a tool's form.
+    """
+    call = activities.ToolCall(
+        tool=errand.name,
+        arguments=errand.arguments,
+        caller=run.requester,
+        locale=run.locale,
+        key=errand.key,
+        undoes=errand.undoes,
+        answers=errand.answers,
+        checking=errand.kind == "check",
+        flow_run=workflow.info().workflow_id,
+        form=form,
+        conversation=run.conversation,
+        call_id=errand.id,
+        now=workflow.now(),
+    )
+    answer: activities.LookupAnswer = await workflow.execute_activity(
+        errand.name,
+        call,
+        result_type=activities.LookupAnswer,
+        start_to_close_timeout=limits.timeout,
+        heartbeat_timeout=limits.heartbeat,
+        retry_policy=RetryPolicy(
+            initial_interval=timedelta(milliseconds=500),
+            maximum_interval=timedelta(minutes=1),
+            maximum_attempts=limits.attempts,
+        ),
+        summary=f"{errand.kind} in {run.state}",
+    )
+    return Called(errand=errand.id, value=answer.value, lasts=limits.writes)
+
+
+def came_to_nothing(
+    errand: Task, failure: ActivityError, definition: FlowDefinition, run: Run, limits: CallLimits
+) -> AskedBack | Failed:
+    """What the machine is told of an errand that failed for good, in the reader's language."""
+    error = from_failure(failure)
+    if isinstance(error, errors.AnswersNeeded) and errand.kind == "call":
+        own = definition.flow == errand.name
+        title = definition.title if own else Localised(zh=errand.name, en=errand.name)
+        inquiry = inquiry_of(error.asked, title, run.state, definition.slots)
+        if inquiry:
+            return AskedBack(errand=errand.id, inquiry=inquiry)
+    kind = _kind(errand, failure, limits)
+    said = why(failure, run.locale)
+    if kind == "unknown" and error is None:
+        said = _unheard_of(errand).within(run.locale)
+    offered = error.offered if isinstance(error, errors.SeveralFit) else None
+    return Failed(errand=errand.id, error=said, kind=kind, offered=offered)
+
+
+def _kind(errand: Task, failure: ActivityError, limits: CallLimits) -> FailureKind:
+    """How it failed; a write that timed out without an answer may have had its effect."""
+    error = from_failure(failure)
+    if isinstance(error, errors.ArgumentsToolError):
+        return "arguments"
+    timed_out = isinstance(failure.cause, ActivityTimeoutError)
+    lost = timed_out and limits.writes and errand.may_change_something
+    if lost or isinstance(error, errors.UnknownOutcome):
+        return "unknown"
+    out_of_reach = error is None or isinstance(error, (errors.OutOfReach, *RETRYABLE))
+    return "unavailable" if out_of_reach else "permanent"
+
+
+def _unheard_of(errand: Task) -> Localised:
+    return Localised(zh=f"{errand.name} 没有了下文", en=f"{errand.name} was never heard of again")
+
+
+def status(event: AskedBack | Failed) -> ToolStatus:
+    """What is said of a call that came to no result; one that asks back is made anew."""
+    if isinstance(event, AskedBack):
+        return "skipped"
+    return "unknown" if event.kind == "unknown" else "failed"
+
+
+def shown(errand: Task, event: LookedUp | Called | Failed | AskedBack) -> ToolCallView:
+    """The call as the turn shows it during which it came back."""
+    about = (errand.id, errand.name, errand.arguments)
+    if isinstance(event, AskedBack):
+        return ToolCallView.skipped(*about)
+    if isinstance(event, Failed):
+        return ToolCallView.failed(*about, event.error, unknown=event.kind == "unknown")
+    return ToolCallView.of(*about, event.value)
+
+
+LARGEST = 128 * 1024
+"""Bytes of JSON that a run hands over: beyond that only how it ended, and what can be undone."""
+HANDED_OVER = {"status", "slots", "results", "done", "agreements"}
+BRANCH_KNOWS = ("slots", "derived", "closed", "skipped", "results", "files", "agreements")
+
+GONE = Localised(
+    zh="{flow} 没能办下去，管理员可以查到原因",
+    en="{flow} broke off; the administrators can see why",
+)
+UNKNOWN_FLOW = Localised(zh="没有 {flow} 这个流程", en="there is no flow {flow}")
+
+Child = workflow.ChildWorkflowHandle[object, FlowEnded]
+
+
+class Children:
+    """The runs that one run has started and waits for."""
+
+    def __init__(self, start: FlowStart) -> None:
+        self._parent = start
+        self._begun: dict[str, asyncio.Future[Child]] = {}
+
+    async def outcome(
+        self, errand: Task, definition: FlowDefinition, run: Run
+    ) -> Finished | Failed:
+        """Start the run that the errand is, and wait for its end unless it is detached."""
+        start = self._start_of(errand, definition, run)
+        if start is None:
+            return _failed(errand, UNKNOWN_FLOW, run)
+        begun = self._begun[errand.id] = asyncio.Future()
+        try:
+            child = await _begin(errand, start)
+            begun.set_result(child)
+            if errand.detached:
+                return Finished(errand=errand.id, status="running")
+            ended = await child
+        except (ChildWorkflowError, WorkflowAlreadyStartedError):
+            begun.cancel()
+            return _failed(errand, GONE, run)
+        return Finished(errand=errand.id, **ended.model_dump(include=HANDED_OVER))
+
+    async def stop(self, errand: Task) -> None:
+        """Tell the run to cancel itself."""
+        await self._signal(errand, STOP, None)
+
+    async def tell_agreed(self, errand: Task) -> None:
+        """Tell a branch what was agreed to in others."""
+        await self._signal(errand, AGREED, Agreed(agreements=list(errand.agreed)))
+
+    async def _signal(self, errand: Task, signal: str, given: Agreed | None) -> None:
+        """Tell the run something; one that has ended by now needs no telling."""
+        try:
+            child = await asyncio.shield(self._begun[errand.id])
+            await child.signal(signal, given)
+        except FailureError as error:
+            if is_cancelled_exception(error):
+                raise
+            workflow.logger.info("%s %s ended before %r", errand.name, errand.key, signal)
+
+    def _start_of(self, errand: Task, definition: FlowDefinition, run: Run) -> FlowStart | None:
+        own = branch_of(definition, run.state, errand.branch) if errand.branch else None
+        begun = own or self._parent.flows.get(errand.name)
+        if begun is None:
+            return None
+        return self._parent.model_copy(
+            update={
+                "definition": begun,
+                "form": False,
+                "locale": run.locale,
+                "run": _run_of(errand, run),
+                "created_at": None,
+                "opening": Began(by=run.requester.id, slots={} if own else errand.arguments),
+            }
+        )
+
+
+def _run_of(errand: Task, parent: Run) -> Run:
+    """The run before it has begun: a branch knows what its parent knows."""
+    known = BRANCH_KNOWS if errand.branch else ()
+    return Run(
+        id=errand.key,
+        requester=parent.requester,
+        conversation=parent.conversation,
+        locale=parent.locale,
+        parent=None if errand.detached else workflow.info().workflow_id,
+        goes_back=parent.goes_back,
+        **{name: getattr(parent, name) for name in known},
+    )
+
+
+async def _begin(errand: Task, start: FlowStart) -> Child:
+    flow, requester = start.definition.flow, start.requester
+    return await workflow.start_child_workflow(
+        WORKFLOW,
+        start,
+        id=workflow_id(flow, requester.tenant, errand.key),
+        result_type=FlowEnded,
+        id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
+        parent_close_policy=workflow.ParentClosePolicy.ABANDON,
+        search_attributes=of_run(flow, requester, start.conversation),
+        task_timeout=TASK_TIMEOUT,
+        static_summary=f"{start.definition.title.en} of {requester.id}"
+        + (f": {errand.branch}" if errand.branch else ""),
+    )
+
+
+def _failed(errand: Task, say: Localised, run: Run) -> Failed:
+    return Failed(errand=errand.id, error=say.within(run.locale).format(flow=errand.name))
+
+
+def handed_over(definition: FlowDefinition, run: Run) -> DecisionTaken:
+    """The result of a run that has ended; for the run that waits for it, with all that it needs."""
+    if run.parent is None:
+        return DecisionTaken(status=run.status, state=run.state)
+    undos = {name: state.undo or "" for name, state in definition.states.items()}
+    done = [d.model_copy(update={"undo": d.undo or undos.get(d.state, "")}) for d in run.done]
+    ended = FlowEnded(
+        status=run.status,
+        state=run.state,
+        slots=run.slots,
+        results=run.results,
+        done=done,
+        agreements=run.agreements,
+    )
+    if len(ended.model_dump_json().encode()) <= LARGEST:
+        return ended
+    return ended.model_copy(update={"slots": {}, "results": {}})
