@@ -13,11 +13,11 @@ from router.domain.commands import CallTool, Command, Repeat, ReplyText
 from router.domain.locale import Localised
 from router.domain.messages import Route
 from router.domain.principals import Capability, Principal
+from router.entities.normalisation import normalise
 from router.flow.paused import Situation
 from router.understanding.dialogue_acts import greets, thanks
 from router.understanding.reader import Reader
 from router.understanding.route_reasons import overview
-from router.understanding.text.normalisation import normalise
 
 HELLO = Localised(zh="你好！", en="Hello! ")
 WELCOME = Localised(

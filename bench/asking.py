@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from router.entities.grammar import compiled
+from router.entities.normalisation import normalise
 from router.flow.loader import load_flows
-from router.understanding.text.grammar import compiled
-from router.understanding.text.normalisation import normalise
 from router.understanding.triggers import classifier
 from router.understanding.triggers.classifier import RequestClassifier, blotted, pieces
 

@@ -29,16 +29,16 @@ import numpy as np
 import re2
 
 from router.domain.messages import Message
+from router.entities.extraction import find_entities
+from router.entities.normalisation import Normalised, normalise
 from router.flow.definition import FlowDefinition
 from router.flow.loader import load_flows
 from router.flow.paused import Situation
-from router.understanding.entities.extraction import find_entities
 from router.understanding.reader import Reader
-from router.understanding.text.normalisation import Normalised, normalise
 from router.understanding.triggers.patterns import PatternIndex, options
 
 ROOT = Path(__file__).parents[1]
-DATA = ROOT / "tests" / "unit" / "understanding" / "data"
+TESTS = ROOT / "tests" / "unit"
 ROLES = frozenset({"employee"})
 SIZES = (10, 1_000, 10_000)
 PER_FLOW = 10
@@ -260,7 +260,7 @@ def reading_table() -> None:
 
 
 def labelled(kind: str) -> list[dict]:
-    files = sorted(DATA.glob(f"{kind}_*.jsonl"))
+    files = sorted((TESTS / "understanding" / "data").glob(f"{kind}_*.jsonl"))
     return [row for file in files for row in rows_of(file)]
 
 
@@ -276,8 +276,8 @@ def accuracy_tables() -> None:
     """On sentences that rules and weights were made with, and on such as nothing was fitted to."""
     learned = [row for row in rows_of(ROOT / "bench" / "requests.jsonl") if "label" in row]
     prematch_table("learned from", learned)
-    prematch_table("unseen", rows_of(DATA / "prematch_unseen.jsonl"))
-    for file in sorted(DATA.glob("entities_*.jsonl")):
+    prematch_table("unseen", rows_of(TESTS / "understanding" / "data" / "prematch_unseen.jsonl"))
+    for file in sorted((TESTS / "entities" / "data").glob("entities_*.jsonl")):
         entities_table(file.stem, rows_of(file))
 
 

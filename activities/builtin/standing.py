@@ -24,13 +24,13 @@ from router.domain.locale import Locale, Localised
 from router.domain.messages import ASKING, ENDED, FlowStatus
 from router.domain.ports import Runs
 from router.domain.records import RunRecord
+from router.entities.dates import Days
+from router.entities.grammar import only
+from router.entities.utterance import Utterance
 from router.flow.prompts.field_names import VALUES
 from router.flow.prompts.values import MONTHS, day, moment, money, named
 from router.tool.context import ToolContext
-from router.understanding.entities.dates import Days
 from router.understanding.names import is_named_in, names_no_kind
-from router.understanding.text.grammar import only
-from router.understanding.text.utterance import Utterance
 
 MOST_SAID = 5
 _MOST_DAYS = 31

@@ -11,10 +11,10 @@ from activities.conversion.units import converted, unit_called
 from activities.tools.calculator import DIGITS, plainly
 from router.domain.errors import ArgumentsToolError
 from router.domain.locale import Localised
+from router.entities.money import currency_of
 from router.tool.context import Depends, ToolContext
 from router.tool.labels import ChineseLabel
 from router.tool.tool import tool
-from router.understanding.entities.money import currency_of
 
 LARGEST = 10**15
 

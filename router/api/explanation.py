@@ -10,8 +10,8 @@ from pydantic import BaseModel, JsonValue
 
 from router.domain.commands import CallTool, Command, Confirm, FillSlots, StartFlow
 from router.domain.messages import Candidate, Message, Route, RouteBy, RouteKind
+from router.entities.extraction import Entity
 from router.flow.paused import Situation
-from router.understanding.entities.extraction import Entity
 from router.understanding.reading import PatternHit, Reading
 
 Decide = Callable[[Message, Situation], Awaitable[tuple[Route, list[Command]]]]

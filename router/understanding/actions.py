@@ -37,6 +37,7 @@ from router.domain.messages import (
     StartAction,
     offer_question,
 )
+from router.entities.utterance import Utterance
 from router.flow.definition import FlowDefinition
 from router.flow.engine.handlers import STALE
 from router.flow.paused import ALL, Situation, run_meant
@@ -47,7 +48,6 @@ from router.understanding.dialogue_acts import Act
 from router.understanding.slots.forms import coerced, form_values, slot_at
 from router.understanding.slots.free_text import clause_starts
 from router.understanding.slots.prefill import prefill_offered
-from router.understanding.text.utterance import Utterance
 from router.understanding.triggers.patterns import Match, PatternIndex
 
 

@@ -15,8 +15,8 @@ Giving up what is under way: `取消`, `算了不请了`, `never mind`.
 
 from typing import Any, Literal
 
-from router.understanding.text.grammar import compiled, group_span
-from router.understanding.text.normalisation import Normalised
+from router.entities.grammar import compiled, group_span
+from router.entities.normalisation import Normalised
 
 _WHOM_ZH = (
     "领导|老板|上级|主管|经理|总监|老师|同事们?|同学们?|各位|大家|小?助手|机器人|人事|亲爱的"

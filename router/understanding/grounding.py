@@ -17,19 +17,19 @@ from decimal import Decimal
 
 from pydantic import JsonValue
 
+from router.entities.dates import Days
+from router.entities.durations import Duration
+from router.entities.extraction import entities_of
+from router.entities.grammar import Found, compiled, cuts_a_word
+from router.entities.money import Money
+from router.entities.normalisation import normalise
+from router.entities.numbers import DIGITS, EN_NUMBER, ZH_NUMBER, parse_number
+from router.entities.utterance import Utterance
 from router.flow.definition import Choice, Slot
 from router.flow.view import FlowView
 from router.understanding.dialogue_acts import says_nothing
-from router.understanding.entities.dates import Days
-from router.understanding.entities.durations import Duration
-from router.understanding.entities.extraction import entities_of
-from router.understanding.entities.money import Money
-from router.understanding.entities.numbers import DIGITS, EN_NUMBER, ZH_NUMBER, parse_number
 from router.understanding.slots.forms import form_values, slot_at
 from router.understanding.slots.prefill import prefill
-from router.understanding.text.grammar import Found, compiled, cuts_a_word
-from router.understanding.text.normalisation import normalise
-from router.understanding.text.utterance import Utterance
 
 _NUMBER = compiled(f"{EN_NUMBER}|{ZH_NUMBER}")
 _FIGURES = compiled(f"^{DIGITS}$")

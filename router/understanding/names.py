@@ -20,11 +20,11 @@ from functools import lru_cache
 from typing import Any, Protocol
 
 from router.domain.locale import Localised
+from router.entities.grammar import compiled, cuts_a_word, group_span
+from router.entities.normalisation import Normalised, normalise
 from router.flow.definition import Slot
 from router.flow.paused import ALL, PausedRun
 from router.understanding.reading import PatternHit
-from router.understanding.text.grammar import compiled, cuts_a_word, group_span
-from router.understanding.text.normalisation import Normalised, normalise
 from router.understanding.triggers.patterns import Match
 
 _PARTS = {"start": "开始 起始 start from beginning", "end": "结束 截止 end until return"}

@@ -29,6 +29,11 @@ from router.domain.commands import (
 )
 from router.domain.messages import Message, Option, Route
 from router.domain.principals import Capability
+from router.entities.booleans import consent, opening_answer
+from router.entities.choices import chosen_option
+from router.entities.documents import has_no_document
+from router.entities.extraction import entities_of
+from router.entities.utterance import Utterance
 from router.flow.definition import FlowDefinition, Slot
 from router.flow.engine.changes import CHANGE
 from router.flow.paused import Situation, run_meant
@@ -46,10 +51,6 @@ from router.understanding.dialogue_acts import (
     says_nothing,
     withdraws,
 )
-from router.understanding.entities.booleans import consent, opening_answer
-from router.understanding.entities.choices import chosen_option
-from router.understanding.entities.documents import has_no_document, holds_documents
-from router.understanding.entities.extraction import entities_of
 from router.understanding.names import (
     PhraseIndex,
     ToolPhrases,
@@ -62,8 +63,8 @@ from router.understanding.reading import Reading
 from router.understanding.route_reasons import overview
 from router.understanding.slots.answers import answer
 from router.understanding.slots.forms import read_as, slot_at
+from router.understanding.slots.free_text import holds_documents
 from router.understanding.slots.prefill import prefill, reason_slot
-from router.understanding.text.utterance import Utterance
 from router.understanding.triggers.patterns import Match, PatternIndex
 
 Outcome = tuple[Route, Command]

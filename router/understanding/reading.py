@@ -4,7 +4,7 @@ from pydantic import BaseModel, ConfigDict
 
 from router.domain.commands import Command
 from router.domain.messages import Route
-from router.understanding.entities.extraction import Entity
+from router.entities.extraction import Entity
 
 
 class PatternHit(BaseModel):

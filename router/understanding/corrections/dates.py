@@ -13,16 +13,16 @@ from decimal import Decimal
 
 from pydantic import JsonValue
 
+from router.entities.choices import only_choice
+from router.entities.dates import Days
+from router.entities.durations import Duration
+from router.entities.grammar import Found, compiled, only
+from router.entities.numbers import EN_NUMBER, ZH_COUNT, parse_number
+from router.entities.ranges import from_weekday
+from router.entities.utterance import Utterance
 from router.flow.definition import RangePart, Slot
 from router.flow.view import FlowView
-from router.understanding.entities.choices import only_choice
-from router.understanding.entities.dates import Days
-from router.understanding.entities.durations import Duration
-from router.understanding.entities.numbers import EN_NUMBER, ZH_COUNT, parse_number
-from router.understanding.entities.ranges import from_weekday
 from router.understanding.slots.mappings import fill_days, half_value, last_day, range_slots
-from router.understanding.text.grammar import Found, compiled, only
-from router.understanding.text.utterance import Utterance
 
 _ONLY = compiled(r"只|就请|\b(?:only|just)\b")
 
@@ -96,7 +96,7 @@ def halved(view: FlowView, utterance: Utterance) -> Values | None:
     ends = [view.slots.get(parts.get(part, "")) for part in ("start", "end")]
     if not names or ends[0] is None or ends[0] != ends[1]:
         return None
-    named = only_choice(view.fillable[names[0]], utterance.text)
+    named = only_choice(view.fillable[names[0]].choices, utterance.text)
     return None if named is None else dict.fromkeys(names, named.value)
 
 

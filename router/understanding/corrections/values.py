@@ -16,23 +16,23 @@ from datetime import date, timedelta
 
 from pydantic import JsonValue
 
+from router.entities.booleans import leaning
+from router.entities.choices import find_choices
+from router.entities.dates import Days
+from router.entities.durations import Duration
+from router.entities.grammar import compiled, group_span, only
+from router.entities.normalisation import normalise
+from router.entities.utterance import Utterance
 from router.flow.definition import Slot
 from router.flow.engine.changes import CHANGE
 from router.flow.view import FlowView
 from router.understanding.corrections.dates import halved, repointed, retimed, shifted
-from router.understanding.entities.booleans import leaning
-from router.understanding.entities.choices import find_choices
-from router.understanding.entities.dates import Days
-from router.understanding.entities.durations import Duration
 from router.understanding.items.item_corrections import OfItems, added, said_of_items
 from router.understanding.items.items import is_itemised
 from router.understanding.names import word_in, words_of
 from router.understanding.slots.forms import read_as
 from router.understanding.slots.mappings import fill_choices, range_slots
 from router.understanding.slots.prefill import find_texts
-from router.understanding.text.grammar import compiled, group_span, only
-from router.understanding.text.normalisation import normalise
-from router.understanding.text.utterance import Utterance
 
 _IS_WRONG = (
     "(?:[写填说弄搞选打]?错(?:了|的)?|不对|不太对|有误|有问题|有错|不是这个|(?:我)?(?:想|要"
@@ -189,7 +189,7 @@ def _choice(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None
     known = {n: s for n, s in view.fillable.items() if view.slots.get(n) is not None}
     values = fill_choices(known, utterance.text).values
     for name, value in values.items():
-        spans = [(f.start, f.end) for f in find_choices(known[name], utterance.text)]
+        spans = [(f.start, f.end) for f in find_choices(known[name].choices, utterance.text)]
         if _is_bare(utterance.text, spans):
             return {name: value}
     return None
@@ -216,7 +216,7 @@ def half_named(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | N
         (f.start, f.end)
         for slot in view.fillable.values()
         if slot.part_of_range == "start_half"
-        for f in find_choices(slot, utterance.text)
+        for f in find_choices(slot.choices, utterance.text)
     ]
     return halved(view, utterance) if found and _is_bare(utterance.text, found) else None
 

@@ -17,20 +17,21 @@ from itertools import pairwise
 
 from pydantic import JsonValue
 
+from router.entities.booleans import yes_or_no
+from router.entities.choices import find_choices
+from router.entities.dates import Days
+from router.entities.documents import answered_document
+from router.entities.grammar import compiled, only
+from router.entities.money import Money
+from router.entities.numbers import ORDINAL, place_of
+from router.entities.utterance import Utterance
 from router.flow.definition import Slot
 from router.flow.view import FlowView
 from router.understanding.dialogue_acts import says_nothing
-from router.understanding.entities.booleans import yes_or_no
-from router.understanding.entities.choices import find_choices
-from router.understanding.entities.dates import Days
-from router.understanding.entities.documents import answered_document, holds_documents
-from router.understanding.entities.money import Money
-from router.understanding.entities.numbers import ORDINAL, place_of
 from router.understanding.items.items import described, find_items, is_itemised
 from router.understanding.names import word_in, words_of
 from router.understanding.slots.forms import read_as
-from router.understanding.text.grammar import compiled, only
-from router.understanding.text.utterance import Utterance
+from router.understanding.slots.free_text import holds_documents
 
 _THING = (
     "(?:one|item|expense|receipt|ticket|invoice|bill|ride|trip|fare|meal|entry|line|taxi|lunch)s?"
@@ -110,7 +111,7 @@ def _fields_of(slot: Slot, kind: str) -> list[str]:
 def _kinds(slot: Slot, text: Utterance) -> list[Test]:
     fields = slot.of.fields if slot.of else {}
     named = (
-        (n, {f.value for f in find_choices(fields[n], text.text)})
+        (n, {f.value for f in find_choices(fields[n].choices, text.text)})
         for n in _fields_of(slot, "choice")
     )
     return [(name, set(values)) for name, values in named if values]

@@ -28,20 +28,17 @@ from typing import Any
 
 from pydantic import JsonValue
 
+from router.entities.choices import find_choices
+from router.entities.dates import Days
+from router.entities.documents import documents_of_items, find_documents
+from router.entities.extraction import Thing
+from router.entities.grammar import Found, compiled, cuts_a_word, group_span, only
+from router.entities.money import Money, is_exact
+from router.entities.numbers import EN_NUMBER, ZH_COUNT, parse_number
+from router.entities.utterance import Utterance
 from router.flow.definition import Slot
-from router.understanding.entities.choices import find_choices
-from router.understanding.entities.dates import Days
-from router.understanding.entities.documents import (
-    documents_of_items,
-    find_documents,
-    holds_documents,
-)
-from router.understanding.entities.extraction import Thing
-from router.understanding.entities.money import Money, is_exact
-from router.understanding.entities.numbers import EN_NUMBER, ZH_COUNT, parse_number
+from router.understanding.slots.free_text import holds_documents
 from router.understanding.slots.mappings import Filling
-from router.understanding.text.grammar import Found, compiled, cuts_a_word, group_span, only
-from router.understanding.text.utterance import Utterance
 
 _MEASURE = "[台个部只块套把张件副支份条本架]"
 _BEFORE = compiled(
@@ -415,7 +412,7 @@ def _fields(
 def _choices(slot: Slot, text: str, taken: list[tuple[int, int]]) -> Iterator[Found[ItemValue]]:
     for name, part in (slot.of.fields if slot.of else {}).items():
         if part.type == "choice":
-            for choice in find_choices(part, text):
+            for choice in find_choices(part.choices, text):
                 if not _within(choice, taken):
                     yield Found(
                         choice.start, choice.end, ItemValue(name, choice.value, shared=True)

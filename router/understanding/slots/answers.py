@@ -9,6 +9,15 @@ from datetime import date, timedelta
 
 from pydantic import JsonValue
 
+from router.entities.booleans import numbered, yes_or_no
+from router.entities.choices import find_choices
+from router.entities.dates import Days
+from router.entities.documents import answered_document
+from router.entities.durations import Duration
+from router.entities.extraction import Thing
+from router.entities.grammar import Found, compiled, only
+from router.entities.ranges import from_weekday
+from router.entities.utterance import Utterance, is_far, is_unplanned
 from router.flow.definition import Slot
 from router.flow.view import FlowView
 from router.understanding.corrections.values import (
@@ -19,17 +28,10 @@ from router.understanding.corrections.values import (
     restated,
 )
 from router.understanding.dialogue_acts import says_nothing
-from router.understanding.entities.booleans import numbered, yes_or_no
-from router.understanding.entities.choices import find_choices
-from router.understanding.entities.dates import Days
-from router.understanding.entities.documents import answered_document, holds_documents
-from router.understanding.entities.durations import Duration
-from router.understanding.entities.extraction import Thing
-from router.understanding.entities.ranges import from_weekday
 from router.understanding.items.item_corrections import added
 from router.understanding.items.items import find_items, is_itemised
 from router.understanding.slots.forms import is_listed, pieces, read_as, slot_at
-from router.understanding.slots.free_text import left_over
+from router.understanding.slots.free_text import holds_documents, left_over
 from router.understanding.slots.mappings import (
     fill_choices,
     fill_days,
@@ -39,8 +41,6 @@ from router.understanding.slots.mappings import (
     range_slots,
 )
 from router.understanding.slots.prefill import find_texts, reason_slot, without_doubt
-from router.understanding.text.grammar import Found, compiled, only
-from router.understanding.text.utterance import Utterance, is_far, is_unplanned
 
 _MOST_OF_A_YEAR = timedelta(days=300)
 
@@ -264,7 +264,7 @@ def _field(
     view: FlowView, path: str, slot: Slot, utterance: Utterance
 ) -> dict[str, JsonValue] | None:
     """A field of an item or an object, with its siblings where the answer names them."""
-    if slot.type == "choice" and not find_choices(slot, utterance.text):
+    if slot.type == "choice" and not find_choices(slot.choices, utterance.text):
         return _only(path, read_as(slot, utterance))
     prefix, _, name = path.rpartition(".")
     parent = slot_at(view.fillable, prefix)
@@ -383,7 +383,7 @@ def _last_choice(slot: Slot, utterance: Utterance) -> JsonValue:
     value = read_as(slot, utterance)
     if value is not None or not opens_as_correction(utterance.text):
         return value
-    named = find_choices(slot, utterance.text)
+    named = find_choices(slot.choices, utterance.text)
     return named[-1].value if named else None
 
 
@@ -415,7 +415,7 @@ def _all_spans(view: FlowView, utterance: Utterance) -> list[tuple[int, int]]:
         (found.start, found.end)
         for slot in view.fillable.values()
         if slot.type == "choice"
-        for found in find_choices(slot, utterance.text)
+        for found in find_choices(slot.choices, utterance.text)
     ]
     texts = find_texts(view.fillable, utterance.normalised).used
     return [*choices, *texts, *((f.start, f.end) for f in utterance.things)]

@@ -11,16 +11,16 @@ from decimal import Decimal
 from pydantic import JsonValue
 
 from router.domain.files import is_file_id
+from router.entities.booleans import leaning, numbered, yes_or_no
+from router.entities.choices import answered_choice
+from router.entities.dates import Days
+from router.entities.days import Calendar, FixedDay, YearDay
+from router.entities.durations import Duration
+from router.entities.grammar import compiled, only
+from router.entities.money import DEFAULT_CURRENCY, Money, is_exact
+from router.entities.numbers import ZH_COUNT, parse_number
+from router.entities.utterance import Utterance
 from router.flow.definition import Slot
-from router.understanding.entities.booleans import leaning, numbered, yes_or_no
-from router.understanding.entities.choices import answered_choice
-from router.understanding.entities.dates import Days
-from router.understanding.entities.days import Calendar, FixedDay, YearDay
-from router.understanding.entities.durations import Duration
-from router.understanding.entities.money import DEFAULT_CURRENCY, Money, is_exact
-from router.understanding.entities.numbers import ZH_COUNT, parse_number
-from router.understanding.text.grammar import compiled, only
-from router.understanding.text.utterance import Utterance
 
 _SEPARATOR = re.compile(r"[、，;；\n]|(?<!\d),|,(?!\d{3}(?!\d))")
 """A comma between thousands, `1,200`, separates nothing."""
@@ -135,7 +135,7 @@ def _money(amount: Decimal, currency: str) -> dict[str, JsonValue] | None:
 
 def read_choice(slot: Slot, utterance: Utterance) -> JsonValue:
     """The choice that is named, numbered or begun."""
-    return answered_choice(slot, utterance.text)
+    return answered_choice(slot.choices, utterance.text)
 
 
 def read_date(_: Slot, utterance: Utterance) -> JsonValue:
@@ -249,7 +249,7 @@ def _chosen(slot: Slot, utterance: Utterance) -> str | None:
     """The one that is named, numbered, or of a day that is named."""
     if not slot.choices:
         return None
-    return answered_choice(slot, utterance.text) or _of_its_day(slot, utterance)
+    return answered_choice(slot.choices, utterance.text) or _of_its_day(slot, utterance)
 
 
 def _of_its_day(slot: Slot, utterance: Utterance) -> str | None:

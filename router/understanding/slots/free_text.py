@@ -8,9 +8,10 @@ there is nothing, and the slot is asked for.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from router.entities.grammar import MOST_FOUND, Span, compiled
+from router.entities.normalisation import Normalised
+from router.flow.definition import Slot
 from router.understanding.dialogue_acts import asks, farewell, says_nothing
-from router.understanding.text.grammar import MOST_FOUND, Span, compiled
-from router.understanding.text.normalisation import Normalised
 
 _BREAK = compiled("[,;:!?~、。…\n]+|\\.(?: |$)| - |--")
 # The address of a page is one word, less what ends the sentence that it stands in.
@@ -190,3 +191,12 @@ def _trimmed(text: Normalised, start: int, end: int) -> str | None:
         start += leading.end()
     typed = text.as_typed(start, end).strip(" ,，。.;；!！~:：\t\n")
     return typed or None
+
+
+_NAMES_DOCUMENT = compiled("invoice|receipt|fapiao|document|voucher|发票|单据|票据|凭证|收据")
+
+
+def holds_documents(name: str, slot: Slot) -> bool:
+    """True for a text field that is made for the number of a document."""
+    label = f"{slot.label.zh} {slot.label.en}" if slot.label else ""
+    return slot.type == "text" and _NAMES_DOCUMENT.search(f"{name} {label}".lower()) is not None

@@ -14,14 +14,14 @@ from typing import Any
 
 from pydantic import JsonValue
 
+from router.entities.choices import find_choices, is_label, only_choice
+from router.entities.dates import Days
+from router.entities.durations import Duration
+from router.entities.extraction import Thing
+from router.entities.grammar import Found, compiled, only
+from router.entities.money import Money
+from router.entities.ranges import Interval, interval, kept
 from router.flow.definition import RangePart, Slot
-from router.understanding.entities.choices import find_choices, is_label, only_choice
-from router.understanding.entities.dates import Days
-from router.understanding.entities.durations import Duration
-from router.understanding.entities.extraction import Thing
-from router.understanding.entities.money import Money
-from router.understanding.entities.ranges import Interval, interval, kept
-from router.understanding.text.grammar import Found, compiled, only
 
 # What happens to a person, and only hints at a choice for the one to whom it happens.
 _HAPPENS = compiled(
@@ -109,8 +109,8 @@ def fill_choices(slots: Slots, text: str) -> Filling:
     for name, slot in slots.items():
         if slot.type != "choice" or slot.part_of_range:
             continue
-        found = _own(slot, find_choices(slot, text), text)
-        labels = [f for f in found if is_label(slot, text[f.start : f.end])]
+        found = _own(slot, find_choices(slot.choices, text), text)
+        labels = [f for f in found if is_label(slot.choices, text[f.start : f.end])]
         meant = kept(labels or found, text)
         if len({f.value for f in meant}) == 1:
             filling.values[name] = meant[0].value
@@ -124,7 +124,7 @@ def _own(slot: Slot, found: list[Found[str]], text: str) -> list[Found[str]]:
     return [
         f
         for f in found
-        if is_label(slot, text[f.start : f.end]) or not is_anothers(text, f.start, f.end)
+        if is_label(slot.choices, text[f.start : f.end]) or not is_anothers(text, f.start, f.end)
     ]
 
 
@@ -204,7 +204,7 @@ def half_value(slot: Slot, value: str) -> str:
     if slot.type != "choice" or value in slot.choices:
         return value
     words = {"am": "上午 morning", "pm": "下午 afternoon"}.get(value, "")
-    found = only_choice(slot, words)
+    found = only_choice(slot.choices, words)
     return found.value if found else value
 
 

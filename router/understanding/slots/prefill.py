@@ -9,6 +9,9 @@ from typing import Any
 
 from pydantic import JsonValue
 
+from router.entities.grammar import compiled, group_span
+from router.entities.normalisation import Normalised
+from router.entities.utterance import Utterance, is_far, is_unplanned
 from router.flow.definition import Slot
 from router.understanding.items.items import find_items, is_itemised
 from router.understanding.slots.forms import coerced
@@ -21,9 +24,6 @@ from router.understanding.slots.mappings import (
     fill_money,
     range_slots,
 )
-from router.understanding.text.grammar import compiled, group_span
-from router.understanding.text.normalisation import Normalised
-from router.understanding.text.utterance import Utterance, is_far, is_unplanned
 from router.understanding.triggers.patterns import Match
 
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from router.entities.grammar import compiled
 from router.flow.definition import GuardName
-from router.understanding.text.grammar import compiled
 
 
 @dataclass(frozen=True)

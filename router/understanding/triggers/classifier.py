@@ -25,9 +25,9 @@ from itertools import islice
 from math import exp, sqrt
 from typing import Any
 
+from router.entities.grammar import MOST_FOUND, Span
 from router.flow.definition import GuardName
 from router.understanding.slots.free_text import without_cause
-from router.understanding.text.grammar import MOST_FOUND, Span
 from router.understanding.triggers.blockers import (
     QUOTATION,
     Blocker,

@@ -20,10 +20,10 @@ from typing import Any, Literal
 
 import re2
 
+from router.entities.grammar import group_span
+from router.entities.normalisation import Normalised, normalise
 from router.flow.definition import FlowDefinition, GuardName
 from router.understanding.reading import PatternHit
-from router.understanding.text.grammar import group_span
-from router.understanding.text.normalisation import Normalised, normalise
 from router.understanding.triggers.classifier import Objections
 
 MOST_PATTERNS = 500

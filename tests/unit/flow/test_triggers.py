@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from router.entities.normalisation import normalise
 from router.flow.definition import FlowDefinition
 from router.flow.loader import load_flows
-from router.understanding.text.normalisation import normalise
 from router.understanding.triggers.patterns import PatternIndex
 
 CATALOG = load_flows(Path(__file__).parents[3] / "flows")

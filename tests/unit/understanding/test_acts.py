@@ -1,7 +1,7 @@
 import pytest
 
+from router.entities.normalisation import normalise
 from router.understanding.dialogue_acts import act_of, asks_again, asks_what_is_here, withdraws
-from router.understanding.text.normalisation import normalise
 
 SKIPS = [
     *(

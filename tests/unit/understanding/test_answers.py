@@ -4,10 +4,10 @@ from typing import Any
 import pytest
 
 from router.domain.messages import FlowStatus
+from router.entities.utterance import Utterance
 from router.flow.definition import FlowDefinition, Slot
 from router.flow.view import FlowView
 from router.understanding.slots.answers import answer
-from router.understanding.text.utterance import Utterance
 from tests.unit.understanding.flows import EXPENSE, LEAVE, TRIP
 
 NOW = datetime.fromisoformat("2026-11-18T10:00+08:00")

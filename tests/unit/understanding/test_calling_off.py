@@ -1,7 +1,7 @@
 import pytest
 
+from router.entities.normalisation import normalise
 from router.understanding.dialogue_acts import calls_off
-from router.understanding.text.normalisation import normalise
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,8 @@ from typing import Any
 
 import pytest
 
+from router.entities.utterance import Utterance
 from router.understanding.corrections.values import correction
-from router.understanding.text.utterance import Utterance
 from tests.unit.understanding.flows import EXPENSE, LEAVE
 from tests.unit.understanding.test_answers import TRANSPORT, asking
 

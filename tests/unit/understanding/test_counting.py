@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 import flows
+from router.entities.utterance import Utterance
 from router.flow.definition import FlowDefinition
 from router.flow.loader import load_flow
 from router.understanding.items.items import find_items
-from router.understanding.text.utterance import Utterance
 
 NOW = datetime.fromisoformat("2026-11-18T10:00+08:00")
 

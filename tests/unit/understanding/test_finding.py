@@ -7,12 +7,12 @@ import pytest
 from pydantic import JsonValue
 
 import flows
+from router.entities.utterance import Utterance
 from router.flow.definition import FlowDefinition
 from router.flow.loader import load_flow
 from router.flow.view import FlowView
 from router.understanding.corrections.values import put_right
 from router.understanding.slots.prefill import prefill
-from router.understanding.text.utterance import Utterance
 
 NOW = datetime.fromisoformat("2026-11-18T10:00+08:00")
 

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from router.domain.commands import FillSlots, ReplyText, Skip
+from router.entities.utterance import Utterance
 from router.flow.view import FlowView
 from router.understanding.corrections.values import correction
 from router.understanding.slots.answers import answer
-from router.understanding.text.utterance import Utterance
 from tests.unit.understanding.flows import EXPENSE
 from tests.unit.understanding.test_answers import asking, yuan
 from tests.unit.understanding.test_reader import command

@@ -4,10 +4,10 @@ from datetime import datetime
 
 import pytest
 
+from router.entities.utterance import Utterance
 from router.understanding.corrections.values import put_right
 from router.understanding.slots.answers import answer
 from router.understanding.slots.prefill import prefill
-from router.understanding.text.utterance import Utterance
 from tests.unit.understanding.flows import TRIP
 from tests.unit.understanding.test_answers import asking
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from router.entities.utterance import Utterance
 from router.understanding.slots.prefill import prefill
-from router.understanding.text.utterance import Utterance
 from router.understanding.triggers.patterns import PatternIndex
 from tests.unit.understanding.flows import EMPLOYEE, LEAVE
 

@@ -5,9 +5,9 @@ from typing import get_args
 
 import pytest
 
+from router.entities.normalisation import normalise
 from router.flow.definition import FlowDefinition, GuardName
 from router.flow.loader import load_flows
-from router.understanding.text.normalisation import normalise
 from router.understanding.triggers.blockers import GUARDS, QUOTATION, Blocker
 from router.understanding.triggers.patterns import PatternIndex
 from tests.unit.understanding.flows import EMPLOYEE, FLOWS, SHIPPED

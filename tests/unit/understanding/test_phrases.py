@@ -7,10 +7,10 @@ import pytest
 
 from activities.capabilities import Capabilities
 from router.domain.locale import Localised
+from router.entities.normalisation import normalise
 from router.runtime.definitions import load_capabilities
 from router.settings import Settings
 from router.understanding.names import PhraseIndex, ToolPhrases
-from router.understanding.text.normalisation import normalise
 from tests.unit.understanding.flows import EMPLOYEE
 
 DATA = Path(__file__).parent / "data"

@@ -1,7 +1,7 @@
 import pytest
 
+from router.entities.normalisation import normalise
 from router.understanding.dialogue_acts import asks, farewell, says_nothing
-from router.understanding.text.normalisation import normalise
 
 NOTHING = [
     *(

@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from router.domain.messages import Message
+from router.entities.dates import find_dates
+from router.entities.days import Calendar
+from router.entities.extraction import find_entities
+from router.entities.money import Money, find_money
+from router.entities.normalisation import normalise
 from router.flow.paused import Situation
-from router.understanding.entities.dates import find_dates
-from router.understanding.entities.days import Calendar
-from router.understanding.entities.extraction import find_entities
-from router.understanding.entities.money import Money, find_money
 from router.understanding.reader import Reader
-from router.understanding.text.normalisation import normalise
 from tests.unit.understanding.flows import EMPLOYEE, EXPENSE, FLOWS, LEAVE
 from tests.unit.understanding.test_answers import TRANSPORT, asking
 

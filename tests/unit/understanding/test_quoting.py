@@ -5,9 +5,9 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from router.domain.locale import Localised
+from router.entities.utterance import Utterance
 from router.flow.definition import Slot
 from router.understanding.grounding import says
-from router.understanding.text.utterance import Utterance
 
 NOW = datetime(2026, 11, 18, 10, tzinfo=ZoneInfo("Asia/Shanghai"))
 AMOUNT = Slot(type="integer", ask=Localised(zh="多少？", en="How much?"))

@@ -9,15 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from router.domain.locale import Locale
+from router.entities.dates import Days, find_dates
+from router.entities.days import Calendar, Half
+from router.entities.money import currency_of
+from router.entities.normalisation import normalise
+from router.entities.utterance import Utterance
 from router.flow.definition import FlowDefinition, Slot
 from router.flow.prompts.values import shown
 from router.flow.view import FlowView
-from router.understanding.entities.dates import Days, find_dates
-from router.understanding.entities.days import Calendar, Half
-from router.understanding.entities.money import currency_of
 from router.understanding.slots.answers import answer
-from router.understanding.text.normalisation import normalise
-from router.understanding.text.utterance import Utterance
 from tests.unit.understanding.flows import LEAVE
 from tests.unit.understanding.test_answers import asking
 

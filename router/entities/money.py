@@ -9,7 +9,8 @@ import re
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Context, Decimal
 
-from router.understanding.entities.numbers import (
+from router.entities.grammar import Found, Groups, Rule, compiled, group_span, longest
+from router.entities.numbers import (
     DIGITS,
     EN_NUMBER,
     HAN_DIGIT,
@@ -17,7 +18,6 @@ from router.understanding.entities.numbers import (
     ZH_NUMBER,
     parse_number,
 )
-from router.understanding.text.grammar import Found, Groups, Rule, compiled, group_span, longest
 
 DEFAULT_CURRENCY = "CNY"
 

@@ -1,14 +1,14 @@
 import pytest
 
 from router.domain.messages import Option
-from router.understanding.entities.choices import (
+from router.entities.choices import (
     answered_choice,
     chosen_number,
     chosen_option,
     find_choices,
     only_choice,
 )
-from router.understanding.text.normalisation import normalise
+from router.entities.normalisation import normalise
 from tests.unit.understanding.flows import LEAVE
 
 KIND = LEAVE.slots["leave_type"]
@@ -34,26 +34,26 @@ OFFERED = [Option(label="请假申请", value="leave_request"), Option(label="�
     ],
 )
 def test_an_answer_chooses(typed: str, value: str) -> None:
-    assert answered_choice(KIND, normalise(typed).text) == value
+    assert answered_choice(KIND.choices, normalise(typed).text) == value
 
 
 @pytest.mark.parametrize("typed", ["9", "0", "年假还是病假", "假", "a", "annually", "什么都行", ""])
 def test_an_answer_that_chooses_nothing(typed: str) -> None:
-    assert answered_choice(KIND, normalise(typed).text) is None
+    assert answered_choice(KIND.choices, normalise(typed).text) is None
 
 
 def test_the_longer_phrase_counts() -> None:
-    assert [f.value for f in find_choices(KIND, "陪产假")] == ["paternity"]
+    assert [f.value for f in find_choices(KIND.choices, "陪产假")] == ["paternity"]
 
 
 def test_a_choices_own_name_outweighs_a_hint_at_another() -> None:
-    found = only_choice(KIND, "年假,去看病")
+    found = only_choice(KIND.choices, "年假,去看病")
     assert found is not None
     assert found.value == "annual"
 
 
 def test_words_are_whole_words_in_english() -> None:
-    assert find_choices(KIND, "homesickness") == []
+    assert find_choices(KIND.choices, "homesickness") == []
 
 
 def test_a_number_must_be_within_the_list() -> None:

@@ -12,8 +12,8 @@ from datetime import date, timedelta
 from itertools import pairwise
 from typing import TypeVar
 
-from router.understanding.entities.dates import Days
-from router.understanding.text.grammar import Found, compiled
+from router.entities.dates import Days
+from router.entities.grammar import Found, compiled
 
 _INSTEAD = compiled(
     "不对|不是|错了|应该是|[哦啊呃,]不[,是]|不不|更正|改成"

@@ -10,8 +10,8 @@ from datetime import time
 from decimal import Decimal
 from typing import Literal
 
-from router.understanding.entities.numbers import EN_NUMBER, HAN_DIGIT, ZH_COUNT, parse_number
-from router.understanding.text.grammar import Found, Groups, Rule, longest
+from router.entities.grammar import Found, Groups, Rule, longest
+from router.entities.numbers import EN_NUMBER, HAN_DIGIT, ZH_COUNT, parse_number
 
 Unit = Literal["days", "hours", "weeks"]
 

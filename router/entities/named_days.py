@@ -11,14 +11,14 @@ Holidays that have one fixed day of the solar calendar, named as a day.
 none. Holidays of the moon, and those that move, aren't days that a rule could know.
 """
 
-from router.understanding.entities.dates_en import (
+from router.entities.dates_en import (
     MONTH_NAME,
     WEEKDAY_NAME,
     WEEKDAYS,
     WHICH,
     month_number,
 )
-from router.understanding.entities.dates_zh import (
+from router.entities.dates_zh import (
     MONTH,
     WEEK,
     WEEKDAY_FIGURE,
@@ -30,8 +30,8 @@ from router.understanding.entities.dates_zh import (
     weekday_of,
     weeks,
 )
-from router.understanding.entities.days import Day, MonthDay, MonthEnd, NthWeekday, YearDay
-from router.understanding.text.grammar import Groups, Rule
+from router.entities.days import Day, MonthDay, MonthEnd, NthWeekday, YearDay
+from router.entities.grammar import Groups, Rule
 
 _NTH = {"first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4}
 _NTH |= {"last": -1}

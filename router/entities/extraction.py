@@ -10,14 +10,14 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
-from router.understanding.entities.booleans import yes_or_no
-from router.understanding.entities.dates import Days, find_dates
-from router.understanding.entities.days import Calendar
-from router.understanding.entities.durations import Duration, find_durations, find_times
-from router.understanding.entities.money import Money, find_money
-from router.understanding.entities.numbers import find_numbers
-from router.understanding.text.grammar import MOST_FOUND, Found, longest
-from router.understanding.text.normalisation import Normalised
+from router.entities.booleans import yes_or_no
+from router.entities.dates import Days, find_dates
+from router.entities.days import Calendar
+from router.entities.durations import Duration, find_durations, find_times
+from router.entities.grammar import MOST_FOUND, Found, longest
+from router.entities.money import Money, find_money
+from router.entities.normalisation import Normalised
+from router.entities.numbers import find_numbers
 
 EntityType = Literal[
     "date", "date_range", "duration", "money", "number", "time", "boolean", "choice"

@@ -1,6 +1,6 @@
 import pytest
 
-from router.understanding.text.normalisation import normalise
+from router.entities.normalisation import normalise
 
 
 @pytest.mark.parametrize(

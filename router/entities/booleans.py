@@ -1,6 +1,6 @@
 """Yes and no, in all usual forms: `好的`, `没问题`, `算了`, `yep`, `no thanks`."""
 
-from router.understanding.text.grammar import compiled, group_span
+from router.entities.grammar import compiled, group_span
 
 _YES = (
     "好(?:的|呀|啊|吧|嘞|滴|哒|了|哦|哈|极了)*|(?:都|当然|也)?(?:可以|行|成)(?:的|了|啊|吧|呀)*"

@@ -2,7 +2,7 @@
 
 from datetime import date
 
-from router.understanding.entities.days import (
+from router.entities.days import (
     Day,
     DaysAhead,
     DayShift,
@@ -16,8 +16,8 @@ from router.understanding.entities.days import (
     Weekday,
     YearDay,
 )
-from router.understanding.entities.numbers import ZH_COUNT, parse_number
-from router.understanding.text.grammar import Groups, Rule
+from router.entities.grammar import Groups, Rule
+from router.entities.numbers import ZH_COUNT, parse_number
 
 _HAN_DAY = (
     "三十一|三十|二十[一二三四五六七八九]|二十|十[一二三四五六七八九]|十|[一二三四五六七八九]"

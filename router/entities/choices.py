@@ -1,13 +1,14 @@
 """Choosing: by label, by synonym, by value, by number."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
+from typing import Protocol
 
+from router.domain.locale import Localised
 from router.domain.messages import Option
-from router.flow.definition import Choice, Slot
-from router.understanding.entities.numbers import parse_number
-from router.understanding.text.grammar import MOST_FOUND, Found, compiled, cuts_a_word, longest
-from router.understanding.text.normalisation import normalise
+from router.entities.grammar import MOST_FOUND, Found, compiled, cuts_a_word, longest
+from router.entities.normalisation import normalise
+from router.entities.numbers import parse_number
 
 _ORDINALS = [
     "first",
@@ -39,13 +40,25 @@ _TURNED_DOWN = compiled(
 Phrases = tuple[tuple[str, str], ...]
 
 
-def phrases_of(slot: Slot) -> Phrases:
-    """Every phrase for a choice of the slot, normalised, with the value that it stands for."""
-    return _phrases(tuple(slot.choices.items()))
+class Called(Protocol):
+    """What may be chosen, by its names; hashable, since phrases are made once."""
+
+    @property
+    def label(self) -> Localised:
+        """Its own name."""
+
+    @property
+    def synonyms(self) -> tuple[str, ...]:
+        """What else people say for it."""
+
+
+Choices = Mapping[str, Called]
+"""What may be chosen, by value."""
 
 
 @lru_cache(maxsize=512)
-def _phrases(choices: tuple[tuple[str, Choice], ...]) -> Phrases:
+def _phrases(choices: tuple[tuple[str, Called], ...]) -> Phrases:
+    """Every phrase for a choice, normalised, with the value that it stands for."""
     return tuple(
         (phrase, value)
         for value, choice in choices
@@ -56,18 +69,18 @@ def _phrases(choices: tuple[tuple[str, Choice], ...]) -> Phrases:
     )
 
 
-def find_choices(slot: Slot, text: str) -> list[Found[str]]:
+def find_choices(choices: Choices, text: str) -> list[Found[str]]:
     """Every choice that the text names, in order; of two phrases the longer counts."""
-    return longest(_named(phrases_of(slot), text))
+    return longest(_named(_phrases(tuple(choices.items())), text))
 
 
-def is_label(slot: Slot, phrase: str) -> bool:
+def is_label(choices: Choices, phrase: str) -> bool:
     """True where a normalised phrase is a choice's own name, not just a word that hints at it."""
-    return phrase in _labels(tuple(slot.choices.items()))
+    return phrase in _labels(tuple(choices.items()))
 
 
 @lru_cache(maxsize=512)
-def _labels(choices: tuple[tuple[str, Choice], ...]) -> frozenset[str]:
+def _labels(choices: tuple[tuple[str, Called], ...]) -> frozenset[str]:
     names = (n for value, choice in choices for n in (value, choice.label.zh, choice.label.en))
     return frozenset(normalise(name).text for name in names)
 
@@ -85,23 +98,23 @@ def _named(phrases: Phrases, text: str) -> Iterator[Found[str]]:
             start = text.find(phrase, end)
 
 
-def only_choice(slot: Slot, text: str) -> Found[str] | None:
+def only_choice(choices: Choices, text: str) -> Found[str] | None:
     """The choice that the text names, if it names one and no other; labels outweigh synonyms."""
-    found = find_choices(slot, text)
-    named = [f for f in found if is_label(slot, text[f.start : f.end])] or found
+    found = find_choices(choices, text)
+    named = [f for f in found if is_label(choices, text[f.start : f.end])] or found
     return named[0] if len({f.value for f in named}) == 1 else None
 
 
-def answered_choice(slot: Slot, text: str) -> str | None:
+def answered_choice(choices: Choices, text: str) -> str | None:
     """The choice that an answer to this very question means: named, numbered or begun."""
-    named = only_choice(slot, text)
+    named = only_choice(choices, text)
     if named is not None:
         return named.value
-    values = list(slot.choices)
+    values = list(choices)
     number = chosen_number(text, len(values))
     if number is not None:
         return values[number]
-    return _begun(phrases_of(slot), text)
+    return _begun(_phrases(tuple(choices.items())), text)
 
 
 def _begun(phrases: Phrases, text: str) -> str | None:

@@ -2,7 +2,7 @@ from decimal import Decimal
 
 import pytest
 
-from router.understanding.entities.numbers import find_numbers, parse_number
+from router.entities.numbers import find_numbers, parse_number
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,9 @@ They are kept as typed: a machine compares them letter by letter. What may as we
 from collections.abc import Iterator
 from typing import Any
 
-from router.flow.definition import Slot
-from router.understanding.entities.numbers import ORDINAL, place_of
-from router.understanding.text.grammar import Found, compiled, cuts_a_word, group_span
-from router.understanding.text.utterance import Utterance
+from router.entities.grammar import Found, compiled, cuts_a_word, group_span
+from router.entities.numbers import ORDINAL, place_of
+from router.entities.utterance import Utterance
 
 _PAPER = r"(?:电子)?(?:发票|单据|票据|凭证)|\b(?:e-?)?(?:invoice|receipt|fapiao)s?\b"
 _NUMBER_OF = r"的? ?(?:号码?|编号|代码|(?:numbers?|nos?\b\.?|num\b|id\b|#))"
@@ -56,13 +55,6 @@ _OF_ITEM = compiled(
     rf"|on) (?:the )?(?:(?P<en>{ORDINAL})(?: (?:one|item|receipt"
     rf"|expense))?|(?:item|no\.?|number|#) ?(?P<n>\d{{1,2}}))(?:{_IS})(?P<en_code>{_CODE})"
 )
-_NAMES_DOCUMENT = compiled("invoice|receipt|fapiao|document|voucher|发票|单据|票据|凭证|收据")
-
-
-def holds_documents(name: str, slot: Slot) -> bool:
-    """True for a text field that is made for the number of a document."""
-    label = f"{slot.label.zh} {slot.label.en}" if slot.label else ""
-    return slot.type == "text" and _NAMES_DOCUMENT.search(f"{name} {label}".lower()) is not None
 
 
 def find_documents(utterance: Utterance, *, beside_money: bool = False) -> list[Found[str]]:

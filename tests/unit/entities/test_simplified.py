@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from router.understanding.text.normalisation import normalise, simplified
+from router.entities.normalisation import normalise, simplified
 from router.understanding.triggers.patterns import PatternIndex
 from tests.unit.understanding.flows import EMPLOYEE, EXPENSE, LEAVE
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Any
 
-from router.understanding.entities import dates_en, dates_zh, named_days, numeric_dates
-from router.understanding.entities.days import (
+from router.entities import dates_en, dates_zh, named_days, numeric_dates
+from router.entities.days import (
     Calendar,
     Day,
     DayShift,
@@ -23,8 +23,7 @@ from router.understanding.entities.days import (
     monday,
     runs_backwards,
 )
-from router.understanding.entities.numbers import EN_NUMBER, parse_number
-from router.understanding.text.grammar import (
+from router.entities.grammar import (
     Found,
     Rule,
     compiled,
@@ -32,6 +31,7 @@ from router.understanding.text.grammar import (
     group_span,
     longest,
 )
+from router.entities.numbers import EN_NUMBER, parse_number
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ Places in a row: `第二`, `the second`, `2nd`, `#2`.
 import re
 from decimal import Decimal
 
-from router.understanding.text.grammar import Found, Rule, longest
+from router.entities.grammar import Found, Rule, longest
 
 DIGITS = r"(?:\d{1,3}(?:,\d{3}){1,4}|\d{1,12})(?:\.\d{1,6})?"
 HAN_DIGIT = "[零〇一二两三四五六七八九壹贰叁肆伍陆柒捌玖]"

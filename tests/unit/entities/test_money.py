@@ -1,7 +1,7 @@
 import pytest
 
-from router.understanding.entities.money import find_money
-from router.understanding.text.normalisation import normalise
+from router.entities.money import find_money
+from router.entities.normalisation import normalise
 
 
 def amounts(typed: str) -> list[str]:

@@ -3,8 +3,8 @@
 The English names of months, weekdays and days of the month, as expressions and as numbers.
 """
 
-from router.understanding.entities.dates_zh import day_of_year
-from router.understanding.entities.days import (
+from router.entities.dates_zh import day_of_year
+from router.entities.days import (
     Day,
     DaysAhead,
     DayShift,
@@ -15,8 +15,8 @@ from router.understanding.entities.days import (
     Week,
     Weekday,
 )
-from router.understanding.entities.numbers import EN_NUMBER, parse_number
-from router.understanding.text.grammar import Groups, Rule
+from router.entities.grammar import Groups, Rule
+from router.entities.numbers import EN_NUMBER, parse_number
 
 _MONTH_NAMES = (
     "january jan|february feb|march mar|april apr|may|june jun|july jul|august aug"

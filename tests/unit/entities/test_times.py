@@ -1,7 +1,7 @@
 import pytest
 
-from router.understanding.entities.durations import find_times
-from router.understanding.text.normalisation import normalise
+from router.entities.durations import find_times
+from router.entities.normalisation import normalise
 
 
 def read(typed: str) -> list[str]:

@@ -8,9 +8,9 @@ be days.
 
 from collections.abc import Callable
 
-from router.understanding.entities.dates_zh import WITH_WEEKDAY, day_of_year, said_weekday
-from router.understanding.entities.days import Day, FromTo, Stretch
-from router.understanding.text.grammar import Groups, Rule
+from router.entities.dates_zh import WITH_WEEKDAY, day_of_year, said_weekday
+from router.entities.days import Day, FromTo, Stretch
+from router.entities.grammar import Groups, Rule
 
 # With a smaller number above, these below are of marks and fractions: 1/2, 9/10.
 _DENOMINATORS = frozenset({2, 3, 4, 5, 6, 7, 8, 10})

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import cached_property
 
-from router.understanding.entities.dates import Days
-from router.understanding.entities.days import Calendar
-from router.understanding.entities.extraction import Thing, find_things
-from router.understanding.text.grammar import Found, compiled, only
-from router.understanding.text.normalisation import Normalised, normalise
+from router.entities.dates import Days
+from router.entities.days import Calendar
+from router.entities.extraction import Thing, find_things
+from router.entities.grammar import Found, compiled, only
+from router.entities.normalisation import Normalised, normalise
 
 _TEN_MONTHS = timedelta(days=300)
 _OVER = compiled(

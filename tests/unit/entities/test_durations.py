@@ -1,7 +1,7 @@
 import pytest
 
-from router.understanding.entities.durations import find_durations
-from router.understanding.text.normalisation import normalise
+from router.entities.durations import find_durations
+from router.entities.normalisation import normalise
 
 
 def read(typed: str) -> list[dict[str, int | float]]:

@@ -1,7 +1,7 @@
 import pytest
 
-from router.understanding.entities.booleans import opening_answer, yes_or_no
-from router.understanding.text.normalisation import normalise
+from router.entities.booleans import opening_answer, yes_or_no
+from router.entities.normalisation import normalise
 
 YES = (
     "好的 可以 没问题 是的 对 确认 嗯 行 好 好啊 好的呀 可以的 对的 是 没错 确定 同意 提交 提交吧 "

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from router.understanding.entities.extraction import find_entities
-from router.understanding.text.normalisation import normalise
+from router.entities.extraction import find_entities
+from router.entities.normalisation import normalise
 
 DATA = Path(__file__).parent / "data"
 NOW = datetime.fromisoformat("2026-11-18T10:00+08:00")

@@ -2,9 +2,9 @@ from datetime import date
 
 import pytest
 
-from router.understanding.entities.dates import Days, find_dates
-from router.understanding.entities.days import Calendar
-from router.understanding.text.normalisation import normalise
+from router.entities.dates import Days, find_dates
+from router.entities.days import Calendar
+from router.entities.normalisation import normalise
 
 WEDNESDAY = date(2026, 11, 18)
 

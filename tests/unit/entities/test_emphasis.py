@@ -2,7 +2,7 @@
 
 import pytest
 
-from router.understanding.text.normalisation import normalise
+from router.entities.normalisation import normalise
 from router.understanding.triggers.patterns import PatternIndex
 from tests.unit.understanding.flows import EMPLOYEE, EXPENSE, LEAVE
 

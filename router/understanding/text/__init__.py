@@ -1,1 +1,0 @@
-"""A message made ready for reading by rules."""
