@@ -11,7 +11,11 @@ from temporalio.client import Client
 from activities.calendar.work_calendar import WorkCalendar
 from router.domain.ports import Files, Results, Runs, SkillFiles
 from router.domain.principals import Directory
+from router.settings import Settings
 from router.tool.context import Depends, Provider
+
+settings: Provider[Settings] = Provider("settings")
+"""Those of the process, for providers that are made from them."""
 
 directory: Provider[Directory] = Provider("directory")
 """Who works here."""

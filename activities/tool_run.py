@@ -63,7 +63,7 @@ class Keeping:
         """
         for file in files.values():
             self._check(file)
-        store = self.dependencies.resolve(provided.files)
+        store = await self.dependencies.resolve(provided.files)
         for id_, file in files.items():
             await store.keep(self._record(id_, file), file.content)
 

@@ -172,6 +172,7 @@ def _provided(
     dependencies = Dependencies()
     dependencies.provide(exchange_rates, ExchangeRates(settings.rates_url))
     dependencies.provide(expense_limits, ExpenseLimits.load(settings.policies))
+    dependencies.provide(provided.settings, settings)
     dependencies.provide(provided.directory, directory)
     dependencies.provide(provided.runs, store.runs)
     dependencies.provide(provided.look_ups, offered.look_ups)
@@ -216,11 +217,11 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
         _stores(settings) as (store, people),
         ladders_of(settings) as ladders,
         index_of(settings) as index,
+        _provided(settings, store, offered, directory) as dependencies,
     ):
         await store.skill_files.keep(loaded.contents)
         calendar = WorkCalendar.load()
         models = Models(settings.llm_budgets, store.spending)
-        dependencies = _provided(settings, store, offered, directory)
         dependencies.provide(human_resources, people)
         dependencies.provide(sandbox, await sandbox_of(settings, registry))
         dependencies.provide(provided.work_calendar, calendar)

@@ -89,7 +89,8 @@ async def _servers_kept_up(parts: Parts, publisher: Publisher) -> None:
 async def learn(parts: Parts) -> None:
     """Have vectors of everything that is searched by meaning."""
     await parts.index.update(parts.offered.everything())
-    await parts.dependencies.resolve(policy_book).learn(VectorFile(parts.settings.data / VECTORS))
+    book = await parts.dependencies.resolve(policy_book)
+    await book.learn(VectorFile(parts.settings.data / VECTORS))
 
 
 async def _tools_kept_up(parts: Parts) -> None:

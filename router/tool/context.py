@@ -1,28 +1,50 @@
 """What a tool knows of the call it serves, and how it gets at the systems that it works on.
 
-What a tool knows of the call it serves, beside its arguments.
+No global in sight: a tool asks for what it needs by `Depends`, and the `Provider` that it names
+knows how that is made, of other providers, opened once in a process and let go of at its end.
 
-How tools get at the systems that they work on, without a global in sight.
+    @provider(unset=lambda settings: "" if settings.rates_url else "ROUTER_RATES_URL")
+    async def exchange_rates(
+        settings: Annotated[Settings, Depends(provided.settings)],
+    ) -> AsyncIterator[ExchangeRates]:
+        async with httpx.AsyncClient(base_url=settings.rates_url) as client:
+            yield ExchangeRates(client)
 
-A `Provider` is a name for something to come; a tool asks for it by `Depends`; where the
-program is put together, `Dependencies` says what it stands for:
-
-    directory: Provider[Directory] = Provider("directory")
 
     @tool(permission="read")
-    async def get_manager(
-        ctx: ToolContext, people: Annotated[Directory, Depends(directory)]
-    ) -> str | None: ...
+    async def convert(
+        amount: Decimal, rates: Annotated[ExchangeRates, Depends(exchange_rates)]
+    ) -> Decimal: ...
 
-    dependencies.provide(directory, YamlDirectory(path))
+It stands beside the tool, and is found with it: where the program is put together nothing names
+it. What the program has already (its settings, its store) it provides by name, without a maker:
+`dependencies.provide(provided.settings, settings)`.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from asyncio import Lock
+from collections import defaultdict
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import (
+    AbstractAsyncContextManager,
+    AsyncExitStack,
+    asynccontextmanager,
+    contextmanager,
+)
 from dataclasses import dataclass, field
 from datetime import datetime
+from inspect import signature
 from logging import Logger, LoggerAdapter
-from typing import Any, Generic, TypeVar
+from types import MappingProxyType
+from typing import (
+    Annotated,
+    Any,
+    Generic,
+    Self,
+    TypeVar,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from pydantic import JsonValue
 
@@ -98,14 +120,39 @@ class ToolContext:
 Provided = TypeVar("Provided")
 
 
-class Provider(Generic[Provided]):
-    """A name for something that tools need, of a type that the type checker holds both ends to."""
+def _nothing_unset(_: Any) -> str:
+    """For what no setting has to be given for."""
+    return ""
 
-    def __init__(self, name: str) -> None:
+
+class Provider(Generic[Provided]):
+    """A name for something that tools need, of a type that the type checker holds both ends to.
+
+    With a `make` it is made when somebody first needs it: an asynchronous context manager of what
+    `needs` names. Without one the program provides it.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        make: Callable[..., AbstractAsyncContextManager[Provided]] | None = None,
+        needs: Mapping[str, "Provider[Any]"] = MappingProxyType({}),
+        unset: Callable[[Any], str] = _nothing_unset,
+    ) -> None:
         self.name = name
+        self.make = make
+        self.needs = needs
+        """The parameters of `make`, by name."""
+        self.unset = unset
+        """Given the settings, which one is missing for it to be had; empty where none is."""
 
     def __repr__(self) -> str:
         return f"Provider({self.name!r})"
+
+    @property
+    def all_needed(self) -> frozenset["Provider[Any]"]:
+        """It, and whatever it is made of."""
+        return frozenset([self]).union(*(each.all_needed for each in self.needs.values()))
 
 
 class Depends:
@@ -115,29 +162,91 @@ class Depends:
         self.provider = provider
 
 
-class Dependencies:
-    """What every provider stands for.
+def provider_of(hint: Any) -> Provider[Any] | None:
+    """What an annotation wants provided; None where it is of something that a caller gives."""
+    if get_origin(hint) is not Annotated:
+        return None
+    found = [extra.provider for extra in get_args(hint)[1:] if isinstance(extra, Depends)]
+    return found[0] if found else None
 
+
+def provider(
+    *, unset: Callable[[Any], str] = _nothing_unset
+) -> Callable[[Callable[..., AsyncIterator[Provided]]], Provider[Provided]]:
+    """Make a provider of an asynchronous generator, under its name.
+
+    It yields one thing, and lets go of it after that. Each parameter is provided: it is marked
+    `Depends`. `unset` says which setting is missing for it to be had, if one is: tools that need
+    it are then offered to nobody.
+
+    Raises:
+        MisconfiguredError: A parameter isn't marked.
+    """
+
+    def decorate(function: Callable[..., AsyncIterator[Provided]]) -> Provider[Provided]:
+        hints = get_type_hints(function, include_extras=True)
+        needs = {name: provider_of(hints.get(name)) for name in signature(function).parameters}
+        named = {name: needed for name, needed in needs.items() if needed is not None}
+        if named != needs:
+            raise MisconfiguredError(
+                f"the provider {function.__name__} takes {', '.join(needs.keys() - named)}, which "
+                "nobody gives it; mark it: Annotated[…, Depends(…)]"
+            )
+        return Provider(function.__name__, asynccontextmanager(function), named, unset)
+
+    return decorate
+
+
+class Dependencies:
+    """What every provider stands for: what was provided, or what is made when it is first needed.
+
+    Leaving it as an asynchronous context manager lets go of what was made, the last one first.
+
+    >>> import asyncio
     >>> greeting: Provider[str] = Provider("greeting")
     >>> dependencies = Dependencies()
     >>> dependencies.provide(greeting, "hello")
-    >>> dependencies.resolve(greeting)
+    >>> asyncio.run(dependencies.resolve(greeting))
     'hello'
     """
 
     def __init__(self) -> None:
         self._provided: dict[Provider[Any], Any] = {}
+        self._made: dict[Provider[Any], Any] = {}
+        self._making: defaultdict[Provider[Any], Lock] = defaultdict(Lock)
+        self._open = AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._made.clear()
+        await self._open.aclose()
 
     def provide(self, provider: Provider[Provided], value: Provided) -> None:
         """Let `provider` stand for `value`, in place of what it stood for before."""
         self._provided[provider] = value
 
-    def resolve(self, provider: Provider[Provided]) -> Provided:
-        """What `provider` stands for; raises `MisconfiguredError` where nothing was provided."""
-        if provider not in self._provided:
+    async def resolve(self, provider: Provider[Provided]) -> Provided:
+        """What `provider` stands for, made where it is needed for the first time.
+
+        Raises `MisconfiguredError` where nothing was provided and nothing makes it, and what its
+        maker raises: it is made anew when it is next needed.
+        """
+        if provider in self._provided:
+            provided: Provided = self._provided[provider]
+            return provided
+        async with self._making[provider]:
+            if provider not in self._made:
+                self._made[provider] = await self._opened(provider)
+            made: Provided = self._made[provider]
+            return made
+
+    async def _opened(self, provider: Provider[Provided]) -> Provided:
+        if provider.make is None:
             raise MisconfiguredError(_missing(provider))
-        value: Provided = self._provided[provider]
-        return value
+        given = {name: await self.resolve(needed) for name, needed in provider.needs.items()}
+        return await self._open.enter_async_context(provider.make(**given))
 
     @contextmanager
     def override(self, provider: Provider[Provided], value: Provided) -> Iterator[None]:
@@ -150,16 +259,24 @@ class Dependencies:
             self._provided = before
 
     def require(self, providers: Iterable[Provider[Any]]) -> None:
-        """Raise `MisconfiguredError` unless all of `providers` stand for something.
+        """Raise `MisconfiguredError` unless all of `providers` stand for something or can be made.
 
         Called at start, so that a forgotten one isn't first noticed in the middle of a flow.
         """
-        missing = [provider for provider in providers if provider not in self._provided]
+        missing = [provider for provider in providers if not self._can_give(provider)]
         if missing:
             raise MisconfiguredError("\n".join(_missing(provider) for provider in missing))
 
+    def _can_give(self, provider: Provider[Any]) -> bool:
+        if provider in self._provided:
+            return True
+        return provider.make is not None and all(map(self._can_give, provider.needs.values()))
+
 
 def _missing(provider: Provider[Any]) -> str:
+    if provider.make is not None:
+        needed = ", ".join(sorted(each.name for each in provider.all_needed if not each.make))
+        return f"a tool needs {provider.name!r}, which is made of {needed}: provide all of that"
     return (
         f"a tool needs {provider.name!r} and nothing provides it; "
         f"call dependencies.provide({provider.name}, …) where the worker is put together"

@@ -29,9 +29,9 @@ from referencing.exceptions import Unresolvable
 
 from router.domain.errors import Problem
 from router.domain.locale import Localised
-from router.tool.context import Dependencies, Provider, ToolContext
+from router.tool.context import Dependencies, Provider, ToolContext, provider_of
 from router.tool.results import as_json
-from router.tool.signature import ParameterReader, Signature, ToolFunction, provider_of, source_of
+from router.tool.signature import ParameterReader, Signature, ToolFunction, source_of
 
 Arguments = Mapping[str, JsonValue]
 
@@ -96,7 +96,8 @@ class FunctionImplementation:
         self, arguments: Arguments, context: ToolContext, dependencies: Dependencies
     ) -> JsonValue:
         """Call the function; its result as JSON, with its files kept."""
-        result = await self.function(**self.signature.given(arguments, context, dependencies))
+        given = await self.signature.given(arguments, context, dependencies)
+        result = await self.function(**given)
         return await as_json(result, context.keep, self.signature.result)
 
 
@@ -196,7 +197,7 @@ class ToolCheck:
         Raises what the function raises: `ArgumentsToolError` where other arguments would do,
         `PermanentToolError` where none would.
         """
-        given = self.signature.given(arguments, context, dependencies)
+        given = await self.signature.given(arguments, context, dependencies)
         own = self.signature.arguments.model_fields
         return await self.function(
             **{

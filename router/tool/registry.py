@@ -133,6 +133,11 @@ class Registry:
         """Everything that some tool needs to have provided."""
         return frozenset(p for tool in self for p in tool.providers)
 
+    def lacking(self, settings: object) -> dict[Provider[Any], str]:
+        """What tools need that these settings don't give, and the setting that would give it."""
+        needed = sorted(self.providers(), key=lambda each: each.name)
+        return {p: name for p in needed if (name := p.unset(settings))}
+
     def withhold(self, provider: Provider[Any]) -> None:
         """Offer nobody the tools that need this, for it can't be had here.
 

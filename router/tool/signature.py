@@ -7,13 +7,13 @@ import inspect
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
+from typing import Any, NamedTuple, get_args, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, ValidationError, create_model
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 
 from router.domain.errors import DefinitionError, Problem
-from router.tool.context import Dependencies, Depends, Provider, ToolContext
+from router.tool.context import Dependencies, Provider, ToolContext, provider_of
 
 ToolFunction = Callable[..., Coroutine[Any, Any, Any]]
 
@@ -52,7 +52,7 @@ class Signature:
         schema = self.arguments.model_json_schema()
         return {key: value for key, value in schema.items() if key not in {"title", "description"}}
 
-    def given(
+    async def given(
         self,
         arguments: Mapping[str, JsonValue],
         context: ToolContext,
@@ -62,7 +62,7 @@ class Signature:
         validated = self.arguments.model_validate(dict(arguments))
         given = {name: getattr(validated, name) for name in type(validated).model_fields}
         for name, provider in self.injected.items():
-            given[name] = dependencies.resolve(provider)
+            given[name] = await dependencies.resolve(provider)
         if self.context is not None:
             given[self.context] = context
         return given
@@ -236,11 +236,3 @@ def problem_of(function: Callable[..., Any], what: str, remedy: str) -> Problem:
 def _mentions_context(hint: Any) -> bool:
     """True for `ToolContext`, and for what is made of it: optional, annotated, a list of it."""
     return hint is ToolContext or any(map(_mentions_context, get_args(hint)))
-
-
-def provider_of(hint: Any) -> Provider[Any] | None:
-    """What an annotation wants provided; None where it is of something that a caller gives."""
-    if get_origin(hint) is not Annotated:
-        return None
-    found = [extra.provider for extra in get_args(hint)[1:] if isinstance(extra, Depends)]
-    return found[0] if found else None

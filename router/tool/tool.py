@@ -196,9 +196,10 @@ class Tool:
 
     @cached_property
     def providers(self) -> frozenset[Provider[Any]]:
-        """What has to be provided before it can be checked and called."""
+        """What has to be provided before it can be checked and called, and for that in turn."""
         checking = self.check.providers if self.check else frozenset[Provider[Any]]()
-        return self.implementation.providers | checking
+        own = self.implementation.providers | checking
+        return own.union(*(each.all_needed for each in own))
 
     @cached_property
     def argument_names(self) -> frozenset[str]:

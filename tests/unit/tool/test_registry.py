@@ -1,11 +1,15 @@
 import sys
+from asyncio import gather
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Annotated
 
 import pytest
 
 from router.domain.errors import DefinitionError, MisconfiguredError, NotFound, Unavailable
-from router.tool.context import Dependencies, Provider
+from router.settings import Settings
+from router.tool.context import Dependencies, Depends, Provider, provider
 from router.tool.registry import Registry
 from router.tool.tool import Tool, tool
 from tests.unit.tool.samples import ALICE, DAVE, MALLORY, greeting, sample_registry
@@ -76,22 +80,41 @@ def test_a_package_is_discovered_whole(tmp_path: Path, monkeypatch: pytest.Monke
         del sys.modules[name]
 
 
+opened: list[str] = []
+
+
+@provider(unset=lambda settings: "" if settings.rates_url else "ROUTER_RATES_URL")
+async def letterhead(word: Annotated[str, Depends(greeting)]) -> AsyncIterator[str]:
+    opened.append("letterhead")
+    yield f"{word}, from us"
+    opened.remove("letterhead")
+
+
+@provider()
+async def letter(head: Annotated[str, Depends(letterhead)]) -> AsyncIterator[list[str]]:
+    assert opened == ["letterhead"]
+    opened.append("letter")
+    yield [head]
+    opened.remove("letter")
+    assert opened == ["letterhead"]
+
+
 class TestDependencies:
-    def test_what_was_provided_is_resolved(self) -> None:
+    @pytest.fixture
+    def dependencies(self) -> Dependencies:
         dependencies = Dependencies()
         dependencies.provide(greeting, "hello")
+        return dependencies
 
-        assert dependencies.resolve(greeting) == "hello"
+    async def test_what_was_provided_is_resolved(self, dependencies: Dependencies) -> None:
+        assert await dependencies.resolve(greeting) == "hello"
 
-    def test_an_override_lasts_for_its_block(self) -> None:
-        dependencies = Dependencies()
-        dependencies.provide(greeting, "hello")
-
+    async def test_an_override_lasts_for_its_block(self, dependencies: Dependencies) -> None:
         with dependencies.override(greeting, "hi"):
-            assert dependencies.resolve(greeting) == "hi"
-        assert dependencies.resolve(greeting) == "hello"
+            assert await dependencies.resolve(greeting) == "hi"
+        assert await dependencies.resolve(greeting) == "hello"
 
-    def test_what_is_missing_is_noticed_at_start(self) -> None:
+    async def test_what_is_missing_is_noticed_at_start(self) -> None:
         registry = sample_registry()
         other: Provider[int] = Provider("other")
 
@@ -100,7 +123,62 @@ class TestDependencies:
         with pytest.raises(MisconfiguredError, match=r"(?s)greeting.*other"):
             Dependencies().require([greeting, other])
         with pytest.raises(MisconfiguredError, match="greeting"):
-            Dependencies().resolve(greeting)
+            await Dependencies().resolve(greeting)
+        with pytest.raises(MisconfiguredError, match=r"'letter', which is made of greeting"):
+            Dependencies().require([letter])
+
+    async def test_what_knows_how_it_is_made_is_made_once_and_let_go_of_at_the_end(
+        self, dependencies: Dependencies
+    ) -> None:
+        async with dependencies:
+            dependencies.require([letter])
+            assert opened == []
+
+            first, second = await gather(*(dependencies.resolve(letter) for _ in range(2)))
+
+            assert first == ["hello, from us"]
+            assert first is second
+            assert opened == ["letterhead", "letter"]
+        assert opened == []
+
+    async def test_what_could_not_be_made_is_made_when_it_is_next_needed(self) -> None:
+        tries = []
+
+        @provider()
+        async def line() -> AsyncIterator[str]:
+            tries.append(1)
+            if len(tries) == 1:
+                raise OSError("engaged")
+            yield "free"
+
+        dependencies = Dependencies()
+        with pytest.raises(OSError, match="engaged"):
+            await dependencies.resolve(line)
+
+        assert await dependencies.resolve(line) == "free"
+
+    def test_a_provider_takes_only_what_is_provided(self) -> None:
+        with pytest.raises(MisconfiguredError, match="mend takes tools, which nobody gives it"):
+
+            @provider()
+            async def mend(tools: str) -> AsyncIterator[str]:
+                yield tools
+
+    def test_it_says_which_setting_is_missing_for_a_tool(self, tmp_path: Path) -> None:
+        @tool(permission="read")
+        async def head(letter: Annotated[list[str], Depends(letter)]) -> str:
+            """The letterhead."""
+            return letter[0]
+
+        registry = Registry()
+        registry.add(head)
+
+        assert registry.providers() == {greeting, letterhead, letter}
+        assert registry.lacking(Settings()) == {letterhead: "ROUTER_RATES_URL"}
+        assert registry.lacking(Settings(rates_url="https://rates.example")) == {}
+        for missing in registry.lacking(Settings()):
+            registry.withhold(missing)
+        assert registry.offered() == []
 
 
 class TestGroups:
