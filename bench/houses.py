@@ -68,7 +68,7 @@ async def on_postgres(
     from turns import temporal as dev_server
 
     sys.path.insert(0, str(ROOT))
-    from tests.unit.store.postgres_server import make_database, postgres_server
+    from tests.postgres import make_database, postgres_server
 
     api, floor = _free_ports(2)
     async with AsyncExitStack() as stack:

@@ -15,7 +15,7 @@ from router.domain.errors import Unavailable
 from router.runtime import dev, temporal_server
 from router.runtime.data_folder import claimed
 from router.runtime.server import Ports
-from tests.unit.store.postgres_server import make_database, postgres_server
+from tests.postgres import make_database, postgres_server
 
 PROGRAM = (sys.executable, "-m", "router")
 PATIENCE = 4

@@ -10,7 +10,7 @@ import pytest
 
 from tests.e2e.chaos.crowd import Plan
 from tests.e2e.chaos.storm import chaos
-from tests.unit.store.postgres_server import MISSING, binaries
+from tests.postgres import MISSING, binaries
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("dev")]
 

@@ -25,7 +25,7 @@ from tests.e2e.storm.people import Desk, until
 from tests.e2e.storm.requests import Request
 from tests.e2e.storm.rules import MANAGERS
 from tests.e2e.storm.weeks import full_week
-from tests.unit.store.postgres_server import make_database, postgres_server
+from tests.postgres import make_database, postgres_server
 
 SEED = 20261122
 

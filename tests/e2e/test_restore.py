@@ -15,7 +15,7 @@ from router.runtime.data_folder import claimed
 from router.runtime.server import Ports
 from tests.deployed import browser, conversation, last_words, ready, running, said, token, variables
 from tests.e2e.house import free_ports
-from tests.unit.store.postgres_server import make_database, postgres_server
+from tests.postgres import make_database, postgres_server
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("dev")]
 

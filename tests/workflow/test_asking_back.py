@@ -13,7 +13,7 @@ from router.runtime.composition import Parts
 from router.tool.mcp.file import ToolEntry
 from tests.fakes.behaviours import calls
 from tests.fakes.model_server import ModelServer
-from tests.unit.tool.mcp.conftest import house_of, program
+from tests.integration.tool.mcp.conftest import house_of, program
 from tests.workflow.desk import Talk
 from tests.workflow.tooled import chosen, talking
 

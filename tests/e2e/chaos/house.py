@@ -23,7 +23,7 @@ from tests.e2e.house import free_ports
 from tests.e2e.storm.books import ENTITLED
 from tests.e2e.storm.people import until
 from tests.e2e.storm.rules import MANAGERS
-from tests.unit.store.postgres_server import binaries
+from tests.postgres import binaries
 
 NEEDED = ("temporal", "worker", "database")
 """Of what the API checks: it does without a model."""

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 
 from router.domain.locale import Localised
 from router.domain.records import RunRecord
-from tests.unit.store.test_store import run
+from tests.integration.store.test_store import run
 
 NOW = datetime(2026, 11, 25, 10, 0, tzinfo=ZoneInfo("Asia/Shanghai"))
 """A Wednesday."""

@@ -12,7 +12,7 @@ from router.domain.records import RunRecord
 from router.flow.definition import FILE_MODELS, RULES, SKIPPABLE
 from router.store.database import Database
 from router.store.store import Store
-from tests.unit.api.test_runs import run_record
+from tests.integration.api.test_runs import run_record
 from tests.unit.cli.conftest import Run
 
 DOCS = Path(__file__).parents[3] / "docs"

@@ -14,8 +14,8 @@ from router.domain.records import ApprovalRecord, HistoryLine, RunRecord
 from router.store.database import Database
 from router.store.store import Store
 from router.tool.context import ToolContext
+from tests.integration.store.test_store import approval, run
 from tests.unit.activities.tools.conftest import ALICE, FRANK, NOW, Desk
-from tests.unit.store.test_store import approval, run
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 

@@ -1,0 +1,96 @@
+"""Fixtures: real databases, one of each kind, for whatever keeps something.
+
+Every test has a database of its own. The migrations run once per kind, for a template that the
+tests' databases are copies of: run for each of them, they would be most of what a test costs.
+"""
+
+import shutil
+import uuid
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from activities.people.tables import PEOPLE
+from router.store.database import Database
+from router.store.migration import ROUTER, Migrations
+from tests.postgres import drop_database, make_database, postgres_server
+
+TABLES_OF = {"database": ROUTER, "people": PEOPLE}
+"""The fixtures that promise tables, and which ones."""
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """A PostgreSQL server's URL, up to the database's name."""
+    with postgres_server() as server:
+        yield server
+
+
+@dataclass(frozen=True)
+class Templates:
+    """Databases that are only copied, by the tables that they have; made when first needed."""
+
+    folder: Path
+    made: dict[str, str] = field(default_factory=dict)
+
+    async def file(self, tables: Sequence[Migrations]) -> str:
+        """The path of a SQLite file with these tables."""
+        name = _name(tables)
+        if name not in self.made:
+            await _migrate(f"sqlite:///{self.folder}/{name}", tables)
+            self.made[name] = f"{self.folder}/{name}"
+        return self.made[name]
+
+    async def of(self, server: str, tables: Sequence[Migrations]) -> str:
+        """The name of a database of `server` with these tables, to which nobody is connected."""
+        key = f"{server}/{_name(tables)}"
+        if key not in self.made:
+            name = f"template_{uuid.uuid4().hex[:12]}"
+            await _migrate(await make_database(server, name), tables)
+            self.made[key] = name
+        return self.made[key]
+
+
+@pytest.fixture(scope="session")
+def templates(tmp_path_factory: pytest.TempPathFactory) -> Templates:
+    return Templates(tmp_path_factory.mktemp("templates"))
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+async def database_url(
+    request: pytest.FixtureRequest, tmp_path: Path, templates: Templates
+) -> AsyncIterator[str]:
+    """The URL of a database, empty but for the tables that the test's other fixtures promise."""
+    tables = [TABLES_OF[name] for name in TABLES_OF if name in request.fixturenames]
+    if request.param == "sqlite":
+        file = tmp_path / "router.db"
+        if tables:
+            shutil.copy(await templates.file(tables), file)
+        yield f"sqlite:///{file}"
+        return
+    server: str = request.getfixturevalue("postgres")
+    name = f"test_{uuid.uuid4().hex[:12]}"
+    yield await make_database(server, name, await templates.of(server, tables) if tables else None)
+    await drop_database(server, name)
+
+
+@pytest.fixture
+async def database(database_url: str) -> AsyncIterator[Database]:
+    """A database with the router's tables."""
+    database = Database(database_url)
+    await database.migrate()
+    yield database
+    await database.dispose()
+
+
+def _name(tables: Sequence[Migrations]) -> str:
+    return "_".join(migrations.version_table for migrations in tables)
+
+
+async def _migrate(url: str, tables: Sequence[Migrations]) -> None:
+    database = Database(url)
+    for migrations in tables:
+        await database.migrate(migrations)
+    await database.dispose()

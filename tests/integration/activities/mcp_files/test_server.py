@@ -1,0 +1,123 @@
+"""The sample server as a process, over its input and output and over HTTP."""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from router.domain.errors import ArgumentsToolError, TransientToolError
+from router.tool.mcp.file import ServerEntry, ToolEntry
+from tests.e2e.house import free_ports
+from tests.integration.tool.mcp.conftest import PATIENCE, House, house_of
+
+SERVER = (sys.executable, "-m", "activities.mcp_files")
+READS = {"file_read": ToolEntry(permission="read"), "file_search": ToolEntry(permission="read")}
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "plan.md").write_text("Buy tea")
+    return notes
+
+
+@asynccontextmanager
+async def over_http(notes: Path, port: int) -> AsyncIterator[asyncio.subprocess.Process]:
+    process = await asyncio.create_subprocess_exec(
+        *SERVER, str(notes), "--http", str(port), stderr=asyncio.subprocess.PIPE
+    )
+    try:
+        async with asyncio.timeout(PATIENCE):
+            assert process.stderr is not None
+            async with httpx.AsyncClient(trust_env=False) as http:
+                while not await _answers(http, port):  # noqa: ASYNC110 - another process
+                    await asyncio.sleep(0.05)
+        yield process
+    finally:
+        if process.returncode is None:
+            process.send_signal(signal.SIGINT)
+        await asyncio.wait_for(process.wait(), PATIENCE)
+
+
+async def _answers(http: httpx.AsyncClient, port: int) -> bool:
+    try:
+        await http.get(f"http://127.0.0.1:{port}/mcp")
+    except httpx.HTTPError:
+        return False
+    return True
+
+
+async def use(house: House) -> None:
+    """What anybody would do with the server."""
+    read = await house.call("files__file_read", path="plan.md")
+    assert read == {"path": "plan.md", "text": "Buy tea", "size": 7, "next": None}
+    await house.call("files__file_save", key="k", path="a/new.md", text="More tea")
+    found = await house.call("files__file_search", query="more tea")
+    assert found == {"result": [{"path": "a/new.md", "line": 1, "text": "More tea"}]}
+    with pytest.raises(ArgumentsToolError, match="leads out of the folder"):
+        await house.call("files__file_read", path="../secret")
+
+
+async def test_files_are_used_over_input_and_output(notes: Path) -> None:
+    entry = ServerEntry(
+        command=SERVER[0], args=(*SERVER[1:], str(notes)), cwd=Path.cwd(), tools=READS
+    )
+    async with house_of(files=entry) as house:
+        await house.has("files")
+        assert set(house.tools["files"]) == {
+            "files__file_read",
+            "files__file_save",
+            "files__file_search",
+        }
+        assert [house[f"files__file_{n}"].asks_first for n in ("read", "save")] == [False, True]
+        await use(house)
+
+
+async def test_files_are_used_over_http(notes: Path) -> None:
+    (port,) = free_ports(1)
+    entry = ServerEntry(url=f"http://127.0.0.1:{port}/mcp", tools=READS)
+    async with over_http(notes, port), house_of(files=entry) as house:
+        await house.has("files")
+        await use(house)
+
+
+async def test_a_server_that_goes_and_comes_back_is_used_again(notes: Path) -> None:
+    (port,) = free_ports(1)
+    entry = ServerEntry(url=f"http://127.0.0.1:{port}/mcp", tools=READS)
+    async with house_of(files=entry) as house:
+        async with over_http(notes, port) as process:
+            await house.has("files")
+            os.kill(process.pid, signal.SIGKILL)
+            await process.wait()
+            with pytest.raises(TransientToolError):
+                await house.call("files__file_read", path="plan.md")
+        async with over_http(notes, port):
+            async with asyncio.timeout(PATIENCE):
+                while not house.servers.connections["files"].is_up:  # noqa: ASYNC110 - no news
+                    await asyncio.sleep(0.05)
+            await use(house)
+
+
+async def test_another_site_s_page_can_t_use_it(notes: Path) -> None:
+    (port,) = free_ports(1)
+    async with over_http(notes, port), httpx.AsyncClient(trust_env=False) as http:
+        for headers in ({"Origin": "https://evil.example"}, {"Host": "evil.example"}):
+            answer = await http.post(f"http://127.0.0.1:{port}/mcp", json={}, headers=headers)
+            assert answer.status_code in (403, 421)
+
+
+@pytest.mark.parametrize("words", [["/no/such/folder"], ["--http", "8000"], []])
+async def test_what_it_can_t_serve_is_told(words: list[str]) -> None:
+    process = await asyncio.create_subprocess_exec(
+        *SERVER, *words, stdin=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE
+    )
+    _, said = await asyncio.wait_for(process.communicate(), PATIENCE)
+    assert process.returncode in (1, 2)
+    assert b"folder" in said

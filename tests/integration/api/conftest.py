@@ -1,0 +1,186 @@
+"""The API over a real Temporal server, a real SQLite file and the sample directory."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from uuid import uuid4
+
+import httpx
+import pytest
+from fastapi import FastAPI
+from pydantic import JsonValue
+from temporalio.client import Client
+from temporalio.worker import Worker
+
+from router.api.dependencies import Services
+from router.directory.file import FileDirectory
+from router.domain.commands import StartFlow
+from router.domain.locale import Localised
+from router.domain.messages import Message, Route
+from router.domain.principals import Capability, Principal
+from router.flow.definition import FlowDefinition
+from router.flow.paused import Situation
+from router.retrieval.index import CapabilityIndex
+from router.runtime.app import create_app
+from router.settings import Settings
+from router.store.database import Database
+from router.store.store import Store
+from router.understanding.reading import PatternHit, Reading
+from tests.fakes.encoder import HashingEncoder
+from tests.integration.api.workflows import EchoConversation, OneApprovalFlow
+from tests.temporal import dev_server
+from tests.unit.understanding.flows import LEAVE
+
+QUEUE = "api-tests"
+
+
+class Offering:
+    """Capabilities, by role."""
+
+    def __init__(self, *capabilities: Capability) -> None:
+        self.offered = capabilities
+
+    def visible_to(self, person: Principal) -> Sequence[Capability]:
+        return [c for c in self.offered if person.may(c.roles)]
+
+    def startable(self, name: str, person: Principal) -> FlowDefinition | None:
+        forms = {"leave_request", "audit", "get_leave_balance"}
+        usable = forms & {c.name for c in self.visible_to(person)}
+        return LEAVE if name in usable else None
+
+    def look_ups(self) -> frozenset[str]:
+        return frozenset({"get_current_time"})
+
+    def definition(self, name: str) -> FlowDefinition | None:
+        return LEAVE if name == LEAVE.flow else None
+
+    def result_problems(self, name: str, result: JsonValue) -> list[str]:
+        return [] if isinstance(result, dict) else [f"result: isn't what {name} gives"]
+
+
+class LeaveReader:
+    """Takes what mentions leave for the beginning of a leave request."""
+
+    def read(self, message: Message, situation: Situation) -> Reading:
+        text = message.text or ""
+        at = text.find("请假")
+        if at < 0:
+            return Reading(normalised=text)
+        return Reading(
+            normalised=text,
+            patterns=[PatternHit(flow="leave_request", pattern="请假", span=(at, at + 2))],
+            route=Route(kind="flow", target="leave_request", by="pattern", reason="请假"),
+            commands=[StartFlow(flow="leave_request", slots={"leave_type": "annual"})],
+        )
+
+
+def capability(kind: str, name: str, *roles: str, client: bool = False) -> Capability:
+    title = Localised(zh=f"{name} 中文", en=f"{name} English")
+    return Capability.model_validate(
+        {
+            "kind": kind,
+            "name": name,
+            "title": title,
+            "description": title,
+            "roles": roles,
+            "client": client,
+            "examples": (f"办 {name}", f"do {name}"),
+        }
+    )
+
+
+@pytest.fixture(scope="session")
+async def temporal() -> AsyncIterator[Client]:
+    """A real server with a worker that runs the test workflows."""
+    environment = await dev_server()
+    async with (
+        environment,
+        Worker(environment.client, task_queue=QUEUE, workflows=[EchoConversation, OneApprovalFlow]),
+    ):
+        yield environment.client
+
+
+@pytest.fixture(scope="session")
+async def store(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Store]:
+    database = Database(f"sqlite:///{tmp_path_factory.mktemp('api')}/router.db")
+    await database.migrate()
+    yield Store(database)
+    await database.dispose()
+
+
+@pytest.fixture(scope="session")
+async def services(temporal: Client, store: Store) -> Services:
+    offering = Offering(
+        capability("flow", "leave_request"),
+        capability("flow", "audit", "hr"),
+        capability("skill", "policy-advisor"),
+        capability("tool", "get_leave_balance"),
+        capability("tool", "locate", client=True),
+        capability("tool", "tangle"),
+    )
+    index = CapabilityIndex(HashingEncoder())
+    await index.update(offering.offered)
+    return Services(
+        settings=Settings(task_queue=QUEUE, _env_file=None),
+        temporal=temporal,
+        store=store,
+        directory=FileDirectory.load(),
+        offered=offering,
+        reader=LeaveReader(),
+        index=index,
+    )
+
+
+@pytest.fixture(scope="session")
+def app(services: Services) -> FastAPI:
+    return create_app(services)
+
+
+As = Callable[[str], httpx.AsyncClient]
+
+
+def client_of(app: FastAPI, user: str | None) -> httpx.AsyncClient:
+    return httpx.AsyncClient(
+        transport=httpx.ASGITransport(app, raise_app_exceptions=False),
+        base_url="http://router.test",
+        headers={"Authorization": f"Bearer {user}"} if user else {},
+        timeout=60,
+    )
+
+
+async def until(
+    ask: Callable[[], Awaitable[httpx.Response]], holds: Callable[[httpx.Response], bool]
+) -> None:
+    """Ask again until it holds, for ten seconds at most."""
+    async with asyncio.timeout(10):
+        while not holds(await ask()):  # noqa: ASYNC110 - it is another program that changes
+            await asyncio.sleep(0.05)
+
+
+@pytest.fixture
+async def caller(app: FastAPI) -> AsyncIterator[As]:
+    """Clients by user id."""
+    clients: dict[str, httpx.AsyncClient] = {}
+
+    def of(user: str) -> httpx.AsyncClient:
+        return clients.setdefault(user, client_of(app, user))
+
+    yield of
+    for client in clients.values():
+        await client.aclose()
+
+
+@pytest.fixture
+def alice(caller: As) -> httpx.AsyncClient:
+    return caller("alice")
+
+
+@pytest.fixture
+async def conversation(alice: httpx.AsyncClient) -> str:
+    """The path of a new conversation of alice's."""
+    answer = await alice.post("/v1/conversations", json={})
+    return f"/v1/conversations/{answer.json()['id']}"
+
+
+@pytest.fixture
+def unique() -> str:
+    return uuid4().hex

@@ -1,0 +1,65 @@
+"""What chat UIs send, one after the other: answered as a person's words or as a job."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.integration.api.openai.conftest import PATH
+
+FOLDER = Path(__file__).parent / "data"
+SENT = {f.stem: json.loads(f.read_text(encoding="utf-8")) for f in sorted(FOLDER.glob("*.json"))}
+JOBS = {name: sent for name, sent in SENT.items() if "job" in sent["expect"]}
+CHATS = ("X-OpenWebUI-Chat-Id", "X-LibreChat-Conversation-Id")
+
+
+def content(answer: httpx.Response) -> str:
+    """The text of an answer, whole or streamed."""
+    assert answer.status_code == 200, answer.text
+    if answer.headers["content-type"].startswith("application/json"):
+        return str(answer.json()["choices"][0]["message"]["content"])
+    events = [line.removeprefix("data: ") for line in answer.text.split("\n\n") if line]
+    assert events[-1] == "[DONE]"
+    chunks = [json.loads(event) for event in events[:-1] if not event.startswith(":")]
+    return "".join(c["choices"][0]["delta"].get("content", "") for c in chunks if c["choices"])
+
+
+@pytest.mark.parametrize("sent", SENT.values(), ids=SENT)
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
+async def test_what_a_chat_ui_sends_is_answered_as_it_expects(
+    alice: httpx.AsyncClient, sent: dict[str, Any], stream: bool, unique: str
+) -> None:
+    headers = {k: f"{v}{unique}" if k in CHATS and v else v for k, v in sent["headers"].items()}
+
+    answer = await alice.post(PATH, json={**sent["body"], "stream": stream}, headers=headers)
+
+    expected: dict[str, Any] = sent["expect"]
+    assert content(answer) == expected.get("job", f"alice: {expected.get('said')}")
+
+
+@pytest.mark.parametrize("sent", JOBS.values(), ids=JOBS)
+async def test_a_job_begins_no_conversation(alice: httpx.AsyncClient, sent: dict[str, Any]) -> None:
+    before = (await alice.get("/v1/conversations")).json()["items"]
+
+    await alice.post(PATH, json=sent["body"], headers=sent["headers"])
+
+    assert (await alice.get("/v1/conversations")).json()["items"] == before
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "请给这个对话起个标题",
+        "Provide a title for my report",
+        "what is ### Task: about",
+        "Respond to the user query using the provided context",
+    ],
+)
+async def test_people_may_talk_about_titles_and_tasks(
+    alice: httpx.AsyncClient, text: str, unique: str
+) -> None:
+    body = {"model": "intent-router", "messages": [{"role": "user", "content": text}]}
+    answer = await alice.post(PATH, json=body, headers={"X-Conversation-Id": unique})
+    assert content(answer) == f"alice: {text}"

@@ -1,0 +1,283 @@
+"""Entrances for chat platforms: what isn't theirs stays outside, whatever is tried."""
+
+import json
+import time
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
+
+import httpx
+import pytest
+from pydantic import SecretStr
+
+from router.api.dependencies import Services
+from router.channels.feishu import message_of, opened
+from router.domain.errors import Unauthenticated
+from router.runtime.app import create_app
+from router.store.store import Store
+from tests.fakes.feishu import Feishu
+from tests.fakes.slack import Slack
+from tests.integration.api.conftest import client_of
+
+HOUR = 3600
+
+
+@pytest.fixture
+async def slack() -> AsyncIterator[Slack]:
+    async with Slack() as slack:
+        yield slack
+
+
+@pytest.fixture
+async def feishu() -> AsyncIterator[Feishu]:
+    async with Feishu() as feishu:
+        yield feishu
+
+
+@pytest.fixture
+async def router(
+    services: Services, slack: Slack, feishu: Feishu
+) -> AsyncIterator[httpx.AsyncClient]:
+    known = {
+        "slack_signing_secret": SecretStr(slack.secret),
+        "slack_bot_token": SecretStr(slack.token),
+        "slack_url": slack.url,
+        "feishu_app_id": feishu.app_id,
+        "feishu_app_secret": SecretStr(feishu.secret),
+        "feishu_encrypt_key": SecretStr(feishu.key),
+        "feishu_verification_token": SecretStr(feishu.verification),
+        "feishu_url": feishu.url,
+    }
+    settings = services.settings.model_copy(update=known)
+    async with client_of(create_app(replace(services, settings=settings)), None) as client:
+        yield client
+
+
+@pytest.mark.parametrize("path", ["slack/events", "slack/interactions", "feishu/events"])
+async def test_where_no_platform_is_configured_there_is_no_entrance(
+    alice: httpx.AsyncClient, path: str
+) -> None:
+    assert (await alice.post(f"/adapters/{path}", json={})).status_code == 404
+
+
+SLACK_FORGERIES: dict[str, dict[str, Any]] = {
+    "unsigned": {"x-slack-signature": ""},
+    "garbage": {"x-slack-signature": "v0=é".encode()},
+    "another version": {"x-slack-signature": "v1=00"},
+    "no time": {"x-slack-request-timestamp": ""},
+    "no number": {"x-slack-request-timestamp": "1e9"},
+    "a time that isn't signed": {"x-slack-request-timestamp": str(int(time.time()) + 1)},
+    "a time beyond all time": {"x-slack-request-timestamp": "9" * 400},
+}
+
+
+@pytest.mark.parametrize("name", SLACK_FORGERIES)
+@pytest.mark.parametrize("path", ["events", "interactions"])
+async def test_what_slack_didn_t_sign_is_refused(
+    router: httpx.AsyncClient, slack: Slack, name: str, path: str
+) -> None:
+    raw = json.dumps(slack.event("UALICE", "hello")).encode()
+    headers = {**slack.signed(raw), **SLACK_FORGERIES[name]}
+    answer = await router.post(f"/adapters/slack/{path}", content=raw, headers=headers)
+    assert (answer.status_code, slack.requests) == (401, [])
+
+
+@pytest.mark.parametrize("seconds", [-HOUR, -301, 320, HOUR])
+async def test_a_replay_is_refused(
+    router: httpx.AsyncClient, slack: Slack, feishu: Feishu, seconds: float
+) -> None:
+    at = time.time() + seconds
+    raw = json.dumps(slack.event("UALICE", "hello")).encode()
+    to_slack = await router.post(
+        "/adapters/slack/events", content=raw, headers=slack.signed(raw, at)
+    )
+    sealed = feishu.sealed(feishu.message("ou_alice", "hello"))
+    to_feishu = await router.post(
+        "/adapters/feishu/events", content=sealed, headers=feishu.signed(sealed, at)
+    )
+    assert (to_slack.status_code, to_feishu.status_code) == (401, 401)
+
+
+async def test_another_app_s_secret_is_no_key(
+    router: httpx.AsyncClient, slack: Slack, feishu: Feishu
+) -> None:
+    raw = json.dumps(slack.event("UALICE", "hello")).encode()
+    to_slack = await router.post(
+        "/adapters/slack/events", content=raw, headers=slack.signed(raw, secret="another")
+    )
+    body = feishu.message("ou_alice", "hello")
+    sealed = feishu.sealed(body)
+    forged = [
+        (sealed, feishu.signed(sealed, key="another")),
+        (feishu.sealed(body, "another"), feishu.signed(feishu.sealed(body, "another"))),
+        (json.dumps(body).encode(), feishu.signed(json.dumps(body).encode())),
+    ]
+    answers = [
+        await router.post("/adapters/feishu/events", content=raw, headers=headers)
+        for raw, headers in forged
+    ]
+    assert [a.status_code for a in (to_slack, *answers)] == [401] * 4
+
+
+@pytest.mark.parametrize("token", ["another", "", None, {"a": 1}])
+async def test_a_callback_of_another_app_of_feishu_s_is_refused(
+    router: httpx.AsyncClient, feishu: Feishu, token: Any
+) -> None:
+    body = feishu.message("ou_alice", "hello")
+    body["header"]["token"] = token
+    asked = {"type": "url_verification", "challenge": "c", "token": token}
+    answers = [await feishu.deliver(router, each) for each in (body, asked)]
+    assert [answer.status_code for answer in answers] == [401, 401]
+
+
+@pytest.mark.parametrize(
+    "sealed", ["", "AAAA", "!!!", "A" * 44, "AAAAAAAAAAAAAAAAAAAAAA=="], ids=repr
+)
+async def test_what_can_t_be_decrypted_is_refused(
+    router: httpx.AsyncClient, feishu: Feishu, sealed: str
+) -> None:
+    raw = json.dumps({"encrypt": sealed}).encode()
+    answer = await router.post("/adapters/feishu/events", content=raw, headers=feishu.signed(raw))
+    assert answer.status_code == 401
+
+
+async def test_both_platforms_see_that_the_address_is_ours(
+    router: httpx.AsyncClient, slack: Slack, feishu: Feishu
+) -> None:
+    to_slack = await slack.deliver(router, {"type": "url_verification", "challenge": "c1"})
+    to_feishu = await feishu.deliver(
+        router, {"type": "url_verification", "challenge": "c2", "token": feishu.verification}
+    )
+    assert to_slack.json() == {"challenge": "c1"}
+    assert to_feishu.json() == {"challenge": "c2"}
+
+
+STRANGE_BODIES = [
+    b"",
+    b"[]",
+    b"null",
+    b"{",
+    b'{"a": NaN}',
+    b'{"a":' * 60 + b"1" + b"}" * 60,
+    b"\xff\xfe",
+]
+
+
+@pytest.mark.parametrize("raw", STRANGE_BODIES)
+async def test_a_signed_body_that_is_no_object_is_a_400(
+    router: httpx.AsyncClient, slack: Slack, raw: bytes
+) -> None:
+    answer = await router.post("/adapters/slack/events", content=raw, headers=slack.signed(raw))
+    assert answer.status_code == 400
+
+
+async def test_a_body_that_is_too_large_is_a_413(router: httpx.AsyncClient, slack: Slack) -> None:
+    answer = await slack.deliver(router, slack.event("UALICE", "x" * 70_000))
+    assert answer.status_code == 413
+
+
+ODD: list[Any] = [[], {}, 1, True]
+NOT_OURS: list[dict[str, Any]] = [
+    {},
+    {"event": None},
+    {"event": {"type": "message"}},
+    {"event": {"type": "message", "channel_type": "im", "user": 5, "channel": "D1"}},
+    {"event": {"type": "message", "channel_type": "channel", "user": "U1", "channel": "C1"}},
+    {"event": {"type": "app_mention", "user": "U1", "channel": "C1", "bot_id": "B1"}},
+    {"event": {"type": "message", "channel_type": "im", "subtype": "message_changed"}},
+    {"event": {"type": "message", "channel_type": "im", "user": "U" * 9999, "channel": "D1"}},
+    *(
+        {"event": {"type": "message", "channel_type": "im", field: value}}
+        for field in ("subtype", "type", "channel_type", "user", "channel", "bot_id")
+        for value in ODD
+    ),
+]
+
+
+@pytest.mark.parametrize("body", NOT_OURS)
+async def test_what_nobody_said_to_the_bot_is_taken_in_silence(
+    router: httpx.AsyncClient, slack: Slack, body: dict[str, Any]
+) -> None:
+    whole = {"type": "event_callback", "event_id": "E1", **body}
+    assert (await slack.deliver(router, whole)).status_code == 200
+    assert slack.posts == []
+
+
+@pytest.mark.parametrize(
+    "payload",
+    ["", "[]", "{}", '{"type":"block_actions","actions":[]}', '{"type":"view_submission"}'],
+)
+async def test_a_press_that_is_none_changes_nothing(
+    router: httpx.AsyncClient, slack: Slack, payload: str
+) -> None:
+    raw = str(httpx.QueryParams({"payload": payload})).encode()
+    answer = await router.post(
+        "/adapters/slack/interactions", content=raw, headers=slack.signed(raw)
+    )
+    assert answer.status_code in {200, 400}
+    assert slack.posts == []
+
+
+@pytest.mark.parametrize("kind", [None, [], {}, 1, "sticker"])
+async def test_a_kind_of_message_that_nobody_reads_is_taken_in_silence(
+    router: httpx.AsyncClient, feishu: Feishu, kind: Any
+) -> None:
+    body = feishu.message("ou_alice", "hello")
+    body["event"]["message"]["message_type"] = kind
+    assert (await feishu.deliver(router, body)).status_code == 200
+    assert feishu.posts == []
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "[" * 5000,
+        '{"text": "\\ud800"}',
+        '{"text": NaN}',
+        '{"text": []}',
+        "1" * 5000,
+        "null",
+        7,
+    ],
+    ids=lambda content: str(content)[:20],
+)
+def test_words_that_cannot_be_read_are_none(feishu: Feishu, content: Any) -> None:
+    body = feishu.message("ou_alice", "hello")
+    body["event"]["message"]["content"] = content
+    inbound = message_of(body)
+    assert inbound is not None
+    assert inbound.text == ""
+
+
+@pytest.mark.parametrize("inside", ["[" * 5000, '{"token": "\\ud800"}', '{"a": NaN}', "[]", ""])
+def test_what_was_encrypted_is_json_in_the_strict_sense(feishu: Feishu, inside: str) -> None:
+    sealed = json.loads(feishu.sealed(inside.encode()))["encrypt"]
+    with pytest.raises(Unauthenticated):
+        opened(feishu.key, sealed)
+
+
+async def test_whoever_nobody_knows_begins_nothing(
+    router: httpx.AsyncClient, slack: Slack, feishu: Feishu, store: Store
+) -> None:
+    before = await store.conversations.owned_by("default", "UMALLORY", None, 10)
+    assert (await slack.deliver(router, slack.event("UMALLORY", "我要请假"))).status_code == 200
+    assert (await feishu.deliver(router, feishu.message("ou_m", "我要请假"))).status_code == 200
+    assert "UMALLORY" in (await slack.posted("I don't know you yet"))["text"]
+    assert "我还不认识您" in (await feishu.posted("ou_m"))["content"]["text"]
+    assert await store.conversations.owned_by("default", "UMALLORY", None, 10) == before
+
+
+async def test_a_token_that_feishu_no_longer_takes_is_fetched_anew(
+    router: httpx.AsyncClient, feishu: Feishu
+) -> None:
+    await feishu.deliver(router, feishu.message("ou_1", "hello"))
+    await feishu.posted("ou_1")
+    feishu.token = "t-2"
+    await feishu.deliver(router, feishu.message("ou_2", "hello"))
+    await feishu.posted("ou_2")
+
+
+def test_entrances_aren_t_in_the_documentation(services: Services) -> None:
+    app = create_app(services)
+    assert not [path for path in app.openapi()["paths"] if "adapters" in path]

@@ -1,0 +1,159 @@
+"""Temporal's remote codec protocol, as its UI speaks it."""
+
+import base64
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import FastAPI
+from temporalio.converter import DataConverter
+
+from router.api.dependencies import Services
+from router.api.routes.codec import MAX_BODY, MAX_PAYLOADS
+from router.runtime.app import create_app
+from router.secrecy.codec import data_converter
+from router.settings.values import PayloadKeys
+from tests.integration.api.conftest import client_of
+
+KEYS = PayloadKeys.read(f"k1:{base64.b64encode(b'k' * 32).decode()}")
+OTHER = PayloadKeys.read(f"k0:{base64.b64encode(b'o' * 32).decode()}")
+UI = "https://temporal.example"
+PREFLIGHT = {
+    "Access-Control-Request-Method": "POST",
+    "Access-Control-Request-Headers": "authorization,content-type,x-namespace",
+}
+
+
+@pytest.fixture
+def app(services: Services) -> FastAPI:
+    settings = {"payload_keys": KEYS, "temporal_ui": f"{UI}:443/ui"}
+    changed = services.settings.model_copy(update=settings)
+    return create_app(replace(services, settings=changed))
+
+
+@pytest.fixture
+async def olga(app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
+    async with client_of(app, "olga") as client:
+        yield client
+
+
+async def as_sent(value: object, converter: DataConverter) -> dict[str, Any]:
+    (payload,) = await converter.encode([value])
+    metadata = {name: base64.b64encode(it).decode() for name, it in payload.metadata.items()}
+    return {"metadata": metadata, "data": base64.b64encode(payload.data).decode()}
+
+
+async def test_an_operator_reads_what_is_encrypted_in_order(olga: httpx.AsyncClient) -> None:
+    sealed, plain = data_converter(KEYS), data_converter(PayloadKeys())
+    sent = [await as_sent("我要请假", sealed), await as_sent("plain", plain)]
+    answer = await olga.post("/codec/decode", json={"payloads": sent})
+    assert answer.status_code == 200
+    shown = [base64.b64decode(each["data"]) for each in answer.json()["payloads"]]
+    assert shown == ['"我要请假"'.encode(), b'"plain"']
+    assert answer.headers["cache-control"] == "no-store"
+
+
+async def test_what_is_encoded_is_decoded_again(olga: httpx.AsyncClient) -> None:
+    sent = {"payloads": [await as_sent("hello", data_converter(PayloadKeys()))]}
+    sealed = (await olga.post("/codec/encode", json=sent)).json()
+    assert (
+        sealed["payloads"][0]["metadata"]["encryption-key-id"] == base64.b64encode(b"k1").decode()
+    )
+    assert (await olga.post("/codec/decode", json=sealed)).json() == sent
+
+
+@pytest.mark.parametrize("path", ["/codec/decode", "/codec/encode"])
+@pytest.mark.parametrize(("user", "status"), [(None, 401), ("nobody", 401), ("alice", 403)])
+async def test_nobody_else_may_ask(app: FastAPI, path: str, user: str | None, status: int) -> None:
+    async with client_of(app, user) as client:
+        answer = await client.post(path, json={"payloads": []})
+    assert answer.status_code == status
+
+
+async def test_an_unknown_key_is_named(olga: httpx.AsyncClient) -> None:
+    sent = [await as_sent("x", data_converter(OTHER))]
+    answer = await olga.post("/codec/decode", json={"payloads": sent})
+    assert answer.status_code == 422
+    assert "the key 'k0', which ROUTER_PAYLOAD_KEYS doesn't have (it has k1)" in answer.text
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (b"", 422),
+        (b"{", 400),
+        (b"[]", 422),
+        (b'{"payloads": 1}', 422),
+        (b'{"payloads": [1]}', 422),
+        (b'{"payloads": [{"data": "not base64!"}]}', 422),
+        (b'{"payloads": [{"data": "\\ud800"}]}', 400),
+        (b'{"payloads": [{"metadata": {"encoding": 7}}]}', 422),
+        (b'{"payloads": [{"metadata": {"encoding": "YmluYXJ5L2VuY3J5cHRlZA=="}}]}', 422),
+        (b'{"payloads": [], "more": 1}', 422),
+        (b'{"payloads": [' + b"{}," * MAX_PAYLOADS + b"{}]}", 422),
+        (b'{"payloads": [{"data": "' + b"A" * MAX_BODY + b'"}]}', 413),
+    ],
+)
+async def test_what_is_no_list_of_payloads_is_refused(
+    olga: httpx.AsyncClient, body: bytes, status: int
+) -> None:
+    headers = {"Content-Type": "application/json"}
+    answer = await olga.post("/codec/decode", content=body, headers=headers)
+    assert answer.status_code == status
+    assert answer.headers["content-type"] == "application/problem+json"
+
+
+async def test_nothing_and_empty_payloads_come_back(olga: httpx.AsyncClient) -> None:
+    assert (await olga.post("/codec/decode", json={})).json() == {"payloads": []}
+    answer = await olga.post("/codec/decode", json={"payloads": [{}]})
+    assert answer.json() == {"payloads": [{"metadata": {}, "data": ""}]}
+
+
+async def test_a_browser_on_temporals_ui_may_ask(app: FastAPI) -> None:
+    async with client_of(app, None) as browser:
+        answer = await browser.options("/codec/decode", headers={"Origin": UI, **PREFLIGHT})
+    assert answer.status_code == 204
+    assert answer.headers["access-control-allow-origin"] == UI
+    assert answer.headers["access-control-allow-methods"] == "POST"
+    allowed = answer.headers["access-control-allow-headers"].split(", ")
+    assert set(allowed) == {"authorization", "content-type", "x-namespace"}
+    assert "access-control-allow-credentials" not in answer.headers
+    assert "origin" in answer.headers["vary"].lower()
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "https://evil.example",
+        "http://temporal.example",
+        "https://temporal.example:8443",
+        "https://temporal.example.evil.example",
+        "https://temporal.example/",
+        "null",
+        "*",
+    ],
+)
+async def test_a_browser_anywhere_else_may_not(
+    app: FastAPI, olga: httpx.AsyncClient, origin: str
+) -> None:
+    headers = {"Origin": origin}
+    refused = await olga.options("/codec/decode", headers={**headers, **PREFLIGHT})
+    answered = await olga.post("/codec/decode", json={}, headers=headers)
+    assert refused.status_code == 403
+    assert answered.status_code == 200
+    for answer in (refused, answered):
+        assert "access-control-allow-origin" not in answer.headers
+
+
+async def test_refusals_may_be_read_by_the_ui_too(app: FastAPI) -> None:
+    async with client_of(app, "alice") as client:
+        answer = await client.post("/codec/decode", json={}, headers={"Origin": UI})
+    assert answer.status_code == 403
+    assert answer.headers["access-control-allow-origin"] == UI
+
+
+async def test_no_other_path_may_be_called_from_another_origin(olga: httpx.AsyncClient) -> None:
+    answer = await olga.get("/v1/me", headers={"Origin": UI})
+    assert "access-control-allow-origin" not in answer.headers

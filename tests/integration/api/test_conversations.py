@@ -1,0 +1,181 @@
+import asyncio
+import re
+from datetime import UTC, datetime
+from typing import Any
+
+import httpx
+import pytest
+
+from router.contracts.conversation import ConversationState
+from router.domain.records import LogEntry
+from router.store.store import Store
+from tests.integration.api.conftest import As, until
+
+
+async def test_a_new_conversation_is_the_callers_and_speaks_their_language(caller: As) -> None:
+    for user, body, locale in (
+        ("alice", None, "zh"),
+        ("alice", {}, "zh"),
+        ("frank", {}, "en"),
+        ("frank", {"locale": "zh", "metadata": {"source": ["web", 1]}}, "zh"),
+    ):
+        answer = await caller(user).post("/v1/conversations", json=body)
+        assert answer.status_code == 201
+        assert set(answer.json()) == {"id", "locale", "created_at"}
+        assert answer.json()["locale"] == locale
+        assert re.fullmatch(r"[a-z2-7]{24}", answer.json()["id"])
+
+
+async def test_a_key_begins_one_conversation(caller: As, unique: str) -> None:
+    async def begin(user: str, body: dict[str, Any], key: str) -> httpx.Response:
+        return await caller(user).post(
+            "/v1/conversations", json=body, headers={"Idempotency-Key": key}
+        )
+
+    first, again, quoted = [
+        await begin("alice", {"locale": "en"}, key) for key in (unique, unique, f'"{unique}"')
+    ]
+    assert first.json() == again.json() == quoted.json()
+    assert (await begin("alice", {"locale": "zh"}, unique)).status_code == 422
+    assert (await begin("frank", {"locale": "en"}, unique)).json()["id"] != first.json()["id"]
+
+
+@pytest.mark.parametrize("key", ["", "a b", "x" * 65, '""', "\x7f", "é"])
+@pytest.mark.parametrize(
+    "path", ["/v1/conversations", "/v1/route", "/v1/conversations/{}/messages"]
+)
+async def test_a_bad_key_is_refused_everywhere(
+    alice: httpx.AsyncClient, conversation: str, path: str, key: str
+) -> None:
+    answer = await alice.post(
+        path.format(conversation.rpartition("/")[2]),
+        json={"text": "hi"} if path != "/v1/conversations" else {},
+        headers={b"Idempotency-Key": key.encode("latin-1")},
+    )
+    assert answer.status_code == 422
+    assert answer.json()["errors"][0]["field"] == "Idempotency-Key"
+
+
+async def test_the_list_is_ones_own_newest_first_in_pages(caller: As) -> None:
+    dave = caller("dave")
+    made = [(await dave.post("/v1/conversations")).json()["id"] for _ in range(5)]
+    found: list[str] = []
+    after = ""
+    while True:
+        page = (await dave.get(f"/v1/conversations?limit=2{after}")).json()
+        found += [item["id"] for item in page["items"]]
+        if page["next"] is None:
+            break
+        after = f"&after={page['next']}"
+    assert found == made[::-1]
+
+
+def said(conversation: str, role: str, text: str) -> LogEntry:
+    return LogEntry(
+        key=f"{conversation} {role}",
+        kind="message",
+        at=datetime.now(UTC),
+        conversation=conversation,
+        data={"role": role, "text": text},
+    )
+
+
+async def test_the_list_shows_the_first_words_and_how_far_each_went(
+    alice: httpx.AsyncClient, conversation: str, store: Store
+) -> None:
+    id_ = conversation.rpartition("/")[2]
+
+    async def listed() -> dict[str, Any]:
+        items = (await alice.get("/v1/conversations?limit=200")).json()["items"]
+        found: dict[str, Any] = next(item for item in items if item["id"] == id_)
+        return found
+
+    silent = await listed()
+    assert (silent["title"], silent["latest"], silent["latest_at"]) == ("", None, None)
+
+    await store.log.append("default", [said(id_, "user", "I  need\n" + "x" * 100)])
+    begun = await listed()
+    assert begun["title"] == "I need " + "x" * 73
+    await store.log.append("default", [said(id_, "assistant", "Why?")])
+
+    went_on = await listed()
+    assert went_on["title"] == begun["title"]
+    assert int(went_on["latest"]) > int(begun["latest"])
+    (last,) = (await alice.get(f"{conversation}/messages?after={begun['latest']}")).json()["items"]
+    assert (last["id"], last["at"]) == (went_on["latest"], went_on["latest_at"])
+
+
+async def test_a_place_in_a_list_that_no_list_gave_is_refused_by_its_name(
+    alice: httpx.AsyncClient,
+) -> None:
+    for path in ("/v1/conversations", "/v1/flow-runs", "/v1/approvals"):
+        answer = await alice.get(path, params={"after": "nowhere"})
+        assert answer.status_code == 422
+        assert answer.json()["errors"][0]["field"] == "after"
+
+
+async def test_what_is_not_yours_does_not_exist(caller: As, conversation: str) -> None:
+    bob, olga = caller("bob"), caller("olga")
+    for path in (conversation, f"{conversation}/messages", f"{conversation}/messages/m"):
+        for client in (bob, olga):
+            theirs, nobodys = await client.get(path), await client.get("/v1/conversations/none")
+            assert theirs.status_code == nobodys.status_code == 404
+            if path == conversation:
+                assert theirs.json() == nobodys.json()
+    for path in (f"{conversation}/messages", f"{conversation}/cancel"):
+        assert (await bob.post(path, json={"text": "hi"})).status_code == 404
+        assert (await bob.post(path, json={"text": ""})).status_code == 404
+
+
+async def test_a_conversation_that_never_began_stands_at_nothing(
+    alice: httpx.AsyncClient, conversation: str
+) -> None:
+    standing = (await alice.get(conversation)).json()
+    assert standing.pop("id") in conversation
+    assert standing == {
+        "locale": "zh",
+        "status": "idle",
+        "turns": 0,
+        "active_flow": None,
+        "paused_flows": [],
+        "pending_confirmation": None,
+        "active_skill": None,
+        "usage": {"llm_calls": 0, "prompt_tokens": 0, "completion_tokens": 0},
+    }
+
+
+async def test_a_closed_conversation_stands_where_it_was_left(
+    alice: httpx.AsyncClient, conversation: str, store: Store
+) -> None:
+    await alice.post(f"{conversation}/messages", json={"text": "close"})
+    left = ConversationState(turns=7).model_dump_json()
+    await store.conversations.save_snapshot("default", conversation.rpartition("/")[2], left)
+    await until(lambda: alice.get(conversation), lambda a: a.json()["turns"] == 7)
+
+
+async def test_cancelling_stops_the_turn_that_runs(
+    alice: httpx.AsyncClient, conversation: str
+) -> None:
+    nothing = await alice.post(f"{conversation}/cancel")
+    assert nothing.status_code == 409
+    sent = asyncio.create_task(
+        alice.post(f"{conversation}/messages", json={"text": "slow", "message_id": "s"})
+    )
+    await until(lambda: alice.get(conversation), lambda a: a.json()["status"] == "running")
+    stopped = await alice.post(f"{conversation}/cancel")
+    assert stopped.status_code == 202
+    assert stopped.json() == {"status": "cancelling", "message_ids": ["s"]}
+    assert (await sent).json()["status"] == "cancelled"
+    assert (await alice.post(f"{conversation}/cancel")).status_code == 409
+
+
+async def test_a_repeated_cancel_never_stops_a_later_turn(
+    alice: httpx.AsyncClient, conversation: str, unique: str
+) -> None:
+    key = {"Idempotency-Key": unique}
+    for message_id, status in (("first", 202), ("later", 422)):
+        body = {"text": "soon", "message_id": message_id}
+        await alice.post(f"{conversation}/messages?wait=0", json=body)
+        assert (await alice.post(f"{conversation}/cancel", headers=key)).status_code == status
+        done = await alice.post(f"{conversation}/messages", json=body)
+        assert done.json()["status"] == "done"

@@ -1,0 +1,91 @@
+"""Whether it is ready, and what of it is not."""
+
+from dataclasses import replace
+
+import httpx
+import pytest
+
+from router.api.dependencies import Services
+from router.retrieval.index import CapabilityIndex
+from router.runtime.app import create_app
+from router.store.database import Database
+from router.store.store import Store
+from tests.fakes.behaviours import Behaviour, fails
+from tests.fakes.model_server import ModelServer
+from tests.integration.api.conftest import capability, client_of
+from tests.unit.retrieval.encoders import PairsEncoder
+
+
+async def test_without_a_model_it_is_degraded(alice: httpx.AsyncClient) -> None:
+    answer = await alice.get("/readyz")
+    checks = answer.json()["checks"]
+    assert (answer.status_code, answer.json()["status"]) == (200, "degraded")
+    states = {name: check["status"] for name, check in checks.items()}
+    assert states == {
+        "temporal": "ready",
+        "worker": "ready",
+        "database": "ready",
+        "llm": "degraded",
+        "embedder": "ready",
+    }
+    assert (await alice.get("/healthz")).json() == {"status": "ok"}
+
+
+@pytest.mark.parametrize(
+    ("listing", "status", "said"),
+    [
+        (None, "ready", "qwen at "),
+        (fails(404), "ready", "qwen at "),
+        (fails(503), "degraded", "answers 503"),
+        (fails(401), "degraded", "refuses the key (401)"),
+    ],
+)
+async def test_a_model_counts_where_its_server_answers(
+    services: Services, listing: Behaviour | None, status: str, said: str
+) -> None:
+    async with ModelServer() as server:
+        server.listing = listing or server.listing
+        found = await llm(services, server.url)
+    assert found["status"] == status
+    assert said in found["detail"]
+
+
+async def test_a_model_that_is_out_of_reach_is_no_model(services: Services) -> None:
+    found = await llm(services, "http://127.0.0.1:9/v1")
+    assert found["status"] == "degraded"
+    assert "can't be reached" in found["detail"]
+
+
+async def llm(services: Services, url: str) -> dict[str, str]:
+    model = {"llm_base_url": url, "llm_model": "qwen"}
+    settings = services.settings.model_copy(update=model)
+    async with client_of(create_app(replace(services, settings=settings)), None) as client:
+        checks: dict[str, dict[str, str]] = (await client.get("/readyz")).json()["checks"]
+    return checks["llm"]
+
+
+async def test_an_encoder_that_fails_is_told(services: Services) -> None:
+    encoder = PairsEncoder()
+    encoder.broken = True
+    index = CapabilityIndex(encoder)
+    await index.update([capability("tool", "look")])
+    async with client_of(create_app(replace(services, index=index)), None) as client:
+        answer = (await client.get("/readyz")).json()
+    assert answer["checks"]["embedder"]["status"] == "degraded"
+    assert "out of reach" in answer["checks"]["embedder"]["detail"]
+
+
+async def test_without_a_worker_it_is_down(services: Services) -> None:
+    settings = services.settings.model_copy(update={"task_queue": "deserted"})
+    async with client_of(create_app(replace(services, settings=settings)), None) as client:
+        answer = await client.get("/readyz")
+    assert (answer.status_code, answer.json()["status"]) == (503, "down")
+    assert "deserted" in answer.json()["checks"]["worker"]["detail"]
+
+
+async def test_without_a_database_it_is_down(services: Services) -> None:
+    nowhere = Store(Database("postgresql://u:hunter2@127.0.0.1:9/router"))
+    async with client_of(create_app(replace(services, store=nowhere)), None) as client:
+        answer = await client.get("/readyz")
+        assert (answer.status_code, answer.json()["status"]) == (503, "down")
+        assert "hunter2" not in answer.text

@@ -1,0 +1,260 @@
+"""Nobody reaches what is another's, or another tenant's: whatever takes an id answers 404."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import FastAPI
+from temporalio.client import Client
+
+from router.api.dependencies import Services
+from router.contracts import flow
+from router.directory.file import FileDirectory
+from router.domain.records import LogEntry
+from router.runtime.app import create_app
+from router.store.store import Store
+from tests.integration.api.conftest import QUEUE, As, client_of
+from tests.integration.api.test_events import AT
+from tests.integration.api.test_files import send
+from tests.integration.api.test_runs import approval_record, run_record
+from tests.integration.api.test_streaming import served
+
+OTHER = "acme"
+"""A tenant in which there is another person by each id."""
+METHODS = {"get", "put", "post", "delete", "patch"}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A call that takes an id: who may make it, and what it sends."""
+
+    owner: str = "alice"
+    body: Any = None
+    endless: bool = False
+
+
+CONVERSATION = "/v1/conversations/{conversation}"
+RUN = "/v1/flow-runs/{run}"
+TABLE = {
+    ("get", CONVERSATION): Row(),
+    ("post", f"{CONVERSATION}/cancel"): Row(),
+    ("post", f"{CONVERSATION}/messages"): Row(body={"text": "hello"}),
+    ("get", f"{CONVERSATION}/messages"): Row(),
+    ("get", f"{CONVERSATION}/messages/{{message_id}}"): Row(),
+    ("get", f"{CONVERSATION}/events"): Row(endless=True),
+    ("get", RUN): Row(),
+    ("get", f"{RUN}/graph"): Row(),
+    ("post", f"{RUN}/withdraw"): Row(body={}),
+    ("post", f"{RUN}/nudge"): Row(body={}),
+    ("post", f"{RUN}/events/{{name}}"): Row("dave", {"boxes": 1}),
+    ("post", f"{RUN}/retry"): Row("olga"),
+    ("post", f"{RUN}/terminate"): Row("olga", {}),
+    ("post", f"{RUN}/reassign"): Row("olga", {"instead_of": "bob", "to": "carol"}),
+    ("post", "/v1/approvals/{approval}/decision"): Row("bob", {"decision": "approve"}),
+    ("get", "/v1/files/{file}"): Row(),
+    ("get", "/v1/turns/{conversation}/{message_id}"): Row("olga"),
+}
+NOBODYS = {("get", "/v1/models/{model}")}
+"""Calls whose path has a name that is nobody's in particular."""
+
+STRANGERS = ["frank", *(f"{OTHER}/{user}" for user in ("alice", "bob", "dave", "olga"))]
+"""A colleague whom nothing of it concerns; and in the other tenant those of the same ids."""
+
+
+@pytest.fixture(scope="module")
+def tenants(services: Services) -> Services:
+    """The sample company twice: as the default tenant and as the other one, with one more."""
+    sample = FileDirectory.load().everyone()
+    there = [person.model_copy(update={"tenant": OTHER}) for person in sample]
+    zed = sample[0].model_copy(update={"id": "zed", "tenant": OTHER})
+    return replace(services, directory=FileDirectory([*sample, *there, zed]))
+
+
+@pytest.fixture(scope="module")
+def app(tenants: Services) -> FastAPI:
+    return create_app(tenants)
+
+
+@pytest.fixture
+async def ids(caller: As, store: Store, temporal: Client, unique: str) -> dict[str, str]:
+    """Ids of alice's, of each kind; her run waits for bob."""
+    alice = caller("alice")
+    conversation = (await alice.post("/v1/conversations", json={})).json()["id"]
+    path = f"/v1/conversations/{conversation}/messages"
+    said = {"text": "a word of alice's", "message_id": unique}
+    turn = (await alice.post(path, json=said)).json()
+    recorded = LogEntry(
+        key=unique,
+        kind="turn",
+        at=AT,
+        conversation=conversation,
+        message_id=unique,
+        data={"digest": "d", "turn": turn},
+    )
+    await store.log.append("default", [recorded])
+    record = run_record(unique[:12])
+    approval = approval_record(record)
+    await temporal.start_workflow(flow.WORKFLOW, "bob", id=record.workflow_id, task_queue=QUEUE)
+    await store.runs.publish(record, [approval])
+    return {
+        "conversation": conversation,
+        "message_id": unique,
+        "run": record.id,
+        "name": "arrived",
+        "approval": approval.id,
+        "file": (await send(alice)).json()["id"],
+    }
+
+
+async def asked(
+    client: httpx.AsyncClient, method: str, path: str, row: Row, ids: dict[str, str]
+) -> httpx.Response:
+    return await client.request(method, path.format(**ids), json=row.body)
+
+
+def test_every_call_that_takes_an_id_is_in_the_table(app: FastAPI) -> None:
+    paths = app.openapi()["paths"]
+    found = {
+        (method, path)
+        for path, operations in paths.items()
+        for method in METHODS & operations.keys()
+        if "{" in path
+    }
+    assert found == TABLE.keys() | NOBODYS
+
+
+@pytest.mark.parametrize(("method", "path"), TABLE, ids=map(" ".join, TABLE))
+async def test_what_is_anothers_is_not_there(
+    caller: As, ids: dict[str, str], method: str, path: str
+) -> None:
+    row = TABLE[method, path]
+    never_was = dict.fromkeys(ids, "never-was") | {"name": ids["name"]}
+    for stranger in STRANGERS:
+        answer = await asked(caller(stranger), method, path, row, ids)
+        unknown = await asked(caller(stranger), method, path, row, never_was)
+        assert (answer.status_code, answer.text) == (404, unknown.text), stranger
+
+    if row.endless:
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(1):
+                await asked(caller(row.owner), method, path, row, ids)
+        return
+    answer = await asked(caller(row.owner), method, path, row, ids)
+    assert answer.status_code in {200, 202, 409}, answer.text
+
+
+@pytest.mark.parametrize("stranger", STRANGERS)
+async def test_no_list_has_what_is_anothers(caller: As, ids: dict[str, str], stranger: str) -> None:
+    for path in ("conversations", "flow-runs", "approvals", "people", "capabilities"):
+        answer = await caller(stranger).get(f"/v1/{path}")
+        assert answer.status_code == 200
+        assert not [id_ for id_ in ids.values() if f'"{id_}"' in answer.text], path
+
+
+async def test_all_runs_are_all_of_the_operators_own_tenant(
+    caller: As, ids: dict[str, str]
+) -> None:
+    here = await caller("olga").get("/v1/flow-runs?all=true&limit=200")
+    there = await caller(f"{OTHER}/olga").get("/v1/flow-runs?all=true&limit=200")
+    assert ids["run"] in here.text
+    assert there.json()["items"] == []
+
+
+async def test_the_audit_trail_and_turns_are_of_ones_own_tenant(
+    caller: As, ids: dict[str, str]
+) -> None:
+    await caller("olga").get(f"/v1/flow-runs/{ids['run']}")
+    for path, id_ in (("audit", "run"), ("turns", "conversation")):
+        assert ids[id_] in (await caller("olga").get(f"/v1/{path}?limit=200")).text
+        assert ids[id_] not in (await caller(f"{OTHER}/olga").get(f"/v1/{path}?limit=200")).text
+
+
+async def test_one_key_in_two_tenants_makes_two_conversations(caller: As, unique: str) -> None:
+    made = [
+        (await caller(user).post("/v1/conversations", headers={"Idempotency-Key": unique})).json()
+        for user in ("alice", f"{OTHER}/alice", "alice")
+    ]
+    assert made[0]["id"] == made[2]["id"] != made[1]["id"]
+
+
+async def test_one_name_of_a_chat_is_another_conversation_for_each(
+    caller: As, ids: dict[str, str]
+) -> None:
+    """Faces that name a chat themselves: to know alice's id opens nothing of hers."""
+    before = (await caller("alice").get(f"/v1/conversations/{ids['conversation']}/messages")).json()
+    messages = [{"id": "m", "role": "user", "content": "a stranger's word"}]
+    for stranger in STRANGERS:
+        run = {"threadId": ids["conversation"], "runId": ids["message_id"], "messages": messages}
+        told = await caller(stranger).post("/ag-ui", json=run)
+        assert told.status_code == 200
+        assert "alice's" not in told.text
+        named = {"X-Conversation-Id": ids["conversation"], "X-Message-Id": ids["message_id"]}
+        chat = {"model": "intent-router", "messages": messages}
+        said = await caller(stranger).post("/v1/chat/completions", json=chat, headers=named)
+        assert said.status_code == 200
+        assert "alice's" not in said.text
+    after = (await caller("alice").get(f"/v1/conversations/{ids['conversation']}/messages")).json()
+    assert after == before
+
+
+async def test_a_file_of_anothers_is_not_handed_in_as_ones_own(
+    caller: As, ids: dict[str, str]
+) -> None:
+    part = {"type": "document", "source": {"type": "file", "value": ids["file"]}}
+    content = [{"type": "text", "text": "look"}, part]
+    for user in ("alice", *STRANGERS):
+        run = {
+            "threadId": f"files of {user}",
+            "runId": ids["message_id"],
+            "messages": [{"id": "m", "role": "user", "content": content}],
+        }
+        told = await caller(user).post("/ag-ui", json=run)
+        assert told.status_code == 200
+        assert ("part 0 was left out" in told.text) == (user != "alice"), told.text
+
+
+@pytest.mark.parametrize("path", ["approvals/{approval}/decision", "flow-runs/{run}/reassign"])
+async def test_nothing_is_passed_on_to_another_tenant(
+    caller: As, ids: dict[str, str], path: str
+) -> None:
+    user = "bob" if "approval" in path else "olga"
+    body = {"decision": "delegate"} if user == "bob" else {"instead_of": "bob"}
+    answer = await caller(user).post(f"/v1/{path.format(**ids)}", json=body | {"to": "zed"})
+    assert answer.status_code == 422
+    assert "nobody" in answer.text
+
+
+@pytest.fixture(scope="module")
+async def address(app: FastAPI) -> AsyncIterator[str]:
+    async with served(app) as address:
+        yield address
+
+
+async def test_news_are_of_ones_own_tenant(address: str, store: Store, unique: str) -> None:
+    for tenant in ("default", OTHER):
+        news = {"role": "assistant", "text": f"for {tenant} alone"}
+        entry = LogEntry(
+            key=unique, kind="message", at=AT, conversation=unique, recipient="bob", data=news
+        )
+        await store.log.append(tenant, [entry])
+    heard = ""
+    headers = {"Authorization": f"Bearer {OTHER}/bob", "Last-Event-ID": "0"}
+    async with (
+        httpx.AsyncClient(base_url=address, headers=headers, timeout=30) as client,
+        client.stream("GET", "/v1/events") as answer,
+    ):
+        async with asyncio.timeout(30):
+            async for line in answer.aiter_lines():
+                heard += line
+                if f"for {OTHER} alone" in line:
+                    break
+    assert "for default alone" not in heard
+
+
+@pytest.mark.parametrize("token", ["acme/", "/alice", "acme/alice/x", "nowhere/alice", "acme"])
+async def test_a_tenant_that_is_none_lets_nobody_in(app: FastAPI, token: str) -> None:
+    async with client_of(app, token) as client:
+        assert (await client.get("/v1/me")).status_code == 401

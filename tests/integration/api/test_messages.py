@@ -1,0 +1,330 @@
+import asyncio
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import httpx
+import pytest
+from temporalio.client import Client
+from temporalio.worker import Worker
+
+from router.api.dependencies import Services
+from router.contracts.conversation import MAX_OPEN_TURNS
+from router.domain.messages import Route, TextReply, Turn
+from router.domain.records import LogEntry
+from router.runtime.app import create_app
+from router.store.store import Store
+from tests.integration.api.conftest import client_of, until
+from tests.integration.api.workflows import ClosingConversation, EchoConversation
+
+Body = dict[str, Any]
+
+
+@pytest.fixture
+def messages(conversation: str) -> str:
+    return f"{conversation}/messages"
+
+
+async def test_a_message_is_answered_by_its_turn(alice: httpx.AsyncClient, messages: str) -> None:
+    answer = await alice.post(messages, json={"text": "你好\n\tagain", "message_id": "m:1"})
+    assert answer.status_code == 200
+    turn = answer.json()
+    assert (turn["message_id"], turn["turn"], turn["status"]) == ("m:1", 1, "done")
+    assert turn["replies"] == [{"type": "text", "text": "alice: 你好\n\tagain"}]
+    assert "flow" not in turn
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        {"type": "choose", "value": "annual"},
+        {"type": "choose", "value": None},
+        {"type": "confirm", "value": False},
+        {"type": "form", "values": {"start": "2026-12-01", "items": [{"amount": 1.5}]}},
+        {"type": "confirm", "value": True, "question": "review:4::ab"},
+        {"type": "start", "flow": "leave_request"},
+        {"type": "start", "flow": "leave_request", "slots": {"leave_type": "annual"}},
+        {"type": "tool_result", "tool_call_id": "t", "result": {"ok": True}},
+    ],
+)
+async def test_every_action_is_taken(alice: httpx.AsyncClient, messages: str, action: Body) -> None:
+    assert (await alice.post(messages, json={"action": action})).status_code == 200
+
+
+@pytest.mark.parametrize("flow", ["audit", "nothing_such", "policy-advisor", "' or 1=1 --"])
+async def test_what_the_caller_may_not_start_is_not_there(
+    alice: httpx.AsyncClient, messages: str, flow: str
+) -> None:
+    answer = await alice.post(messages, json={"action": {"type": "start", "flow": flow}})
+    assert answer.status_code == 404
+    assert flow in answer.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    ("action", "status", "named"),
+    [
+        ({"flow": "leave_request", "slots": {"salary": 1, "reason": "x"}}, 422, "salary"),
+        ({"flow": "leave_request", "slots": {"reason": "a\x00b"}}, 422, "control"),
+        ({"flow": "leave_request", "slots": ["annual"]}, 422, "slots"),
+        ({"flow": "leave_request", "question": "details:1:start:ab"}, 422, "question"),
+        ({"flow": "locate"}, 422, "locate is called by the front end, when a turn has a tool call"),
+        ({"flow": "tangle"}, 422, "tangle needs arguments that no form can ask for"),
+        ({"flow": "x" * 129}, 422, "flow"),
+        ({"flow": ""}, 422, "flow"),
+        ({}, 422, "flow"),
+    ],
+)
+async def test_a_start_that_makes_no_sense_is_refused(
+    alice: httpx.AsyncClient, messages: str, action: Body, status: int, named: str
+) -> None:
+    answer = await alice.post(messages, json={"action": {"type": "start", **action}})
+    assert answer.status_code == status
+    assert named in answer.text
+    assert (await alice.get(messages)).json()["items"] == []
+
+
+async def test_a_result_that_its_tool_does_not_declare_is_refused_and_may_be_sent_anew(
+    alice: httpx.AsyncClient, conversation: str, messages: str
+) -> None:
+    await alice.post(messages, json={"text": "where am I"})
+    about: Body = {"type": "tool_result", "tool_call_id": "front"}
+    answer = await alice.post(messages, json={"action": {**about, "result": 7}})
+    assert answer.status_code == 422
+    assert "isn't what locate" in answer.json()["detail"]
+    assert [one["field"] for one in answer.json()["errors"]] == ["action.result"]
+    assert (await alice.get(conversation)).json()["turns"] == 1
+    again = await alice.post(messages, json={"action": {**about, "result": {"at": "here"}}})
+    assert again.status_code == 200
+
+
+BAD: dict[str, tuple[Body | list[Any] | str | None, str]] = {
+    "nothing": ({}, "neither"),
+    "null": (None, "body"),
+    "list": ([], "body"),
+    "string": ("hi", "body"),
+    "both": ({"text": "a", "action": {"type": "confirm", "value": True}}, "both"),
+    "nulls": ({"text": None, "action": None}, "neither"),
+    "empty": ({"text": ""}, "empty"),
+    "white": ({"text": " \n\t\u3000\u00a0"}, "empty"),
+    "invisible": ({"text": "\u200b\ufeff\u200e"}, "empty"),
+    "long": ({"text": "长" * 8001}, "8001"),
+    "nul": ({"text": "a\x00b"}, "U+0000 at position 1"),
+    "bell": ({"text": "\x07"}, "U+0007"),
+    "escape": ({"text": "a\x1b[31m"}, "U+001B"),
+    "return": ({"text": "a\r\nb"}, "U+000D"),
+    "delete": ({"text": "a\x7f"}, "U+007F"),
+    "c1": ({"text": "a\x85"}, "U+0085"),
+    "number": ({"text": 5}, "text"),
+    "object": ({"text": {}}, "text"),
+    "unknown field": ({"text": "a", "colour": "red"}, "colour"),
+    "unknown action": ({"action": {"type": "dance"}}, "action"),
+    "action without type": ({"action": {"value": 1}}, "action"),
+    "action with more": ({"action": {"type": "confirm", "value": True, "x": 1}}, "x"),
+    "confirm by text": ({"action": {"type": "confirm", "value": "perhaps"}}, "value"),
+    "confirm by a word for it": ({"action": {"type": "confirm", "value": "yes"}}, "value"),
+    "confirm by a number": ({"action": {"type": "confirm", "value": 1}}, "value"),
+    "control in value": ({"action": {"type": "choose", "value": "\x00"}}, "U+0000"),
+    "control in form": ({"action": {"type": "form", "values": {"a": ["\x1b"]}}}, "U+001B"),
+    "control in key": ({"action": {"type": "form", "values": {"\x00": 1}}}, "U+0000"),
+    "id empty": ({"text": "a", "message_id": ""}, "message_id"),
+    "id long": ({"text": "a", "message_id": "x" * 65}, "message_id"),
+    "id with space": ({"text": "a", "message_id": "a b"}, "message_id"),
+    "id not ASCII": ({"text": "a", "message_id": "é"}, "message_id"),
+    "id with line end": ({"text": "a", "message_id": "a\n"}, "message_id"),
+    "id a number": ({"text": "a", "message_id": 7}, "message_id"),
+    "on_busy": ({"text": "a", "on_busy": "shout"}, "on_busy"),
+}
+
+
+@pytest.mark.parametrize(("body", "says"), BAD.values(), ids=BAD.keys())
+async def test_bad_input_says_what_and_changes_nothing(
+    alice: httpx.AsyncClient, conversation: str, messages: str, body: Any, says: str
+) -> None:
+    answer = await alice.post(messages, json=body)
+    assert answer.status_code == 422
+    assert says in answer.json()["detail"]
+    assert answer.json()["errors"]
+    assert (await alice.get(conversation)).json()["turns"] == 0
+
+
+@pytest.mark.parametrize("wait", ["-1", "121", "nan", "inf", "soon", ""])
+async def test_a_bad_wait_is_refused(alice: httpx.AsyncClient, messages: str, wait: str) -> None:
+    answer = await alice.post(f"{messages}?wait={wait}", json={"text": "a"})
+    assert answer.status_code == 422
+
+
+async def test_the_longest_text_is_taken(alice: httpx.AsyncClient, messages: str) -> None:
+    assert (await alice.post(messages, json={"text": "长" * 8000})).status_code == 200
+
+
+async def test_a_repeat_gets_the_first_answer_and_another_body_422(
+    alice: httpx.AsyncClient, messages: str
+) -> None:
+    body = {"text": "once", "message_id": "m1"}
+    first, again = [(await alice.post(messages, json=body)).json() for _ in range(2)]
+    assert first == again
+    other = await alice.post(messages, json={"text": "twice", "message_id": "m1"})
+    assert other.status_code == 422
+
+
+async def test_the_key_is_another_way_to_give_the_id(
+    alice: httpx.AsyncClient, messages: str
+) -> None:
+    async def send(key: str, **body: str) -> httpx.Response:
+        headers = {"Idempotency-Key": key}
+        return await alice.post(messages, json={"text": "a", **body}, headers=headers)
+
+    assert (await send('"k1"')).json()["message_id"] == "k1"
+    assert (await send("k1", message_id="k1")).json()["turn"] == 1
+    assert (await send("k1", message_id="k2")).status_code == 422
+
+
+@pytest.mark.parametrize(("text", "status"), [("busy", 409), ("full", 429)])
+async def test_what_the_conversation_refuses_is_passed_on(
+    alice: httpx.AsyncClient, messages: str, text: str, status: int
+) -> None:
+    answer = await alice.post(messages, json={"text": text})
+    assert answer.status_code == status
+    assert ("retry-after" in answer.headers) == (status == 429)
+
+
+async def test_a_long_turn_is_202_and_goes_on(alice: httpx.AsyncClient, messages: str) -> None:
+    running = {"message_id": "m", "status": "running"}
+    sent = await alice.post(f"{messages}?wait=0", json={"text": "soon", "message_id": "m"})
+    assert (sent.status_code, sent.json()) == (202, running)
+    asked = await alice.get(f"{messages}/m")
+    assert (asked.status_code, asked.json()) == (202, running)
+    again = await alice.post(messages, json={"text": "soon", "message_id": "m"})
+    assert (again.status_code, again.json()["turn"]) == (200, 1)
+
+
+async def test_a_refusal_is_told_even_by_those_who_do_not_wait(
+    alice: httpx.AsyncClient, messages: str
+) -> None:
+    assert (await alice.post(f"{messages}?wait=0", json={"text": "busy"})).status_code == 409
+
+
+async def test_the_seventh_open_turn_is_refused(
+    alice: httpx.AsyncClient, conversation: str, messages: str
+) -> None:
+    def send(number: int) -> Any:
+        body = {"text": "slow", "message_id": f"m{number}"}
+        return alice.post(f"{messages}?wait=0.2", json=body)
+
+    first = [await send(number) for number in range(MAX_OPEN_TURNS)]
+    assert {answer.status_code for answer in first} == {202}
+    seventh = await send(MAX_OPEN_TURNS)
+    assert (seventh.status_code, "retry-after" in seventh.headers) == (429, True)
+    assert (await send(0)).status_code == 202
+    other_body = await alice.post(messages, json={"text": "other", "message_id": "m0"})
+    assert other_body.status_code == 422
+    await alice.post(f"{conversation}/cancel")
+    await until(lambda: send(MAX_OPEN_TURNS), lambda a: a.status_code == 200)
+
+
+async def test_one_message_sent_six_times_at_once_is_one_turn(
+    alice: httpx.AsyncClient, messages: str
+) -> None:
+    body = {"text": "soon", "message_id": "m"}
+    answers = await asyncio.gather(*(alice.post(messages, json=body) for _ in range(8)))
+    assert {answer.status_code for answer in answers} == {200}
+    assert {answer.json()["turn"] for answer in answers} == {1}
+
+
+async def test_a_turn_is_recorded_for_ever(
+    alice: httpx.AsyncClient, conversation: str, messages: str, store: Store
+) -> None:
+    turn = Turn(
+        message_id="old/1",
+        turn=3,
+        route=Route(kind="reply", by="fallback"),
+        replies=[TextReply(text="long ago")],
+    )
+    entry = LogEntry(
+        key=f"{conversation}:old",
+        kind="turn",
+        at=datetime.now(UTC),
+        conversation=conversation.rpartition("/")[2],
+        message_id="old/1",
+        data={"digest": "d", "turn": turn.model_dump(mode="json")},
+    )
+    await store.log.append("default", [entry])
+    answer = await alice.get(f"{messages}/old%2F1")
+    assert (answer.status_code, answer.json()) == (200, turn.shown())
+
+
+async def test_a_message_that_never_was_is_404(alice: httpx.AsyncClient, messages: str) -> None:
+    assert (await alice.get(f"{messages}/never")).status_code == 404
+    await alice.post(messages, json={"text": "hi"})
+    assert (await alice.get(f"{messages}/never")).status_code == 404
+    assert (await alice.get(f"{messages}/%00")).status_code == 404
+
+
+async def test_the_transcript_is_read_in_pages(
+    alice: httpx.AsyncClient, conversation: str, messages: str, store: Store
+) -> None:
+    def said(number: int) -> LogEntry:
+        return LogEntry(
+            key=f"{conversation}:{number}",
+            kind="message",
+            at=datetime.now(UTC),
+            conversation=conversation.rpartition("/")[2],
+            message_id=f"m{number}",
+            data={"role": "user", "text": f"t{number}", "message_id": f"m{number}"},
+        )
+
+    await store.log.append("default", [said(number) for number in range(5)])
+    texts: list[str] = []
+    path = f"{messages}?limit=2"
+    while True:
+        page = (await alice.get(path)).json()
+        texts += [item["text"] for item in page["items"]]
+        assert set(page["items"][0]) == {"id", "at", "role", "text", "message_id"}
+        if page["next"] is None:
+            break
+        path = f"{messages}?limit=2&after={page['next']}"
+    assert texts == [f"t{number}" for number in range(5)]
+
+
+@pytest.mark.parametrize(
+    "query", ["after=-1", "after=x", "after=99999999999999999999", "limit=0", "limit=201"]
+)
+async def test_a_bad_place_in_the_transcript_is_422(
+    alice: httpx.AsyncClient, messages: str, query: str
+) -> None:
+    assert (await alice.get(f"{messages}?{query}")).status_code == 422
+
+
+async def test_a_workflow_that_ends_in_the_middle_is_tried_again(
+    services: Services, temporal: Client, alice: httpx.AsyncClient
+) -> None:
+    """First a worker whose workflow ends before it answers, then one that answers."""
+    queue = "closing"
+    app = create_app(
+        replace(services, settings=services.settings.model_copy(update={"task_queue": queue}))
+    )
+    async with client_of(app, "alice") as client:
+        begun = (await client.post("/v1/conversations")).json()["id"]
+        async with Worker(temporal, task_queue=queue, workflows=[ClosingConversation]):
+            sent = asyncio.create_task(
+                client.post(f"/v1/conversations/{begun}/messages", json={"text": "hello"})
+            )
+            await asyncio.sleep(0.3)
+        async with Worker(temporal, task_queue=queue, workflows=[EchoConversation]):
+            answer = await sent
+    assert answer.status_code == 200
+
+
+async def test_without_a_worker_it_is_503_and_never_202(
+    services: Services, alice: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("router.api.turns.ACCEPTANCE", 0.5)
+    settings = services.settings.model_copy(update={"task_queue": "nobody"})
+    async with client_of(create_app(replace(services, settings=settings)), "alice") as client:
+        begun = (await client.post("/v1/conversations")).json()["id"]
+        messages = f"/v1/conversations/{begun}/messages?wait=0"
+        answers = await asyncio.gather(
+            *(client.post(messages, json={"text": "hi", "message_id": "m"}) for _ in range(2))
+        )
+    assert [answer.status_code for answer in answers] == [503, 503]
+    assert "message_id" in answers[0].json()["detail"]

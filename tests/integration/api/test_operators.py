@@ -1,0 +1,383 @@
+"""Operators: what they find and are told; each look and each act is in the audit trail."""
+
+import base64
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import FastAPI
+from temporalio.client import Client
+
+from router.api.dependencies import Services
+from router.contracts import flow
+from router.directory.file import FileDirectory
+from router.domain.errors import Unavailable
+from router.domain.messages import Candidate, Route, TextReply, Turn
+from router.domain.principals import Principal
+from router.domain.records import (
+    ACTS,
+    TITLES,
+    AuditEntry,
+    AuditFilter,
+    ConversationRecord,
+    HistoryLine,
+    LogEntry,
+    RunRecord,
+)
+from router.runtime.app import create_app
+from router.store.store import Store
+from tests.integration.api.conftest import QUEUE, As, client_of
+from tests.integration.api.test_events import AT
+from tests.integration.api.test_files import send
+from tests.integration.api.test_runs import approval_record, run_record
+
+SAID = "下周一帮我请假，外婆九十大寿"
+ANSWERED = "祝外婆生日快乐"
+
+
+async def lines(client: httpx.AsyncClient, **wanted: str) -> list[dict[str, Any]]:
+    answer = await client.get("/v1/audit", params=wanted)
+    assert answer.status_code == 200, answer.text
+    items: list[dict[str, Any]] = answer.json()["items"]
+    return items
+
+
+@pytest.fixture
+def olga(caller: As) -> httpx.AsyncClient:
+    return caller("olga")
+
+
+@pytest.fixture
+async def run(store: Store, temporal: Client, unique: str) -> RunRecord:
+    """A run of alice's that waits for bob, and for an operator."""
+    held = HistoryLine(at=AT, state="manager", event="held")
+    record = run_record(unique[:12], history=[held])
+    await temporal.start_workflow(flow.WORKFLOW, "bob", id=record.workflow_id, task_queue=QUEUE)
+    await store.runs.publish(record, [approval_record(record)])
+    return record
+
+
+@pytest.fixture
+async def turn(store: Store, unique: str) -> str:
+    """`conversation/message id` of something that alice said, and a model decided."""
+    conversation = f"c{unique[:11]}"
+    await store.conversations.create(
+        ConversationRecord(
+            id=conversation, tenant="default", owner="alice", locale="zh", created_at=AT
+        )
+    )
+    route = Route(
+        kind="flow",
+        target="leave_request",
+        by="llm",
+        reason="由 qwen 选定，提示词 router-1@3b9c1c4d",
+        candidates=[Candidate(kind="flow", name="leave_request", score=0.83)],
+    )
+    recorded = Turn(message_id="m1", turn=1, route=route, replies=[TextReply(text=ANSWERED)])
+    shared = {"at": AT, "conversation": conversation, "message_id": "m1"}
+    said = {"role": "user", "text": SAID, "message_id": "m1"}
+    rows: Sequence[tuple[str, Any]] = (
+        ("message", said),
+        ("turn", {"digest": "d", "turn": recorded.model_dump(mode="json")}),
+    )
+    entries = [
+        LogEntry.model_validate(
+            {"key": f"{conversation}:{kind}", "kind": kind, "data": data} | shared
+        )
+        for kind, data in rows
+    ]
+    await store.log.append("default", entries)
+    return f"{conversation}/m1"
+
+
+class TestRuns:
+    async def test_are_found_by_whom_they_wait_for_and_since_when(
+        self, olga: httpx.AsyncClient, run: RunRecord
+    ) -> None:
+        for narrowed in (
+            {"held": "true", "requester": "alice"},
+            {"waiting_for": "bob", "since": "2020-01-01T00:00:00Z"},
+            {"quiet_since": "2999-01-01T00:00:00Z"},
+        ):
+            query = {"all": "true", "limit": "200", "flow": run.flow, "status": run.status}
+            found = (await olga.get("/v1/flow-runs", params=query | narrowed)).json()["items"]
+            (one,) = (each for each in found if each["id"] == run.id)
+            assert (one["held"], one["waiting_for"]) == (True, ["bob"])
+        for narrowed in ({"held": "false"}, {"waiting_for": "carol"}, {"requester": "bob"}):
+            found = (await olga.get("/v1/flow-runs?all=true", params=narrowed)).json()["items"]
+            assert run.id not in [each["id"] for each in found]
+
+    @pytest.mark.parametrize(
+        "query",
+        [
+            "since=yesterday",
+            "since=2026-11-23T09:00:00",
+            "since=0001-01-01T00:00:00%2B14:00",
+            "quiet_since=9999-12-31T23:59:59-14:00",
+            "held=perhaps",
+            "requester=",
+            "requester=%00",
+            "waiting_for=b%20ob",
+            "waiting_for=" + "x" * 201,
+        ],
+    )
+    async def test_what_narrows_nothing_is_refused(
+        self, olga: httpx.AsyncClient, query: str
+    ) -> None:
+        answer = await olga.get(f"/v1/flow-runs?all=true&{query}")
+        assert answer.status_code == 422, answer.text
+        assert query.partition("=")[0] in answer.json()["detail"]
+
+    async def test_of_ones_own_nobody_is_told_who_else_is_waited_for(
+        self, caller: As, run: RunRecord
+    ) -> None:
+        shown = (await caller("alice").get(f"/v1/flow-runs/{run.id}")).json()
+        assert shown["waiting_for"] == []
+
+
+class TestEachActIsALine:
+    @pytest.mark.parametrize(
+        ("act", "body", "detail"),
+        [
+            ("retry", {"comment": "the server is back"}, ""),
+            ("terminate", {"comment": "it was a mistake"}, ""),
+            (
+                "reassign",
+                {"instead_of": "bob", "to": "carol", "comment": "bob left"},
+                "bob ▸ carol",
+            ),
+        ],
+    )
+    async def test_of_what_they_do_to_a_run(
+        self, olga: httpx.AsyncClient, run: RunRecord, act: str, body: Any, detail: str
+    ) -> None:
+        headers = {"X-Request-Id": "ticket-7", "traceparent": f"00-{'a' * 32}-{'b' * 16}-01"}
+        await olga.post(f"/v1/flow-runs/{run.id}/{act}", json=body, headers=headers)
+        (line,) = await lines(olga, subject=run.id)
+        assert (line["who"], line["act"], line["whose"]) == ("olga", f"run.{act}", "alice")
+        assert (line["reason"], line["detail"]) == (body["comment"], detail)
+        assert (line["request_id"], line["trace_id"]) == ("ticket-7", "a" * 32)
+
+    @pytest.mark.parametrize("path", ["", "/graph"])
+    async def test_of_a_run_that_they_look_at(
+        self, olga: httpx.AsyncClient, run: RunRecord, path: str
+    ) -> None:
+        await olga.get(f"/v1/flow-runs/{run.id}{path}")
+        assert [line["act"] for line in await lines(olga, subject=run.id)] == ["run.read"]
+
+    @pytest.mark.parametrize("user", ["alice", "bob"])
+    async def test_but_not_of_those_whom_it_concerns(
+        self, caller: As, olga: httpx.AsyncClient, run: RunRecord, user: str
+    ) -> None:
+        assert (await caller(user).get(f"/v1/flow-runs/{run.id}")).status_code == 200
+        assert await lines(olga, subject=run.id) == []
+
+    async def test_of_a_file_that_they_open(self, caller: As, olga: httpx.AsyncClient) -> None:
+        file = (await send(caller("alice"))).json()["id"]
+        assert (await caller("alice").get(f"/v1/files/{file}")).status_code == 200
+        assert await lines(olga, subject=file) == []
+        assert (await olga.get(f"/v1/files/{file}")).status_code == 200
+        (line,) = await lines(olga, subject=file)
+        assert (line["act"], line["whose"]) == ("file.read", "alice")
+
+    async def test_of_lists_of_everybodys(self, olga: httpx.AsyncClient) -> None:
+        await olga.get("/v1/flow-runs?all=true&held=true")
+        await olga.get("/v1/turns?person=alice")
+        assert (await lines(olga, act="runs.list"))[0]["detail"] == "held=True"
+        assert (await lines(olga, act="routes.list"))[0]["detail"] == "person=alice"
+
+    @pytest.mark.parametrize("way", ["decode", "encode"])
+    async def test_of_payloads(self, olga: httpx.AsyncClient, way: str) -> None:
+        body = {"payloads": [{"data": base64.b64encode(b"{}").decode()}]}
+        before = len(await lines(olga, act=f"payloads.{way}", limit="200"))
+        assert (await olga.post(f"/codec/{way}", json=body)).status_code == 200
+        after = await lines(olga, act=f"payloads.{way}", limit="200")
+        assert (len(after) - before, after[0]["detail"]) == (1, "1 payloads")
+
+    async def test_of_who_comes_in_without_a_proof_once(self, services: Services) -> None:
+        app = create_app(services)
+        async with client_of(app, "gina") as gina, client_of(app, "olga") as olga:
+            before = len(await lines(olga, who="gina", act="person.sign_in"))
+            for _ in range(3):
+                assert (await gina.get("/v1/me")).status_code == 200
+            found = await lines(olga, who="gina", act="person.sign_in")
+        assert len(found) - before == 1
+        assert found[0]["detail"].startswith("from ")
+
+    async def test_of_a_service_account_that_speaks_for_somebody(
+        self, services: Services, unique: str
+    ) -> None:
+        account = f"ui-{unique}"
+        desk = Principal(id=account, name="Chat", roles=frozenset({"employee", "service"}))
+        people = FileDirectory([*FileDirectory.load().everyone(), desk])
+        app = create_app(replace(services, directory=people))
+        said = {"model": "intent-router", "messages": [{"role": "user", "content": "hello"}]}
+        async with client_of(app, account) as webui, client_of(app, "olga") as olga:
+            headers = {"X-OpenWebUI-User-Id": "frank"}
+            for _ in range(2):
+                await webui.post("/v1/chat/completions", json=said, headers=headers)
+            found = await lines(olga, who=account, act="person.speak_for")
+        assert [line["whose"] for line in found] == ["frank"]
+
+    async def test_a_request_id_that_no_log_should_hold_is_not_taken_over(
+        self, olga: httpx.AsyncClient, run: RunRecord
+    ) -> None:
+        for hostile in ("x" * 65, "a b", "é"):
+            headers = {"X-Request-Id": hostile.encode()}
+            await olga.get(f"/v1/flow-runs/{run.id}", headers=headers)  # type: ignore[arg-type]
+        named = {line["request_id"] for line in await lines(olga, subject=run.id)}
+        assert len(named) == 3
+        assert all(name.isalnum() and len(name) == 24 for name in named)
+
+
+class Full:
+    """A trail that takes no line: its disk is full."""
+
+    async def note(self, deed: AuditEntry) -> None:
+        raise Unavailable(f"no room for {deed.act}")
+
+    async def listed(
+        self, tenant: str, wanted: AuditFilter, before: str | None, limit: int
+    ) -> tuple[list[AuditEntry], str | None]:
+        raise NotImplementedError
+
+
+class TestWithoutALineThereIsNoAct:
+    @pytest.fixture
+    async def trailless(self, services: Services, app: FastAPI) -> httpx.AsyncClient:
+        """Olga where nothing can be noted, after she has signed in."""
+        other = create_app(services)
+        client = client_of(other, "olga")
+        await client.get("/v1/me")
+        full = type("StoreWithoutTrail", (), dict(vars(services.store)) | {"live": None})()
+        full.trail = Full()
+        object.__setattr__(other.state.desk, "services", replace(services, store=full))
+        return client
+
+    @pytest.mark.parametrize(
+        ("act", "body"),
+        [
+            ("retry", {}),
+            ("terminate", {}),
+            ("reassign", {"instead_of": "bob", "to": "carol"}),
+        ],
+    )
+    async def test_nothing_is_done(
+        self, trailless: httpx.AsyncClient, temporal: Client, run: RunRecord, act: str, body: Any
+    ) -> None:
+        answer = await trailless.post(f"/v1/flow-runs/{run.id}/{act}", json=body)
+        assert answer.status_code == 503
+        handle = temporal.get_workflow_handle(run.workflow_id)
+        events = [event.event_type async for event in handle.fetch_history_events()]
+        assert not [kind for kind in events if "UPDATE" in str(kind)]
+
+    async def test_nothing_is_shown_or_decrypted(
+        self, trailless: httpx.AsyncClient, run: RunRecord, turn: str
+    ) -> None:
+        for path in (f"flow-runs/{run.id}", "flow-runs?all=true", f"turns/{turn}", "turns"):
+            answer = await trailless.get(f"/v1/{path}")
+            assert answer.status_code == 503, path
+            assert "alice" not in answer.text
+        sent = {"payloads": [{"data": base64.b64encode(b"{}").decode()}]}
+        assert (await trailless.post("/codec/decode", json=sent)).status_code == 503
+
+
+class TestWhy:
+    async def test_a_turn_went_where_it_did_is_told_without_words(
+        self, olga: httpx.AsyncClient, turn: str
+    ) -> None:
+        answer = await olga.get(f"/v1/turns/{turn}")
+        shown = answer.json()
+        (route,) = shown["routes"]
+        assert route["candidates"] == [{"kind": "flow", "name": "leave_request", "score": 0.83}]
+        assert "router-1@3b9c1c4d" in route["reason"]
+        assert shown["patterns"][0]["flow"] == "leave_request"
+        assert (shown["person"], shown["text"], shown["replies"]) == ("alice", None, None)
+        assert "外婆" not in answer.text
+        (line,) = await lines(olga, subject=turn)
+        assert (line["act"], line["whose"]) == ("route.read", "alice")
+
+    async def test_words_are_there_where_the_house_lets_operators_read_them(
+        self, services: Services, turn: str
+    ) -> None:
+        settings = services.settings.model_copy(update={"operators_read_words": True})
+        async with client_of(create_app(replace(services, settings=settings)), "olga") as olga:
+            shown = (await olga.get(f"/v1/turns/{turn}")).json()
+        assert (shown["text"], shown["replies"][0]["text"]) == (SAID, ANSWERED)
+
+    async def test_turns_are_found(self, olga: httpx.AsyncClient, turn: str) -> None:
+        conversation = turn.partition("/")[0]
+        query = {"conversation": conversation, "person": "alice", "kind": "flow", "by": "llm"}
+        found = await olga.get("/v1/turns", params=query | {"target": "leave_request"})
+        assert [f"{t['conversation']}/{t['message_id']}" for t in found.json()["items"]] == [turn]
+        assert "外婆" not in found.text
+        for other in ({"by": "slot"}, {"person": "bob"}, {"since": "2999-01-01T00:00:00Z"}):
+            none = await olga.get("/v1/turns", params={"conversation": conversation} | other)
+            assert none.json() == {"items": [], "next": None}
+
+    async def test_a_list_is_leafed_through(self, olga: httpx.AsyncClient, turn: str) -> None:
+        first = (await olga.get("/v1/turns?limit=1")).json()
+        assert len(first["items"]) == 1
+        if first["next"]:
+            second = (await olga.get(f"/v1/turns?limit=1&after={first['next']}")).json()
+            assert second["items"] != first["items"]
+
+    @pytest.mark.parametrize("path", ["never/was", "c/%00", "c/" + "x" * 201])
+    async def test_a_turn_that_never_was_is_not_there(
+        self, olga: httpx.AsyncClient, path: str
+    ) -> None:
+        assert (await olga.get(f"/v1/turns/{path}")).status_code == 404
+
+    @pytest.mark.parametrize("query", ["after=x", "after=-1", "limit=0", "by=magic", "kind=x"])
+    async def test_a_question_that_is_none_is_refused(
+        self, olga: httpx.AsyncClient, query: str
+    ) -> None:
+        assert (await olga.get(f"/v1/turns?{query}")).status_code == 422
+
+
+class TestWhoMayRead:
+    @pytest.mark.parametrize("path", ["/v1/audit", "/v1/turns", "/v1/turns/a/b"])
+    async def test_for_everybody_else_it_is_not_there_in_their_language(
+        self, caller: As, path: str
+    ) -> None:
+        for user, said in (("alice", "这里没有"), ("frank", "There is nothing")):
+            answer = await caller(user).get(path)
+            assert answer.status_code == 404
+            assert said in answer.json()["detail"]
+
+    async def test_an_auditor_reads_the_trail_and_does_nothing_by_it(
+        self, services: Services, run: RunRecord
+    ) -> None:
+        ann = Principal(id="ann", name="Ann", roles=frozenset({"employee", "auditor"}))
+        people = FileDirectory([*FileDirectory.load().everyone(), ann])
+        async with client_of(create_app(replace(services, directory=people)), "ann") as client:
+            assert (await client.get("/v1/audit")).status_code == 200
+            for path in ("turns", f"flow-runs/{run.id}"):
+                assert (await client.get(f"/v1/{path}")).status_code == 404
+
+    async def test_lines_are_titled_in_the_readers_language(
+        self, caller: As, services: Services, run: RunRecord
+    ) -> None:
+        await caller("olga").get(f"/v1/flow-runs/{run.id}")
+        people = [
+            person.model_copy(update={"roles": person.roles | {"auditor"}})
+            for person in FileDirectory.load().everyone()
+        ]
+        app = create_app(replace(services, directory=FileDirectory(people)))
+        for user, title in (
+            ("alice", "查看他人的流程实例"),
+            ("frank", "looked at somebody else's run"),
+        ):
+            async with client_of(app, user) as client:
+                assert (await lines(client, subject=run.id))[0]["title"] == title
+
+    def test_every_act_has_a_title(self) -> None:
+        assert set(TITLES) == set(ACTS)
+
+    @pytest.mark.parametrize("query", ["act=anything", "who=", "since=x", "after=!", "limit=201"])
+    async def test_a_question_that_is_none_is_refused(
+        self, olga: httpx.AsyncClient, query: str
+    ) -> None:
+        assert (await olga.get(f"/v1/audit?{query}")).status_code == 422

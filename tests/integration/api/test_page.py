@@ -1,0 +1,87 @@
+"""The page, and what it is made of."""
+
+import json
+import re
+from dataclasses import replace
+
+import httpx
+import pytest
+
+from router.api.dependencies import Services
+from router.flow.view import STATUSES
+from router.runtime.app import create_app
+from router.settings import Settings
+from tests.integration.api.conftest import client_of
+
+PAGE_FILE = re.compile(r'(?:src|href)="(/web/[^"]+)"|from "\./([^"]+)"')
+
+
+@pytest.mark.parametrize("page", ["/", "/docs"])
+async def test_the_pages_and_all_they_are_made_of_are_here(
+    alice: httpx.AsyncClient, page: str
+) -> None:
+    seen: set[str] = set()
+    waiting = [page]
+    while waiting:
+        path = waiting.pop()
+        answer = await alice.get(path)
+        assert answer.status_code == 200, path
+        assert "innerHTML" not in answer.text
+        assert "default-src 'self'" in answer.headers["content-security-policy"]
+        assert not re.search(r"<script(?![^>]*src)| style=| on\w+=", answer.text) or ".js" in path
+        seen.add(path)
+        found = (a or f"/web/{b}" for a, b in PAGE_FILE.findall(answer.text))
+        waiting += [one for one in found if one not in seen]
+    assert len(seen) > 3
+
+
+@pytest.mark.parametrize("file", ["app.js", "chat.js", "style.css", "index.html", "docs.js"])
+async def test_nothing_is_asked_of_other_hosts(alice: httpx.AsyncClient, file: str) -> None:
+    assert "://" not in (await alice.get(f"/web/{file}")).text
+
+
+async def test_head_is_answered(alice: httpx.AsyncClient) -> None:
+    assert (await alice.head("/")).status_code == 200
+
+
+async def test_it_may_load_nothing_from_elsewhere(alice: httpx.AsyncClient) -> None:
+    policy = (await alice.get("/")).headers["content-security-policy"]
+    assert "default-src 'self'" in policy
+    assert "img-src 'self' blob:" in policy
+    assert "connect-src" not in policy
+    assert "unsafe" not in policy
+    config = (await alice.get("/web/config.json")).json()
+    assert config == {"auth": "dev", "oidc": None}
+
+
+async def test_it_may_ask_the_issuer_where_there_is_one(services: Services) -> None:
+    settings = Settings(
+        auth="jwt",
+        jwt_secret="x" * 32,
+        oidc_issuer="https://id.example:8443/realms/house/",
+        oidc_client_id="desk",
+        _env_file=None,
+    )
+    async with client_of(create_app(replace(services, settings=settings)), None) as client:
+        page, config = await client.get("/"), await client.get("/web/config.json")
+
+    policy = page.headers["content-security-policy"]
+    assert policy.endswith("; connect-src 'self' https://id.example:8443")
+    assert config.json() == {
+        "auth": "jwt",
+        "oidc": {
+            "issuer": "https://id.example:8443/realms/house",
+            "client_id": "desk",
+            "scope": "openid profile",
+        },
+    }
+
+
+async def test_it_calls_the_ways_that_a_run_stands_as_everybody_else_does(
+    alice: httpx.AsyncClient,
+) -> None:
+    answer = await alice.get("/web/statuses.js")
+
+    assert answer.headers["content-type"].startswith("text/javascript")
+    table = answer.text.removeprefix("export const STATUSES = ").removesuffix(";\n")
+    assert json.loads(table) == {status: words.model_dump() for status, words in STATUSES.items()}

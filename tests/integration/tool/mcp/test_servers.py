@@ -1,0 +1,150 @@
+"""Servers that come, go, change, and stand in for each other."""
+
+import asyncio
+import os
+import signal
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from router.domain.errors import UnknownOutcome
+from router.tool.mcp.connection import Away
+from router.tool.mcp.file import ServerEntry, ToolEntry
+from tests.fakes.mcp_program import PROGRAM
+from tests.integration.tool.mcp.conftest import PATIENCE, Open, house_of, program
+
+READ = ToolEntry(permission="read")
+
+
+def processes(of: int, holding: str) -> list[psutil.Process]:
+    """All that a process has started, directly or not, and that have this on their line."""
+    below = psutil.Process(of).children(recursive=True)
+    return [each for each in below if holding in " ".join(each.cmdline())]
+
+
+async def test_a_server_that_is_slow_to_start_holds_up_nothing(
+    open_house: Open, tmp_path: Path
+) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    house = await open_house(slow=program("--after", str(pipe)), quick=program())
+    await house.has("quick")
+    assert "slow" not in house.tools
+    pipe.write_text("go")
+    await house.has("slow")
+
+
+async def test_a_tool_that_is_added_later_appears(open_house: Open) -> None:
+    house = await open_house(it=program())
+    await house.has("it")
+    await house.call("it__grow", text="sing")
+    await house.until(lambda: "it__sing" in house.tools["it"])
+    assert await house.call("it__sing", text="la") == '{"text": "la"}'
+
+
+async def test_what_stands_in_answers_for_a_server_that_never_came(open_house: Open) -> None:
+    house = await open_house(
+        first=ServerEntry(command="no-such-program-here", fallback="second", tools={"echo": READ}),
+        second=program(only=frozenset()),
+    )
+    await house.has("first")
+    assert house.tools.get("second") == {}
+    assert house["first__echo"].permission == "read"
+    assert await house.call("first__echo", text="hi") == '{"text": "hi"}'
+
+
+def pair(tool: ToolEntry, notes: Path) -> dict[str, ServerEntry]:
+    """Two of a kind, of which the second stands in for the first."""
+    second = program("--name", "second", "--notes", str(notes), only=frozenset())
+    return {"first": program("--name", "first", fallback="second", tools={"crash": tool}),
+            "second": second}  # fmt: skip
+
+
+async def test_a_read_is_asked_of_what_stands_in_where_the_first_crashes(
+    open_house: Open, tmp_path: Path
+) -> None:
+    house = await open_house(**pair(READ, tmp_path / "notes"))
+    await house.up("first", "second")
+    assert await house.call("first__crash", text="first") == '{"text": "first"}'
+
+
+async def test_a_write_that_may_have_happened_is_asked_of_nobody_else(
+    open_house: Open, tmp_path: Path
+) -> None:
+    house = await open_house(**pair(ToolEntry(), tmp_path / "notes"))
+    await house.up("first", "second")
+    with pytest.raises(UnknownOutcome):
+        await house.call("first__crash", text="first")
+    assert not (tmp_path / "notes").exists()
+
+
+async def test_one_state_is_logged_once(open_house: Open, caplog: pytest.LogCaptureFixture) -> None:
+    house = await open_house(gone=ServerEntry(command="no-such-program-here"))
+    connection = house.servers.connections["gone"]
+    connection._note_away("there is no program")
+    connection._note_away("there is still no program")
+    (line,) = [record.getMessage() for record in caplog.records if "gone" in record.getMessage()]
+    assert line == (
+        "the MCP server gone isn't there: there is no program; "
+        "it is tried again; `intent-router doctor` says more"
+    )
+
+
+async def test_no_process_is_left_where_a_server_is_deaf() -> None:
+    async with house_of(it=program("--deaf")) as house:
+        await house.has("it")
+        left = processes(os.getpid(), "signal.pause") + processes(os.getpid(), PROGRAM)
+        assert len(left) >= 2
+    gone, alive = psutil.wait_procs(left, timeout=PATIENCE)
+    assert (len(gone), alive) == (len(left), [])
+
+
+async def test_no_process_is_left_where_the_worker_is_killed(tmp_path: Path) -> None:
+    worker = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "tests.integration.tool.mcp.keep_a_server",
+        stdout=asyncio.subprocess.PIPE,
+    )
+    assert worker.stdout is not None
+    assert await asyncio.wait_for(worker.stdout.readline(), PATIENCE) == b"there\n"
+    left = psutil.Process(worker.pid).children(recursive=True)
+    assert len(left) >= 3
+    worker.send_signal(signal.SIGKILL)
+    await worker.wait()
+    gone, alive = await asyncio.to_thread(psutil.wait_procs, left, PATIENCE)
+    assert (len(gone), alive) == (len(left), [])
+
+
+async def test_looking_at_a_server_says_what_is_wrong_with_it(open_house: Open) -> None:
+    house = await open_house(
+        broken=ServerEntry(command=sys.executable, args=("-c", "raise SystemExit('no key')")),
+        absent=ServerEntry(command="no-such-program-here"),
+        nobody=ServerEntry(url="http://127.0.0.1:9/mcp"),
+    )
+    said = {}
+    for name, connection in house.servers.connections.items():
+        with pytest.raises(Away) as away:
+            await connection.look(PATIENCE)
+        said[name] = str(away.value)
+    assert said == {
+        "broken": "it ended before it answered; it last said: no key",
+        "absent": "there is no program 'no-such-program-here' that could be started",
+        "nobody": "All connection attempts failed",
+    }
+
+
+async def test_a_server_that_lacks_a_variable_is_away_and_the_others_are_there(
+    open_house: Open, caplog: pytest.LogCaptureFixture
+) -> None:
+    house = await open_house(
+        lacking=ServerEntry(url="https://{env.HOST}/mcp", fallback="it"), it=program()
+    )
+    await house.has("it")
+    await house.has("lacking")
+    assert await house.call("lacking__echo", text="hi") == '{"text": "hi"}'
+    told = [line for line in caplog.messages if "lacking isn't there" in line]
+    (warned,) = told
+    assert "HOST isn't set; set it in the environment or in .env; then start again" in warned

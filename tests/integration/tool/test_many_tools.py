@@ -1,0 +1,169 @@
+"""Some fifty tools of four kinds in one registry: nobody who uses one can tell which it is."""
+
+import sys
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from temporalio.client import Client
+
+import activities.builtin
+import activities.tools
+from activities.capabilities import Capabilities
+from router.api.dependencies import Services
+from router.directory.file import FileDirectory
+from router.domain.principals import DEFAULT_TENANT, Principal
+from router.flow.catalog import Catalog
+from router.llm.schema import portable
+from router.retrieval.index import CapabilityIndex
+from router.routing.tool_form import form_of, obstacle
+from router.runtime.app import create_app
+from router.settings import Settings
+from router.skill.skill import SkillCatalog
+from router.store.database import Database
+from router.store.store import Store
+from router.tool.http.client import OutboundGuard, Sender
+from router.tool.http.loader import load_http_tools
+from router.tool.mcp.file import ServerEntry
+from router.tool.registry import Registry
+from router.tool.tool import Tool
+from router.understanding.reader import Reader
+from tests.integration.tool.mcp.conftest import house_of, program
+from tests.unit.tool.http.declaring import TEXT, Folder, declaration, takes
+
+KINDS = ("code", "http", "openapi", "mcp")
+SHAPES: Sequence[dict[str, Any]] = (
+    TEXT,
+    {"type": "integer", "minimum": 1},
+    {"type": "boolean"},
+    {"type": "string", "enum": ["a", "b"]},
+    {"type": "string", "format": "date"},
+    {"type": "array", "items": {"type": "number"}},
+    {"type": "object", "properties": {"deep": {"type": "object"}}},
+    {"anyOf": [{"type": "string"}, {"type": "null"}]},
+)
+
+
+@pytest.fixture(scope="module")
+async def registry(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Registry]:
+    """The project's own code tools, and the other kinds beside them, as they are really loaded."""
+    folder = tmp_path_factory.mktemp("files")
+    found = Registry().discover(activities.builtin, activities.tools)
+    found.replace("http", declared(tmp_path_factory.mktemp("http")))
+    found.replace("openapi", selected(tmp_path_factory.mktemp("openapi")))
+    files = ServerEntry(
+        command=sys.executable, args=("-m", "activities.mcp_files", str(folder)), cwd=Path.cwd()
+    )
+    async with house_of(files=files, odd=program()) as house:
+        await house.has("files", "odd")
+        found.replace("mcp", [t for tools in house.tools.values() for t in tools.values()])
+        yield found
+
+
+def declared(path: Path) -> list[Tool]:
+    folder = Folder(path)
+    for number, shape in enumerate(SHAPES):
+        endpoint: dict[str, Any] = {"query_params": {"what": "{what}"}}
+        if shape.get("type") in ("array", "object"):
+            endpoint = {"method": "POST", "body": {"what": "{what}"}}
+        changes = {"name": f"get_{number}", "parameters": takes(what=shape), "endpoint": endpoint}
+        folder.write(declaration(**changes), f"{number}.json")
+    return folder.load().tools
+
+
+def selected(path: Path) -> list[Tool]:
+    paths = {
+        f"/things/{number}": {
+            "post": {
+                "operationId": f"makeThing{number}",
+                "summary": "Make a thing",
+                "tags": ["things"],
+                "requestBody": {"content": {"application/json": {"schema": takes(what=shape)}}},
+            }
+        }
+        for number, shape in enumerate(SHAPES)
+    }
+    folder = Folder(path)
+    info = {"title": "Things", "version": "1"}
+    folder.write({"openapi": "3.1.0", "info": info, "paths": paths}, "document.json")
+    server = "https://api.example.com"
+    folder.write({"openapi": "document.json", "server": server, "tags": ["things"]})
+    return load_http_tools(path, {}, Sender(OutboundGuard())).tools
+
+
+def test_there_are_some_fifty_of_all_four_kinds(registry: Registry) -> None:
+    kinds = [registry.group_of(tool.name) for tool in registry]
+    assert len(kinds) >= 50
+    assert all(kinds.count(kind) >= 8 for kind in KINDS), kinds
+
+
+def test_each_has_arguments_that_every_model_server_takes(registry: Registry) -> None:
+    for tool in registry:
+        made = portable(tool.parameters)
+        assert (made["type"], made["additionalProperties"]) == ("object", False), tool.name
+        assert set(made["required"]) == set(made["properties"]) == tool.argument_names, tool.name
+
+
+def test_each_has_a_form_or_a_reason_why_not(registry: Registry) -> None:
+    for tool in registry:
+        assert (form_of(tool) is None) == (obstacle(tool) is not None), tool.name
+    reasons = {tool.name: obstacle(tool) for tool in registry if obstacle(tool)}
+    deep = "no form field fits items (amount: an object that is nested too deep)"
+    assert reasons == {
+        "get_6": "no form field fits what (an object of any fields)",
+        # Flows alone call these, with items that they have collected themselves.
+        "submit_claim": deep,
+        "withdraw_claim": deep,
+    }
+
+
+def test_each_form_that_writes_asks_first(registry: Registry) -> None:
+    forms = {tool.name: form_of(tool) for tool in registry if tool.writes}
+    assert len(forms) > 10
+    for name, form in forms.items():
+        assert form is None or form.states["review"].confirm is not None, name
+
+
+def test_each_says_what_it_is_and_where_it_comes_from(registry: Registry) -> None:
+    for tool in registry:
+        assert (tool.capability.kind, tool.capability.name) == ("tool", tool.name)
+        assert tool.capability.description.en, tool.name
+        assert tool.capability.parameters == tool.parameters
+        assert tool.source.file, tool.name
+
+
+async def test_people_are_shown_all_of_them_in_one_form(registry: Registry, tmp_path: Path) -> None:
+    offered = Capabilities(Catalog([]), SkillCatalog(), registry)
+    database = Database(f"sqlite:///{tmp_path}/router.db")
+    await database.migrate()
+    directory = FileDirectory.load()
+    services = Services(
+        settings=Settings(_env_file=None),
+        temporal=await Client.connect("127.0.0.1:1", lazy=True),
+        store=Store(database),
+        directory=directory,
+        offered=offered,
+        reader=Reader(offered.forms()),
+        index=CapabilityIndex(None),
+    )
+    dave = await directory.find(DEFAULT_TENANT, "dave")
+    assert isinstance(dave, Principal)
+    async with httpx.AsyncClient(
+        transport=httpx.ASGITransport(create_app(services)),
+        base_url="http://router.test",
+        headers={"Authorization": "Bearer dave"},
+    ) as http:
+        items = (await http.get("/v1/capabilities", params={"kind": "tool"})).json()["items"]
+    await database.dispose()
+    shown = [tool.name for tool in registry.visible_to(dave) if tool.options.listed]
+    assert [item["name"] for item in items] == shown
+    assert {frozenset(item) for item in items} == {
+        frozenset({"kind", "name", "title", "description", "permission", "parameters"})
+    }
+    for item in items:
+        tool = registry[item["name"]]
+        assert (item.pop("parameters"), item["permission"]) == (tool.parameters, tool.permission)
+        assert all(isinstance(value, str) and value for value in item.values())
+    assert {registry.group_of(item["name"]) for item in items} == set(KINDS)

@@ -1,5 +1,0 @@
-"""Every test of the store runs on both databases."""
-
-from tests.unit.store.databases import database, database_url, postgres, templates
-
-__all__ = ["database", "database_url", "postgres", "templates"]
