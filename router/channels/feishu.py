@@ -295,7 +295,7 @@ class FeishuClient:
         if code in _BUSY:
             raise TooManyRequests("Feishu is busy", BUSY)
         if code != 0:
-            raise Undeliverable(f"Feishu answers {code}: {said}; see docs/adapters.md")
+            raise Undeliverable(f"Feishu answers {code}: {said}; see docs/channels.md")
 
     async def _fresh_token(self) -> str:
         if time.monotonic() >= self._good_until:

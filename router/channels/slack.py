@@ -343,7 +343,7 @@ def _refusal(error: SlackApiError) -> Exception:
         return TooManyRequests("Slack is busy", int(wait) if wait.isdigit() else BUSY)
     if code >= 500 or said in _PASSING:  # noqa: PLR2004
         return Unavailable(f"Slack answers {code}: {said}")
-    return Undeliverable(f"Slack answers {said}; see docs/adapters.md for the scopes it wants")
+    return Undeliverable(f"Slack answers {said}; see docs/channels.md for the scopes it wants")
 
 
 TAKEN = Response(status_code=200)
