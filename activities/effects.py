@@ -26,8 +26,8 @@ from router.domain.errors import (
     UnknownOutcome,
 )
 from router.domain.locale import Localised
-from router.domain.ports import EffectsLedger
 from router.domain.records import EffectRecord
+from router.store.idempotency import EffectsLedger
 from router.tool.tool import Tool
 
 

@@ -13,9 +13,9 @@ from activities.people.people import PeopleSystem
 from activities.people.records import one_spelling
 from router.contracts.activities import LOOK_UP, LookUp, LookupAnswer
 from router.domain.errors import ArgumentsToolError
-from router.domain.ports import Files
 from router.domain.principals import Directory, Principal
 from router.flow.language.functions import LOOKUPS
+from router.store.files import Files
 
 MOST_STAND_INS = 2
 """Steps from somebody who is away: a stand-in who is away too, or asks, is stood in for once."""

@@ -15,7 +15,6 @@ from activities.progress import ProgressPublisher, QuestionOutcome
 from router.contracts.activities import TOO_LONG, Account
 from router.domain.budgets import Budgets, Spent
 from router.domain.messages import Usage
-from router.domain.ports import Spending
 from router.domain.progress import ProgressPlace, Thinking
 from router.llm.fallback import FallbackChain
 from router.llm.request import estimated_prompt_tokens
@@ -31,6 +30,7 @@ from router.llm.types import (
     TurnTimeOver,
 )
 from router.routing.decider import cost
+from router.store.spending import Spending
 
 ANSWER_SECONDS = 40.0
 """For one question to all models together, where the turn has as much time left."""

@@ -8,7 +8,7 @@ from activities.tell_flow import own_share
 from router.contracts import activities, conversation
 from router.contracts.conversation import ConversationStart
 from router.contracts.start_options import TASK_TIMEOUT
-from router.domain.ports import Conversations
+from router.store.conversations import Conversations
 
 
 class Notifier:

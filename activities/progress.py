@@ -19,7 +19,6 @@ from pydantic import JsonValue
 from router.contracts.activities import ToolCall
 from router.domain.errors import Unavailable
 from router.domain.messages import Usage
-from router.domain.ports import EventLog, Live
 from router.domain.progress import (
     Progress,
     ProgressPlace,
@@ -31,6 +30,8 @@ from router.domain.progress import (
 from router.domain.records import LogEntry
 from router.llm.types import ChatAnswer, OnText, TextDelta
 from router.routing.decider import cost
+from router.store.event_log import EventLog
+from router.store.live import Live
 
 MOST_AT_ONCE = 100
 """Rows of one transaction."""

@@ -9,9 +9,10 @@ from typing import Annotated, Protocol
 from temporalio.client import Client
 
 from activities.calendar.work_calendar import WorkCalendar
-from router.domain.ports import Files, Results, Runs, SkillFiles
 from router.domain.principals import Directory
 from router.settings import Settings
+from router.store.files import Files, Results, SkillFiles
+from router.store.runs import Runs
 from router.tool.context import Depends, Provider
 
 settings: Provider[Settings] = Provider("settings")

@@ -28,8 +28,10 @@ from activities.tool_run import attempt_of, check_rules, let_through, run_admitt
 from router.contracts.activities import ToolCall
 from router.domain.errors import RouterError, TooManyRequests, TransientToolError, UnknownOutcome
 from router.domain.locale import Locale, Localised
-from router.domain.ports import EffectsLedger, Results, ToolCallAudit
 from router.domain.records import AuditRecord, ResultPage
+from router.store.audit import ToolCallAudit
+from router.store.files import Results
+from router.store.idempotency import EffectsLedger
 from router.telemetry.metrics import REFUSED
 from router.tool.context import Dependencies
 from router.tool.gate import Admitted, screen

@@ -32,9 +32,9 @@ from router.contracts.activities import ToolCall
 from router.domain.errors import RouterError, TransientToolError, UnusableResult
 from router.domain.files import MOST_BYTES, safe_name, type_of
 from router.domain.locale import Locale, Localised
-from router.domain.ports import EffectsLedger
 from router.domain.principals import Principal
 from router.domain.records import FileRecord
+from router.store.idempotency import EffectsLedger
 from router.tool.context import Dependencies, ToolContext, needless
 from router.tool.gate import Admitted, Attempt, admit, lacks_confirmation, screen
 from router.tool.registry import Registry

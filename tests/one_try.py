@@ -4,7 +4,7 @@ from pydantic import JsonValue
 
 from activities.tool_run import let_through, run_admitted
 from router.contracts.activities import ToolCall
-from router.domain.ports import EffectsLedger
+from router.store.idempotency import EffectsLedger
 from router.tool.context import Dependencies
 from router.tool.registry import Registry
 

@@ -27,12 +27,12 @@ from activities.tell_flow import own_share
 from router.domain.errors import Conflict, PermanentToolError
 from router.domain.locale import Locale, Localised
 from router.domain.messages import ENDED, FlowStatus
-from router.domain.ports import Runs
 from router.domain.principals import Directory, Principal
 from router.domain.records import ApprovalRecord, RunRecord
 from router.flow.engine.events import Cancelled, Nudged
 from router.gateway.runs import WHY_NOT, NotNow, RunStanding, tell, to_remind
 from router.gateway.withdrawals import Withdrawing
+from router.store.runs import Runs
 from router.tool.context import Depends, ToolContext
 from router.tool.labels import ChineseLabel
 from router.tool.tool import tool

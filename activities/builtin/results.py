@@ -8,8 +8,8 @@ from activities import provided
 from activities.tool_call import page_of
 from router.domain.errors import ArgumentsToolError
 from router.domain.locale import Localised
-from router.domain.ports import Results
 from router.domain.records import ResultPage
+from router.store.files import Results
 from router.tool.context import Depends, ToolContext
 from router.tool.labels import ChineseLabel
 from router.tool.tool import tool

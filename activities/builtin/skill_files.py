@@ -16,8 +16,8 @@ from activities.sandbox import Sandbox, Script, program_of, sandbox
 from activities.tool_call import text_pages
 from router.domain.errors import ArgumentsToolError, PermanentToolError
 from router.domain.files import SCRIPTS, SkillFile
-from router.domain.ports import SkillFiles
 from router.skill.skill import lines
+from router.store.files import SkillFiles
 from router.tool.context import Depends, ToolContext
 from router.tool.labels import ChineseLabel
 from router.tool.tool import tool

@@ -22,13 +22,13 @@ from router.domain.errors import (
 )
 from router.domain.locale import Locale, Localised
 from router.domain.messages import ASKING, ENDED, FlowStatus
-from router.domain.ports import Runs
 from router.domain.records import RunRecord
 from router.entities.dates import Days
 from router.entities.grammar import only
 from router.entities.utterance import Utterance
 from router.flow.prompts.field_names import VALUES
 from router.flow.prompts.values import MONTHS, day, moment, money, named
+from router.store.runs import Runs
 from router.tool.context import ToolContext
 from router.understanding.names import is_named_in, names_no_kind
 

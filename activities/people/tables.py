@@ -20,7 +20,7 @@ from sqlalchemy import (
 from router.store.migration import Migrations
 from router.store.tables import MomentType, required
 
-PEOPLE = Migrations(Path(__file__).parent / "migrations", "alembic_version_people", "0003")
+PEOPLE = Migrations(Path(__file__).parent / "migrations", "alembic_version_people", "0001")
 
 metadata = MetaData()
 

@@ -11,9 +11,9 @@ from datetime import UTC, datetime
 from starlette.requests import Request
 
 from router.api.params import fresh_id
-from router.domain.ports import AuditTrail
 from router.domain.principals import Principal
 from router.domain.records import Act, AuditEntry
+from router.store.audit import AuditTrail
 from router.telemetry import tracing
 
 REQUEST_ID = "x-request-id"

@@ -14,10 +14,10 @@ from router.api.params import derived_id
 from router.contracts.conversation import STATUS, ConversationState, ConversationStatus, workflow_id
 from router.domain.errors import NotFound
 from router.domain.locale import Locale
-from router.domain.ports import Conversations
 from router.domain.principals import Principal
 from router.domain.records import ConversationRecord
 from router.gateway.client import RPC_TIMEOUT, speaking_ours
+from router.store.conversations import Conversations
 from workflows import memory
 
 

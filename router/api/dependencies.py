@@ -23,23 +23,19 @@ from router.api.turns import Turns
 from router.contracts.start_options import Fairness
 from router.domain.errors import Forbidden, NotFound, Unauthenticated
 from router.domain.locale import Localised
-from router.domain.ports import (
-    AuditTrail,
-    Conversations,
-    EventLog,
-    Files,
-    IdempotencyKeys,
-    Live,
-    Mailboxes,
-    RoutedTurns,
-    Runs,
-)
 from router.domain.principals import SERVICE_ROLE, Capability, PeopleDirectory, Principal
 from router.domain.records import ConversationRecord
 from router.flow.definition import FlowDefinition
 from router.llm.health import ModelAddress, ModelHealth
 from router.retrieval.index import CapabilityIndex
 from router.settings import Settings
+from router.store.audit import AuditTrail
+from router.store.conversations import Conversations, Mailboxes
+from router.store.event_log import EventLog, RoutedTurns
+from router.store.files import Files
+from router.store.idempotency import IdempotencyKeys
+from router.store.live import Live
+from router.store.runs import Runs
 
 REMEMBERED = 10_000
 GOOD_FOR = 60.0

@@ -28,10 +28,11 @@ from router.api import streams
 from router.api.streams import Attempts, Part, event, parts_of
 from router.domain.errors import FieldProblem, InvalidInput, Unavailable
 from router.domain.locale import Localised
-from router.domain.ports import EventLog, Live
 from router.domain.principals import Principal
 from router.domain.progress import Progress
 from router.domain.records import ConversationRecord, LogEntry, RecordedTurn
+from router.store.event_log import EventLog
+from router.store.live import Live
 
 MOST_DIGITS = 18
 """As many as any number has that fits into 64 bits with its sign."""

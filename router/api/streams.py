@@ -23,9 +23,9 @@ from router.api import errors
 from router.api.turns import Turns, outcome
 from router.contracts.conversation import Submission
 from router.domain.messages import Turn
-from router.domain.ports import Live
 from router.domain.progress import Progress
 from router.domain.records import ConversationRecord
+from router.store.live import Live
 from router.telemetry.metrics import STREAMS
 
 HEARTBEAT = 15.0

@@ -13,10 +13,10 @@ from difflib import get_close_matches
 from router.api.params import fresh_id
 from router.directory.sources import people_of
 from router.domain.errors import NotFound
-from router.domain.ports import AuditTrail
 from router.domain.principals import DEFAULT_TENANT, Principal
 from router.domain.records import SHELL, Act, AuditEntry
 from router.settings import Settings
+from router.store.audit import AuditTrail
 
 
 def person(settings: Settings, user: str, tenant: str = DEFAULT_TENANT) -> Principal:

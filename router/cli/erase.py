@@ -19,7 +19,7 @@ from router.gateway.executions import delete_histories, end, workflows_of
 from router.runtime.data_folder import made
 from router.runtime.temporal import connect
 from router.settings import Settings
-from router.store.audit import DatabaseAuditTrail
+from router.store.audit import AuditTrail
 from router.store.database import Database
 from router.store.retention import Erasing, Holdings
 
@@ -55,7 +55,7 @@ async def erase_person(settings: Settings, tenant: str, person: str, *, confirme
         _check(tenant, person, there, len(found), confirmed=confirmed)
         pseudonym = f"erased-{secrets.token_hex(6)}"
         # By the pseudonym: the trail is no place to find out whose it was.
-        await noted(DatabaseAuditTrail(database), tenant, "person.erase", pseudonym)
+        await noted(AuditTrail(database), tenant, "person.erase", pseudonym)
         executions = await end(client, tenant, person, there.workflows, WORD)
         # Last the database, which knows what else is theirs: so this can be taken up again.
         await delete_histories(client, executions)

@@ -44,13 +44,13 @@ from router.contracts.start_options import TASK_TIMEOUT, of_run
 from router.domain.errors import Conflict, NotFound, RouterError, Unavailable
 from router.domain.locale import Localised
 from router.domain.messages import ASKING, ENDED, FlowStatus
-from router.domain.ports import Runs
 from router.domain.principals import Principal
 from router.domain.records import ApprovalRecord, RunRecord
 from router.flow.definition import FlowDefinition, Wait
 from router.flow.engine.events import Arrived, Cancelled, Decided, Nudged, Reassigned, Retried
 from router.flow.view import FlowView
 from router.gateway.client import RPC_TIMEOUT, WorkflowOver, persistently, speaking_ours
+from router.store.runs import Runs
 
 AGAIN_AFTER = timedelta(hours=1)
 """How long those who were reminded by the requester are left in peace."""

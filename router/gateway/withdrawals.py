@@ -14,7 +14,6 @@ from router.contracts.flow import CallLimits, FlowAnswer, FlowStart, Tell
 from router.domain.errors import Conflict, Unavailable
 from router.domain.locale import Locale, Localised
 from router.domain.messages import ENDED
-from router.domain.ports import Runs
 from router.domain.principals import Principal
 from router.domain.records import Remedy, RunRecord
 from router.flow.definition import FlowDefinition
@@ -24,6 +23,7 @@ from router.flow.engine.run import Done, Run
 from router.gateway import runs
 from router.gateway.client import RPC_TIMEOUT, WorkflowOver, persistently
 from router.gateway.runs import PATIENCE, RunStanding
+from router.store.runs import Runs
 
 
 @dataclass(frozen=True)

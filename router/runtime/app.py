@@ -38,8 +38,8 @@ from router.api.routes import (
 from router.channels.registry import Platforms, platforms
 from router.contracts.conversation import WORKFLOW
 from router.domain.errors import RouterError
-from router.domain.ports import Runs
 from router.settings import Settings
+from router.store.runs import Runs
 from router.telemetry.metrics import APPROVALS, CONVERSATIONS, OLDEST_APPROVAL
 
 EVERY = 15.0

@@ -15,7 +15,6 @@ from activities.conversion.rates import exchange_rates
 from activities.sandbox import sandbox
 from activities.writer import writer
 from router.domain.errors import DefinitionError, MisconfiguredError, Problem
-from router.domain.ports import FlowVersions
 from router.flow.catalog import Catalog, behaviour
 from router.flow.definition import FlowDefinition
 from router.flow.loader import FlowFile, WatchedFlows, load_flows, read_flow, sub_flow_problems
@@ -23,6 +22,7 @@ from router.routing.prompts import Prompts
 from router.settings import Settings
 from router.skill.loader import LoadedSkills, WatchedSkills, remarks
 from router.skill.skill import SkillCatalog
+from router.store.runs import FlowVersions
 from router.tool.context import Provider
 from router.tool.http.client import OutboundGuard, Sender
 from router.tool.http.loader import WatchedTools, load_http_tools

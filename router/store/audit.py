@@ -1,8 +1,6 @@
 """The audit of tool calls and the audit trail of operators: rows are added and never changed.
 
-The audit of tool calls, in the database: rows are added and never changed.
-
-The audit trail, in the database. Triggers keep its lines as they are: see migration 0011.
+Of the trail the database itself sees to that, by triggers: see the migration.
 """
 
 from datetime import datetime
@@ -17,8 +15,8 @@ from router.store.rows import from_row, newest_first, page, to_row
 _audit = tables.audit
 
 
-class DatabaseToolCallAudit:
-    """`router.domain.ports.Audit`."""
+class ToolCallAudit:
+    """Who had which tool called, and what became of it."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -57,14 +55,17 @@ class DatabaseToolCallAudit:
 _trail = tables.audit_trail
 
 
-class DatabaseAuditTrail:
-    """`router.domain.ports.Trail`."""
+class AuditTrail:
+    """What operators did and looked at, each noted before it was done."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def note(self, deed: AuditEntry) -> None:
-        """Add a line; once this has returned, it is there for good."""
+        """Add a line; once this has returned, it is there for good.
+
+        Raises `Unavailable` where it can't be, and then the act may not be done.
+        """
         row = to_row(deed)
         await self._database.write(lambda connection: connection.execute(insert(_trail), row))
 

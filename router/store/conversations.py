@@ -1,9 +1,4 @@
-"""Conversations, snapshots of closed ones, and mailboxes of those held on chat platforms.
-
-Conversations and the snapshots of closed ones, in the database.
-
-Mailboxes, in the database: which words of the log have yet to be posted, and where.
-"""
+"""Conversations, snapshots of closed ones, and mailboxes of those held on chat platforms."""
 
 from collections.abc import Collection
 from datetime import UTC, datetime
@@ -20,8 +15,8 @@ _conversations = tables.conversations
 _snapshots = tables.snapshots
 
 
-class DatabaseConversations:
-    """`router.domain.ports.Conversations`."""
+class Conversations:
+    """Who owns which conversation, and what a closed one needs to go on."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -87,8 +82,8 @@ _FOR_PERSON = and_(
 _NEW = and_(_log.c.tenant == _boxes.c.tenant, _log.c.sequence > _boxes.c.position)
 
 
-class DatabaseMailboxes:
-    """`router.domain.ports.Mailboxes`."""
+class Mailboxes:
+    """Which words of the log have yet to be posted on chat platforms, and where."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

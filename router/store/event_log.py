@@ -1,8 +1,4 @@
-"""The append-only event log, in the database: appended to, read on, searched by operators.
-
-Appending to the event log, within the transaction it belongs to, and telling of it after.
-
-The append-only event log, in the database.
+"""The append-only event log, appended to, read on, and searched by operators.
 
 A reader follows one conversation, or one person, by sequence number: having seen 7 it asks
 for what is beyond 7, and must never miss a 6 that shows up later. SQLite hands numbers out
@@ -11,8 +7,6 @@ row is inserted, and the later number may be committed first; so an append holds
 each conversation and person that it writes to, from before it draws numbers until it has
 committed. Within what one reader follows, numbers therefore appear in order. Across
 conversations they may not: nobody may follow the whole log by sequence number alone.
-
-Everybody's turns as operators look for them: where messages went, in the event log.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -30,11 +24,11 @@ from sqlalchemy import (
 )
 
 from router.domain.messages import Turn
-from router.domain.ports import Live
 from router.domain.progress import Progress, begun_by
 from router.domain.records import Gist, LogEntry, RecordedTurn, RoutedTurn, TurnFilter
 from router.store import tables
 from router.store.database import Database
+from router.store.live import Live
 from router.store.rows import from_row, to_row
 
 _log = tables.log
@@ -105,8 +99,8 @@ def _streams(tenant: str, entries: Sequence[LogEntry]) -> Iterator[str]:
 _ROUTE = ("kind", "by", "target")
 
 
-class DatabaseRouted:
-    """`router.domain.ports.Routed`."""
+class RoutedTurns:
+    """Where everybody's messages went, for operators."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -174,8 +168,8 @@ LAST_SEQUENCE = 2**63 - 1
 _conversations = tables.conversations
 
 
-class DatabaseLog:
-    """`router.domain.ports.EventLog`."""
+class EventLog:
+    """The append-only log of everything people may look at later."""
 
     def __init__(self, database: Database, live: Live) -> None:
         self._database = database

@@ -1,10 +1,6 @@
-"""Files of people, files of skills, and results too long to be carried, in the database.
+"""Files of people, files of skills, and results of tools that are too long to be carried.
 
-Files of people, in the database: they are as safe there, and as gone, as all the rest.
-
-What is in the files of skills, in the database, named by what it is.
-
-Results of tools that are too long to be carried, in the database.
+They are in the database: as safe there, and as gone once they are deleted, as all the rest.
 """
 
 import secrets
@@ -22,8 +18,8 @@ _files = tables.files
 _ABOUT = [column for column in _files.c if column.name != "content"]
 
 
-class DatabaseFiles:
-    """`router.domain.ports.Files`."""
+class Files:
+    """Files of people: receipts that they handed in, and what tools made for them."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -46,7 +42,7 @@ class DatabaseFiles:
         return None if row is None else from_row(FileRecord, row)
 
     async def content(self, tenant: str, file: str) -> bytes | None:
-        """The whole content; None where there is no such file."""
+        """The whole content, ten MiB at most; None where there is no such file."""
         query = select(_files.c.content).filter_by(tenant=tenant, id=file)
         return await self._database.read(lambda c: c.execute(query).scalar())
 
@@ -54,8 +50,8 @@ class DatabaseFiles:
 _skill_files = tables.skill_files
 
 
-class DatabaseSkillFiles:
-    """`router.domain.ports.SkillFiles`."""
+class SkillFiles:
+    """What is in the files of skills, by the SHA-256 of it, as long as a run may need it."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -87,7 +83,10 @@ class DatabaseSkillFiles:
         )
 
     async def tidy(self, in_use: Collection[str], unused_since: datetime) -> int:
-        """Forget what was last in use before then; how many that were."""
+        """Forget what was last in use before then; how many that were.
+
+        Those `in_use` count as in use today, so that a worker that runs for months loses nothing.
+        """
 
         def work(connection: Connection) -> int:
             _use(connection, in_use, datetime.now(UTC))
@@ -109,8 +108,8 @@ def _among(digests: Collection[str]) -> ColumnElement[bool]:
 _results = tables.results
 
 
-class DatabaseResults:
-    """`router.domain.ports.Results`."""
+class Results:
+    """Results of tools that are too long to be carried, for whoever had them called."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -1,9 +1,4 @@
-"""What was done once: idempotency keys of requests, and the effects ledger.
-
-Idempotency keys of requests, in the database.
-
-The effects ledger, in the database: the memory that makes a write happen once.
-"""
+"""What was done once: idempotency keys of requests, and the effects ledger of writes."""
 
 from datetime import UTC, datetime
 
@@ -19,8 +14,8 @@ from router.store.rows import from_row
 _keys = tables.keys
 
 
-class DatabaseKeys:
-    """`router.domain.ports.IdempotencyKeys`."""
+class IdempotencyKeys:
+    """Which `Idempotency-Key` was used by whom with what."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -50,8 +45,8 @@ class DatabaseKeys:
 _effects = tables.effects
 
 
-class DatabaseLedger:
-    """`router.domain.ports.EffectsLedger`."""
+class EffectsLedger:
+    """Every write that was sent out, by idempotency key: the memory that makes it once."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -1,17 +1,13 @@
 """Progress passed on to readers: within one process, or between several by PostgreSQL's NOTIFY.
 
-Progress passed on within one process: all that SQLite needs, which serves one alone.
-
-A connection that listens on a channel of PostgreSQL, for as long as it is wanted.
-
-Progress passed on between processes, through PostgreSQL's NOTIFY and LISTEN.
-
-Every process that has readers hears everything on one channel and picks out what is for
-them: a few hundred short payloads a second cost less than a LISTEN for each reader.
+SQLite serves one process alone. On PostgreSQL every process that has readers hears everything on
+one channel and picks out what is for them: a few hundred short payloads a second cost less than
+a LISTEN for each reader.
 """
 
 import asyncio
 import logging
+from abc import ABC, abstractmethod
 from collections import defaultdict, deque
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
@@ -87,32 +83,61 @@ class Readers:
                 del self._inboxes[read]
 
 
-class InProcessLive:
-    """`router.domain.ports.Live` between the parts of one process, on one event loop."""
+class Live(ABC):
+    """Passes on what happens in turns to whoever listens right now, in whichever process.
+
+    A courtesy: neither method ever raises or holds anyone up for long. What can't be passed
+    on is lost, and everything that matters is in the turn itself, or in the event log.
+    """
 
     def __init__(self) -> None:
         self._readers = Readers()
 
+    @abstractmethod
     async def tell(self, progress: Progress) -> None:
         """Pass it on, after what the same caller told before."""
-        self._readers.give(progress)
 
     @asynccontextmanager
     async def listen(
         self, tenant: str, conversation: str
     ) -> AsyncIterator[AsyncIterator[Progress]]:
-        """Everything that is told of the conversation from now on, for as long as one stays."""
+        """Everything that is told of the conversation from now on, for as long as one stays.
+
+        A reader that doesn't keep up loses the oldest text. Waiting for the next may be
+        cancelled, and loses nothing.
+        """
         with self._readers.reading(tenant, conversation) as inbox:
+            await self._begun()
             yield inbox
 
     @asynccontextmanager
     async def listen_for(self, tenant: str, person: str) -> AsyncIterator[AsyncIterator[Progress]]:
-        """The same of what is told for a person."""
+        """The same of what is told for a person: `recorded`, where there is news."""
         with self._readers.reading(tenant, person=person) as inbox:
+            await self._begun()
             yield inbox
+
+    @abstractmethod
+    async def aclose(self) -> None:
+        """Let go of what listens."""
+
+    @abstractmethod
+    async def _begun(self) -> None:
+        """Return once what other processes tell is heard as well."""
+
+
+class InProcessLive(Live):
+    """Between the parts of one process, on one event loop."""
+
+    async def tell(self, progress: Progress) -> None:
+        """Pass it on at once."""
+        self._readers.give(progress)
 
     async def aclose(self) -> None:
         """Nothing to let go of."""
+
+    async def _begun(self) -> None:
+        return
 
 
 READY_SECONDS = 2.0
@@ -195,17 +220,17 @@ TELL_SECONDS = 1.0
 _NOTIFY = text("SELECT set_config('synchronous_commit', 'off', true), pg_notify(:channel, :said)")
 
 
-class PostgresLive:
-    """`router.domain.ports.Live` for any number of processes."""
+class PostgresLive(Live):
+    """Between any number of processes."""
 
     def __init__(self, database: Database) -> None:
+        super().__init__()
         self._database = database
-        self._readers = Readers()
         self._listening = Listening(database, CHANNEL, self._hear)
         self._failing = False
 
     async def tell(self, progress: Progress) -> None:
-        """Pass it on, after what the same caller told before."""
+        """Pass it on to all processes, or log that it is lost."""
         try:
             async with asyncio.timeout(TELL_SECONDS):
                 for payload in payloads(progress):
@@ -215,25 +240,12 @@ class PostgresLive:
         else:
             self._failing = False
 
-    @asynccontextmanager
-    async def listen(
-        self, tenant: str, conversation: str
-    ) -> AsyncIterator[AsyncIterator[Progress]]:
-        """Everything that is told of the conversation from now on, for as long as one stays."""
-        with self._readers.reading(tenant, conversation) as inbox:
-            await self._listening.begun()
-            yield inbox
-
-    @asynccontextmanager
-    async def listen_for(self, tenant: str, person: str) -> AsyncIterator[AsyncIterator[Progress]]:
-        """The same of what is told for a person."""
-        with self._readers.reading(tenant, person=person) as inbox:
-            await self._listening.begun()
-            yield inbox
-
     async def aclose(self) -> None:
         """Stop listening and close the connection."""
         await self._listening.aclose()
+
+    async def _begun(self) -> None:
+        await self._listening.begun()
 
     async def _notify(self, payload: str) -> None:
         given = {"channel": CHANNEL, "said": payload}
@@ -261,7 +273,6 @@ def payloads(progress: Progress) -> Iterator[str]:
     Whatever else is too long, or can't be written as JSON, is passed over.
     """
     try:
-        # Without defaults it is what processes of an earlier version can read as well.
         payload = progress.model_dump_json(exclude_defaults=True)
     except PydanticSerializationError as error:
         _log.warning("%s can't be told: %s", progress.type, error)

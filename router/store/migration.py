@@ -30,7 +30,7 @@ class Migrations:
     head: str
 
 
-ROUTER = Migrations(Path(__file__).parent / "migrations", "alembic_version_router", "0011")
+ROUTER = Migrations(Path(__file__).parent / "migrations", "alembic_version_router", "0001")
 
 
 def is_current(connection: Connection, migrations: Migrations) -> bool:

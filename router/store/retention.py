@@ -51,8 +51,8 @@ _AGED: tuple[tuple[Table, str], ...] = (
 """What goes by its own age, and the column that says it."""
 
 
-class DatabaseRetention:
-    """`router.domain.ports.Retention`."""
+class Retention:
+    """What makes the house forget."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -1,9 +1,4 @@
-"""Flow runs, their approvals, and what each version of a flow was, in the database.
-
-Flow runs and their approvals, in the database.
-
-What each version of each flow was when it was first run, in the database.
-"""
+"""Flow runs, their approvals, and what each version of a flow was when it was first run."""
 
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
@@ -13,7 +8,6 @@ from sqlalchemy import ColumnElement, Connection, bindparam, exists, func, or_, 
 
 from router.domain import progress
 from router.domain.messages import FlowStatus
-from router.domain.ports import Live
 from router.domain.records import (
     EVERY_RUN,
     Amendment,
@@ -27,6 +21,7 @@ from router.domain.records import (
 from router.store import tables
 from router.store.database import Database
 from router.store.event_log import Appending
+from router.store.live import Live
 from router.store.rows import from_row, newest_first, page, to_row, upsert
 
 _runs = tables.runs
@@ -36,8 +31,8 @@ _definitions = tables.flow_definitions
 _AWAITED = (_approvals.c.active, _approvals.c.verdict.is_(None))
 
 
-class DatabaseRuns:
-    """`router.domain.ports.Runs`."""
+class Runs:
+    """Flow runs and their approvals, as last published by the runs themselves."""
 
     def __init__(self, database: Database, live: Live) -> None:
         self._database = database
@@ -295,8 +290,8 @@ def _is_whole() -> ColumnElement[bool]:
 _versions = tables.flow_versions
 
 
-class DatabaseFlowVersions:
-    """`router.domain.ports.FlowVersions`."""
+class FlowVersions:
+    """What each version of each flow does, as it was when a process first ran it."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

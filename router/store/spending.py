@@ -15,8 +15,8 @@ _spending = tables.spending
 _AMOUNTS = ("calls", "prompt_tokens", "completion_tokens")
 
 
-class DatabaseSpending:
-    """`router.domain.ports.Spending`."""
+class Spending:
+    """What models cost, by day and by whom it was for."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

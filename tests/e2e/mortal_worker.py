@@ -23,7 +23,6 @@ from temporalio.contrib.pydantic import pydantic_data_converter
 from activities.capabilities import Capabilities
 from activities.tool_call import ToolCaller
 from router.domain.budgets import Budget, Budgets
-from router.domain.ports import EffectsLedger
 from router.domain.records import EffectRecord
 from router.flow.catalog import Catalog
 from router.llm.client import ChatModel
@@ -33,6 +32,8 @@ from router.retrieval.index import CapabilityIndex
 from router.runtime.composition import Parts, assembled
 from router.runtime.worker import build_worker
 from router.settings import Settings
+from router.store.database import Database
+from router.store.idempotency import EffectsLedger
 from router.tool.context import Depends, Provider, ToolContext
 from router.tool.registry import Registry
 from router.tool.tool import tool
@@ -87,29 +88,20 @@ class Teller:
         return receipt
 
 
-@dataclass(frozen=True)
-class MortalLedger:
+class MortalLedger(EffectsLedger):
     """The real ledger; the worker may die on its threshold."""
 
-    real: EffectsLedger
-    fate: Fate
+    def __init__(self, database: Database, fate: Fate) -> None:
+        super().__init__(database)
+        self._fate = fate
 
     async def begin(self, key: str, tool: str, digest: str) -> EffectRecord | None:
-        self.fate.at("unnoted")
-        return await self.real.begin(key, tool, digest)
-
-    async def find(self, key: str) -> EffectRecord | None:
-        return await self.real.find(key)
+        self._fate.at("unnoted")
+        return await super().begin(key, tool, digest)
 
     async def finish(self, key: str, result: JsonValue) -> None:
-        await self.real.finish(key, result)
-        self.fate.at("noted")
-
-    async def fail(self, key: str, error: str) -> None:
-        await self.real.fail(key, error)
-
-    async def release(self, key: str) -> None:
-        await self.real.release(key)
+        await super().finish(key, result)
+        self._fate.at("noted")
 
 
 teller: Provider[Teller] = Provider("teller")
@@ -168,7 +160,7 @@ async def furnished(plan: Plan) -> AsyncIterator[Parts]:
         offered = Capabilities(Catalog([]), parts.offered.skills, registry)
         index, store = CapabilityIndex(None), parts.store
         await index.update(offered.everything())
-        ledger = MortalLedger(store.ledger, fate)
+        ledger = MortalLedger(store.ledger._database, fate)
         unbounded = parts.settings.model_copy(update={"llm_budgets": Budgets(turn=Budget())})
         yield replace(
             parts,

@@ -12,11 +12,11 @@ from temporalio.client import Client
 from activities import provided
 from router.domain.errors import ArgumentsToolError
 from router.domain.messages import ConfirmAction, FormAction, FormReply, Message, Turn
-from router.domain.ports import Files
 from router.domain.principals import DEFAULT_TENANT
 from router.domain.records import FileRecord
 from router.flow.definition import FlowDefinition
 from router.runtime.composition import Parts
+from router.store.files import Files
 from router.tool.context import Depends, ToolContext
 from router.tool.results import ToolFile
 from router.tool.tool import tool

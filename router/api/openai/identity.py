@@ -41,10 +41,11 @@ from router.api.params import check_media_type, derived_id, strict_json
 from router.domain.errors import Forbidden, Unauthenticated
 from router.domain.locale import Locale
 from router.domain.messages import SpokenLine, as_plain_text, replies_of
-from router.domain.ports import Conversations, EventLog
 from router.domain.principals import SERVICE_ROLE, Directory, Principal
 from router.domain.records import ConversationRecord, LogEntry
 from router.settings import Settings
+from router.store.conversations import Conversations
+from router.store.event_log import EventLog
 
 SIGNED = "x-openwebui-user-jwt"
 ISSUER = "open-webui"

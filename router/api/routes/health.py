@@ -15,11 +15,11 @@ from temporalio.service import RPCError
 
 from router.api.dependencies import Given, ModelReach, Services
 from router.domain.errors import RouterError, Unavailable
-from router.domain.ports import Conversations
 from router.domain.principals import DEFAULT_TENANT
 from router.gateway.client import is_polled
 from router.llm.health import ModelHealth
 from router.settings import Settings
+from router.store.conversations import Conversations
 
 PATIENCE = 2.0
 

@@ -23,9 +23,9 @@ from router.api.turns import MessageBody
 from router.contracts.conversation import Submission
 from router.domain.errors import FieldProblem, InvalidInput, NotFound, RouterError
 from router.domain.messages import Message, Reply, Route, StartAction, ToolResultAction, Turn
-from router.domain.ports import Conversations
 from router.domain.principals import Capability, Principal
 from router.domain.records import ConversationRecord, LogEntry
+from router.store.conversations import Conversations
 
 
 def check_start(message: Message, offered: Offers, caller: Principal) -> None:

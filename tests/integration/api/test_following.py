@@ -238,7 +238,7 @@ async def test_rows_that_nobody_told_of_come_with_the_next_heartbeat(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("router.api.streams.HEARTBEAT", 0.05)
-    appending = house.store.log._appending  # type: ignore[attr-defined]
+    appending = house.store.log._appending
     async with house.reading() as reader:
         assert (await reader.take(1))[0].name == "ping"
         with monkeypatch.context() as patch:

@@ -16,11 +16,10 @@ import pytest
 from fastapi import FastAPI
 
 from router.api.dependencies import Services
-from router.domain.ports import Live
 from router.domain.progress import Progress, ProgressType
 from router.runtime.app import create_app
 from router.runtime.server import GRACE, ApiServer
-from router.store.live import Readers
+from router.store.live import Live, Readers
 from router.store.store import Store
 from tests.integration.api.workflows import MUCH
 
@@ -264,7 +263,7 @@ async def test_a_repeat_streams_the_first_answer_and_does_nothing_twice(chat: Ch
 
 
 async def test_a_reader_who_leaves_stops_no_turn_and_is_forgotten(chat: Chat) -> None:
-    readers: Readers = chat.live._readers  # type: ignore[attr-defined]
+    readers: Readers = chat.live._readers
     async with chat.stream("slow") as events:
         await anext(events)
         assert ("default", chat.id, "") in readers._inboxes

@@ -15,7 +15,7 @@ from router.domain.errors import MisconfiguredError
 from router.domain.records import FileRecord
 from router.settings import Settings
 from router.store.database import Database
-from router.store.files import DatabaseFiles
+from router.store.files import Files
 from tests.fakes.mcp_program import PROGRAM
 from tests.unit.cli.conftest import Run
 
@@ -61,7 +61,7 @@ def test_a_file_that_it_gives_is_kept_and_printed_as_json(
 async def found(data: Path, file: str) -> FileRecord | None:
     database = Database(f"sqlite:///{data}/router.db")
     try:
-        return await DatabaseFiles(database).find("default", file)
+        return await Files(database).find("default", file)
     finally:
         await database.dispose()
 

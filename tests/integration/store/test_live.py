@@ -8,10 +8,17 @@ from collections.abc import AsyncIterator
 import pytest
 from sqlalchemy import text
 
-from router.domain.ports import Live
 from router.domain.progress import Progress
 from router.store.database import Database
-from router.store.live import CHANNEL, PAYLOAD_BYTES, WAITING, LiveInbox, PostgresLive, payloads
+from router.store.live import (
+    CHANNEL,
+    PAYLOAD_BYTES,
+    WAITING,
+    Live,
+    LiveInbox,
+    PostgresLive,
+    payloads,
+)
 from router.store.store import Store
 
 STRANGE = [

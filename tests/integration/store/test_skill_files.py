@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from router.domain.ports import SkillFiles
 from router.store.database import Database
+from router.store.files import SkillFiles
 from router.store.store import Store
 
 A, B = {"a" * 64: b"one"}, {"b" * 64: b"\x00\xff"}

@@ -158,28 +158,3 @@ async def test_runs_are_narrowed_by_people_and_times(
     await store.runs.publish(second, [approval(second, "carol", "approve")])
     found, _ = await store.runs.listed("default", None, None, None, None, 5, narrowed=narrowed)
     assert {each.id for each in found} == expected
-
-
-async def test_runs_held_before_there_was_a_mark_are_marked(database_url: str) -> None:
-    """What an upgrade finds: a run held for weeks publishes nothing by itself."""
-    database = Database(database_url)
-    await database.migrate()
-    store = Store(database)
-    await store.runs.publish(run("r1", "alice", "waiting", history=[line("held")]), [])
-    await store.runs.publish(run("r2", "alice", "waiting", history=[line("began")]), [])
-
-    def back(connection: Any) -> None:
-        connection.execute(text("ALTER TABLE flow_runs DROP COLUMN held"))
-        connection.execute(text("DROP TABLE audit_trail"))
-        if database.dialect == "postgresql":
-            connection.execute(text("DROP FUNCTION audit_trail_refuses()"))
-        connection.execute(text("UPDATE alembic_version_router SET version_num = '0010'"))
-
-    await database.write(back)
-    await database.migrate()
-
-    found, _ = await store.runs.listed(
-        "default", None, None, None, None, 5, narrowed=RunFilter(held=True)
-    )
-    assert [each.id for each in found] == ["r1"]
-    await database.dispose()

@@ -15,7 +15,7 @@ from router.domain.principals import Absence, Principal
 from router.domain.records import FileRecord
 from router.flow.language.functions import LOOKUPS
 from router.store.database import Database
-from router.store.files import DatabaseFiles
+from router.store.files import Files
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
@@ -38,12 +38,12 @@ class Company:
 
 
 @pytest.fixture
-def files(database: Database) -> DatabaseFiles:
-    return DatabaseFiles(database)
+def files(database: Database) -> Files:
+    return Files(database)
 
 
 @pytest.fixture
-def look_ups(people: PeopleSystem, files: DatabaseFiles) -> LookUps:
+def look_ups(people: PeopleSystem, files: Files) -> LookUps:
     return LookUps(Company(), WorkCalendar.load(), people, files)
 
 
@@ -104,7 +104,7 @@ def _away(id_: str, delegate: str | None) -> Principal:
     ],
 )
 async def test_whoever_is_away_is_stood_in_for(
-    people: PeopleSystem, files: DatabaseFiles, away: dict[str, str | None], asked: str
+    people: PeopleSystem, files: Files, away: dict[str, str | None], asked: str
 ) -> None:
     company = Company()
     there = [Principal(id=id_, name=id_) for id_ in ("alice", "bob", "carol", "dave", "erin")]
@@ -163,9 +163,7 @@ async def test_an_invoice_is_claimed_while_its_claim_stands(
     assert await ask(look_ups, "claimed", "INV-1") is False
 
 
-async def test_a_file_has_a_name_for_its_owner_alone(
-    look_ups: LookUps, files: DatabaseFiles
-) -> None:
+async def test_a_file_has_a_name_for_its_owner_alone(look_ups: LookUps, files: Files) -> None:
     kept = FileRecord(
         id="a" * 24,
         tenant="default",

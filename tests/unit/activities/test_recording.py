@@ -9,10 +9,10 @@ import pytest
 from activities.progress import MOST_WAITING, Recording
 from router.domain.errors import Unavailable
 from router.domain.records import LogEntry
-from router.store.event_log import DatabaseLog
+from router.store.event_log import EventLog
 
 
-class Scribe(DatabaseLog):
+class Scribe(EventLog):
     """A log that remembers what it was given; while `door` is shut, whoever appends waits."""
 
     def __init__(self, *failures: Exception) -> None:

@@ -1,4 +1,4 @@
-"""The first tables: entitlements, leave, expense claims."""
+"""The first tables: entitlements and who changed them, leave, claims, trips, reservations."""
 
 from typing import Any
 
@@ -17,11 +17,17 @@ def _required(name: str, kind: Any = sa.Text) -> sa.Column[Any]:
 
 def upgrade() -> None:
     _create_leave()
+    _create_adjustments()
     _create_claims()
+    _create_trips()
+    _create_reservations()
 
 
 def downgrade() -> None:
-    for table in ("people_claim_items", "people_claims", "people_leave", "people_entitlements"):
+    for table in (
+        *("people_reservations", "people_trips", "people_claim_items", "people_claims"),
+        *("people_adjustments", "people_leave", "people_entitlements"),
+    ):
         op.drop_table(table)
 
 
@@ -57,6 +63,34 @@ def _create_leave() -> None:
     )
     op.create_index(
         "people_leave_of_person", "people_leave", ["tenant", "person", "year", "leave_type"]
+    )
+
+
+def _create_adjustments() -> None:
+    op.create_table(
+        "people_adjustments",
+        _required("tenant"),
+        _required("id"),
+        _required("key"),
+        _required("person"),
+        _required("leave_type"),
+        _required("year", sa.Integer),
+        _required("half_days", sa.Integer),
+        _required("entitled_before", sa.Integer),
+        _required("reason"),
+        _required("by"),
+        _required("at", _MOMENT),
+        sa.PrimaryKeyConstraint("tenant", "id"),
+        sa.UniqueConstraint("tenant", "key", name="people_adjustments_once"),
+        sa.CheckConstraint("half_days <> 0", name="people_adjustments_change_something"),
+        sa.CheckConstraint(
+            "entitled_before + half_days >= 0", name="people_adjustments_keep_above_zero"
+        ),
+    )
+    op.create_index(
+        "people_adjustments_of_person",
+        "people_adjustments",
+        ["tenant", "person", "year", "leave_type"],
     )
 
 
@@ -98,4 +132,48 @@ def _create_claims() -> None:
         unique=True,
         sqlite_where=sa.text("standing = 1"),
         postgresql_where=sa.text("standing"),
+    )
+
+
+def _create_trips() -> None:
+    op.create_table(
+        "people_trips",
+        _required("tenant"),
+        _required("id"),
+        _required("key"),
+        _required("person"),
+        _required("destination"),
+        _required("start", sa.Date),
+        _required("end", sa.Date),
+        _required("transport"),
+        _required("currency"),
+        _required("cents", sa.BigInteger),
+        _required("companions"),
+        _required("reason"),
+        _required("status"),
+        _required("booked_at", _MOMENT),
+        sa.PrimaryKeyConstraint("tenant", "id"),
+        sa.UniqueConstraint("tenant", "key", name="people_trips_once"),
+    )
+    op.create_index("people_trips_of_person", "people_trips", ["tenant", "person", "start"])
+
+
+def _create_reservations() -> None:
+    op.create_table(
+        "people_reservations",
+        _required("tenant"),
+        _required("id"),
+        _required("key"),
+        _required("person"),
+        _required("kind"),
+        _required("quantity", sa.Integer),
+        _required("note"),
+        _required("status"),
+        _required("reserved_at", _MOMENT),
+        sa.PrimaryKeyConstraint("tenant", "id"),
+        sa.UniqueConstraint("tenant", "key", name="people_reservations_once"),
+        sa.CheckConstraint("quantity > 0", name="people_reservations_take_something"),
+    )
+    op.create_index(
+        "people_reservations_of_kind", "people_reservations", ["tenant", "kind", "status"]
     )

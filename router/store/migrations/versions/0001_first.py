@@ -1,4 +1,8 @@
-"""The first tables: conversations, event log, runs, approvals, keys, effects."""
+"""The first tables, and the triggers that keep lines of the audit trail as they are.
+
+Of a line only the people may be changed, into a pseudonym, and words may be taken out: that is
+what erasing a person does. The database itself refuses everything else.
+"""
 
 from typing import Any
 
@@ -12,12 +16,20 @@ _SEQUENCE = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 _MOMENT = sa.DateTime(timezone=True)
 
 
-def _required(name: str, kind: Any = sa.Text) -> sa.Column[Any]:
-    return sa.Column(name, kind, nullable=False)
+def _required(name: str, kind: Any = sa.Text, default: Any = None) -> sa.Column[Any]:
+    return sa.Column(name, kind, nullable=False, server_default=default)
 
 
 def _optional(name: str, kind: Any = sa.Text) -> sa.Column[Any]:
     return sa.Column(name, kind, nullable=True)
+
+
+def _key(*columns: str) -> sa.PrimaryKeyConstraint:
+    return sa.PrimaryKeyConstraint(*columns)
+
+
+def _part_of_run() -> sa.ForeignKeyConstraint:
+    return sa.ForeignKeyConstraint(["tenant", "run"], ["flow_runs.tenant", "flow_runs.id"])
 
 
 def _index(name: str, table: str, columns: list[str], where: str = "", **more: Any) -> None:
@@ -32,19 +44,20 @@ def upgrade() -> None:
     _create_runs()
     _create_approvals()
     _create_memory()
+    _create_audit()
+    _create_trail()
+    _create_files()
 
 
 def downgrade() -> None:
     for table in (
-        "effects",
-        "idempotency_keys",
-        "approvals",
-        "flow_runs",
-        "event_log",
-        "snapshots",
-        "conversations",
+        *("mailboxes", "flow_versions", "skill_files", "files", "results", "audit_trail", "audit"),
+        *("spending", "effects", "idempotency_keys", "flow_definitions", "run_files"),
+        *("approvals", "flow_runs", "event_log", "snapshots", "conversations"),
     ):
         op.drop_table(table)
+    if op.get_bind().dialect.name == "postgresql":
+        op.execute("DROP FUNCTION audit_trail_refuses()")
 
 
 def _create_conversations() -> None:
@@ -56,7 +69,7 @@ def _create_conversations() -> None:
         _required("locale"),
         _required("created_at", _MOMENT),
         _required("metadata", sa.JSON),
-        sa.PrimaryKeyConstraint("tenant", "id"),
+        _key("tenant", "id"),
     )
     _index("conversations_of_owner", "conversations", ["tenant", "owner", "created_at", "id"])
     op.create_table(
@@ -65,7 +78,7 @@ def _create_conversations() -> None:
         _required("conversation"),
         _required("state"),
         _required("saved_at", _MOMENT),
-        sa.PrimaryKeyConstraint("tenant", "conversation"),
+        _key("tenant", "conversation"),
     )
 
 
@@ -115,14 +128,40 @@ def _create_runs() -> None:
         _required("slots", sa.JSON),
         _required("requester"),
         _optional("conversation"),
+        _optional("parent"),
         _required("history", sa.JSON),
         _required("events", sa.Integer),
         _required("created_at", _MOMENT),
         _required("updated_at", _MOMENT),
-        sa.PrimaryKeyConstraint("tenant", "id"),
+        _required("readers", sa.JSON, "[]"),
+        _required("files", sa.JSON, "{}"),
+        _optional("withdraws"),
+        _optional("withdrawn_by"),
+        _optional("remedy", sa.JSON),
+        _required("held", sa.Boolean, sa.false()),
+        _key("tenant", "id"),
     )
     _index("flow_runs_newest", "flow_runs", ["tenant", "created_at", "id"])
     _index("flow_runs_of_requester", "flow_runs", ["tenant", "requester", "created_at", "id"])
+    op.create_table(
+        "run_files",
+        _required("tenant"),
+        _required("file"),
+        _required("run"),
+        _key("tenant", "file", "run"),
+        _part_of_run(),
+    )
+    op.create_table(
+        "flow_definitions", _required("fingerprint"), _required("definition"), _key("fingerprint")
+    )
+    op.create_table(
+        "flow_versions",
+        _required("flow"),
+        _required("version", sa.Integer),
+        _required("behaviour"),
+        _required("first_seen", _MOMENT),
+        _key("flow", "version"),
+    )
 
 
 def _create_approvals() -> None:
@@ -144,8 +183,8 @@ def _create_approvals() -> None:
         _required("active", sa.Boolean),
         _optional("verdict"),
         _optional("comment"),
-        sa.PrimaryKeyConstraint("tenant", "id"),
-        sa.ForeignKeyConstraint(["tenant", "run"], ["flow_runs.tenant", "flow_runs.id"]),
+        _key("tenant", "id"),
+        _part_of_run(),
     )
     _index("approvals_of_run", "approvals", ["tenant", "run"])
     op.create_index(
@@ -165,7 +204,7 @@ def _create_memory() -> None:
         _required("key"),
         _required("digest"),
         _required("claimed_at", _MOMENT),
-        sa.PrimaryKeyConstraint("tenant", "user", "key"),
+        _key("tenant", "user", "key"),
     )
     op.create_table(
         "effects",
@@ -177,5 +216,121 @@ def _create_memory() -> None:
         _optional("error"),
         _required("begun_at", _MOMENT),
         _optional("ended_at", _MOMENT),
-        sa.PrimaryKeyConstraint("key"),
+        _key("key"),
+    )
+    op.create_table(
+        "spending",
+        _required("tenant"),
+        _required("day", sa.Date),
+        _required("user"),
+        _required("calls", sa.Integer),
+        _required("prompt_tokens", sa.BigInteger),
+        _required("completion_tokens", sa.BigInteger),
+        _key("tenant", "day", "user"),
+    )
+    _index("spending_of_day", "spending", ["day"])
+
+
+def _create_audit() -> None:
+    op.create_table(
+        "audit",
+        sa.Column("sequence", _SEQUENCE, primary_key=True),
+        _required("tenant"),
+        _required("at", _MOMENT),
+        *map(_required, ("person", "tool", "digest", "decision", "outcome", "detail", "key")),
+        _optional("flow_run"),
+        _optional("conversation"),
+    )
+    _index("audit_of_person", "audit", ["tenant", "person", "tool", "at"])
+
+
+_FIXED = ("id", "tenant", "at", "act", "request_id", "trace_id")
+_PEOPLE = ("who", "whose", "subject")
+_WORDS = ("reason", "detail")
+_REFUSAL = "lines of the audit trail are never changed"
+
+_KEPT = " AND ".join(
+    [
+        *(f"NEW.{name} = OLD.{name}" for name in _FIXED),
+        *(f"(NEW.{name} = OLD.{name} OR NEW.{name} LIKE 'erased-%')" for name in _PEOPLE),
+        *(f"(NEW.{name} = OLD.{name} OR NEW.{name} = '')" for name in _WORDS),
+    ]
+)
+
+
+def _create_trail() -> None:
+    op.create_table(
+        "audit_trail",
+        _required("tenant"),
+        _required("id"),
+        _required("at", _MOMENT),
+        *map(_required, ("who", "act", "subject", "whose", "reason", "detail")),
+        _required("request_id"),
+        _required("trace_id"),
+        _key("tenant", "id"),
+    )
+    _index("audit_trail_newest", "audit_trail", ["tenant", "at", "id"])
+    if op.get_bind().dialect.name == "sqlite":
+        _keep_lines_on_sqlite()
+    else:
+        _keep_lines_on_postgresql()
+
+
+def _keep_lines_on_sqlite() -> None:
+    refuse = f"BEGIN SELECT RAISE(ABORT, '{_REFUSAL}'); END"
+    op.execute(f"CREATE TRIGGER audit_trail_stays BEFORE DELETE ON audit_trail {refuse}")
+    op.execute(
+        "CREATE TRIGGER audit_trail_is_kept BEFORE UPDATE ON audit_trail "
+        f"WHEN NOT ({_KEPT}) {refuse}"
+    )
+
+
+def _keep_lines_on_postgresql() -> None:
+    op.execute(
+        "CREATE FUNCTION audit_trail_refuses() RETURNS trigger LANGUAGE plpgsql AS "
+        f"$$ BEGIN RAISE EXCEPTION '{_REFUSAL}' "
+        "USING ERRCODE = 'restrict_violation'; END $$"
+    )
+    run = "EXECUTE FUNCTION audit_trail_refuses()"
+    op.execute(f"CREATE TRIGGER audit_trail_stays BEFORE DELETE ON audit_trail FOR EACH ROW {run}")
+    op.execute(
+        "CREATE TRIGGER audit_trail_is_not_emptied BEFORE TRUNCATE ON audit_trail "
+        f"FOR EACH STATEMENT {run}"
+    )
+    op.execute(
+        "CREATE TRIGGER audit_trail_is_kept BEFORE UPDATE ON audit_trail FOR EACH ROW "
+        f"WHEN (NOT ({_KEPT})) {run}"
+    )
+
+
+def _create_files() -> None:
+    op.create_table(
+        "results",
+        *map(_required, ("tenant", "id", "owner", "tool", "body")),
+        _required("kept_at", _MOMENT),
+        _key("tenant", "id"),
+    )
+    op.create_table(
+        "files",
+        *map(_required, ("tenant", "id", "owner", "name", "type")),
+        _required("size", sa.Integer),
+        _required("sha256"),
+        _required("at", _MOMENT),
+        _required("content", sa.LargeBinary),
+        _key("tenant", "id"),
+    )
+    op.create_table(
+        "skill_files",
+        _required("digest"),
+        _required("content", sa.LargeBinary),
+        _required("used_at", _MOMENT),
+        _key("digest"),
+    )
+    op.create_table(
+        "mailboxes",
+        *map(_required, ("tenant", "face", "kind", "subject")),
+        _required("place", sa.JSON),
+        _required("position", sa.BigInteger),
+        _required("due", _MOMENT),
+        _key("tenant", "face", "kind", "subject"),
     )

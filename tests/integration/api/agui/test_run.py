@@ -172,7 +172,7 @@ async def test_a_turn_that_breaks_is_the_runs_error(alice: FrontEnd) -> None:
 async def test_a_front_end_that_leaves_stops_nothing_and_is_forgotten(
     alice: FrontEnd, store: Store
 ) -> None:
-    readers: Readers = store.live._readers  # type: ignore[attr-defined]
+    readers: Readers = store.live._readers
     body = alice.input(messages=user("slow"))
     place = ("default", conversation_of(alice), "")
     async with alice.stream(body) as events:
