@@ -16,7 +16,6 @@ here with 400.
 import base64
 import hashlib
 import json
-import math
 import re
 import secrets
 import unicodedata
@@ -24,7 +23,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Coroutine, Mapping
 from email.message import Message as Headers
 from types import MappingProxyType
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
@@ -40,6 +39,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from router.api.errors import problem
+from router.documents.strict_json import strict_json
 from router.domain.errors import FieldProblem, InvalidInput
 
 _BYTES = 15
@@ -227,72 +227,6 @@ def said_text(text: str, field: str) -> str:
 
 
 MAX_BODY = 64 * 1024
-MAX_DEPTH = 32
-
-
-def strict_json(raw: bytes) -> Any:
-    """The JSON value that the bytes are.
-
-    Raises:
-        ValueError: they are none, and this is why.
-
-    >>> strict_json(b'{"text": "hi"}')
-    {'text': 'hi'}
-    """
-    try:
-        value = json.loads(
-            raw.decode(),
-            parse_constant=_no_constant,
-            parse_float=_finite,
-            object_pairs_hook=_unique,
-        )
-    except RecursionError:
-        _too_deep()
-    _check(value, MAX_DEPTH)
-    return value
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON number")
-
-
-def _finite(digits: str) -> float:
-    value = float(digits)
-    if math.isinf(value):
-        raise ValueError(f"the number {digits[:40]} is out of range")
-    return value
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    value = dict(pairs)
-    if len(value) < len(pairs):
-        raise ValueError("an object has the same key twice")
-    return value
-
-
-def _too_deep() -> NoReturn:
-    raise ValueError(f"it is nested more than {MAX_DEPTH} levels deep")
-
-
-def _check(value: Any, depth: int) -> None:
-    if depth < 0:
-        _too_deep()
-    if isinstance(value, str):
-        _check_text(value)
-    elif isinstance(value, list):
-        for item in value:
-            _check(item, depth - 1)
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            _check_text(key)
-            _check(item, depth - 1)
-
-
-def _check_text(text: str) -> None:
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise ValueError("a string has half of a surrogate pair") from error
 
 
 class _StrictRequest(Request):

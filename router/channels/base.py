@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol
 from pydantic import BaseModel, ConfigDict
 from starlette.exceptions import HTTPException
 
-from router.api.params import strict_json
+from router.documents.strict_json import strict_json
 from router.domain.errors import RouterError
 from router.domain.locale import Locale
 from router.domain.messages import Action, Question, Reply

@@ -38,7 +38,6 @@ from cryptography.hazmat.primitives.padding import PKCS7
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
 
-from router.api.params import strict_json
 from router.channels import cards
 from router.channels.base import (
     LONGEST_COMMENT,
@@ -56,6 +55,7 @@ from router.channels.base import (
 )
 from router.channels.cards import CardButton, answers, decided_on, text_of, title_of
 from router.channels.dispatcher import PATIENCE, Dispatcher, button_of
+from router.documents.strict_json import strict_json
 from router.domain.errors import TooManyRequests, Unauthenticated, Unavailable
 
 FRESH = 300

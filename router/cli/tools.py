@@ -22,6 +22,7 @@ from pydantic import JsonValue
 from router.cli.caller import person
 from router.cli.flows import paths_argument
 from router.contracts.activities import ToolCall
+from router.documents.strict_json import strict_json
 from router.domain.errors import Forbidden, UnusableResult
 from router.domain.principals import FLOW_ROLE
 from router.runtime.composition import Parts, assembled
@@ -280,8 +281,8 @@ def call_tool(
 
 def _object(written: str) -> dict[str, Any]:
     try:
-        value = json.loads(written)
-    except json.JSONDecodeError as error:
+        value = strict_json(written)
+    except ValueError as error:
         raise typer.BadParameter(f"JSON {written!r} isn't JSON: {error}") from None
     if not isinstance(value, dict):
         raise typer.BadParameter(f'JSON {written!r} is no object: write {{"name": value}}')

@@ -15,6 +15,7 @@ from typing import Protocol, Self
 import httpx
 
 from router.directory.file import SAMPLE, FileDirectory
+from router.documents.watcher import SECONDS, Stamp, stamp_of
 from router.domain.errors import MisconfiguredError, RouterError, Unavailable
 from router.domain.loopback import may_be_proxied
 from router.domain.principals import DEFAULT_TENANT, Principal
@@ -24,8 +25,6 @@ TIMEOUT = 10.0
 """Seconds, for the connection and between two parts of an answer."""
 MOST_BYTES = 32 * 1024 * 1024
 """Some hundred thousand people."""
-LOOKED_AT_EVERY = 2.0
-"""Seconds between two looks at a file."""
 
 
 class DirectorySource(Protocol):
@@ -70,27 +69,17 @@ def people_of(settings: Settings) -> FileDirectory:
 class DirectoryFile:
     """A YAML file. Whoever deletes it deletes nobody: the people stay until it is there again."""
 
-    seconds = LOOKED_AT_EVERY
+    seconds = SECONDS
     stale_seconds = float("inf")
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._seen: tuple[int, int, int] | None = None
+        self._seen: Stamp | None = None
 
     def read(self) -> FileDirectory | None:
         """The people, where the file is another one than it was."""
-        seen, self._seen = self._seen, self._stamp()
-        if seen is not None and seen == self._seen:
-            return None
-        return FileDirectory.load(self._path)
-
-    def _stamp(self) -> tuple[int, int, int]:
-        """What tells one state of the file from another, also where it is replaced."""
-        try:
-            state = self._path.stat()
-        except OSError:
-            return (0, 0, 0)
-        return (state.st_mtime_ns, state.st_size, state.st_ino)
+        seen, self._seen = self._seen, stamp_of([self._path])
+        return None if seen == self._seen else FileDirectory.load(self._path)
 
 
 class DirectoryAddress:

@@ -36,8 +36,9 @@ from router.api.approvals import DecisionBody, own_approval
 from router.api.dependencies import Services
 from router.api.files import FileView, Upload, check_kind, hand_in
 from router.api.idempotency import claimed
-from router.api.params import Key, check_plain, derived_id, said_text, strict_json
+from router.api.params import Key, check_plain, derived_id, said_text
 from router.contracts.conversation import ConversationStatus
+from router.documents.strict_json import strict_json
 from router.domain.errors import Conflict, FieldProblem, InvalidInput
 from router.domain.files import is_file_id
 from router.domain.messages import (

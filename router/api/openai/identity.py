@@ -37,7 +37,8 @@ from router.api.auth import LEEWAY, SYMMETRIC
 from router.api.conversations import thread, thread_id
 from router.api.dependencies import AppState, Authenticated, Services, note_sign_in, witness_of
 from router.api.openai.request import Completion
-from router.api.params import check_media_type, derived_id, strict_json
+from router.api.params import check_media_type, derived_id
+from router.documents.strict_json import strict_json
 from router.domain.errors import Forbidden, Unauthenticated
 from router.domain.locale import Locale
 from router.domain.messages import SpokenLine, as_plain_text, replies_of

@@ -10,10 +10,8 @@ registry.replace("http", loaded.tools)
 Declared tools that follow their files: what is edited counts within seconds.
 """
 
-import asyncio
-import json
 import logging
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
@@ -22,14 +20,14 @@ from urllib.parse import quote
 
 from pydantic import JsonValue
 
-from router.documents.document import Document, Unreadable, read_document, read_text
+from router.documents.document import Document, Unreadable, read_text
+from router.documents.strict_json import json_document
+from router.documents.watcher import SECONDS, Watcher, changes
 from router.domain.errors import (
     DefinitionError,
-    Fault,
     MisconfiguredError,
     PermanentToolError,
     Problem,
-    RouterError,
     TransientToolError,
 )
 from router.domain.locale import Localised
@@ -190,7 +188,7 @@ class _File:
 
     def _document(self) -> Document:
         try:
-            return read_json(read_text(self.path, LARGEST, "declare fewer tools in one file"))
+            return json_document(read_text(self.path, LARGEST, "declare fewer tools in one file"))
         except Unreadable as unreadable:
             fault = unreadable.fault
             problem = Problem(str(self.path), unreadable.line, fault.what, fault.remedy)
@@ -266,38 +264,6 @@ class _File:
         )
 
 
-def read_json(text: str) -> Document:
-    """JSON with its lines; raises `Unreadable`.
-
-    Every JSON is YAML, whose reader knows lines and sees a key that comes twice; but what
-    counts is what JSON says.
-    """
-    # Tabs are no part of any JSON text, but YAML won't be indented with them.
-    unread, document = None, Document()
-    try:
-        document = read_document(text.replace("\t", " "))
-    except Unreadable as unreadable:
-        unread = unreadable
-        if "isn't YAML" not in unread.fault.what:
-            raise
-    try:
-        data = json.loads(text, parse_constant=_refuse)
-    except json.JSONDecodeError as error:
-        fault = Fault(f"this isn't JSON: {error.msg}", "look at commas, quotes and brackets here")
-        raise Unreadable(error.lineno, fault) from None
-    except RecursionError:
-        raise Unreadable(1, Fault("it is nested too deep", "flatten it")) from None
-    except ValueError as error:
-        raise Unreadable(1, Fault(f"this isn't JSON: {error}", "write a number")) from None
-    if unread is not None:
-        raise unread
-    return replace(document, data=data)
-
-
-def _refuse(constant: str) -> Any:
-    raise ValueError(f"{constant} is no number")
-
-
 def _line_of(name: str, document: Document) -> int:
     entries = document.data if isinstance(document.data, list) else []
     for number, data in enumerate(entries):
@@ -317,9 +283,7 @@ def _twice(tools: list[Tool]) -> Iterator[Problem]:
 
 GROUP = "http"
 """The registry's group of declared tools."""
-SECONDS = 2.0
 
-Stamp = tuple[tuple[str, int, int], ...]
 _log = logging.getLogger("router.tools")
 
 
@@ -333,57 +297,44 @@ class WatchedTools:
         self._place = place
         self._load = load
         self._registry = registry
-        self._files: list[Path] = []
-        self._seen: Stamp = ()
-        self.absent: dict[str, str] = {}
+        self._watcher = Watcher(lambda: [place], self._taken_up, _complain, self._files)
+
+    @property
+    def absent(self) -> dict[str, str]:
         """By file, the variable that isn't set and without which there is nothing of it."""
+        return {
+            file: lacks for loaded in self._watcher.items for file, lacks in loaded.absent.items()
+        }
 
     def load(self) -> LoadedTools:
         """Load them; raises what `load_http_tools` and `Registry.replace` raise."""
-        self._seen = self._stamp()
-        loaded = self._load()
-        self._registry.replace(GROUP, loaded.tools)
-        self.absent = loaded.absent
-        for file, variable in loaded.absent.items():
-            _log.info("no tool of %s is there: %s isn't set", file, variable)
-        if set(loaded.files) - set(self._files):
-            self._files = loaded.files
-            self._seen = self._stamp()
-        return loaded
+        self._watcher.begin(lambda: {self._place: self._taken_up(self._place)})
+        return self._watcher.items[0]
 
     def reload(self) -> bool:
         """Load them again where a file has changed; True where the tools are new ones."""
-        if self._stamp() == self._seen:
+        before = self._watcher.items
+        loaded = self._watcher.reload()
+        if not loaded or loaded[0] is before[0]:
             return False
-        try:
-            loaded = self.load()
-        except (RouterError, OSError) as error:
-            _log.error("the tools stay as they were: %s", error)
-            return False
-        _log.info("there are %s tools in %s now", len(loaded.tools), self._place)
+        _log.info("there are %s tools in %s now", len(loaded[0].tools), self._place)
         return True
 
-    async def changes(self, seconds: float = SECONDS) -> AsyncIterator[None]:
-        """Yield after each change, for ever; looks so often."""
-        while True:
-            await asyncio.sleep(seconds)
-            if await asyncio.to_thread(self.reload):
-                yield
+    def changes(self, seconds: float = SECONDS) -> AsyncIterator[bool]:
+        """True after each change, for ever; looks so often."""
+        return changes(lambda: self.reload() or None, seconds)
 
-    def _stamp(self) -> Stamp:
-        return _stamp_of({*self._listed(), *self._files})
+    def _taken_up(self, _: Path) -> LoadedTools:
+        loaded = self._load()
+        self._registry.replace(GROUP, loaded.tools)
+        for file, variable in loaded.absent.items():
+            _log.info("no tool of %s is there: %s isn't set", file, variable)
+        return loaded
 
-    def _listed(self) -> Iterable[Path]:
-        return self._place.glob("*.json") if self._place.is_dir() else [self._place]
+    def _files(self, place: Path, loaded: LoadedTools | None) -> list[Path]:
+        listed = list(place.glob("*.json")) if place.is_dir() else [place]
+        return [*listed, *(loaded.files if loaded else ())]
 
 
-def _stamp_of(files: Iterable[Path]) -> Stamp:
-    """What tells one state of files from another; a file that isn't there is left out."""
-    found = []
-    for path in sorted(files):
-        try:
-            state = path.stat()
-        except OSError:
-            continue
-        found.append((str(path), state.st_mtime_ns, state.st_size))
-    return tuple(found)
+def _complain(_: Path, __: LoadedTools | None, error: Exception) -> None:
+    _log.error("the tools stay as they were: %s", error)

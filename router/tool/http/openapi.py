@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from router.documents.document import Place, Unreadable, read_document, read_text
+from router.documents.strict_json import ANY_DEPTH, strict_json
 from router.domain.errors import Fault, nearest
 from router.domain.locale import Localised
 from router.tool.http.declaration import (
@@ -164,10 +165,10 @@ def _parsed(text: str, path: Path) -> Any:
     if path.suffix != ".json":
         return read_document(text, MOST_NODES).data
     try:
-        return json.loads(text)
+        return strict_json(text, ANY_DEPTH, unique=False)
     except json.JSONDecodeError as error:
         raise Unreadable(error.lineno, Fault(f"it isn't JSON: {error.msg}", "mend it")) from None
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise Unreadable(1, Fault(f"it isn't JSON: {error}", "mend it")) from None
 
 

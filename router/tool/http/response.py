@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from html.parser import HTMLParser
-from typing import Any
 from urllib.parse import quote, quote_plus
 
 from pydantic import JsonValue
 
+from router.documents.strict_json import ANY_DEPTH, strict_json
 from router.domain.errors import (
     ArgumentsToolError,
     PermanentToolError,
@@ -218,8 +218,8 @@ def value_of(received: Received) -> JsonValue:
 
 def _json(body: bytes) -> JsonValue:
     try:
-        value: JsonValue = json.loads(body, parse_constant=_refuse)
-    except (ValueError, RecursionError) as error:
+        value: JsonValue = strict_json(body, ANY_DEPTH, unique=False)
+    except ValueError as error:
         raise UnusableResult(
             Localised(
                 zh=f"对方的回答说是 JSON，却不是（{error}）",
@@ -227,10 +227,6 @@ def _json(body: bytes) -> JsonValue:
             )
         ) from None
     return value
-
-
-def _refuse(constant: str) -> Any:
-    raise ValueError(f"{constant} is no JSON")
 
 
 def _charset(parameters: str) -> str:

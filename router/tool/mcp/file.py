@@ -13,7 +13,6 @@ refuses the file; a variable that isn't set only keeps the server away that need
 
 import asyncio
 import hashlib
-import json
 import logging
 import re
 from collections.abc import (
@@ -38,7 +37,8 @@ from pydantic import (
     model_validator,
 )
 
-from router.documents.document import Document, Place, Unreadable, read_document, read_text
+from router.documents.document import Place, Unreadable, read_text
+from router.documents.strict_json import json_document
 from router.domain.errors import DefinitionError, Fault, Problem, nearest
 from router.domain.locale import Localised
 from router.domain.principals import EVERYONE
@@ -236,46 +236,30 @@ def load_servers(path: Path, variables: Mapping[str, str]) -> dict[str, ServerEn
     """
     try:
         text = read_text(path, LARGEST, "split it, or offer fewer servers")
-        data = _json(text)
+        document = json_document(text)
+        data = _servers_in(document.data)
     except Unreadable as unreadable:
         raise DefinitionError([_problem(path, unreadable.line, unreadable.fault)]) from None
     data.pop(SCHEMA, None)
     around: Place = ("mcpServers",) if set(data) == {"mcpServers"} else ()
     servers = data["mcpServers"] if around else data
-    document = _lined(text)
     _fill(servers, variables)
     found, complaints = _validated(servers)
     complaints += _unfit(found)
     problems = [(document.line((*around, *place)), fault) for place, fault in complaints]
-    problems += [(line, fault) for line, fault in document.faults if "twice" in fault.what]
+    problems += document.faults
     if problems:
         ordered = sorted(dict.fromkeys(problems), key=lambda each: each[0])
         raise DefinitionError([_problem(path, line, fault) for line, fault in ordered])
     return {name: entry for name, entry in found.items() if not entry.disabled}
 
 
-def _json(text: str) -> dict[str, Any]:
-    try:
-        data = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise Unreadable(error.lineno, Fault(f"this isn't JSON: {error.msg}", "mend it")) from None
-    except RecursionError:
-        raise Unreadable(1, Fault("it is nested too deep", "flatten it")) from None
-    except ValueError as error:
-        raise Unreadable(1, Fault(f"this isn't JSON: {error}", "write a number")) from None
+def _servers_in(data: Any) -> dict[str, Any]:
     inner = data.get("mcpServers", {}) if isinstance(data, dict) else None
     if not isinstance(data, dict) or not isinstance(inner, dict):
         remedy = 'write {"name": {"command": …}}'
         raise Unreadable(1, Fault("it holds no servers by name", remedy))
     return data
-
-
-def _lined(text: str) -> Document:
-    """Where everything stands: JSON is YAML, but for oddities that cost only the line numbers."""
-    try:
-        return read_document(text)
-    except Unreadable:
-        return Document()
 
 
 def _fill(servers: dict[str, Any], variables: Mapping[str, str]) -> None:

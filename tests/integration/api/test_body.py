@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from router.api.params import MAX_BODY, MAX_DEPTH, strict_json
+from router.api.params import MAX_BODY
+from router.documents.strict_json import MAX_DEPTH, strict_json
 
 NOT_JSON = [
     b"{",

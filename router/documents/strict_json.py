@@ -1,0 +1,100 @@
+"""JSON as RFC 8259 has it and nothing beside: no NaN, no key twice, no half characters, no depths.
+
+Whatever comes from outside is read so; what models write is another matter (`llm.json_repair`).
+"""
+
+import json
+import math
+from dataclasses import replace
+from typing import Any, NoReturn
+
+from router.documents.document import Document, Unreadable, opens_too_many, read_document
+from router.domain.errors import Fault
+
+MAX_DEPTH = 32
+ANY_DEPTH = 400
+"""For what others wrote and nobody goes through by recursion of a greater cost than this."""
+
+
+def strict_json(raw: bytes | str, deepest: int = MAX_DEPTH, *, unique: bool = True) -> Any:
+    """The JSON value in `raw`; of a key that comes twice the last, where not `unique`.
+
+    Raises:
+        ValueError: there is none, and this is why.
+
+    >>> strict_json(b'{"text": "hi"}')
+    {'text': 'hi'}
+    """
+    try:
+        value = json.loads(
+            raw if isinstance(raw, str) else raw.decode(),
+            parse_constant=_no_constant,
+            parse_float=_finite,
+            object_pairs_hook=_unique if unique else None,
+        )
+    except RecursionError:
+        _too_deep(deepest)
+    _check(value, deepest, deepest)
+    return value
+
+
+def json_document(text: str) -> Document:
+    """JSON with its lines; raises `Unreadable`.
+
+    Every JSON is YAML, whose reader knows lines and sees a key that comes twice; but what
+    counts is what JSON says.
+    """
+    if opens_too_many(text):
+        raise Unreadable(1, Fault("it is nested too deep", "flatten it"))
+    try:
+        data = strict_json(text, ANY_DEPTH, unique=False)
+    except json.JSONDecodeError as error:
+        remedy = "mend it: look at commas, quotes and brackets here"
+        raise Unreadable(error.lineno, Fault(f"this isn't JSON: {error.msg}", remedy)) from None
+    except ValueError as error:
+        raise Unreadable(1, Fault(f"this isn't JSON: {error}", "write it otherwise")) from None
+    # Tabs are no part of any JSON text, but YAML won't be indented with them.
+    return replace(read_document(text.replace("\t", " ")), data=data)
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number")
+
+
+def _finite(digits: str) -> float:
+    value = float(digits)
+    if math.isinf(value):
+        raise ValueError(f"the number {digits[:40]} is out of range")
+    return value
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        raise ValueError("an object has the same key twice")
+    return value
+
+
+def _too_deep(deepest: int) -> NoReturn:
+    raise ValueError(f"it is nested more than {deepest} levels deep")
+
+
+def _check(value: Any, depth: int, deepest: int) -> None:
+    if depth < 0:
+        _too_deep(deepest)
+    if isinstance(value, str):
+        _check_text(value)
+    elif isinstance(value, list):
+        for item in value:
+            _check(item, depth - 1, deepest)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            _check_text(key)
+            _check(item, depth - 1, deepest)
+
+
+def _check_text(text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError("a string has half of a surrogate pair") from error
