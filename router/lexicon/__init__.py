@@ -1,0 +1,176 @@
+"""The words of the languages that are spoken here, as data: `zh.yaml` and `en.yaml`.
+
+What people say around a request, about the dialogue, or to put themselves right stands there once,
+by what it is for; regular expressions are built of it. A list is written into one like a name, and
+stands there as the group of its alternatives:
+
+>>> f"^{ZH.next}$"
+'^(?:[到看问换]?下一?[个项题步](?:问题)?)$'
+
+A new list is a field of `Lexicon`, and the same key in the file of each language that has it.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from importlib.resources import files
+
+from router.documents.document import Document, read_document
+from router.documents.regex import refused
+from router.domain.errors import MisconfiguredError, nearest
+
+_APART = re.compile("  +")
+_REFERENCE = re.compile(r"\{([a-z_]+)\}")
+
+
+class Words(tuple[str, ...]):
+    """Words and phrases for one thing; in a regular expression, the group of all of them."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return f"(?:{'|'.join(self)})"
+
+    def __add__(self, other: object) -> "Words":
+        """These and the others: `ZH.skip + EN.skip`."""
+        return Words((*self, *other)) if isinstance(other, tuple) else NotImplemented
+
+
+NO_WORDS = Words()
+
+
+@dataclass(frozen=True)
+class Lexicon:
+    """The lists of one language, by what they are for; empty where it has no such words."""
+
+    # Said around what matters
+    addressee: Words = NO_WORDS
+    """Whom one speaks to."""
+    titled: Words = NO_WORDS
+    """The same, by a name with a title."""
+    everyone: Words = NO_WORDS
+    hello: Words = NO_WORDS
+    greeting: Words = NO_WORDS
+    """Hello, and to whom."""
+    thanks: Words = NO_WORDS
+    praise: Words = NO_WORDS
+    courtesy: Words = NO_WORDS
+    """Thanks, pardons and pleas in a word."""
+    politeness: Words = NO_WORDS
+    """The same at length, to the end of the sentence."""
+    wish: Words = NO_WORDS
+    """That it may be granted, and soon."""
+    farewell: Words = NO_WORDS
+    """What only a name follows."""
+    closing: Words = NO_WORDS
+    filler: Words = NO_WORDS
+    """What leaves the meaning as it is, wherever it stands."""
+    hesitation: Words = NO_WORDS
+    repair: Words = NO_WORDS
+    """With what people put themselves right."""
+
+    # Said about the dialogue itself
+    skip: Words = NO_WORDS
+    next: Words = NO_WORDS
+    nothing: Words = NO_WORDS
+    abilities: Words = NO_WORDS
+    """What can be done here?"""
+    help: Words = NO_WORDS
+    repeat: Words = NO_WORDS
+    start_over: Words = NO_WORDS
+    person: Words = NO_WORDS
+
+    # Giving up, going on
+    request: Words = NO_WORDS
+    """What any request is called, and words that point to one."""
+    withdraw: Words = NO_WORDS
+    """To take back what was handed in."""
+    cancel: Words = NO_WORDS
+    not_wanted: Words = NO_WORDS
+    """What is no longer wanted comes after it."""
+    do: Words = NO_WORDS
+    """To go about a request, of any kind."""
+    around_cancel: Words = NO_WORDS
+
+
+class LexiconError(MisconfiguredError):
+    """A word list can't be used; says which file and line, and what to do."""
+
+
+def read_lexicon(text: str, name: str) -> Lexicon:
+    r"""The lists in the text of a file, with the lists that they refer to written out.
+
+    Raises `LexiconError` for a list that nobody knows, an empty one, a word that stands twice in
+    one, and a phrase that RE2 doesn't take.
+
+    >>> read_lexicon("greeting: |\n  hi+  hello", "en.yaml").greeting
+    ('hi+', 'hello')
+    """
+    document = read_document(text)
+    for line, fault in document.faults:
+        raise LexiconError(f"{name}:{line}: {fault}")
+    lists = {key: _List(key, name, words) for key, words in _lists(document, name)}
+    return Lexicon(**{key: one.written_out(lists) for key, one in lists.items()})
+
+
+def _lists(document: Document, name: str) -> Iterator[tuple[str, list[tuple[int, str]]]]:
+    known = [field.name for field in fields(Lexicon)]
+    data = document.data if isinstance(document.data, dict) else {}
+    for key, value in data.items():
+        line = document.line((key,))
+        if key not in known:
+            remedy = nearest(key, known) or "make it a field of Lexicon"
+            raise LexiconError(f"{name}:{line}: there is no list {key}; {remedy}")
+        rows = enumerate(str(value or "").splitlines(), line + 1)
+        words = [(number, w) for number, row in rows for w in _APART.split(row.strip()) if w]
+        if not words:
+            raise LexiconError(f"{name}:{line}: the list {key} is empty; leave it out")
+        yield key, words
+
+
+@dataclass(frozen=True)
+class _List:
+    """A list as its file has it: every word with its line."""
+
+    key: str
+    file: str
+    words: list[tuple[int, str]]
+
+    def written_out(self, lists: Mapping[str, "_List"], above: tuple[str, ...] = ()) -> Words:
+        """The words, with those of other lists put in where they are referred to."""
+        plain: dict[str, int] = {}
+        for line, word in self.words:
+            whole = word
+            for other in _REFERENCE.findall(word):
+                put_in = str(self._other(other, line, lists, above))
+                whole = whole.replace(f"{{{other}}}", put_in)
+            if whole in plain:
+                raise self._error(line, f"{word} stands in {self.key} twice; keep one")
+            plain[whole] = line
+        words = Words(plain)
+        if not above and refused(str(words)):
+            line, fault = next((n, f) for word, n in plain.items() if (f := refused(word)))
+            raise self._error(line, f"a phrase of {self.key} {fault}")
+        return words
+
+    def _other(
+        self, key: str, line: int, lists: Mapping[str, "_List"], above: tuple[str, ...]
+    ) -> Words:
+        if key not in lists:
+            raise self._error(line, f"there is no list {key} to put in; write the words out")
+        if key in (self.key, *above):
+            raise self._error(line, f"{key} would stand in itself; write the words out")
+        return lists[key].written_out(lists, (*above, self.key))
+
+    def _error(self, line: int, what: str) -> LexiconError:
+        return LexiconError(f"{self.file}:{line}: {what}")
+
+
+def _shipped(language: str) -> Lexicon:
+    name = f"{language}.yaml"
+    return read_lexicon(files(__name__).joinpath(name).read_text(encoding="utf-8"), name)
+
+
+ZH, EN = _shipped("zh"), _shipped("en")
+BOTH = Lexicon(**{f.name: getattr(ZH, f.name) + getattr(EN, f.name) for f in fields(Lexicon)})
+"""Every list with the words of both languages."""
