@@ -63,6 +63,12 @@ DAY = rf"(?:{DAY_FIGURE}|{ORDINAL})\b"
 WHICH = {"last": -1, "this": 0, "the": 0, "current": 0, "next": 1}
 
 
+def away(which: str) -> int:
+    """How many weeks or months away: `next` is 1, `next next` 2; a word that is none is 0."""
+    first, *again = which.split()
+    return WHICH.get(first, 0) * (1 + len(again))
+
+
 def day_number(text: str) -> int:
     """The day of the month of `24`, `24th` or `twenty-fourth`."""
     return _ORDINALS.get(text) or int(text.rstrip("stndrh"))
@@ -79,6 +85,7 @@ _THEN_WEEKDAY = rf"(?: ?\((?P<weekday_after>{WEEKDAY_NAME})\.?\))?"
 _EXPECTING = "(?:on|from|to|until|till|through|thru|by|and|starting|before|after|since|or)"
 _THEN_YEAR = r"(?:(?:, ?| |-)(?P<year>20\d\d))?"
 
+_NEXT, _LAST = "next(?: next){0,3}", "last(?: last){0,3}"
 _WORDS = {
     "day after tomorrow": 2,
     "day before yesterday": -2,
@@ -157,7 +164,7 @@ def _weekday(groups: Groups) -> Day:
         return Weekday(weekday)
     if which == "week after next":
         return Weekday(weekday, 2)
-    return Weekday(weekday, WHICH[which], nearest="week" not in groups and "of_week" not in groups)
+    return Weekday(weekday, away(which), nearest="week" not in groups and "of_week" not in groups)
 
 
 def _counted(groups: Groups) -> Day | None:
@@ -172,7 +179,8 @@ def _counted(groups: Groups) -> Day | None:
 
 
 def _stretch(groups: Groups) -> Stretch:
-    distance = WHICH.get(groups["which"], 0 if groups["unit"] == "weekend" else 1)
+    coming = groups["which"] == "coming" and groups["unit"] != "weekend"
+    distance = 1 if coming else away(groups["which"])
     if groups["unit"] == "month":
         return Month(distance)
     return Week(distance, weekend=groups["unit"] == "weekend")
@@ -290,8 +298,9 @@ DAYS: tuple[Rule[Day], ...] = (
         unless_after="[a-z] ",
     ),
     Rule(
-        rf"(?:the )?(?P<which>next|last|this) (?P<coming>coming )?(?P<day>{WEEKDAY_NAME})",
+        rf"(?:the )?(?P<which>{_NEXT}|last|this) (?P<coming>coming )?(?P<day>{WEEKDAY_NAME})",
         _weekday,
+        unless_after=r"\blast ",
         unless_before=_A_NAME_FOLLOWS,
     ),
     Rule(
@@ -299,7 +308,7 @@ DAYS: tuple[Rule[Day], ...] = (
         _weekday,
     ),
     Rule(
-        rf"(?P<which>next|last|this) (?P<of_week>week)(?:'s| on|,)? (?P<day>{WEEKDAY_NAME})",
+        rf"(?P<which>{_NEXT}|{_LAST}|this) (?P<of_week>week)(?:'s| on|,)? (?P<day>{WEEKDAY_NAME})",
         _weekday,
     ),
     Rule(
@@ -333,7 +342,7 @@ DAYS: tuple[Rule[Day], ...] = (
 
 STRETCHES: tuple[Rule[Stretch], ...] = (
     Rule(
-        r"(?:the )?(?P<which>this|next|last|coming) (?P<unit>week|weekend|month)\b",
+        rf"(?:the )?(?P<which>this|{_NEXT}|{_LAST}|coming) (?P<unit>week|weekend|month)\b",
         _stretch,
         unless_after=_A_PART_OF,
         unless_before=rf"(?:'s)?(?: on)? {WEEKDAY_NAME}| day|-end| end\b",

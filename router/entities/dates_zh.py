@@ -29,15 +29,20 @@ MONTH = "(?:1[0-2]|0?[1-9]|十[一二]|[一二三四五六七八九十])"
 YEAR = r"(?:(?:20)?\d\d|[零〇一二三四五六七八九]{2}|二[零〇][零〇一二三四五六七八九]{2})"
 WEEK = "(?:周|星期|礼拜)"
 WEEKDAY_FIGURE = "[一二三四五六日天1-7]"
-_PRONOUN = "(?:下下|上上|下|上|这|本)(?:一)?个?"
+_PRONOUN = "(?:下+|上+|这|本)一?个?"
+MONTH_PRONOUN = "(?:下+|上+|这|本|当)一?个?"
+"""Which week or month: `下` the next, `下下` the one after; how many are read, `away` says."""
+_OTHER_PRONOUN = "[上下]一?个"
+"""Before a pronoun: 下个下周 is one that nobody is sure of."""
+_FURTHEST = 4
+
 
 YEARS = {"去": -1, "今": 0, "本": 0, "明": 1, "后": 2}
-_WEEKS = {"上上": -2, "上": -1, "这": 0, "本": 0, "下": 1, "下下": 2}
 _WEEKDAYS = {
     c: n for n, pair in enumerate(("一1", "二2", "三3", "四4", "五5", "六6")) for c in pair
 }
 _WEEKDAYS |= dict.fromkeys("日天7", 6)
-_DAYS = {"大大后": 4, "大后": 3, "后": 2, "明": 1, "翌": 1, "今": 0, "昨": -1, "前": -2, "大前": -3}
+_DAYS = {"后": 2, "明": 1, "翌": 1, "今": 0, "昨": -1, "前": -2}
 
 # 5号 is a day unless it numbers a thing: 5号楼, 3号线, 1号会议室; 5号机票 and 5号开会 are of a day.
 _NUMBERED_THING = (
@@ -100,21 +105,45 @@ def full_year(text: str) -> int:
     return year + 2000 if year < 100 else year  # noqa: PLR2004 - two digits are a year of ours
 
 
-def _in_a_month(groups: Groups) -> Day:
-    pronoun = groups["pronoun"].replace("个", "").replace("一", "").replace("当", "本")
-    return MonthDay(small_number(groups["day"]), _WEEKS[pronoun])
+def _in_a_month(groups: Groups) -> Day | None:
+    months = away(groups["pronoun"])
+    return None if months is None else MonthDay(small_number(groups["day"]), months)
 
 
-def _weekday(groups: Groups) -> Day:
+def _weekday(groups: Groups) -> Day | None:
     figure = weekday_of(groups["figure"])
     if "pronoun" not in groups:
         return Weekday(figure)
-    return Weekday(figure, weeks(groups["pronoun"]))
+    weeks = away(groups["pronoun"])
+    return None if weeks is None else Weekday(figure, weeks)
 
 
-def weeks(pronoun: str) -> int:
-    """How many weeks or months away `下`, `下一个` or `上上个` are."""
-    return _WEEKS[pronoun.replace("个", "").replace("一", "")]
+def away(pronoun: str) -> int | None:
+    """How many weeks or months away `下`, `下一个` or `上上个` are; None for a key held down.
+
+    >>> away("下下下"), away("上个"), away("本"), away("下下下下下")
+    (3, -1, 0, None)
+    """
+    number = pronoun.count("下") - pronoun.count("上")
+    return number if abs(number) <= _FURTHEST else None
+
+
+def _day_shift(groups: Groups) -> Day | None:
+    """`明天`, `后天`, and one day further for each 大 before that: `大大大后天` is in five."""
+    days, further = _DAYS[groups["word"]], len(groups.get("further", ""))
+    if further > _FURTHEST:
+        return None
+    return DayShift(days=days + (further if days > 0 else -further))
+
+
+def _week(groups: Groups, *, weekend: bool = False) -> Stretch | None:
+    weeks = away(groups.get("pronoun", "这"))
+    return None if weeks is None else Week(weeks, weekend=weekend)
+
+
+def _month(groups: Groups) -> Stretch | None:
+    months = away(groups["pronoun"])
+    return None if months is None else Month(months)
 
 
 def _counted(groups: Groups) -> Day | None:
@@ -132,8 +161,10 @@ def _weekdays_in_a_row(groups: Groups) -> Stretch | None:
     days = [weekday_of(figure) for figure in groups["days"]]
     if days != list(range(days[0], days[0] + len(days))):
         return None
-    away = weeks(groups["pronoun"]) if "pronoun" in groups else None
-    return FromTo(Weekday(days[0], away), Weekday(days[-1], away))
+    weeks = away(groups["pronoun"]) if "pronoun" in groups else None
+    if "pronoun" in groups and weeks is None:
+        return None
+    return FromTo(Weekday(days[0], weeks), Weekday(days[-1], weeks))
 
 
 def _days_in_a_row(groups: Groups) -> Stretch | None:
@@ -160,6 +191,8 @@ _COUNTED_NEXT = "[天日个次小十百号]|工作日|周年"
 _GIVEN_NAME = "[鸣凡帆诺涵楠菲珂鹤彤楷豪洲铭丰佑宇翔赐泽琪骐]|仙女"
 
 # 聪明天才, 以后天天, 三天前天天: the characters belong to what stands before.
+_ANOTHER_SUCH = "(?:^|[^然之以午最今事饭随目提先])[后前]"
+"""后后天 is one day or another; 然后 | 后天 is the day after tomorrow."""
 _NOT_THAT_WORD = r"[聪声说文光透以之然午今发失先幕落零一二三四五六七八九十半两几\d]"
 
 DAYS: tuple[Rule[Day], ...] = (
@@ -178,8 +211,9 @@ DAYS: tuple[Rule[Day], ...] = (
         unless_before=" ?[日号天个块元周月次人年点%份笔张时分十百千万]",
     ),
     Rule(
-        rf"(?P<pronoun>(?:下下|上上|下|上|这|本|当)个?)月的? ?(?P<day>{DAY_OF_MONTH}) ?[日号]",
+        rf"(?P<pronoun>{MONTH_PRONOUN})月的? ?(?P<day>{DAY_OF_MONTH}) ?[日号]",
         _in_a_month,
+        unless_after=_OTHER_PRONOUN,
     ),
     Rule(
         rf"(?P<day>{DAY_OF_MONTH}) ?(?:号|(?P<ri>日)){WITH_WEEKDAY}",
@@ -188,27 +222,33 @@ DAYS: tuple[Rule[Day], ...] = (
         unless_before=f"{_NUMBERED_THING}|[游内间元本语常均]",
     ),
     Rule(
-        "(?P<word>大大后|大后|后|明|翌|今|昨|大前|前)(?:天|日|儿个?)",
-        lambda g: DayShift(days=_DAYS[g["word"]]),
+        "(?P<further>大*)(?P<word>[后前])(?:天|日|儿个?)",
+        _day_shift,
+        unless_after=f"{_NOT_THAT_WORD}|{_ANOTHER_SUCH}",
+        unless_before="之星|[气赋才堂]",
+    ),
+    Rule(
+        "(?P<word>[明翌今昨])(?:天|日|儿个?)",
+        _day_shift,
         unless_after=_NOT_THAT_WORD,
         unless_before="之星|[气赋才堂]",
     ),
     Rule(
         "(?P<word>明|今|昨)晚上?",
-        lambda g: DayShift(days=_DAYS[g["word"]]),
+        _day_shift,
         unless_after=_NOT_THAT_WORD,
         unless_before=r"[会餐报\d一二两三四五六七八九十]",
     ),
     # The evening belongs to the clock that follows: 明晚八点.
     Rule(
         r"(?P<it>(?P<word>明|今|昨))晚上?(?:[\d一二两三四五六七八九十])",
-        lambda g: DayShift(days=_DAYS[g["word"]]),
+        _day_shift,
         unless_after=_NOT_THAT_WORD,
     ),
     Rule("(?P<it>即日)起", lambda _: DayShift()),
     Rule(
         "(?P<it>(?P<word>明|今))(?:早|晨)",
-        lambda g: DayShift(days=_DAYS[g["word"]]),
+        _day_shift,
         unless_after=_NOT_THAT_WORD,
     ),
     Rule(
@@ -218,9 +258,9 @@ DAYS: tuple[Rule[Day], ...] = (
         unless_before="[天面台勤来]",
     ),
     Rule(
-        rf"(?P<pronoun>{_PRONOUN})?{WEEK}(?P<figure>{WEEKDAY_FIGURE})",
+        rf"(?:(?P<pronoun>{_PRONOUN})(?:{WEEK}的?)?)?{WEEK}(?P<figure>{WEEKDAY_FIGURE})",
         _weekday,
-        unless_after=r"(?:^|[^周期拜])[一二三四五六七八九十两半几\d]|[每逢]个?|[隔单双]周|[老小姓叫]",
+        unless_after=rf"{_OTHER_PRONOUN}|(?:^|[^周期拜])[一二三四五六七八九十两半几\d]|[每逢]个?|[隔单双]周|[老小姓叫]",
         unless_before=f"{_COUNTED_NEXT}|{_GIVEN_NAME}|饭店|餐厅|酒吧|咖啡|[一二三四五六日](?:[^一二三四五六日天个次小点早上下杯起直些]|$)|[二三四五六日]{{2}}(?:[^天个次小点]|$)",
     ),
 )
@@ -232,13 +272,13 @@ STRETCHES: tuple[Rule[Stretch], ...] = (
     Rule("明后(?:两|2)?天", lambda _: DaysAhead(1, 2)),
     Rule("今明(?:两|2)?天", lambda _: DaysAhead(0, 1)),
     Rule(
-        rf"(?P<pronoun>{_PRONOUN})?(?:周末|周六日)",
-        lambda g: Week(weeks(g.get("pronoun", "这")), weekend=True),
-        unless_after="每个?|[每过]",
+        rf"(?:(?P<pronoun>{_PRONOUN})(?:{WEEK}的?)?)?(?:周末|周六日)",
+        lambda g: _week(g, weekend=True),
+        unless_after=f"每个?|[每过]|{_OTHER_PRONOUN}",
         unless_before="愉快|快乐|加班费",
     ),
     Rule(
-        rf"(?P<pronoun>{_PRONOUN})?{WEEK}(?P<days>[一二三四五六日]{{2,6}})",
+        rf"(?:(?P<pronoun>{_PRONOUN})(?:{WEEK}的?)?)?{WEEK}(?P<days>[一二三四五六日]{{2,6}})",
         _weekdays_in_a_row,
         unless_after=r"(?:^|[^周期拜])[一二三四五六七八九十两半几\d]|[每逢]个?",
         unless_before="[天个次小期号点层楼部组人百十千万元块版线届早]|工作日",
@@ -251,12 +291,14 @@ STRETCHES: tuple[Rule[Stretch], ...] = (
     ),
     Rule(
         rf"(?P<pronoun>{_PRONOUN}){WEEK}",
-        lambda g: Week(weeks(g["pronoun"])),
+        _week,
+        unless_after=_OTHER_PRONOUN,
         unless_before=rf"[末期报年边围转刊岁会例]|{WEEKDAY_FIGURE}(?:[^天个小]|$)|{_A_PART}",
     ),
     Rule(
         rf"(?P<pronoun>{_PRONOUN})月",
-        lambda g: Month(weeks(g["pronoun"])),
+        _month,
+        unless_after=_OTHER_PRONOUN,
         unless_before=rf"[份]?的? ?{DAY_OF_MONTH} ?[日号]|[饼亮光报刊票]|{_A_PART}",
     ),
     Rule(

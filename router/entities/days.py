@@ -8,8 +8,10 @@ Several days in a row as people name them: `下周`, `明后天`, `all of August
 """
 
 from calendar import monthrange
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
+from functools import lru_cache
 from typing import Literal
 
 Half = Literal["am", "pm"]
@@ -39,6 +41,15 @@ class Calendar:
     def origin(self) -> date:
         """The day that incomplete terms are searched from."""
         return self.after or self.today
+
+    def distances(self, furthest: int) -> range:
+        """How many years or months away to look, the nearest first, on the preferred side."""
+        return range(0, -furthest - 1, -1) if self.past else range(furthest + 1)
+
+    def nearest(self, dates: Iterable[date | None]) -> date | None:
+        """The first of them that is on the preferred side, `origin` included."""
+        suiting = (d for d in dates if d and (d <= self.origin if self.past else d >= self.origin))
+        return next(suiting, None)
 
 
 @dataclass(frozen=True)
@@ -70,15 +81,46 @@ class YearDay:
 
     def on(self, calendar: Calendar) -> date | None:
         """The date in the year said, else the nearest on the side that the calendar prefers."""
-        origin = calendar.origin
         if self.years is not None:
             said = _date(calendar.today.year + self.years, self.month, self.day)
             return _agreed(said, self.weekday)
         # 29 February may be eight years away.
-        distances = range(0, -9, -1) if calendar.past else range(9)
-        dates = (_date(origin.year + n, self.month, self.day) for n in distances)
-        found = next((d for d in dates if d and _suits(d, calendar)), None)
-        return _agreed(found, self.weekday)
+        year = calendar.origin.year
+        dates = (_date(year + n, self.month, self.day) for n in calendar.distances(8))
+        return _agreed(calendar.nearest(dates), self.weekday)
+
+
+@dataclass(frozen=True)
+class Festival:
+    """`春节`, `the Mid-Autumn Festival`: by the name that it has in the calendar of `holidays`.
+
+    `shift` is how far from it the day is: New Year's Eve is one before New Year. In the `year`
+    said, or `years` away, else the next one.
+    """
+
+    name: str
+    shift: int = 0
+    year: int | None = None
+    years: int | None = None
+
+    def on(self, calendar: Calendar) -> date | None:
+        """The date in the year said, else the nearest on the side that the calendar prefers."""
+        year = calendar.origin.year
+        if self.year is not None or self.years is not None:
+            return self._in(self.year or calendar.today.year + (self.years or 0))
+        return calendar.nearest(self._in(year + n) for n in calendar.distances(1))
+
+    def _in(self, year: int) -> date | None:
+        first = _festival(self.name, year)
+        return first and first + timedelta(days=self.shift)
+
+
+@lru_cache(maxsize=64)
+def _festival(name: str, year: int) -> date | None:
+    from holidays import country_holidays  # takes longer than all the rest: not before one is said
+
+    days = country_holidays("CN", years=year, language="zh_CN").get_named(name)
+    return min(days, default=None)
 
 
 @dataclass(frozen=True)
@@ -96,10 +138,8 @@ class MonthDay:
         """The date in the month said, else the nearest on the side that the calendar prefers."""
         if self.months is not None:
             return _agreed(in_month(calendar.today, self.months, self.day), self.weekday)
-        distances = range(0, -4, -1) if calendar.past else range(4)
-        dates = (in_month(calendar.origin, n, self.day) for n in distances)
-        found = next((d for d in dates if d and _suits(d, calendar)), None)
-        return _agreed(found, self.weekday)
+        dates = (in_month(calendar.origin, n, self.day) for n in calendar.distances(3))
+        return _agreed(calendar.nearest(dates), self.weekday)
 
 
 @dataclass(frozen=True)
@@ -196,7 +236,7 @@ class NthWeekday:
 class Later:
     """`a week from Monday`, `two days after Christmas`: so many days from another day."""
 
-    day: "FixedDay | YearDay | MonthDay | Weekday | DayShift | MonthEnd | NthWeekday"
+    day: "FixedDay | YearDay | Festival | MonthDay | Weekday | DayShift | MonthEnd | NthWeekday"
     days: int
 
     def on(self, calendar: Calendar) -> date | None:
@@ -205,7 +245,7 @@ class Later:
         return first and first + timedelta(days=self.days)
 
 
-Day = FixedDay | YearDay | MonthDay | Weekday | DayShift | MonthEnd | NthWeekday | Later
+Day = FixedDay | YearDay | Festival | MonthDay | Weekday | DayShift | MonthEnd | NthWeekday | Later
 """A term for one day."""
 
 
@@ -233,17 +273,16 @@ def runs_backwards(first: Day, last: Day, span: tuple[date, date]) -> bool:
     Over New Year, `12月28号到1月3号`, an end without a year is next year's; but nobody means the
     better part of a year without saying which.
     """
-    open_years = all(isinstance(day, YearDay) and day.years is None for day in (first, last))
+    open_years = all(
+        isinstance(day, YearDay | Festival) and day.years is None and not getattr(day, "year", None)
+        for day in (first, last)
+    )
     return open_years and span[0].year < span[1].year and (span[1] - span[0]).days > _A_LONG_TIME
 
 
 def _agreed(day: date | None, weekday: int | None) -> date | None:
     """The day unless it was said to be a weekday that it isn't."""
     return day if day is None or weekday in {None, day.weekday()} else None
-
-
-def _suits(day: date, calendar: Calendar) -> bool:
-    return day <= calendar.origin if calendar.past else day >= calendar.origin
 
 
 def last_of(first: date | None) -> date | None:

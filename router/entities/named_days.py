@@ -20,17 +20,18 @@ from router.entities.dates_en import (
 )
 from router.entities.dates_zh import (
     MONTH,
+    MONTH_PRONOUN,
     WEEK,
     WEEKDAY_FIGURE,
     YEAR,
     YEARS,
+    away,
     day_of_year,
     full_year,
     small_number,
     weekday_of,
-    weeks,
 )
-from router.entities.days import Day, MonthDay, MonthEnd, NthWeekday, YearDay
+from router.entities.days import Day, Festival, MonthDay, MonthEnd, NthWeekday, YearDay
 from router.entities.grammar import Groups, Rule
 
 _NTH = {"first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4}
@@ -41,7 +42,7 @@ _OF_MONTH = (
 )
 _ZH_MONTH = (
     rf"(?:(?:(?:(?P<year>{YEAR})年|(?P<rel>今|明|去|后|本)年的?))?(?P<month>{MONTH})月份?"
-    r"|(?P<which>(?:下下|上上|下|上|这|本|当)(?:一)?个?)?月)"
+    rf"|(?P<which>{MONTH_PRONOUN})?月)"
 )
 # 月底盘点表, end of month report: no day is meant, but what kind of thing it is.
 _ZH_KIND = "[奖双总评考绩聚大促尾]|盘点表|报[告表]|清仓|冲刺|光"
@@ -59,14 +60,16 @@ def _month_end(groups: Groups) -> Day:
     return MonthEnd() if which == "the" else MonthEnd(months=WHICH[which])
 
 
-def _zh_month_end(groups: Groups) -> Day:
+def _zh_month_end(groups: Groups) -> Day | None:
     if "month" in groups:
         year, years = groups.get("year"), YEARS.get(groups.get("rel", ""))
         return MonthEnd(
             small_number(groups["month"]), year=full_year(year) if year else None, years=years
         )
-    which = groups.get("which")
-    return MonthEnd(months=weeks(which.replace("当", "本"))) if which else MonthEnd()
+    if "which" not in groups:
+        return MonthEnd()
+    months = away(groups["which"])
+    return None if months is None else MonthEnd(months=months)
 
 
 def _year_end(groups: Groups) -> Day:
@@ -91,12 +94,13 @@ def _nth_weekday(groups: Groups) -> Day:
     return NthWeekday(nth, weekday, months=WHICH[groups["which"]])
 
 
-def _zh_nth_weekday(groups: Groups) -> Day:
+def _zh_nth_weekday(groups: Groups) -> Day | None:
     nth = -1 if groups["nth"] == "最后一" else small_number(groups["nth"].removeprefix("第"))
     weekday = weekday_of(groups["day"])
     if "month" in groups:
         return NthWeekday(nth, weekday, small_number(groups["month"]))
-    return NthWeekday(nth, weekday, months=weeks(groups["which"].replace("当", "本")))
+    months = away(groups["which"])
+    return None if months is None else NthWeekday(nth, weekday, months=months)
 
 
 ZH_MONTH_ENDS: tuple[Rule[Day], ...] = (
@@ -113,7 +117,7 @@ ZH_MONTH_ENDS: tuple[Rule[Day], ...] = (
         unless_before=_ZH_KIND,
     ),
     Rule(
-        rf"(?:(?P<which>(?:下下|上上|下|上|这|本|当)(?:一)?个?)月|(?P<month>{MONTH})月份?)的?"
+        rf"(?:(?P<which>{MONTH_PRONOUN})月|(?P<month>{MONTH})月份?)的?"
         rf"(?P<nth>第[一二三四1-4]|最后一)个?{WEEK}(?P<day>{WEEKDAY_FIGURE})",
         _zh_nth_weekday,
         unless_after=r"[每第\d零一二三四五六七八九十]",
@@ -152,56 +156,59 @@ EN_MONTH_ENDS: tuple[Rule[Day], ...] = (
 )
 
 
+# A holiday by its date, or by what it is called in the calendar of `holidays`.
 _ZH = {
-    "元旦节": (1, 1),
-    "元旦": (1, 1),
-    "情人节": (2, 14),
-    "妇女节": (3, 8),
-    "愚人节": (4, 1),
-    "劳动节": (5, 1),
-    "五一劳动节": (5, 1),
-    "五一节": (5, 1),
-    "青年节": (5, 4),
-    "儿童节": (6, 1),
-    "六一儿童节": (6, 1),
-    "建党节": (7, 1),
-    "建军节": (8, 1),
-    "教师节": (9, 10),
-    "国庆节": (10, 1),
-    "十一国庆节": (10, 1),
-    "万圣节": (10, 31),
-    "双十一": (11, 11),
-    "双十二": (12, 12),
-    "平安夜": (12, 24),
-    "圣诞节": (12, 25),
-    "跨年夜": (12, 31),
+    "1-1": "元旦|元旦节",
+    "2-14": "情人节",
+    "3-8": "妇女节",
+    "4-1": "愚人节",
+    "5-1": "劳动节|五一劳动节|五一节",
+    "5-4": "青年节",
+    "6-1": "儿童节|六一儿童节",
+    "7-1": "建党节",
+    "8-1": "建军节",
+    "9-10": "教师节",
+    "10-1": "国庆|国庆节|十一国庆节",
+    "10-31": "万圣节",
+    "11-11": "双十一",
+    "12-12": "双十二",
+    "12-24": "平安夜",
+    "12-25": "圣诞|圣诞节",
+    "12-31": "跨年夜",
+    "春节": "春节|大年初一|正月初一|农历新年",
+    "除夕": "除夕|除夕夜|年三十|大年三十",
+    "清明节": "清明|清明节",
+    "端午节": "端午|端午节",
+    "中秋节": "中秋|中秋节",
 }
-# These are a figure, a square or a week of holidays unless the very day is spoken of.
-_ZH_DAY_ITSELF = {
-    "五一": (5, 1),
-    "六一": (6, 1),
-    "十一": (10, 1),
-    "国庆": (10, 1),
-    "圣诞": (12, 25),
-}
+# These are a figure or a square unless the very day is spoken of.
+_ZH_DAY_ITSELF = {"5-1": "五一", "6-1": "六一", "10-1": "十一"}
 _EN = {
-    "new year's day": (1, 1),
-    "valentine's day": (2, 14),
-    "international women's day": (3, 8),
-    "st patrick's day": (3, 17),
-    "april fools' day": (4, 1),
-    "may day": (5, 1),
-    "halloween": (10, 31),
-    "christmas eve": (12, 24),
-    "christmas day": (12, 25),
-    "xmas eve": (12, 24),
-    "xmas day": (12, 25),
-    "boxing day": (12, 26),
-    "new year's eve": (12, 31),
+    "1-1": "new year's day",
+    "2-14": "valentine's day",
+    "3-8": "international women's day",
+    "3-17": "st patrick's day",
+    "4-1": "april fools' day",
+    "5-1": "may day|labor day|labour day",
+    "5-4": "youth day",
+    "6-1": "children's day",
+    "8-1": "army day",
+    "10-1": "national day",
+    "10-31": "halloween",
+    "12-24": "christmas eve|xmas eve",
+    "12-25": "christmas day|xmas day",
+    "12-26": "boxing day",
+    "12-31": "new year's eve",
+    "春节": "chinese new year|chinese new year's day|lunar new year|lunar new year's day"
+    "|spring festival",
+    "除夕": "chinese new year's eve|lunar new year's eve",
+    "清明节": "tomb sweeping day|qingming|qingming festival",
+    "端午节": "dragon boat festival",
+    "中秋节": "mid autumn festival|mid autumn day|mid autumn",
 }
 
 _ZH_HOLIDAY_KIND = (
-    "的?(?:晚会|放假|假|期间|活动|安排|聚会|派对|礼|快乐|福利|贺卡|大促|促销|套餐|广场|路|街|酒会|联欢|节目|祝福"
+    "的?(?:晚会|月饼|粽|放假|假|期间|活动|安排|聚会|派对|礼|快乐|福利|贺卡|大促|促销|套餐|广场|路|街|酒会|联欢|节目|祝福"
     "|红包|特|主题|树|老人|老公|歌|装饰|餐|长假|小长假|黄金周|前后|那几天|那周|调休|值班表|值班安排|排班|加班费|加班工资|通知"
     "|海报|布置|氛围|三天|七天|档|购物|狂欢|嘉年华|蛋糕|前夕|后第|第|放(?:几|多少|不放|没)|怎么放|[前后][一两三几]天|[前后]一[晚夜]|次日|休几)"
 )
@@ -209,58 +216,66 @@ _EN_HOLIDAY_KIND = (
     r"(?:'s)?[ -](?:party|parties|dinner|lunch|brunch|concert|gifts?|presents?|cards?|bonus|sale"
     r"|menu|events?|gala|parade|celebrations?|decorations?|tree|songs?|music|movie|schedule"
     r"|arrangements?|rota|roster|special|speech|costumes?|playlist|hamper|opening|greetings"
-    r"|message|drinks|theme|outfit|candy|bash)\b"
+    r"|message|drinks|theme|outfit|candy|bash|week|break|holidays?|season|golden week|travel)\b"
 )
 
 
-def _pattern(name: str) -> str:
-    return name.replace("'", "['’]?").replace(".", r"\.?")
+def _holiday(called: str, year: str | None = None, years: int | None = None) -> Day | None:
+    month, _, day = called.partition("-")
+    if not day:
+        # The eve of New Year is a holiday of its own only since 2025.
+        name, shift = ("春节", -1) if called == "除夕" else (called, 0)
+        return Festival(name, shift, full_year(year) if year else None, years)
+    if years is not None:
+        return YearDay(int(month), int(day), years)
+    return day_of_year(int(month), int(day), year)
 
 
-def _named(groups: Groups) -> Day | None:
-    month, day = _ZH[groups["name"]]
-    if "rel" in groups:
-        return YearDay(month, day, YEARS[groups["rel"]])
-    return day_of_year(month, day, groups.get("year"))
+class _Names:
+    """Holidays by any of their names, as an expression with the group `name`."""
+
+    def __init__(self, names: dict[str, str]) -> None:
+        called = {name: day for day, row in names.items() for name in row.split("|")}
+        self._called = {name.replace("'", ""): day for name, day in called.items()}
+        longest_first = sorted(called, key=len, reverse=True)
+        alternatives = (n.replace("'", "['’]?").replace(" ", "[ -]") for n in longest_first)
+        self.source = f"(?P<name>{'|'.join(alternatives)})"
+
+    def day(self, groups: Groups) -> Day | None:
+        """The day that is named, in the year that was said."""
+        plain = groups["name"].replace("'", "").replace("’", "").replace("-", " ")
+        return _holiday(self._called[plain], groups.get("year"), YEARS.get(groups.get("rel", "")))
 
 
-def _day_itself(groups: Groups) -> Day:
-    return YearDay(*_ZH_DAY_ITSELF[groups["name"]])
-
-
-def _english(groups: Groups) -> Day:
-    name = next(
-        n for n in _EN if n.replace("'", "") == groups["name"].replace("'", "").replace("’", "")
-    )
-    return YearDay(*_EN[name])
-
+_ZH_NAMES, _ZH_THE_DAY, _EN_NAMES = _Names(_ZH), _Names(_ZH_DAY_ITSELF), _Names(_EN)
 
 ZH_HOLIDAYS: tuple[Rule[Day], ...] = (
     Rule(
         rf"(?:(?P<year>{YEAR})年|(?P<rel>今|明|去|后|本)年的?)?"
-        rf"(?P<name>{'|'.join(sorted(_ZH, key=len, reverse=True))})(?:当[天日]|那一?天|这一?天)?",
-        _named,
+        rf"{_ZH_NAMES.source}(?:当[天日]|那一?天|这一?天)?",
+        _ZH_NAMES.day,
         unless_after="[每过][年个]?|[祝日号]",
         unless_before=_ZH_HOLIDAY_KIND,
     ),
     Rule(
-        "(?P<name>" + "|".join(_ZH_DAY_ITSELF) + ")(?:当[天日]|那一?天|这一?天)",
-        _day_itself,
+        f"{_ZH_THE_DAY.source}(?:当[天日]|那一?天|这一?天)",
+        _ZH_THE_DAY.day,
         unless_after="[零一二三四五六七八九十百第双]",
     ),
     Rule(
         "(?P<name>五一)",
-        _day_itself,
+        _ZH_THE_DAY.day,
         unless_after="[零一二三四五六七八九十百千万第双点比]",
         only_before="[我你谁咱]|值班|加班|上班|要|得|之?前[要得给把交]",
     ),
+    Rule("^(?P<name>五一|六一)$", _ZH_THE_DAY.day),
 )
 
 EN_HOLIDAYS: tuple[Rule[Day], ...] = (
     Rule(
-        "(?:the )?(?P<name>" + "|".join(_pattern(name) for name in _EN) + r")\b",
-        _english,
-        unless_after=r"\b(?:every|happy|each|merry|a) ",
+        rf"(?:the )?{_EN_NAMES.source}\b(?:,? (?P<year>20\d\d)\b)?",
+        _EN_NAMES.day,
+        unless_after=r"\b(?:every|happy|each|merry|a|for|over|during|around|celebrat(?:e|ing)) ",
         unless_before=_EN_HOLIDAY_KIND,
     ),
     Rule(

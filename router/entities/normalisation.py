@@ -28,6 +28,7 @@ Span = tuple[int, int]
 
 _THREE = re.compile(r"([^\W\d]|[^\w\s])\1\1")
 _RUNS = re.compile(r"(?P<word>[a-z]+)|(?P<one>[^\W\da-z]|[^\w\s])(?P=one){2,}")
+_OF_A_DAY = re.compile("一?个?(?:周|星期|礼拜|月)|[后前]?(?:天|日|儿)")
 _HAN_FIGURES = frozenset("零〇一二三四五六七八九十百千万亿两")
 
 _LONGEST_WORD = 40
@@ -60,7 +61,7 @@ def held_down(text: str) -> Iterator[tuple[Span, str]]:
         start, end = found.span()
         if found["word"]:
             yield from _in_word(text, start, end)
-        elif _counts_once(found["one"]) and not _parts_figures(text, start, end):
+        elif _counts_once(found["one"]) and not _counts(text, start, end):
             yield (start, end), found["one"]
 
 
@@ -70,8 +71,10 @@ def _counts_once(character: str) -> bool:
     return unicodedata.category(character)[0] in "PS"
 
 
-def _parts_figures(text: str, start: int, end: int) -> bool:
-    """`36...50` are two numbers, and `36.50` is one."""
+def _counts(text: str, start: int, end: int) -> bool:
+    """True where each one is meant: 下下下周 is in three weeks; `36...50` are two numbers."""
+    if text[start] in "上下大前后":
+        return _OF_A_DAY.match(text, end) is not None
     return text[max(0, start - 1) : start].isdigit() and text[end : end + 1].isdigit()
 
 
