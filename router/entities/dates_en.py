@@ -281,7 +281,7 @@ DAYS: tuple[Rule[Day], ...] = (
     ),
     Rule(
         rf"(?:(?:the |this )?coming |the following |the )?(?P<day>{SURE_WEEKDAY})\b"
-        r"(?:,? (?:of )?(?:the )?(?P<week>next|this|last|week after next)(?: week)?\b)?",
+        rf"(?:,? (?:of )?(?:the )?(?P<week>{_NEXT}|this|last|week after next)(?: week)?\b)?",
         _weekday,
         unless_after=_NO_ONE_DAY,
         unless_before=_A_NAME_FOLLOWS,

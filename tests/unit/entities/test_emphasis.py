@@ -25,6 +25,8 @@ INDEX = PatternIndex([LEAVE, EXPENSE])
         ("helllloooo", "hello"),
         ("sooooo gooood", "so good"),
         ("hmmmm", "hm"),
+        ("下下下雨", "下雨"),
+        ("明明明天", "明天"),
     ],
 )
 def test_a_key_held_down_counts_once(typed: str, text: str) -> None:
@@ -38,6 +40,10 @@ def test_a_key_held_down_counts_once(typed: str, text: str) -> None:
         "看看",
         "谢谢",
         "天天",
+        "下下下周三",
+        "上上上个月",
+        "大大大后天",
+        "后后后天",
         "人人",
         "妈妈",
         "催催",
