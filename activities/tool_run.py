@@ -11,7 +11,6 @@ the answer can't be kept or carried, the result says so in its place. A read has
 """
 
 import asyncio
-import hashlib
 import json
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -30,7 +29,7 @@ from activities.execution import unforeseen
 from activities.progress import ProgressPublisher
 from router.contracts.activities import ToolCall
 from router.domain.errors import RouterError, TransientToolError, UnusableResult
-from router.domain.files import MOST_BYTES, safe_name, type_of
+from router.domain.files import MOST_BYTES
 from router.domain.locale import Locale, Localised
 from router.domain.principals import Principal
 from router.domain.records import FileRecord
@@ -65,7 +64,10 @@ class Keeping:
             self._check(file)
         store = await self.dependencies.resolve(provided.files)
         for id_, file in files.items():
-            await store.keep(self._record(id_, file), file.content)
+            record = FileRecord.of(
+                id_, self.owner, file.name, file.content, datetime.now(UTC), file.type
+            )
+            await store.keep(record, file.content)
 
     def _check(self, file: ToolFile) -> None:
         if len(file.content) > MOST_BYTES:
@@ -78,18 +80,6 @@ class Keeping:
                     f"more than {MOST_BYTES}; ask it for less at a time",
                 )
             )
-
-    def _record(self, id_: str, file: ToolFile) -> FileRecord:
-        return FileRecord(
-            id=id_,
-            tenant=self.owner.tenant,
-            owner=self.owner.id,
-            name=safe_name(file.name, file.content),
-            type=type_of(file.content, file.type),
-            size=len(file.content),
-            sha256=hashlib.sha256(file.content).hexdigest(),
-            at=datetime.now(UTC),
-        )
 
 
 RESULT_BYTES = 64 * 1024

@@ -6,9 +6,10 @@ from pydantic.fields import FieldInfo
 from docs.generate.markdown import code, page, table
 from docs.generate.models import default, model_table
 from docs.generate.types import type_name
+from router.channels.registry import found
 from router.documents.attribute_docs import attribute_docs
 from router.domain.budgets import Budget, Budgets
-from router.settings import PREFIX, TOOL_PREFIX, Fallback, Settings
+from router.settings import TOOL_PREFIX, Fallback, Section, Settings
 from router.settings.environment import SUFFIX, is_secret
 
 INTRODUCTION = f"""\
@@ -22,22 +23,27 @@ COMPUTED = {"database_url": "`router.db` in the data folder", "payload_keys": "n
 
 
 def settings_page() -> str:
-    """A row for each variable, in the order of the class."""
-    docs = attribute_docs(Settings)
-    rows = [
-        (_variables(name, field), _holds(field), _otherwise(name, field), docs.get(name, ""))
-        for name, field in Settings.model_fields.items()
-    ]
+    """A row for each variable, in the order of the classes."""
     parts = [f"## {m.__name__}\n\n{model_table(m)}" for m in (Fallback, Budgets, Budget)]
-    return page(
-        "Settings", INTRODUCTION, table(("variable", "holds", "otherwise", "means"), rows), *parts
-    )
+    sections = [
+        f"## {platform.name.capitalize()}\n\n{_section(platform.settings)}" for platform in found()
+    ]
+    return page("Settings", INTRODUCTION, _section(Settings), *sections, *parts)
 
 
-def _variables(name: str, field: FieldInfo) -> str:
+def _section(kind: type[Section]) -> str:
+    docs = attribute_docs(kind)
+    rows = [
+        (_variables(kind, name, field), _holds(field), _otherwise(name, field), docs.get(name, ""))
+        for name, field in kind.model_fields.items()
+    ]
+    return table(("variable", "holds", "otherwise", "means"), rows)
+
+
+def _variables(kind: type[Section], name: str, field: FieldInfo) -> str:
     alias = field.validation_alias
     others = alias.choices[1:] if isinstance(alias, AliasChoices) else []
-    return " or ".join(code(str(each)) for each in (f"{PREFIX}{name.upper()}", *others))
+    return " or ".join(code(str(each)) for each in (f"{kind.prefix()}{name.upper()}", *others))
 
 
 def _holds(field: FieldInfo) -> str:

@@ -110,16 +110,20 @@ async def decide(
         position=(body.position or "after") if body.decision == "add" else None,
         digest=body.digest or record.digest,
     )
-    return await _decided(services, record, event, word_of("decide", caller, key))
+    return await settle(services, record, event, word_of("decide", caller, key))
 
 
-async def _decided(
+async def settle(
     services: Services, record: ApprovalRecord, event: Decided, word: str
 ) -> RunStanding:
-    """Where the run stands with the decision.
+    """Where the run stands with the decision; `word` makes it one, however often it is sent.
 
     A run whose worker died right after it published the approval comes to it again within
     seconds. Until then it knows of none: only what is closed for lists too was closed.
+
+    Raises:
+        Conflict: it was decided before, or what is decided on has changed.
+        Unavailable: the run isn't back after six seconds.
     """
     for pause in AGAIN_AFTER:
         try:

@@ -25,7 +25,7 @@ REMEMBERED = 10_000
 class AuditWriter:
     """Notes what a person does in one request.
 
-    >>> await witness.note("run.retry", "r1", whose="alice")  # doctest: +SKIP
+    >>> await audit.note("run.retry", "r1", whose="alice")  # doctest: +SKIP
     """
 
     trail: AuditTrail
@@ -68,12 +68,12 @@ class Arrivals:
 
     _seen: OrderedDict[tuple[str, ...], None] = field(default_factory=OrderedDict)
 
-    async def note(self, witness: AuditWriter, act: Act, *, whose: str, detail: str) -> None:
+    async def note(self, audit: AuditWriter, act: Act, *, whose: str, detail: str) -> None:
         """Note it, unless this process has."""
-        arrival = (witness.person.tenant, witness.person.id, act, whose)
+        arrival = (audit.person.tenant, audit.person.id, act, whose)
         if arrival in self._seen:
             return
-        await witness.note(act, whose=whose, detail=detail)
+        await audit.note(act, whose=whose, detail=detail)
         self._seen[arrival] = None
         if len(self._seen) > REMEMBERED:
             self._seen.popitem(last=False)

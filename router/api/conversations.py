@@ -65,17 +65,17 @@ def _left_behind(snapshot: str | None) -> ConversationStatus:
 async def thread(
     conversations: Conversations,
     owner: Principal,
-    face: str,
+    channel: str,
     name: str,
     locale: Locale | None = None,
 ) -> ConversationRecord:
-    """The owner's conversation that `face` (`openai`, `ag-ui`, `slack`…) calls `name`.
+    """The owner's conversation that `channel` (`openai`, `ag-ui`, `slack`…) calls `name`.
 
-    The first time it is begun. Owner and face are part of where the name leads, so a name that
+    The first time it is begun. Owner and channel are part of where the name leads, so a name that
     somebody else uses, guessed or by chance, leads to another conversation: it says which one is
     meant and never authorises. Asked for at once by two requests it is one conversation.
     """
-    id_ = thread_id(owner, face, name)
+    id_ = thread_id(owner, channel, name)
     known = await conversations.find(owner.tenant, id_)
     if known is not None:
         return known
@@ -85,11 +85,11 @@ async def thread(
         owner=owner.id,
         locale=locale or owner.locale,
         created_at=datetime.now(UTC),
-        metadata={"face": face},
+        metadata={"channel": channel},
     )
     return await conversations.create(begun)
 
 
-def thread_id(owner: Principal, face: str, name: str) -> str:
+def thread_id(owner: Principal, channel: str, name: str) -> str:
     """The id that `thread` gives that conversation, begun or not."""
-    return derived_id("thread", face, owner.tenant, owner.id, name)
+    return derived_id("thread", channel, owner.tenant, owner.id, name)

@@ -1,13 +1,10 @@
-"""What routes are given: the services they use, the caller, and the parts all requests share.
-
-Whose conversation it is: asked on every request, and never changing until it is deleted.
-"""
+"""What routes are given: the services they use, the caller, and the parts all requests share."""
 
 import time
 from collections import OrderedDict
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Annotated, Protocol, Self, cast
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Protocol, Self, TypeVar, cast
 
 from fastapi import Depends, Query, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
@@ -26,7 +23,6 @@ from router.domain.locale import Localised
 from router.domain.principals import SERVICE_ROLE, Capability, PeopleDirectory, Principal
 from router.domain.records import ConversationRecord
 from router.flow.definition import FlowDefinition
-from router.llm.health import ModelAddress, ModelHealth
 from router.retrieval.index import CapabilityIndex
 from router.settings import Settings
 from router.store.audit import AuditTrail
@@ -165,14 +161,15 @@ class AppState:
     tokens: Tokens
     turns: Turns
     ownership: Ownership
-    reach: ModelHealth
     hub: Hub
     rates: RateLimits
     arrivals: Arrivals
+    parts: dict[object, Any] = field(default_factory=dict)
+    """What single routes keep, by its class: see `part`."""
 
     @classmethod
-    def furnished(cls, services: Services) -> Self:
-        """A desk for these services, with nothing on it yet."""
+    def beginning(cls, services: Services) -> Self:
+        """The state of an application that begins to use these services."""
         settings, temporal = services.settings, services.temporal
         backlog = Backlog(temporal, settings.task_queue, settings.backlog_seconds)
         return cls(
@@ -180,7 +177,6 @@ class AppState:
             tokens=tokens(settings),
             turns=Turns(temporal, settings.task_queue, backlog, services.fairness),
             ownership=Ownership(services.store.conversations),
-            reach=ModelHealth([ModelAddress(m.base_url, m.api_key) for m in settings.models]),
             hub=Hub(),
             rates=RateLimits(
                 settings.user_requests_per_minute, settings.tenant_requests_per_minute
@@ -190,16 +186,27 @@ class AppState:
 
     @classmethod
     def of(cls, request: Request) -> Self:
-        """The desk of the application that serves this request."""
-        return cast("Self", request.app.state.desk)
+        """The state of the application that serves this request."""
+        return cast("Self", request.app.state.shared)
+
+
+Part = TypeVar("Part")
+
+
+def part(kind: Callable[[Services], Part]) -> Callable[[Request], Awaitable[Part]]:
+    """A dependency: the one `kind` of the application, made when it is first asked for."""
+
+    async def found(request: Request) -> Part:
+        state = AppState.of(request)
+        if kind not in state.parts:
+            state.parts[kind] = kind(state.services)
+        return cast("Part", state.parts[kind])
+
+    return found
 
 
 async def _services(request: Request) -> Services:
     return AppState.of(request).services
-
-
-async def _reach(request: Request) -> ModelHealth:
-    return AppState.of(request).reach
 
 
 async def _hub(request: Request) -> Hub:
@@ -222,9 +229,9 @@ async def _authenticated(
 ) -> Principal:
     if credentials is None or not credentials.credentials:
         raise Unauthenticated("Say who is calling: Authorization: Bearer <token>.")
-    desk = AppState.of(request)
-    vouched = await desk.tokens.vouched(credentials.credentials)
-    person = await desk.services.directory.find(vouched.tenant, vouched.user)
+    state = AppState.of(request)
+    vouched = await state.tokens.vouched(credentials.credentials)
+    person = await state.services.directory.find(vouched.tenant, vouched.user)
     if person is None:
         raise Unauthenticated("The token names nobody in the directory.")
     principal = person.also(vouched.roles)
@@ -245,13 +252,13 @@ async def _caller(request: Request, known: Authenticated) -> Principal:
 
 async def note_sign_in(request: Request, person: Principal) -> None:
     """Note in the audit trail who came in, where a token proves nothing: under `dev`."""
-    desk = AppState.of(request)
-    if desk.services.settings.auth == "dev":
-        witness, sender = witness_of(request, person), sender_of(request)
-        await desk.arrivals.note(witness, "person.sign_in", whose=person.id, detail=sender)
+    state = AppState.of(request)
+    if state.services.settings.auth == "dev":
+        audit, sender = audit_of(request, person), sender_of(request)
+        await state.arrivals.note(audit, "person.sign_in", whose=person.id, detail=sender)
 
 
-def witness_of(request: Request, person: Principal) -> AuditWriter:
+def audit_of(request: Request, person: Principal) -> AuditWriter:
     """What notes the person's acts of this request in the audit trail."""
     return AuditWriter(AppState.of(request).services.store.trail, person, request_id_of(request))
 
@@ -275,7 +282,6 @@ async def _page(
 Given = Annotated[Services, Depends(_services)]
 EventHub = Annotated[Hub, Depends(_hub)]
 OpenTurns = Annotated[Turns, Depends(_turns)]
-ModelReach = Annotated[ModelHealth, Depends(_reach)]
 Caller = Annotated[Principal, Depends(_caller)]
 Paged = Annotated[PageParams, Depends(_page)]
 
@@ -293,11 +299,11 @@ Person = Annotated[Principal, Depends(_person)]
 """The caller, who may ask for something: a person; 403 where it is a service account."""
 
 
-async def _witness(request: Request, caller: Caller) -> AuditWriter:
-    return witness_of(request, caller)
+async def _audit(request: Request, caller: Caller) -> AuditWriter:
+    return audit_of(request, caller)
 
 
-Witnessed = Annotated[AuditWriter, Depends(_witness)]
+Audited = Annotated[AuditWriter, Depends(_audit)]
 """What notes the caller's acts in the audit trail."""
 
 _NOTHING = Localised(zh="这里没有这样的内容。", en="There is nothing of the kind here.")

@@ -1,11 +1,5 @@
-"""Keeping what people hand in: the one way, whichever front end it comes by.
+"""Files that people hand in: read from a multipart body no further than one may go, and kept."""
 
-The one file of a multipart body, read by whoever may send one, and no further than it may go.
-
-Keeping what people hand in: the one way, whichever face it comes by.
-"""
-
-import hashlib
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.message import Message as Headers
@@ -19,7 +13,7 @@ from router.api.dependencies import Caller, Services
 from router.api.idempotency import claim
 from router.api.params import derived_id, fresh_id
 from router.domain.errors import FieldProblem, InvalidInput
-from router.domain.files import MOST_BYTES, document_kind, safe_name, type_of
+from router.domain.files import MOST_BYTES, document_kind
 from router.domain.principals import Principal
 from router.domain.records import FileRecord
 
@@ -151,19 +145,7 @@ async def hand_in(
     Raises:
         DuplicateKey: the key came with another content before.
     """
-    record = _record(caller, upload, key)
+    id_ = derived_id("file", caller.tenant, caller.id, key) if key else fresh_id()
+    record = FileRecord.of(id_, caller, upload.name, upload.content, datetime.now(UTC))
     await claim(services, caller, key, "create file", record.sha256)
     return FileView.of(await services.store.files.keep(record, upload.content))
-
-
-def _record(caller: Principal, upload: Upload, key: str | None) -> FileRecord:
-    return FileRecord(
-        id=derived_id("file", caller.tenant, caller.id, key) if key else fresh_id(),
-        tenant=caller.tenant,
-        owner=caller.id,
-        name=safe_name(upload.name, upload.content),
-        type=type_of(upload.content),
-        size=len(upload.content),
-        sha256=hashlib.sha256(upload.content).hexdigest(),
-        at=datetime.now(UTC),
-    )

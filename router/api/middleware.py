@@ -1,11 +1,4 @@
-"""What every request passes: headers for browsers, other origins, spans and measurements.
-
-Headers that every answer carries: what a browser may do with it.
-
-Who may call from another page than ours: Temporal's UI, for the codec, and nobody else.
-
-Requests as operators see them: one span and one measurement each, by template of their route.
-"""
+"""What every request passes: headers for browsers, other origins, spans and measurements."""
 
 from http import HTTPMethod
 from time import monotonic
@@ -13,10 +6,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import Response
+from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from router.api.errors import problem
 from router.api.params import EVENTS
 from router.telemetry import tracing
 from router.telemetry.metrics import HTTP
@@ -77,59 +69,26 @@ class SafeHeaders:
         await self._app(scope, receive, send_safely)
 
 
-_CODEC_METHODS = "POST"
-_HEADERS = "authorization, content-type, x-namespace"
-"""What Temporal's UI sends along; it never needs a cookie of ours."""
-_REMEMBERED = "600"
-"""Seconds that a browser need not ask again."""
-
-
-class CrossOrigin:
+class CodecOrigin:
     """ASGI middleware: what is under `prefix` may be read by pages of exactly one origin.
 
-    Others get the same answers and may not read them; their browsers aren't let ask first.
-    `origin` is taken from any URL of that origin.
+    That is Temporal's UI, which needs no cookie of ours. `origin` is taken from any URL of it.
     """
 
     def __init__(self, app: ASGIApp, prefix: str, origin: str) -> None:
         self._app = app
         self._prefix = f"{prefix}/"
-        self._origin = origin_of(origin)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer what a browser asks first; pass everything else on, and say who may read it."""
-        if scope["type"] != "http" or not scope["path"].startswith(self._prefix):
-            await self._app(scope, receive, send)
-            return
-        headers = Headers(scope=scope)
-        allowed = headers.get("origin") == self._origin
-        if scope["method"] == "OPTIONS" and "access-control-request-method" in headers:
-            await self._preflight(allowed)(scope, receive, self._named(send, allowed))
-            return
-        await self._app(scope, receive, self._named(send, allowed))
-
-    def _preflight(self, allowed: bool) -> ASGIApp:
-        if not allowed:
-            return problem(403, "Pages of this origin may not call here: see ROUTER_TEMPORAL_UI.")
-        return Response(
-            status_code=204,
-            headers={
-                "Access-Control-Allow-Methods": _CODEC_METHODS,
-                "Access-Control-Allow-Headers": _HEADERS,
-                "Access-Control-Max-Age": _REMEMBERED,
-            },
+        self._shared = CORSMiddleware(
+            app,
+            allow_origins=[origin_of(origin)],
+            allow_methods=["POST"],
+            allow_headers=["authorization", "content-type", "x-namespace"],
         )
 
-    def _named(self, send: Send, allowed: bool) -> Send:
-        async def send_named(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                headers.add_vary_header("Origin")
-                if allowed:
-                    headers["Access-Control-Allow-Origin"] = self._origin
-            await send(message)
-
-        return send_named
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass it on, by way of starlette's CORS where it is under the prefix."""
+        shared = scope["type"] == "http" and scope["path"].startswith(self._prefix)
+        await (self._shared if shared else self._app)(scope, receive, send)
 
 
 def origin_of(url: str) -> str:

@@ -15,7 +15,7 @@ from urllib.parse import quote
 from fastapi import Depends
 from pydantic import BaseModel, JsonValue
 
-from router.api.dependencies import OPERATOR, Caller, Given, Offers, Services, Witnessed, known
+from router.api.dependencies import OPERATOR, Audited, Caller, Given, Offers, Services, known
 from router.api.params import derived_id, fresh_id
 from router.domain.errors import Forbidden, NotFound
 from router.domain.locale import Locale
@@ -58,10 +58,10 @@ VisibleRun = Annotated[RunRecord, Depends(_visible_run)]
 
 
 async def _read_run(
-    record: VisibleRun, services: Given, caller: Caller, witness: Witnessed
+    record: VisibleRun, services: Given, caller: Caller, audit: Audited
 ) -> RunRecord:
     if OPERATOR in caller.roles and not await _concerns(services, record, caller):
-        await witness.note("run.read", record.id, whose=record.requester)
+        await audit.note("run.read", record.id, whose=record.requester)
     return record
 
 

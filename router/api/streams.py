@@ -2,7 +2,7 @@
 
 A turn as server-sent events: what happens in it as it happens, and at the end the turn.
 
-A message on its way: what happens in its turn, as it happens, for any face to put into words.
+A message on its way: what happens in its turn, as it happens, for any channel to put into words.
 """
 
 import asyncio
@@ -88,7 +88,7 @@ class MessageInProgress:
     def _ending(self, task: asyncio.Task[Turn], calls: "_Calls") -> Iterator[Happening]:
         try:
             turn = outcome(task)
-        except Exception as error:  # noqa: BLE001 - too late to raise it: each face says it its way
+        except Exception as error:  # noqa: BLE001 - too late to raise it: each channel says it its own way
             yield TurnFailed(error)
             return
         for data in calls.ended_with(turn):

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from router.api.approvals import settle
 from router.api.dependencies import Services
 from router.api.params import said_text
 from router.channels import cards
@@ -11,18 +12,18 @@ from router.domain.locale import Localised
 from router.domain.principals import Principal
 from router.domain.records import ApprovalRecord
 from router.flow.engine.events import Decided
-from router.gateway import runs
 
 
 @dataclass(frozen=True)
 class DecisionOutcome:
     """What a press came to, for whoever pressed. `card` is how theirs looks from now on, if known.
 
-    `text` is in their language.
+    `text` is in their language. One that `failed` came to nothing yet: they may press again.
     """
 
     text: str
     card: DecisionRequest | None = None
+    failed: bool = False
 
 
 async def decided(
@@ -50,7 +51,7 @@ async def decided(
         digest=decision.digest,
     )
     try:
-        await runs.decide(services.temporal, record, event, word)
+        await settle(services, record, event, word)
     except (Conflict, NotFound) as error:
         return await _too_late(services, person, decision, error)
     return await _outcome(services, person, record, cards.DONE[decision.verdict])

@@ -1,13 +1,10 @@
-"""What a chat platform brings: what people did there, and a way to post what the desk says.
-
-The body of a platform's request.
-"""
+"""What a chat platform brings: what people did there, and a way to post what the desk says."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 from starlette.exceptions import HTTPException
 
 from router.documents.strict_json import strict_json
@@ -71,6 +68,14 @@ class Button(BaseModel):
     def packed(self) -> str:
         """As short as can be: platforms limit it."""
         return self.model_dump_json(exclude_none=True)
+
+
+def button_of(packed: str) -> Button | None:
+    """What a button carries; None where it is none of ours."""
+    try:
+        return Button.model_validate_json(packed)
+    except ValidationError:
+        return None
 
 
 @dataclass(frozen=True)

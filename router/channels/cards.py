@@ -1,9 +1,4 @@
-"""What is the same on every platform: texts in both languages, and which buttons answer them.
-
-What the desk says on chat platforms besides what conversations say, in both languages.
-
-What is the same on every platform that has cards: texts, and which buttons answer them.
-"""
+"""What is the same on every platform: texts in both languages, and which buttons answer them."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -63,6 +58,9 @@ CLOSED = Localised(
 ALREADY = Localised(zh="已经处理过了：{verdict}。", en="This was decided already: {verdict}.")
 TRY_AGAIN = Localised(
     zh="现在没能记录，请稍后再按一次。", en="It couldn't be recorded right now; press again later."
+)
+DECIDING = Localised(
+    zh="正在记录，结果稍后发给您。", en="It is being recorded; what came of it follows."
 )
 BUTTONS: dict[Verdict, Localised] = {
     "approve": Localised(zh="同意", en="Approve"),

@@ -16,7 +16,7 @@ from router.api.params import derived_id, digest_of
 from router.api.turns import MessageBody
 from router.channels import cards
 from router.channels.approvals import DecisionOutcome, decided
-from router.channels.base import Button, Inbound, Outbound, Pressed
+from router.channels.base import Inbound, Outbound, Pressed
 from router.channels.outbox import Outbox
 from router.contracts.conversation import Submission
 from router.domain.errors import DuplicateKey, NotFound, RouterError, TooManyRequests, Unavailable
@@ -40,10 +40,10 @@ class Dispatcher:
     it raises, nothing is lost, for the platform delivers the same event again.
     """
 
-    face: str
-    desk: AppState
+    platform: str
+    state: AppState
     outbound: Outbound
-    postman: Outbox
+    outbox: Outbox
     _aside: set[asyncio.Task[None]] = field(default_factory=set)
     _told: Buckets = field(default_factory=lambda: Buckets(TOLD_A_MINUTE))
 
@@ -57,7 +57,7 @@ class Dispatcher:
             TooManyRequests: six messages of the conversation wait already.
             Unavailable: nobody took it in within `PATIENCE`.
         """
-        person = self.desk.services.directory.by_account(self.face, inbound.account)
+        person = self.state.services.directory.by_account(self.platform, inbound.account)
         if person is None:
             text = cards.STRANGER.format(account=inbound.account)
             await self._once(inbound, text)
@@ -74,17 +74,20 @@ class Dispatcher:
     async def decide(self, inbound: Inbound) -> DecisionOutcome | None:
         """What an approver's press on a card came to; None where nobody is known by the account.
 
-        Raises `Unavailable` where it came to nothing yet: they may press again.
+        It waits for as long as deciding by REST does, which is longer than platforms wait.
         """
-        services, button = self.desk.services, inbound.button
-        person = services.directory.by_account(self.face, inbound.account)
+        services, button = self.state.services, inbound.button
+        person = services.directory.by_account(self.platform, inbound.account)
         if person is None or button is None or button.decision is None:
             await self._once(inbound, cards.STRANGER.format(account=inbound.account))
             return None
         if (why := self._too_fast(person)) is not None:
             return DecisionOutcome(why.said.within(person.locale))
-        word = f"decide:{derived_id(self.face, inbound.event)}"
-        return await decided(services, person, button.decision, inbound.comment, word)
+        word = f"decide:{derived_id(self.platform, inbound.event)}"
+        try:
+            return await decided(services, person, button.decision, inbound.comment, word)
+        except Unavailable:
+            return DecisionOutcome(cards.TRY_AGAIN.within(person.locale), failed=True)
 
     def aside(self, work: Coroutine[Any, Any, None]) -> None:
         """Do it after the platform has its answer; what fails is written to the log."""
@@ -102,7 +105,7 @@ class Dispatcher:
     def _too_fast(self, person: Principal) -> TooManyRequests | None:
         """Count it among what the person does at all entrances; why it is too much, if it is."""
         try:
-            self.desk.rates.admit(person)
+            self.state.rates.admit(person)
         except TooManyRequests as refusal:
             return refusal
         return None
@@ -128,19 +131,19 @@ class Dispatcher:
         except NotFound:
             await self._once(inbound, cards.NOT_YOURS.within(person.locale))
         except DuplicateKey:
-            log.warning("%s delivered another event as %r", self.face, inbound.event)
+            log.warning("%s delivered another event as %r", self.platform, inbound.event)
 
     async def _conversation(self, person: Principal, inbound: Inbound) -> ConversationRecord:
         """The one that a card belongs to, or that this person has in this thread."""
         pressed = inbound.button.pressed if inbound.button else None
         if pressed is not None:
-            return await self.desk.ownership.owned(person, pressed.conversation)
-        conversations = self.desk.services.store.conversations
-        record = await thread(conversations, person, self.face, inbound.thread)
-        await self.desk.services.store.mailboxes.open(
+            return await self.state.ownership.owned(person, pressed.conversation)
+        conversations = self.state.services.store.conversations
+        record = await thread(conversations, person, self.platform, inbound.thread)
+        await self.state.services.store.mailboxes.open(
             Mailbox(
                 tenant=record.tenant,
-                face=self.face,
+                face=self.platform,
                 kind="conversation",
                 subject=record.id,
                 place=dict(inbound.place),
@@ -153,27 +156,27 @@ class Dispatcher:
         self, person: Principal, record: ConversationRecord, inbound: Inbound, message: Message
     ) -> None:
         submission = Submission(
-            message_id=derived_id(self.face, inbound.event),
+            message_id=derived_id(self.platform, inbound.event),
             message=message,
             caller=person,
-            seconds=self.desk.services.settings.llm_turn_seconds,
+            seconds=self.state.services.settings.llm_turn_seconds,
         )
         never: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        turn = await self.desk.turns.take(record, submission, never)
+        turn = await self.state.turns.take(record, submission, never)
         turn.add_done_callback(lambda task: self._ended(task, inbound, person))
 
     def _ended(self, turn: asyncio.Task[Turn], inbound: Inbound, person: Principal) -> None:
         """Have the answer posted at once; it would be posted a little later in any case."""
-        self.postman.nudge()
+        self.outbox.nudge()
         if not turn.cancelled() and turn.exception() is not None:
             self.aside(self.outbound.say(inbound.place, cards.FAILED.within(person.locale)))
 
     async def _once(self, inbound: Inbound, text: str) -> None:
         """Say something that no conversation says, after the platform has its answer."""
-        keys, digest = self.desk.services.store.keys, digest_of(text)
-        key = derived_id(self.face, inbound.event)
-        if not await keys.claimed("default", self.face, key):
-            await keys.claim("default", self.face, key, digest)
+        keys, digest = self.state.services.store.keys, digest_of(text)
+        key = derived_id(self.platform, inbound.event)
+        if not await keys.claimed("default", self.platform, key):
+            await keys.claim("default", self.platform, key, digest)
             self.aside(self.outbound.say(inbound.place, text))
 
 
@@ -182,14 +185,6 @@ def _message(inbound: Inbound) -> Message:
     if pressed is not None:
         return MessageBody(action=pressed.action).message
     return MessageBody(text=inbound.text or "").message
-
-
-def button_of(packed: str) -> Button | None:
-    """What a button carries; None where it is none of ours."""
-    try:
-        return Button.model_validate_json(packed)
-    except ValidationError:
-        return None
 
 
 async def _logged(work: Coroutine[Any, Any, None]) -> None:

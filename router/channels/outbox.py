@@ -68,7 +68,7 @@ class Outbox:
                 await self.round()
             except RouterError as error:
                 log.warning("nothing can be posted right now: %s", error)
-            except Exception:  # a postman who stops would be a silence that nobody explains
+            except Exception:  # an outbox that stops would be a silence that nobody explains
                 log.exception("nothing was posted")
             with suppress(TimeoutError):
                 async with asyncio.timeout(EVERY):
@@ -76,12 +76,12 @@ class Outbox:
 
     async def _introduced(self) -> None:
         """Everyone with an account gets their approvals there, from the first time on."""
-        for face in self._platforms:
-            for person, account in self._services.directory.accounts(face):
+        for name in self._platforms:
+            for person, account in self._services.directory.accounts(name):
                 await self._services.store.mailboxes.open(
                     Mailbox(
                         tenant=person.tenant,
-                        face=face,
+                        face=name,
                         kind="person",
                         subject=person.id,
                         place={"account": account},

@@ -1,93 +1,135 @@
-"""The platforms that are configured, mounted on the application and kept posted."""
+"""Finds the chat platforms, mounts those that are configured, and keeps them posted.
+
+A platform is a module in `router.channels.platforms` that has a `PLATFORM`: what it is called, the
+settings that it declares, and how it is mounted. Nothing else names it.
+"""
 
 import asyncio
+import importlib
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import ClassVar, Generic, Self, TypeVar
 
 from fastapi import APIRouter
-from pydantic import SecretStr
+from pydantic import model_validator
 
 from router.api.dependencies import AppState
+from router.channels import platforms
 from router.channels.base import Outbound
 from router.channels.dispatcher import Dispatcher
 from router.channels.outbox import Outbox
 from router.domain.errors import MisconfiguredError
-from router.settings import Settings
+from router.settings import Section, Settings
+
+
+class PlatformSettings(Section):
+    """What a platform needs to be an entrance: all of `NEEDED`, or none of it."""
+
+    NEEDED: ClassVar[tuple[str, ...]]
+
+    @property
+    def is_complete(self) -> bool:
+        """True where the platform is an entrance."""
+        return all(getattr(self, name) for name in self.NEEDED)
+
+    @model_validator(mode="after")
+    def _whole_or_not_at_all(self) -> Self:
+        """Half a configuration would be a request that nobody can check."""
+        missing = [name for name in self.NEEDED if not getattr(self, name)]
+        if missing and len(missing) < len(self.NEEDED):
+            raise ValueError(
+                f"{self.prefix()}{missing[0].upper()} isn't set and the platform's other "
+                "variables are: set all of them, or none"
+            )
+        return self
+
+
+Known = TypeVar("Known", bound=PlatformSettings)
+Entering = Callable[[Outbound], Dispatcher]
+"""Gives what takes in what people do on a platform, once it can be posted on."""
+
+
+@dataclass(frozen=True)
+class Platform(Generic[Known]):
+    """A chat platform. `mount` gives its routes, and imports its library, if it has one."""
+
+    name: str
+    settings: type[Known]
+    mount: Callable[[Known, Entering], APIRouter]
+
+
+def found() -> list[Platform[PlatformSettings]]:
+    """Every platform that there is."""
+    modules = (importlib.import_module(f"{platforms.__name__}.{name}") for name in platforms.NAMES)
+    return [module.PLATFORM for module in modules]
 
 
 @dataclass
-class Platforms:
+class MountedPlatforms:
     """What is mounted, and what runs beside the application for it."""
 
     routers: list[APIRouter] = field(default_factory=list)
-    receptions: list[Dispatcher] = field(default_factory=list)
-    postman: Outbox | None = None
+    dispatchers: list[Dispatcher] = field(default_factory=list)
+    outbox: Outbox | None = None
 
     @asynccontextmanager
     async def at_work(self) -> AsyncIterator[None]:
         """Post what is new for as long as the block lasts; nothing where there is no platform."""
-        running = asyncio.create_task(self.postman.run()) if self.postman else None
+        running = asyncio.create_task(self.outbox.run()) if self.outbox else None
         try:
             yield
         finally:
             if running is not None:
                 running.cancel()
                 await asyncio.gather(running, return_exceptions=True)
-            for reception in self.receptions:
-                await reception.aclose()
+            for dispatcher in self.dispatchers:
+                await dispatcher.aclose()
 
 
-def platforms(desk: AppState) -> Platforms:
-    """Those that the settings name. A platform's SDK is imported only where it is one of them.
+Configured = tuple[Platform[PlatformSettings], PlatformSettings]
+
+
+def configured(settings: Settings) -> list[Configured]:
+    """The platforms that the settings name, with what is set of each.
 
     Raises:
-        MisconfiguredError: its SDK isn't installed.
+        MisconfiguredError: something of one is missing, or can't be used.
     """
-    mounted, outbound = Platforms(), dict[str, Outbound]()
-    settings = desk.services.settings
-    postman = Outbox(desk.services, outbound)
-
-    def reception(face: str, platform: Outbound) -> Dispatcher:
-        outbound[face] = platform
-        mounted.receptions.append(Dispatcher(face, desk, platform, postman))
-        mounted.postman = postman
-        return mounted.receptions[-1]
-
-    if settings.slack_bot_token is not None:
-        mounted.routers.append(_slack(settings, reception))
-    if settings.feishu_app_id is not None:
-        mounted.routers.append(_feishu(settings, reception))
-    return mounted
+    every = [(platform, settings.section(platform.settings)) for platform in found()]
+    return [(platform, known) for platform, known in every if known.is_complete]
 
 
-Receptions = Callable[[str, Outbound], Dispatcher]
+def mounted(state: AppState) -> MountedPlatforms:
+    """The platforms that the settings name, ready to be mounted.
+
+    Raises:
+        MisconfiguredError: as `configured`, or a platform's library isn't installed.
+    """
+    here, outbound = MountedPlatforms(), dict[str, Outbound]()
+    outbox = Outbox(state.services, outbound)
+
+    def entering(name: str) -> Entering:
+        def enter(platform: Outbound) -> Dispatcher:
+            outbound[name] = platform
+            here.dispatchers.append(Dispatcher(name, state, platform, outbox))
+            return here.dispatchers[-1]
+
+        return enter
+
+    for platform, known in configured(state.services.settings):
+        here.routers.append(_routes(platform, known, entering(platform.name)))
+        here.outbox = outbox
+    return here
 
 
-def _slack(settings: Settings, reception: Receptions) -> APIRouter:
+def _routes(
+    platform: Platform[PlatformSettings], known: PlatformSettings, entering: Entering
+) -> APIRouter:
     try:
-        from router.channels.slack import SlackClient, SlackRoutes
+        return platform.mount(known, entering)
     except ModuleNotFoundError as error:
         raise MisconfiguredError(
-            f"ROUTER_SLACK_BOT_TOKEN is set, and {error.name} isn't installed: "
+            f"{known.prefix()}{known.NEEDED[0].upper()} is set, and {error.name} isn't installed: "
             "pip install 'intent-router[adapters]'"
         ) from None
-    client = SlackClient(settings.slack_url, _known(settings.slack_bot_token))
-    secret = _known(settings.slack_signing_secret)
-    return SlackRoutes(secret, client, reception("slack", client)).router()
-
-
-def _feishu(settings: Settings, reception: Receptions) -> APIRouter:
-    from router.channels.feishu import FeishuClient, FeishuRoutes
-
-    secret = _known(settings.feishu_app_secret)
-    client = FeishuClient(settings.feishu_url, settings.feishu_app_id or "", secret)
-    key, token = _known(settings.feishu_encrypt_key), _known(settings.feishu_verification_token)
-    return FeishuRoutes(key, token, reception("feishu", client)).router()
-
-
-def _known(secret: SecretStr | None) -> str:
-    """The secret's text; the settings have seen to it that there is one."""
-    if secret is None or not secret.get_secret_value():
-        raise MisconfiguredError("a chat platform's secret is empty: set it, or none of them")
-    return secret.get_secret_value()

@@ -131,7 +131,7 @@ async def _greet(desk: RestDesk, url: str) -> None:
     except RestRefused as error:
         raise Forbidden(
             f"the API won't have this person: {error} Name a user id of its directory with --user "
-            "where ROUTER_AUTH=dev, else a valid token in INTENT_ROUTER_TOKEN"
+            "where ROUTER_AUTH=dev, else a valid token in ROUTER_TOKEN"
         ) from None
     # Whatever logs writes to stderr: stdout belongs to the protocol.
     print(f"intent-router mcp: the desk at {url}", file=sys.stderr)
@@ -145,7 +145,7 @@ def mcp(
     token: Annotated[
         str | None,
         typer.Option(
-            envvar="INTENT_ROUTER_TOKEN",
+            envvar="ROUTER_TOKEN",
             help="A bearer token instead, from `intent-router token`; better in the variable.",
         ),
     ] = None,
@@ -167,7 +167,7 @@ def mcp(
     """
     bearer = user or token
     if not bearer or (user and token):
-        raise typer.BadParameter("name one of --user and --token (or INTENT_ROUTER_TOKEN)")
+        raise typer.BadParameter("name one of --user and --token (or ROUTER_TOKEN)")
     if not url.startswith(("http://", "https://")):
         raise typer.BadParameter(f"--url {url!r} is no URL: write http://127.0.0.1:8000")
 

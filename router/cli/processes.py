@@ -136,11 +136,14 @@ def dev(
     That is Temporal with its UI, the worker, the REST API and the chat page, on loopback.
     Ctrl-C stops all of it; --data keeps its state.
     """
+    from router.channels.registry import configured
     from router.runtime.dev import run
     from router.runtime.server import Ports
     from router.settings import Settings
 
-    _log(Settings.load(), "warning")
+    settings = Settings.load()
+    configured(settings)
+    _log(settings, "warning")
     run(Ports(port, temporal_port, ui_port), data)
 
 
@@ -158,8 +161,10 @@ def serve(
     settings.check_binding(host)
     settings.check_shareable()
 
+    from router.channels.registry import configured
     from router.runtime.process import until_told_to_stop
 
+    configured(settings)
     _log(settings, "info")
     asyncio.run(until_told_to_stop(serve_api(settings, host, port)))
 
@@ -196,11 +201,12 @@ def worker(
 
 
 def _log(settings: "Settings", level: str) -> None:
+    from router.channels.platforms import PREFIXES
     from router.secrecy.redaction import redact_logs
     from router.settings import slips
     from router.telemetry import logs
 
     logs.configure(settings.log_format, settings.log_level or level)
     redact_logs()
-    for slip in slips():
+    for slip in slips(others=PREFIXES):
         logging.getLogger(__name__).warning("%s", slip)

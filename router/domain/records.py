@@ -9,14 +9,17 @@ What operators did, and what was done past the usual doors: the lines of the aud
 A page of a result that is too long to be given whole, and how to read on.
 """
 
+import hashlib
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
+from router.domain.files import safe_name, type_of
 from router.domain.locale import Locale, Localised
 from router.domain.messages import ENDED, FlowStatus, RouteBy, RouteKind, Turn
+from router.domain.principals import Principal
 
 LogKind = Literal[
     "message", "route", "flow", "turn", "approval", "tool_started", "tool_finished", "thinking"
@@ -267,6 +270,22 @@ class FileRecord(Record):
     sha256: str
     """64 hex digits."""
     at: datetime
+
+    @classmethod
+    def of(
+        cls, id_: str, owner: Principal, name: str, content: bytes, at: datetime, said: str = ""
+    ) -> Self:
+        """The row of a file of `owner`'s; `name` and the type that was `said` are but claims."""
+        return cls(
+            id=id_,
+            tenant=owner.tenant,
+            owner=owner.id,
+            name=safe_name(name, content),
+            type=type_of(content, said),
+            size=len(content),
+            sha256=hashlib.sha256(content).hexdigest(),
+            at=at,
+        )
 
 
 class EffectRecord(Record):

@@ -18,7 +18,7 @@ from temporalio.service import RPCError
 from router.api import errors, openapi
 from router.api.agui import routes as agui_routes
 from router.api.dependencies import AppState, Services
-from router.api.middleware import CrossOrigin, ObservabilityMiddleware, SafeHeaders
+from router.api.middleware import CodecOrigin, ObservabilityMiddleware, SafeHeaders
 from router.api.openai import routes as openai_routes
 from router.api.params import BodyLimit
 from router.api.routes import (
@@ -35,7 +35,7 @@ from router.api.routes import (
     page,
     people,
 )
-from router.channels.registry import Platforms, platforms
+from router.channels.registry import MountedPlatforms, mounted
 from router.contracts.conversation import WORKFLOW
 from router.domain.errors import RouterError
 from router.settings import Settings
@@ -113,24 +113,24 @@ class Api(FastAPI):
 
 def create_app(services: Services) -> FastAPI:
     """The API over these services, ready for any ASGI server."""
-    desk = AppState.furnished(services)
-    entrances = platforms(desk)
+    state = AppState.beginning(services)
+    platforms = mounted(state)
     app = _api(
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
         strict_content_type=False,
-        lifespan=_lifespan(desk, entrances),
+        lifespan=_lifespan(state, platforms),
         # FastAPI's own would be a second span and a second metric of each request, and export
         # what exceptions say.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
-    app.state.desk = desk
+    app.state.shared = state
     _surround(app, services.settings)
     if services.settings.auth == "dev":
         app.include_router(people.sign_in)
-    for entrance in entrances.routers:
-        app.include_router(entrance)
+    for router in platforms.routers:
+        app.include_router(router)
     app.include_router(page.router)
     page.mount_assets(app)
     return app
@@ -152,18 +152,18 @@ def _api(**options: Any) -> Api:
 
 
 def _lifespan(
-    desk: AppState, entrances: Platforms
+    state: AppState, platforms: MountedPlatforms
 ) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        temporal, kept = desk.services.temporal, desk.services.store.runs
+        temporal, kept = state.services.temporal, state.services.store.runs
         counting = asyncio.create_task(
             keep_counting(temporal, kept), name="counting for the metrics"
         )
-        async with entrances.at_work():
+        async with platforms.at_work():
             yield
         counting.cancel()
-        await desk.turns.close()
+        await state.turns.close()
 
     return lifespan
 
@@ -178,6 +178,6 @@ def _surround(app: FastAPI, settings: Settings) -> None:
             **{("POST", f"{codec.PREFIX}/{way}"): codec.MAX_BODY for way in ("decode", "encode")},
         },
     )
-    app.add_middleware(CrossOrigin, prefix=codec.PREFIX, origin=settings.temporal_ui)
+    app.add_middleware(CodecOrigin, prefix=codec.PREFIX, origin=settings.temporal_ui)
     app.add_middleware(SafeHeaders)
     app.add_middleware(ObservabilityMiddleware)

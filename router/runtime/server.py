@@ -156,8 +156,8 @@ class ApiServer(uvicorn.Server):
             timeout_graceful_shutdown=ceil(grace),
         )
         super().__init__(config)
-        desk: AppState = app.state.desk
-        self._hub = desk.hub
+        state: AppState = app.state.shared
+        self._hub = state.hub
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:

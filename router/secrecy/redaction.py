@@ -48,6 +48,8 @@ _NORTH_AMERICAN = re.compile(
 )
 _CHINESE_LANDLINE = re.compile(r"(?<![A-Za-z0-9-])0\d{2,3}-\d{7,8}(?![A-Za-z0-9-])")
 
+_ADDRESS = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*://)(?:[^\s/?#]*@)?([^\s?#]*)(?:[?#]\S*)?")
+
 Replacement = str | Callable[[re.Match[str]], str]
 
 
@@ -111,3 +113,12 @@ def redact_logs() -> None:
     for handler in logging.getLogger().handlers:
         if not any(isinstance(each, Redacting) for each in handler.filters):
             handler.addFilter(Redacting())
+
+
+def bare_addresses(text: str) -> str:
+    """The text, its addresses without what may be a secret in them: user, query and fragment.
+
+    >>> bare_addresses("qwen at https://me:s3cret@llm.example/v1?key=s3cret answers")
+    'qwen at https://llm.example/v1 answers'
+    """
+    return _ADDRESS.sub(r"\1\2", text)

@@ -1,13 +1,8 @@
 """Where settings come from: variables, `.env`, secrets in files; and how a refusal is said.
 
-The variables of the process and of `.env`, and which of them are ours.
-
-Settings whose values are in files: `ROUTER_JWT_SECRET_FILE=/run/secrets/jwt`.
-
-An environment is shown by `docker inspect`, by `/proc` and in crash reports. A file that a
-secret store mounts is not; so whatever no terminal may show can be said by its file's name.
-
-What is wrong with settings, as whoever starts a process reads it: a line for each variable.
+An environment is shown by `docker inspect`, by `/proc` and in crash reports; a file that a secret
+store mounts is not. So whatever no terminal may show can be said by its file's name:
+`ROUTER_JWT_SECRET_FILE=/run/secrets/jwt`.
 """
 
 import os
@@ -109,17 +104,17 @@ def _strongest(name: str, field: FieldInfo) -> str:
     return str(choices.choices[0]) if isinstance(choices, AliasChoices) else name
 
 
-def lines(error: ValidationError) -> list[str]:
+def lines(error: ValidationError, prefix: str) -> list[str]:
     """One line a problem: variable, value (unless secret), remedy."""
-    return [_line(problem["loc"], problem["msg"]) for problem in error.errors()]
+    return [_line(problem["loc"], problem["msg"], prefix) for problem in error.errors()]
 
 
-def _line(where: tuple[int | str, ...], message: str) -> str:
+def _line(where: tuple[int | str, ...], message: str, prefix: str) -> str:
     message = message.removeprefix("Value error, ")
     if not where:
         return message
     name = str(where[0]).upper()
-    name = name if name.startswith((PREFIX, "OPENAI_")) else f"{PREFIX}{name}"
+    name = name if name.startswith((PREFIX, "OPENAI_")) else f"{prefix}{name}"
     within = ".".join(map(str, where[1:])) if any(isinstance(p, int) for p in where) else ""
     return f"{name}{_shown(name)} can't be used: {within and f'{within}: '}{message}"
 

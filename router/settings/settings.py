@@ -1,20 +1,16 @@
 """What can be set, what has to agree, and what a process makes of it.
 
-What settings have to keep to together; a ValueError says which variables, and what to do.
-
-What can be set, and what a process makes of it.
-
-Variables that look like settings and are none: typing slips, most likely.
+`Settings` is what the project itself reads. Whatever is found rather than known, such as a chat
+platform, declares a `Section` of its own and is asked for it by `Settings.section`.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypeVar
 
-from dotenv import dotenv_values
 from pydantic import (
     AfterValidator,
     AliasChoices,
@@ -22,6 +18,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    PrivateAttr,
     SecretStr,
     ValidationError,
     model_validator,
@@ -63,12 +60,6 @@ from router.settings.values import (
     to_keys,
 )
 
-_PLATFORMS = (
-    ("slack_bot_token", "slack_signing_secret"),
-    ("feishu_app_id", "feishu_app_secret", "feishu_encrypt_key", "feishu_verification_token"),
-)
-"""What each chat platform takes to be an entrance."""
-
 
 def _one_way_to_verify_tokens(settings: "Settings") -> None:
     if settings.auth == "jwt" and (settings.jwt_secret is None) == (settings.jwt_jwks_url is None):
@@ -76,17 +67,6 @@ def _one_way_to_verify_tokens(settings: "Settings") -> None:
             "ROUTER_AUTH=jwt needs one way to check a token: "
             "set either ROUTER_JWT_SECRET or ROUTER_JWT_JWKS_URL"
         )
-
-
-def _platforms_whole_or_not_at_all(settings: "Settings") -> None:
-    """Half a configuration would be a request that nobody can check."""
-    for names in _PLATFORMS:
-        missing = [n for n in names if getattr(settings, n) is None]
-        if missing and len(missing) < len(names):
-            raise ValueError(
-                f"{PREFIX}{missing[0].upper()} isn't set and the platform's other variables are: "
-                "set all of them, or none"
-            )
 
 
 def _queues_of_their_own(settings: "Settings") -> None:
@@ -120,7 +100,6 @@ def _whole_oidc(settings: "Settings") -> None:
 
 RULES: tuple[Callable[["Settings"], None], ...] = (
     _one_way_to_verify_tokens,
-    _platforms_whole_or_not_at_all,
     _queues_of_their_own,
     _whole_oidc,
 )
@@ -156,8 +135,8 @@ class ModelAccess:
     api_key: str | None = field(repr=False)
 
 
-class Settings(BaseSettings):
-    """What can be set, with what is used where nothing is."""
+class Section(BaseSettings):
+    """Variables that belong together, by the prefix that they have in common."""
 
     model_config = SettingsConfigDict(
         env_prefix=PREFIX,
@@ -168,6 +147,51 @@ class Settings(BaseSettings):
         populate_by_name=True,
         hide_input_in_errors=True,
     )
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Options win over files of secrets, and those over the environment and `.env`."""
+        variables = {name.upper(): value for name, value in environment().items()}
+        files = SecretFiles(settings_cls, variables)
+        return init_settings, files, env_settings, dotenv_settings, file_secret_settings
+
+    @classmethod
+    def load(cls, **overrides: Any) -> Self:
+        """What is set for this process; `overrides` (a command's options) win.
+
+        Raises:
+            MisconfiguredError: with one line for each variable that can't be used.
+        """
+        try:
+            return cls(**overrides)
+        except ValidationError as error:
+            raise MisconfiguredError("\n".join(lines(error, cls.prefix()))) from None
+
+    @classmethod
+    def prefix(cls) -> str:
+        """What the names of its variables begin with."""
+        return str(cls.model_config["env_prefix"])
+
+    @classmethod
+    def variables(cls) -> set[str]:
+        """The names of its variables, those of files that hold its secrets among them."""
+        named = {name: f"{cls.prefix()}{name}".upper() for name in cls.model_fields}
+        secret = {name for name, field in cls.model_fields.items() if is_secret(field)}
+        return {*named.values(), *(f"{named[name]}{SUFFIX}" for name in secret)}
+
+
+Known = TypeVar("Known", bound=Section)
+
+
+class Settings(Section):
+    """What can be set, with what is used where nothing is."""
 
     data: Path = Path(".data")
     """The folder that `dev` keeps its state in."""
@@ -234,23 +258,6 @@ class Settings(BaseSettings):
     it no unsigned name is believed."""
     mail_domain: MailDomain | None = None
     """The house's own, such as `example.com`: a chat UI's `alice@example.com` is then `alice`."""
-
-    slack_signing_secret: SecretStr | None = None
-    """By which Slack's requests are told from anybody's; with the token, Slack is an entrance."""
-    slack_bot_token: SecretStr | None = None
-    """By which it posts there."""
-    slack_url: WebUrl = "https://slack.com/api"
-    """Where Slack's Web API is."""
-    feishu_app_id: str | None = None
-    """With the three below, Feishu is an entrance."""
-    feishu_app_secret: SecretStr | None = None
-    """The app's secret there."""
-    feishu_encrypt_key: SecretStr | None = None
-    """What Feishu's events are encrypted with."""
-    feishu_verification_token: SecretStr | None = None
-    """What Feishu's events have to carry."""
-    feishu_url: WebUrl = "https://open.feishu.cn"
-    """Where Feishu's Open API is."""
 
     oidc_issuer: WebUrl | None = None
     """Where people sign in to the page, by OpenID Connect: its address, as in its tokens' `iss`."""
@@ -353,42 +360,34 @@ class Settings(BaseSettings):
     backlog_seconds: Annotated[float, Field(gt=0)] = 15.0
     """Messages are refused (503) where work has been waiting for a worker for so long."""
 
+    _sections: dict[type[Section], Section] = PrivateAttr(default_factory=dict)
+
     @model_validator(mode="after")
     def _fitting_together(self) -> Self:
         for rule in RULES:
             rule(self)
         return self
 
+    def section(self, kind: type[Known]) -> Known:
+        """What is set of this kind: what `having` was given, else what this process has.
+
+        Raises:
+            MisconfiguredError: as `load`.
+        """
+        given = self._sections.get(kind)
+        return given if isinstance(given, kind) else kind.load()
+
+    def having(self, *sections: Section) -> Self:
+        """These settings with these sections."""
+        copy = self.model_copy()
+        given = {type(each): each for each in sections}
+        copy._sections = self._sections | given  # noqa: SLF001 - its own class's
+        return copy
+
     @property
     def queues(self) -> list[str]:
         """Every task queue that somebody has to poll, the one of turns first."""
         return [q for q in (self.task_queue, self.model_queue, self.tool_queue) if q is not None]
-
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Options win over files of secrets, and those over the environment and `.env`."""
-        variables = {name.upper(): value for name, value in environment().items()}
-        files = SecretFiles(settings_cls, variables)
-        return init_settings, files, env_settings, dotenv_settings, file_secret_settings
-
-    @classmethod
-    def load(cls, **overrides: Any) -> "Settings":
-        """The settings of this process; `overrides` (a command's options) win.
-
-        Raises:
-            MisconfiguredError: with one line for each variable that can't be used.
-        """
-        try:
-            return cls(**overrides)
-        except ValidationError as error:
-            raise MisconfiguredError("\n".join(lines(error))) from None
 
     @property
     def models(self) -> list[ModelAccess]:
@@ -444,32 +443,34 @@ class Settings(BaseSettings):
             )
 
 
-def slips() -> list[str]:
+def slips(sections: Iterable[type[Section]] = (), others: Iterable[str] = ()) -> list[str]:
     """What to say of each variable of `unknown_variables`: that it means nothing, and the nearest.
 
     They are no errors: another version may know them.
     """
-    known = [f"{PREFIX}{name}".upper() for name in Settings.model_fields]
+    sections = list(sections)
+    known = Settings.variables().union(*(each.variables() for each in sections))
     said = []
-    for name in unknown_variables():
-        close = get_close_matches(name.upper(), known, n=1)
+    for name in unknown_variables(sections, others):
+        close = get_close_matches(name.upper(), sorted(known), n=1)
         remedy = f"did you mean {close[0]}?" if close else "take it out"
         said.append(f"{name} is no setting: {remedy}")
     return said
 
 
-def unknown_variables() -> list[str]:
-    """Variables that begin with `ROUTER_` and mean nothing, sorted: typing slips, most likely."""
-    known = {f"{PREFIX}{name}".upper() for name in Settings.model_fields}
-    known |= {
-        f"{PREFIX}{name}{SUFFIX}".upper()
-        for name, field in Settings.model_fields.items()
-        if is_secret(field)
-    }
+def unknown_variables(
+    sections: Iterable[type[Section]] = (), others: Iterable[str] = ()
+) -> list[str]:
+    """Variables that begin with `ROUTER_` and mean nothing, sorted: typing slips, most likely.
+
+    Known are those of `Settings` and of `sections`, and any that begin as one of `others`.
+    """
+    known = OF_CLIENTS.union(Settings.variables(), *(each.variables() for each in sections))
+    passed = (TOOL_PREFIX, TESTS_PREFIX, *others)
     return sorted(
         name
-        for name in {*os.environ, *dotenv_values(DOTENV)}
+        for name in environment()
         if name.upper().startswith(PREFIX)
-        and name.upper() not in known | OF_CLIENTS
-        and not name.startswith((TOOL_PREFIX, TESTS_PREFIX))
+        and name.upper() not in known
+        and not name.startswith(passed)
     )

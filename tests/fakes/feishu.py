@@ -14,7 +14,9 @@ from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.algorithms import AES
 from cryptography.hazmat.primitives.ciphers.modes import CBC
 from cryptography.hazmat.primitives.padding import PKCS7
+from pydantic import SecretStr
 
+from router.channels.platforms.feishu import FeishuSettings
 from tests.fakes.http_exchange import Reply, json_reply
 from tests.fakes.web_server import Got, WebServer
 
@@ -35,8 +37,15 @@ class Feishu(WebServer):
         """What was posted, each once: a second one of the same `uuid` isn't taken."""
 
     @property
-    def url(self) -> str:
-        return self.origin
+    def settings(self) -> FeishuSettings:
+        """By which this company is an entrance."""
+        return FeishuSettings(
+            app_id=self.app_id,
+            app_secret=SecretStr(self.secret),
+            encrypt_key=SecretStr(self.key),
+            verification_token=SecretStr(self.verification),
+            url=self.origin,
+        )
 
     def _answered(self, got: Got) -> Reply:
         self._changed.set()

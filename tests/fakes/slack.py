@@ -1,7 +1,7 @@
 """Slack, over real HTTP on loopback: takes posts of one bot, and delivers what people do.
 
 async with Slack() as slack:
-    ...  # slack.url, slack.token and slack.secret for the settings
+    ...  # settings.having(slack.settings)
     await slack.says(router, "UALICE", "我要请假")
     card = await slack.posted("请什么假")
 """
@@ -18,7 +18,9 @@ from urllib.parse import parse_qs, urlencode
 from uuid import uuid4
 
 import httpx
+from pydantic import SecretStr
 
+from router.channels.platforms.slack import SlackSettings
 from tests.fakes.http_exchange import Reply, json_reply
 from tests.fakes.web_server import Got, WebServer
 
@@ -42,8 +44,10 @@ class Slack(WebServer):
         """What the next calls are answered with instead."""
 
     @property
-    def url(self) -> str:
-        return f"{self.origin}/api"
+    def settings(self) -> SlackSettings:
+        """By which this workspace is an entrance."""
+        token, secret = SecretStr(self.token), SecretStr(self.secret)
+        return SlackSettings(bot_token=token, signing_secret=secret, url=f"{self.origin}/api")
 
     def _answered(self, got: Got) -> Reply:
         self._changed.set()

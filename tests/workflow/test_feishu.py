@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import httpx
 import pytest
-from pydantic import SecretStr
 from temporalio.client import Client
 
 from router.directory.file import FileDirectory
@@ -29,14 +28,7 @@ async def router(
 ) -> AsyncIterator[httpx.AsyncClient]:
     everyone = parts.directory.everyone()
     accounts = {("feishu", f"ou_{person.id}"): person for person in everyone}
-    known = {
-        "feishu_app_id": feishu.app_id,
-        "feishu_app_secret": SecretStr(feishu.secret),
-        "feishu_encrypt_key": SecretStr(feishu.key),
-        "feishu_verification_token": SecretStr(feishu.verification),
-        "feishu_url": feishu.url,
-    }
-    settings = parts.settings.model_copy(update=known)
+    settings = parts.settings.having(feishu.settings)
     there = replace(parts, settings=settings, directory=FileDirectory(everyone, accounts))
     async with served(there, real_client, QUEUE) as api:
         yield api

@@ -11,13 +11,14 @@ import pytest
 
 from router.api.auth import mint
 from router.api.dependencies import Services
+from router.channels.registry import found as platforms
 from router.cli.checks import examine
 from router.directory.file import SAMPLE
 from router.directory.sources import LiveDirectory
 from router.runtime.app import create_app
 from router.runtime.upkeep import at_work
 from router.runtime.worker import build_worker
-from router.settings import Settings
+from router.settings import Section, Settings
 from router.settings.environment import is_secret
 from tests.fakes.behaviours import fails
 from tests.fakes.issuer import Served, serving
@@ -30,9 +31,11 @@ WORD = "zebrafinch"
 """A word of the conversation: where it isn't found nothing would be."""
 OTHERS = {"payload_keys"}
 """With those nothing in Temporal's database could be read, and so nothing found there either."""
+KINDS: list[type[Section]] = [Settings, *(platform.settings for platform in platforms())]
 SECRETS = [
-    name
-    for name, field in Settings.model_fields.items()
+    f"{kind.prefix()}{name}".removeprefix("ROUTER_").lower()
+    for kind in KINDS
+    for name, field in kind.model_fields.items()
     if is_secret(field) and "url" not in name and name not in OTHERS
 ]
 

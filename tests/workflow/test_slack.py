@@ -8,7 +8,6 @@ from pathlib import Path
 
 import httpx
 import pytest
-from pydantic import SecretStr
 from temporalio.client import Client
 
 from router.directory.file import SAMPLE, FileDirectory
@@ -45,12 +44,7 @@ async def on_slack(
     slack: Slack, parts: Parts, client: Client, folder: Path, **limits: int
 ) -> AsyncIterator[httpx.AsyncClient]:
     """A connection to an API that Slack is an entrance of."""
-    known = {
-        "slack_signing_secret": SecretStr(slack.secret),
-        "slack_bot_token": SecretStr(slack.token),
-        "slack_url": slack.url,
-    }
-    settings = parts.settings.model_copy(update=known | limits)
+    settings = parts.settings.model_copy(update=limits).having(slack.settings)
     directory = with_accounts(folder)
     async with served(replace(parts, settings=settings, directory=directory), client, QUEUE) as api:
         yield api

@@ -14,7 +14,7 @@ from router.api.params import StrictRoute, events
 from router.api.routes.messages import check_result
 
 PATH = "/ag-ui"
-FACE = "ag-ui"
+CHANNEL = "ag-ui"
 MAX_BODY = 1024 * 1024
 """Bytes of an input: it carries a chat's whole history each time, and small pictures."""
 
@@ -42,10 +42,10 @@ async def run(
     problem with its status; afterwards it is a `RUN_ERROR`.
     """
     store = services.store
-    id_ = thread_id(caller, FACE, body.thread_id)
+    id_ = thread_id(caller, CHANNEL, body.thread_id)
     before = await standing(services.temporal, store.conversations, caller.tenant, id_)
     plan = await planned(services, caller, body, before)
-    record = await thread(store.conversations, caller, FACE, body.thread_id)
+    record = await thread(store.conversations, caller, CHANNEL, body.thread_id)
     for message in plan.messages:
         await check_result(
             message, services.offered, services.temporal, store.conversations, record

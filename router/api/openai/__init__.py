@@ -1,1 +1,1 @@
-"""The OpenAI-compatible face: chat UIs talk to the desk as to a model."""
+"""The OpenAI-compatible channel: chat UIs talk to the desk as to a model."""

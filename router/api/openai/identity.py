@@ -35,7 +35,7 @@ from starlette.exceptions import HTTPException
 from router.api.audit import sender_of
 from router.api.auth import LEEWAY, SYMMETRIC
 from router.api.conversations import thread, thread_id
-from router.api.dependencies import AppState, Authenticated, Services, note_sign_in, witness_of
+from router.api.dependencies import AppState, Authenticated, Services, audit_of, note_sign_in
 from router.api.openai.request import Completion
 from router.api.params import check_media_type, derived_id
 from router.documents.strict_json import strict_json
@@ -60,14 +60,14 @@ PLAIN = (
 
 
 async def _speaker(request: Request, caller: Authenticated) -> Principal:
-    desk = AppState.of(request)
-    person = await _spoken_for(request, desk.services, caller)
+    state = AppState.of(request)
+    person = await _spoken_for(request, state.services, caller)
     # Whose words these are is counted: all of a chat UI's people come with one token.
-    desk.rates.admit(person)
+    state.rates.admit(person)
     await note_sign_in(request, caller)
     if person.id != caller.id:
-        witness, sender = witness_of(request, caller), sender_of(request)
-        await desk.arrivals.note(witness, "person.speak_for", whose=person.id, detail=sender)
+        audit, sender = audit_of(request, caller), sender_of(request)
+        await state.arrivals.note(audit, "person.speak_for", whose=person.id, detail=sender)
     return person
 
 
@@ -156,7 +156,7 @@ async def _first_known(directory: Directory, tenant: str, names: list[str]) -> P
     return None
 
 
-FACE = "openai"
+CHANNEL = "openai"
 CHAT_HEADERS = ("x-openwebui-chat-id", "x-librechat-conversation-id", "x-conversation-id")
 MESSAGE_HEADERS = ("x-openwebui-message-id", "x-librechat-message-id", "x-message-id")
 CHAT_FIELDS = ("conversation_id", "chat_id")
@@ -187,7 +187,7 @@ def message_id(asked: Completion, headers: Mapping[str, str], key: str | None) -
     if key is not None:
         return key
     said = [part for line in asked.dialogue for part in (line.role, line.text)]
-    return derived_id(FACE, asked.model, given(headers, MESSAGE_HEADERS), *said)
+    return derived_id(CHANNEL, asked.model, given(headers, MESSAGE_HEADERS), *said)
 
 
 @dataclass(frozen=True)
@@ -260,11 +260,11 @@ class Chats:
         return latest
 
     async def _known(self, name: str) -> ConversationRecord | None:
-        id_ = thread_id(self.speaker, FACE, name)
+        id_ = thread_id(self.speaker, CHANNEL, name)
         return await self.conversations.find(self.speaker.tenant, id_)
 
     async def _thread(self, name: str) -> ConversationRecord:
-        return await thread(self.conversations, self.speaker, FACE, name)
+        return await thread(self.conversations, self.speaker, CHANNEL, name)
 
 
 def _in_metadata(asked: Completion) -> str:

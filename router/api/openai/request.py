@@ -33,7 +33,7 @@ from router.api.dependencies import Services
 from router.api.files import check_kind
 from router.api.params import derived_id
 from router.domain.errors import FieldProblem, InvalidInput, NotFound
-from router.domain.files import MOST_BYTES, safe_name, type_of
+from router.domain.files import MOST_BYTES
 from router.domain.messages import SpokenLine
 from router.domain.principals import Principal
 from router.domain.records import FileRecord
@@ -214,16 +214,8 @@ class Attachment:
     def record(self, owner: Principal) -> FileRecord:
         """The file's row. The same content of the same person is the same file."""
         sha256 = hashlib.sha256(self.content).hexdigest()
-        return FileRecord(
-            id=derived_id("attachment", owner.tenant, owner.id, sha256),
-            tenant=owner.tenant,
-            owner=owner.id,
-            name=safe_name(self.name, self.content),
-            type=type_of(self.content),
-            size=len(self.content),
-            sha256=sha256,
-            at=datetime.now(UTC),
-        )
+        id_ = derived_id("attachment", owner.tenant, owner.id, sha256)
+        return FileRecord.of(id_, owner, self.name, self.content, datetime.now(UTC))
 
 
 def attached(asked: Completion) -> Attachment | None:

@@ -13,7 +13,7 @@ from pydantic import Base64Bytes, BaseModel, BeforeValidator, ConfigDict, Field,
 from temporalio.api.common.v1 import Payload
 from temporalio.converter import PayloadCodec
 
-from router.api.dependencies import OPERATOR, Caller, Given, Witnessed
+from router.api.dependencies import OPERATOR, Audited, Caller, Given
 from router.api.errors import problems
 from router.api.idempotency import IdempotencyKey
 from router.api.params import StrictRoute
@@ -91,10 +91,10 @@ Codec = Annotated[PayloadCodec, Depends(_codec)]
 
 @router.post("/decode", responses=problems(400, 403, 413, 415))
 async def decode(
-    codec: Codec, witness: Witnessed, _key: IdempotencyKey, body: PayloadsBody
+    codec: Codec, audit: Audited, _key: IdempotencyKey, body: PayloadsBody
 ) -> PayloadsBody:
     """Decrypt payloads; those that aren't encrypted come back as they are."""
-    await witness.note("payloads.decode", detail=body.in_short())
+    await audit.note("payloads.decode", detail=body.in_short())
     try:
         plain = await codec.decode([each.payload() for each in body.payloads])
     except UnreadablePayload as error:
@@ -104,9 +104,9 @@ async def decode(
 
 @router.post("/encode", responses=problems(400, 403, 413, 415))
 async def encode(
-    codec: Codec, witness: Witnessed, _key: IdempotencyKey, body: PayloadsBody
+    codec: Codec, audit: Audited, _key: IdempotencyKey, body: PayloadsBody
 ) -> PayloadsBody:
     """Encrypt payloads with the current key, such as a signal's that is sent from the UI."""
-    await witness.note("payloads.encode", detail=body.in_short())
+    await audit.note("payloads.encode", detail=body.in_short())
     sealed = await codec.encode([each.payload() for each in body.payloads])
     return PayloadsBody(payloads=[PayloadBody.of(payload) for payload in sealed])

@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, Request, Response
 
-from router.api.dependencies import OPERATOR, Caller, Given, Services, Witnessed, known
+from router.api.dependencies import OPERATOR, Audited, Caller, Given, Services, known
 from router.api.errors import problems
 from router.api.files import FIELD, FileView, Upload, hand_in, uploaded
 from router.api.idempotency import IdempotencyKey
@@ -71,11 +71,11 @@ async def _read_file(
     record: Annotated[FileRecord, Depends(_visible_file)],
     services: Given,
     caller: Caller,
-    witness: Witnessed,
+    audit: Audited,
 ) -> FileRecord:
     """The file, which is noted to be opened where only an operator may."""
     if OPERATOR in caller.roles and not await _concerns(services, record, caller):
-        await witness.note("file.read", record.id, whose=record.owner)
+        await audit.note("file.read", record.id, whose=record.owner)
     return record
 
 

@@ -16,7 +16,7 @@ from fastapi import APIRouter, Body, Depends, Path, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from router.api.audit import in_words
-from router.api.dependencies import OPERATOR, Caller, Given, Paged, Services, Witnessed, known
+from router.api.dependencies import OPERATOR, Audited, Caller, Given, Paged, Services, known
 from router.api.errors import problems
 from router.api.idempotency import IdempotencyKey, claim, claimed
 from router.api.params import Comment, Name, PlainObject, Since, StrictRoute
@@ -68,7 +68,7 @@ Narrowed = Annotated[RunFilter, Depends(_run_filter)]
 @router.get("", responses=problems(403))
 async def index(
     services: Given,
-    witness: Witnessed,
+    audit: Audited,
     page: Paged,
     narrowed: Narrowed,
     status: FlowStatus | None = None,
@@ -79,12 +79,12 @@ async def index(
 
     Of one's own those are left out that only looked something up, unless their flow is named.
     """
-    caller = witness.person
+    caller = audit.person
     if everyone and OPERATOR not in caller.roles:
         raise Forbidden("Only an operator may list everyone's flow runs.")
     if everyone:
         asked = {"status": status, "flow": flow} | narrowed.model_dump(mode="json")
-        await witness.note("runs.list", detail=in_words(asked))
+        await audit.note("runs.list", detail=in_words(asked))
     requester, besides = (None, ()) if everyone else (caller.id, services.offered.look_ups())
     found, following = await services.store.runs.listed(
         *(caller.tenant, requester, status, flow, page.after, page.limit),
@@ -295,23 +295,23 @@ OperatedRun = Annotated[RunRecord, Depends(_operated_run)]
 @router.post("/{run}/retry", responses=problems(400, 403, 404, 409, 413, 415))
 async def retry(
     services: Given,
-    witness: Witnessed,
+    audit: Audited,
     record: OperatedRun,
     key: IdempotencyKey,
     body: Remark | None = None,
 ) -> RunStanding:
     """Operators: make the call again that failed and that the run is held for."""
-    await claim(services, witness.person, key, f"retry {record.id}")
+    await claim(services, audit.person, key, f"retry {record.id}")
     comment = body.comment if body else None
-    await witness.note("run.retry", record.id, whose=record.requester, reason=comment)
-    word = word_of("retry", witness.person, key)
-    return await runs.operate(services.temporal, record, Retried(by=witness.person.id), word)
+    await audit.note("run.retry", record.id, whose=record.requester, reason=comment)
+    word = word_of("retry", audit.person, key)
+    return await runs.operate(services.temporal, record, Retried(by=audit.person.id), word)
 
 
 @router.post("/{run}/terminate", responses=problems(400, 403, 404, 409, 413, 415))
 async def terminate(
     services: Given,
-    witness: Witnessed,
+    audit: Audited,
     record: OperatedRun,
     key: IdempotencyKey,
     body: Remark | None = None,
@@ -320,9 +320,9 @@ async def terminate(
 
     What could not be undone before is left as it is.
     """
-    caller, comment = witness.person, body.comment if body else None
+    caller, comment = audit.person, body.comment if body else None
     await claim(services, caller, key, f"terminate {record.id}", comment)
-    await witness.note("run.terminate", record.id, whose=record.requester, reason=comment)
+    await audit.note("run.terminate", record.id, whose=record.requester, reason=comment)
     event = Cancelled(by=caller.id, comment=comment, final=True)
     return await cancelled(services, caller, record, event, word_of("terminate", caller, key))
 
@@ -330,20 +330,20 @@ async def terminate(
 @router.post("/{run}/reassign", responses=problems(400, 403, 404, 409, 413, 415))
 async def reassign(
     services: Given,
-    witness: Witnessed,
+    audit: Audited,
     record: OperatedRun,
     key: IdempotencyKey,
     body: NewApprover,
 ) -> RunStanding:
     """Operators: have someone else decide, in place of one whom the run waits for."""
-    caller = witness.person
+    caller = audit.person
     if await services.directory.find(caller.tenant, body.to) is None:
         raise InvalidInput(
             "`to` names nobody in the directory.", [FieldProblem("to", "nobody has this id")]
         )
     await claim(services, caller, key, f"reassign {record.id}", body.model_dump(mode="json"))
     passed = f"{body.instead_of} ▸ {body.to}"
-    await witness.note(
+    await audit.note(
         "run.reassign", record.id, whose=record.requester, reason=body.comment, detail=passed
     )
     event = Reassigned(by=caller.id, **body.model_dump())

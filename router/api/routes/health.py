@@ -1,27 +1,27 @@
-"""Is it alive, is it ready: for load balancers and people.
-
-Whether this process can do its work: what it needs, asked one by one and all at once.
-"""
+"""Is it alive, is it ready: for load balancers and people."""
 
 import asyncio
 from collections.abc import Awaitable, Sequence
 from datetime import timedelta
-from typing import Literal
+from time import monotonic
+from typing import Annotated, Literal
 
-from fastapi import APIRouter, Response
-from pydantic import BaseModel
+from fastapi import APIRouter, Depends, Response
+from pydantic import AfterValidator, BaseModel
 from temporalio.client import Client
 from temporalio.service import RPCError
 
-from router.api.dependencies import Given, ModelReach, Services
+from router.api.dependencies import Services, part
 from router.domain.errors import RouterError, Unavailable
 from router.domain.principals import DEFAULT_TENANT
 from router.gateway.client import is_polled
-from router.llm.health import ModelHealth
-from router.settings import Settings
+from router.llm.health import ModelAddress, ModelHealth
+from router.secrecy.redaction import bare_addresses
 from router.store.conversations import Conversations
 
 PATIENCE = 2.0
+FRESH = 1.0
+"""Seconds that an answer counts: whoever asks more often gets the same, and nobody is asked."""
 
 State = Literal["ready", "degraded", "down"]
 _WORST_FIRST: tuple[State, ...] = ("down", "degraded", "ready")
@@ -31,7 +31,7 @@ class ReadinessCheck(BaseModel):
     """One thing that is needed, and how it is."""
 
     status: State
-    detail: str
+    detail: Annotated[str, AfterValidator(bare_addresses)]
 
 
 class Checks(BaseModel):
@@ -51,42 +51,55 @@ class Readiness(BaseModel):
     checks: Checks
 
 
-async def readiness(services: Services, reach: ModelHealth) -> Readiness:
-    """Ask everything that this process needs, for two seconds at most."""
-    temporal, worker, database, llm = await asyncio.gather(
-        _checked(_temporal(services.temporal)),
-        _checked(_worker(services.temporal, services.settings.queues)),
-        _checked(_database(services.store.conversations)),
-        _llm(services.settings, reach),
-    )
-    checks = Checks(
-        temporal=temporal,
-        worker=worker,
-        database=database,
-        llm=llm,
-        embedder=_embedder(services),
-    )
-    states = {check.status for _, check in checks}
-    return Readiness(status=next(s for s in _WORST_FIRST if s in states), checks=checks)
+class Probe:
+    """Asks everything that this process needs, all at once and for two seconds at most."""
 
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        models = services.settings.models
+        self._models = ModelHealth([ModelAddress(m.base_url, m.api_key) for m in models])
+        self._asking = asyncio.Lock()
+        self._found: Readiness | None = None
+        self._at = -FRESH
 
-def _embedder(services: Services) -> ReadinessCheck:
-    """Which encoder there is, and how it fared when it was last asked."""
-    if trouble := services.index.trouble:
-        return ReadinessCheck(status="degraded", detail=f"words alone are searched: {trouble}")
-    return ReadinessCheck(status="ready", detail=services.settings.embedder)
+    async def readiness(self) -> Readiness:
+        """How it all is, as of a second ago at most."""
+        async with self._asking:
+            if self._found is None or monotonic() - self._at >= FRESH:
+                self._found, self._at = await self._asked(), monotonic()
+            return self._found
 
+    async def _asked(self) -> Readiness:
+        services = self._services
+        temporal, worker, database, llm = await asyncio.gather(
+            _checked(_temporal(services.temporal)),
+            _checked(_worker(services.temporal, services.settings.queues)),
+            _checked(_database(services.store.conversations)),
+            self._llm(),
+        )
+        checks = Checks(
+            temporal=temporal, worker=worker, database=database, llm=llm, embedder=self._embedder()
+        )
+        states = {check.status for _, check in checks}
+        return Readiness(status=next(s for s in _WORST_FIRST if s in states), checks=checks)
 
-async def _llm(settings: Settings, reach: ModelHealth) -> ReadinessCheck:
-    """Which models would be asked, and whether the server of one of them can be."""
-    models = ", then ".join(f"{m.model} at {m.base_url}" for m in settings.models)
-    if not models:
-        detail = "none configured: rules decide, and offer what can be done"
-        return ReadinessCheck(status="degraded", detail=detail)
-    trouble = await reach.trouble()
-    if all(trouble):
-        return ReadinessCheck(status="degraded", detail="; ".join(map(str, trouble)))
-    return ReadinessCheck(status="ready", detail=models)
+    def _embedder(self) -> ReadinessCheck:
+        """Which encoder there is, and how it fared when it was last asked."""
+        if trouble := self._services.index.trouble:
+            return ReadinessCheck(status="degraded", detail=f"words alone are searched: {trouble}")
+        return ReadinessCheck(status="ready", detail=self._services.settings.embedder)
+
+    async def _llm(self) -> ReadinessCheck:
+        """Which models would be asked, and whether the server of one of them can be."""
+        models = self._services.settings.models
+        if not models:
+            detail = "none configured: rules decide, and offer what can be done"
+            return ReadinessCheck(status="degraded", detail=detail)
+        trouble = await self._models.trouble()
+        if all(trouble):
+            return ReadinessCheck(status="degraded", detail="; ".join(map(str, trouble)))
+        detail = ", then ".join(f"{m.model} at {m.base_url}" for m in models)
+        return ReadinessCheck(status="ready", detail=detail)
 
 
 async def _checked(asking: Awaitable[str]) -> ReadinessCheck:
@@ -136,9 +149,9 @@ async def healthz() -> Alive:
 
 
 @router.get("/readyz", responses={503: {"model": Readiness}})
-async def readyz(services: Given, models: ModelReach, response: Response) -> Readiness:
+async def readyz(probe: Annotated[Probe, Depends(part(Probe))], response: Response) -> Readiness:
     """Say what works, what works less well, and what doesn't; 503 where nothing can be done."""
-    found = await readiness(services, models)
+    found = await probe.readiness()
     if found.status == "down":
         response.status_code = 503
     return found

@@ -20,7 +20,7 @@ from fastapi import APIRouter, Depends, Query
 from pydantic import BaseModel, JsonValue
 
 from router.api.audit import in_words
-from router.api.dependencies import Auditor, Given, Operator, Paged, Services, Witnessed, known
+from router.api.dependencies import Audited, Auditor, Given, Operator, Paged, Services, known
 from router.api.errors import problems
 from router.api.params import Name, Since, StrictRoute
 from router.domain.errors import NotFound
@@ -245,20 +245,20 @@ async def _turn_filter(
 async def turns(
     services: Given,
     operator: Operator,
-    witness: Witnessed,
+    audit: Audited,
     wanted: Annotated[TurnFilter, Depends(_turn_filter)],
     after: Annotated[int | None, Query(ge=0, le=LAST_SEQUENCE)] = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> TurnPage:
     """List where everybody's messages went, newest first; nobody's words are in it."""
-    await witness.note("routes.list", detail=in_words(wanted.model_dump(mode="json")))
+    await audit.note("routes.list", detail=in_words(wanted.model_dump(mode="json")))
     found = await services.store.routed.listed(operator.tenant, wanted, after, limit + 1)
     return page_of(found, limit)
 
 
 @turns_router.get("/{conversation}/{message_id}", responses=problems(404))
 async def show(
-    conversation: str, message_id: str, services: Given, operator: Operator, witness: Witnessed
+    conversation: str, message_id: str, services: Given, operator: Operator, audit: Audited
 ) -> TurnWithReasons:
     """Say why a message went where it did.
 
@@ -269,5 +269,5 @@ async def show(
     if not found:
         raise NotFound("There is no such turn.")
     turn = found[0]
-    await witness.note("route.read", f"{conversation}/{message_id}", whose=turn.person)
+    await audit.note("route.read", f"{conversation}/{message_id}", whose=turn.person)
     return await with_reasons(services, turn)

@@ -14,6 +14,7 @@ from pathlib import Path
 import httpx
 
 from activities.sandbox import Bubblewrap
+from router.channels.registry import configured, found
 from router.cli.tools import in_english_only, withheld
 from router.directory.file import SAMPLE
 from router.directory.sources import people_of
@@ -38,9 +39,10 @@ from router.settings import PREFIX, Settings, slips
 SECONDS = 5.0
 
 
-async def variables(_settings: Settings) -> str:
+async def variables(settings: Settings) -> str:
     """Every variable that looks like one of ours is one of ours."""
-    unknown = slips()
+    configured(settings)
+    unknown = slips(platform.settings for platform in found())
     if unknown:
         raise MisconfiguredError("\n".join(unknown))
     given = sorted(name for name in os.environ if name.startswith(PREFIX))

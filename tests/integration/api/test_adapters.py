@@ -8,16 +8,22 @@ from typing import Any
 
 import httpx
 import pytest
-from pydantic import SecretStr
+from temporalio.client import Client
 
 from router.api.dependencies import Services
-from router.channels.feishu import message_of, opened
+from router.channels.base import DecisionRequest
+from router.channels.platforms import feishu as feishu_platform
+from router.channels.platforms.feishu import card, message_of, opened
+from router.channels.platforms.slack import blocks
+from router.contracts import flow
+from router.directory.file import FileDirectory
 from router.domain.errors import Unauthenticated
 from router.runtime.app import create_app
 from router.store.store import Store
 from tests.fakes.feishu import Feishu
 from tests.fakes.slack import Slack
-from tests.integration.api.conftest import client_of
+from tests.integration.api.conftest import QUEUE, client_of
+from tests.integration.api.test_runs import approval_record, run_record
 
 HOUR = 3600
 
@@ -38,17 +44,7 @@ async def feishu() -> AsyncIterator[Feishu]:
 async def router(
     services: Services, slack: Slack, feishu: Feishu
 ) -> AsyncIterator[httpx.AsyncClient]:
-    known = {
-        "slack_signing_secret": SecretStr(slack.secret),
-        "slack_bot_token": SecretStr(slack.token),
-        "slack_url": slack.url,
-        "feishu_app_id": feishu.app_id,
-        "feishu_app_secret": SecretStr(feishu.secret),
-        "feishu_encrypt_key": SecretStr(feishu.key),
-        "feishu_verification_token": SecretStr(feishu.verification),
-        "feishu_url": feishu.url,
-    }
-    settings = services.settings.model_copy(update=known)
+    settings = services.settings.having(slack.settings, feishu.settings)
     async with client_of(create_app(replace(services, settings=settings)), None) as client:
         yield client
 
@@ -266,6 +262,53 @@ async def test_whoever_nobody_knows_begins_nothing(
     assert "UMALLORY" in (await slack.posted("I don't know you yet"))["text"]
     assert "我还不认识您" in (await feishu.posted("ou_m"))["content"]["text"]
     assert await store.conversations.owned_by("default", "UMALLORY", None, 10) == before
+
+
+@pytest.fixture
+async def awaited(
+    services: Services, slack: Slack, feishu: Feishu, store: Store, temporal: Client, unique: str
+) -> AsyncIterator[tuple[httpx.AsyncClient, DecisionRequest]]:
+    """An approval of bob's whose run comes to it half a second late, as after a restart."""
+    record = run_record(unique[:12])
+    approval = approval_record(record)
+    await store.runs.publish(record, [approval])
+    await temporal.start_workflow(
+        flow.WORKFLOW, "bob late", id=record.workflow_id, task_queue=QUEUE
+    )
+    people = FileDirectory.load().everyone()
+    bob = next(person for person in people if person.id == "bob")
+    directory = FileDirectory(people, {("slack", "UBOB"): bob, ("feishu", "ou_bob"): bob})
+    settings = services.settings.having(slack.settings, feishu.settings)
+    app = create_app(replace(services, settings=settings, directory=directory))
+    async with client_of(app, None) as client:
+        yield client, DecisionRequest(approval, "Alice", "zh")
+
+
+async def test_an_approval_on_slack_waits_out_a_worker_s_restart(
+    slack: Slack, awaited: tuple[httpx.AsyncClient, DecisionRequest]
+) -> None:
+    router, request = awaited
+    post = {"channel": "DBOB", "ts": "1.0", "blocks": blocks(request)}
+    assert (await slack.presses(router, "UBOB", post, "同意")).status_code == 200
+    assert "已同意" in str(await slack.updated("已同意"))
+
+
+@pytest.mark.parametrize("patience", [2.5, 0.05])
+async def test_an_approval_on_feishu_waits_out_a_worker_s_restart(
+    feishu: Feishu,
+    awaited: tuple[httpx.AsyncClient, DecisionRequest],
+    patience: float,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(feishu_platform, "PATIENCE", patience)
+    router, request = awaited
+    press = feishu.press("ou_bob", {"content": card(request)}, "同意")
+    answer = (await feishu.deliver(router, press)).json()
+    if patience > 1:
+        assert "已同意" in answer["toast"]["content"]
+    else:
+        assert "正在记录" in answer["toast"]["content"]
+        await feishu.posted("已同意")
 
 
 async def test_a_token_that_feishu_no_longer_takes_is_fetched_anew(

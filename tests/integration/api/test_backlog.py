@@ -95,9 +95,9 @@ async def test_a_message_is_refused_at_once_and_never_piles_up(
     limits = {"task_queue": unpolled, "backlog_seconds": 0.5}
     settings = services.settings.model_copy(update=limits)
     app = create_app(replace(services, settings=settings))
-    desk: AppState = app.state.desk
-    assert desk.turns._backlog is not None
-    await until_refused(desk.turns._backlog)
+    state: AppState = app.state.shared
+    assert state.turns._backlog is not None
+    await until_refused(state.turns._backlog)
     async with client_of(app, "alice") as alice:
         created = await alice.post("/v1/conversations", json={})
         path = f"/v1/conversations/{created.json()['id']}/messages"

@@ -395,15 +395,15 @@ class TestBothStreams:
         monkeypatch.setattr("router.runtime.server.PATIENCE", 0.2)
         path, long = house.paths[stream], "x" * 6000
         app = await house.open()
-        desk: AppState = app.state.desk
+        state: AppState = app.state.shared
         async with served(app) as where:
             await house.furnish()
             with idle_reader(where, path) as idle:
                 async with reading(where, "alice", path) as other, asyncio.timeout(60):
                     got = 0
-                    while desk.hub.readers() < 2:  # noqa: ASYNC110 - the server's doing
+                    while state.hub.readers() < 2:  # noqa: ASYNC110 - the server's doing
                         await asyncio.sleep(0.01)
-                    while desk.hub.readers() == 2:
+                    while state.hub.readers() == 2:
                         await house.write(50, long)
                         assert numbers(await other.take(50)) == list(range(got + 1, got + 51))
                         got += 50

@@ -1,11 +1,13 @@
 """Whether it is ready, and what of it is not."""
 
+import asyncio
 from dataclasses import replace
 
 import httpx
 import pytest
 
 from router.api.dependencies import Services
+from router.api.routes import health
 from router.retrieval.index import CapabilityIndex
 from router.runtime.app import create_app
 from router.store.database import Database
@@ -54,6 +56,27 @@ async def test_a_model_that_is_out_of_reach_is_no_model(services: Services) -> N
     found = await llm(services, "http://127.0.0.1:9/v1")
     assert found["status"] == "degraded"
     assert "can't be reached" in found["detail"]
+
+
+@pytest.mark.parametrize("up", [True, False])
+async def test_a_model_s_address_is_shown_without_what_may_be_secret(
+    services: Services, up: bool
+) -> None:
+    async with ModelServer() as server:
+        host = server.url.removeprefix("http://").removesuffix("/v1") if up else "127.0.0.1:9"
+        found = await llm(services, f"http://me:hunter2@{host}/v1?key=hunter3")
+    assert "hunter" not in str(found)
+    assert host in found["detail"]
+
+
+async def test_who_asks_often_is_told_what_was_found_a_second_ago(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    probe = health.Probe(services)
+    first, *others = await asyncio.gather(*(probe.readiness() for _ in range(5)))
+    assert all(other is first for other in others)
+    monkeypatch.setattr(health, "FRESH", 0)
+    assert await probe.readiness() is not first
 
 
 async def llm(services: Services, url: str) -> dict[str, str]:

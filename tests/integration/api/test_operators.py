@@ -253,7 +253,7 @@ class TestWithoutALineThereIsNoAct:
         await client.get("/v1/me")
         full = type("StoreWithoutTrail", (), dict(vars(services.store)) | {"live": None})()
         full.trail = Full()
-        object.__setattr__(other.state.desk, "services", replace(services, store=full))
+        object.__setattr__(other.state.shared, "services", replace(services, store=full))
         return client
 
     @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 import pytest
 
 from router.channels.base import Button, DecisionRequest, Statement
-from router.channels.feishu import card
-from router.channels.slack import blocks, fallback, plain
+from router.channels.platforms.feishu import card
+from router.channels.platforms.slack import blocks, fallback, plain
 from router.domain.locale import Localised
 from router.domain.messages import (
     ChoicesReply,

@@ -24,16 +24,11 @@ def test_these_are_secret() -> None:
     assert SECRETS == [
         "database_url",
         "directory_token",
-        "feishu_app_secret",
-        "feishu_encrypt_key",
-        "feishu_verification_token",
         "jwt_secret",
         "llm_api_key",
         "openwebui_jwt_secret",
         "payload_keys",
         "rates_url",
-        "slack_bot_token",
-        "slack_signing_secret",
     ]
 
 

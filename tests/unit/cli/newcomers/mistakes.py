@@ -364,7 +364,7 @@ SETTINGS = {
     "Keys of payloads aren't keys": setting("ROUTER_PAYLOAD_KEYS", "secret", "isn't id:base64"),
     "Origins aren't JSON": setting("ROUTER_HTTP_ALLOW", "127.0.0.1:9000", "write it as JSON"),
     "Half of Slack is set": setting(
-        "ROUTER_SLACK_BOT_TOKEN", "xoxb-1", "SLACK_SIGNING_SECRET isn't"
+        "ROUTER_SLACK_BOT_TOKEN", "xoxb-1", "SLACK_SIGNING_SECRET isn't", words="dev"
     ),
     "Two queues are one": setting("ROUTER_TOOL_QUEUE", "router", "have to differ: name each"),
     "A model is asked for and none is set": Mistake(

@@ -1,21 +1,9 @@
 """Feishu (Lark): event callbacks in, interactive cards out.
 
-Whether a callback is Feishu's, and what is in it.
-
-Feishu's own library passes what isn't signed where no encrypt key is set, and never asks how old
-a callback is. Here the key is always set, and both are checked.
-
-What the desk says, as interactive cards. Pure.
-
-Texts are `plain_text`, so that nothing that anybody wrote is a link, a picture or a mention.
-
-What Feishu sends, as what somebody did. Pure; what is none of the desk's business is None.
-
-Feishu's API, as far as a bot posts.
-
-Over httpx: Feishu's own library takes long to load, and 170 MB, for three calls.
-
-Where Feishu delivers: messages, and presses of buttons, answered within three seconds.
+Feishu's own library takes 170 MB and long to load for three calls, passes what isn't signed where
+no encrypt key is set, and never asks how old a callback is. Here the key is always set, and both
+are checked. Texts go out as `plain_text`, so that nothing that anybody wrote is a link, a picture
+or a mention.
 """
 
 import asyncio
@@ -27,7 +15,7 @@ import json
 import re
 import time
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import quote
 
 import httpx
@@ -37,8 +25,11 @@ from cryptography.hazmat.primitives.ciphers.modes import CBC
 from cryptography.hazmat.primitives.padding import PKCS7
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
+from pydantic import SecretStr
+from pydantic_settings import SettingsConfigDict
 
 from router.channels import cards
+from router.channels.approvals import DecisionOutcome
 from router.channels.base import (
     LONGEST_COMMENT,
     VERDICTS,
@@ -51,12 +42,34 @@ from router.channels.base import (
     Statement,
     Undeliverable,
     Verdict,
+    button_of,
     json_object,
 )
 from router.channels.cards import CardButton, answers, decided_on, text_of, title_of
-from router.channels.dispatcher import PATIENCE, Dispatcher, button_of
+from router.channels.dispatcher import PATIENCE, Dispatcher
+from router.channels.registry import Entering, Platform, PlatformSettings
 from router.documents.strict_json import strict_json
 from router.domain.errors import TooManyRequests, Unauthenticated, Unavailable
+from router.settings.values import WebUrl
+
+
+class FeishuSettings(PlatformSettings):
+    """What makes Feishu an entrance."""
+
+    model_config = SettingsConfigDict(env_prefix="ROUTER_FEISHU_")
+    NEEDED: ClassVar = ("app_id", "app_secret", "encrypt_key", "verification_token")
+
+    app_id: str = ""
+    """With the three below, Feishu is an entrance."""
+    app_secret: SecretStr = SecretStr("")
+    """The app's secret there."""
+    encrypt_key: SecretStr = SecretStr("")
+    """What Feishu's events are encrypted with."""
+    verification_token: SecretStr = SecretStr("")
+    """What Feishu's events have to carry."""
+    url: WebUrl = "https://open.feishu.cn"
+    """Where Feishu's Open API is."""
+
 
 FRESH = 300
 """Seconds, either way."""
@@ -168,7 +181,6 @@ def _plain(text: str) -> Element:
     return {"tag": "plain_text", "content": text}
 
 
-FACE = "feishu"
 _MENTION = re.compile(r"@_user_\d+")
 _WITH_FILES = ("file", "image", "media", "audio")
 
@@ -335,12 +347,15 @@ PRESS = "card.action.trigger"
 
 
 class FeishuRoutes:
-    """Feishu's callbacks, checked and passed on to the reception."""
+    """Feishu's callbacks, checked and passed on to the dispatcher."""
 
-    def __init__(self, key: str, token: str, reception: Dispatcher) -> None:
-        self._key = key
-        self._token = token
-        self._reception = reception
+    def __init__(
+        self, settings: FeishuSettings, client: FeishuClient, dispatcher: Dispatcher
+    ) -> None:
+        self._key = settings.encrypt_key.get_secret_value()
+        self._token = settings.verification_token.get_secret_value()
+        self._client = client
+        self._dispatcher = dispatcher
 
     def router(self) -> APIRouter:
         """The one path; it isn't for people and so not in the documentation."""
@@ -370,22 +385,32 @@ class FeishuRoutes:
             return JSONResponse({})
         if inbound.button is not None and inbound.button.decision is not None:
             return JSONResponse(await self._decided(inbound))
-        await self._reception.take(inbound)
+        await self._dispatcher.take(inbound)
         return JSONResponse({})
 
     async def _decided(self, inbound: Inbound) -> dict[str, Any]:
-        """What the press came to, and the card as it looks from now on."""
-        try:
-            async with asyncio.timeout(PATIENCE):
-                outcome = await self._reception.decide(inbound)
-        except (TimeoutError, Unavailable):
-            return _toast("error", f"{cards.TRY_AGAIN.zh} {cards.TRY_AGAIN.en}")
+        """What the press came to, and the card as it looks from now on.
+
+        What takes longer than Feishu waits is said in its place later.
+        """
+        deciding = asyncio.create_task(self._dispatcher.decide(inbound))
+        await asyncio.wait({deciding}, timeout=PATIENCE)
+        if not deciding.done():
+            self._dispatcher.aside(self._said_later(inbound, deciding))
+            return _toast("info", f"{cards.DECIDING.zh} {cards.DECIDING.en}")
+        outcome = deciding.result()
         if outcome is None:
             return {}
-        shown = _toast("info", outcome.text)
+        shown = _toast("error" if outcome.failed else "info", outcome.text)
         if outcome.card is not None:
             shown["card"] = {"type": "raw", "data": card(outcome.card)}
         return shown
+
+    async def _said_later(
+        self, inbound: Inbound, deciding: asyncio.Task[DecisionOutcome | None]
+    ) -> None:
+        if (outcome := await deciding) is not None:
+            await self._client.say(inbound.place, outcome.text)
 
     def _check_token(self, given: object) -> None:
         if not hmac.compare_digest(str(given).encode(), self._token.encode()):
@@ -398,3 +423,12 @@ def _nothing(_: dict[str, Any]) -> Inbound | None:
 
 def _toast(kind: str, text: str) -> dict[str, Any]:
     return {"toast": {"type": kind, "content": text}}
+
+
+def _mount(settings: FeishuSettings, entering: Entering) -> APIRouter:
+    secret = settings.app_secret.get_secret_value()
+    client = FeishuClient(settings.url, settings.app_id, secret)
+    return FeishuRoutes(settings, client, entering(client)).router()
+
+
+PLATFORM = Platform("feishu", FeishuSettings, _mount)

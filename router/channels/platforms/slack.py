@@ -1,38 +1,26 @@
 """Slack: the Events API in, Block Kit out.
 
-Whether a request is Slack's: signed with the app's secret, and not an old one sent again.
-
-What the desk says, as Block Kit. Pure.
-
-Text goes in as `plain_text` or escaped, so that nothing that anybody wrote is a link, a mention
-or `@channel`. What buttons can't carry is said in words, which can be answered by words.
-
-What Slack sends, as what somebody did. Pure; what is none of the desk's business is None.
-
-Slack's Web API: the only importer of its SDK, which is there where the extra `adapters` is.
-
-Where Slack delivers: events, and presses of buttons. Both are answered within three seconds.
+Text goes out as `plain_text` or escaped, so that nothing that anybody wrote is a link, a mention
+or `@channel`. What buttons can't carry is said in words, which can be answered by words. Both of
+Slack's paths answer within three seconds. Its SDK is there where the extra `adapters` is, and is
+imported only where Slack is configured.
 """
 
 import asyncio
-import hashlib
-import hmac
 import html
 import re
 import ssl
-import time
 import urllib.error
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import parse_qs
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import JSONResponse, Response
-from slack_sdk.errors import SlackApiError, SlackClientError
-from slack_sdk.web import WebClient
+from pydantic import SecretStr
+from pydantic_settings import SettingsConfigDict
 
 from router.channels import cards
-from router.channels.approvals import DecisionOutcome
 from router.channels.base import (
     LONGEST_COMMENT,
     VERDICTS,
@@ -44,37 +32,34 @@ from router.channels.base import (
     Post,
     Statement,
     Undeliverable,
+    button_of,
     json_object,
 )
 from router.channels.cards import CardButton, answers, decided_on, text_of, title_of
-from router.channels.dispatcher import Dispatcher, button_of
+from router.channels.dispatcher import Dispatcher
+from router.channels.registry import Entering, Platform, PlatformSettings
 from router.domain.errors import TooManyRequests, Unauthenticated, Unavailable
 from router.domain.locale import Locale
 from router.domain.messages import as_plain_text
+from router.settings.values import WebUrl
 
-FRESH = 300
-"""Seconds, either way: what Slack recommends."""
-
-
-def check(secret: str, headers: Mapping[str, str], body: bytes, now: float | None = None) -> None:
-    """Return where the request was signed by Slack within the last five minutes.
-
-    Raises `Unauthenticated` otherwise, whatever is wrong.
-    """
-    stamp = headers.get("x-slack-request-timestamp", "")
-    given = headers.get("x-slack-signature", "")
-    if not (stamp.isascii() and stamp.isdigit() and len(stamp) <= 12):  # noqa: PLR2004
-        raise Unauthenticated("The request isn't signed: X-Slack-Request-Timestamp is no time.")
-    if abs((time.time() if now is None else now) - int(stamp)) > FRESH:
-        raise Unauthenticated("The request is more than five minutes old; sign a new one.")
-    if not hmac.compare_digest(signature(secret, stamp, body).encode(), given.encode()):
-        raise Unauthenticated("The signature isn't that of this body; sign it with the secret.")
+if TYPE_CHECKING:
+    from slack_sdk.errors import SlackApiError
+    from slack_sdk.signature import SignatureVerifier
 
 
-def signature(secret: str, stamp: str, body: bytes) -> str:
-    """Slack's signature, version 0, of a body at a time in seconds."""
-    signed = b"v0:" + stamp.encode() + b":" + body
-    return "v0=" + hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest()
+class SlackSettings(PlatformSettings):
+    """What makes Slack an entrance."""
+
+    model_config = SettingsConfigDict(env_prefix="ROUTER_SLACK_")
+    NEEDED: ClassVar = ("bot_token", "signing_secret")
+
+    signing_secret: SecretStr = SecretStr("")
+    """By which Slack's requests are told from anybody's; with the token, Slack is an entrance."""
+    bot_token: SecretStr = SecretStr("")
+    """By which it posts there."""
+    url: WebUrl = "https://slack.com/api"
+    """Where Slack's Web API is."""
 
 
 Block = dict[str, Any]
@@ -166,7 +151,6 @@ def _plain(text: str) -> Block:
     return {"type": "plain_text", "text": text, "emoji": False}
 
 
-FACE = "slack"
 _MARKED = re.compile(r"<(?P<to>[^<>|\s][^<>|]*)(?:\|(?P<label>[^<>]*))?>")
 """A link, a mention or a command: what somebody typed has its angle brackets escaped."""
 _SIGNS = {"@": "@", "#": "#", "!": "@"}
@@ -286,6 +270,8 @@ class SlackClient:
     """`router.channels.base.Outbound` on Slack, as the bot of one token."""
 
     def __init__(self, url: str, token: str) -> None:
+        from slack_sdk.web import WebClient
+
         self._web = WebClient(token=token, base_url=f"{url}/", timeout=SECONDS)
 
     async def post(self, place: Place, post: Post, key: str) -> None:
@@ -322,6 +308,8 @@ class SlackClient:
 
         Raises as `Outbound` does.
         """
+        from slack_sdk.errors import SlackApiError, SlackClientError
+
         try:
             await asyncio.to_thread(method, **arguments)
         except SlackApiError as error:
@@ -335,7 +323,7 @@ def _where(place: Place) -> dict[str, str]:
     return {"channel": place.get("channel") or place["account"], **thread}
 
 
-def _refusal(error: SlackApiError) -> Exception:
+def _refusal(error: "SlackApiError") -> Exception:
     response = error.response
     code, said = int(response.status_code), str(response.get("error", "no reason"))
     if code == 429:  # noqa: PLR2004
@@ -350,12 +338,14 @@ TAKEN = Response(status_code=200)
 
 
 class SlackRoutes:
-    """Slack's requests, checked and passed on to the reception."""
+    """Slack's requests, checked and passed on to the dispatcher."""
 
-    def __init__(self, secret: str, client: SlackClient, reception: Dispatcher) -> None:
-        self._secret = secret
+    def __init__(
+        self, verifier: "SignatureVerifier", client: SlackClient, dispatcher: Dispatcher
+    ) -> None:
+        self._verifier = verifier
         self._client = client
-        self._reception = reception
+        self._dispatcher = dispatcher
 
     def router(self) -> APIRouter:
         """The two paths; they aren't for people and so not in the documentation."""
@@ -371,33 +361,30 @@ class SlackRoutes:
             return JSONResponse({"challenge": str(body.get("challenge", ""))[:1000]})
         inbound = event_of(body)
         if inbound is not None:
-            await self._reception.take(inbound)
+            await self._dispatcher.take(inbound)
         return TAKEN
 
     async def interactions(self, request: Request) -> Response:
-        """Do what a button says; Slack shows an error to whoever pressed where this isn't 200."""
+        """Do what a button says; Slack shows an error to whoever pressed where this isn't 200.
+
+        A decision is made after the answer, for a run may take longer than Slack waits. Where
+        this process dies in between, the card still has its buttons, and a second press finds
+        what the first one did.
+        """
         fields = parse_qs((await self._signed(request)).decode("utf-8", "replace"))
         found = press_of(json_object(fields.get("payload", [""])[0].encode()))
         if found is None:
             return TAKEN
         inbound, ts = found
         if inbound.button is not None and inbound.button.decision is not None:
-            self._reception.aside(self._decided(inbound, ts))
+            self._dispatcher.aside(self._decided(inbound, ts))
         else:
-            await self._reception.take(inbound)
+            await self._dispatcher.take(inbound)
         return TAKEN
 
     async def _decided(self, inbound: Inbound, ts: str) -> None:
-        """Decide, and have the card say what came of it.
-
-        After the answer, for a run may take longer than Slack waits. Where this process dies in
-        between, the card still has its buttons, and a second press finds what the first one did.
-        """
-        try:
-            outcome = await self._reception.decide(inbound)
-        except Unavailable:
-            both = cards.TRY_AGAIN
-            outcome = DecisionOutcome(f"{both.zh}\n{both.en}")
+        """Decide, and have the card say what came of it."""
+        outcome = await self._dispatcher.decide(inbound)
         if outcome is None:
             return
         if outcome.card is not None:
@@ -406,6 +393,33 @@ class SlackRoutes:
             await self._client.say(inbound.place, outcome.text)
 
     async def _signed(self, request: Request) -> bytes:
+        """The body, which Slack signed within the last five minutes.
+
+        Raises:
+            HTTPException: 400, it is no text.
+            Unauthenticated: Slack didn't; what can't be read as a signature is none.
+        """
         body = await request.body()
-        check(self._secret, request.headers, body)
+        try:
+            valid = self._verifier.is_valid_request(body, dict(request.headers))
+        except UnicodeDecodeError as error:
+            raise HTTPException(400, "The body isn't UTF-8.") from error
+        except (ValueError, TypeError, OverflowError):
+            valid = False
+        if not valid:
+            raise Unauthenticated(
+                "The request isn't signed by Slack within the last five minutes: "
+                "sign it with the app's signing secret."
+            )
         return body
+
+
+def _mount(settings: SlackSettings, entering: Entering) -> APIRouter:
+    from slack_sdk.signature import SignatureVerifier
+
+    client = SlackClient(settings.url, settings.bot_token.get_secret_value())
+    verifier = SignatureVerifier(settings.signing_secret.get_secret_value())
+    return SlackRoutes(verifier, client, entering(client)).router()
+
+
+PLATFORM = Platform("slack", SlackSettings, _mount)

@@ -1,0 +1,64 @@
+"""Chat platforms are found, and configured wholly or not at all."""
+
+from pathlib import Path
+
+import pytest
+
+from router.channels.platforms import NAMES, PREFIXES
+from router.channels.registry import configured, found
+from router.domain.errors import MisconfiguredError
+from router.settings import Settings, slips, unknown_variables
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_every_module_of_the_package_is_a_platform_of_its_name() -> None:
+    assert [platform.name for platform in found()] == list(NAMES) == ["feishu", "slack"]
+    assert [platform.settings.prefix() for platform in found()] == list(PREFIXES)
+
+
+def test_none_is_configured_unless_somebody_says_so() -> None:
+    assert configured(Settings(_env_file=None)) == []
+
+
+@pytest.mark.parametrize(
+    ("known", "missing"),
+    [
+        (["SLACK_BOT_TOKEN"], "ROUTER_SLACK_SIGNING_SECRET"),
+        (["SLACK_SIGNING_SECRET"], "ROUTER_SLACK_BOT_TOKEN"),
+        (
+            ["FEISHU_APP_ID", "FEISHU_APP_SECRET", "FEISHU_VERIFICATION_TOKEN"],
+            "ROUTER_FEISHU_ENCRYPT_KEY",
+        ),
+    ],
+)
+def test_half_a_chat_platform_is_refused(
+    known: list[str], missing: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in known:
+        monkeypatch.setenv(f"ROUTER_{name}", "xoxb-very-secret")
+    with pytest.raises(MisconfiguredError) as refused:
+        configured(Settings.load())
+    assert str(refused.value).startswith(f"{missing} isn't set")
+    assert "very-secret" not in str(refused.value)
+
+
+def test_a_platform_s_secret_may_be_in_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("token").write_text("xoxb-1\n")
+    monkeypatch.setenv("ROUTER_SLACK_BOT_TOKEN_FILE", "token")
+    monkeypatch.setenv("ROUTER_SLACK_SIGNING_SECRET", "s")
+    ((platform, known),) = configured(Settings.load())
+    assert (platform.name, known.model_dump()["bot_token"].get_secret_value()) == (
+        "slack",
+        "xoxb-1",
+    )
+
+
+def test_variables_of_platforms_are_no_typing_slips(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ROUTER_SLACK_BOT_TOKN", "xoxb-1")
+    assert unknown_variables(others=PREFIXES) == []
+    (slip,) = slips(platform.settings for platform in found())
+    assert slip == "ROUTER_SLACK_BOT_TOKN is no setting: did you mean ROUTER_SLACK_BOT_TOKEN?"
