@@ -1,9 +1,4 @@
-"""How workflows run activities: by stub, with its limits, and a summary for people.
-
-Ids of what a turn begins: runs, and calls that are waited for beyond it.
-
-What a person sees of a workflow in the Temporal UI.
-"""
+"""What every workflow does with Temporal: run activities, show itself, and drain before it ends."""
 
 from datetime import timedelta
 from typing import Any, TypeVar
@@ -20,8 +15,8 @@ def fresh_id() -> str:
     return workflow.uuid4().hex[:12]
 
 
-class Shown:
-    """What the UI shows of one workflow; attributes are written only where they are others."""
+class Visibility:
+    """What Temporal's UI shows of one workflow; written only where it is something else."""
 
     def __init__(self) -> None:
         self._attributes: list[SearchAttributeUpdate[Any]] = []

@@ -1,6 +1,6 @@
 """Carrying out what a message turned out to ask for.
 
-Finding out what a message asks: tools are called and skills are run, which only read.
+Tools and skills, which only read, are run first and all at once; then flows are told, in order.
 """
 
 import asyncio
@@ -43,13 +43,13 @@ from router.domain.messages import (
 from router.flow.engine.events import Began
 from router.flow.prompts.values import readable
 from router.routing.skill_memory import AgentMemory
-from router.routing.skill_step import STEP_TOKENS, Task
+from router.routing.skill_step import Task
 from workflows import memory, notices
 from workflows.activity import fresh_id, perform
 from workflows.flow_client import FlowClient
-from workflows.memory import AtHand, TurnOutcome
 from workflows.skill_client import NOWHERE, SkillRuns, became, is_open
 from workflows.tool_calls import Caller, call_tool, cost, shown, waiting
+from workflows.turns import TurnContext, TurnOutcome
 
 
 @dataclass
@@ -75,7 +75,7 @@ class FoundAnswer:
 class AnswerFinder:
     """Finds out, for one message of a conversation."""
 
-    message: AtHand
+    message: TurnContext
     history: list[SpokenLine]
     skills: SkillRuns
     open_skill: OpenSkill | None = None
@@ -212,7 +212,6 @@ class AnswerFinder:
             account=account,
             locale=self.message.locale,
             tools=skill.tools,
-            context=STEP_TOKENS,
             memory=skill.memory,
         )
         try:
@@ -253,7 +252,11 @@ class CommandRunner:
     """
 
     def __init__(
-        self, message: AtHand, before: ConversationState, skills: SkillRuns, unheard: list[News]
+        self,
+        message: TurnContext,
+        before: ConversationState,
+        skills: SkillRuns,
+        unheard: list[News],
     ) -> None:
         self.before = before
         self._message = message

@@ -1,18 +1,8 @@
 """A conversation as a Temporal workflow: one turn at a time, each answered exactly once.
 
-One turn at a time, and the moment at which the next run goes on from there.
-
 A turn is an Update. It understands the message (a local activity, no model), decides where
 rules can't (an activity), tells flows (an activity each) and writes what was said to the
 event log (a local activity); then the update's result is the turn.
-
-The conversation as a versioned worker runs it: it moves to the current version at its next word.
-
-A conversation lives for as long as somebody talks, so pinned to its first version it would keep
-old workers up for ever. Moving is safe as every change of a workflow is replayed against what
-earlier versions recorded (`tests/replays`).
-
-A class of its own, since a workflow that names a behaviour can't run on an unversioned worker.
 """
 
 import asyncio
@@ -25,11 +15,48 @@ from temporalio import workflow
 from temporalio.common import VersioningBehavior
 from temporalio.exceptions import ActivityError, ChildWorkflowError, is_cancelled_exception
 
+from router.contracts import activities
+from router.contracts.conversation import (
+    CANCEL,
+    MAX_OPEN_TURNS,
+    NEWS,
+    STATUS,
+    SUBMIT,
+    WORKFLOW,
+    ConversationStart,
+    ConversationState,
+    ConversationStatus,
+    HeldTurn,
+    News,
+    Submission,
+)
+from router.contracts.failures import to_failure
+from router.contracts.skill import Steer
+from router.contracts.start_options import (
+    CONVERSATION_ID,
+    REQUESTER,
+    ROUTE_BY,
+    ROUTE_KIND,
+    ROUTE_TARGET,
+    TENANT,
+)
+from router.domain.commands import Clarify, StartFlow, TakeUp
+from router.domain.errors import Conflict, DuplicateKey, RouterError, TooManyRequests
+from router.domain.messages import Route, ToolResultAction, Turn
+from workflows import memory, transcript, turns
+from workflows.activity import Visibility, drained
+from workflows.commands import CommandRunner
+from workflows.skill_client import SkillRuns
+from workflows.transcript import ConversationRecords, text_of
+from workflows.turns import TurnContext, TurnOutcome
+
+IDLE = timedelta(days=1)
+"""After this long without a word the conversation is put away until the next message."""
 QUIET_WITHIN = timedelta(milliseconds=300)
 """How long a run that is to continue as new waits for a moment at which nobody is served."""
 
 
-class OneAtATime:
+class TurnQueue:
     """Lets one in after the other, in order of arrival, until it is closed."""
 
     def __init__(self) -> None:
@@ -70,47 +97,6 @@ class OneAtATime:
         await workflow.wait_condition(lambda: not self._at_work)
 
 
-with workflow.unsafe.imports_passed_through():
-    from router.contracts import activities
-    from router.contracts.conversation import (
-        CANCEL,
-        MAX_OPEN_TURNS,
-        NEWS,
-        STATUS,
-        SUBMIT,
-        WORKFLOW,
-        ConversationStart,
-        ConversationState,
-        ConversationStatus,
-        HeldTurn,
-        News,
-        Submission,
-    )
-    from router.contracts.failures import to_failure
-    from router.contracts.skill import Steer
-    from router.contracts.start_options import (
-        CONVERSATION_ID,
-        REQUESTER,
-        ROUTE_BY,
-        ROUTE_KIND,
-        ROUTE_TARGET,
-        TENANT,
-    )
-    from router.domain.commands import Clarify, StartFlow, TakeUp
-    from router.domain.errors import Conflict, DuplicateKey, RouterError, TooManyRequests
-    from router.domain.messages import Route, ToolResultAction, Turn
-    from workflows import flow_client, memory, transcript, turns
-    from workflows.activity import Shown, drained
-    from workflows.commands import CommandRunner
-    from workflows.flow_client import ASKS_WHICH
-    from workflows.memory import AtHand, TurnOutcome
-    from workflows.skill_client import SkillRuns
-    from workflows.transcript import ConversationRecords, text_of
-
-IDLE = timedelta(days=1)
-"""After this long without a word the conversation is put away until the next message."""
-
-
 @workflow.defn(name=WORKFLOW)
 class ConversationWorkflow:
     """One conversation of one person. Its id is `conversation/<tenant>/<id>`."""
@@ -122,14 +108,14 @@ class ConversationWorkflow:
         self._recalled = start.state is not None
         self._asked_of_old = ""
         self._open: dict[str, str] = {}
-        self._one_at_a_time = OneAtATime()
+        self._queue = TurnQueue()
         self._running: asyncio.Task[Turn] | None = None
         self._unheard = list(self._state.unheard)
         self._skills = SkillRuns()
         self._updates = 0
         self._last_word = workflow.now()
         self._records = ConversationRecords(start)
-        self._shown = Shown()
+        self._visibility = Visibility()
 
     @workflow.run
     async def run(self, start: ConversationStart) -> None:
@@ -138,7 +124,7 @@ class ConversationWorkflow:
         while True:
             await self._quiet_or_full()
             if self._full:
-                await self._one_at_a_time.close()
+                await self._queue.close()
                 workflow.continue_as_new(start.model_copy(update={"state": self._carried()}))
             await drained()
             if not self._full and await self._put_away():
@@ -153,7 +139,7 @@ class ConversationWorkflow:
         try:
             if submission.on_busy == "steer":
                 await self._steer(submission)
-            async with self._one_at_a_time.turn():
+            async with self._queue.turn():
                 first = await self._first_answer(submission)
                 return first or await self._answer(
                     submission, self._asked_of_old if seen is None else seen
@@ -169,7 +155,7 @@ class ConversationWorkflow:
         text = submission.message.text
         if not text or not self._skills.are_at_work:
             return
-        reading = await turns.read_aside(self._at_hand(submission, ""), self._state)
+        reading = await turns.read_aside(self._context(submission, ""), self._state)
         for_router = StartFlow | Clarify | TakeUp
         if not any(isinstance(command, for_router) for command in reading.commands):
             said = Steer(message_id=submission.message_id, text=text)
@@ -209,7 +195,7 @@ class ConversationWorkflow:
 
     async def _hear(self) -> None:
         while self._unheard:
-            async with self._one_at_a_time.turn():
+            async with self._queue.turn():
                 if not self._unheard:
                     return
                 await self._recall()
@@ -223,16 +209,16 @@ class ConversationWorkflow:
     def _with_news(self, news: News) -> tuple[News, ConversationState]:
         """What to say of the news, and the state after it."""
         state, locale = self._state, self._start.locale
-        told, view = flow_client.as_told(state, news, locale), news.view
-        asks_which = memory.leaves_several(state, view) and workflow.patched(ASKS_WHICH)
+        told, view = memory.as_told(state, news, locale), news.view
+        asks_which = memory.leaves_several(state, view)
         after = memory.with_news(state, view, take_up=not asks_which)
-        after = flow_client.with_lapsed(after, view)
+        after = memory.with_lapsed(after, view)
         if after.active is view and (
             state.active is None or state.active.question != view.question
         ):
             after = memory.heard(after, workflow.now())
         if asks_which:
-            after, which = flow_client.asking_which(after, locale)
+            after, which = memory.asking_which(after, locale)
             told = told.model_copy(update={"replies": [*told.replies, which]})
         return told, after
 
@@ -305,7 +291,7 @@ class ConversationWorkflow:
 
     async def _answer(self, submission: Submission, seen: str) -> Turn:
         """The turn of a new message, kept before it is told."""
-        before, message = self._state, self._at_hand(submission, seen)
+        before, message = self._state, self._context(submission, seen)
         turn = await self._turn_of(message)
         times = transcript.Times(asked=message.began, answered=workflow.now())
         said = transcript.of_turn(message.conversation, submission, before, turn, times)
@@ -322,7 +308,7 @@ class ConversationWorkflow:
         self._show(turn.route)
         return turn
 
-    async def _turn_of(self, message: AtHand) -> Turn:
+    async def _turn_of(self, message: TurnContext) -> Turn:
         """The turn, whatever comes of it: one that is stopped or breaks is a turn too."""
         self._running = asyncio.create_task(self._take(message), name=message.id)
         try:
@@ -339,7 +325,7 @@ class ConversationWorkflow:
         finally:
             self._running = None
 
-    async def _take(self, message: AtHand) -> Turn:
+    async def _take(self, message: TurnContext) -> Turn:
         """Understand, decide, act. State changes only when all of it is done."""
         landed = self._skills.heard.pop(message.id, None)
         if landed is not None:
@@ -354,7 +340,9 @@ class ConversationWorkflow:
         self._state = outcome.state
         return turns.of(message, self._number, decided, outcome)
 
-    async def _decided(self, message: AtHand) -> tuple[activities.RoutingDecision, TurnOutcome]:
+    async def _decided(
+        self, message: TurnContext
+    ) -> tuple[activities.RoutingDecision, TurnOutcome]:
         """What is decided about the message, and what comes of it; anew where that is void."""
         state = self._state
         forgotten = turns.forgotten(state, workflow.now())
@@ -381,12 +369,12 @@ class ConversationWorkflow:
         for news in outcome.heard:
             self._unheard.remove(news)
 
-    def _runner(self, message: AtHand, state: ConversationState) -> CommandRunner:
+    def _runner(self, message: TurnContext, state: ConversationState) -> CommandRunner:
         return CommandRunner(message, state, self._skills, self._unheard)
 
-    def _at_hand(self, submission: Submission, seen: str) -> AtHand:
+    def _context(self, submission: Submission, seen: str) -> TurnContext:
         start = self._start
-        return AtHand(start.conversation, start.locale, submission, workflow.now(), seen)
+        return TurnContext(start.conversation, start.locale, submission, workflow.now(), seen)
 
     @property
     def _number(self) -> int:
@@ -407,7 +395,7 @@ class ConversationWorkflow:
     def _show(self, route: Route) -> None:
         """Let the Temporal UI say where the last message went."""
         start = self._start
-        self._shown.show(
+        self._visibility.show(
             [
                 REQUESTER.value_set(start.owner),
                 CONVERSATION_ID.value_set(start.conversation),
@@ -427,13 +415,13 @@ def _other_body(message_id: str) -> DuplicateKey:
     )
 
 
-with workflow.unsafe.imports_passed_through():
-    from router.contracts.conversation import WORKFLOW, ConversationStart
-
-
 @workflow.defn(name=WORKFLOW, versioning_behavior=VersioningBehavior.AUTO_UPGRADE)
-class MovingConversation(ConversationWorkflow):
-    """`ConversationWorkflow`, on whichever version of the worker is current."""
+class AutoUpgradeConversation(ConversationWorkflow):
+    """`ConversationWorkflow` on a versioned worker: its next word moves it to the current one.
+
+    Pinned to its first version, who always talks would keep old workers up for ever. It is a class
+    of its own, since a workflow that names a behaviour can't run on an unversioned worker.
+    """
 
     @workflow.init
     def __init__(self, start: ConversationStart) -> None:

@@ -59,7 +59,7 @@ with workflow.unsafe.imports_passed_through():
     from router.flow.prompts import question
     from router.flow.view import FlowView
     from workflows import publication, tasks
-    from workflows.activity import Shown, drained
+    from workflows.activity import Visibility, drained
 
 LEFT_TO_PARENT = "a run that its parent stops leaves it to that one to say so"
 WAITS_FOR_STOPPING = "cancelling is heard out where runs that were started have to stop"
@@ -94,7 +94,7 @@ class FlowWorkflow:
         self._listeners = 0
         self._lists = publication.Lists(self._definition, self._tools, self._created_at)
         self._untold = publication.Untold(self._run)
-        self._shown = Shown()
+        self._visibility = Visibility()
 
     @workflow.run
     async def run(self, start: FlowStart) -> DecisionTaken:
@@ -355,7 +355,7 @@ class FlowWorkflow:
         """Let the Temporal UI say where the run stands."""
         run = self._run
         waiting = [a.person for a in run.approval.waiting_for()] if run.approval else []
-        self._shown.show(
+        self._visibility.show(
             [
                 FLOW_STATE.value_set(run.state),
                 FLOW_STATUS.value_set(run.status),

@@ -1,10 +1,6 @@
-"""Which flow a conversation talks about, and telling it what a message means to it.
+"""Which flow a conversation talks about, and telling it, once, what a message means to it.
 
-Flows that a conversation has put aside, or seen lapse: kept, offered, and found again.
-
-Telling flows what a message means to them, each word once.
-
-Which flow a conversation talks about, as one message moves it: others wait for their turn.
+One thing is asked at a time: other flows wait for their turn.
 """
 
 import asyncio
@@ -16,7 +12,7 @@ from temporalio import workflow
 from temporalio.exceptions import ActivityError, FailureError, is_cancelled_exception
 
 from router.contracts import activities
-from router.contracts.conversation import ConversationState, LapsedFlow, News
+from router.contracts.conversation import News
 from router.contracts.flow import STOP, FlowAnswer, Told, workflow_id
 from router.domain.commands import (
     CancelFlow,
@@ -29,9 +25,6 @@ from router.domain.commands import (
     Skip,
     StartOver,
 )
-from router.domain.locale import Locale
-from router.domain.messages import ChoicesReply, Option
-from router.flow import paused
 from router.flow.engine.events import (
     Answered,
     Began,
@@ -42,80 +35,17 @@ from router.flow.engine.events import (
     StartedOver,
     Unclear,
 )
-from router.flow.paused import PausedRun
 from router.flow.view import FlowView
 from router.understanding.route_reasons import which_to_take_up
 from workflows import memory, notices
 from workflows.activity import fresh_id, perform
-from workflows.memory import AtHand, TurnOutcome
-
-LAPSED = 3
-LAPSED_BYTES = 8_000
-"""Lapsed runs that a conversation keeps, and what each may have been told at most, as JSON."""
-
-
-def to_take_up(state: ConversationState, locale: Locale) -> list[PausedRun]:
-    """Everything that can be taken up by name, the latest last; what is paused is later."""
-    lapsed = [PausedRun(run=one.run, flow=one.flow, title=one.title) for one in state.lapsed]
-    return [*lapsed, *(PausedRun.of(view, locale) for view in state.paused)]
-
-
-def asking_which(
-    state: ConversationState, locale: Locale
-) -> tuple[ConversationState, ChoicesReply]:
-    """The question which of the paused flows to take up, and the state in which it is open."""
-    reply = paused.which([PausedRun.of(view, locale) for view in state.paused], locale)
-    return state.model_copy(update={"offered": reply.options, "offered_for": ""}), reply
-
-
-def with_lapsed(state: ConversationState, view: FlowView) -> ConversationState:
-    """The state with what an expired run was told; the oldest of too many is forgotten."""
-    one = lapsed_of(view)
-    if one is None:
-        return state
-    others = [other for other in state.lapsed if other.run != one.run]
-    return state.model_copy(update={"lapsed": [*others, one][-LAPSED:]})
-
-
-def lapsed_of(view: FlowView) -> LapsedFlow | None:
-    """What is kept of a run; None where it didn't lapse, or was told nothing or too much."""
-    if not view.kept:
-        return None
-    one = LapsedFlow(
-        run=view.id, flow=view.flow, title=view.title, slots=view.kept, skipped=view.skipped
-    )
-    return one if len(one.model_dump_json().encode()) <= LAPSED_BYTES else None
-
-
-def without_lapsed(state: ConversationState, run: str) -> ConversationState:
-    """The state where that run is gone on with, and needn't be kept."""
-    left = [one for one in state.lapsed if one.run != run]
-    return state.model_copy(update={"lapsed": left})
-
-
-def as_told(state: ConversationState, news: News, locale: Locale) -> News:
-    """The news as this conversation passes it on.
-
-    Of a run that is put aside no question is asked; of one that lapsed there is a button.
-    """
-    view, replies = news.view, list(news.replies)
-    if state.active is not None and view.replies and memory.is_paused(state, view):
-        replies = replies[: -len(view.replies)] or replies
-    if lapsed_of(view) is not None:
-        label = notices.go_on(view.title).within(locale)
-        button = Option(label=label, value=paused.value(view.id))
-        replies.append(ChoicesReply(text=label, options=[button]))
-    return news.model_copy(update={"replies": replies})
-
-
-STOPS_UNHEARD = "stops a run that began unheard"
-"""Conversations in whose history such a run was left standing are replayed as they were."""
+from workflows.turns import TurnContext, TurnOutcome
 
 
 class TellClient:
     """Tells runs what one message means to them."""
 
-    def __init__(self, message: AtHand) -> None:
+    def __init__(self, message: TurnContext) -> None:
         self.stopped = False
         """True once the turn was stopped while a flow was told something."""
         self.told_at = message.began
@@ -157,7 +87,7 @@ class TellClient:
         try:
             return (await self._heard_out(telling)).answer
         except ActivityError as error:
-            if first and not is_cancelled_exception(error) and workflow.patched(STOPS_UNHEARD):
+            if first and not is_cancelled_exception(error):
                 await _stop(id_)
             raise
 
@@ -183,7 +113,7 @@ async def _stop(id_: str) -> None:
         await workflow.get_external_workflow_handle(id_).signal(STOP)
 
 
-def event_of(command: Command, active: FlowView, message: AtHand) -> Told:
+def event_of(command: Command, active: FlowView, message: TurnContext) -> Told:
     """What a command means to the run that is being talked about.
 
     An answer may come ahead of its question. A yes may not: it is to what was seen, and what
@@ -210,9 +140,6 @@ def event_of(command: Command, active: FlowView, message: AtHand) -> Told:
     raise TypeError(f"{command.type} isn't told to a flow")
 
 
-ASKS_WHICH = "asks which flow to take up"
-"""Conversations in whose history the last of several was taken up are replayed as they were."""
-
 PATIENCE = timedelta(seconds=3)
 """How long a turn waits for the first word of runs that were begun, since it told the first."""
 
@@ -223,7 +150,7 @@ class FlowClient:
     `unheard` are the conversation's news as they come in; this turn may take some as its own.
     """
 
-    def __init__(self, message: AtHand, outcome: TurnOutcome, unheard: list[News]) -> None:
+    def __init__(self, message: TurnContext, outcome: TurnOutcome, unheard: list[News]) -> None:
         self._message = message
         self._outcome = outcome
         self._unheard = unheard
@@ -305,7 +232,7 @@ class FlowClient:
         state = outcome.state
         lapsed = next((one for one in state.lapsed if one.run == run), None)
         if lapsed is not None:
-            outcome.state = without_lapsed(state, run)
+            outcome.state = memory.without_lapsed(state, run)
             outcome.replies.append(says(notices.back_to(lapsed.title)))
             by = self._message.caller.id
             await self.start(lapsed.flow, Began(by=by, slots=lapsed.slots, skipped=lapsed.skipped))
@@ -362,7 +289,7 @@ class FlowClient:
             self._interrupted = True
         outcome = self._outcome
         for news in [news for news in self._unheard if news.view.id in begun]:
-            told = as_told(outcome.state, news, self._message.locale)
+            told = memory.as_told(outcome.state, news, self._message.locale)
             outcome.replies += [reply for reply in told.replies if reply not in outcome.replies]
             outcome.state = memory.with_news(outcome.state, news.view, take_up=False)
             outcome.heard.append(news)
@@ -374,8 +301,8 @@ class FlowClient:
         """
         outcome, locale = self._outcome, self._message.locale
         while outcome.state.active is None and outcome.state.paused:
-            if len(outcome.state.paused) > 1 and workflow.patched(ASKS_WHICH):
-                outcome.state, which = asking_which(outcome.state, locale)
+            if len(outcome.state.paused) > 1:
+                outcome.state, which = memory.asking_which(outcome.state, locale)
                 outcome.replies.append(which)
                 outcome.routes.append(which_to_take_up(locale))
                 return

@@ -1,53 +1,42 @@
-"""What a conversation remembers, as pure functions over its state, and the message at hand.
-
-What a conversation remembers, as pure functions over its state.
+"""What a conversation remembers, as pure functions over its state.
 
 The ids and digests of the last `IDS` messages are kept, and the answers of the last
 `ANSWERS`; what is older is only in the event log, and `older` says that there is such.
-
-The message that a turn is about.
-
-What comes of a message, as far as it has come.
 """
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
-from zoneinfo import ZoneInfo
 
-from temporalio import workflow
-
-from router.contracts.activities import Account
 from router.contracts.conversation import (
     ActiveSkill,
     ConversationStart,
     ConversationState,
     ConversationStatus,
     HeldTurn,
+    LapsedFlow,
     News,
     OpenSkill,
     PausedFlow,
-    Submission,
     WaitingCall,
 )
 from router.contracts.skill import SkillOutcome, SkillStart
-from router.domain.locale import Locale, Localised
+from router.domain.locale import Locale
 from router.domain.messages import (
+    ChoicesReply,
     ConfirmReply,
-    FlowSummary,
+    Option,
     Reply,
     Route,
     SpokenLine,
-    TextReply,
-    ToolCallView,
     ToolResultAction,
-    Usage,
     offer_question,
     question_in,
 )
-from router.domain.principals import Principal
+from router.flow import paused
+from router.flow.paused import PausedRun
 from router.flow.view import FlowView
+from workflows import notices
 
 IDS = 200
 ANSWERS = 50
@@ -280,76 +269,60 @@ def details(start: ConversationStart, state: ConversationState, route: Route) ->
     return "\n".join(lines)
 
 
-@dataclass(frozen=True)
-class AtHand:
-    """A message while it is being answered: in which conversation, and since when.
+LAPSED = 3
+LAPSED_BYTES = 8_000
+"""Lapsed runs that a conversation keeps, and what each may have been told at most, as JSON."""
 
-    `seen` is the question that the person had before them when they sent it.
+
+def to_take_up(state: ConversationState, locale: Locale) -> list[PausedRun]:
+    """Everything that can be taken up by name, the latest last; what is paused is later."""
+    lapsed = [PausedRun(run=one.run, flow=one.flow, title=one.title) for one in state.lapsed]
+    return [*lapsed, *(PausedRun.of(view, locale) for view in state.paused)]
+
+
+def asking_which(
+    state: ConversationState, locale: Locale
+) -> tuple[ConversationState, ChoicesReply]:
+    """The question which of the paused flows to take up, and the state in which it is open."""
+    reply = paused.which([PausedRun.of(view, locale) for view in state.paused], locale)
+    return state.model_copy(update={"offered": reply.options, "offered_for": ""}), reply
+
+
+def with_lapsed(state: ConversationState, view: FlowView) -> ConversationState:
+    """The state with what an expired run was told; the oldest of too many is forgotten."""
+    one = lapsed_of(view)
+    if one is None:
+        return state
+    others = [other for other in state.lapsed if other.run != one.run]
+    return state.model_copy(update={"lapsed": [*others, one][-LAPSED:]})
+
+
+def lapsed_of(view: FlowView) -> LapsedFlow | None:
+    """What is kept of a run; None where it didn't lapse, or was told nothing or too much."""
+    if not view.kept:
+        return None
+    one = LapsedFlow(
+        run=view.id, flow=view.flow, title=view.title, slots=view.kept, skipped=view.skipped
+    )
+    return one if len(one.model_dump_json().encode()) <= LAPSED_BYTES else None
+
+
+def without_lapsed(state: ConversationState, run: str) -> ConversationState:
+    """The state where that run is gone on with, and needn't be kept."""
+    left = [one for one in state.lapsed if one.run != run]
+    return state.model_copy(update={"lapsed": left})
+
+
+def as_told(state: ConversationState, news: News, locale: Locale) -> News:
+    """The news as this conversation passes it on.
+
+    Of a run that is put aside no question is asked; of one that lapsed there is a button.
     """
-
-    conversation: str
-    locale: Locale
-    submission: Submission
-    began: datetime
-    seen: str
-
-    @property
-    def id(self) -> str:
-        """The message's."""
-        return self.submission.message_id
-
-    @property
-    def text(self) -> str:
-        """What it says; nothing, where it is a button or a form."""
-        return self.submission.message.text or ""
-
-    @property
-    def caller(self) -> Principal:
-        """Whoever sent it."""
-        return self.submission.caller
-
-    @property
-    def now(self) -> datetime:
-        """The workflow's time, where the caller is."""
-        return workflow.now().astimezone(ZoneInfo(self.caller.timezone))
-
-    def account(self, spent: Usage) -> Account:
-        """On whose account models are asked in this turn, which has spent so much already."""
-        gone = (workflow.now() - self.began).total_seconds()
-        return Account(
-            caller=self.caller,
-            now=self.now,
-            conversation=self.conversation,
-            message_id=self.id,
-            seconds=max(0.0, self.submission.seconds - gone),
-            spent=spent,
-        )
-
-    def says(self, text: Localised) -> TextReply:
-        """The text as a reply to it."""
-        return TextReply(text=text.within(self.locale))
-
-
-@dataclass
-class TurnOutcome:
-    """What came of a message's commands.
-
-    `void`: the flow they were for has ended already. `stopped`: not all of them were carried out.
-    """
-
-    state: ConversationState
-    """The conversation's, after them."""
-    replies: list[Reply] = field(default_factory=list)
-    flow: FlowSummary | None = None
-    tool_calls: list[ToolCallView] = field(default_factory=list)
-    usage: Usage = field(default_factory=Usage)
-    routes: list[Route] = field(default_factory=list)
-    """What came of it besides what was decided."""
-    heard: list[News] = field(default_factory=list)
-    """The news that are part of this turn, and needn't be told again."""
-    void: bool = False
-    stopped: bool = False
-
-    def change(self, **fields: object) -> None:
-        """Have these fields of the conversation's state be others."""
-        self.state = self.state.model_copy(update=fields)
+    view, replies = news.view, list(news.replies)
+    if state.active is not None and view.replies and is_paused(state, view):
+        replies = replies[: -len(view.replies)] or replies
+    if lapsed_of(view) is not None:
+        label = notices.go_on(view.title).within(locale)
+        button = Option(label=label, value=paused.value(view.id))
+        replies.append(ChoicesReply(text=label, options=[button]))
+    return news.model_copy(update={"replies": replies})

@@ -1,9 +1,8 @@
 """A skill that works by a plan: it plans, has the steps worked on, and reflects on the results.
 
-The steps of a plan that are under way: a small sub-agent each, side by side.
-
-All that it knows is in its memory between any two of these, so that a run can be stopped there,
-or go on in a new one, and no finished step is done again.
+A small sub-agent has charge of each step, side by side with others. All that the run knows is in
+its memory between any two of these, so that it can be stopped there, or go on in a new one, and
+no finished step is done again.
 """
 
 import asyncio
@@ -56,7 +55,7 @@ _FATES: dict[Ending, Fate] = {"answered": "done", "asked": "missing"}
 
 
 @dataclass(frozen=True)
-class StepRun:
+class StepExecution:
     """One step that is under way, or was."""
 
     part: StepBrief
@@ -89,17 +88,18 @@ class StepRun:
         return None if error and is_cancelled_exception(error) else self.task.result()
 
 
-class StepRuns:
-    """Those of one run of a skill; `interrupted` says that they are to end at their next boundary.
+class StepExecutor:
+    """Has the steps of one run of a skill worked on, side by side.
 
-    They leave the reflection its few seconds.
+    `interrupted` says that they are to end at their next boundary. They leave the reflection its
+    few seconds.
     """
 
     def __init__(self, start: SkillStart, ends: datetime, interrupted: Callable[[], bool]) -> None:
         self._start = start
         self._ends = ends - timedelta(seconds=LAST_SECONDS)
         self._interrupted = interrupted
-        self._runs: dict[str, StepRun] = {}
+        self._runs: dict[str, StepExecution] = {}
 
     def __len__(self) -> int:
         return len(self._runs)
@@ -119,15 +119,15 @@ class StepRuns:
         spent = sum((run.usage for run in self._runs.values()), progress.usage)
         agent = SubAgent(self._start_of(part, share, progress.steps, spent), self._ends)
         task = asyncio.create_task(self._worked(agent))
-        self._runs[part.id] = StepRun(part, agent, share, progress.steps, task)
+        self._runs[part.id] = StepExecution(part, agent, share, progress.steps, task)
 
-    async def next(self) -> list[StepRun]:
+    async def next(self) -> list[StepExecution]:
         """Wait until some have ended: those, in the order in which they began."""
         tasks = [run.task for run in self._runs.values()]
         await workflow.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         return [self._runs.pop(run.part.id) for run in [*self._runs.values()] if run.task.done()]
 
-    async def stop(self) -> list[StepRun]:
+    async def stop(self) -> list[StepExecution]:
         """Stop those that are under way: they have what they have by then."""
         stopped, self._runs = [*self._runs.values()], {}
         for run in stopped:
@@ -187,7 +187,7 @@ class PlanAgent:
         self._ends = ends
         self._steered: list[Steer] = []
         self._corrected: AgentMemory | None = None
-        self._runs = StepRuns(start, ends, lambda: self.is_steered)
+        self._runs = StepExecutor(start, ends, lambda: self.is_steered)
         if start.ends is None and start.memory.plan is not None:
             self._go_on_with(start.memory.plan.resuming(SPOKE))
 
@@ -305,7 +305,7 @@ class PlanAgent:
     def _is_long(self) -> bool:
         return workflow.info().is_continue_as_new_suggested()
 
-    def _taken_in(self, plan: Plan, runs: Sequence[StepRun]) -> Plan:
+    def _taken_in(self, plan: Plan, runs: Sequence[StepExecution]) -> Plan:
         """The plan with what these steps came to; one that was stopped only cost something."""
         for run in runs:
             self.calls = bounded([*self.calls, *run.calls])

@@ -11,10 +11,9 @@ from datetime import datetime, timedelta
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, is_cancelled_exception
 
-with workflow.unsafe.imports_passed_through():
-    from router.contracts.skill import STEER, WORKFLOW, SkillOutcome, SkillStart, Steer
-    from workflows.plan import PlanAgent
-    from workflows.sub_agent import AgentEnded, SubAgent
+from router.contracts.skill import STEER, WORKFLOW, SkillOutcome, SkillStart, Steer
+from workflows.plan import PlanAgent
+from workflows.sub_agent import AgentEnded, SubAgent
 
 
 @workflow.defn(name=WORKFLOW)

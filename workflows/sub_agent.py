@@ -1,7 +1,5 @@
 """A model in a loop with tools: it thinks, calls, and thinks again, until it has an answer.
 
-Keeping a sub-agent's memory small enough for its next step.
-
 Every model call and every tool call is an activity of its own, so that a crash goes on from the
 last that finished, and none is paid for twice.
 """
@@ -50,23 +48,19 @@ async def fit(
         locale=start.locale,
         account=account,
     )
-    told = await _told(start, given)
+    told = await _condensed(given)
     return fitted.memory.recalling(told.text), told.usage
 
 
-async def _told(start: SkillStart, given: activities.Condense) -> activities.Condensed:
+async def _condensed(given: activities.Condense) -> activities.Condensed:
     """What is gone, in short: by a model, or plainly where none can be had for it."""
-    gone = given.gone
-    plainly = activities.Condensed(text=skill_memory.plain(given.earlier, gone))
-    if not start.context:
-        return plainly
     try:
-        return await perform(activities.CONDENSE, given, summary=f"{len(gone)} messages")
+        return await perform(activities.CONDENSE, given, summary=f"{len(given.gone)} messages")
     except ActivityError as failure:
         if is_cancelled_exception(failure):
             raise
         workflow.logger.warning("nothing was condensed: %s", failure.cause)
-        return plainly
+        return activities.Condensed(text=skill_memory.plain(given.earlier, given.gone))
 
 
 AT_ONCE = 4

@@ -1,8 +1,6 @@
-"""What of a turn goes into the event log, and what is kept outside of the workflow.
+"""What a conversation keeps outside of its workflow: its rows of the event log, and a snapshot.
 
-What of a turn goes into the event log. Pure; keys make a repeated write harmless.
-
-What a conversation keeps outside of its workflow: its rows of the event log, and a snapshot.
+A row's key makes a repeated write harmless.
 """
 
 from dataclasses import dataclass

@@ -1,18 +1,15 @@
-"""What a message means where it was said, and the turns that messages are answered with.
+"""A turn: the message that it answers, what is decided about it, and what comes of that."""
 
-The turns that messages are answered with. Pure.
-
-A word after days: where we were, before anything else is said.
-
-What a message means where it was said: by rules where they can tell, else by the decider.
-"""
-
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Literal
+from zoneinfo import ZoneInfo
+
+from temporalio import workflow
 
 from router.contracts import activities
-from router.contracts.activities import RoutingDecision
-from router.contracts.conversation import ConversationState
+from router.contracts.activities import Account, RoutingDecision
+from router.contracts.conversation import ConversationState, News, Submission
 from router.domain.commands import (
     CancelFlow,
     Confirm,
@@ -23,15 +20,98 @@ from router.domain.commands import (
     StartOver,
 )
 from router.domain.locale import Locale, Localised
-from router.domain.messages import FlowSummary, Reply, Route, Turn, Usage
+from router.domain.messages import (
+    FlowSummary,
+    Reply,
+    Route,
+    TextReply,
+    ToolCallView,
+    Turn,
+    Usage,
+)
+from router.domain.principals import Principal
 from router.flow.paused import Situation, known_in_short
 from router.flow.view import FlowView
-from workflows import flow_client, memory, notices
+from workflows import memory, notices
 from workflows.activity import perform
-from workflows.memory import AtHand, TurnOutcome
 
 
-def of(message: AtHand, number: int, decided: RoutingDecision, outcome: TurnOutcome) -> Turn:
+@dataclass(frozen=True)
+class TurnContext:
+    """A message while it is being answered: in which conversation, and since when.
+
+    `seen` is the question that the person had before them when they sent it.
+    """
+
+    conversation: str
+    locale: Locale
+    submission: Submission
+    began: datetime
+    seen: str
+
+    @property
+    def id(self) -> str:
+        """The message's."""
+        return self.submission.message_id
+
+    @property
+    def text(self) -> str:
+        """What it says; nothing, where it is a button or a form."""
+        return self.submission.message.text or ""
+
+    @property
+    def caller(self) -> Principal:
+        """Whoever sent it."""
+        return self.submission.caller
+
+    @property
+    def now(self) -> datetime:
+        """The workflow's time, where the caller is."""
+        return workflow.now().astimezone(ZoneInfo(self.caller.timezone))
+
+    def account(self, spent: Usage) -> Account:
+        """On whose account models are asked in this turn, which has spent so much already."""
+        gone = (workflow.now() - self.began).total_seconds()
+        return Account(
+            caller=self.caller,
+            now=self.now,
+            conversation=self.conversation,
+            message_id=self.id,
+            seconds=max(0.0, self.submission.seconds - gone),
+            spent=spent,
+        )
+
+    def says(self, text: Localised) -> TextReply:
+        """The text as a reply to it."""
+        return TextReply(text=text.within(self.locale))
+
+
+@dataclass
+class TurnOutcome:
+    """What came of a message's commands.
+
+    `void`: the flow they were for has ended already. `stopped`: not all of them were carried out.
+    """
+
+    state: ConversationState
+    """The conversation's, after them."""
+    replies: list[Reply] = field(default_factory=list)
+    flow: FlowSummary | None = None
+    tool_calls: list[ToolCallView] = field(default_factory=list)
+    usage: Usage = field(default_factory=Usage)
+    routes: list[Route] = field(default_factory=list)
+    """What came of it besides what was decided."""
+    heard: list[News] = field(default_factory=list)
+    """The news that are part of this turn, and needn't be told again."""
+    void: bool = False
+    stopped: bool = False
+
+    def change(self, **fields: object) -> None:
+        """Have these fields of the conversation's state be others."""
+        self.state = self.state.model_copy(update=fields)
+
+
+def of(message: TurnContext, number: int, decided: RoutingDecision, outcome: TurnOutcome) -> Turn:
     """The turn of a message that something was decided for, and came of."""
     stopped = [message.says(notices.STOPPED)] if outcome.stopped else []
     routes = [decided.route, *decided.others, *outcome.routes]
@@ -48,7 +128,7 @@ def of(message: AtHand, number: int, decided: RoutingDecision, outcome: TurnOutc
     )
 
 
-def heard_at_work(message: AtHand, number: int, skill: str) -> Turn:
+def heard_at_work(message: TurnContext, number: int, skill: str) -> Turn:
     """The turn of a message that a sub-agent heeded while it was at work."""
     reason = notices.heard_at_work(skill).within(message.locale)
     return Turn(
@@ -61,7 +141,7 @@ def heard_at_work(message: AtHand, number: int, skill: str) -> Turn:
 
 
 def ended_early(
-    message: AtHand,
+    message: TurnContext,
     number: int,
     status: Literal["cancelled", "failed"],
     active: FlowSummary | None,
@@ -124,7 +204,7 @@ def reminder(
     return notices.where_we_were(view.title, known_in_short(view, locale), question)
 
 
-async def decide(message: AtHand, state: ConversationState) -> activities.RoutingDecision:
+async def decide(message: TurnContext, state: ConversationState) -> RoutingDecision:
     """What is to be done about the message."""
     said, situation = message.submission.message, _situation(message, state)
     reading = await perform(
@@ -132,7 +212,7 @@ async def decide(message: AtHand, state: ConversationState) -> activities.Routin
         activities.Understand(message=said, situation=situation, caller=message.caller),
     )
     if reading.route is not None:
-        return activities.RoutingDecision(
+        return RoutingDecision(
             route=reading.route,
             commands=reading.commands,
             tools=reading.tools,
@@ -150,7 +230,7 @@ async def decide(message: AtHand, state: ConversationState) -> activities.Routin
     )
 
 
-async def read_aside(message: AtHand, state: ConversationState) -> activities.Understood:
+async def read_aside(message: TurnContext, state: ConversationState) -> activities.Understood:
     """What rules alone make of a message that comes while another is being answered."""
     given = activities.Understand(
         message=message.submission.message, situation=_situation(message, state)
@@ -158,14 +238,14 @@ async def read_aside(message: AtHand, state: ConversationState) -> activities.Un
     return await perform(activities.UNDERSTAND, given)
 
 
-def _situation(message: AtHand, state: ConversationState) -> Situation:
+def _situation(message: TurnContext, state: ConversationState) -> Situation:
     return Situation(
         now=message.now,
         locale=message.locale,
         roles=message.caller.roles,
         active=state.active,
         paused=[view.flow for view in state.paused],
-        put_aside=flow_client.to_take_up(state, message.locale),
+        put_aside=memory.to_take_up(state, message.locale),
         at_work=state.at_work,
         handed_in=state.handed_in,
         skill=state.skill.name if state.skill and state.skill.asking else "",

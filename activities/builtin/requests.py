@@ -31,7 +31,7 @@ from router.domain.principals import Directory, Principal
 from router.domain.records import ApprovalRecord, RunRecord
 from router.flow.engine.events import Cancelled, Nudged
 from router.gateway.runs import WHY_NOT, NotNow, RunStanding, tell, to_remind
-from router.gateway.withdrawals import Withdrawing
+from router.gateway.withdrawals import Withdrawals
 from router.store.runs import Runs
 from router.tool.context import Depends, ToolContext
 from router.tool.labels import ChineseLabel
@@ -385,7 +385,7 @@ async def withdraw_request(
     run = await run_meant(request, ctx, runs, aside, completed=True)
     if can_be_taken_back(run):
         return await _ask_back(
-            ctx, run, Withdrawing(await connect(), queue, runs, own_share()), comment
+            ctx, run, Withdrawals(await connect(), queue, runs, own_share()), comment
         )
     if run.status in ENDED:
         return _told(ctx, run, "already_over", run.status)
@@ -462,7 +462,7 @@ async def nudge_approver(
 
 
 async def _ask_back(
-    ctx: ToolContext, run: RunRecord, withdrawing: Withdrawing, comment: str | None
+    ctx: ToolContext, run: RunRecord, withdrawing: Withdrawals, comment: str | None
 ) -> Told:
     """Have it approved that a completed request is taken back; twice is no more than once."""
     begun = await withdrawing.under_way(run)

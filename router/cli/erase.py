@@ -1,6 +1,6 @@
 """`intent-router erase`: their workflows end, Temporal forgets them, then the database does.
 
-Erasing a person: their workflows end, Temporal forgets them, then the database does.
+PersonErasure a person: their workflows end, Temporal forgets them, then the database does.
 
 `intent-router erase`.
 """
@@ -21,7 +21,7 @@ from router.runtime.temporal import connect
 from router.settings import Settings
 from router.store.audit import AuditTrail
 from router.store.database import Database
-from router.store.retention import Erasing, Holdings
+from router.store.retention import Holdings, PersonErasure
 
 WORD = "erased: an operator had everything of this person deleted"
 
@@ -48,7 +48,7 @@ async def erase_person(settings: Settings, tenant: str, person: str, *, confirme
     database = Database(settings.database_url)
     try:
         await database.migrate()
-        erasing = Erasing(database, tenant, person)
+        erasing = PersonErasure(database, tenant, person)
         client = await connect(settings)
         there = await erasing.holdings()
         found = await workflows_of(client, tenant, person, there.workflows)

@@ -104,7 +104,7 @@ def _error(failure: ApplicationError) -> errors.RouterError:
 
 
 def _said(failure: ApplicationError) -> Localised | str:
-    """What it says, in both languages where it was raised in both; older failures weren't."""
+    """What it says, in both languages where it was raised in both."""
     for detail in failure.details:
         if _is_said(detail):
             return Localised.model_validate(detail)

@@ -1,8 +1,6 @@
 """What crosses the border of a workflow or an activity, and how a workflow names an activity.
 
-What crosses the border of a workflow or an activity.
-
-How a workflow names an activity: by a typed stub, never by importing what it does.
+It does so by a typed stub, never by importing what the activity does.
 """
 
 from dataclasses import dataclass

@@ -10,7 +10,7 @@ from router.domain.commands import StartFlow
 from router.domain.locale import Locale
 from router.domain.messages import ToolCallView, Usage
 from router.routing.skill_memory import AgentMemory
-from router.routing.skill_step import Task
+from router.routing.skill_step import STEP_TOKENS, Task
 from router.skill.loop import LoopProgress, Stop
 
 WORKFLOW = "Skill"
@@ -31,17 +31,16 @@ class Steer(Payload):
 class SkillStart(Payload):
     """The workflow's input: the skill whole, and how the tools that it may call may be called.
 
-    `context` is how many tokens a step may be sent; 0 for runs that began when nothing was
-    condensed yet, and never is in them. The run goes on in a new one after so many steps of
-    `continue_after`, or when its history has become long. `memory` is what it goes on with;
-    `progress` and what follows are there where the run itself goes on in a new one.
+    `context` is how many tokens a step may be sent. The run goes on in a new one after so many
+    steps of `continue_after`, or when its history has become long. `memory` is what it goes on
+    with; `progress` and what follows are there where the run itself goes on in a new one.
     """
 
     task: Task
     account: Account
     locale: Locale
     tools: dict[str, CallLimits] = {}
-    context: int = 0
+    context: int = STEP_TOKENS
     continue_after: int | None = None
     memory: AgentMemory = AgentMemory()
     progress: LoopProgress = LoopProgress()

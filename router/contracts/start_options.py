@@ -1,15 +1,9 @@
 """What every workflow is started with: search attributes, fairness, patience with workers.
 
-How long Temporal waits for workers, wherever a workflow is started.
-
-What workflows can be found by in the Temporal UI.
-
 A server refuses an attribute that nobody registered: `dev` does so, and `worker` where it may.
 Values are opaque ids and states, never anything about a person: they are stored in the clear.
 
-Whose share of the workers a workflow takes: where many wait, each key gets its turn.
-
-Temporal deals out the tasks of a queue by these keys, by weight, where the server's
+Temporal deals out the tasks of a queue by fairness keys, by weight, where the server's
 `matching.enableFairness` is on; elsewhere they do nothing. What a workflow starts (activities,
 sub-agents, branches) has its key without being told.
 """

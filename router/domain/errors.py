@@ -1,11 +1,5 @@
 """Every error this project raises on purpose, in one tree, and what some of them ask back.
 
-What a tool wants to know from the person, in the middle of its call.
-
-What an argument may be, where whoever called left open which: for people to choose from.
-
-Every error this project raises on purpose, in one tree.
-
     RouterError
     ├── InvalidInput            a caller sent something unusable; names the fields
     ├── Unauthenticated         no caller, or one nobody knows

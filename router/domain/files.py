@@ -1,10 +1,6 @@
 """Files as values: those that people hand in, and those in a skill's folder. Pure.
 
-Files as values: how large, of which type, under which name. Pure.
-
 What a file is, its first bytes say; what its sender says of it is never believed.
-
-Files that lie in a skill's folder beside its instructions.
 """
 
 import re

@@ -1,7 +1,4 @@
-"""What goes in and out of a conversation: messages, turns and replies, as REST has them.
-
-Replies where there are no buttons: text that can be answered by text.
-"""
+"""What goes in and out of a conversation: messages, turns and replies, as REST has them."""
 
 import hashlib
 import json
@@ -105,12 +102,7 @@ class Message(ValueObject):
     @property
     def digest(self) -> str:
         """Sixteen hex digits that differ where the content does."""
-        body = self.model_dump(mode="json")
-        if self.skill is None:
-            del body["skill"]  # as it was before there was such a thing
-        if self.action is not None and body["action"].get("question", "") is None:
-            del body["action"]["question"]  # as it was before there was such a thing
-        return digest_of(body)
+        return digest_of(self.model_dump(mode="json"))
 
 
 def digest_of(value: JsonValue) -> str:

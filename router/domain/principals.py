@@ -1,9 +1,4 @@
-"""Who is acting, and what they may do; what can be done here, as people and models see it.
-
-Who is acting: people of the directory, and what they may do.
-
-What can be done here, as people and models see it.
-"""
+"""Who is acting, and what they may do; what can be done here, as people and models see it."""
 
 from collections.abc import Sequence
 from datetime import date, datetime, time

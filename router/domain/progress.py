@@ -1,19 +1,8 @@
 """What happens in a turn and to a run: told while it happens, kept as rows of the event log.
 
-What happens in a turn while it runs: told to whoever watches.
-
-What of it is kept, so that it can be read again later, is in `router.domain.progress`.
-
-What of a turn's progress is kept: rows of the event log, made in one place.
-
 Whoever makes a row again, after a crash or on another worker, makes it under the same key, and
-the log keeps the first.
-
-What a change of a run is to people: news for their own streams, as rows of the event log. Pure.
-
-A run's own notices (`asked`, `reminded`…) come from its flow; what is here follows from two
-publications alone, and so is made where the second takes the place of the first: once, whatever
-is tried again, and for runs that began before there was any news.
+the log keeps the first. A run's own notices (`asked`, `reminded`…) come from its flow; the news
+that is made here follows from two publications alone, where the second takes the first's place.
 """
 
 from collections.abc import Iterator, Sequence

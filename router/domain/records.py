@@ -1,12 +1,6 @@
 """Rows as the rest of the house sees them: conversations, runs, effects, results, the audit trail.
 
-Rows as the rest of the house sees them: what is kept of conversations, runs and effects.
-
 The store turns these into tables and back; nothing above it knows a table.
-
-What operators did, and what was done past the usual doors: the lines of the audit trail.
-
-A page of a result that is too long to be given whole, and how to read on.
 """
 
 import hashlib
@@ -65,7 +59,7 @@ class LogEntry(Record):
     """Assigned by the log: the order of appending, and the cursor to read on from."""
 
 
-class Gist(Record):
+class ConversationPreview(Record):
     """What a list shows of a conversation in which something was said."""
 
     opening: str

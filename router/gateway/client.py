@@ -2,8 +2,6 @@
 
 For whoever holds a client: the API, and activities that have something to say to a run.
 Workflows never import it.
-
-Whether any worker polls a task queue.
 """
 
 import asyncio

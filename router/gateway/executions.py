@@ -1,7 +1,4 @@
-"""Doing away with workflows: what goes on is ended, and histories are deleted from the server.
-
-For whoever holds a client; workflows never import it.
-"""
+"""Doing away with workflows: what goes on is ended, and histories are deleted from the server."""
 
 import asyncio
 from collections.abc import Collection, Iterable, Iterator, Sequence

@@ -1,17 +1,8 @@
-"""Words to a running flow from outside its conversation: started, taken back, hurried, decided.
+"""Words to a run from outside its conversation: started, cancelled, nudged, decided, operated on.
 
-Whether those whom a run waits for may be reminded now, at its requester's word. Pure.
-
-Starting a run of a flow from outside of workflows, with the first word to it.
-
-Words to a running flow from outside its conversation: taken back, hurried, decided.
-
-The one way to it, for requests and for tools alike.
-
-Runs that a run has started and waits for: what is said to the whole reaches the part.
-
-People know one request by one id. Its branches and sub-flows have ids of their own, by which
-their approvals and events are awaited.
+The one way to it, for requests and for tools alike. People know one request by one id; its
+branches and sub-flows have ids of their own, by which their approvals and events are awaited, and
+what is said to the whole reaches the part.
 """
 
 import asyncio

@@ -27,7 +27,7 @@ from router.store.runs import Runs
 
 
 @dataclass(frozen=True)
-class Withdrawing:
+class Withdrawals:
     """Starts runs that take back completed ones, on a task queue; `runs` has those.
 
     They take this `share` of the workers.

@@ -423,10 +423,10 @@ class Room:
 
     @classmethod
     def of(cls, memory: AgentMemory, budget: int) -> "Room":
-        """What a question of so many real tokens leaves to the dialogue; 0 is the usual budget."""
+        """What a question of so many real tokens leaves to the dialogue."""
         told = max(EARLIER_TOKENS, _tokens(recalled(memory)))
         beside = memory.fixed + told + _tokens(_notes(memory))
-        most = min(filter(None, (budget or STEP_TOKENS, memory.most)))
+        most = min(filter(None, (budget, memory.most)))
         return cls(most / memory.ratio - beside)
 
     @property

@@ -59,7 +59,7 @@ from router.contracts import activities
 from router.domain.errors import MisconfiguredError
 from router.runtime.composition import Parts
 from router.settings import Settings
-from workflows.conversation import ConversationWorkflow, MovingConversation
+from workflows.conversation import AutoUpgradeConversation, ConversationWorkflow
 from workflows.flow import FlowWorkflow
 from workflows.skill import SkillWorkflow
 
@@ -281,7 +281,7 @@ def build_worker(
         client,
         task_queue=task_queue,
         workflows=[
-            MovingConversation if versioned else ConversationWorkflow,
+            AutoUpgradeConversation if versioned else ConversationWorkflow,
             FlowWorkflow,
             SkillWorkflow,
         ],

@@ -10,7 +10,7 @@ from sqlalchemy import func, insert, select
 from router.domain.records import AuditEntry, AuditFilter, AuditRecord
 from router.store import tables
 from router.store.database import Database
-from router.store.rows import from_row, newest_first, page, to_row
+from router.store.rows import page, records, to_row
 
 _audit = tables.audit
 
@@ -47,9 +47,7 @@ class ToolCallAudit:
             .order_by(_audit.c.sequence.desc())
             .limit(limit)
         )
-        return await self._database.read(
-            lambda connection: [from_row(AuditRecord, row) for row in connection.execute(rows)]
-        )
+        return await records(self._database, AuditRecord, rows)
 
 
 _trail = tables.audit_trail
@@ -77,6 +75,4 @@ class AuditTrail:
         query = select(_trail).filter_by(tenant=tenant, **narrowed)
         if wanted.since is not None:
             query = query.where(_trail.c.at >= wanted.since)
-        ordered = newest_first(query, _trail, "at", before, limit)
-        rows = await self._database.read(lambda connection: connection.execute(ordered).all())
-        return page(AuditEntry, rows, "at", limit)
+        return await page(self._database, AuditEntry, query, _trail.c.at, before, limit)

@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, Connection, Select, and_, exists, func, or
 from router.domain.records import ConversationRecord, LogEntry, Mailbox
 from router.store import tables
 from router.store.database import Database
-from router.store.rows import from_row, newest_first, page, to_row, upsert
+from router.store.rows import page, record, records, to_row, upsert
 
 _conversations = tables.conversations
 _snapshots = tables.snapshots
@@ -35,8 +35,7 @@ class Conversations:
         query = select(_conversations).where(
             _conversations.c.tenant == tenant, _conversations.c.id == conversation
         )
-        row = await self._database.read(lambda c: c.execute(query).first())
-        return from_row(ConversationRecord, row) if row else None
+        return await record(self._database, ConversationRecord, query)
 
     async def owned_by(
         self, tenant: str, owner: str, before: str | None, limit: int
@@ -45,9 +44,9 @@ class Conversations:
         theirs = select(_conversations).where(
             _conversations.c.tenant == tenant, _conversations.c.owner == owner
         )
-        query = newest_first(theirs, _conversations, "created_at", before, limit)
-        rows = await self._database.read(lambda c: c.execute(query).all())
-        return page(ConversationRecord, rows, "created_at", limit)
+        return await page(
+            self._database, ConversationRecord, theirs, _conversations.c.created_at, before, limit
+        )
 
     async def save_snapshot(self, tenant: str, conversation: str, snapshot: str) -> None:
         """Keep the closed conversation's state (JSON), in place of an earlier one."""
@@ -121,8 +120,7 @@ class Mailboxes:
             .where(or_(exists().where(_NEW, _IN_CONVERSATION), exists().where(_NEW, _FOR_PERSON)))
             .limit(limit)
         )
-        rows = await self._database.read(lambda c: c.execute(waiting).all())
-        found = [from_row(Mailbox, row) for row in rows]
+        found = await records(self._database, Mailbox, waiting)
 
         def lease(connection: Connection) -> list[Mailbox]:
             return [box for box in found if _leased(connection, box, now, until)]
@@ -131,9 +129,7 @@ class Mailboxes:
 
     async def unread(self, mailbox: Mailbox, limit: int) -> list[LogEntry]:
         """What the mailbox hasn't got yet, oldest first."""
-        return await self._database.read(
-            lambda c: [from_row(LogEntry, row) for row in c.execute(_unread(mailbox, limit))]
-        )
+        return await records(self._database, LogEntry, _unread(mailbox, limit))
 
     async def advance(self, mailbox: Mailbox, position: int, due: datetime) -> None:
         """Everything up to `position` is posted; it may be claimed again from `due` on."""

@@ -1,19 +1,10 @@
 """The database: a SQLite file for one process, or PostgreSQL for several.
 
-JSON as it stands in the database: compact, readable, with dates as ISO strings.
-
-SQLite, for one process: a file, one thread that writes, a few that read.
-
-A transaction runs from its first statement to its commit within one call on one thread. An
-asynchronous driver hands every single statement to a thread and back, which took 3 ms
-where this takes a few tenths, and leaves transactions open across whatever else the event
-loop does in between.
-
-PostgreSQL, for any number of processes: pooled connections over asyncpg.
-
 Work is a function of a connection, run whole: `read` for what only looks, `write` for one
-transaction. Such a function is ordinary, synchronous SQLAlchemy; on SQLite it runs on a
-thread, on PostgreSQL in a greenlet that gives way to the event loop at every statement.
+transaction. Such a function is ordinary, synchronous SQLAlchemy; on PostgreSQL it runs in a
+greenlet that gives way to the event loop at every statement, on SQLite on a thread: an
+asynchronous driver hands every single statement to a thread and back, which took 3 ms where this
+takes a few tenths, and leaves transactions open across whatever else the event loop does.
 """
 
 import asyncio
@@ -21,14 +12,12 @@ import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
-from hashlib import blake2b
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import asyncpg  # type: ignore[import-untyped]
 from pydantic_core import from_json, to_json
-from sqlalchemy import Connection, Engine, NullPool, Table, create_engine, event, text
+from sqlalchemy import Connection, Engine, Table, create_engine, event
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.engine import URL, ExceptionContext, make_url
+from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import (
     ArgumentError,
     DatabaseError,
@@ -37,10 +26,12 @@ from sqlalchemy.exc import (
     OperationalError,
 )
 from sqlalchemy.exc import TimeoutError as PoolTimeout
-from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from router.domain.errors import MisconfiguredError, Unavailable
 from router.store.migration import ROUTER, Migrations, is_current, upgrade
+
+if TYPE_CHECKING:
+    from router.store.postgresql import PostgresConnections
 
 
 def write_json(value: Any) -> str:
@@ -59,6 +50,12 @@ def read_json(text: str) -> Any:
     return from_json(text)
 
 
+ENGINE_OPTIONS: dict[str, Any] = {
+    "json_serializer": write_json,
+    "json_deserializer": read_json,
+    # What people wrote has no business in error messages, which travel and are logged.
+    "hide_parameters": True,
+}
 READERS = 4
 BUSY_SECONDS = 10
 
@@ -121,10 +118,7 @@ def _sqlite_engine(url: URL, connections: int, **options: Any) -> Engine:
         url,
         pool_size=connections,
         max_overflow=0,
-        json_serializer=write_json,
-        json_deserializer=read_json,
-        # What people wrote has no business in error messages, which travel and are logged.
-        hide_parameters=True,
+        **ENGINE_OPTIONS,
         **options,
     )
     event.listen(engine, "connect", _prepare)
@@ -151,95 +145,6 @@ def _begin_immediate(connection: Connection) -> None:
     # A plain BEGIN takes the write lock with the first write; what was read before that may
     # be stale by then, and SQLite fails at once instead of waiting for another process.
     connection.exec_driver_sql("BEGIN IMMEDIATE")
-
-
-WAIT_SECONDS = 10
-CONNECT_SECONDS = 5
-
-
-class PostgresConnections:
-    """How work gets at a PostgreSQL server, over as many `connections` as it needs, and no more."""
-
-    def __init__(self, url: URL, connections: int) -> None:
-        self._writer = _postgres_engine(
-            url,
-            pool_size=connections,
-            max_overflow=0,
-            pool_timeout=WAIT_SECONDS,
-            # A connection may have died unnoticed while it was idle: a restarted server, a
-            # firewall. Asking costs a fraction of a millisecond, a failed turn costs more.
-            pool_pre_ping=True,
-        )
-        # Same pool; but statement by statement, without the round trips of a transaction.
-        self._reader = self._writer.execution_options(isolation_level="AUTOCOMMIT")
-        self._unpooled = _postgres_engine(url, poolclass=NullPool, isolation_level="AUTOCOMMIT")
-
-    async def read(self, work: Callable[[Connection], Result]) -> Result:
-        """Run `work` without a transaction."""
-        async with self._reader.connect() as connection:
-            return await connection.run_sync(work)
-
-    async def write(self, work: Callable[[Connection], Result]) -> Result:
-        """Run `work` in a transaction."""
-        async with self._writer.begin() as connection:
-            return await connection.run_sync(work)
-
-    @asynccontextmanager
-    async def own(self) -> AsyncIterator[asyncpg.Connection]:
-        """A connection of the driver's beside the pool, outside of any transaction."""
-        async with self._unpooled.connect() as connection:
-            pooled = await connection.get_raw_connection()
-            try:
-                yield pooled.driver_connection
-            except asyncpg.InterfaceError as error:
-                # The driver's word for a connection that is closed already.
-                raise ConnectionError(str(error)) from error
-
-    def is_given_up(self, error: BaseException | None) -> bool:
-        """True where the driver won't use a connection any more that isn't closed yet."""
-        return is_given_up(error)
-
-    def serialise(self, connection: Connection, names: set[str]) -> None:
-        """Take a lock for each name, until the transaction ends; always in the same order."""
-        for lock in sorted(_lock_number(name) for name in names):
-            connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": lock})
-
-    async def dispose(self) -> None:
-        """Close every connection of the pool."""
-        await self._writer.dispose()
-
-
-def is_given_up(error: BaseException | None) -> bool:
-    """True where the driver won't use a connection any more that isn't closed yet.
-
-    A server that ends says so on connections that nobody reads just then; whoever comes before
-    the end of the stream gets no error of the server's, but the driver's own about its state.
-    """
-    cause = error.__cause__ if isinstance(error, Exception) else None
-    return isinstance(cause, asyncpg.InternalClientError)
-
-
-def _let_go(context: ExceptionContext) -> None:
-    """Have the pool part with such a connection, as it does with one that is closed."""
-    context.is_disconnect |= is_given_up(context.original_exception)
-
-
-def _postgres_engine(url: URL, **options: Any) -> AsyncEngine:
-    engine = create_async_engine(
-        url.set(drivername="postgresql+asyncpg"),
-        connect_args={"timeout": CONNECT_SECONDS},
-        json_serializer=write_json,
-        json_deserializer=read_json,
-        # What people wrote has no business in error messages, which travel and are logged.
-        hide_parameters=True,
-        **options,
-    )
-    event.listen(engine.sync_engine, "handle_error", _let_go)
-    return engine
-
-
-def _lock_number(name: str) -> int:
-    return int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), signed=True)
 
 
 Insert = sqlite.Insert | postgresql.Insert
@@ -402,9 +307,9 @@ def _parse(url: str) -> URL:
 def _connections(url: URL, most: int) -> "SqliteConnections | PostgresConnections":
     if url.get_backend_name() == "sqlite":
         return SqliteConnections(url)
-    # Its driver, and SQLAlchemy's part for it: a tenth of the start of a command.
+    from router.store.postgresql import PostgresConnections
 
-    return PostgresConnections(url, most)
+    return PostgresConnections(url, most, **ENGINE_OPTIONS)
 
 
 def _unknown(url: str) -> MisconfiguredError:

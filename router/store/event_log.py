@@ -25,16 +25,22 @@ from sqlalchemy import (
 
 from router.domain.messages import Turn
 from router.domain.progress import Progress, begun_by
-from router.domain.records import Gist, LogEntry, RecordedTurn, RoutedTurn, TurnFilter
+from router.domain.records import (
+    ConversationPreview,
+    LogEntry,
+    RecordedTurn,
+    RoutedTurn,
+    TurnFilter,
+)
 from router.store import tables
 from router.store.database import Database
 from router.store.live import Live
-from router.store.rows import from_row, to_row
+from router.store.rows import from_row, records, to_row
 
 _log = tables.log
 
 
-class Appending:
+class LogAppender:
     """How rows come into the log: in the order in which its readers see them.
 
     Call `within` as late in a transaction as can be, for it holds up others who write to the
@@ -173,7 +179,7 @@ class EventLog:
 
     def __init__(self, database: Database, live: Live) -> None:
         self._database = database
-        self._appending = Appending(database, live)
+        self._appending = LogAppender(database, live)
 
     async def append(self, tenant: str, entries: Sequence[LogEntry]) -> None:
         """Append, in order and in one transaction, the entries whose keys aren't there yet.
@@ -212,8 +218,7 @@ class EventLog:
             .order_by(_log.c.sequence)
             .limit(limit)
         )
-        rows = await self._database.read(lambda c: c.execute(query).all())
-        return [from_row(LogEntry, row) for row in rows]
+        return await records(self._database, LogEntry, query)
 
     async def _latest(self, tenant: str, whose: ColumnElement[bool]) -> int:
         query = select(func.max(_log.c.sequence)).where(_log.c.tenant == tenant, whose)
@@ -234,8 +239,7 @@ class EventLog:
             .order_by(_log.c.sequence)
             .limit(limit)
         )
-        rows = await self._database.read(lambda c: c.execute(query).all())
-        return [from_row(LogEntry, row) for row in rows]
+        return await records(self._database, LogEntry, query)
 
     async def turn(self, tenant: str, conversation: str, message_id: str) -> RecordedTurn | None:
         """What this message id was answered with, however long ago; None where it never was."""
@@ -271,21 +275,22 @@ class EventLog:
             )
             .order_by(_log.c.sequence)
         )
-        rows = await self._database.read(lambda c: c.execute(query).all())
-        return [from_row(LogEntry, row) for row in rows]
+        return await records(self._database, LogEntry, query)
 
-    async def gists(self, tenant: str, conversations: Collection[str]) -> dict[str, Gist]:
+    async def previews(
+        self, tenant: str, conversations: Collection[str]
+    ) -> dict[str, ConversationPreview]:
         """What begins each of these conversations and ends it so far, where anything was said."""
         ends = select(_said(first=True), _said(first=False)).where(
             _conversations.c.tenant == tenant, _conversations.c.id.in_(sorted(conversations))
         )
 
-        def read(connection: Connection) -> dict[str, Gist]:
+        def read(connection: Connection) -> dict[str, ConversationPreview]:
             found = [(a, z) for a, z in connection.execute(ends) if a is not None]
             numbers = {number for pair in found for number in pair}
             query = select(_log).where(_log.c.sequence.in_(sorted(numbers)))
             rows = {row.sequence: from_row(LogEntry, row) for row in connection.execute(query)}
-            return {str(rows[a].conversation): _gist(rows[a], rows[z]) for a, z in found}
+            return {str(rows[a].conversation): _preview(rows[a], rows[z]) for a, z in found}
 
         return await self._database.read(read)
 
@@ -309,8 +314,7 @@ class EventLog:
             .order_by(_log.c.conversation, _log.c.sequence)
             .limit(limit)
         )
-        rows = await self._database.read(lambda c: c.execute(query).all())
-        return [from_row(LogEntry, row) for row in rows]
+        return await records(self._database, LogEntry, query)
 
 
 def _said(*, first: bool) -> ScalarSelect[Any]:
@@ -329,6 +333,6 @@ def _said(*, first: bool) -> ScalarSelect[Any]:
     )
 
 
-def _gist(first: LogEntry, last: LogEntry) -> Gist:
+def _preview(first: LogEntry, last: LogEntry) -> ConversationPreview:
     opening = str(first.data.get("text") or "")
-    return Gist(opening=opening, latest=last.sequence or 0, latest_at=last.at)
+    return ConversationPreview(opening=opening, latest=last.sequence or 0, latest_at=last.at)

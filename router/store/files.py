@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Connection, delete, insert, select, update
 from router.domain.records import FileRecord
 from router.store import tables
 from router.store.database import Database
-from router.store.rows import from_row, to_row
+from router.store.rows import from_row, record, to_row
 
 _files = tables.files
 _ABOUT = [column for column in _files.c if column.name != "content"]
@@ -38,8 +38,7 @@ class Files:
     async def find(self, tenant: str, file: str) -> FileRecord | None:
         """The file with this id, whoever owns it; None where there is none."""
         query = select(*_ABOUT).filter_by(tenant=tenant, id=file)
-        row = await self._database.read(lambda c: c.execute(query).one_or_none())
-        return None if row is None else from_row(FileRecord, row)
+        return await record(self._database, FileRecord, query)
 
     async def content(self, tenant: str, file: str) -> bytes | None:
         """The whole content, ten MiB at most; None where there is no such file."""

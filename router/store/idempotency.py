@@ -9,7 +9,7 @@ from router.domain.errors import DuplicateKey
 from router.domain.records import EffectRecord
 from router.store import tables
 from router.store.database import Database
-from router.store.rows import from_row
+from router.store.rows import from_row, record
 
 _keys = tables.keys
 
@@ -78,8 +78,7 @@ class EffectsLedger:
     async def find(self, key: str) -> EffectRecord | None:
         """What is known of the call with this key; None where it was never begun."""
         kept = select(_effects).where(_effects.c.key == key)
-        row = await self._database.read(lambda connection: connection.execute(kept).first())
-        return None if row is None else from_row(EffectRecord, row)
+        return await record(self._database, EffectRecord, kept)
 
     async def finish(self, key: str, result: JsonValue) -> None:
         """Note what the call came to. What is noted already stays."""

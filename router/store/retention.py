@@ -1,11 +1,7 @@
 """What is kept no longer: by age, or because a person is erased.
 
-Doing away with what is older than the house keeps things.
-
-Taking a person out of the database: their words go, what others decided stays without names.
-
-Conversations, files and news of theirs are deleted. Runs and approvals are records of what the
-house did and who agreed: they stay, with a pseudonym for the person and without anything that
+Conversations, files and news of who is erased are deleted. Runs and approvals are records of what
+the house did and who agreed: they stay, with a pseudonym for the person and without anything that
 anybody wrote in them.
 """
 
@@ -147,7 +143,7 @@ class Holdings:
     """Runs of others that go on and know the person, by public id."""
 
 
-class Erasing:
+class PersonErasure:
     """What a database keeps of one person of a tenant, and doing away with it."""
 
     def __init__(self, database: Database, tenant: str, person: str) -> None:

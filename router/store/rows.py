@@ -2,16 +2,15 @@
 
 import base64
 import binascii
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
-from sqlalchemy import ColumnElement, Row, Select, Table, literal, tuple_
+from sqlalchemy import Column, ColumnElement, Row, Select, Table, literal, tuple_
 
 from router.domain.errors import FieldProblem, InvalidInput
 from router.domain.records import Record
-from router.store.database import Insert
+from router.store.database import Database, Insert
 from router.store.tables import MomentType
 
 AnyRecord = TypeVar("AnyRecord", bound=Record)
@@ -29,37 +28,50 @@ def from_row(kind: type[AnyRecord], row: Row[Any]) -> AnyRecord:
     return kind.model_validate(dict(row._mapping))  # noqa: SLF001 - the documented accessor
 
 
+async def record(database: Database, kind: type[AnyRecord], query: Select[Any]) -> AnyRecord | None:
+    """The record of the first row that is found, if any."""
+    row = await database.read(lambda connection: connection.execute(query).first())
+    return None if row is None else from_row(kind, row)
+
+
+async def records(database: Database, kind: type[AnyRecord], query: Select[Any]) -> list[AnyRecord]:
+    """The records of all rows that are found."""
+    rows = await database.read(lambda connection: connection.execute(query).all())
+    return [from_row(kind, row) for row in rows]
+
+
+async def page(
+    database: Database,
+    kind: type[AnyRecord],
+    query: Select[Any],
+    moment: Column[Any],
+    before: str | None,
+    limit: int,
+) -> tuple[list[AnyRecord], str | None]:
+    """At most `limit` records, newest first, and the cursor behind the last where more follow.
+
+    They begin behind the cursor `before`, where there is one. Raises `InvalidInput` for a cursor
+    that isn't one.
+    """
+    name = moment.table.c.id
+    if before is not None:
+        query = query.where(tuple_(moment, name) < _behind(before))
+    # One row more than `limit` tells whether there is a next page.
+    ordered = query.order_by(moment.desc(), name.desc()).limit(limit + 1)
+    rows = await database.read(lambda connection: connection.execute(ordered).all())
+    found = [from_row(kind, row) for row in rows[:limit]]
+    if len(rows) <= limit or not found:
+        return found, None
+    last = rows[limit - 1]._mapping  # noqa: SLF001
+    position = _POSITION.dump_json((last[moment.name], last["id"]))
+    return found, base64.urlsafe_b64encode(position).decode().rstrip("=")
+
+
 def upsert(insert: Insert, table: Table, where: ColumnElement[bool] | None = None) -> Insert:
     """An insert that replaces a row of the same key, or only one for which `where` holds."""
     key = {column.name for column in table.primary_key}
     others = {c.name: insert.excluded[c.name] for c in table.c if c.name not in key}
     return insert.on_conflict_do_update(index_elements=sorted(key), set_=others, where=where)
-
-
-def newest_first(
-    query: Select[Any], table: Table, moment: str, before: str | None, limit: int
-) -> Select[Any]:
-    """`query` from the newest row on, or from behind the cursor `before`.
-
-    It asks for one row more than `limit`: whether there is one tells `page` of a next page.
-    Raises `InvalidInput` for a cursor that isn't one.
-    """
-    at, name = table.c[moment], table.c.id
-    if before is not None:
-        query = query.where(tuple_(at, name) < _behind(before))
-    return query.order_by(at.desc(), name.desc()).limit(limit + 1)
-
-
-def page(
-    kind: type[AnyRecord], rows: Sequence[Row[Any]], moment: str, limit: int
-) -> tuple[list[AnyRecord], str | None]:
-    """The records of at most `limit` rows, and the cursor behind the last where more follow."""
-    records = [from_row(kind, row) for row in rows[:limit]]
-    if len(rows) <= limit or not records:
-        return records, None
-    last = rows[limit - 1]._mapping  # noqa: SLF001
-    position = _POSITION.dump_json((last[moment], last["id"]))
-    return records, base64.urlsafe_b64encode(position).decode().rstrip("=")
 
 
 def _behind(cursor: str) -> ColumnElement[Any]:

@@ -20,9 +20,9 @@ from router.domain.records import (
 )
 from router.store import tables
 from router.store.database import Database
-from router.store.event_log import Appending
+from router.store.event_log import LogAppender
 from router.store.live import Live
-from router.store.rows import from_row, newest_first, page, to_row, upsert
+from router.store.rows import from_row, page, record, records, to_row, upsert
 
 _runs = tables.runs
 _approvals = tables.approvals
@@ -36,7 +36,7 @@ class Runs:
 
     def __init__(self, database: Database, live: Live) -> None:
         self._database = database
-        self._appending = Appending(database, live)
+        self._appending = LogAppender(database, live)
         run = database.insert(_runs)
         self._keep_run = upsert(run, _runs, where=_runs.c.events <= run.excluded.events)
         self._keep_approvals = upsert(database.insert(_approvals), _approvals)
@@ -115,8 +115,7 @@ class Runs:
     async def find(self, tenant: str, run: str) -> RunRecord | None:
         """The run with this public id."""
         query = select(_runs).where(_runs.c.tenant == tenant, _runs.c.id == run)
-        row = await self._database.read(lambda c: c.execute(query).first())
-        return from_row(RunRecord, row) if row else None
+        return await record(self._database, RunRecord, query)
 
     async def started_by(self, run: RunRecord) -> list[RunRecord]:
         """The runs that this one started and waits for, or did; the oldest first."""
@@ -129,8 +128,7 @@ class Runs:
             )
             .order_by(_runs.c.created_at, _runs.c.id)
         )
-        rows = await self._database.read(lambda c: c.execute(query).all())
-        return [from_row(RunRecord, row) for row in rows]
+        return await records(self._database, RunRecord, query)
 
     async def listed(  # noqa: PLR0913 - each narrows the list
         self,
@@ -155,9 +153,7 @@ class Runs:
         conditions += [] if branches else [_is_whole()]
         conditions += _narrowing(narrowed)
         matching = select(_runs).where(_runs.c.tenant == tenant, *conditions)
-        query = newest_first(matching, _runs, "created_at", before, limit)
-        rows = await self._database.read(lambda c: c.execute(query).all())
-        return page(RunRecord, rows, "created_at", limit)
+        return await page(self._database, RunRecord, matching, _runs.c.created_at, before, limit)
 
     async def amend(self, amendment: Amendment) -> None:
         """Note with a completed run what becomes of it; noting it again changes nothing."""
@@ -212,9 +208,7 @@ class Runs:
         theirs = select(_approvals).where(
             _approvals.c.tenant == tenant, _approvals.c.person == person, *_AWAITED
         )
-        query = newest_first(theirs, _approvals, "since", before, limit)
-        rows = await self._database.read(lambda c: c.execute(query).all())
-        return page(ApprovalRecord, rows, "since", limit)
+        return await page(self._database, ApprovalRecord, theirs, _approvals.c.since, before, limit)
 
     async def waiting(self) -> Waiting:
         """How many approvals anybody is waited for with, and since when."""
@@ -229,14 +223,12 @@ class Runs:
             .where(_approvals.c.tenant == tenant, _approvals.c.run.in_(runs), *_AWAITED)
             .order_by(_approvals.c.since, _approvals.c.id)
         )
-        rows = await self._database.read(lambda c: c.execute(query).all())
-        return [from_row(ApprovalRecord, row) for row in rows]
+        return await records(self._database, ApprovalRecord, query)
 
     async def find_approval(self, tenant: str, approval: str) -> ApprovalRecord | None:
         """The approval, decided or not."""
         query = select(_approvals).where(_approvals.c.tenant == tenant, _approvals.c.id == approval)
-        row = await self._database.read(lambda c: c.execute(query).first())
-        return from_row(ApprovalRecord, row) if row else None
+        return await record(self._database, ApprovalRecord, query)
 
 
 def _lock(tenant: str, run: str) -> str:

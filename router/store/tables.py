@@ -56,6 +56,11 @@ def required(name: str, kind: Any = Text) -> Column[Any]:
     return Column(name, kind, nullable=False)
 
 
+def texts(*names: str) -> list[Column[Any]]:
+    """Columns that always have a text each."""
+    return [required(name) for name in names]
+
+
 def optional(name: str, kind: Any = Text) -> Column[Any]:
     """A column that may be NULL."""
     return Column(name, kind, nullable=True)
@@ -66,10 +71,7 @@ metadata = MetaData()
 conversations = Table(
     "conversations",
     metadata,
-    required("tenant"),
-    required("id"),
-    required("owner"),
-    required("locale"),
+    *texts("tenant", "id", "owner", "locale"),
     required("created_at", MomentType),
     required("metadata", JSON),
     PrimaryKeyConstraint("tenant", "id"),
@@ -85,9 +87,7 @@ Index(
 snapshots = Table(
     "snapshots",
     metadata,
-    required("tenant"),
-    required("conversation"),
-    required("state"),
+    *texts("tenant", "conversation", "state"),
     required("saved_at", MomentType),
     PrimaryKeyConstraint("tenant", "conversation"),
 )
@@ -96,9 +96,7 @@ log = Table(
     "event_log",
     metadata,
     Column("sequence", BigInteger().with_variant(Integer, "sqlite"), primary_key=True),
-    required("tenant"),
-    required("key"),
-    required("kind"),
+    *texts("tenant", "key", "kind"),
     required("at", MomentType),
     optional("conversation"),
     optional("recipient"),
@@ -130,15 +128,10 @@ Index(
 runs = Table(
     "flow_runs",
     metadata,
-    required("tenant"),
-    required("id"),
-    required("workflow_id"),
-    required("run_id"),
-    required("flow"),
+    *texts("tenant", "id", "workflow_id", "run_id", "flow"),
     required("title", JSON),
     required("version", Integer),
-    required("status"),
-    required("state"),
+    *texts("status", "state"),
     required("slots", JSON),
     required("requester"),
     optional("conversation"),
@@ -161,13 +154,7 @@ Index("flow_runs_of_requester", runs.c.tenant, runs.c.requester, runs.c.created_
 approvals = Table(
     "approvals",
     metadata,
-    required("tenant"),
-    required("id"),
-    required("run"),
-    required("workflow_id"),
-    required("flow"),
-    required("person"),
-    required("requester"),
+    *texts("tenant", "id", "run", "workflow_id", "flow", "person", "requester"),
     required("title", JSON),
     required("summary", JSON),
     required("labels", JSON),
@@ -195,9 +182,7 @@ Index(
 run_files = Table(
     "run_files",
     metadata,
-    required("tenant"),
-    required("file"),
-    required("run"),
+    *texts("tenant", "file", "run"),
     PrimaryKeyConstraint("tenant", "file", "run"),
     ForeignKeyConstraint(["tenant", "run"], ["flow_runs.tenant", "flow_runs.id"]),
 )
@@ -206,18 +191,14 @@ run_files = Table(
 flow_definitions = Table(
     "flow_definitions",
     metadata,
-    required("fingerprint"),
-    required("definition"),
+    *texts("fingerprint", "definition"),
     PrimaryKeyConstraint("fingerprint"),
 )
 
 keys = Table(
     "idempotency_keys",
     metadata,
-    required("tenant"),
-    required("user"),
-    required("key"),
-    required("digest"),
+    *texts("tenant", "user", "key", "digest"),
     required("claimed_at", MomentType),
     PrimaryKeyConstraint("tenant", "user", "key"),
 )
@@ -227,10 +208,7 @@ keys = Table(
 effects = Table(
     "effects",
     metadata,
-    required("key"),
-    required("tool"),
-    required("digest"),
-    required("status"),
+    *texts("key", "tool", "digest", "status"),
     optional("result", JSON),
     optional("error"),
     required("begun_at", MomentType),
@@ -257,13 +235,7 @@ audit = Table(
     Column("sequence", BigInteger().with_variant(Integer, "sqlite"), primary_key=True),
     required("tenant"),
     required("at", MomentType),
-    required("person"),
-    required("tool"),
-    required("digest"),
-    required("decision"),
-    required("outcome"),
-    required("detail"),
-    required("key"),
+    *texts("person", "tool", "digest", "decision", "outcome", "detail", "key"),
     optional("flow_run"),
     optional("conversation"),
 )
@@ -273,17 +245,9 @@ Index("audit_of_person", audit.c.tenant, audit.c.person, audit.c.tool, audit.c.a
 audit_trail = Table(
     "audit_trail",
     metadata,
-    required("tenant"),
-    required("id"),
+    *texts("tenant", "id"),
     required("at", MomentType),
-    required("who"),
-    required("act"),
-    required("subject"),
-    required("whose"),
-    required("reason"),
-    required("detail"),
-    required("request_id"),
-    required("trace_id"),
+    *texts("who", "act", "subject", "whose", "reason", "detail", "request_id", "trace_id"),
     PrimaryKeyConstraint("tenant", "id"),
 )
 Index("audit_trail_newest", audit_trail.c.tenant, audit_trail.c.at, audit_trail.c.id)
@@ -291,11 +255,7 @@ Index("audit_trail_newest", audit_trail.c.tenant, audit_trail.c.at, audit_trail.
 results = Table(
     "results",
     metadata,
-    required("tenant"),
-    required("id"),
-    required("owner"),
-    required("tool"),
-    required("body"),
+    *texts("tenant", "id", "owner", "tool", "body"),
     required("kept_at", MomentType),
     PrimaryKeyConstraint("tenant", "id"),
 )
@@ -303,11 +263,7 @@ results = Table(
 files = Table(
     "files",
     metadata,
-    required("tenant"),
-    required("id"),
-    required("owner"),
-    required("name"),
-    required("type"),
+    *texts("tenant", "id", "owner", "name", "type"),
     required("size", Integer),
     required("sha256"),
     required("at", MomentType),
@@ -340,10 +296,7 @@ flow_versions = Table(
 mailboxes = Table(
     "mailboxes",
     metadata,
-    required("tenant"),
-    required("face"),
-    required("kind"),
-    required("subject"),
+    *texts("tenant", "face", "kind", "subject"),
     required("place", JSON),
     required("position", BigInteger),
     required("due", MomentType),

@@ -15,7 +15,7 @@ from router.domain.principals import DEFAULT_TENANT
 from router.domain.records import RunRecord
 from router.flow.engine.events import Arrived
 from router.gateway import runs
-from router.gateway.withdrawals import Withdrawing
+from router.gateway.withdrawals import Withdrawals
 from router.runtime.composition import Parts
 from router.runtime.worker import build_worker
 from router.story_runner.actor import skip
@@ -87,7 +87,7 @@ class Requests:
     async def take_back(self, run: str) -> str:
         """Have a completed run withdrawn, by a run that its manager agrees to; that one's id."""
         record = await becomes(self.parts, run, lambda r: r.remedy is not None)
-        withdrawing = Withdrawing(self.talk.client, QUEUE, self.parts.store.runs)
+        withdrawing = Withdrawals(self.talk.client, QUEUE, self.parts.store.runs)
         asked = await withdrawing.begin(record, self.talk.person, "zh", None, uuid4().hex)
         await self.decide("bob", asked.id)
         await becomes(self.parts, run, lambda r: r.status == "cancelled")

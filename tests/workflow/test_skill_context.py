@@ -6,13 +6,11 @@ from typing import Any
 import pytest
 from temporalio.client import Client, WorkflowHistory
 
-from router.routing.skill_memory import AgentMemory
 from router.routing.skill_step import STEP_TOKENS
 from router.runtime.composition import Parts
 from tests.fakes.behaviours import Behaviour, fails, says
 from tests.fakes.http_exchange import Received, Reply
 from tests.fakes.model_server import ModelServer
-from tests.unit.routing.dialogues import worked
 from tests.workflow.long_runs import ANSWER, TOLD, archive, estimate, histories, reads
 
 PAYLOAD = 256 * 1024
@@ -89,22 +87,6 @@ async def test_where_no_model_condenses_the_calls_that_were_made_are_told(
     assert outcome.text == ANSWER
     assert '- called read_file {"number": ' in told
     assert "- read_file gave: " in told
-
-
-async def test_a_run_from_before_there_was_condensing_asks_no_model_for_it(
-    real_client: Client, parts: Parts
-) -> None:
-    memory = AgentMemory()
-    for n in range(400):
-        memory = worked(memory, f"result {n} " + "x" * 300)
-    async with (
-        ModelServer(reads(0)) as model,
-        archive(real_client, parts, model) as house,
-    ):
-        outcome, _ = await house.run(context=0, memory=memory)
-        assert house.condensed == []
-        assert "- search gave: result " in earlier(house.steps[0])
-    assert outcome.text == ANSWER
 
 
 @pytest.mark.parametrize(("per_token", "least"), [(3.0, 0.7), (1 / 3, 0.4)])

@@ -16,7 +16,7 @@ from router.domain.errors import Conflict, NotFound
 from router.domain.locale import Locale
 from router.domain.messages import FlowSummary, Usage
 from router.domain.principals import Principal
-from router.domain.records import ConversationRecord, Gist
+from router.domain.records import ConversationPreview, ConversationRecord
 from router.gateway.client import RPC_TIMEOUT, speaking_ours
 
 router = APIRouter(prefix="/v1/conversations", tags=["conversations"], route_class=StrictRoute)
@@ -64,13 +64,15 @@ class ListedConversation(ConversationView):
     latest_at: datetime | None
 
     @classmethod
-    def with_gist(cls, record: ConversationRecord, gist: Gist | None) -> "ListedConversation":
+    def with_preview(
+        cls, record: ConversationRecord, preview: ConversationPreview | None
+    ) -> "ListedConversation":
         """The row and what was said in it."""
         return cls(
             **ConversationView.of(record).model_dump(),
-            title=" ".join(gist.opening.split())[:TITLE] if gist else "",
-            latest=str(gist.latest) if gist else None,
-            latest_at=gist.latest_at if gist else None,
+            title=" ".join(preview.opening.split())[:TITLE] if preview else "",
+            latest=str(preview.latest) if preview else None,
+            latest_at=preview.latest_at if preview else None,
         )
 
 
@@ -144,8 +146,8 @@ async def index(services: Given, caller: Caller, page: Paged) -> ConversationPag
     found, following = await services.store.conversations.owned_by(
         caller.tenant, caller.id, page.after, page.limit
     )
-    gists = await services.store.log.gists(caller.tenant, [record.id for record in found])
-    items = [ListedConversation.with_gist(record, gists.get(record.id)) for record in found]
+    previews = await services.store.log.previews(caller.tenant, [record.id for record in found])
+    items = [ListedConversation.with_preview(record, previews.get(record.id)) for record in found]
     return ConversationPage(items=items, next=following)
 
 

@@ -31,7 +31,7 @@ from router.flow.engine.events import Arrived, Cancelled, Nudged, Reassigned, Re
 from router.flow.engine.waiting import unfit
 from router.gateway import runs
 from router.gateway.runs import WHY_NOT, RunStanding, listening, to_remind
-from router.gateway.withdrawals import Withdrawing
+from router.gateway.withdrawals import Withdrawals
 
 router = APIRouter(prefix="/v1/flow-runs", tags=["flow runs"], route_class=StrictRoute)
 
@@ -210,7 +210,7 @@ async def _withdraw_completed(
 ) -> RunStanding:
     kept = services.store.runs
     share = services.fairness.share(caller.tenant, caller.id)
-    withdrawing = Withdrawing(services.temporal, services.settings.task_queue, kept, share)
+    withdrawing = Withdrawals(services.temporal, services.settings.task_queue, kept, share)
     repeated = await claimed(services, caller, key)
     await claim(services, caller, key, f"withdraw {record.id}", comment)
     begun = await withdrawing.under_way(record) if repeated else None

@@ -1,4 +1,4 @@
-"""Erasing a person and forgetting what is old, on both databases."""
+"""PersonErasure a person and forgetting what is old, on both databases."""
 
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
@@ -23,7 +23,7 @@ from router.domain.records import (
 )
 from router.store import tables
 from router.store.database import Database
-from router.store.retention import Erasing
+from router.store.retention import PersonErasure
 from router.store.store import Store
 
 NOW = datetime(2026, 11, 18, 10, 30, tzinfo=UTC)
@@ -149,7 +149,7 @@ async def all_rows(database: Database) -> str:
 
 async def test_what_is_a_persons_goes_and_nobody_elses(store: Store, database: Database) -> None:
     await furnish(store, "alice")
-    erasing = Erasing(database, "default", "alice")
+    erasing = PersonErasure(database, "default", "alice")
     await erasing.erase("erased-1")
     left = await all_rows(database)
     assert not [word for word in (WORDS, COMMENT, "'alice'") if word in left]
@@ -164,7 +164,7 @@ async def test_what_is_a_persons_goes_and_nobody_elses(store: Store, database: D
 
 async def test_decisions_stay_under_a_pseudonym(store: Store, database: Database) -> None:
     await furnish(store, "alice")
-    await Erasing(database, "default", "alice").erase("erased-1")
+    await PersonErasure(database, "default", "alice").erase("erased-1")
     kept = await store.runs.find("default", "run-alice")
     assert kept is not None
     assert (kept.requester, kept.status, kept.slots) == ("erased-1", "completed", {})
@@ -184,7 +184,7 @@ async def test_an_approvers_name_and_words_go_and_the_request_stays(
     store: Store, database: Database
 ) -> None:
     await furnish(store, "alice")
-    await Erasing(database, "default", "bob").erase("erased-9")
+    await PersonErasure(database, "default", "bob").erase("erased-9")
     left = await all_rows(database)
     assert "'bob'" not in left
     assert COMMENT not in left
@@ -200,7 +200,7 @@ async def test_a_publication_that_comes_too_late_brings_nothing_back(
     store: Store, database: Database
 ) -> None:
     await store.runs.publish(run("r1", "alice", "waiting_approval"), [])
-    await Erasing(database, "default", "alice").erase("erased-1")
+    await PersonErasure(database, "default", "alice").erase("erased-1")
     await store.runs.publish(run("r1", "alice", "completed", events=99), [])
     kept = await store.runs.find("default", "r1")
     assert kept is not None
@@ -213,14 +213,14 @@ async def test_what_there_is_is_counted_and_what_waits_for_them_is_named(
     await furnish(store, "alice")
     going_on = run("r2", "frank", "waiting_approval")
     await store.runs.publish(going_on, [approval(going_on, "alice", None)])
-    there = await Erasing(database, "default", "alice").holdings()
+    there = await PersonErasure(database, "default", "alice").holdings()
     assert there.counts["conversations"] == there.counts["files"] == there.counts["runs"] == 1
     assert set(there.workflows) == {
         "conversation/default/of-alice",
         "leave_request/default/run-alice",
     }
     assert (there.awaited, there.named) == (["r2-alice"], ["r2"])
-    nobody = await Erasing(database, "other", "alice").holdings()
+    nobody = await PersonErasure(database, "other", "alice").holdings()
     assert (nobody.counts, nobody.workflows) == ({}, [])
 
 
@@ -228,7 +228,7 @@ async def test_what_there_is_is_counted_and_what_waits_for_them_is_named(
 async def test_strange_ids_are_nobody_elses(store: Store, database: Database, person: str) -> None:
     await furnish(store, "alice")
     before = await all_rows(database)
-    erasing = Erasing(database, "default", person)
+    erasing = PersonErasure(database, "default", person)
     assert (await erasing.holdings()).counts == {}
     await erasing.erase("erased-1")
     assert await all_rows(database) == before
@@ -240,7 +240,7 @@ async def test_nothing_of_what_was_deleted_is_in_a_sqlite_file(
     if database.dialect != "sqlite":
         pytest.skip("PostgreSQL's files are its own; it overwrites when it vacuums")
     await furnish(store, "alice")
-    await Erasing(database, "default", "alice").erase("erased-1")
+    await PersonErasure(database, "default", "alice").erase("erased-1")
     file = Path(database_url.removeprefix("sqlite:///"))
     content = b"".join(each.read_bytes() for each in file.parent.glob("router.db*"))
     assert WORDS.encode() not in content

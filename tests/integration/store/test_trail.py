@@ -10,7 +10,7 @@ from sqlalchemy.exc import DBAPIError
 from router.domain.records import AuditEntry, AuditFilter, HistoryLine, RunFilter, is_held
 from router.store import tables
 from router.store.database import Database
-from router.store.retention import Erasing
+from router.store.retention import PersonErasure
 from router.store.store import Store
 from tests.integration.store.test_erasing import NOW, approval, run
 
@@ -102,7 +102,7 @@ async def test_who_is_erased_leaves_the_act_and_a_pseudonym(
     await store.trail.note(deed("passed", whose="frank", detail="alice ▸ carol"))
     await store.trail.note(deed("own", who="alice", whose="bob", reason="why"))
 
-    await Erasing(database, "default", "alice").erase("erased-0a")
+    await PersonErasure(database, "default", "alice").erase("erased-0a")
 
     found, _ = await store.trail.listed("default", AuditFilter(), None, 5)
     lines = {each.id: each for each in found}

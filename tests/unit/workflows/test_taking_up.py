@@ -10,7 +10,7 @@ from router.flow.engine.run import Run
 from router.flow.prompts.question import view
 from router.flow.view import FlowView
 from tests.unit.flow.definitions import ALICE, LEAVE, NOW, Driver, flow
-from workflows import flow_client, memory
+from workflows import memory
 
 ASKED = flow(LEAVE)
 
@@ -28,20 +28,20 @@ def lapsed(run: str, reason: str = "family") -> FlowView:
 def told(state: ConversationState, about: FlowView) -> News:
     said = [TextReply(text="news"), *about.replies]
     news = News(view=about, replies=said, at=datetime.now(UTC))
-    return flow_client.as_told(state, news, "en")
+    return memory.as_told(state, news, "en")
 
 
 def test_the_last_three_are_kept_and_none_twice() -> None:
     state = ConversationState()
     for run in ("r1", "r2", "r3", "r4", "r4"):
-        state = flow_client.with_lapsed(state, lapsed(run))
+        state = memory.with_lapsed(state, lapsed(run))
     assert [one.run for one in state.lapsed] == ["r2", "r3", "r4"]
-    assert [one.run for one in flow_client.without_lapsed(state, "r3").lapsed] == ["r2", "r4"]
+    assert [one.run for one in memory.without_lapsed(state, "r3").lapsed] == ["r2", "r4"]
 
 
 def test_what_is_too_much_is_not_kept_and_has_no_button() -> None:
-    much = lapsed("r1", "x" * flow_client.LAPSED_BYTES)
-    assert flow_client.with_lapsed(ConversationState(), much).lapsed == []
+    much = lapsed("r1", "x" * memory.LAPSED_BYTES)
+    assert memory.with_lapsed(ConversationState(), much).lapsed == []
     assert [reply.type for reply in told(ConversationState(), much).replies] == ["text"]
 
 
@@ -71,7 +71,7 @@ def test_it_is_asked_which_where_several_are_left() -> None:
     assert not memory.leaves_several(state, lapsed("r2"))
     after = memory.with_news(state, lapsed("r3"), take_up=False)
     assert after.active is None
-    after, which = flow_client.asking_which(after, "en")
+    after, which = memory.asking_which(after, "en")
     assert after.offered == which.options
     assert [option.value for option in which.options] == [
         *("take_up:r1", "take_up:r2", "take_up:none")
@@ -88,7 +88,7 @@ def test_what_was_left_empty_stays_so_in_the_run_that_goes_on() -> None:
         silent.now = timer.due
         silent.take(Fired(timer=timer.id))
 
-    state = flow_client.with_lapsed(ConversationState(), view(definition, silent.run))
+    state = memory.with_lapsed(ConversationState(), view(definition, silent.run))
     (lapsed_,) = state.lapsed
     again = Driver(definition)
     again.take(Began(by="alice", slots=lapsed_.slots, skipped=lapsed_.skipped))
