@@ -1,10 +1,12 @@
-"""What a start doesn't wait for, and what unit tests don't start."""
+"""What a start doesn't wait for, what workflows don't reach, and what unit tests don't start."""
 
+import ast
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
-ONLY_FOR_SOME = {"openai", "mcp", "torch", "sentence_transformers", "slack_sdk"}
+ONLY_FOR_SOME = {"openai", "mcp", "torch", "asyncpg", "sentence_transformers", "slack_sdk"}
 
 
 def test_libraries_that_only_some_settings_need_are_not_imported_without_them() -> None:
@@ -16,6 +18,44 @@ def test_libraries_that_only_some_settings_need_are_not_imported_without_them() 
         [sys.executable, "-c", started], check=True, capture_output=True, text=True
     )
     assert ran.stdout == "\n"
+
+
+ROOT = Path(__file__).parents[2]
+FIRST_PARTY = ("router", "workflows", "activities")
+REACHED_BY_WORKFLOWS = ("workflows", "router/contracts", "router/flow/engine", "router/domain")
+
+
+def imported_by(file: Path) -> Iterator[str]:
+    """The dotted names that a module imports, and may import from packages."""
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{name.name}" for name in node.names)
+
+
+def file_of(module: str) -> Path | None:
+    path = ROOT / module.replace(".", "/")
+    found = (path.with_suffix(".py"), path / "__init__.py")
+    return next((file for file in found if file.is_file()), None)
+
+
+def test_nothing_that_workflows_reach_knows_temporals_client() -> None:
+    """import-linter can't name a module of an outside package."""
+    ahead = [f for room in REACHED_BY_WORKFLOWS for f in (ROOT / room).rglob("*.py")]
+    seen, guilty = set(ahead), set()
+    while ahead:
+        file = ahead.pop()
+        for name in imported_by(file):
+            if name.startswith("temporalio.client"):
+                guilty.add(str(file.relative_to(ROOT)))
+            known = file_of(name) if name.startswith(FIRST_PARTY) else None
+            if known is not None and known not in seen:
+                seen.add(known)
+                ahead.append(known)
+    assert not guilty
+    assert ROOT / "router/skill/loop.py" in seen
 
 
 def test_no_unit_test_starts_temporal_or_a_database_server() -> None:
