@@ -1,191 +1,234 @@
-"""Record the histories that later versions of the workflows have to replay.
+"""Record anew the histories that the workflows have to replay: python -m tests.replays.record
 
-What is recorded stays for ever, and is never recorded anew. With each version of a flow that
-ships, a run of every flow whose version has none yet:
-
-    python -m tests.replays.record
-
-and once for each release, everything under its name:
-
-    python -m tests.replays.record 0.1
+Until the first release a change of what workflows command, or of a shipped flow's version, has
+them recorded anew, all of them. From then on those of a release stay as they are.
 """
 
 import asyncio
-import sys
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from temporalio.client import Client, WorkflowHistory
+from temporalio.client import Client, WorkflowHandle
 
-from router.domain.principals import DEFAULT_TENANT, Principal
+from router.contracts.flow import workflow_id
+from router.contracts.skill import STEER, SkillOutcome, Steer
+from router.domain.principals import DEFAULT_TENANT
+from router.domain.records import RunRecord
 from router.flow.engine.events import Arrived, Cancelled
 from router.gateway.runs import happen, tell
+from router.gateway.withdrawals import Withdrawals
 from router.runtime.composition import Parts
 from router.runtime.upkeep import at_work
 from router.runtime.worker import build_worker
 from router.settings import Settings
-from tests.replays.shipped import recorded
-from tests.replays.skills import skill_stories
+from tests.fakes.behaviours import Behaviour, calls, says
+from tests.fakes.model_server import ModelServer
+from tests.fakes.planning_model import PlanningModel, drawn
+from tests.replays.histories import FOLDER, keep
 from tests.temporal import dev_server
+from tests.workflow.conftest import person
 from tests.workflow.desk import QUEUE, Approver, Talk, register_attributes, run_of
+from tests.workflow.long_runs import COUNTED, COUNTING, Archive, archive, histories, reads
+from tests.workflow.skill_histories import runs
+from tests.workflow.test_flow import becomes
+from tests.workflow.test_plans import CHOOSE, PLANNER, STEPS, TOOLS, accepts, found_by_steps
+from tests.workflow.tooled import talking
 
-FOLDER = Path(__file__).parent
-
-Story = Callable[[Client, Parts, Principal, Approver], Awaitable[list[tuple[str, str]]]]
-
-
-async def record(version: str) -> None:
-    """Live through the stories on a real server and keep what Temporal wrote down."""
-    async with desk() as (client, parts):
-        async with build_worker(client, parts, QUEUE):
-            for name, id_ in await stories(client, parts):
-                history = await client.get_workflow_handle(id_).fetch_history()
-                keep(f"{version}-{name}", history)
-        for name, history in await skill_stories(client, parts):
-            keep(f"{version}-{name}", history)
+WITHIN = 20.0
+COUNTS = calls(("count_files", {}), ("read_file", {"number": 1, "size": 100}))
 
 
-async def record_flows() -> None:
-    """Live through a run of every shipped flow whose version has no history yet."""
-    async with desk() as (client, parts):
-        alice = await parts.directory.find(DEFAULT_TENANT, "alice")
-        assert alice is not None
-        bob = Approver(client, parts, "bob")
-        known = recorded()
-        new = [flow for flow in parts.offered.catalog if (flow.flow, flow.version) not in known]
-        async with build_worker(client, parts, QUEUE):
-            for flow in new:
-                if flow.flow not in STORIES:
-                    sys.exit(f"{flow.flow} has no story yet: add one to STORIES in {__file__}")
-                lived = await STORIES[flow.flow](client, parts, alice, bob)
-                id_ = next(id_ for _, id_ in lived if id_.startswith(f"{flow.flow}/"))
-                history = await client.get_workflow_handle(id_).fetch_history()
-                keep(f"flow-{flow.flow}-v{flow.version}", history)
+@dataclass(frozen=True)
+class FlowStories:
+    """Runs of the shipped flows; each story gives its histories' names and workflows."""
 
+    client: Client
+    parts: Parts
 
-@asynccontextmanager
-async def desk() -> AsyncIterator[tuple[Client, Parts]]:
-    """A real server without a worker, and everything that one is made of."""
-    with tempfile.TemporaryDirectory() as data:
-        async with (
-            at_work(Settings.load(data=Path(data))) as parts,
-            await dev_server() as environment,
+    async def leave(self) -> dict[str, str]:
+        """Returned, corrected, approved, and taken back when it was complete."""
+        talk = await self._talk()
+        turn = await talk.say("你好")
+        for text in (
+            "我要请假",
+            "今天天气怎么样",
+            "年假",
+            "12月7日",
+            "12月8日",
+            "家里有事",
+            "确认",
         ):
-            await register_attributes(environment.client)
-            yield environment.client, parts
+            turn = await talk.say(text)
+        assert turn.flow is not None
+        await self._decide(turn.flow.id, "return", comment="日期不对")
+        await heard(talk, "日期不对")
+        for text in ("结束日期改成12月9日", "确认"):
+            await talk.say(text)
+        await self._decide(turn.flow.id, "approve")
+        run = await becomes(self.parts, turn.flow.id, lambda r: r.remedy is not None)
+        withdrawal = await self._withdrawn(run)
+        return {
+            "conversation": talk.handle.id,
+            "leave-approved": run.workflow_id,
+            "leave-withdrawn": withdrawal,
+        }
+
+    async def claim(self) -> dict[str, str]:
+        """Rejected."""
+        answers = ("我要报销", "酒店", "300元", "昨天", "R-1", "没有了", "出差")
+        talk, run = await self._confirmed(*answers)
+        await self._decide(run.id, "reject", comment="超标")
+        await heard(talk, "超标")
+        return {"claim-rejected": run.workflow_id}
+
+    async def trip(self) -> dict[str, str]:
+        """Approved, and cancelled while it goes on: what was done is undone."""
+        answers = ("我要去杭州出差", "后天", "大后天", "见客户", "高铁", "2000元", "跳过")
+        talk, run = await self._confirmed(*answers)
+        await self._decide(run.id, "approve")
+        await heard(talk, "批准")
+        await tell(self.client, run, talk.person, Cancelled(by=talk.person.id), "cancelled")
+        async with asyncio.timeout(WITHIN):
+            await self.client.get_workflow_handle(run.workflow_id).result()
+        return {"trip-cancelled": run.workflow_id}
+
+    async def equipment(self) -> dict[str, str]:
+        """Approved, and delivered: somebody outside says so."""
+        answers = ("申请办公设备", "显示器", "2", "没有了", "看图纸", "一个月后")
+        talk, run = await self._confirmed(*answers)
+        await self._decide(run.id, "approve")
+        await heard(talk, "库房")
+        olga = await person(self.parts, "olga")
+        await happen(self.client, run, olga, Arrived(by="olga", name="delivered", value={}))
+        await heard(talk, "送到了")
+        return {"equipment-delivered": run.workflow_id}
+
+    async def _talk(self) -> Talk:
+        return await Talk(self.client, self.parts, await person(self.parts, "alice")).open()
+
+    async def _confirmed(self, *said: str) -> tuple[Talk, RunRecord]:
+        talk = await self._talk()
+        for text in said:
+            await talk.say(text)
+        turn = await talk.say("确认")
+        assert turn.flow is not None
+        return talk, await run_of(self.parts, turn.flow.id)
+
+    async def _decide(self, run: str, verdict: str, **more: str) -> None:
+        bob = Approver(self.client, self.parts, "bob")
+        await bob.decide(await bob.waiting(run), verdict, **more)
+
+    async def _withdrawn(self, run: RunRecord) -> str:
+        """The workflow that takes the run back, once its approver has agreed to that."""
+        alice = await person(self.parts, "alice")
+        withdrawals = Withdrawals(self.client, QUEUE, self.parts.store.runs)
+        begun = await withdrawals.begin(run, alice, "zh", "提前回来", "withdrawn")
+        await becomes(self.parts, begun.id, lambda r: r.status == "waiting_approval")
+        await self._decide(begun.id, "approve")
+        await becomes(self.parts, begun.id, lambda r: r.status == "completed")
+        return workflow_id(run.flow, DEFAULT_TENANT, begun.id)
 
 
-def keep(name: str, history: WorkflowHistory) -> None:
-    """Write it down, unless that was done before."""
-    file = FOLDER / f"{name}.json"
-    if not file.exists():
-        file.write_text(history.to_json())
+@dataclass(frozen=True)
+class SkillStories:
+    """Runs of skills, each with a model server of its own; what each gives has its name."""
+
+    client: Client
+    parts: Parts
+
+    async def condensed(self) -> None:
+        async with self._house(reads(8, at_once=3, size=300)) as house:
+            _, id_ = await house.run(context=3500)
+        await self._keep(id_, "skill-condensed")
+
+    async def continued(self) -> None:
+        async with self._house(reads(3, size=100)) as house:
+            _, id_ = await house.run(continue_after=2)
+        await self._keep(id_, "skill-continued", "skill-went-on")
+
+    async def steered(self) -> None:
+        async with self._house([COUNTS, says("先不数了。")]) as house:
+            handle = await self._counting(house)
+            await handle.signal(STEER, Steer(message_id="m2", text="先别数了"))
+            COUNTED.set()
+            await handle.result()
+        await self._keep(handle.id, "skill-steered")
+
+    async def cancelled(self) -> None:
+        async with self._house([COUNTS]) as house:
+            handle = await self._counting(house)
+            await handle.cancel()
+            await handle.result()
+        await self._keep(handle.id, "skill-cancelled")
+
+    async def planned(self) -> None:
+        model = PlanningModel()
+        model.others.append(CHOOSE)
+        model.plans.append(drawn(*STEPS))
+        found_by_steps(model)
+        model.reflections.append(accepts("G1 加和平饭店，共 1300。"))
+        async with (
+            ModelServer(model) as server,
+            talking(self.client, self.parts, TOOLS, server, [PLANNER]) as talk,
+        ):
+            await talk.say("帮我安排去上海")
+            (run,) = await runs(talk)
+            keep("skill-planned", await run.fetch_history())
+
+    @asynccontextmanager
+    async def _house(self, script: list[Behaviour] | Behaviour) -> AsyncIterator[Archive]:
+        async with (
+            ModelServer(script) as model,
+            archive(self.client, self.parts, model) as house,
+        ):
+            yield house
+
+    async def _counting(self, house: Archive) -> WorkflowHandle[Any, SkillOutcome]:
+        """A run that is in the middle of a call."""
+        COUNTING.clear()
+        COUNTED.clear()
+        handle = await house.begin()
+        await COUNTING.wait()
+        return handle
+
+    async def _keep(self, workflow: str, *names: str) -> None:
+        for name, history in zip(names, await histories(self.client, workflow), strict=True):
+            keep(name, history)
 
 
-async def stories(client: Client, parts: Parts) -> list[tuple[str, str]]:
-    """The histories' names, with the ids of the workflows that lived through them."""
-    alice = await parts.directory.find(DEFAULT_TENANT, "alice")
-    assert alice is not None
-    bob = Approver(client, parts, "bob")
-    return [
-        *await approved(client, parts, alice, bob),
-        *await returned_and_withdrawn(client, parts, alice, bob),
-        *await claimed(client, parts, alice, bob),
-    ]
-
-
-async def approved(
-    client: Client, parts: Parts, alice: Principal, bob: Approver
-) -> list[tuple[str, str]]:
-    talk = await Talk(client, parts, alice).open()
-    for text in ("你好", "我要请假", "今天天气怎么样", "年假", "12月7日", "12月8日", "家里有事"):
-        await talk.say(text)
-    turn = await talk.say("确认")
-    assert turn.flow is not None
-    await bob.decide(await bob.waiting(turn.flow.id), "approve")
-    await told(talk, "批准")
-    return [
-        ("conversation", talk.handle.id),
-        ("leave-approved", (await run_of(parts, turn.flow.id)).workflow_id),
-    ]
-
-
-async def returned_and_withdrawn(
-    client: Client, parts: Parts, alice: Principal, bob: Approver
-) -> list[tuple[str, str]]:
-    talk = await Talk(client, parts, alice).open()
-    run = await talk.waiting_leave()
-    await bob.decide(await bob.waiting(run), "return", comment="日期不对")
-    await told(talk, "日期不对")
-    await talk.say("结束日期改成12月9日")
-    await talk.say("取消")
-    return [("leave-returned", (await run_of(parts, run)).workflow_id)]
-
-
-async def claimed(
-    client: Client, parts: Parts, alice: Principal, bob: Approver
-) -> list[tuple[str, str]]:
-    talk = await Talk(client, parts, alice).open()
-    for text in ("我要报销", "酒店", "300元", "昨天", "R-1", "没有了", "出差"):
-        await talk.say(text)
-    turn = await talk.say("确认")
-    assert turn.flow is not None
-    await bob.decide(await bob.waiting(turn.flow.id), "reject", comment="超标")
-    await told(talk, "超标")
-    return [("claim-rejected", (await run_of(parts, turn.flow.id)).workflow_id)]
-
-
-async def travelled(
-    client: Client, parts: Parts, alice: Principal, bob: Approver
-) -> list[tuple[str, str]]:
-    talk = await Talk(client, parts, alice).open()
-    answers = ("我要去杭州出差", "后天", "大后天", "见客户", "高铁", "2000元", "跳过")
-    for text in answers:
-        await talk.say(text)
-    turn = await talk.say("确认")
-    assert turn.flow is not None
-    await bob.decide(await bob.waiting(turn.flow.id), "approve")
-    await told(talk, "批准")
-    run = await run_of(parts, turn.flow.id)
-    await tell(client, run, alice, Cancelled(by=alice.id), "cancelled")
-    async with asyncio.timeout(20):
-        await client.get_workflow_handle(run.workflow_id).result()
-    return [("trip-cancelled", run.workflow_id)]
-
-
-async def equipped(
-    client: Client, parts: Parts, alice: Principal, bob: Approver
-) -> list[tuple[str, str]]:
-    talk = await Talk(client, parts, alice).open()
-    for text in ("申请办公设备", "显示器", "2", "没有了", "看图纸", "一个月后"):
-        await talk.say(text)
-    turn = await talk.say("确认")
-    assert turn.flow is not None
-    await bob.decide(await bob.waiting(turn.flow.id), "approve")
-    await told(talk, "库房")
-    run, olga = await run_of(parts, turn.flow.id), await parts.directory.find("default", "olga")
-    assert olga is not None
-    await happen(client, run, olga, Arrived(by=olga.id, name="delivered", value={}))
-    await told(talk, "送到了")
-    return [("equipment-delivered", run.workflow_id)]
-
-
-async def told(talk: Talk, text: str) -> None:
-    async with asyncio.timeout(20):
+async def heard(talk: Talk, text: str) -> None:
+    """Return once the person was told something with these words in it."""
+    async with asyncio.timeout(WITHIN):
         while not any(text in line for line in await talk.texts()):  # noqa: ASYNC110
             await asyncio.sleep(0.05)
 
 
-STORIES: dict[str, Story] = {
-    "leave_request": approved,
-    "reimbursement": claimed,
-    "business_trip": travelled,
-    "equipment_request": equipped,
-}
-"""By flow, what its history tells: a whole run, to its end."""
+async def record() -> None:
+    """Live through everything on a real server and keep what Temporal wrote down."""
+    for file in FOLDER.glob("*.json"):
+        file.unlink()
+    async with AsyncExitStack() as stack:
+        data = stack.enter_context(tempfile.TemporaryDirectory())
+        parts = await stack.enter_async_context(at_work(Settings.load(data=Path(data))))
+        environment = await stack.enter_async_context(await dev_server())
+        client = environment.client
+        await register_attributes(client)
+        flows, skills = FlowStories(client, parts), SkillStories(client, parts)
+        told: list[Callable[[], Awaitable[dict[str, str]]]] = [
+            *(flows.leave, flows.claim, flows.trip, flows.equipment)
+        ]
+        async with build_worker(client, parts, QUEUE):
+            for story in told:
+                for name, id_ in (await story()).items():
+                    keep(name, await client.get_workflow_handle(id_).fetch_history())
+        for lived in (skills.condensed, skills.continued, skills.steered, skills.cancelled):
+            await lived()
+        await skills.planned()
 
 
 if __name__ == "__main__":
-    asyncio.run(record(sys.argv[1]) if sys.argv[1:] else record_flows())
+    asyncio.run(record())

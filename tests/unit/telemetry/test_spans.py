@@ -15,8 +15,8 @@ from router.llm.types import ModelUnavailable
 from router.runtime.worker import sandbox
 from router.telemetry import tracing
 from tests.fakes.behaviours import calls, fails, says
+from tests.replays.histories import HISTORIES, history_in
 from tests.unit.llm.asking import desk, question
-from tests.workflow.test_replays import HISTORIES, history_in
 from workflows.conversation import ConversationWorkflow
 from workflows.flow import FlowWorkflow
 from workflows.skill import SkillWorkflow
