@@ -1,11 +1,7 @@
 """One model at one server: asks it, learns what the server refuses, reads what comes back.
 
-Questions to models as operators see them: a span and measurements of each.
-
-A server that speaks OpenAI's API, reached through the openai client.
-
-The client only carries bytes here: it retries nothing (whoever runs the activity does), and
-what it raises comes out as this project's errors.
+The openai client only carries bytes here: it retries nothing (whoever runs the activity does),
+and what it raises comes out as this project's errors. Each question is a span, and measured.
 """
 
 import asyncio
@@ -25,10 +21,9 @@ from router.domain.loopback import may_be_proxied
 from router.llm import failures
 from router.llm.failures import is_too_long, refused_feature
 from router.llm.fallback import ConcurrencyLimiter
-from router.llm.request import Sending, sending
-from router.llm.response import read_answer
+from router.llm.protocols import DEFAULT, ModelProtocol, Sending, protocol
 from router.llm.servers import Feature, ServerMemory
-from router.llm.stream import Assembly, BrokenOff, Speech, UnreadableAnswer, events, whole
+from router.llm.stream import BrokenOff, PartialAnswer, Speech, UnreadableAnswer, events, whole
 from router.llm.types import ChatAnswer, ChatRequest, Message, ModelUnavailable, OnText, TextDelta
 from router.telemetry import tracing
 from router.telemetry.metrics import MODEL_TOKENS, MODELS
@@ -173,7 +168,7 @@ AT_ONCE = 32
 
 
 class ChatModel:
-    """Answers questions through any server that speaks OpenAI's Chat Completions.
+    """Answers questions through any server that speaks the protocol `spoken`.
 
     What the server refuses is kept in `memory`, which may be shared between models and
     outlive them. `slots` are shared by all models at the server.
@@ -186,7 +181,9 @@ class ChatModel:
         api_key: str | None = None,
         memory: ServerMemory | None = None,
         slots: ConcurrencyLimiter | None = None,
+        spoken: str = DEFAULT,
     ) -> None:
+        self._protocol: ModelProtocol = protocol(spoken)
         self._connection = ModelConnection(base_url, model, api_key)
         self._model = model
         self._base_url = base_url
@@ -226,7 +223,9 @@ class ChatModel:
         attempt = 0
         while True:  # ends: every round sends a feature less, or leaves
             attempt += 1
-            asking = sending(self._model, request, refused, stream=on_text is not None)
+            asking = self._protocol.sending(
+                self._model, request, refused, stream=on_text is not None
+            )
             try:
                 body = await self._body(asking, TextRelay(request, asking, attempt, on_text))
             except openai.APIStatusError as error:
@@ -234,14 +233,14 @@ class ChatModel:
                 continue
             # Only now is it certain that the features that were left out were at fault.
             self._memory.learn(self.endpoint, refused - known)
-            return read_answer(body, request, asking.how, self._model, attempt)
+            return self._protocol.read(body, request, asking.how, self._model, attempt)
 
     async def _body(self, asking: Sending, telling: "TextRelay") -> Any:
-        create = self._connection.client.chat.completions.with_streaming_response.create
-        async with create(**asking.body, extra_headers=outgoing()) as response:
+        client = self._connection.client
+        async with self._protocol.post(client, asking, outgoing()) as response:
             pieces = response.iter_bytes()
             if "text/event-stream" in response.headers.get("content-type", ""):
-                body = await _streamed(pieces, telling)
+                body = await _streamed(pieces, self._protocol.Partial(), telling)
             else:
                 body = await whole(pieces)
         self._connection.refuse_error(body)
@@ -258,14 +257,15 @@ class TextRelay:
         self._attempt = attempt
         self._on_text = on_text
 
-    async def tell(self, answer: Assembly) -> None:
+    async def tell(self, answer: PartialAnswer) -> None:
         """Tell what can be said of the answer by now and wasn't told before."""
         if self._on_text and (text := self._speech.more(answer)):
             await self._on_text(TextDelta(attempt=self._attempt, text=text))
 
 
-async def _streamed(pieces: AsyncIterator[bytes], telling: TextRelay) -> dict[str, Any]:
-    answer = Assembly()
+async def _streamed(
+    pieces: AsyncIterator[bytes], answer: PartialAnswer, telling: TextRelay
+) -> dict[str, Any]:
     async for event in events(pieces):
         answer.add(event)
         await telling.tell(answer)

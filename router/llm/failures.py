@@ -1,11 +1,7 @@
 """What a server's refusal means: the openai client's exceptions, as this project's errors.
 
-The openai client's exceptions, as this project's errors.
-
 Whoever catches one knows what to do without knowing the client: wait and try again, ask
-another provider, shorten the request, or call the operator.
-
-Which part of a request a server's error is about.
+another provider, shorten the request, leave out what was refused, or call the operator.
 """
 
 import re

@@ -1,10 +1,7 @@
 """The model, then its fallbacks in order, until one of them answers.
 
-Keeps a dead provider from costing every turn its timeout.
-
-How many questions one model server is asked at once.
-
-The ladders of one house: the usual one, and those that a stronger model leads.
+A circuit breaker keeps a dead provider from costing every turn its timeout; a limiter bounds
+how many questions one server is asked at once.
 """
 
 import asyncio

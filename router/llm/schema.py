@@ -1,21 +1,17 @@
-"""JSON Schemas as other people write them, made portable, and arguments restored from them.
+"""JSON Schemas as other people write them, in the small dialect that every server takes.
 
-JSON Schemas as other people write them, one node at a time: references, parts, kinds.
-
-JSON Schemas in the small dialect that every server takes for strict functions.
-
-Objects are closed and require every property; what was optional may be null. References
-are inlined, limits become words of the description. What the dialect can't say (maps, free
-objects, anything below the fifth level) is asked for as JSON in a string.
-`router.llm.schema` is the way back.
-
-Arguments given for a portable schema, as the function's own schema would have had them.
-
-A null for what may be absent is left out, and JSON that came as text is read.
+Objects are closed and require every property; what was optional may be null. References are
+inlined, limits become words of the description. What the dialect can't say (maps, free objects,
+anything below the fifth level) is asked for as JSON in a string. `restored` is the way back:
+a null for what may be absent is left out, and JSON that came as text is read.
 """
 
 from collections.abc import Mapping
 from typing import Any, Literal
+
+from referencing import Registry
+from referencing.exceptions import Unresolvable
+from referencing.jsonschema import DRAFT202012
 
 from router.llm.json_repair import NotJson, read_json
 
@@ -32,6 +28,7 @@ class Resolver:
 
     def __init__(self, schema: Schema) -> None:
         self._whole = schema
+        self._references = Registry().resolver_with_root(DRAFT202012.create_resource(dict(schema)))
         self.root = self._root()
         """The schema itself; of several alternative objects, one with the properties of all."""
 
@@ -65,11 +62,13 @@ class Resolver:
         }
 
     def _target(self, reference: str) -> Schema:
-        node: Any = self._whole
-        for step in reference.removeprefix("#").strip("/").split("/"):
-            name = step.replace("~1", "/").replace("~0", "~")
-            node = node.get(name, {}) if isinstance(node, Mapping) else {}
-        return node if isinstance(node, Mapping) else {}
+        if reference == "#":
+            return {}  # the whole within itself would only ever be told again
+        try:
+            found = self._references.lookup(reference).contents
+        except (Unresolvable, AttributeError, TypeError, ValueError):
+            return {}  # it leads elsewhere, or the library stumbles over what is no schema
+        return found if isinstance(found, Mapping) else {}
 
     def _root(self) -> Schema:
         root = self.resolved(self._whole)

@@ -1,12 +1,8 @@
-"""What is known of model servers: what each refused, and whether it can be reached.
-
-What each model server turned out not to do, learned from its own refusals.
+"""What each model server turned out not to do, learned from its own refusals.
 
 A request uses everything that the server isn't known to refuse. What it is told to have
 refused is left out of the next one, and remembered once a request without it was accepted:
 each lesson costs one extra request, once.
-
-Whether model servers can be reached: asked for their list of models, which costs nothing.
 """
 
 import json

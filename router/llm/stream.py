@@ -1,28 +1,23 @@
 """Answers as they come over the wire, and what of an unfinished one may be said already.
 
-Answers as they come over the wire: one JSON document, or a stream of pieces of it.
+Read from the bytes rather than through a client's models: servers that are only nearly
+compatible send what no model of it foresaw, and a stream that breaks off has to be told from
+one that is complete.
 
-Read from the bytes rather than through the client's models: servers that are only nearly
-compatible send what no model of it foresaw, and a stream that ends before `[DONE]` has to
-be told from one that is complete.
-
-What of an answer that is still being written may be said to the user already.
-
-That is plain content, and the argument of a function that says something. Never said are
+Said early is plain content, and the argument of a function that says something. Never said are
 thoughts, calls written as text, and JSON; nor the beginning of what may become one of them.
 """
 
 import json
 import re
-from collections.abc import AsyncIterator, Mapping
-from typing import Any
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any, Protocol
 
 from router.llm.json_repair import clean_text
 from router.llm.response import MARKS, without_thinking
 from router.llm.types import How
 
 MAX_BYTES = 4 * 1024 * 1024
-MAX_CALLS = 200
 DONE = b"[DONE]"
 
 
@@ -90,90 +85,24 @@ def _parsed(text: bytes) -> Any:
         raise UnreadableAnswer(f"it isn't JSON: {error}") from None
 
 
-class Assembly:
-    """The pieces of a streamed answer, put together to the body it would have been at once."""
+class PartialAnswer(Protocol):
+    """A streamed answer as far as it has come."""
 
-    def __init__(self) -> None:
-        self.content = ""
-        self.calls: list[dict[str, Any]] = []
-        """Each with `index`, `id`, `name` and `arguments` as far as they have come."""
-        self._refusal = ""
-        self._finish: Any = None
-        self._rest: dict[str, Any] = {}
-        self._is_done = False
+    content: str
+
+    @property
+    def calls(self) -> Sequence[Mapping[str, Any]]:
+        """Each with `name` and `arguments` as far as they have come."""
 
     @property
     def is_complete(self) -> bool:
         """True where the server said that this is all."""
-        return self._is_done or self._finish is not None
 
     def add(self, event: Any) -> None:
-        """Take in one event."""
-        if event == DONE:
-            self._is_done = True
-        elif isinstance(event, dict):
-            for key in ("usage", "model", "error"):
-                if event.get(key):
-                    self._rest[key] = event[key]
-            choices = event.get("choices")
-            if isinstance(choices, list) and choices and isinstance(choices[0], dict):
-                self._add_choice(choices[0])
+        """Take in the JSON of one event, or `DONE`."""
 
     def body(self) -> dict[str, Any]:
-        """The answer so far, as the body of a Chat Completion."""
-        calls = [
-            {"id": call["id"], "function": {"name": call["name"], "arguments": call["arguments"]}}
-            for call in self.calls
-        ]
-        message = {"content": self.content, "refusal": self._refusal, "tool_calls": calls}
-        choice = {"message": message, "finish_reason": self._finish}
-        return {**self._rest, "choices": [choice]}
-
-    def _add_choice(self, choice: dict[str, Any]) -> None:
-        if choice.get("finish_reason"):
-            self._finish = choice["finish_reason"]
-        # Some servers send the last event with the whole message instead of a delta.
-        delta = choice.get("delta") or choice.get("message")
-        if not isinstance(delta, dict):
-            return
-        self.content += _text(delta.get("content"))
-        self._refusal += _text(delta.get("refusal"))
-        pieces = delta.get("tool_calls")
-        for piece in pieces if isinstance(pieces, list) else ():
-            if isinstance(piece, dict):
-                self._add_call(piece)
-
-    def _add_call(self, piece: dict[str, Any]) -> None:
-        call = self._call_for(piece)
-        function = piece.get("function")
-        if call is None or not isinstance(function, dict):
-            return
-        call["id"] = call["id"] or piece.get("id")
-        call["name"] += _text(function.get("name"))
-        arguments = function.get("arguments")
-        if isinstance(arguments, str) and isinstance(call["arguments"], str):
-            call["arguments"] += arguments
-        elif arguments is not None:
-            call["arguments"] = arguments
-
-    def _call_for(self, piece: dict[str, Any]) -> dict[str, Any] | None:
-        """The call that a piece goes on with, or a new one.
-
-        By its index; but an index may be missing, or the same for all, so another id begins
-        another call.
-        """
-        index, given = piece.get("index"), piece.get("id")
-        same = [call for call in self.calls if index is None or call["index"] == index]
-        if same and (not given or same[-1]["id"] in (None, given)):
-            return same[-1]
-        if len(self.calls) >= MAX_CALLS:
-            return None
-        self.calls.append({"index": index, "id": given, "name": "", "arguments": ""})
-        return self.calls[-1]
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
+        """The answer so far, as the body it would have been at once."""
 
 
 MAX_TOLD = 20_000
@@ -199,7 +128,7 @@ class Speech:
         self._spoken = spoken
         self._said = ""
 
-    def more(self, answer: Assembly) -> str:
+    def more(self, answer: PartialAnswer) -> str:
         """What can be said now and wasn't before; often nothing."""
         if len(answer.content) > MAX_TOLD:
             return ""
@@ -209,7 +138,7 @@ class Speech:
         more, self._said = sayable[len(self._said) :], sayable
         return clean_text(more)
 
-    def _sayable(self, answer: Assembly) -> str:
+    def _sayable(self, answer: PartialAnswer) -> str:
         # As the whole answer will be read: a NUL before a mark doesn't make it any less of one.
         content = answer.content.replace("\0", "")
         if self._is_json and content.lstrip().startswith("{"):

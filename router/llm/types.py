@@ -1,8 +1,4 @@
-"""What a model is asked and answers, free of any provider's format, and how asking can fail.
-
-What a model is asked and what it answers, free of any provider's format.
-
-What can go wrong between this process and a model, as a branch of the project's tree.
+"""What a model is asked and answers, in no provider's format, and how asking can fail.
 
 RouterError
 ├── Unavailable

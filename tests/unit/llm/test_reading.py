@@ -6,8 +6,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from router.llm.response import read_answer
-from router.llm.stream import Assembly, Speech
+from router.domain.errors import MisconfiguredError
+from router.llm.protocols import chat_completions, protocol
+from router.llm.stream import Speech
 from router.llm.types import ChatAnswer, How
 from tests.unit.llm.asking import question
 from tests.unit.llm.test_json_reading import JSON
@@ -16,9 +17,15 @@ HOWS: list[How] = ["functions", "json_schema", "json_object", "text"]
 ANNUAL = {"leave_type": "annual"}
 
 
+def test_a_protocol_is_found_by_its_name() -> None:
+    assert protocol("chat_completions") is chat_completions
+    with pytest.raises(MisconfiguredError, match="no protocol 'gopher'; there are: chat_compl"):
+        protocol("gopher")
+
+
 def read(message: Any, how: How = "functions", finish: Any = "stop", **more: Any) -> ChatAnswer:
     body = {"choices": [{"message": message, "finish_reason": finish}]}
-    return read_answer(body, question(**more), how, "m")
+    return chat_completions.read(body, question(**more), how, "m")
 
 
 def call(name: Any, arguments: Any, **more: Any) -> dict[str, Any]:
@@ -193,7 +200,7 @@ def test_plain_text_where_json_was_asked_for_is_said(how: How) -> None:
 @pytest.mark.parametrize("usage", [None, {}, {"prompt_tokens": -1}, {"prompt_tokens": "7"}, [], 3])
 def test_usage_nobody_can_use_is_estimated(usage: Any) -> None:
     body = {"choices": [{"message": {"content": "hi"}}], "usage": usage}
-    assert read_answer(body, question(), "functions", "m").usage.estimated
+    assert chat_completions.read(body, question(), "functions", "m").usage.estimated
 
 
 def test_content_in_parts_is_text() -> None:
@@ -202,7 +209,7 @@ def test_content_in_parts_is_text() -> None:
 
 @given(JSON, st.sampled_from(HOWS))
 def test_any_json_is_an_answer(body: Any, how: How) -> None:
-    assert isinstance(read_answer(body, question(), how, "m"), ChatAnswer)
+    assert isinstance(chat_completions.read(body, question(), how, "m"), ChatAnswer)
 
 
 KEYS = ("content", "refusal", "tool_calls", "function_call", "function", "name", "arguments", "id")
@@ -239,18 +246,18 @@ def test_any_text_is_an_answer_that_can_be_stored(text: str, how: How) -> None:
 
 @given(st.lists(SHAPES | JSON, max_size=6), st.sampled_from(HOWS))
 def test_any_events_make_an_answer(events: list[Any], how: How) -> None:
-    answer, speech = Assembly(), Speech(how, True, {"respond_message": "text"})
+    answer, speech = chat_completions.Partial(), Speech(how, True, {"respond_message": "text"})
     for event in events:
         answer.add({"choices": [{"delta": event}]})
         answer.add(event)
         speech.more(answer).encode()
-    assert isinstance(read_answer(answer.body(), question(), how, "m"), ChatAnswer)
+    assert isinstance(chat_completions.read(answer.body(), question(), how, "m"), ChatAnswer)
 
 
 @given(MARKED | st.text(), st.integers(1, 5))
 @example("\0<think>Hm.</think>", 1)
 def test_what_was_told_early_is_what_was_meant(text: str, step: int) -> None:
-    answer, speech = Assembly(), Speech("functions", True, {})
+    answer, speech = chat_completions.Partial(), Speech("functions", True, {})
     told = ""
     for at in range(0, len(text), step):
         answer.add({"choices": [{"delta": {"content": text[at : at + step]}}]})
