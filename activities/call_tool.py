@@ -1,7 +1,4 @@
-"""Calls of tools. Each is an activity under the tool's own name, so that it shows as that.
-
-A tool's try as operators see it: a span and a measurement, by the tool's name.
-"""
+"""The activity behind every tool: it runs under the tool's own name, so that it shows as that."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -15,7 +12,7 @@ from temporalio.common import RawValue
 
 from activities.execution import heartbeating, temporal_failures
 from activities.progress import ProgressPublisher
-from activities.tool_call import ToolCaller
+from activities.tool_caller import ToolCaller
 from activities.writer import metered
 from router.contracts.activities import LookupAnswer, ToolCall
 from router.contracts.failures import RETRYABLE

@@ -1,10 +1,7 @@
-"""How an activity runs: its failures, its heartbeats, and what operators see of it.
+"""How an activity runs: how it fails, its heartbeats, and what operators see of it.
 
-How an activity fails: the house's errors become Temporal's failures at its border.
-
-Heartbeats: how a cancellation of a turn reaches an activity that waits for something.
-
-Activities as operators see them: a span, measurements, and what their log lines are about.
+Errors of the house become Temporal's failures at its border. Heartbeats are how the
+cancellation of a turn reaches an activity that waits for something.
 """
 
 import asyncio

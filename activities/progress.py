@@ -1,6 +1,6 @@
 """Telling whoever watches what an activity does, while it does it.
 
-Rows of the event log, written beside what they tell of: no call of a tool waits for them.
+Rows of the event log are written beside what they tell of: no call of a tool waits for them.
 """
 
 import asyncio

@@ -1,11 +1,4 @@
-"""The work of a skill: a step, a plan, and its dialogue told in short, each by a model.
-
-One step of a skill's sub-agent: a question to a model, and what its answer comes to.
-
-A skill's work by a plan: asking a model for one, and what to do with what its steps came to.
-
-Telling in short what a sub-agent's dialogue has no room for any more: by a model.
-"""
+"""The work of a skill: a step, a plan, and its dialogue told in short, each by a model."""
 
 from dataclasses import dataclass
 
@@ -24,7 +17,7 @@ from router.flow.slot_types import Unfit, fitted
 from router.llm.fallback import FallbackChain, FallbackChains
 from router.llm.types import BudgetSpent
 from router.retrieval.index import CapabilityIndex
-from router.routing import skill_memory, skill_step
+from router.routing import skill_context, skill_memory, skill_step
 from router.routing.planner import (
     Planned,
     Reflected,
@@ -35,7 +28,7 @@ from router.routing.planner import (
 )
 from router.routing.prompts import Job, Prompts, shown
 from router.routing.replies import BUDGET_SPENT
-from router.routing.skill_step import Means, Task, Thought
+from router.routing.skill_step import Means, SkillTask, Thought
 from router.skill.plan import Plan
 from router.understanding.grounding import stated
 
@@ -79,11 +72,11 @@ class Thinker:
             return Thought(spent=BUDGET_SPENT[spent.scope].within(given.locale))
         thought = skill_step.read(answer, means)
         flow = self._shaped(thought.flow, given.task) if thought.flow else None
-        measure = skill_step.measured(question, given.memory, answer.usage)
+        measure = skill_context.measured(question, given.memory, answer.usage)
         about = {"usage": asking.usage, "flow": flow, "measure": measure, "last": foreseen}
         return thought.model_copy(update=about)
 
-    async def means(self, task: Task, person: Principal, offered: Capabilities) -> Means:
+    async def means(self, task: SkillTask, person: Principal, offered: Capabilities) -> Means:
         """What of this may be called: all, or where that is too much what is near the request.
 
         The same at every step of a run, so that servers can keep the prompt
@@ -101,7 +94,7 @@ class Thinker:
             {name: flow for name, flow in flows.items() if name in names},
         )
 
-    def _shaped(self, flow: StartFlow, task: Task) -> StartFlow:
+    def _shaped(self, flow: StartFlow, task: SkillTask) -> StartFlow:
         """The flow with the model's values in the shapes that its slots have."""
         known = self.capabilities.slots(flow.flow)
         slots = stated(known, flow.slots, "", task.now)

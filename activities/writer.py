@@ -1,12 +1,11 @@
 """A model that tools may ask to write something, on the account of whoever calls them.
 
-What a tool's call costs in models, from deep within it to whoever answers for the call.
+What that costs goes from deep within the tool to whoever answers for the call by a context
+variable, so that neither gate nor tool has to hand on what only a model's tools know.
 
     with metered(call.spent) as meter:
         result = await caller.call(call)
     Answer(value=result, usage=meter.usage)
-
-A context variable, so that neither gate nor tool has to hand on what only a model's tools know.
 """
 
 from collections.abc import Iterator

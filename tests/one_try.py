@@ -2,7 +2,7 @@
 
 from pydantic import JsonValue
 
-from activities.tool_run import let_through, run_admitted
+from activities.tool_caller import let_through, run_admitted
 from router.contracts.activities import ToolCall
 from router.store.idempotency import EffectsLedger
 from router.tool.context import Dependencies

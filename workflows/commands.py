@@ -43,7 +43,7 @@ from router.domain.messages import (
 from router.flow.engine.events import Began
 from router.flow.prompts.values import readable
 from router.routing.skill_memory import AgentMemory
-from router.routing.skill_step import Task
+from router.routing.skill_step import SkillTask
 from workflows import memory, notices
 from workflows.activity import fresh_id, perform
 from workflows.flow_client import FlowClient
@@ -186,7 +186,9 @@ class AnswerFinder:
         if skill is None:
             return FoundAnswer(said=[notices.SKILL_GONE.within(self.message.locale)])
         account = self.message.account(decided.usage)
-        task = Task(skill=skill, request=run.request, history=self._heard_so_far, now=account.now)
+        task = SkillTask(
+            skill=skill, request=run.request, history=self._heard_so_far, now=account.now
+        )
         tools = {name: limit for name, limit in decided.tools.items() if skill.may_use(name)}
         return await self._run(OpenSkill(task=task, memory=AgentMemory(), tools=tools), account)
 

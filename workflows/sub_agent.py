@@ -21,7 +21,7 @@ from router.domain.commands import StartFlow
 from router.domain.messages import ToolCallView, Usage
 from router.flow.prompts.values import readable
 from router.llm.types import FunctionCall, ToolMessage
-from router.routing import skill_memory, skill_step
+from router.routing import skill_context, skill_memory
 from router.routing.skill_memory import AgentMemory
 from router.routing.skill_step import Thought
 from router.skill.loop import MOST_REPEATS, STOPPED, Stop, stopped, why_last, why_stop
@@ -37,7 +37,7 @@ async def fit(
     It is what the run goes on with: what gave way once is never looked at again.
     """
     ephemeral = {name: limits.ephemeral for name, limits in start.tools.items()}
-    fitted = skill_step.fitted(memory, ephemeral, start.context)
+    fitted = skill_context.fitted(memory, ephemeral, start.context)
     if not fitted.gone:
         return fitted.memory, Usage()
     given = activities.Condense(
@@ -159,7 +159,7 @@ class SubAgent:
                 raise
             workflow.logger.warning("step %s failed: %s", self.progress.steps + 1, failure.cause)
             if getattr(failure.cause, "type", None) == activities.TOO_LONG:
-                self.memory = skill_step.refused(self.memory)
+                self.memory = skill_context.refused(self.memory)
             self.progress = self.progress.after(Usage(), fruitless=True)
             return None
         fruitless = None if thought.said.calls else thought.complaint is not None
@@ -211,9 +211,9 @@ class SubAgent:
         try:
             found = await asyncio.gather(*tasks)
         finally:
-            longest = skill_step.longest_result(self.memory, len(tasks), self._start.context)
+            longest = skill_context.longest_result(self.memory, len(tasks), self._start.context)
             results = [
-                skill_step.result(call, self._taken_in(call, task), longest)
+                skill_context.result(call, self._taken_in(call, task), longest)
                 for call, task in zip(thought.calls, tasks, strict=True)
             ]
             self.memory = self.memory.saying(thought.said, *thought.refused, *results)

@@ -22,7 +22,7 @@ from activities.builtin.standing import (
     run_meant,
     standing,
 )
-from activities.saying import OWN, REQUEST, REQUEST_EN, whole
+from activities.phrases import OWN, REQUEST, REQUEST_EN, whole
 from activities.tell_flow import own_share
 from router.domain.errors import Conflict, PermanentToolError
 from router.domain.locale import Locale, Localised

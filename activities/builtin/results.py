@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from activities import provided
-from activities.tool_call import page_of
+from activities.tool_results import page_of
 from router.domain.errors import ArgumentsToolError
 from router.domain.locale import Localised
 from router.domain.records import ResultPage

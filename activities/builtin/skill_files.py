@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 
 from activities import provided
 from activities.sandbox import Sandbox, Script, program_of, sandbox
-from activities.tool_call import text_pages
+from activities.tool_results import text_pages
 from router.domain.errors import ArgumentsToolError, PermanentToolError
 from router.domain.files import SCRIPTS, SkillFile
 from router.skill.skill import lines

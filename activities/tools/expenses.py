@@ -12,8 +12,8 @@ from pydantic import BaseModel, Field
 
 from activities.people.people import PeopleSystem, human_resources
 from activities.people.records import Claim, ClaimItem, ClaimStatus, MoneyAmount, Owner
+from activities.phrases import whole
 from activities.policies.limits import Category, ExpenseLimits, Grade, Limit, expense_limits
-from activities.saying import whole
 from router.domain.locale import Locale
 from router.domain.principals import FLOW_ROLE
 from router.tool.context import Depends, ToolContext

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 from activities.people.people import PeopleSystem, human_resources
 from activities.people.records import Balance, Days, Half, Leave, LeaveRecord, LeaveType, Owner
-from activities.saying import whole
+from activities.phrases import whole
 from router.domain.principals import FLOW_ROLE
 from router.tool.context import Depends, ToolContext
 from router.tool.labels import ChineseLabel

@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 
 from activities.people.people import PeopleSystem, human_resources
 from activities.people.records import MoneyAmount, Owner, Transport, Trip, TripRecord
-from activities.saying import whole
+from activities.phrases import whole
 from router.domain.principals import FLOW_ROLE
 from router.tool.context import Depends, ToolContext
 from router.tool.tool import tool

@@ -20,7 +20,7 @@ from router.flow.paused import Situation
 from router.llm.types import Message as ChatMessage
 from router.routing.planner import Planned, Reflected
 from router.routing.skill_memory import AgentMemory
-from router.routing.skill_step import Task, Thought
+from router.routing.skill_step import SkillTask, Thought
 from router.skill.skill import Skill
 from router.understanding.reading import Reading
 
@@ -129,7 +129,7 @@ class SkillQuestion(Payload):
     `step` counts from 1.
     """
 
-    task: Task
+    task: SkillTask
     memory: AgentMemory
     step: int = 1
     locale: Locale

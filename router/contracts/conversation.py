@@ -11,7 +11,7 @@ from router.domain.messages import FlowSummary, Message, Option, Reply, SpokenLi
 from router.domain.principals import Principal
 from router.flow.view import FlowView
 from router.routing.skill_memory import AgentMemory
-from router.routing.skill_step import Task
+from router.routing.skill_step import SkillTask
 
 WORKFLOW = "Conversation"
 SUBMIT = "submit"
@@ -59,7 +59,7 @@ class OpenSkill(Payload):
     what it asked last; `flow` is the run of the form that it sent the employee to.
     """
 
-    task: Task
+    task: SkillTask
     memory: AgentMemory
     tools: dict[str, CallLimits] = {}
     question: str = ""

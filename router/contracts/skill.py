@@ -9,8 +9,9 @@ from router.contracts.payload import Payload
 from router.domain.commands import StartFlow
 from router.domain.locale import Locale
 from router.domain.messages import ToolCallView, Usage
+from router.routing.skill_context import STEP_TOKENS
 from router.routing.skill_memory import AgentMemory
-from router.routing.skill_step import STEP_TOKENS, Task
+from router.routing.skill_step import SkillTask
 from router.skill.loop import LoopProgress, Stop
 
 WORKFLOW = "Skill"
@@ -36,7 +37,7 @@ class SkillStart(Payload):
     with; `progress` and what follows are there where the run itself goes on in a new one.
     """
 
-    task: Task
+    task: SkillTask
     account: Account
     locale: Locale
     tools: dict[str, CallLimits] = {}

@@ -28,7 +28,9 @@ class Resolver:
 
     def __init__(self, schema: Schema) -> None:
         self._whole = schema
-        self._references = Registry().resolver_with_root(DRAFT202012.create_resource(dict(schema)))
+        self._references = Registry().resolver_with_root(
+            DRAFT202012.create_resource(schema if isinstance(schema, Mapping) else {})
+        )
         self.root = self._root()
         """The schema itself; of several alternative objects, one with the properties of all."""
 
@@ -66,7 +68,7 @@ class Resolver:
             return {}  # the whole within itself would only ever be told again
         try:
             found = self._references.lookup(reference).contents
-        except (Unresolvable, AttributeError, TypeError, ValueError):
+        except (Unresolvable, AttributeError, TypeError, ValueError, RecursionError):
             return {}  # it leads elsewhere, or the library stumbles over what is no schema
         return found if isinstance(found, Mapping) else {}
 

@@ -1,10 +1,7 @@
 """Deciding what no rule could: with a model, by nearness, or honestly not at all.
 
-Deciding without a model: honest about what wasn't understood, and what can be done here.
-
-Deciding by nearness alone: which capabilities may a message be for, and how sure is that.
-
-Deciding with a model: one call over a short list, at most one more where it went wrong.
+A model gets one call over a short list, and at most one more where it went wrong. Without one
+the nearest capabilities are offered to choose from, or what there is.
 """
 
 import re

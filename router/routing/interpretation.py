@@ -1,7 +1,5 @@
 """A model's answer as commands. Its output is untrusted: what can't be meant is never done.
 
-Arguments that a model gives to a tool, before anybody believes them.
-
 Unknown names, arguments that don't fit and calls that make no sense now become problems,
 each exact enough to be handed back to the model; nothing invented becomes a command.
 """

@@ -1,12 +1,7 @@
-"""What a model is asked of a plan, and what its answers come to.
+"""What a model is asked of a plan (to make one, to reflect on its results), and its answers.
 
-What a model is asked of a plan: to make one, and to reflect on what its steps came to.
-
-Both questions are functions like any other, so that a server which knows none is asked for JSON.
-
-What a model's answers about a plan come to: steps, or a verdict on their results.
-
-Nothing in an answer is believed: what doesn't fit goes back to the model, with why.
+Both questions are functions like any other, so that a server which knows none is asked for
+JSON. Nothing in an answer is believed: what doesn't fit goes back to the model, with why.
 """
 
 import json
@@ -33,7 +28,7 @@ from router.routing.skill_step import (
     HAND_BACK,
     LAST_STEP,
     Means,
-    Task,
+    SkillTask,
     handing_back,
     opening,
     recalled,
@@ -70,7 +65,7 @@ _STEPS = {"type": "array", "items": _STEP, "minItems": 1, "maxItems": MOST_STEPS
 _PLAN = function(PLAN, "The steps of the work; those that don't wait run at once.", steps=_STEPS)
 
 
-def plan_request(prompt: Prompt, task: Task, means: Means, memory: AgentMemory) -> ChatRequest:
+def plan_request(prompt: Prompt, task: SkillTask, means: Means, memory: AgentMemory) -> ChatRequest:
     """The question for a plan; where there is one already, for what is left of it."""
     return ChatRequest(
         messages=(
@@ -87,7 +82,7 @@ def plan_request(prompt: Prompt, task: Task, means: Means, memory: AgentMemory) 
 
 
 def reflect_request(
-    prompt: Prompt, task: Task, memory: AgentMemory, *, last: bool = False
+    prompt: Prompt, task: SkillTask, memory: AgentMemory, *, last: bool = False
 ) -> ChatRequest:
     """The question what to do with the results; the `last` one is for an answer alone."""
     plan = memory.plan or Plan()

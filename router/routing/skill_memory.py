@@ -1,9 +1,4 @@
-"""What a sub-agent has in its head, and telling in short what it has no room for.
-
-What a sub-agent has in its head: carried from step to step, run to run, and turn to turn.
-
-Telling in short what a sub-agent's dialogue has no room for any more.
-"""
+"""What a sub-agent has in its head, from step to step and turn to turn, and telling it in short."""
 
 import json
 from collections.abc import Sequence

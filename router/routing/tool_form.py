@@ -1,24 +1,13 @@
-"""Any tool as a form: its arguments as slots, and a flow that asks for them and calls it.
+"""Any tool as a form: a flow that asks for its arguments, calls it and says what it found.
 
-What a value has to be, in a JSON Schema that says it in a roundabout way.
-
-References are followed within the schema, and null, which only says that the value may be left
-out, is taken away.
-
-A tool's arguments as slots: what of a JSON Schema can be asked of a person, and why not.
+So every tool can be used with no model at all, through the same machine as any flow. What a
+tool asks back becomes slots in the same way. Of an argument's JSON Schema can be asked:
 
 string, number, integer, boolean, enum, date, date-time    one question
 an array of these                                          one answer with all, or one by one
 an object of these, objects within it                      a question for each field needed
 an array of flat objects                                   item by item
 free objects, tuples, lists within lists, what is deeper   nothing: `Unaskable` says why
-
-Any tool as a form: a flow that asks for its arguments, calls it and says what it found.
-
-So every tool can be used with no model at all, through the same machine as any flow: what
-it needs is asked, checked and confirmed there, and the call is an activity of the tool's name.
-
-What a tool asks back, as slots that a person can fill.
 """
 
 import re

@@ -19,7 +19,7 @@ from activities.policies.book import PolicyBook, policy_book
 from activities.policies.limits import ExpenseLimits, expense_limits
 from activities.progress import ProgressPublisher
 from activities.sandbox import Bubblewrap, NoSandbox, Sandbox, sandbox
-from activities.tool_call import ToolCaller
+from activities.tool_caller import ToolCaller
 from activities.writer import Writer, writer
 from router.directory.sources import LiveDirectory, source_of
 from router.domain.errors import MisconfiguredError

@@ -21,7 +21,7 @@ from temporalio.client import Client
 from temporalio.contrib.pydantic import pydantic_data_converter
 
 from activities.capabilities import Capabilities
-from activities.tool_call import ToolCaller
+from activities.tool_caller import ToolCaller
 from router.domain.budgets import Budget, Budgets
 from router.domain.records import EffectRecord
 from router.flow.catalog import Catalog

@@ -20,7 +20,8 @@ from router.contracts.flow import CallLimits
 from router.contracts.skill import SkillOutcome, SkillStart
 from router.domain.locale import Localised
 from router.domain.principals import Principal
-from router.routing.skill_step import STEP_TOKENS, Task
+from router.routing.skill_context import STEP_TOKENS
+from router.routing.skill_step import SkillTask
 from router.skill.skill import Skill
 from tests.e2e.mortal import Mortal
 from tests.e2e.mortal_worker import Plan
@@ -75,7 +76,7 @@ async def lived_through(client: Client, worker: Mortal, deaths: int) -> tuple[Sk
     """How the run ends whose worker dies so often, and what Temporal wrote down of it."""
     now = datetime.now(UTC)
     start = SkillStart(
-        task=Task(skill=CLERK, request="查单", now=now),
+        task=SkillTask(skill=CLERK, request="查单", now=now),
         account=Account(caller=ALICE, now=now, seconds=600),
         locale="zh",
         tools={"check": PATIENT},

@@ -19,7 +19,8 @@ from router.domain.budgets import Budget, Budgets
 from router.domain.locale import Localised
 from router.domain.principals import Principal
 from router.llm.request import estimated_tokens
-from router.routing.skill_step import STEP_TOKENS, Task
+from router.routing.skill_context import STEP_TOKENS
+from router.routing.skill_step import SkillTask
 from router.runtime.composition import Parts
 from router.skill.skill import Skill
 from router.tool.tool import tool
@@ -114,7 +115,7 @@ class Archive:
     def start_of(self, **more: Any) -> SkillStart:
         now = datetime(2026, 11, 22, 10, 0, tzinfo=UTC)
         return SkillStart(
-            task=Task(skill=READER, request="查档", now=now),
+            task=SkillTask(skill=READER, request="查档", now=now),
             account=Account(caller=self.alice, now=now, seconds=300),
             locale="zh",
             **{"tools": {"read_file": CallLimits()}, "context": STEP_TOKENS, **more},

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from temporalio.client import Client, WorkflowHistory
 
-from router.routing.skill_step import STEP_TOKENS
+from router.routing.skill_context import STEP_TOKENS
 from router.runtime.composition import Parts
 from tests.fakes.behaviours import Behaviour, fails, says
 from tests.fakes.http_exchange import Received, Reply

@@ -15,7 +15,7 @@ from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
 from activities.call_tool import ToolActivity
 from activities.progress import ProgressPublisher
-from activities.tool_call import ToolCaller
+from activities.tool_caller import ToolCaller
 from router.contracts import conversation, flow
 from router.contracts.activities import ToolCall
 from router.contracts.flow import FlowAnswer, Tell, workflow_id

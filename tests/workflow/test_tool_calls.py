@@ -8,7 +8,7 @@ import pytest
 from temporalio.client import Client
 
 from activities.capabilities import Capabilities
-from activities.tool_call import ToolCaller
+from activities.tool_caller import ToolCaller
 from router.domain.messages import Message, ToolResultAction, Turn
 from router.llm.client import ChatModel
 from router.llm.fallback import FallbackChains

@@ -8,7 +8,7 @@ from uuid import uuid4
 from temporalio.client import Client
 
 from activities.capabilities import Capabilities
-from activities.tool_call import ToolCaller
+from activities.tool_caller import ToolCaller
 from router.domain.messages import ChooseAction, Message, Turn
 from router.flow.catalog import Catalog
 from router.flow.definition import FlowDefinition

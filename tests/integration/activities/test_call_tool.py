@@ -15,8 +15,8 @@ from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
 from activities.call_tool import ToolActivity
 from activities.progress import ProgressPublisher
-from activities.tool_call import ToolCaller
-from activities.tool_run import RESULT_BYTES
+from activities.tool_caller import ToolCaller
+from activities.tool_results import RESULT_BYTES
 from router.contracts.activities import LookupAnswer, ToolCall
 from router.domain.errors import (
     ArgumentsToolError,

@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from activities import provided
 from activities.builtin.results import read_more
 from activities.progress import ProgressPublisher
-from activities.tool_call import Places, ToolCaller
+from activities.tool_caller import Places, ToolCaller
 from router.contracts.activities import ToolCall
 from router.domain.errors import (
     ArgumentsToolError,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from activities.tool_call import ToolCaller
+from activities.tool_caller import ToolCaller
 from router.contracts.activities import ToolCall
 from router.domain.errors import PermanentToolError, TransientToolError, UnusableResult
 from router.domain.principals import Principal

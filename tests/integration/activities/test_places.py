@@ -7,7 +7,7 @@ import pytest
 from pydantic import JsonValue
 
 from activities.capabilities import MARGIN
-from activities.tool_call import AGAIN, PATIENCE, Places
+from activities.tool_caller import AGAIN, PATIENCE, Places
 from router.domain.errors import TransientToolError
 from router.store.database import Database
 from router.tool.context import ToolContext

@@ -11,26 +11,25 @@ from router.domain.locale import Localised
 from router.domain.records import ResultPage
 from router.llm.request import estimated_prompt_tokens, estimated_tokens
 from router.llm.types import AssistantMessage, FunctionCall, Message, TokenUsage, ToolMessage
-from router.routing import skill_step
+from router.routing import skill_context, skill_step
 from router.routing.prompts import Prompts
-from router.routing.skill_memory import AgentMemory
-from router.routing.skill_step import (
+from router.routing.skill_context import (
     EARLIER_TOKENS,
     LEAST_RESULT,
     STEP_TOKENS,
-    Means,
     Room,
-    Task,
     fitted,
     result,
 )
+from router.routing.skill_memory import AgentMemory
+from router.routing.skill_step import Means, SkillTask
 from router.skill.skill import Skill
 from tests.unit.routing.dialogues import EPHEMERAL, memories, worked
 from tests.unit.routing.samples import TOOLS
 
 CALL = FunctionCall(id="1", name="search", arguments={"question": "年假"})
 WORDS = Localised(zh="顾问", en="advisor")
-TASK = Task(
+TASK = SkillTask(
     skill=Skill(name="advisor", title=WORDS, description=WORDS, instructions="Advise well."),
     request="How much?",
     now=datetime(2026, 11, 22, 10, 0, tzinfo=UTC),
@@ -140,7 +139,7 @@ def test_the_question_as_it_is_sent_is_within_the_budget(memory: AgentMemory, bu
     question = skill_step.request(prompt, TASK, means, memory)
     usage = TokenUsage(prompt_tokens=0, completion_tokens=0, estimated=True)
     wiser = memory.model_copy(update={"fixed": 0, "ratio": 1.0}).measured(
-        skill_step.measured(question, memory, usage)
+        skill_context.measured(question, memory, usage)
     )
     fit = fitted(wiser, EPHEMERAL, budget)
     told = fit.memory.recalling("字" * 9000) if fit.gone else fit.memory
@@ -209,13 +208,13 @@ def test_a_server_that_counts_three_times_as_much_is_sent_a_third() -> None:
 def test_the_dialogue_stays_within_its_bytes_even_where_tokens_cost_little() -> None:
     memory = fitted(long(100).model_copy(update={"ratio": 0.3}), {}).memory
     size = sum(len(m.model_dump_json().encode()) for m in memory.dialogue)
-    assert size <= skill_step.MOST_BYTES
+    assert size <= skill_context.MOST_BYTES
 
 
 @pytest.mark.parametrize("text", ["x" * 20_000, "字" * 20_000, "x" * 9000 + "字" * 9000])
 @pytest.mark.parametrize("longest", [100, 1000, 5000])
 def test_a_long_result_keeps_its_beginning_and_its_end_and_says_so(text: str, longest: int) -> None:
-    told = skill_step.result(CALL, text + ', "read_more": "h1"}', longest)
+    told = skill_context.result(CALL, text + ', "read_more": "h1"}', longest)
     assert estimated_tokens(told.text) <= longest
     assert len(told.text) < 8100
     assert told.text.startswith(text[:50])
@@ -224,22 +223,22 @@ def test_a_long_result_keeps_its_beginning_and_its_end_and_says_so(text: str, lo
 
 
 def test_a_short_result_is_told_as_it_is() -> None:
-    assert skill_step.result(CALL, "x" * 300, 100).text == "x" * 300
+    assert skill_context.result(CALL, "x" * 300, 100).text == "x" * 300
 
 
 def test_results_of_one_answer_share_what_room_there_is() -> None:
-    alone, six = (skill_step.longest_result(AgentMemory(), n) for n in (1, 6))
+    alone, six = (skill_context.longest_result(AgentMemory(), n) for n in (1, 6))
     assert alone == pytest.approx(6 * six, abs=6)
     crowded = AgentMemory(fixed=STEP_TOKENS)
-    assert skill_step.longest_result(crowded, 6) == skill_step.LEAST_RESULT
+    assert skill_context.longest_result(crowded, 6) == skill_context.LEAST_RESULT
 
 
 def test_a_question_that_was_refused_is_half_as_long_the_next_time_whatever_the_budget() -> None:
     memory = fitted(long(100).model_copy(update={"fixed": 2000}), {}).memory
-    refused = skill_step.refused(memory)
+    refused = skill_context.refused(memory)
     assert refused.most == pytest.approx((2000 + tokens(memory.dialogue)) / 2, abs=1)
     assert Room.of(refused, 60_000) == Room.of(refused.model_copy(update={"most": 0}), refused.most)
-    assert skill_step.refused(refused).most == refused.most
+    assert skill_context.refused(refused).most == refused.most
 
 
 @pytest.mark.parametrize("longest", [LEAST_RESULT, 500, 2000, 20_000])

@@ -15,14 +15,14 @@ from router.routing.planner import (
 )
 from router.routing.prompts import Prompts
 from router.routing.skill_memory import AgentMemory
-from router.routing.skill_step import LAST_STEP, Means, Task
+from router.routing.skill_step import LAST_STEP, Means, SkillTask
 from router.skill.plan import Accept, Ask, Plan, PlanStep, Replan, RetryStep, StepBrief, StepResult
 from router.skill.skill import Skill
 from tests.unit.routing.samples import TOOLS, called
 
 WORDS = Localised(zh="顾问", en="advisor")
 SKILL = Skill(name="advisor", title=WORDS, description=WORDS, instructions="Advise well.")
-TASK = Task(skill=SKILL, request="How much?", now=datetime(2026, 11, 22, 10, 0, tzinfo=UTC))
+TASK = SkillTask(skill=SKILL, request="How much?", now=datetime(2026, 11, 22, 10, 0, tzinfo=UTC))
 PROMPTS = Prompts.load()
 A = {"id": "a", "task": "Find A", "depends_on": []}
 PLAN = Plan(steps=(PlanStep(id="a", task="Find A"), PlanStep(id="b", task="Find B"))).having(

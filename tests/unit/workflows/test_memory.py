@@ -7,7 +7,7 @@ from router.contracts.conversation import ActiveSkill, ConversationState, OpenSk
 from router.domain.locale import Localised
 from router.domain.messages import Route, ToolResultAction
 from router.routing.skill_memory import AgentMemory
-from router.routing.skill_step import Task
+from router.routing.skill_step import SkillTask
 from router.skill.skill import Skill
 from workflows import memory
 
@@ -84,7 +84,7 @@ def test_a_skill_that_is_not_done_is_told_with_whether_it_waits_for_an_answer(
 ) -> None:
     title = Localised(zh="顾问", en="Adviser")
     skill = Skill(name="adviser", title=title, description=title, instructions="Advise.")
-    task = Task(skill=skill, request="?", history=[], now=datetime(2026, 11, 22, tzinfo=UTC))
+    task = SkillTask(skill=skill, request="?", history=[], now=datetime(2026, 11, 22, tzinfo=UTC))
     state = ConversationState(skill=OpenSkill(task=task, memory=AgentMemory(), asking=asking))
     told = memory.status(state, running=[]).active_skill
     assert told == ActiveSkill(name="adviser", title=title, asking=asking)

@@ -10,7 +10,7 @@ import pytest
 
 from activities import provided
 from activities.sandbox import Output, Script, sandbox
-from activities.tool_call import PAGE, text_pages
+from activities.tool_results import PAGE, text_pages
 from router.contracts.activities import ToolCall
 from router.domain.errors import ArgumentsToolError, PermanentToolError
 from router.domain.files import SkillFile

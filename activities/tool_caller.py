@@ -1,8 +1,4 @@
-"""The way of a call around the gate: audited, rated, remembered, paged.
-
-Long results, page by page.
-
-How many calls a tool, or all tools of a server together, get at once from this worker.
+"""The way of a call around the gate: rated, remembered, sent at most once, audited.
 
     rate ▸ gate ▸ cache ▸ a free place ▸ ledger (writes) ▸ check ▸ the tool ▸ page ▸ audit
 
@@ -13,80 +9,34 @@ holds them up, and no page is made of what they save. A tool's form only shows w
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from time import monotonic
+from zoneinfo import ZoneInfo
 
 from pydantic import JsonValue
+from temporalio import activity
 
-from activities.effects import digest
+from activities.effects import digest, once
 from activities.execution import unforeseen
 from activities.progress import ProgressPublisher
-from activities.tool_run import attempt_of, check_rules, let_through, run_admitted
+from activities.tool_results import Keeping, Page, Paging, carried, kept
 from router.contracts.activities import ToolCall
 from router.domain.errors import RouterError, TooManyRequests, TransientToolError, UnknownOutcome
 from router.domain.locale import Locale, Localised
-from router.domain.records import AuditRecord, ResultPage
+from router.domain.records import AuditRecord
 from router.store.audit import ToolCallAudit
 from router.store.files import Results
 from router.store.idempotency import EffectsLedger
 from router.telemetry.metrics import REFUSED
-from router.tool.context import Dependencies
-from router.tool.gate import Admitted, screen
+from router.tool.context import Dependencies, ToolContext, needless
+from router.tool.gate import Admitted, Attempt, admit, lacks_confirmation, screen
 from router.tool.registry import Registry
 from router.tool.results import keepable_text
 from router.tool.tool import Tool
-
-PAGE = 6_000
-"""Characters of a page: as much as a model is shown of one result."""
-_AROUND = 600
-"""Characters of a page's JSON beside its text."""
-_SHOWN_AS = dict.fromkeys(map(chr, range(32)), 6) | dict.fromkeys('\n\r\t\b\f"\\', 2)
-"""How many characters JSON needs for those that it writes otherwise."""
-
-
-def page_of(text: str, number: int, handle: str) -> ResultPage:
-    """One page of a long result, which a model is shown whole; pages count from 1.
-
-    Behind the last one there are pages without text.
-
-    >>> page_of("x" * 7000, 2, "h").read_more is None
-    True
-    """
-    pages = text_pages(text)
-    return ResultPage(
-        read_more=handle if number < len(pages) else None,
-        page=number,
-        pages=len(pages),
-        text=pages[number - 1] if number <= len(pages) else "",
-    )
-
-
-def text_pages(text: str) -> list[str]:
-    r"""A text in pages that a model is shown whole, as JSON; they end with a line if they can.
-
-    >>> [len(page) for page in text_pages("a line\n" * 1000)]
-    [4725, 2275]
-    """
-    pages: list[str] = []
-    start = 0
-    while start < len(text) or not pages:
-        end = _end_of_page(text, start)
-        pages.append(text[start:end])
-        start = end
-    return pages
-
-
-def _end_of_page(text: str, start: int) -> int:
-    """Where the page that begins at `start` ends: in JSON a newline takes two characters."""
-    room, end = PAGE - _AROUND, start
-    while end < len(text) and (room := room - _SHOWN_AS.get(text[end], 1)) >= 0:
-        end += 1
-    line = text.rfind("\n", start, end) + 1
-    return line if end < len(text) and line > start else end
-
 
 PATIENCE = 10.0
 """Seconds that a call waits for a place: less than `activities.capabilities.MARGIN` allows, so that
@@ -142,6 +92,70 @@ class Places:
         )
 
 
+_Place = tuple[str, bool, Locale]
+"""Which result it is: of which call, whole or by pages, in which language."""
+
+
+class Remembered:
+    """Results of reads that may be given again, the oldest forgotten first."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[_Place, tuple[float, JsonValue]] = OrderedDict()
+
+    def find(self, tool: Tool, call: ToolCall) -> tuple[JsonValue] | None:
+        """The result, in a tuple since it may be null; None where there is none that is fresh."""
+        until, result = self._kept.get(_place(call), (0.0, None))
+        return (result,) if tool.options.cache and monotonic() < until else None
+
+    def keep(self, tool: Tool, call: ToolCall, result: JsonValue) -> None:
+        """Keep it for as long as the tool allows."""
+        if not tool.options.cache:
+            return
+        until = monotonic() + tool.options.cache.total_seconds()
+        self._kept[_place(call)] = (until, result)
+        self._kept.move_to_end(_place(call))
+        while len(self._kept) > REMEMBERED:
+            self._kept.popitem(last=False)
+
+
+def _place(call: ToolCall) -> _Place:
+    # A flow gets a long result whole or not at all, and a person its first page.
+    return digest(call), _is_read_by_a_person(call), call.spoken
+
+
+def _is_read_by_a_person(call: ToolCall) -> bool:
+    """True where a page will do: nothing goes on to compute with what the call comes to."""
+    return call.flow_run is None or call.form
+
+
+def _why(error: BaseException) -> str:
+    """The error, and at the bottom of it what nobody foresaw, which people aren't told."""
+    bottom = error
+    while bottom.__cause__ is not None:
+        bottom = bottom.__cause__
+    said = f"{type(error).__name__}: {error}"
+    if isinstance(bottom, RouterError):
+        return said
+    return f"{said} ({type(bottom).__name__}: {bottom})"
+
+
+def _record(call: ToolCall, decision: str, outcome: str, detail: str) -> AuditRecord:
+    return AuditRecord.model_validate(
+        {
+            "at": datetime.now(UTC),
+            "person": call.caller.id,
+            "tool": call.tool[:80],
+            "digest": digest(call),
+            "decision": decision,
+            "outcome": outcome,
+            "detail": detail,
+            "key": call.key,
+            "flow_run": call.flow_run,
+            "conversation": call.conversation,
+        }
+    )
+
+
 REMEMBERED = 2_000
 """Results that a worker keeps for calls that come again."""
 _MINUTE = timedelta(minutes=1)
@@ -177,7 +191,7 @@ class ToolCaller:
     async def call(self, call: ToolCall, confirmed: bool = False) -> JsonValue:
         """What one try comes to.
 
-        Raises what the gate and `activities.tool_run.run_admitted` raise, and
+        Raises what the gate and `run_admitted` raise, and
         `TooManyRequests` where this person had the tool called too often in the last minute.
         """
         admitted: Admitted | None = None
@@ -204,7 +218,7 @@ class ToolCaller:
         """What the call is about, where nothing speaks against it but that it isn't confirmed.
 
         No rate counts it and no ledger notes it; the audit does, as `checked`. Raises what
-        `router.tool.gate.screen` and `activities.tool_run.check_rules` raise.
+        `router.tool.gate.screen` and `check_rules` raise.
         """
         try:
             screened = screen(self.registry, attempt_of(call, confirmed=False))
@@ -272,80 +286,133 @@ class ToolCaller:
         await self._audit.note(call.caller.tenant, record)
 
 
-@dataclass(frozen=True)
-class Paging:
-    """Keeps what is too long for whoever had it called, and gives the first page of it."""
+async def let_through(
+    registry: Registry, call: ToolCall, confirmed: bool, dependencies: Dependencies
+) -> Admitted:
+    """The gate, with the tool's own rules where they belong: before a confirmation is demanded.
 
-    results: Results
-    call: ToolCall
-
-    async def __call__(self, tool: Tool, text: str) -> JsonValue:
-        """The first page, with the handle that `read_more` takes."""
-        owner = self.call.caller
-        handle = await self.results.keep(owner.tenant, owner.id, tool.name, text)
-        first: JsonValue = page_of(text, 1, handle).model_dump(mode="json")
-        return first
-
-
-_Place = tuple[str, bool, Locale]
-"""Which result it is: of which call, whole or by pages, in which language."""
+    Nobody is asked to confirm what would then be refused. Raises what `router.tool.gate.admit`
+    and `check_rules` raise.
+    """
+    attempt = attempt_of(call, confirmed)
+    screened = screen(registry, attempt)
+    if lacks_confirmation(screened.tool, attempt):
+        await check_rules(screened, call, dependencies)
+    return admit(registry, attempt)
 
 
-class Remembered:
-    """Results of reads that may be given again, the oldest forgotten first."""
+async def check_rules(
+    admitted: Admitted, call: ToolCall, dependencies: Dependencies
+) -> Localised | None:
+    """What the call is about, where the tool's own rules say so and have nothing against it.
 
-    def __init__(self) -> None:
-        self._kept: OrderedDict[_Place, tuple[float, JsonValue]] = OrderedDict()
+    Nothing is changed.
 
-    def find(self, tool: Tool, call: ToolCall) -> tuple[JsonValue] | None:
-        """The result, in a tuple since it may be null; None where there is none that is fresh."""
-        until, result = self._kept.get(_place(call), (0.0, None))
-        return (result,) if tool.options.cache and monotonic() < until else None
-
-    def keep(self, tool: Tool, call: ToolCall, result: JsonValue) -> None:
-        """Keep it for as long as the tool allows."""
-        if not tool.options.cache:
-            return
-        until = monotonic() + tool.options.cache.total_seconds()
-        self._kept[_place(call)] = (until, result)
-        self._kept.move_to_end(_place(call))
-        while len(self._kept) > REMEMBERED:
-            self._kept.popitem(last=False)
+    Raises what the tool's check raises, and `TransientToolError` where it failed in a way
+    nobody foresaw, or took longer than a call may.
+    """
+    check, tool = admitted.tool.check, admitted.tool
+    if check is None:
+        return None
+    own = with_own_keys(call)
+    context = _context(own, None, Keeping(tool, own.caller, dependencies))
+    with _foreseen(tool, context):
+        async with asyncio.timeout(tool.timeout.total_seconds()):
+            return await check(admitted.arguments, context, dependencies)
 
 
-def _place(call: ToolCall) -> _Place:
-    # A flow gets a long result whole or not at all, and a person its first page.
-    return digest(call), _is_read_by_a_person(call), call.spoken
-
-
-def _is_read_by_a_person(call: ToolCall) -> bool:
-    """True where a page will do: nothing goes on to compute with what the call comes to."""
-    return call.flow_run is None or call.form
-
-
-def _why(error: BaseException) -> str:
-    """The error, and at the bottom of it what nobody foresaw, which people aren't told."""
-    bottom = error
-    while bottom.__cause__ is not None:
-        bottom = bottom.__cause__
-    said = f"{type(error).__name__}: {error}"
-    if isinstance(bottom, RouterError):
-        return said
-    return f"{said} ({type(bottom).__name__}: {bottom})"
-
-
-def _record(call: ToolCall, decision: str, outcome: str, detail: str) -> AuditRecord:
-    return AuditRecord.model_validate(
-        {
-            "at": datetime.now(UTC),
-            "person": call.caller.id,
-            "tool": call.tool[:80],
-            "digest": digest(call),
-            "decision": decision,
-            "outcome": outcome,
-            "detail": detail,
-            "key": call.key,
-            "flow_run": call.flow_run,
-            "conversation": call.conversation,
-        }
+def attempt_of(call: ToolCall, confirmed: bool) -> Attempt:
+    """The call as the gate sees it."""
+    return Attempt(
+        call.tool, call.arguments, call.caller, call.key, call.flow_run, confirmed, call.undoes
     )
+
+
+async def run_admitted(
+    admitted: Admitted,
+    call: ToolCall,
+    ledger: EffectsLedger,
+    dependencies: Dependencies,
+    page: Page | None = None,
+    telling: ProgressPublisher | None = None,
+) -> JsonValue:
+    """One try of a call that the gate has let through.
+
+    A person's key is theirs alone: two people may use the same.
+
+    Raises what `activities.effects.once` raises, and for the tool itself `TransientToolError`
+    (it failed in a way nobody foresaw, or took too long: trying again may help) or whatever
+    error of the house it raised. What is longer than 64 KiB is what `page` makes of it; without one
+    it is an `UnusableResult` for a read, and for a write a result that says that it is done.
+    """
+    own, tool = with_own_keys(call), admitted.tool
+
+    async def send() -> JsonValue:
+        context = _context(own, telling, Keeping(tool, own.caller, dependencies))
+        with _foreseen(tool, context):
+            async with asyncio.timeout(tool.timeout.total_seconds()):
+                answering = tool.call(admitted.arguments, context, dependencies)
+                return await kept(tool, answering, own.spoken)
+
+    if tool.check is not None and not await _is_known(ledger, tool, own):
+        await check_rules(admitted, call, dependencies)
+    result = await (once(ledger, tool, own, send) if tool.writes else send())
+    return await carried(tool, result, page, own.spoken)
+
+
+async def _is_known(ledger: EffectsLedger, tool: Tool, call: ToolCall) -> bool:
+    """True for a write that was begun before.
+
+    What its check would find by now may be the doing of the call itself: a request that is
+    over since the first try took it back.
+    """
+    return tool.writes and await ledger.find(call.key) is not None
+
+
+@contextmanager
+def _foreseen(tool: Tool, context: ToolContext) -> Iterator[None]:
+    """Turn what no tool says on purpose into `TransientToolError`: trying again may help."""
+    try:
+        yield
+    except RouterError:
+        raise
+    except TimeoutError as error:
+        seconds = tool.timeout.total_seconds()
+        raise TransientToolError(
+            Localised(
+                zh=f"“{tool.title.zh}”在 {seconds:g} 秒内没有完成",
+                en=f"{tool.name} took longer than {seconds:g} s",
+            )
+        ) from error
+    except Exception as error:
+        failure = unforeseen(error, tool.name, tool.title.zh, context.logger)
+        raise failure from error
+
+
+def with_own_keys(call: ToolCall) -> ToolCall:
+    """Keys of a flow are unique as they are; those of a person are made so."""
+    if call.flow_run is not None:
+        return call
+    owner = f"{call.caller.tenant}/{call.caller.id}"
+    keys = {name: getattr(call, name) for name in ("key", "undoes")}
+    return call.model_copy(update={name: f"{owner}/{key}" for name, key in keys.items() if key})
+
+
+def _context(call: ToolCall, telling: ProgressPublisher | None, keeping: Keeping) -> ToolContext:
+    about = {"tool": call.tool, "caller": call.caller.id, "key": call.key}
+    context = ToolContext(
+        caller=call.caller,
+        now=call.now.astimezone(ZoneInfo(call.caller.timezone)),
+        logger=logging.LoggerAdapter(_log, about),
+        spoken=call.locale,
+        key=call.key,
+        undoes=call.undoes,
+        flow_run=call.flow_run,
+        conversation=call.conversation,
+        answers=call.answers,
+        keep=keeping,
+        skill_files={file.path: file for file in call.skill_files},
+        beat=activity.heartbeat if activity.in_activity() else needless,
+    )
+    tell = partial(telling.tool_progress, call) if telling else context.tell
+    return replace(context, tell=tell)

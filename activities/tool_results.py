@@ -1,0 +1,177 @@
+"""What a call came to, made such that everything on its way can take it.
+
+    the tool ▸ kept ▸ ledger (writes) ▸ carried ▸ workflow, event log, models
+
+A write that has answered is done, whatever it answered, and is never sent again for that: where
+the answer can't be kept or carried, the result says so in its place. A read has failed then.
+What is too long for a model or a person is given page by page; files are kept for their caller.
+"""
+
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from pydantic import JsonValue
+
+from activities import provided
+from router.contracts.activities import ToolCall
+from router.domain.errors import UnusableResult
+from router.domain.files import MOST_BYTES
+from router.domain.locale import Locale, Localised
+from router.domain.principals import Principal
+from router.domain.records import FileRecord, ResultPage
+from router.store.files import Results
+from router.tool.context import Dependencies
+from router.tool.results import ToolFile, keepable
+from router.tool.tool import Tool
+
+
+@dataclass(frozen=True)
+class Keeping:
+    """`router.tool.results.Keep`: files are their caller's, as if they had handed them in.
+
+    In a flow that is the requester. A try that fails afterwards leaves files that nobody knows
+    the ids of; the next one keeps its own.
+    """
+
+    tool: Tool
+    owner: Principal
+    dependencies: Dependencies
+
+    async def __call__(self, files: Mapping[str, ToolFile]) -> None:
+        """Keep them.
+
+        Raises:
+            UnusableResult: one is larger than 10 MiB.
+            MisconfiguredError: nothing provides a store of files.
+        """
+        for file in files.values():
+            self._check(file)
+        store = await self.dependencies.resolve(provided.files)
+        for id_, file in files.items():
+            record = FileRecord.of(
+                id_, self.owner, file.name, file.content, datetime.now(UTC), file.type
+            )
+            await store.keep(record, file.content)
+
+    def _check(self, file: ToolFile) -> None:
+        if len(file.content) > MOST_BYTES:
+            name, size = file.name[:80], len(file.content)
+            raise UnusableResult(
+                Localised(
+                    zh=f"“{self.tool.title.zh}”给出的文件“{name}”有 {size} 字节，"
+                    f"超过了 {MOST_BYTES}，请一次少要一些",
+                    en=f"{self.tool.name} gave the file {name!r} of {size} bytes, "
+                    f"more than {MOST_BYTES}; ask it for less at a time",
+                )
+            )
+
+
+RESULT_BYTES = 64 * 1024
+"""The longest result, as JSON: workflows carry it in their history, and models read it."""
+
+Page = Callable[[Tool, str], Awaitable[JsonValue]]
+"""What becomes of a result that is too long, given as JSON."""
+
+
+async def kept(tool: Tool, answering: Awaitable[JsonValue], locale: Locale) -> JsonValue:
+    """The answer as ledger, history and log can keep it; raises `UnusableResult` for a read."""
+    try:
+        result: JsonValue = keepable(await answering)
+    except UnusableResult as error:
+        return _instead(tool, error, locale)
+    return result
+
+
+async def carried(tool: Tool, result: JsonValue, page: Page | None, locale: Locale) -> JsonValue:
+    """The result if it is short enough, else what `page` makes of it.
+
+    Raises `UnusableResult` for a read that is too long where there is no `page`.
+    """
+    text = json.dumps(result, ensure_ascii=False, allow_nan=False)
+    size = len(text.encode())
+    if size <= RESULT_BYTES:
+        return result
+    if page is not None:
+        return await page(tool, text)
+    too_long = Localised(
+        zh=f"“{tool.title.zh}”给出的结果有 {size} 字节，超过了 {RESULT_BYTES}，请一次少查一些",
+        en=f"{tool.name} gave {size} bytes, more than {RESULT_BYTES}; ask it for less at a time",
+    )
+    return _instead(tool, UnusableResult(too_long), locale)
+
+
+def _instead(tool: Tool, error: UnusableResult, locale: Locale) -> JsonValue:
+    """What a write gives whose own result nobody can be given."""
+    if not tool.writes:
+        raise error
+    note = Localised(
+        zh=f"已经办成了，只是结果给不出来：{error.said.zh}",
+        en=f"it is done, only its result can't be given: {error}",
+    )
+    return {"note": note.within(locale)}
+
+
+PAGE = 6_000
+"""Characters of a page: as much as a model is shown of one result."""
+_AROUND = 600
+"""Characters of a page's JSON beside its text."""
+_SHOWN_AS = dict.fromkeys(map(chr, range(32)), 6) | dict.fromkeys('\n\r\t\b\f"\\', 2)
+"""How many characters JSON needs for those that it writes otherwise."""
+
+
+def page_of(text: str, number: int, handle: str) -> ResultPage:
+    """One page of a long result, which a model is shown whole; pages count from 1.
+
+    Behind the last one there are pages without text.
+
+    >>> page_of("x" * 7000, 2, "h").read_more is None
+    True
+    """
+    pages = text_pages(text)
+    return ResultPage(
+        read_more=handle if number < len(pages) else None,
+        page=number,
+        pages=len(pages),
+        text=pages[number - 1] if number <= len(pages) else "",
+    )
+
+
+def text_pages(text: str) -> list[str]:
+    r"""A text in pages that a model is shown whole, as JSON; they end with a line if they can.
+
+    >>> [len(page) for page in text_pages("a line\n" * 1000)]
+    [4725, 2275]
+    """
+    pages: list[str] = []
+    start = 0
+    while start < len(text) or not pages:
+        end = _end_of_page(text, start)
+        pages.append(text[start:end])
+        start = end
+    return pages
+
+
+def _end_of_page(text: str, start: int) -> int:
+    """Where the page that begins at `start` ends: in JSON a newline takes two characters."""
+    room, end = PAGE - _AROUND, start
+    while end < len(text) and (room := room - _SHOWN_AS.get(text[end], 1)) >= 0:
+        end += 1
+    line = text.rfind("\n", start, end) + 1
+    return line if end < len(text) and line > start else end
+
+
+@dataclass(frozen=True)
+class Paging:
+    """Keeps what is too long for whoever had it called, and gives the first page of it."""
+
+    results: Results
+    call: ToolCall
+
+    async def __call__(self, tool: Tool, text: str) -> JsonValue:
+        """The first page, with the handle that `read_more` takes."""
+        owner = self.call.caller
+        handle = await self.results.keep(owner.tenant, owner.id, tool.name, text)
+        first: JsonValue = page_of(text, 1, handle).model_dump(mode="json")
+        return first
