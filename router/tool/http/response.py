@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from html.parser import HTMLParser
+from typing import NoReturn
 from urllib.parse import quote, quote_plus
 
 from pydantic import JsonValue
 
-from router.documents.strict_json import ANY_DEPTH, strict_json
 from router.domain.errors import (
     ArgumentsToolError,
     PermanentToolError,
@@ -217,9 +217,10 @@ def value_of(received: Received) -> JsonValue:
 
 
 def _json(body: bytes) -> JsonValue:
+    # Not strictly: what can't be kept of it `keepable` mends or names, as for every tool.
     try:
-        value: JsonValue = strict_json(body, ANY_DEPTH, unique=False)
-    except ValueError as error:
+        value: JsonValue = json.loads(body, parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
         raise UnusableResult(
             Localised(
                 zh=f"对方的回答说是 JSON，却不是（{error}）",
@@ -227,6 +228,10 @@ def _json(body: bytes) -> JsonValue:
             )
         ) from None
     return value
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no JSON")
 
 
 def _charset(parameters: str) -> str:
