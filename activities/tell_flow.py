@@ -100,7 +100,6 @@ class FlowTeller:
             locale=given.locale,
             tools=self._limits([definition, *flows.values()]),
             form=self._capabilities.is_form(definition.flow),
-            goes_back=True,
         )
 
     def _limits(self, definitions: Iterable[FlowDefinition]) -> dict[str, CallLimits]:

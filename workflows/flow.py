@@ -61,13 +61,6 @@ with workflow.unsafe.imports_passed_through():
     from workflows import publication, tasks
     from workflows.activity import Visibility, drained
 
-LEFT_TO_PARENT = "a run that its parent stops leaves it to that one to say so"
-WAITS_FOR_STOPPING = "cancelling is heard out where runs that were started have to stop"
-"""Runs in whose history nobody kept these two are replayed as they were."""
-
-READS_STOP = "cancelling stops reads"
-"""Runs in whose history a cancelled call was waited for are replayed as they were."""
-
 PATIENCE = timedelta(seconds=3)
 """How long a `tell` waits for errands before it answers that the run is still at work."""
 
@@ -87,7 +80,6 @@ class FlowWorkflow:
             requester=start.requester,
             conversation=start.conversation,
             locale=start.locale,
-            goes_back=start.goes_back,
         )
         self._children = tasks.Children(start)
         self._under_way: dict[str, asyncio.Task[None]] = {}
@@ -109,7 +101,7 @@ class FlowWorkflow:
                 await self._untold.tell(self._definition, self._run)
             if self._over and not self._lists.are_behind(self._run):
                 await drained()
-                return tasks.handed_over(self._whole, self._run)
+                return tasks.handed_over(self._run)
             if self._full:
                 await drained()
                 if not self._under_way_now:
@@ -184,7 +176,7 @@ class FlowWorkflow:
     @workflow.signal(name=STOP)
     def stop(self, comment: str | None = None) -> None:
         """Be cancelled by the run that started this one, which says so for both, or by its turn."""
-        by_parent = self._run.parent is not None and workflow.patched(LEFT_TO_PARENT)
+        by_parent = self._run.parent is not None
         self._take(self._leaving_reads(Cancelled(comment=comment, by_parent=by_parent)))
 
     @workflow.signal(name=AGREED)
@@ -223,8 +215,7 @@ class FlowWorkflow:
     @property
     def _comes_back_soon(self) -> bool:
         """True while a `tell` waits: besides what is busy for runs that were told to stop."""
-        stopping = any(errand.stopping for errand in self._run.errands.values())
-        return self._busy or (stopping and workflow.patched(WAITS_FOR_STOPPING))
+        return self._busy or any(errand.stopping for errand in self._run.errands.values())
 
     @property
     def _full(self) -> bool:
@@ -258,7 +249,7 @@ class FlowWorkflow:
         A write is heard out, since stopping it would leave nobody knowing whether it was done.
         """
         reads = [errand for errand in self._run.errands.values() if self._only_reads(errand)]
-        if not reads or not isinstance(event, Cancelled) or not workflow.patched(READS_STOP):
+        if not reads or not isinstance(event, Cancelled):
             return event
         for errand in reads:
             self._lists.note_end(self._run, errand, "skipped")

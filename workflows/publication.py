@@ -225,10 +225,6 @@ def details(definition: FlowDefinition, run: Run) -> str:
     return "\n".join(lines)
 
 
-PUBLISHED_AGAIN = "what came while publishing is published"
-"""Runs that had gone on unpublished until the next word, or for ever, are replayed as they were."""
-
-
 class Lists:
     """A run as the database has it, where lists, approvers and whoever watches read it."""
 
@@ -257,7 +253,7 @@ class Lists:
 
     def are_behind(self, run: Run) -> bool:
         """True where the run went on while what came before was being published."""
-        return self._published != _listed(run) and workflow.patched(PUBLISHED_AGAIN)
+        return self._published != _listed(run)
 
     async def publish(self, current: Callable[[], Run]) -> None:
         """Write the run, its approvals and notices to the database.

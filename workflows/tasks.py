@@ -234,7 +234,6 @@ def _run_of(errand: Task, parent: Run) -> Run:
         conversation=parent.conversation,
         locale=parent.locale,
         parent=None if errand.detached else workflow.info().workflow_id,
-        goes_back=parent.goes_back,
         **{name: getattr(parent, name) for name in known},
     )
 
@@ -259,18 +258,16 @@ def _failed(errand: Task, say: Localised, run: Run) -> Failed:
     return Failed(errand=errand.id, error=say.within(run.locale).format(flow=errand.name))
 
 
-def handed_over(definition: FlowDefinition, run: Run) -> DecisionTaken:
+def handed_over(run: Run) -> DecisionTaken:
     """The result of a run that has ended; for the run that waits for it, with all that it needs."""
     if run.parent is None:
         return DecisionTaken(status=run.status, state=run.state)
-    undos = {name: state.undo or "" for name, state in definition.states.items()}
-    done = [d.model_copy(update={"undo": d.undo or undos.get(d.state, "")}) for d in run.done]
     ended = FlowEnded(
         status=run.status,
         state=run.state,
         slots=run.slots,
         results=run.results,
-        done=done,
+        done=run.done,
         agreements=run.agreements,
     )
     if len(ended.model_dump_json().encode()) <= LARGEST:

@@ -31,7 +31,7 @@ from router.cli.schema import FOLDER, NAMES
 from router.directory.file import PersonEntry
 from router.domain.locale import LOCALES
 from router.domain.messages import FlowStatus
-from router.flow.definition import FILE_MODELS, RULES, SKIPPABLE, STATE_KINDS, FlowDefinition
+from router.flow.definition import FILE_MODELS, SKIPPABLE, STATE_KINDS, FlowDefinition
 from router.flow.engine.run import Verdict
 from router.flow.validation.patterns import NAME as WORD
 from router.flow.validation.references import NAME
@@ -102,7 +102,6 @@ def flow_schema() -> JsonSchema:
     schema = described(FlowDefinition.model_json_schema(by_alias=True), FILE_MODELS)
     schema["title"] = "A flow of intent-router"
     named, parts = {"propertyNames": {"pattern": f"^{NAME.pattern[:-2]}$"}}, schema["$defs"]
-    schema["properties"].pop(RULES)
     schema["properties"]["version"]["minimum"] = 1
     schema["properties"]["flow"] |= {"pattern": named["propertyNames"]["pattern"]}
     for key in ("slots", "states"):

@@ -70,8 +70,7 @@ class CallLimits(Payload):
 class FlowStart(Payload):
     """The workflow's input: the definition whole, and the run where it continues as new.
 
-    `form` says that the definition stands for a tool, and is no flow file. `goes_back` is for
-    the run of that name; a start from before there was such a thing has none. `flows` are those
+    `form` says that the definition stands for a tool, and is no flow file. `flows` are those
     that the definition starts, and those that they start, as they are now. A run that another one
     starts has its `opening` here, where any other is told it.
     """
@@ -82,7 +81,6 @@ class FlowStart(Payload):
     locale: Locale
     tools: dict[str, CallLimits] = {}
     form: bool = False
-    goes_back: bool = False
     flows: dict[str, FlowDefinition] = {}
     opening: Began | None = None
     run: Run | None = None

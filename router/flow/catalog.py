@@ -18,7 +18,7 @@ from typing import Any
 
 from router.domain.locale import LOCALES
 from router.domain.principals import Capability, Principal
-from router.flow.definition import HOLDS_LOOKUPS, SKIPPABLE, FlowDefinition
+from router.flow.definition import SKIPPABLE, FlowDefinition
 
 
 class Catalog:
@@ -57,8 +57,6 @@ WORDING = {"flow", "version", "title", "description", "triggers"}
 LEFT_OUT: dict[str, type] = {"synonyms": list, SKIPPABLE: bool}
 """How people call a choice, and what the loader works out from the rest; with the type by which
 each is told from a slot or an argument of that name."""
-RULES_THEN = HOLDS_LOOKUPS
-"""The machine's rules are none of the file's: in its digits they stay what they were first."""
 
 
 def behaviour(definition: FlowDefinition) -> str:
@@ -67,8 +65,7 @@ def behaviour(definition: FlowDefinition) -> str:
     What the file leaves out is left out here, so that a key that a later release adds to the
     format changes nobody's digits.
     """
-    as_then = definition.model_copy(update={"rules": RULES_THEN})
-    whole = as_then.model_dump(mode="json", exclude=WORDING, exclude_defaults=True)
+    whole = definition.model_dump(mode="json", exclude=WORDING, exclude_defaults=True)
     canonical = json.dumps(_unworded(whole), sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(canonical.encode()).hexdigest()[:16]
 

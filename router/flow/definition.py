@@ -1,11 +1,5 @@
 """A flow file as values. `router.flow.loader` reads it; nothing here touches a disk.
 
-By which rules of the machine a run lives: those that were the newest when it began.
-
-How a flow file writes what it is made of: the base of its models, durations, one or several.
-
-What starts a flow, as its file says it. `router.understanding` reads messages by it.
-
 The whole definition travels as the input of the flow's workflow, so that a run keeps the
 version that it began with. Everything is therefore plain data that survives a round trip
 through JSON: `FlowDefinition.model_validate_json(d.model_dump_json()) == d`.
@@ -23,20 +17,6 @@ from pydantic_core import PydanticCustomError
 from router.domain.locale import Localised
 from router.domain.messages import EndStatus
 from router.domain.principals import Capability
-
-RULES = "=rules"
-"""The key of a definition that says which; no file has it."""
-STAND_INS_AND_SKIPS = 2
-"""Since these rules those who are away are stood in for, and nobody is asked for the same twice."""
-HOLDS_LOOKUPS = 3
-"""Since these a lookup that fails for good in an approval waits for an operator."""
-LEAVES_NOTHING_DONE = 4
-"""Since these a run that isn't completed leaves nothing done, unless its file says so, and isn't
-over before everything is undone."""
-COUNTS_IN_BRANCHES = 5
-"""Since these an agreement counts in the branches of a run too, and one in a branch everywhere."""
-NEWEST_RULES = COUNTS_IN_BRANCHES
-
 
 _SPAN = re.compile(r"[+-]?P")
 
@@ -184,7 +164,7 @@ class Slot(Definition):
     skipped."""
     skippable: bool = Field(False, alias=SKIPPABLE)
     """True where it is asked for although it isn't `required`: worked out by the loader. Not so
-    in a tool's form, nor in a run that began before such slots were asked for."""
+    in a tool's form."""
     choices: dict[str, Choice] = {}
     """For a `choice`: the values, and what they are called."""
     find: tuple[str, ...] = ()
@@ -424,9 +404,8 @@ class FlowDefinition(Definition):
     """What it is for; messages are compared with it."""
     triggers: Triggers = Triggers()
     """What starts it."""
-    idle: Span | None = Field(None, gt=timedelta())
-    """How long a question waits for a word before that is said: `PT72H` where the file is silent.
-    None, which no file can write, waits for ever, as runs did that began before there was this."""
+    idle: Span = Field(DEFAULT_IDLE, gt=timedelta())
+    """How long a question waits for a word before that is said."""
     slots: dict[str, Slot] = {}
     """What it has to know."""
     start: str
@@ -435,8 +414,6 @@ class FlowDefinition(Definition):
     """All its states."""
     withdrawal: Withdrawal | None = None
     """How a completed run is taken back; without it, not at all."""
-    rules: int = Field(1, alias=RULES)
-    """Runs that began before there were newer rules keep theirs: the loader gives the newest."""
 
     @cached_property
     def fingerprint(self) -> str:

@@ -27,7 +27,7 @@ from router.documents.document import Document, Place, Unreadable, read_document
 from router.documents.watcher import SECONDS, Watcher, changes
 from router.domain.errors import DefinitionError, Fault, Problem, nearest
 from router.flow.catalog import Catalog
-from router.flow.definition import DEFAULT_IDLE, NEWEST_RULES, FlowDefinition, Slot, State
+from router.flow.definition import FlowDefinition, Slot, State
 from router.flow.validation import (
     Complaint,
     Draft,
@@ -195,18 +195,18 @@ def _examined(
         raise DefinitionError(list(problems))
     has_sound_triggers = all(place[:1] != ("triggers",) for place, _ in complaints)
     whole = without_words(draft.definition) if has_sound_triggers else draft.definition
-    definition = _with_skippable(whole.model_copy(update={"idle": whole.idle or DEFAULT_IDLE}))
+    definition = _with_skippable(whole)
     return FlowFile(path, definition, document, draft, problems, has_sound_triggers)
 
 
 def _with_skippable(definition: FlowDefinition) -> FlowDefinition:
-    """The definition under the newest rules, and slots marked that may be left empty when asked."""
+    """The definition with those slots marked that may be left empty when asked."""
     collected = {name for state in definition.states.values() for name in state.collect or ()}
     slots = {
         name: slot.model_copy(update={"skippable": name in collected and _is_offered(slot)})
         for name, slot in definition.slots.items()
     }
-    return definition.model_copy(update={"slots": slots, "rules": NEWEST_RULES})
+    return definition.model_copy(update={"slots": slots})
 
 
 def _is_offered(slot: Slot) -> bool:

@@ -19,7 +19,6 @@ from typing import Any
 from router.domain.errors import Elicitation
 from router.domain.locale import Localised
 from router.flow.definition import (
-    DEFAULT_IDLE,
     Choice,
     FlowDefinition,
     RangePart,
@@ -339,7 +338,6 @@ def form_of(tool: Tool) -> FlowDefinition | None:
         title=tool.title,
         description=tool.about,
         triggers=Triggers(roles=tool.roles),
-        idle=DEFAULT_IDLE,
         slots=slots,
         start=_first(states),
         states=states,

@@ -14,7 +14,7 @@ from activities.calendar.work_calendar import after_working
 from router.directory.file import FileDirectory
 from router.domain.messages import ConfirmAction, FormAction, Message
 from router.domain.principals import Absence
-from router.flow.definition import NEWEST_RULES, FlowDefinition
+from router.flow.definition import FlowDefinition
 from router.runtime.composition import Parts
 from router.runtime.worker import build_worker
 from tests.workflow.conftest import person
@@ -45,7 +45,7 @@ def handing_in(**ask: Any) -> FlowDefinition:
         "yes": {"end": "completed"},
         "no": {"end": "rejected"},
     }
-    return FlowDefinition.model_validate({**whole, "states": states, "=rules": NEWEST_RULES})
+    return FlowDefinition.model_validate({**whole, "states": states})
 
 
 @dataclass

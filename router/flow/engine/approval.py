@@ -23,7 +23,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pydantic import JsonValue
 
 from router.domain.locale import Localised
-from router.flow.definition import COUNTS_IN_BRANCHES, STAND_INS_AND_SKIPS, Approve
+from router.flow.definition import Approve
 from router.flow.engine import decisions
 from router.flow.engine.context import StepContext, canonical, rendered
 from router.flow.engine.decisions import Approver, Via, assignee, tell, tell_those_awaited
@@ -40,7 +40,7 @@ BEFORE = Localised(
 
 def found(walk: StepContext, ask: Approve, person: str, contents: str) -> Agreement | None:
     """The person's agreement to these contents that spares them being asked here, if any."""
-    if not ask.skip_same or walk.definition.rules < STAND_INS_AND_SKIPS:
+    if not ask.skip_same:
         return None
     those = (
         each
@@ -182,10 +182,7 @@ def _contents(walk: StepContext) -> dict[str, JsonValue]:
 
 def _agreed_to(walk: StepContext) -> str:
     """Stands for the contents: the same in every state, and in every branch of a run."""
-    rules, contents = walk.definition.rules, _contents(walk)
-    if rules >= COUNTS_IN_BRANCHES:
-        contents = {name: value for name, value in contents.items() if name != "run"}
-    return _digest(contents) if rules >= STAND_INS_AND_SKIPS else ""
+    return _digest({name: value for name, value in _contents(walk).items() if name != "run"})
 
 
 def _digest(shown: Mapping[str, JsonValue]) -> str:

@@ -18,7 +18,7 @@ from datetime import datetime
 from pydantic import JsonValue
 
 from router.domain.locale import Localised
-from router.flow.definition import LEAVES_NOTHING_DONE, FlowDefinition, State, Triggers
+from router.flow.definition import FlowDefinition, State, Triggers
 from router.flow.engine import incidents
 from router.flow.engine.context import StepContext
 from router.flow.engine.run import (
@@ -120,10 +120,6 @@ TAKING_BACK = Localised(
     zh="好的，正在撤回已经办好的部分，全部撤回之后告诉你。",
     en="All right, what was done already is being taken back; you'll hear when all of it has been.",
 )
-NOT_UNDONE = Localised(
-    zh="有一步没能自动撤回，请联系管理员处理。",
-    en="One step couldn't be taken back; please ask an administrator.",
-)
 ANEW = Localised(zh="好的，从头来。", en="All right, from the beginning.")
 STARTED_OVER = "started_over"
 UNDER_WAY = Localised(
@@ -209,12 +205,13 @@ def reached(walk: StepContext, state: str | None) -> int:
 def _take_back(walk: StepContext, done: Done) -> None:
     id_ = f"undo:{done.state}:{done.visit}" + (f":{done.part}" if done.part is not None else "")
     # Runs that were started hand over what they did under the names of their own states.
-    alike = sum(_place(other) == _place(done) for other in walk.run.done)
+    so_far = walk.run.done[: walk.run.done.index(done) + 1]
+    alike = sum(_place(other) == _place(done) for other in so_far)
     id_ += f"#{alike}" if alike > 1 else ""
     walk.run.errands[id_] = Task(
         id=id_,
         kind="undo",
-        name=done.undo or walk.definition.states[done.state].undo or "",
+        name=done.undo,
         arguments=done.arguments,
         key=f"{done.key}:undo" + (f":again{done.again}" if done.again else ""),
         undoes=done.key,
@@ -236,13 +233,10 @@ def taken_back(
     this = next(done for done in run.done if done.key == errand.undoes)
     step = f"{this.state} ({errand.name})"
     walk.note("undo failed" if error else "undone", comment=f"{step}: {error}" if error else step)
-    if error and walk.definition.rules >= LEAVES_NOTHING_DONE:
-        incidents.put_off_undo(walk, errand, kind)
-        return
-    run.done = [done for done in run.done if done is not this]
     if error:
-        run.calling_off = False
-        walk.say(NOT_UNDONE)
+        incidents.put_off_undo(walk, errand, kind)
+    else:
+        run.done = [done for done in run.done if done is not this]
 
 
 def called_off(

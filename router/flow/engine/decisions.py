@@ -23,7 +23,7 @@ from pydantic import JsonValue
 
 from router.domain.errors import ApprovalClosed, Conflict, NotFound, RouterError
 from router.domain.locale import Localised
-from router.flow.definition import STAND_INS_AND_SKIPS, Approve
+from router.flow.definition import Approve
 from router.flow.engine.context import StepContext
 from router.flow.engine.events import Decided, Remind
 from router.flow.engine.run import Agreement, Approval, Assignee, Rescheduling, TimerName
@@ -56,8 +56,8 @@ def others(walk: StepContext, answers: Iterable[JsonValue]) -> list[str]:
 
 def present(walk: StepContext, people: list[str]) -> list[Approver]:
     """These people, or whoever stands in for those of them who are away; nobody twice."""
-    if not people or walk.definition.rules < STAND_INS_AND_SKIPS:
-        return [Approver(person) for person in people]
+    if not people:
+        return []
     requester = walk.run.requester.id
     at = (walk.run.opening or walk.now).isoformat()
     answer = walk.look_up("stand_ins", list(people), requester, at)
@@ -166,8 +166,7 @@ def set_anew(walk: StepContext, timers: list[TimerName]) -> None:
 
 def next_turn(walk: StepContext) -> None:
     """Somebody else's turn has come: they have as long as whoever was asked first."""
-    if walk.definition.rules >= STAND_INS_AND_SKIPS:
-        set_anew(walk, FOR_EACH_TURN)
+    set_anew(walk, FOR_EACH_TURN)
 
 
 def reschedule(walk: StepContext) -> bool:

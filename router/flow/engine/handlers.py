@@ -15,7 +15,6 @@ from collections.abc import Callable
 from typing import Any
 
 from router.domain.locale import Localised
-from router.flow.definition import HOLDS_LOOKUPS, LEAVES_NOTHING_DONE
 from router.flow.engine import (
     approval,
     compensation,
@@ -120,12 +119,11 @@ def _lookup_failed(walk: StepContext, errand: Task, event: Failed) -> None:
     if errand.slot:
         known = set(walk.run.slots)
         slots.blame(walk, errand, event.error)
-        if walk.run.goes_back:
-            go_back(walk, form.lacking(walk, known))
+        go_back(walk, form.lacking(walk, known))
     elif walk.run.offered and walk.state.kind == "collect":
         walk.run.offered = {}
         walk.say(Localised(zh=event.error, en=event.error))
-    elif walk.state.kind == "approve" and walk.definition.rules >= HOLDS_LOOKUPS:
+    elif walk.state.kind == "approve":
         incidents.hold_lookup(walk, errand, event)
     else:
         walk.give_up(BROKEN, f"{errand.name}: {event.error}")
@@ -226,7 +224,7 @@ def _cancelled(walk: StepContext, event: events.Cancelled) -> None:
     walk.note("withdrawn", event.by, event.comment)
     if event.final:
         incidents.leave(walk)
-    if run.ending is not None and walk.definition.rules >= LEAVES_NOTHING_DONE:
+    if run.ending is not None:
         if run.done and not event.by_parent:
             walk.say(compensation.UNDER_WAY)
         return

@@ -18,7 +18,7 @@ from pydantic import JsonValue
 
 from router.domain.locale import Localised
 from router.domain.messages import FlowStatus
-from router.flow.definition import COUNTS_IN_BRANCHES, FlowDefinition, State
+from router.flow.definition import FlowDefinition, State
 from router.flow.engine import approval
 from router.flow.engine.context import StepContext, canonical
 from router.flow.engine.events import Finished
@@ -160,7 +160,7 @@ def finished(walk: StepContext, errand: Task, event: Finished) -> None:
 
 def _agreed_there(walk: StepContext, errand: Task, event: Finished) -> list[Agreement]:
     """What was agreed to in a branch, and is news to this run; it knows of it from now on."""
-    if not errand.branch or walk.definition.rules < COUNTS_IN_BRANCHES:
+    if not errand.branch:
         return []
     known = walk.run.agreements
     walk.run.agreements = approval.merged(known, event.agreements)

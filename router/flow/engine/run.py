@@ -294,8 +294,8 @@ class Done(BaseModel, frozen=True):
     arguments: dict[str, JsonValue]
     key: str
     part: int | None = None
-    undo: str = ""
-    """The tool that takes it back; of runs before this was kept the definition says it."""
+    undo: str
+    """The tool that takes it back."""
     failed: FailureKind | None = None
     """Why it couldn't be taken back, until that is tried again."""
     tries: int = 0
@@ -379,9 +379,6 @@ class Run(BaseModel):
     """Slots that the requester left empty: they aren't asked for again."""
     wanted: list[str] = []
     """Slots that the requester wants to supply: they are asked for whatever their `when` says."""
-    goes_back: bool = False
-    """True where a correction goes back to the state that asked for it from a later `collect`
-    too. A run that began before this was so goes on as its history has it."""
     changing: bool = False
     """True where the requester declined, and is asked what to change."""
     choosing: str = ""

@@ -7,7 +7,6 @@ it needs of the world is known (`LookupNeeded`), since it is made anew when the 
 from collections.abc import Callable
 
 from router.domain.locale import Localised
-from router.flow.definition import LEAVES_NOTHING_DONE
 from router.flow.engine import (
     approval,
     compensation,
@@ -22,10 +21,6 @@ from router.flow.engine.context import StepContext
 from router.flow.engine.events import Say
 from router.flow.engine.run import Task
 from router.flow.engine.slots import forget, root
-
-UNDONE_AT_END = ("failed", "cancelled")
-"""Ends before which what was done is taken back under any rules; by the newest `completed` alone
-leaves something done."""
 
 BROKEN = Localised(
     zh="流程出错了，没法继续，已经通知管理员。",
@@ -103,11 +98,11 @@ def refused(walk: StepContext) -> Localised:
 def _collect(walk: StepContext) -> bool:
     """A move where slots are asked for, or back to where one was that is to be put right."""
     run = walk.run
-    if run.goes_back and run.offered and go_back(walk, form.corrected(walk)):
+    if run.offered and go_back(walk, form.corrected(walk)):
         return True
     known = set(run.slots)
     moved = form.collect(walk)
-    return (run.goes_back and go_back(walk, form.lacking(walk, known))) or moved
+    return go_back(walk, form.lacking(walk, known)) or moved
 
 
 def go_back(walk: StepContext, names: set[str]) -> bool:
@@ -153,21 +148,13 @@ def _say(walk: StepContext) -> bool:
     forget(walk, state.forget)
     if state.end is None:
         walk.leave("next")
-    elif _is_undone(walk):
+    elif state.end != "completed" and not state.keep:
         run.ending = state.end
     elif run.withdraws is not None and state.end == "completed":
         run.done, run.ending = [*run.withdraws.done, *run.done], state.end
     else:
         walk.end(state.end)
     return True
-
-
-def _is_undone(walk: StepContext) -> bool:
-    """True where the state ends a run such that nothing of it stays done."""
-    state = walk.state
-    if state.keep or state.end == "completed":
-        return False
-    return state.end in UNDONE_AT_END or walk.definition.rules >= LEAVES_NOTHING_DONE
 
 
 EXECUTORS: dict[str, Callable[[StepContext], bool]] = {

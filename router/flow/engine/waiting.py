@@ -215,7 +215,7 @@ def keep_time(walk: StepContext, event: AnyEvent) -> None:
     if asks and any(name in run.timers for name in NAMES) and not isinstance(event, WORDS):
         return
     run.timers = {name: timer for name, timer in run.timers.items() if name not in NAMES}
-    if asks and idle is not None:
+    if asks:
         walk.set_timer(IDLE, walk.now + idle)
 
 

@@ -15,7 +15,7 @@ from pydantic_core import ErrorDetails
 
 from router.documents.document import Place
 from router.domain.errors import Fault, nearest
-from router.flow.definition import RULES, SKIPPABLE, FlowDefinition
+from router.flow.definition import SKIPPABLE, FlowDefinition
 from router.flow.validation.draft import UNSAID, Complaint
 
 ROUNDS = 8
@@ -219,7 +219,7 @@ def keys_at(place: Place) -> Iterator[str]:
             model, within_container = _field_at(model, str(part))
     if model is not None and not within_container:
         keys = (f.alias or name for name, f in model.model_fields.items())
-        yield from (key for key in keys if key not in (SKIPPABLE, RULES))
+        yield from (key for key in keys if key != SKIPPABLE)
 
 
 def _field_at(model: type[BaseModel], key: str) -> tuple[type[BaseModel] | None, bool]:

@@ -199,7 +199,7 @@ class Driver:
         self.definition = definition
         self.world = World()
         self.now = NOW
-        self.run = Run(id="r1", requester=requester, locale="en", goes_back=True)
+        self.run = Run(id="r1", requester=requester, locale="en")
         self.effects: list[Effect] = []
 
     def begin(self, **slots: Any) -> "Driver":

@@ -123,6 +123,7 @@ class Life:
         yield run.status == "confirming" and asked.replies
         yield run.status == "waiting_approval" and run.approval and run.approval.waiting_for()
         yield run.status == "waiting" and (run.timers.keys() & {"wait", "retry"} or run.held)
+        yield run.status == "waiting" and run.owes == "operator"
         told = self.definition.states[run.state].wait
         yield run.status == "waiting" and told is not None and told.event
 
@@ -152,7 +153,7 @@ class Life:
         if isinstance(event, OF_THE_WORLD) and event.errand in before.errands:
             done = before.errands[event.errand]
             sent_again = isinstance(event, Failed) and event.kind in WORTH_ANOTHER_TRY
-            over = done.may_change_something and not (done.kind == "call" and sent_again)
+            over = done.may_change_something and not (done.kind in ("call", "undo") and sent_again)
             self._settled |= {done.key} if over else set()
             again = isinstance(event, Failed) and event.errand in self.run.errands
             assert not again, f"asks at once for what failed for good: {event.errand}"

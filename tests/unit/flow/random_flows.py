@@ -208,7 +208,7 @@ def flows(draw: st.DrawFn) -> FlowDefinition:
             "title": text("Drawn"),
             "description": text("Drawn at random"),
             "start": next(iter(row)),
-            "idle": around.one(None, "P3D"),
+            "idle": around.one("PT1H", "P3D"),
             "slots": {name: SLOTS[name] for name in slots},
             "states": states,
         }

@@ -4,27 +4,26 @@ from typing import Any
 
 import pytest
 
-from router.flow.definition import COUNTS_IN_BRANCHES, FlowDefinition
+from router.flow.definition import FlowDefinition
 from router.flow.engine.events import Agreed, Began, Called, Cancelled, Decided, Finished
 from router.flow.engine.parallel import branch_of
 from router.flow.engine.run import Agreement, Run
 from tests.unit.flow.definitions import Driver
 from tests.unit.flow.wider_flows import SIGN_OFF
 
-NEW = SIGN_OFF.model_copy(update={"rules": COUNTS_IN_BRANCHES})
 EVENT = "agreement carried over"
 
 
 def asking(**of_equipment: Any) -> FlowDefinition:
     """The flow with its second branch's approval as these keys have it."""
-    equipment = NEW.states["equipment"]
+    equipment = SIGN_OFF.states["equipment"]
     assert equipment.approve is not None
     approve = equipment.approve.model_copy(update=of_equipment)
-    states = {**NEW.states, "equipment": equipment.model_copy(update={"approve": approve})}
-    return NEW.model_copy(update={"states": states})
+    states = {**SIGN_OFF.states, "equipment": equipment.model_copy(update={"approve": approve})}
+    return SIGN_OFF.model_copy(update={"states": states})
 
 
-def branch(name: str, people: list[str], whole: FlowDefinition = NEW, **known: Any) -> Driver:
+def branch(name: str, people: list[str], whole: FlowDefinition = SIGN_OFF, **known: Any) -> Driver:
     """A branch that waits for whoever holds the role that it asks."""
     driver = Driver(branch_of(whole, "both", name))
     driver.world.lookups["role"] = lambda _: list(people)
@@ -106,7 +105,7 @@ class TestInABranch:
 
 class TestInTheRun:
     def test_the_branches_that_go_on_are_to_be_told(self) -> None:
-        driver = paused(NEW)
+        driver = paused(SIGN_OFF)
         news = [Agreement(person="erin", contents="c", counted=["finance"], at=driver.now)]
         finished(driver, 0, news)
         (other,) = driver.run.errands.values()
@@ -114,7 +113,7 @@ class TestInTheRun:
         assert driver.run.agreements == news
 
     def test_of_what_they_knew_already_they_are_told_nothing(self) -> None:
-        driver = paused(NEW)
+        driver = paused(SIGN_OFF)
         known = [Agreement(person="erin", contents="c", counted=["first"], at=driver.now)]
         driver.run = driver.run.model_copy(update={"agreements": known})
         finished(driver, 0, [known[0].counting_in("finance")])
@@ -124,17 +123,11 @@ class TestInTheRun:
 
     @pytest.mark.parametrize("status", ["rejected", "expired"])
     def test_a_branch_that_is_stopped_needs_no_telling(self, status: Any) -> None:
-        driver = paused(NEW)
+        driver = paused(SIGN_OFF)
         news = [Agreement(person="erin", contents="c", counted=["finance"], at=driver.now)]
         finished(driver, 0, news, status)
         (other,) = driver.run.errands.values()
         assert (other.stopping, other.agreed) == (True, ())
-
-    def test_a_run_of_earlier_rules_tells_nobody(self) -> None:
-        driver = paused(NEW.model_copy(update={"rules": COUNTS_IN_BRANCHES - 1}))
-        finished(driver, 0, [Agreement(person="erin", contents="c", counted=[], at=driver.now)])
-        (other,) = driver.run.errands.values()
-        assert (other.agreed, driver.run.agreements) == ((), [])
 
 
 def paused(definition: FlowDefinition) -> Driver:

@@ -247,7 +247,7 @@ class TestBranches:
         driver = ended(paused(SIGN_OFF), 0, "completed", done=[PAID])
         ended(driver, 1, "rejected", results={"decision": {"comment": "no"}})
         assert driver.run.results["decision"] == {"comment": "no"}
-        assert [name for name, _, _ in driver.world.calls] == ["reserve", "pay_back"]
+        assert [name for name, _, _ in driver.world.calls] == ["reserve", "pay_back", "release"]
         assert (driver.run.state, driver.run.status) == ("bad", "rejected")
 
     def test_those_that_are_stopped_are_waited_for(self) -> None:

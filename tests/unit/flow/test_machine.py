@@ -229,7 +229,6 @@ def test_a_decision_is_bound_to_person_content_and_use(
 
 def test_a_return_keeps_its_comment_where_something_had_to_be_taken_back_first() -> None:
     driver = waiting()
-    driver.world.failing["release"] = "closed today"
     decided(driver, "return", comment="Which family?")
     returned = next(h for h in driver.run.history if h.event == "returned")
     assert returned.comment == "Which family?"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from router.domain.locale import Localised
 from router.domain.messages import ASKING, ENDED, FlowStatus
-from router.flow.definition import NEWEST_RULES, FlowDefinition, Slot
+from router.flow.definition import FlowDefinition, Slot
 from router.flow.engine.events import (
     Answered,
     AnyEvent,
@@ -58,9 +58,7 @@ DEFINITIONS = [
     flow(LEAVE).model_copy(
         update={"flow": "lenient", "slots": {**flow(LEAVE).slots, "reason": OPTIONAL}}
     ),
-    flow(LEAVE, states=LEAVE["states"] | {"manager": STRICT}).model_copy(
-        update={"flow": "strict", "rules": NEWEST_RULES}
-    ),
+    flow(LEAVE, states=LEAVE["states"] | {"manager": STRICT}).model_copy(update={"flow": "strict"}),
     *WIDER,
     *(load_flow(FLOWS / f"{name}.yaml") for name in ("leave_request", "reimbursement")),
 ]
@@ -348,4 +346,5 @@ def waits_for_something(definition: FlowDefinition, run: Run) -> bool:
     told = definition.states[run.state].wait
     awaited = told is not None and told.event is not None
     timed = "wait" in run.timers or "retry" in run.timers
-    return run.status == "waiting" and (timed or awaited or run.held is not None)
+    operators = run.held is not None or run.owes == "operator"
+    return run.status == "waiting" and (timed or awaited or operators)

@@ -81,6 +81,7 @@ ANSWERS: dict[str, list[Any]] = {
     "manager": ["bob", "a", "carol", "alice", None],
     "names": [["Bob"], None],
     "role": [["dave"], ["dave", "erin"], ["alice"], []],
+    "stand_ins": [None, ["gina"], ["alice"]],
     "workdays": [2.0, 0.5],
     "last_workday": ["2026-11-24", "2026-11-01", None],
     "claimed": [False, True],
@@ -117,7 +118,7 @@ class FlowRuns(RuleBasedStateMachine):
         self, definition: FlowDefinition, opening: dict[str, Any], manager: str | None, locale: Any
     ) -> None:
         alice = Principal(id="alice", name="Alice", manager=manager, locale=locale)
-        first = Run(id="r1", requester=alice, locale=locale, goes_back=True)
+        first = Run(id="r1", requester=alice, locale=locale)
         self.life = Life(definition, first, NOW)
         self.life.take(Began(by="alice", slots=opening))
         self.inquiries = 0
@@ -203,7 +204,7 @@ class FlowRuns(RuleBasedStateMachine):
         elif run.approval is not None:
             one = of(run.approval.waiting_for(), which)
             self.life.take(Decided(by=one.person, approval=one.id, verdict="approve"))
-        elif run.held is not None:
+        elif run.held is not None or run.owes == "operator":
             self.an_operator_has_it_tried_again()
         elif run.timers:
             self.a_timer_fires(which)

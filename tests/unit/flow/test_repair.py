@@ -254,10 +254,6 @@ def test_only_what_fell_silent_is_kept_and_nothing_that_is_worked_out() -> None:
     assert view(PATIENT, leave(**WHOLE).take(Cancelled(by="alice")).run).kept is None
 
 
-def test_a_run_of_a_definition_from_before_waits_for_ever() -> None:
-    assert leave(definition=flow(LEAVE)).run.timers == {}
-
-
 FILE = """
 flow: short
 title: {zh: "短", en: "Short"}

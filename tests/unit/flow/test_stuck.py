@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from router.domain.errors import Conflict
-from router.flow.definition import LEAVES_NOTHING_DONE, NEWEST_RULES, FlowDefinition
+from router.flow.definition import FlowDefinition
 from router.flow.engine import compensation
 from router.flow.engine.events import Called, Cancelled, Confirmed, Decided, Failed, Fired, Retried
 from router.flow.engine.incidents import MOST_TRIES
@@ -26,7 +26,7 @@ SAGA = flow(
     start="one",
     states=STATES,
     withdrawal={"approve": {"by": "'bob'", "title": text("Take back")}},
-).model_copy(update={"rules": NEWEST_RULES})
+)
 
 
 class Undos:
@@ -188,7 +188,7 @@ def ending(end: str, **more: object) -> FlowDefinition:
         "bad": {"say": text("Sorry."), "end": end, **more},
     }
     source = {"flow": "saga", "title": text("Saga"), "description": text("Do"), "start": "one"}
-    return flow(source, states=states).model_copy(update={"rules": NEWEST_RULES})
+    return flow(source, states=states)
 
 
 class TestEnds:
@@ -207,12 +207,6 @@ class TestEnds:
     def test_leave_it_where_the_file_says_so(self, end: str) -> None:
         driver = self.failing(ending(end, keep=True))
         assert (driver.run.status, [n for n, *_ in driver.world.calls]) == (end, ["one"])
-
-    def test_under_earlier_rules_leave_it_where_it_is_rejected(self) -> None:
-        driver = self.failing(
-            ending("rejected").model_copy(update={"rules": LEAVES_NOTHING_DONE - 1})
-        )
-        assert [name for name, *_ in driver.world.calls] == ["one"]
 
 
 class TestWithdrawal:

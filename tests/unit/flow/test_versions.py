@@ -56,8 +56,6 @@ def test_what_a_run_does_is_part_of_it(tmp_path: Path, old: str, new: str) -> No
 
 def test_what_the_loader_works_out_is_no_part_of_it() -> None:
     flow = load_flow(FILE)
-    newer = flow.model_copy(update={"rules": flow.rules + 1})
-    assert behaviour(newer) == behaviour(flow)
     slots = {
         name: slot.model_copy(update={"skippable": not slot.skippable})
         for name, slot in flow.slots.items()

@@ -86,16 +86,6 @@ def test_where_nobody_can_agree_nothing_is_undone() -> None:
     assert (driver.run.status, called(driver)) == ("failed", [])
 
 
-def test_under_earlier_rules_what_can_not_be_undone_is_said_and_dropped() -> None:
-    driver = taking_back(completed())
-    driver.world.failing["unrecord"] = "the register is closed"
-    decide(driver, "approve")
-    assert (driver.run.status, called(driver)) == ("completed", ["release"])
-    assert driver.said[-2].startswith("One step couldn't be taken back")
-    failed = [line.comment for line in driver.run.history if line.event == "undo failed"]
-    assert failed == ["record (unrecord): the register is closed"]
-
-
 def test_begun_twice_it_is_begun_once() -> None:
     driver = taking_back(completed())
     before = driver.run.approval

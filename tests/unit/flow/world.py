@@ -63,7 +63,7 @@ class World:
     def __post_init__(self) -> None:
         manager = MANAGERS.get(self.user)
         person = Principal(id=self.user, name=self.user.title(), manager=manager)
-        self.run = Run(id="r1", requester=person, goes_back=True)
+        self.run = Run(id="r1", requester=person)
 
     def begin(self, **slots: Any) -> "World":
         return self.take(Began(slots=slots))
