@@ -1,7 +1,7 @@
 """A running flow as a Temporal workflow: does what the machine owes, tells what it says.
 
 All decisions are `router.flow.engine.machine`'s. This workflow only keeps three promises for it:
-errands are carried out (each an activity), timers come due (each a named durable timer),
+tasks are carried out (each an activity), timers come due (each a named durable timer),
 and whoever is concerned hears of it (the caller of `tell` at once, the conversation and the
 approvers by activities).
 """
@@ -62,7 +62,7 @@ with workflow.unsafe.imports_passed_through():
     from workflows.activity import Visibility, drained
 
 PATIENCE = timedelta(seconds=3)
-"""How long a `tell` waits for errands before it answers that the run is still at work."""
+"""How long a `tell` waits for tasks before it answers that the run is still at work."""
 
 
 @workflow.defn(name=WORKFLOW)
@@ -113,7 +113,7 @@ class FlowWorkflow:
     async def tell(self, told: Tell) -> FlowAnswer:
         """Take an event from the requester; answers within `PATIENCE` where the run stands.
 
-        While an errand is under way only a cancellation is taken; anything else is answered
+        While a task is under way only a cancellation is taken; anything else is answered
         with the run as it stands, still at work.
         """
         deadline = workflow.now() + PATIENCE
@@ -121,7 +121,7 @@ class FlowWorkflow:
         try:
             if not isinstance(told.event, Cancelled):
                 await self._settled(deadline)
-            if not self._run.errands or isinstance(told.event, Cancelled):
+            if not self._run.tasks or isinstance(told.event, Cancelled):
                 locale = self._run.locale if told.aside else told.locale
                 self._run = self._run.model_copy(update={"locale": locale})
                 self._take(self._leaving_reads(told.event))
@@ -210,20 +210,20 @@ class FlowWorkflow:
     @property
     def _busy(self) -> bool:
         """True while something is under way that comes back by itself, and soon."""
-        return any(errand.kind != "flow" for errand in self._run.errands.values())
+        return any(task.kind != "flow" for task in self._run.tasks.values())
 
     @property
     def _comes_back_soon(self) -> bool:
         """True while a `tell` waits: besides what is busy for runs that were told to stop."""
-        return self._busy or any(errand.stopping for errand in self._run.errands.values())
+        return self._busy or any(task.stopping for task in self._run.tasks.values())
 
     @property
     def _full(self) -> bool:
-        return workflow.info().is_continue_as_new_suggested() and not self._run.errands
+        return workflow.info().is_continue_as_new_suggested() and not self._run.tasks
 
     @property
     def _under_way_now(self) -> bool:
-        return bool(self._run.errands) or self._has_news
+        return bool(self._run.tasks) or self._has_news
 
     async def _taken(self, event: AnyEvent) -> DecisionTaken:
         """What came of the event, as far as it is settled within `PATIENCE`."""
@@ -248,35 +248,33 @@ class FlowWorkflow:
 
         A write is heard out, since stopping it would leave nobody knowing whether it was done.
         """
-        reads = [errand for errand in self._run.errands.values() if self._only_reads(errand)]
+        reads = [task for task in self._run.tasks.values() if self._only_reads(task)]
         if not reads or not isinstance(event, Cancelled):
             return event
-        for errand in reads:
-            self._lists.note_end(self._run, errand, "skipped")
-            self._untold.calls.append(
-                ToolCallView.skipped(errand.id, errand.name, errand.arguments)
-            )
-        return event.model_copy(update={"leaving": tuple(errand.id for errand in reads)})
+        for task in reads:
+            self._lists.note_end(self._run, task, "skipped")
+            self._untold.calls.append(ToolCallView.skipped(task.id, task.name, task.arguments))
+        return event.model_copy(update={"leaving": tuple(task.id for task in reads)})
 
-    def _only_reads(self, errand: Task) -> bool:
-        return errand.kind == "call" and not self._limits(errand).writes
+    def _only_reads(self, task: Task) -> bool:
+        return task.kind == "call" and not self._limits(task).writes
 
-    def _limits(self, errand: Task) -> CallLimits:
-        return self._tools.get(errand.name, CallLimits())
+    def _limits(self, task: Task) -> CallLimits:
+        return self._tools.get(task.name, CallLimits())
 
     def _reconcile(self) -> None:
-        """Have exactly those errands and timers under way that the run has."""
+        """Have exactly those tasks and timers under way that the run has."""
         wanted: dict[str, Callable[[], Awaitable[None]]] = {}
-        for id_, errand in self._run.errands.items():
-            carry_out = self._have_run if errand.kind == "flow" else self._carry_out
-            wanted[id_] = partial(carry_out, errand)
-            if errand.kind == "flow" and id_ not in self._under_way:
-                self._untold.begun.append(errand.key)
-            if errand.stopping:
-                wanted[f"{id_}:stop"] = partial(self._children.stop, errand)
-            elif errand.agreed:
-                told = f"{id_}:agreed:{len(errand.agreed)}"
-                wanted[told] = partial(self._children.tell_agreed, errand)
+        for id_, task in self._run.tasks.items():
+            carry_out = self._have_run if task.kind == "flow" else self._carry_out
+            wanted[id_] = partial(carry_out, task)
+            if task.kind == "flow" and id_ not in self._under_way:
+                self._untold.begun.append(task.key)
+            if task.stopping:
+                wanted[f"{id_}:stop"] = partial(self._children.stop, task)
+            elif task.agreed:
+                told = f"{id_}:agreed:{len(task.agreed)}"
+                wanted[told] = partial(self._children.tell_agreed, task)
         for timer in self._run.timers.values():
             wanted[timer.id] = partial(self._wait_for, timer)
         for id_ in [id_ for id_ in self._under_way if id_ not in wanted]:
@@ -293,30 +291,30 @@ class FlowWorkflow:
             if not is_cancelled_exception(error):
                 raise
 
-    async def _carry_out(self, errand: Task) -> None:
-        """Run an errand and tell the machine what it came to."""
+    async def _carry_out(self, task: Task) -> None:
+        """Run a task and tell the machine what it came to."""
         event: LookedUp | Called | Failed | AskedBack
-        limits = self._limits(errand)
+        limits = self._limits(task)
         try:
-            if errand.kind == "lookup":
-                event = await tasks.looked_up(errand, self._run)
+            if task.kind == "lookup":
+                event = await tasks.looked_up(task, self._run)
             else:
-                event = await tasks.called(errand, self._run, limits, form=self._is_form)
+                event = await tasks.called(task, self._run, limits, form=self._is_form)
         except ActivityError as failure:
             if is_cancelled_exception(failure):
-                self._lists.note_end(self._run, errand, "unknown" if limits.writes else "skipped")
+                self._lists.note_end(self._run, task, "unknown" if limits.writes else "skipped")
                 raise
-            event = tasks.came_to_nothing(errand, failure, self._whole, self._run, limits)
-            self._lists.note_end(self._run, errand, tasks.status(event))
-        self._under_way.pop(errand.id, None)
-        if errand.may_change_something:
-            self._untold.calls.append(tasks.shown(errand, event))
+            event = tasks.came_to_nothing(task, failure, self._whole, self._run, limits)
+            self._lists.note_end(self._run, task, tasks.status(event))
+        self._under_way.pop(task.id, None)
+        if task.may_change_something:
+            self._untold.calls.append(tasks.shown(task, event))
         self._take(event)
 
-    async def _have_run(self, errand: Task) -> None:
+    async def _have_run(self, task: Task) -> None:
         """Have another run made, and tell the machine how it ended."""
-        event = await self._children.outcome(errand, self._whole, self._run)
-        self._under_way.pop(errand.id, None)
+        event = await self._children.outcome(task, self._whole, self._run)
+        self._under_way.pop(task.id, None)
         self._take(event)
 
     async def _wait_for(self, timer: Timer) -> None:
@@ -328,7 +326,7 @@ class FlowWorkflow:
         self._take(Fired(timer=timer.id))
 
     async def _settled(self, deadline: datetime) -> None:
-        """Wait until no errand is under way, or the deadline has passed."""
+        """Wait until no task is under way, or the deadline has passed."""
         left = deadline - workflow.now()
         if not self._comes_back_soon or left <= timedelta():
             return
@@ -337,7 +335,7 @@ class FlowWorkflow:
                 lambda: not self._comes_back_soon, timeout=left, timeout_summary="answer by then"
             )
         except builtins.TimeoutError:
-            workflow.logger.info("still at work: %s", ", ".join(self._run.errands))
+            workflow.logger.info("still at work: %s", ", ".join(self._run.tasks))
 
     async def _publish(self) -> None:
         await self._lists.publish(lambda: self._run)

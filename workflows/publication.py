@@ -243,12 +243,12 @@ class Lists:
         """Have people told, with the next publication, that their decision is awaited."""
         self._reminders.append(reminder)
 
-    def note_end(self, run: Run, errand: Task, status: ToolStatus) -> None:
+    def note_end(self, run: Run, task: Task, status: ToolStatus) -> None:
         """Have it said with the next publication, lest the worker that was to say so has died."""
         if run.conversation is not None:
             place = ProgressPlace(run.conversation, run=workflow.info().workflow_id)
             self._ends.append(
-                ToolCallProgress(place, errand.id, errand.name).finished(workflow.now(), status)
+                ToolCallProgress(place, task.id, task.name).finished(workflow.now(), status)
             )
 
     def are_behind(self, run: Run) -> bool:

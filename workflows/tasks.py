@@ -1,6 +1,6 @@
 """The tasks of a run: lookups and calls as activities, other flows and branches as children.
 
-The errands of a run that are activities: looking something up, and calling a tool.
+The tasks of a run that are activities: looking something up, and calling a tool.
 
 Runs that a run starts: other flows, and branches of its own, as child workflows.
 
@@ -49,40 +49,40 @@ from workflows.activity import perform
 from workflows.tool_calls import why
 
 
-async def looked_up(errand: Task, run: Run) -> LookedUp:
+async def looked_up(task: Task, run: Run) -> LookedUp:
     """What the lookup came to; raises `ActivityError` where it fails for good."""
     given = activities.LookUp(
-        name=errand.name,
-        arguments=errand.positional,
+        name=task.name,
+        arguments=task.positional,
         requester=run.requester,
         now=workflow.now(),
     )
-    answer = await perform(activities.LOOK_UP, given, summary=errand.name)
-    return LookedUp(errand=errand.id, value=answer.value)
+    answer = await perform(activities.LOOK_UP, given, summary=task.name)
+    return LookedUp(task=task.id, value=answer.value)
 
 
-async def called(errand: Task, run: Run, limits: CallLimits, *, form: bool) -> Called:
+async def called(task: Task, run: Run, limits: CallLimits, *, form: bool) -> Called:
     """What the tool came to, called under its own name as often as it may be until it answers.
 
     Raises `ActivityError` where it fails for good. `form` says that the run is a tool's form.
     """
     call = activities.ToolCall(
-        tool=errand.name,
-        arguments=errand.arguments,
+        tool=task.name,
+        arguments=task.arguments,
         caller=run.requester,
         locale=run.locale,
-        key=errand.key,
-        undoes=errand.undoes,
-        answers=errand.answers,
-        checking=errand.kind == "check",
+        key=task.key,
+        undoes=task.undoes,
+        answers=task.answers,
+        checking=task.kind == "check",
         flow_run=workflow.info().workflow_id,
         form=form,
         conversation=run.conversation,
-        call_id=errand.id,
+        call_id=task.id,
         now=workflow.now(),
     )
     answer: activities.LookupAnswer = await workflow.execute_activity(
-        errand.name,
+        task.name,
         call,
         result_type=activities.LookupAnswer,
         start_to_close_timeout=limits.timeout,
@@ -92,45 +92,45 @@ async def called(errand: Task, run: Run, limits: CallLimits, *, form: bool) -> C
             maximum_interval=timedelta(minutes=1),
             maximum_attempts=limits.attempts,
         ),
-        summary=f"{errand.kind} in {run.state}",
+        summary=f"{task.kind} in {run.state}",
     )
-    return Called(errand=errand.id, value=answer.value, lasts=limits.writes)
+    return Called(task=task.id, value=answer.value, lasts=limits.writes)
 
 
 def came_to_nothing(
-    errand: Task, failure: ActivityError, definition: FlowDefinition, run: Run, limits: CallLimits
+    task: Task, failure: ActivityError, definition: FlowDefinition, run: Run, limits: CallLimits
 ) -> AskedBack | Failed:
-    """What the machine is told of an errand that failed for good, in the reader's language."""
+    """What the machine is told of a task that failed for good, in the reader's language."""
     error = from_failure(failure)
-    if isinstance(error, errors.AnswersNeeded) and errand.kind == "call":
-        own = definition.flow == errand.name
-        title = definition.title if own else Localised(zh=errand.name, en=errand.name)
+    if isinstance(error, errors.AnswersNeeded) and task.kind == "call":
+        own = definition.flow == task.name
+        title = definition.title if own else Localised(zh=task.name, en=task.name)
         inquiry = inquiry_of(error.asked, title, run.state, definition.slots)
         if inquiry:
-            return AskedBack(errand=errand.id, inquiry=inquiry)
-    kind = _kind(errand, failure, limits)
+            return AskedBack(task=task.id, inquiry=inquiry)
+    kind = _kind(task, failure, limits)
     said = why(failure, run.locale)
     if kind == "unknown" and error is None:
-        said = _unheard_of(errand).within(run.locale)
+        said = _unheard_of(task).within(run.locale)
     offered = error.offered if isinstance(error, errors.SeveralFit) else None
-    return Failed(errand=errand.id, error=said, kind=kind, offered=offered)
+    return Failed(task=task.id, error=said, kind=kind, offered=offered)
 
 
-def _kind(errand: Task, failure: ActivityError, limits: CallLimits) -> FailureKind:
+def _kind(task: Task, failure: ActivityError, limits: CallLimits) -> FailureKind:
     """How it failed; a write that timed out without an answer may have had its effect."""
     error = from_failure(failure)
     if isinstance(error, errors.ArgumentsToolError):
         return "arguments"
     timed_out = isinstance(failure.cause, ActivityTimeoutError)
-    lost = timed_out and limits.writes and errand.may_change_something
+    lost = timed_out and limits.writes and task.may_change_something
     if lost or isinstance(error, errors.UnknownOutcome):
         return "unknown"
     out_of_reach = error is None or isinstance(error, (errors.OutOfReach, *RETRYABLE))
     return "unavailable" if out_of_reach else "permanent"
 
 
-def _unheard_of(errand: Task) -> Localised:
-    return Localised(zh=f"{errand.name} 没有了下文", en=f"{errand.name} was never heard of again")
+def _unheard_of(task: Task) -> Localised:
+    return Localised(zh=f"{task.name} 没有了下文", en=f"{task.name} was never heard of again")
 
 
 def status(event: AskedBack | Failed) -> ToolStatus:
@@ -140,9 +140,9 @@ def status(event: AskedBack | Failed) -> ToolStatus:
     return "unknown" if event.kind == "unknown" else "failed"
 
 
-def shown(errand: Task, event: LookedUp | Called | Failed | AskedBack) -> ToolCallView:
+def shown(task: Task, event: LookedUp | Called | Failed | AskedBack) -> ToolCallView:
     """The call as the turn shows it during which it came back."""
-    about = (errand.id, errand.name, errand.arguments)
+    about = (task.id, task.name, task.arguments)
     if isinstance(event, AskedBack):
         return ToolCallView.skipped(*about)
     if isinstance(event, Failed):
@@ -171,46 +171,44 @@ class Children:
         self._parent = start
         self._begun: dict[str, asyncio.Future[Child]] = {}
 
-    async def outcome(
-        self, errand: Task, definition: FlowDefinition, run: Run
-    ) -> Finished | Failed:
-        """Start the run that the errand is, and wait for its end unless it is detached."""
-        start = self._start_of(errand, definition, run)
+    async def outcome(self, task: Task, definition: FlowDefinition, run: Run) -> Finished | Failed:
+        """Start the run that the task is, and wait for its end unless it is detached."""
+        start = self._start_of(task, definition, run)
         if start is None:
-            return _failed(errand, UNKNOWN_FLOW, run)
-        begun = self._begun[errand.id] = asyncio.Future()
+            return _failed(task, UNKNOWN_FLOW, run)
+        begun = self._begun[task.id] = asyncio.Future()
         try:
-            child = await _begin(errand, start)
+            child = await _begin(task, start)
             begun.set_result(child)
-            if errand.detached:
-                return Finished(errand=errand.id, status="running")
+            if task.detached:
+                return Finished(task=task.id, status="running")
             ended = await child
         except (ChildWorkflowError, WorkflowAlreadyStartedError):
             begun.cancel()
-            return _failed(errand, GONE, run)
-        return Finished(errand=errand.id, **ended.model_dump(include=HANDED_OVER))
+            return _failed(task, GONE, run)
+        return Finished(task=task.id, **ended.model_dump(include=HANDED_OVER))
 
-    async def stop(self, errand: Task) -> None:
+    async def stop(self, task: Task) -> None:
         """Tell the run to cancel itself."""
-        await self._signal(errand, STOP, None)
+        await self._signal(task, STOP, None)
 
-    async def tell_agreed(self, errand: Task) -> None:
+    async def tell_agreed(self, task: Task) -> None:
         """Tell a branch what was agreed to in others."""
-        await self._signal(errand, AGREED, Agreed(agreements=list(errand.agreed)))
+        await self._signal(task, AGREED, Agreed(agreements=list(task.agreed)))
 
-    async def _signal(self, errand: Task, signal: str, given: Agreed | None) -> None:
+    async def _signal(self, task: Task, signal: str, given: Agreed | None) -> None:
         """Tell the run something; one that has ended by now needs no telling."""
         try:
-            child = await asyncio.shield(self._begun[errand.id])
+            child = await asyncio.shield(self._begun[task.id])
             await child.signal(signal, given)
         except FailureError as error:
             if is_cancelled_exception(error):
                 raise
-            workflow.logger.info("%s %s ended before %r", errand.name, errand.key, signal)
+            workflow.logger.info("%s %s ended before %r", task.name, task.key, signal)
 
-    def _start_of(self, errand: Task, definition: FlowDefinition, run: Run) -> FlowStart | None:
-        own = branch_of(definition, run.state, errand.branch) if errand.branch else None
-        begun = own or self._parent.flows.get(errand.name)
+    def _start_of(self, task: Task, definition: FlowDefinition, run: Run) -> FlowStart | None:
+        own = branch_of(definition, run.state, task.branch) if task.branch else None
+        begun = own or self._parent.flows.get(task.name)
         if begun is None:
             return None
         return self._parent.model_copy(
@@ -218,44 +216,44 @@ class Children:
                 "definition": begun,
                 "form": False,
                 "locale": run.locale,
-                "run": _run_of(errand, run),
+                "run": _run_of(task, run),
                 "created_at": None,
-                "opening": Began(by=run.requester.id, slots={} if own else errand.arguments),
+                "opening": Began(by=run.requester.id, slots={} if own else task.arguments),
             }
         )
 
 
-def _run_of(errand: Task, parent: Run) -> Run:
+def _run_of(task: Task, parent: Run) -> Run:
     """The run before it has begun: a branch knows what its parent knows."""
-    known = BRANCH_KNOWS if errand.branch else ()
+    known = BRANCH_KNOWS if task.branch else ()
     return Run(
-        id=errand.key,
+        id=task.key,
         requester=parent.requester,
         conversation=parent.conversation,
         locale=parent.locale,
-        parent=None if errand.detached else workflow.info().workflow_id,
+        parent=None if task.detached else workflow.info().workflow_id,
         **{name: getattr(parent, name) for name in known},
     )
 
 
-async def _begin(errand: Task, start: FlowStart) -> Child:
+async def _begin(task: Task, start: FlowStart) -> Child:
     flow, requester = start.definition.flow, start.requester
     return await workflow.start_child_workflow(
         WORKFLOW,
         start,
-        id=workflow_id(flow, requester.tenant, errand.key),
+        id=workflow_id(flow, requester.tenant, task.key),
         result_type=FlowEnded,
         id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
         parent_close_policy=workflow.ParentClosePolicy.ABANDON,
         search_attributes=of_run(flow, requester, start.conversation),
         task_timeout=TASK_TIMEOUT,
         static_summary=f"{start.definition.title.en} of {requester.id}"
-        + (f": {errand.branch}" if errand.branch else ""),
+        + (f": {task.branch}" if task.branch else ""),
     )
 
 
-def _failed(errand: Task, say: Localised, run: Run) -> Failed:
-    return Failed(errand=errand.id, error=say.within(run.locale).format(flow=errand.name))
+def _failed(task: Task, say: Localised, run: Run) -> Failed:
+    return Failed(task=task.id, error=say.within(run.locale).format(flow=task.name))
 
 
 def handed_over(run: Run) -> DecisionTaken:

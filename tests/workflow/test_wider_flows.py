@@ -401,7 +401,12 @@ class TestBranches:
         await becomes(desk.parts, first.id, lambda r: r.status == "completed")
         await carol.decide(await carol.waiting(second.id), "reject")
         await becomes(desk.parts, run, lambda r: r.status == "rejected")
-        assert booked() == [("book", "budget"), ("book", "payment"), ("unbook", "payment")]
+        assert booked() == [
+            ("book", "budget"),
+            ("book", "payment"),
+            ("unbook", "payment"),
+            ("unbook", "budget"),
+        ]
 
     async def test_each_keeps_its_own_timers(self, clock: tuple[WorkflowEnvironment, Talk]) -> None:
         environment, desk = clock

@@ -38,26 +38,27 @@ BEFORE = Localised(
 )
 
 
-def found(walk: StepContext, ask: Approve, person: str, contents: str) -> Agreement | None:
+def found(context: StepContext, ask: Approve, person: str, contents: str) -> Agreement | None:
     """The person's agreement to these contents that spares them being asked here, if any."""
     if not ask.skip_same:
         return None
     those = (
         each
-        for each in walk.run.agreements
-        if (each.person, each.contents) == (person, contents) and walk.run.state not in each.counted
+        for each in context.run.agreements
+        if (each.person, each.contents) == (person, contents)
+        and context.run.state not in each.counted
     )
     return next(those, None)
 
 
-def carry_over(walk: StepContext, person: str, contents: str) -> None:
+def carry_over(context: StepContext, person: str, contents: str) -> None:
     """Have what the person agreed to before count in this state too."""
-    run = walk.run
+    run = context.run
     run.agreements = [
         each.counting_in(run.state) if (each.person, each.contents) == (person, contents) else each
         for each in run.agreements
     ]
-    walk.note(CARRIED_OVER, person)
+    context.note(CARRIED_OVER, person)
 
 
 def merged(known: Iterable[Agreement], told: Iterable[Agreement]) -> list[Agreement]:
@@ -79,29 +80,29 @@ def _identity(agreement: Agreement) -> tuple[object, ...]:
     return agreement.person, agreement.contents, agreement.at
 
 
-def hear(walk: StepContext, event: Agreed) -> None:
+def hear(context: StepContext, event: Agreed) -> None:
     """Know what was agreed to in another branch: whoever is asked for the same agrees here too."""
-    run = walk.run
+    run = context.run
     run.agreements = merged(run.agreements, event.agreements)
     approval = run.approval
     if approval is None or run.leaving is not None or run.ending is not None:
         return
     known = [one.id for one in approval.waiting_for()]
-    carried = [one for one in approval.asked if _has_agreed(walk, approval, one)]
+    carried = [one for one in approval.asked if _has_agreed(context, approval, one)]
     for one in carried:
-        one.via, one.verdict, one.at = "carried", "approve", walk.now
-        carry_over(walk, one.person, approval.contents)
+        one.via, one.verdict, one.at = "carried", "approve", context.now
+        carry_over(context, one.person, approval.contents)
     if carried:
-        walk.say(BEFORE)
-        decisions.go_on(walk, approval, carried[-1].person, known)
+        context.say(BEFORE)
+        decisions.go_on(context, approval, carried[-1].person, known)
 
 
-def _has_agreed(walk: StepContext, approval: Approval, one: Assignee) -> bool:
+def _has_agreed(context: StepContext, approval: Approval, one: Assignee) -> bool:
     """True of one who is still to decide, and agreed before; who asked somebody first waits."""
-    ask = walk.state.approve
+    ask = context.state.approve
     if ask is None or not one.open or one.behind is not None:
         return False
-    return found(walk, ask, one.person, approval.contents) is not None
+    return found(context, ask, one.person, approval.contents) is not None
 
 
 NOBODY = Localised(
@@ -111,110 +112,112 @@ NOBODY = Localised(
 )
 
 
-def approve(walk: StepContext) -> bool:
+def approve(context: StepContext) -> bool:
     """One move in an `approve` state; False where the run now waits for a verdict."""
-    run = walk.run
+    run = context.run
     if run.approval is None:
-        open_approval(walk)
+        open_approval(context)
     if run.approval is None or run.leaving is not None:
         return True
     run.status = "waiting_approval"
     return False
 
 
-def open_approval(walk: StepContext) -> None:
+def open_approval(context: StepContext) -> None:
     """Ask the approvers, with what they are shown bound to a digest.
 
     Everything is looked up before anything is changed: this is done anew with every answer.
     """
-    run, ask = walk.run, _asked_for(walk)
-    run.opening = run.opening or walk.now
-    asked = decisions.to_ask(walk, ask)
+    run, ask = context.run, _asked_for(context)
+    run.opening = run.opening or context.now
+    asked = decisions.to_ask(context, ask)
     if not asked:
-        walk.give_up(NOBODY, "nobody to approve")
+        context.give_up(NOBODY, "nobody to approve")
         return
-    contents = _agreed_to(walk)
-    people = [_placed(walk, ask, one, contents) for one in asked]
-    approval = _approval(walk, ask, people, contents)
+    contents = _agreed_to(context)
+    people = [_placed(context, ask, one, contents) for one in asked]
+    approval = _approval(context, ask, people, contents)
     awaited = approval.waiting_for()
-    dues = decisions.moments(walk, ask, awaited[0].person, run.opening) if awaited else {}
+    dues = decisions.moments(context, ask, awaited[0].person, run.opening) if awaited else {}
     approval.due = dues.get("expire")
-    approval.cc = decisions.copied(walk, ask, asked)
-    names = _names(walk, [one.person for one in people])
+    approval.cc = decisions.copied(context, ask, asked)
+    names = _names(context, [one.person for one in people])
     run.approval, run.before = approval, None
     for name, due in dues.items():
-        walk.set_timer(name, due)
-    _announce(walk, approval, names)
+        context.set_timer(name, due)
+    _announce(context, approval, names)
 
 
-def _placed(walk: StepContext, ask: Approve, asked: Approver, contents: str) -> Assignee:
+def _placed(context: StepContext, ask: Approve, asked: Approver, contents: str) -> Assignee:
     """The person as asked, or as one who has agreed to the same before."""
-    new = assignee(walk, asked)
-    if found(walk, ask, asked.person, contents) is not None:
-        new.via, new.verdict, new.at = "carried", "approve", walk.now
+    new = assignee(context, asked)
+    if found(context, ask, asked.person, contents) is not None:
+        new.via, new.verdict, new.at = "carried", "approve", context.now
     return new
 
 
-def _approval(walk: StepContext, ask: Approve, people: list[Assignee], contents: str) -> Approval:
-    run = walk.run
-    summary, labels = _summary(walk)
+def _approval(
+    context: StepContext, ask: Approve, people: list[Assignee], contents: str
+) -> Approval:
+    run = context.run
+    summary, labels = _summary(context)
     return Approval(
         visit=run.visit,
         mode=ask.mode,
         title=Localised(
-            zh=rendered(walk.definition, run, ask.title, "zh"),
-            en=rendered(walk.definition, run, ask.title, "en"),
+            zh=rendered(context.definition, run, ask.title, "zh"),
+            en=rendered(context.definition, run, ask.title, "en"),
         ),
         summary=summary,
         labels=labels,
-        digest=_digest({**_contents(walk), "state": run.state}),
+        digest=_digest({**_contents(context), "state": run.state}),
         assignees=people,
         contents=contents,
     )
 
 
-def _contents(walk: StepContext) -> dict[str, JsonValue]:
+def _contents(context: StepContext) -> dict[str, JsonValue]:
     # Of values, never of words: a better wording mustn't void decisions, nor break a replay.
-    run, definition = walk.run, walk.definition
+    run, definition = context.run, context.definition
     flow = f"{definition.flow} {definition.version}"
     return {"run": run.id, "flow": flow, "slots": run.slots}
 
 
-def _agreed_to(walk: StepContext) -> str:
+def _agreed_to(context: StepContext) -> str:
     """Stands for the contents: the same in every state, and in every branch of a run."""
-    return _digest({name: value for name, value in _contents(walk).items() if name != "run"})
+    return _digest({name: value for name, value in _contents(context).items() if name != "run"})
 
 
 def _digest(shown: Mapping[str, JsonValue]) -> str:
     return hashlib.sha256(canonical(shown).encode()).hexdigest()[:32]
 
 
-def _names(walk: StepContext, people: Sequence[str]) -> dict[str, str]:
-    names = walk.look_up("names", list(people))
+def _names(context: StepContext, people: Sequence[str]) -> dict[str, str]:
+    names = context.look_up("names", list(people))
     called = [str(n) for n in names] if isinstance(names, list) else list(people)
     return dict(zip(people, called, strict=False))
 
 
-def _announce(walk: StepContext, approval: Approval, names: Mapping[str, str]) -> None:
+def _announce(context: StepContext, approval: Approval, names: Mapping[str, str]) -> None:
     """Tell everyone concerned, and go on where all have agreed to the same before."""
-    run = walk.run
+    run = context.run
     for one in approval.assignees:
         if one.stands_in:
-            walk.note("stands in", one.person, f"for {one.stands_in}, who is away")
+            context.note("stands in", one.person, f"for {one.stands_in}, who is away")
     carried = [one.person for one in approval.assignees if one.via == "carried"]
     for person in carried:
-        carry_over(walk, person, approval.contents)
+        carry_over(context, person, approval.contents)
     if carried:
-        walk.say(_agreed_before([names.get(person, person) for person in carried]))
+        context.say(_agreed_before([names.get(person, person) for person in carried]))
     new = [person for person in approval.cc if person not in run.copied]
     run.copied += new
     if approval.agreed:
-        decisions.settle(walk, "approve", carried[-1])
+        decisions.settle(context, "approve", carried[-1])
         return
     awaited = [a for a in approval.assignees if a.open]
-    walk.say(_sent_to([names.get(a.person, a.person) for a in awaited]))
-    tell_those_awaited(walk, "asked")
-    tell(walk, approval.cc, "copied")
+    context.say(_sent_to([names.get(a.person, a.person) for a in awaited]))
+    tell_those_awaited(context, "asked")
+    tell(context, approval.cc, "copied")
 
 
 def _sent_to(names: list[str]) -> Localised:
@@ -234,77 +237,79 @@ def _agreed_before(names: list[str]) -> Localised:
     )
 
 
-def _asked_for(walk: StepContext) -> Approve:
-    ask = walk.state.approve
+def _asked_for(context: StepContext) -> Approve:
+    ask = context.state.approve
     if ask is None:  # pragma: no cover
-        raise TypeError(f"state {walk.run.state} of {walk.definition.flow} asks for no approval")
+        raise TypeError(
+            f"state {context.run.state} of {context.definition.flow} asks for no approval"
+        )
     return ask
 
 
-def _summary(walk: StepContext) -> tuple[dict[str, Localised], dict[str, Localised]]:
+def _summary(context: StepContext) -> tuple[dict[str, Localised], dict[str, Localised]]:
     """What is known, as people read it: value and label by slot, both in both languages."""
     summary, labels = {}, {}
-    for name, slot in walk.definition.slots.items():
-        value = walk.run.slots.get(name)
+    for name, slot in context.definition.slots.items():
+        value = context.run.slots.get(name)
         if value is not None and slot.label is not None:
             labels[name] = slot.label
             summary[name] = Localised(
-                zh=templates.shown(slot, value, "zh", walk.run.files),
-                en=templates.shown(slot, value, "en", walk.run.files),
+                zh=templates.shown(slot, value, "zh", context.run.files),
+                en=templates.shown(slot, value, "en", context.run.files),
             )
     return summary, labels
 
 
-def remind(walk: StepContext, reason: str, by: str | None = None) -> None:
+def remind(context: StepContext, reason: str, by: str | None = None) -> None:
     """Remind those who are waited for; the reminder of the clock sets itself anew."""
-    walk.note(reason, by)
-    tell_those_awaited(walk, reason)
+    context.note(reason, by)
+    tell_those_awaited(context, reason)
     if reason == "reminded":
-        decisions.set_anew(walk, ["remind"])
+        decisions.set_anew(context, ["remind"])
 
 
-def escalate(walk: StepContext) -> bool:
+def escalate(context: StepContext) -> bool:
     """Ask, in place of those who didn't answer, whoever the file names for that."""
-    run = walk.run
-    ask, approval = _asked_for(walk), run.approval
+    run = context.run
+    ask, approval = _asked_for(context), run.approval
     if approval is None or ask.escalate_to is None:
         run.escalating = False
         return True
     late = approval.waiting_for()
-    targets = [_above(walk, ask.escalate_to, one) for one in late]
+    targets = [_above(context, ask.escalate_to, one) for one in late]
     run.escalating = False
     asked = {a.person for a in approval.assignees}
     for one, instead in zip(late, targets, strict=True):
         new = [target for target in instead if target.person not in asked]
         if new:
-            _replace(walk, approval, one, new)
+            _replace(context, approval, one, new)
             asked.update(target.person for target in new)
-    walk.note("escalated", comment=", ".join(a.person for a in approval.waiting_for()))
-    tell_those_awaited(walk, "escalated")
+    context.note("escalated", comment=", ".join(a.person for a in approval.waiting_for()))
+    tell_those_awaited(context, "escalated")
     return True
 
 
-def _above(walk: StepContext, escalate_to: str, late: Assignee) -> list[Approver]:
+def _above(context: StepContext, escalate_to: str, late: Assignee) -> list[Approver]:
     """Whoever is asked in place of this one; of a stand-in, those above whom they stand in for."""
-    answer = walk.evaluate(escalate_to, approver=late.stands_in or late.person)
-    return decisions.present(walk, decisions.others(walk, [answer]))
+    answer = context.evaluate(escalate_to, approver=late.stands_in or late.person)
+    return decisions.present(context, decisions.others(context, [answer]))
 
 
-def _replace(walk: StepContext, approval: Approval, late: Assignee, new: list[Approver]) -> None:
-    late.verdict, late.at = "escalated", walk.now
+def _replace(context: StepContext, approval: Approval, late: Assignee, new: list[Approver]) -> None:
+    late.verdict, late.at = "escalated", context.now
     via: Via = "added" if late.via == "added" else "escalated"
     place = approval.assignees.index(late) + 1
-    instead = [assignee(walk, target, via) for target in new]
+    instead = [assignee(context, target, via) for target in new]
     approval.assignees[place:place] = instead
     approval.pass_on(late, instead[-1])
 
 
-def expire(walk: StepContext) -> None:
+def expire(context: StepContext) -> None:
     """Nobody decided in time: take the way that the file has for that, or end."""
-    walk.note("expired")
-    if walk.state.expired:
-        walk.leave("expired")
+    context.note("expired")
+    if context.state.expired:
+        context.leave("expired")
     else:
-        walk.run.ending = "expired"
-        walk.run.approval = None
-        walk.run.timers = {}
+        context.run.ending = "expired"
+        context.run.approval = None
+        context.run.timers = {}

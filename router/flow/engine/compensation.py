@@ -3,7 +3,7 @@
 Taking back what was done: on cancel, on failure, and when a run goes back to an earlier state.
 
 Every call that succeeded and names an `undo` is kept in `run.done`. Undoing goes through
-them in reverse, one at a time, each an errand with a key of its own; what becomes of one that
+them in reverse, one at a time, each a task with a key of its own; what becomes of one that
 can't be taken back is in `router.flow.engine.incidents`, and the others are still taken back.
 
 Taking back a run that was completed: a run of its own, that asks for approval and then undoes.
@@ -128,87 +128,87 @@ UNDER_WAY = Localised(
 )
 
 
-def say_cancelled(walk: StepContext) -> None:
+def say_cancelled(context: StepContext) -> None:
     """Tell the requester, unless another run does; runs that were started end first."""
-    under_way = {errand.kind for errand in walk.run.errands.values()} - {"undo"}
-    if walk.run.told_elsewhere or under_way == {"flow"}:
+    under_way = {task.kind for task in context.run.tasks.values()} - {"undo"}
+    if context.run.told_elsewhere or under_way == {"flow"}:
         return
     if under_way:
-        walk.say(CANCELLING)
+        context.say(CANCELLING)
     else:
-        _say_cancelled(walk)
+        _say_cancelled(context)
 
 
-def _say_cancelled(walk: StepContext) -> None:
+def _say_cancelled(context: StepContext) -> None:
     """That it is cancelled; where something is to be taken back first, that, and the rest then."""
-    run = walk.run
+    run = context.run
     run.calling_off = bool(run.done)
-    walk.say(TAKING_BACK if run.calling_off else CANCELLED)
+    context.say(TAKING_BACK if run.calling_off else CANCELLED)
 
 
-def start_over(walk: StepContext, by: str | None) -> None:
+def start_over(context: StepContext, by: str | None) -> None:
     """Forget every answer, and go back to the start once what was done is taken back."""
-    run = walk.run
-    walk.say(ANEW)
+    run = context.run
+    context.say(ANEW)
     run.slots, run.results, run.offered = {}, {}, {}
     run.derived, run.closed, run.skipped, run.inquiries, run.options = [], [], [], [], {}
     run.wanted = []
     run.changing, run.leaving, run.leaving_by = False, STARTED_OVER, by
     # As if the start had been entered before anything was done: then all of it is after that.
-    run.trail = [Visit(state=walk.definition.start, visit=0)]
-    run.back_to = walk.definition.start
+    run.trail = [Visit(state=context.definition.start, visit=0)]
+    run.back_to = context.definition.start
 
 
-def unwind(walk: StepContext) -> bool:
+def unwind(context: StepContext) -> bool:
     """One move of a run that ends, or goes back; False while an undo is under way."""
-    run = walk.run
-    todo = due(walk)
+    run = context.run
+    todo = due(context)
     ready = [done for done in todo if done.failed is None]
     if ready:
-        walk.run.status = "running"
-        _take_back(walk, ready[-1])
+        context.run.status = "running"
+        _take_back(context, ready[-1])
         return False
     if todo:
-        incidents.rest(walk)
+        incidents.rest(context)
         return False
-    incidents.settle(walk)
+    incidents.settle(context)
     if run.ending is not None:
         if run.withdraws is not None and run.ending == "completed":
-            walk.say(UNDONE)
+            context.say(UNDONE)
         elif run.calling_off:
-            walk.say(CANCELLED)
-        walk.end(run.ending)
+            context.say(CANCELLED)
+        context.end(run.ending)
     elif run.clearing is not None:
         run.clearing = None
     elif run.back_to is not None:
         target, run.back_to = run.back_to, None
-        walk.enter(target, run.leaving or "changed", run.leaving_by)
+        context.enter(target, run.leaving or "changed", run.leaving_by)
     return True
 
 
-def due(walk: StepContext) -> list[Done]:
+def due(context: StepContext) -> list[Done]:
     """What is still to be taken back, oldest first."""
-    run = walk.run
+    run = context.run
     if run.ending is not None:
         return run.done
     if run.clearing is not None:
         return [done for done in run.done if done.visit == run.clearing]
-    return [done for done in run.done if done.visit > reached(walk, run.back_to)]
+    return [done for done in run.done if done.visit > reached(context, run.back_to)]
 
 
-def reached(walk: StepContext, state: str | None) -> int:
+def reached(context: StepContext, state: str | None) -> int:
     """At which visit the run last entered this state; the present one where it never did."""
-    visits = [v.visit for v in walk.run.trail if v.state == state]
-    return visits[-1] if visits else walk.run.visit
+    visits = [v.visit for v in context.run.trail if v.state == state]
+    return visits[-1] if visits else context.run.visit
 
 
-def _take_back(walk: StepContext, done: Done) -> None:
+def _take_back(context: StepContext, done: Done) -> None:
     id_ = f"undo:{done.state}:{done.visit}" + (f":{done.part}" if done.part is not None else "")
     # Runs that were started hand over what they did under the names of their own states.
-    so_far = walk.run.done[: walk.run.done.index(done) + 1]
+    so_far = context.run.done[: context.run.done.index(done) + 1]
     alike = sum(_place(other) == _place(done) for other in so_far)
     id_ += f"#{alike}" if alike > 1 else ""
-    walk.run.errands[id_] = Task(
+    context.run.tasks[id_] = Task(
         id=id_,
         kind="undo",
         name=done.undo,
@@ -223,36 +223,38 @@ def _place(done: Done) -> tuple[str, int, int | None]:
 
 
 def taken_back(
-    walk: StepContext, errand: Task, error: str | None = None, kind: FailureKind = "permanent"
+    context: StepContext, task: Task, error: str | None = None, kind: FailureKind = "permanent"
 ) -> None:
     """An undo came back; `error` says to operators why it couldn't be done.
 
     The requester isn't told that: it may name systems that are none of theirs.
     """
-    run = walk.run
-    this = next(done for done in run.done if done.key == errand.undoes)
-    step = f"{this.state} ({errand.name})"
-    walk.note("undo failed" if error else "undone", comment=f"{step}: {error}" if error else step)
+    run = context.run
+    this = next(done for done in run.done if done.key == task.undoes)
+    step = f"{this.state} ({task.name})"
+    context.note(
+        "undo failed" if error else "undone", comment=f"{step}: {error}" if error else step
+    )
     if error:
-        incidents.put_off_undo(walk, errand, kind)
+        incidents.put_off_undo(context, task, kind)
     else:
         run.done = [done for done in run.done if done is not this]
 
 
 def called_off(
-    walk: StepContext, errand: Task, *, lasts: bool = False, unknown: bool = False
+    context: StepContext, task: Task, *, lasts: bool = False, unknown: bool = False
 ) -> None:
     """A call came back that was under way when the run was cancelled: say what is left of it.
 
     `lasts`: it was done, and nothing takes it back. `unknown`: nobody can tell whether it was.
     """
     if not lasts and not unknown:
-        last = not any(other.may_change_something for other in walk.run.errands.values())
-        if last and not walk.run.told_elsewhere:
-            _say_cancelled(walk)
+        last = not any(other.may_change_something for other in context.run.tasks.values())
+        if last and not context.run.told_elsewhere:
+            _say_cancelled(context)
         return
-    walk.note("unknown" if unknown else "done before it was cancelled", comment=errand.name)
-    walk.say(_unsure(errand.name) if unknown else _too_late(errand.name))
+    context.note("unknown" if unknown else "done before it was cancelled", comment=task.name)
+    context.say(_unsure(task.name) if unknown else _too_late(task.name))
 
 
 def _unsure(step: str) -> Localised:

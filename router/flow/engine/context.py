@@ -1,6 +1,6 @@
 """One step through a flow under way: the run being changed, and what it wants done.
 
-The modules that walk (`collecting`, `approving`, `undoing`, `machine`) share this value.
+The modules that context (`collecting`, `approving`, `undoing`, `machine`) share this value.
 It is made by `machine.step` around a draft of the run and thrown away at the step's end, which
 keeps the step a pure function although the walking itself changes things in place: the run and
 its containers, that is. What is in those is shared with the run before, and only ever replaced.
@@ -110,7 +110,7 @@ class StepContext:
     def end(self, status: FlowStatus) -> None:
         """End the run here and now."""
         run = self.run
-        run.status, run.timers, run.errands, run.approval = status, {}, {}, None
+        run.status, run.timers, run.tasks, run.approval = status, {}, {}, None
         run.ending, run.asked, run.offered, run.batch = None, None, {}, None
         run.held = None
         self.note(status)
@@ -126,7 +126,7 @@ class StepContext:
         """Owe a lookup; the step goes on from here when its answer comes in."""
         run = self.run
         id_ = f"{run.state}:{run.visit}:{need.key}"
-        run.errands[id_] = Task(
+        run.tasks[id_] = Task(
             id=id_,
             kind="lookup",
             name=need.name,

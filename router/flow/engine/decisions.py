@@ -39,28 +39,28 @@ class Approver:
     stands_in: str | None = None
 
 
-def to_ask(walk: StepContext, ask: Approve) -> list[Approver]:
+def to_ask(context: StepContext, ask: Approve) -> list[Approver]:
     """Those whom the file asks, else those it asks otherwise; perhaps nobody."""
-    people = others(walk, (walk.evaluate(by) for by in ask.by))
+    people = others(context, (context.evaluate(by) for by in ask.by))
     if not people and ask.otherwise:
-        people = others(walk, [walk.evaluate(ask.otherwise)])
-    return present(walk, people)
+        people = others(context, [context.evaluate(ask.otherwise)])
+    return present(context, people)
 
 
-def others(walk: StepContext, answers: Iterable[JsonValue]) -> list[str]:
+def others(context: StepContext, answers: Iterable[JsonValue]) -> list[str]:
     """User ids without doubles, in order, and without the requester."""
     lists = (answer if isinstance(answer, list) else [answer] for answer in answers)
     people = dict.fromkeys(one for some in lists for one in some if isinstance(one, str))
-    return [person for person in people if person and person != walk.run.requester.id]
+    return [person for person in people if person and person != context.run.requester.id]
 
 
-def present(walk: StepContext, people: list[str]) -> list[Approver]:
+def present(context: StepContext, people: list[str]) -> list[Approver]:
     """These people, or whoever stands in for those of them who are away; nobody twice."""
     if not people:
         return []
-    requester = walk.run.requester.id
-    at = (walk.run.opening or walk.now).isoformat()
-    answer = walk.look_up("stand_ins", list(people), requester, at)
+    requester = context.run.requester.id
+    at = (context.run.opening or context.now).isoformat()
+    answer = context.look_up("stand_ins", list(people), requester, at)
     instead = answer if isinstance(answer, list) and len(answer) == len(people) else people
     asked: dict[str, Approver] = {}
     for person, other in zip(people, instead, strict=True):
@@ -69,45 +69,47 @@ def present(walk: StepContext, people: list[str]) -> list[Approver]:
     return list(asked.values())
 
 
-def copied(walk: StepContext, ask: Approve, asked: list[Approver]) -> list[str]:
+def copied(context: StepContext, ask: Approve, asked: list[Approver]) -> list[str]:
     """Those who are told of it without being asked, in the order of the file."""
     answers = [
-        walk.evaluate(source, approver=one.stands_in or one.person)
+        context.evaluate(source, approver=one.stands_in or one.person)
         for source in ask.cc
         for one in asked
     ]
     known = {one.person for one in asked}
-    return [person for person in others(walk, answers) if person not in known]
+    return [person for person in others(context, answers) if person not in known]
 
 
-def assignee(walk: StepContext, asked: Approver, via: Via = "asked") -> Assignee:
+def assignee(context: StepContext, asked: Approver, via: Via = "asked") -> Assignee:
     """The person with an approval of their own, whose id nobody else's is."""
-    run = walk.run
+    run = context.run
     taken = len(run.approval.assignees) if run.approval else 0
-    place = f"{walk.definition.flow}/{run.requester.tenant}/{run.id}/{run.visit}"
+    place = f"{context.definition.flow}/{run.requester.tenant}/{run.id}/{run.visit}"
     id_ = hashlib.sha256(f"{place}/{asked.person}/{taken}".encode()).hexdigest()[:20]
     if via == "asked" and asked.stands_in:
         via = "stands_in"
-    return Assignee(id=id_, person=asked.person, since=walk.now, via=via, stands_in=asked.stands_in)
+    return Assignee(
+        id=id_, person=asked.person, since=context.now, via=via, stands_in=asked.stands_in
+    )
 
 
-def tell_those_awaited(walk: StepContext, reason: str) -> None:
+def tell_those_awaited(context: StepContext, reason: str) -> None:
     """Tell those whose decision is awaited now that it is, and why they hear of it."""
-    approval = walk.run.approval
-    tell(walk, [a.person for a in approval.waiting_for()] if approval else [], reason)
+    approval = context.run.approval
+    tell(context, [a.person for a in approval.waiting_for()] if approval else [], reason)
 
 
-def tell_if_awaited(walk: StepContext, asked: Assignee, reason: str) -> None:
+def tell_if_awaited(context: StepContext, asked: Assignee, reason: str) -> None:
     """Tell whoever was just asked besides; one whose turn comes later hears of it then."""
-    approval = walk.run.approval
+    approval = context.run.approval
     if approval is not None and asked in approval.waiting_for():
-        tell(walk, [asked.person], reason)
+        tell(context, [asked.person], reason)
 
 
-def tell(walk: StepContext, people: list[str], reason: str) -> None:
+def tell(context: StepContext, people: list[str], reason: str) -> None:
     """Tell these people of the approval."""
     if people:
-        walk.effects.append(Remind.model_validate({"people": people, "reason": reason}))
+        context.effects.append(Remind.model_validate({"people": people, "reason": reason}))
 
 
 FOR_EACH_TURN: list[TimerName] = ["remind", "escalate"]
@@ -125,7 +127,7 @@ def spans(ask: Approve) -> dict[TimerName, timedelta]:
 
 
 def moments(
-    walk: StepContext,
+    context: StepContext,
     ask: Approve,
     person: str,
     since: datetime,
@@ -133,16 +135,16 @@ def moments(
 ) -> dict[TimerName, datetime]:
     """When the timers are due (all of the file, or these); may raise `LookupNeeded`."""
     wanted = {n: span for n, span in spans(ask).items() if timers is None or n in timers}
-    return {name: _due(walk, ask, person, since, span) for name, span in wanted.items()}
+    return {name: _due(context, ask, person, since, span) for name, span in wanted.items()}
 
 
 def _due(
-    walk: StepContext, ask: Approve, person: str, since: datetime, span: timedelta
+    context: StepContext, ask: Approve, person: str, since: datetime, span: timedelta
 ) -> datetime:
     if ask.hours == "calendar":
         return since + span
     duration: dict[str, JsonValue] = {"days": span.days, "hours": span.seconds / 3600}
-    answer = walk.look_up("working_time", person, since.isoformat(), duration)
+    answer = context.look_up("working_time", person, since.isoformat(), duration)
     try:
         due = datetime.fromisoformat(str(answer))
     except ValueError:
@@ -150,33 +152,33 @@ def _due(
     return due if due.tzinfo else since + span
 
 
-def set_anew(walk: StepContext, timers: list[TimerName]) -> None:
+def set_anew(context: StepContext, timers: list[TimerName]) -> None:
     """Have these timers begin now, or as soon as it is looked up when they are due."""
-    ask, approval = walk.state.approve, walk.run.approval
+    ask, approval = context.state.approve, context.run.approval
     if ask is None or approval is None:
         return
     if ask.hours == "calendar":
-        for name, due in moments(walk, ask, "", walk.now, timers).items():
-            walk.set_timer(name, due)
+        for name, due in moments(context, ask, "", context.now, timers).items():
+            context.set_timer(name, due)
     else:
-        pending = walk.run.rescheduling.timers if walk.run.rescheduling else []
+        pending = context.run.rescheduling.timers if context.run.rescheduling else []
         both = list(dict.fromkeys([*pending, *timers]))
-        walk.run.rescheduling = Rescheduling(timers=both, since=walk.now)
+        context.run.rescheduling = Rescheduling(timers=both, since=context.now)
 
 
-def next_turn(walk: StepContext) -> None:
+def next_turn(context: StepContext) -> None:
     """Somebody else's turn has come: they have as long as whoever was asked first."""
-    set_anew(walk, FOR_EACH_TURN)
+    set_anew(context, FOR_EACH_TURN)
 
 
-def reschedule(walk: StepContext) -> bool:
+def reschedule(context: StepContext) -> bool:
     """One move: set the timers that wait for a lookup."""
-    run, ask = walk.run, walk.state.approve
+    run, ask = context.run, context.state.approve
     if run.rescheduling and ask and run.approval and run.approval.waiting_for():
         person = run.approval.waiting_for()[0].person
         pending = run.rescheduling
-        for name, due in moments(walk, ask, person, pending.since, pending.timers).items():
-            walk.set_timer(name, due)
+        for name, due in moments(context, ask, person, pending.since, pending.timers).items():
+            context.set_timer(name, due)
     run.rescheduling = None
     return True
 
@@ -194,31 +196,31 @@ MOST_ASKED = 50
 EXITS = {"approve": "approved", "reject": "rejected", "return": "returned"}
 
 
-def refusal(walk: StepContext, decided: Decided) -> RouterError | None:
+def refusal(context: StepContext, decided: Decided) -> RouterError | None:
     """Why this decision can't be taken; None where it can. Changes nothing.
 
     What isn't this person's to decide doesn't exist for them; what was decided, changed or
     closed meanwhile is a conflict.
     """
-    approval = walk.run.approval
+    approval = context.run.approval
     gone = ApprovalClosed(
         "This approval was closed meanwhile; load the list anew to see what waits."
     )
-    if approval is None or walk.run.ending is not None:
+    if approval is None or context.run.ending is not None:
         return gone
     mine = next((a for a in approval.assignees if a.id == decided.approval), None)
     if mine is None:
         return gone
     if mine.person != decided.by:
         return NotFound(f"There is no approval {decided.approval!r} for you.")
-    return _used(walk, approval, mine, decided) or _unusable(walk, approval, decided)
+    return _used(context, approval, mine, decided) or _unusable(context, approval, decided)
 
 
 def _used(
-    walk: StepContext, approval: Approval, mine: Assignee, decided: Decided
+    context: StepContext, approval: Approval, mine: Assignee, decided: Decided
 ) -> Conflict | None:
     """Why this person's one decision is spent, not due yet, or about something else."""
-    if walk.run.leaving:
+    if context.run.leaving:
         return Conflict("This approval was decided already; a decision counts once.")
     if mine.open and mine.behind is not None and mine not in approval.waiting_for():
         first = next((a.person for a in approval.assignees if a.id == mine.behind), "somebody")
@@ -234,15 +236,15 @@ def _used(
     return None
 
 
-def _unusable(walk: StepContext, approval: Approval, decided: Decided) -> RouterError | None:
+def _unusable(context: StepContext, approval: Approval, decided: Decided) -> RouterError | None:
     """Why the verdict, fitting as it is, leads nowhere."""
-    if decided.verdict == "return" and not walk.state.returned:
+    if decided.verdict == "return" and not context.state.returned:
         return Conflict("This flow can't be returned for changes; approve or reject it.")
     if decided.verdict not in ("delegate", "add"):
         return None
     if not decided.to:
         return Conflict(f"Say in `to` whom to {decided.verdict}.")
-    if decided.to == walk.run.requester.id:
+    if decided.to == context.run.requester.id:
         return Conflict("Nobody approves a request of their own; name someone else in `to`.")
     if any(a.person == decided.to and a.open for a in approval.assignees):
         return Conflict(f"{decided.to!r} is asked already; name someone else in `to`.")
@@ -260,46 +262,46 @@ def _too_many(approval: Approval, decided: Decided) -> Conflict | None:
     return None
 
 
-def decide(walk: StepContext, decided: Decided) -> None:
+def decide(context: StepContext, decided: Decided) -> None:
     """Take a decision that `refusal` has nothing against."""
-    approval = walk.run.approval
+    approval = context.run.approval
     if approval is None:
         return
     mine = next(a for a in approval.assignees if a.id == decided.approval)
     known = [a.id for a in approval.waiting_for()]
-    walk.note(_noted(decided), decided.by, decided.comment)
+    context.note(_noted(decided), decided.by, decided.comment)
     if mine.implied:
-        mine.implied, mine.comment, mine.at = False, decided.comment, walk.now
+        mine.implied, mine.comment, mine.at = False, decided.comment, context.now
         return
     if decided.verdict == "add" and decided.to:
-        _add(walk, approval, mine, decided)
+        _add(context, approval, mine, decided)
         return
-    mine.verdict, mine.comment, mine.at = decided.verdict, decided.comment, walk.now
+    mine.verdict, mine.comment, mine.at = decided.verdict, decided.comment, context.now
     if decided.verdict == "delegate" and decided.to:
-        _delegate(walk, approval, mine, decided.to)
+        _delegate(context, approval, mine, decided.to)
     else:
-        _conclude(walk, approval, decided, known)
+        _conclude(context, approval, decided, known)
 
 
 def _noted(decided: Decided) -> str:
     return f"{decided.verdict} {decided.position}" if decided.position else decided.verdict
 
 
-def _delegate(walk: StepContext, approval: Approval, mine: Assignee, to: str) -> None:
+def _delegate(context: StepContext, approval: Approval, mine: Assignee, to: str) -> None:
     via: Via = "added" if mine.via == "added" else "delegated"
-    other = assignee(walk, Approver(to), via)
+    other = assignee(context, Approver(to), via)
     approval.assignees.insert(approval.assignees.index(mine) + 1, other)
     approval.pass_on(mine, other)
-    next_turn(walk)
-    tell_if_awaited(walk, other, "delegated")
+    next_turn(context)
+    tell_if_awaited(context, other, "delegated")
 
 
-def _add(walk: StepContext, approval: Approval, mine: Assignee, decided: Decided) -> None:
+def _add(context: StepContext, approval: Approval, mine: Assignee, decided: Decided) -> None:
     """Ask one more: before the one who adds them, after, or at the same time."""
-    other = assignee(walk, Approver(decided.to or ""), "added")
+    other = assignee(context, Approver(decided.to or ""), "added")
     if decided.position is None:
         approval.assignees.append(other)
-        tell_if_awaited(walk, other, "added")
+        tell_if_awaited(context, other, "added")
         return
     place = approval.assignees.index(mine)
     if decided.position == "before":
@@ -307,13 +309,13 @@ def _add(walk: StepContext, approval: Approval, mine: Assignee, decided: Decided
         other.behind, mine.behind = mine.behind, other.id
     else:
         mine.verdict, mine.implied = "approve", True
-        mine.comment, mine.at = decided.comment, walk.now
-        _remember(walk, approval, mine.person)
+        mine.comment, mine.at = decided.comment, context.now
+        _remember(context, approval, mine.person)
         approval.assignees.insert(place + 1, other)
         approval.pass_on(mine, other)
         _hold_the_next(approval, other)
-    next_turn(walk)
-    tell(walk, [other.person], "added")
+    next_turn(context)
+    tell(context, [other.person], "added")
 
 
 def _hold_the_next(approval: Approval, added: Assignee) -> None:
@@ -323,51 +325,51 @@ def _hold_the_next(approval: Approval, added: Assignee) -> None:
         still[0].behind = added.id
 
 
-def _remember(walk: StepContext, approval: Approval, person: str) -> None:
+def _remember(context: StepContext, approval: Approval, person: str) -> None:
     if approval.contents:
-        state, contents = walk.run.state, approval.contents
-        agreed = Agreement(person=person, contents=contents, counted=[state], at=walk.now)
-        walk.run.agreements.append(agreed)
+        state, contents = context.run.state, approval.contents
+        agreed = Agreement(person=person, contents=contents, counted=[state], at=context.now)
+        context.run.agreements.append(agreed)
 
 
-def _conclude(walk: StepContext, approval: Approval, decided: Decided, known: list[str]) -> None:
+def _conclude(context: StepContext, approval: Approval, decided: Decided, known: list[str]) -> None:
     if decided.verdict == "approve":
-        _remember(walk, approval, decided.by or "")
-        go_on(walk, approval, decided.by or "", known, decided.comment)
+        _remember(context, approval, decided.by or "")
+        go_on(context, approval, decided.by or "", known, decided.comment)
         return
-    settle(walk, decided.verdict, decided.by or "", decided.comment)
+    settle(context, decided.verdict, decided.by or "", decided.comment)
 
 
 def go_on(
-    walk: StepContext, approval: Approval, by: str, known: list[str], comment: str | None = None
+    context: StepContext, approval: Approval, by: str, known: list[str], comment: str | None = None
 ) -> None:
     """Somebody has agreed: take the way on, or tell whoever comes next, unless `known` to them."""
     if approval.agreed:
-        settle(walk, "approve", by, comment)
+        settle(context, "approve", by, comment)
     else:
-        _next_in_line(walk, approval, known)
+        _next_in_line(context, approval, known)
 
 
-def _next_in_line(walk: StepContext, approval: Approval, known: list[str]) -> None:
+def _next_in_line(context: StepContext, approval: Approval, known: list[str]) -> None:
     """Tell whoever's turn has come by this; those who were awaited before know."""
     awaited = approval.waiting_for()
     turn = approval.mode == "sequential" or any(a.behind for a in awaited)
     if turn:
-        next_turn(walk)
-        tell(walk, [a.person for a in awaited if a.id not in known], "asked")
+        next_turn(context)
+        tell(context, [a.person for a in awaited if a.id not in known], "asked")
 
 
-def settle(walk: StepContext, verdict: str, by: str, comment: str | None = None) -> None:
+def settle(context: StepContext, verdict: str, by: str, comment: str | None = None) -> None:
     """The approval has come to this; take the way that leads to."""
-    run = walk.run
+    run = context.run
     run.results["decision"] = {"by": by, "verdict": verdict, "comment": comment or ""}
     run.timers = {}
-    tell(walk, run.approval.cc if run.approval else [], "decided")
+    tell(context, run.approval.cc if run.approval else [], "decided")
     if verdict == "return":
-        walk.say(_returned(comment))
+        context.say(_returned(comment))
         run.before = dict(run.slots)
         run.agreements = [each.counting_anew() for each in run.agreements]
-    walk.leave(EXITS[verdict], by)
+    context.leave(EXITS[verdict], by)
 
 
 def _returned(comment: str | None) -> Localised:

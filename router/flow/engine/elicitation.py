@@ -40,30 +40,30 @@ def with_options(definition: FlowDefinition, run: Run) -> FlowDefinition:
     return definition.model_copy(update={"slots": slots})
 
 
-def offer_choice(walk: StepContext, offered: ArgumentOffer) -> bool:
+def offer_choice(context: StepContext, offered: ArgumentOffer) -> bool:
     """Have it asked which is meant; False where nobody here can be asked for that argument."""
-    name = _slot_for(walk, offered.argument)
-    if name is None or not offered.offers or not _is_asked_for(walk, name):
+    name = _slot_for(context, offered.argument)
+    if name is None or not offered.offers or not _is_asked_for(context, name):
         return False
-    run = walk.run
+    run = context.run
     run.options = {**run.options, name: offered}
     run.slots = {slot: value for slot, value in run.slots.items() if slot != name}
-    walk.definition = with_options(walk.definition, run)
+    context.definition = with_options(context.definition, run)
     return True
 
 
-def _slot_for(walk: StepContext, argument: str) -> str | None:
+def _slot_for(context: StepContext, argument: str) -> str | None:
     """The one slot that the state's tool is given as this argument, where it can be chosen for."""
-    source = walk.state.arguments.get(argument)
+    source = context.state.arguments.get(argument)
     read = expressions.slots_read(source) if source else frozenset()
-    fits = [name for name in read if walk.definition.slots[name].type in ASKABLE]
+    fits = [name for name in read if context.definition.slots[name].type in ASKABLE]
     return fits[0] if len(read) == len(fits) == 1 else None
 
 
-def _is_asked_for(walk: StepContext, name: str) -> bool:
+def _is_asked_for(context: StepContext, name: str) -> bool:
     """True where a refusal leads to a state that collects the slot: any other would check anew."""
-    states = walk.definition.states
-    return any(name in (states[branch.to].collect or ()) for branch in walk.state.on_error)
+    states = context.definition.states
+    return any(name in (states[branch.to].collect or ()) for branch in context.state.on_error)
 
 
 def _asked(slot: Slot, offered: ArgumentOffer) -> Slot:
@@ -104,37 +104,37 @@ def extended(definition: FlowDefinition, run: Run) -> FlowDefinition:
     return definition.model_copy(update={"slots": slots, "states": states})
 
 
-def ask_back(walk: StepContext, inquiry: Inquiry) -> bool:
+def ask_back(context: StepContext, inquiry: Inquiry) -> bool:
     """Have it asked; False where this tool has asked back too often.
 
     A question that comes again has slots of its own: the tool didn't like the answer.
     """
-    run = walk.run
+    run = context.run
     if sum(earlier.state == inquiry.state for earlier in run.inquiries) >= MOST:
         return False
     run.inquiries.append(inquiry)
-    walk.definition = extended(walk.definition, run)
-    walk.enter(_state_of(inquiry), "asked_back")
-    walk.say(inquiry.say)
+    context.definition = extended(context.definition, run)
+    context.enter(_state_of(inquiry), "asked_back")
+    context.say(inquiry.say)
     return True
 
 
-def answers(walk: StepContext, state: str) -> dict[str, JsonValue]:
+def answers(context: StepContext, state: str) -> dict[str, JsonValue]:
     """What was said to the tool that this state calls, by question."""
     given: dict[str, JsonValue] = {}
-    for inquiry in walk.run.inquiries:
+    for inquiry in context.run.inquiries:
         if inquiry.state == state:
             for key, fields in inquiry.fields.items():
-                given[key] = _answer(walk, fields)
+                given[key] = _answer(context, fields)
     return given
 
 
-def _answer(walk: StepContext, fields: dict[str, str]) -> JsonValue:
-    slots = walk.run.slots
+def _answer(context: StepContext, fields: dict[str, str]) -> JsonValue:
+    slots = context.run.slots
     if WHOLE in fields:
         return {"action": "accept" if slots.get(fields[WHOLE]) is True else "decline"}
     content: dict[str, JsonValue] = {
-        field: walk.evaluate(f"slots.{slot}")
+        field: context.evaluate(f"slots.{slot}")
         for field, slot in fields.items()
         if slots.get(slot) is not None
     }

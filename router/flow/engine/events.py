@@ -94,7 +94,7 @@ class LookedUp(Event):
     """A lookup's answer."""
 
     type: Literal["looked_up"] = "looked_up"
-    errand: str
+    task: str
     value: JsonValue
 
 
@@ -102,16 +102,16 @@ class Called(Event):
     """A tool's result; of an `undo` as well. `lasts` where it changed something out there."""
 
     type: Literal["called"] = "called"
-    errand: str
+    task: str
     value: JsonValue
     lasts: bool = False
 
 
 class Failed(Event):
-    """An errand came to nothing for good."""
+    """A task came to nothing for good."""
 
     type: Literal["failed"] = "failed"
-    errand: str
+    task: str
     error: str
     kind: FailureKind = "permanent"
     offered: ArgumentOffer | None = None
@@ -122,7 +122,7 @@ class AskedBack(Event):
     """A tool wants to know more before it does anything; the call had no effect."""
 
     type: Literal["asked_back"] = "asked_back"
-    errand: str
+    task: str
     inquiry: Inquiry
 
 
@@ -158,7 +158,7 @@ class Finished(Event):
     """A run that this one started has ended; or has begun, where that is all that was wanted."""
 
     type: Literal["finished"] = "finished"
-    errand: str
+    task: str
     status: FlowStatus
     slots: SlotValues = {}
     results: dict[str, JsonValue] = {}

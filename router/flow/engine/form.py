@@ -50,24 +50,24 @@ from router.flow.slot_types import Unfit, files_in, fitted, missing
 
 
 def failing(
-    walk: StepContext, slots: SlotValues, changed: Iterable[str]
+    context: StepContext, slots: SlotValues, changed: Iterable[str]
 ) -> list[tuple[str, Localised]]:
     """The slots whose checks fail now, with what to say; only those that `changed` touches."""
     touched = set(changed)
     found = []
-    for name, slot in walk.definition.slots.items():
+    for name, slot in context.definition.slots.items():
         if slots.get(name) is None:
             continue
         own = [c for c in slot.check if name in touched or expressions.slots_read(c.that) & touched]
         fields = _fields(slot, name, slots[name]) if name in touched else ()
-        within = (_says(walk, field.check, slots, item) for _, field, item in fields)
-        say = next(chain(_says(walk, own, slots), chain.from_iterable(within)), None)
+        within = (_says(context, field.check, slots, item) for _, field, item in fields)
+        say = next(chain(_says(context, own, slots), chain.from_iterable(within)), None)
         if say is not None:
             found.append((name, say))
     return found
 
 
-def without_failing_fields(walk: StepContext, offered: SlotValues) -> dict[str, Localised]:
+def without_failing_fields(context: StepContext, offered: SlotValues) -> dict[str, Localised]:
     """Take out of `offered` each field of an item whose check fails; by slot, why it does.
 
     The last field goes first, for of two items that can't both be the former was first. Where
@@ -75,12 +75,12 @@ def without_failing_fields(walk: StepContext, offered: SlotValues) -> dict[str, 
     """
     refused: dict[str, list[Localised]] = {}
     for name in offered:
-        while failed := list(_failing_fields(walk, offered, name)):
+        while failed := list(_failing_fields(context, offered, name)):
             path, say = failed[-1]
             # In a list given in one piece, places are no longer those of the run's items.
-            known = None if name in walk.run.offered else at(walk.run.slots, path)
+            known = None if name in context.run.offered else at(context.run.slots, path)
             without = placed(offered[name], path.split(".")[1:], known)
-            offered[name] = fitted(walk.definition.slots[name], without)
+            offered[name] = fitted(context.definition.slots[name], without)
             said = refused.setdefault(name, [])
             said += [] if say in said else [say]
     return {
@@ -90,13 +90,13 @@ def without_failing_fields(walk: StepContext, offered: SlotValues) -> dict[str, 
 
 
 def _failing_fields(
-    walk: StepContext, offered: SlotValues, name: str
+    context: StepContext, offered: SlotValues, name: str
 ) -> Iterator[tuple[str, Localised]]:
     """The paths of what fails and isn't what the run has at that place already."""
-    slots = {**walk.run.slots, **offered}
-    for path, field, item in _fields(walk.definition.slots[name], name, offered[name]):
-        if at(walk.run.slots, path) != at(offered, path):
-            yield from ((path, say) for say in _says(walk, field.check, slots, item))
+    slots = {**context.run.slots, **offered}
+    for path, field, item in _fields(context.definition.slots[name], name, offered[name]):
+        if at(context.run.slots, path) != at(offered, path):
+            yield from ((path, say) for say in _says(context, field.check, slots, item))
 
 
 def _fields(slot: Slot, path: str, value: JsonValue) -> Iterator[tuple[str, Slot, JsonValue]]:
@@ -111,74 +111,74 @@ def _fields(slot: Slot, path: str, value: JsonValue) -> Iterator[tuple[str, Slot
 
 
 def _says(
-    walk: StepContext, checks: Iterable[SlotCheck], slots: SlotValues, item: JsonValue = None
+    context: StepContext, checks: Iterable[SlotCheck], slots: SlotValues, item: JsonValue = None
 ) -> Iterator[Localised]:
     """What those of the checks say that don't hold, one after the other as they are asked for."""
-    says = (_broken(walk, check, slots, item) for check in checks)
+    says = (_broken(context, check, slots, item) for check in checks)
     return (say for say in says if say is not None)
 
 
 def _broken(
-    walk: StepContext, check: SlotCheck, slots: SlotValues, item: JsonValue
+    context: StepContext, check: SlotCheck, slots: SlotValues, item: JsonValue
 ) -> Localised | None:
     """What to say where the check doesn't hold; None where it does or can't be judged yet."""
     if any(slots.get(name) is None for name in expressions.slots_needed(check.that)):
         return None
     scope = {"item": item} if item is not None else {}
-    fine = walk.evaluate(check.that, slots=slots, **scope)
+    fine = context.evaluate(check.that, slots=slots, **scope)
     if fine is True:
         return None
     return Localised(
-        zh=rendered(walk.definition, walk.run, check.say, "zh"),
-        en=rendered(walk.definition, walk.run, check.say, "en"),
+        zh=rendered(context.definition, context.run, check.say, "zh"),
+        en=rendered(context.definition, context.run, check.say, "en"),
     )
 
 
-def skip(walk: StepContext) -> None:
+def skip(context: StepContext) -> None:
     """Leave empty what is asked, or say that it can't be; neither is a miss.
 
     At "any more?" it means that there is no more, and so it does at an item that was announced
     and of which nothing is known.
     """
-    run = walk.run
+    run = context.run
     if run.status == "confirming" or run.asked is None:
-        walk.say(question.what_fits(walk.definition, run))
+        context.say(question.what_fits(context.definition, run))
     elif run.asked == CHANGE:
         run.changing = False
-    elif question.can_skip(walk.definition, run):
+    elif question.can_skip(context.definition, run):
         run.skipped = sorted({*run.skipped, root(run.asked)})
-    elif not _end_list(walk, run.asked):
-        walk.say(_needed(walk, run.asked))
+    elif not _end_list(context, run.asked):
+        context.say(_needed(context, run.asked))
 
 
-def _end_list(walk: StepContext, asked: str) -> bool:
+def _end_list(context: StepContext, asked: str) -> bool:
     """Have the list be whole as it is; False where what is asked isn't how a list goes on."""
     name, *rest = asked.split(".")
-    slot, items = walk.definition.slots.get(name), walk.run.slots.get(name)
+    slot, items = context.definition.slots.get(name), context.run.slots.get(name)
     if slot is None or slot.type != "list" or not isinstance(items, list):
         return False
     whole: list[JsonValue] = [item for item in items if item not in ({}, None)]
     if len(whole) < slot.min or (rest and len(whole) == len(items)):
         return False
-    put(walk, {**walk.run.slots, name: whole})
-    walk.run.closed = sorted({*walk.run.closed, name})
+    put(context, {**context.run.slots, name: whole})
+    context.run.closed = sorted({*context.run.closed, name})
     return True
 
 
-def _needed(walk: StepContext, asked: str) -> Localised:
-    slot = walk.definition.slot_at(asked) or Slot(type="text")
+def _needed(context: StepContext, asked: str) -> Localised:
+    slot = context.definition.slot_at(asked) or Slot(type="text")
     label = label_of(asked.rsplit(".", maxsplit=1)[-1], slot)
-    instead = _instead(walk, asked)
+    instead = _instead(context, asked)
     return Localised(
         zh=f"“{label.zh}”是必填的，没有它办不下去。{instead.zh}",
         en=f"“{label.en}” is needed: it can't go on without that.{instead.en}",
     )
 
 
-def _instead(walk: StepContext, asked: str) -> Localised:
+def _instead(context: StepContext, asked: str) -> Localised:
     """What can be done where an item lacks something: leave it out, or come back later."""
     name, *rest = asked.split(".")
-    items = walk.run.slots.get(name)
+    items = context.run.slots.get(name)
     if len(rest) < len(("0", "field")) or not isinstance(items, list):
         return Localised(zh="", en="")
     later = Localised(
@@ -193,46 +193,46 @@ def _instead(walk: StepContext, asked: str) -> Localised:
     )
 
 
-def take_offered(walk: StepContext) -> None:
+def take_offered(context: StepContext) -> None:
     """Take into the slots what was offered and holds; say of the rest why it doesn't.
 
     Nothing is changed before every check has been evaluated: a check may need a lookup,
     and then this is done again from the start when its answer is there.
     """
-    run = walk.run
-    offered, refused = fit_offered(walk)
-    refused |= without_failing_fields(walk, offered)
-    after = without_stale(walk, {**run.slots, **offered}, differing(walk, offered), offered)
-    _leave_out_failing(walk, after, offered, refused)
-    _close_lists(walk, after)
+    run = context.run
+    offered, refused = fit_offered(context)
+    refused |= without_failing_fields(context, offered)
+    after = without_stale(context, {**run.slots, **offered}, differing(context, offered), offered)
+    _leave_out_failing(context, after, offered, refused)
+    _close_lists(context, after)
     change = run.offered.pop(CHANGE, None)
     before, paths, run.offered = run.slots, list(run.offered), {}
-    put(walk, after, offered)
-    note_replaced(walk, before, offered)
+    put(context, after, offered)
+    note_replaced(context, before, offered)
     taken = [name for name, value in offered.items() if run.slots.get(name) == value]
     run.latest = taken or run.latest
-    choosing = isinstance(change, str) and _choose(walk, change)
+    choosing = isinstance(change, str) and _choose(context, change)
     run.changing = choosing or (run.changing and not offered and change is None)
-    for say in [amended(walk.definition, run, before, paths), *refused.values()]:
+    for say in [amended(context.definition, run, before, paths), *refused.values()]:
         if say is not None:
-            walk.say(say)
+            context.say(say)
     stays = [path for path in paths if at(before, path) == at(run.slots, path) is not None]
-    walk.refused += [path for path in stays if root(path) in refused]
+    context.refused += [path for path in stays if root(path) in refused]
     _count_miss(run, refused)
 
 
 def _leave_out_failing(
-    walk: StepContext, after: SlotValues, offered: SlotValues, refused: dict[str, Localised]
+    context: StepContext, after: SlotValues, offered: SlotValues, refused: dict[str, Localised]
 ) -> None:
     """Have the slots whose checks fail keep what they had; nothing, where that fails now too."""
-    had = walk.run.slots
-    for name, say in failing(walk, after, differing(walk, offered)):
+    had = context.run.slots
+    for name, say in failing(context, after, differing(context, offered)):
         refused.setdefault(name, say)
         after.pop(name, None)
         if name in offered and name in had:
             after[name] = had[name]
     restored = {name for name in refused if name in after and name in offered}
-    for name, say in failing(walk, after, restored):
+    for name, say in failing(context, after, restored):
         refused.setdefault(name, say)
         after.pop(name, None)
 
@@ -245,35 +245,35 @@ def _count_miss(run: Run, refused: Collection[str]) -> None:
         run.misses = 0
 
 
-def fit_offered(walk: StepContext) -> tuple[SlotValues, dict[str, Localised]]:
+def fit_offered(context: StepContext) -> tuple[SlotValues, dict[str, Localised]]:
     """The offered values by slot, in the shape that slots keep; and why the others don't fit."""
     taken: SlotValues = {}
     refused: dict[str, Localised] = {}
-    for path, value in walk.run.offered.items():
+    for path, value in context.run.offered.items():
         name = root(path)
-        slot = walk.definition.slots.get(name)
+        slot = context.definition.slots.get(name)
         if slot is None or path.endswith(".more"):
             continue
         if not slot.is_fillable:
             refused[name] = _worked_out(name, slot)
             continue
         try:
-            whole = placed(taken.get(name, walk.run.slots.get(name)), path.split(".")[1:], value)
+            whole = placed(taken.get(name, context.run.slots.get(name)), path.split(".")[1:], value)
             value_of_slot = fitted(slot, whole)
-            _check_files(walk, slot, value_of_slot)
+            _check_files(context, slot, value_of_slot)
             taken[name] = value_of_slot
         except Unfit as unfit:
             refused[name] = unfit.say
     return taken, refused
 
 
-def _check_files(walk: StepContext, slot: Slot, value: JsonValue) -> None:
+def _check_files(context: StepContext, slot: Slot, value: JsonValue) -> None:
     """Note what the value's files are called; `Unfit` where one isn't the requester's."""
-    run = walk.run
+    run = context.run
     for file in files_in(slot, value):
         if file in run.files:
             continue
-        name = walk.look_up("file_name", run.requester.id, file)
+        name = context.look_up("file_name", run.requester.id, file)
         if not isinstance(name, str):
             raise Unfit(
                 Localised(
@@ -292,17 +292,17 @@ def _worked_out(name: str, slot: Slot) -> Localised:
     )
 
 
-def _close_lists(walk: StepContext, slots: SlotValues) -> None:
+def _close_lists(context: StepContext, slots: SlotValues) -> None:
     """Note which lists are whole: "no more" was said, or the list was given in one piece."""
-    run = walk.run
+    run = context.run
     for path, value in run.offered.items():
         name, _, rest = path.partition(".")
-        slot = walk.definition.slots.get(name)
+        slot = context.definition.slots.get(name)
         items = slots.get(name)
         if slot is None or slot.type != "list" or not isinstance(items, list):
             continue
         done = rest == "more" and value is False
-        if done or (rest == "" and _is_whole(walk, name, items)):
+        if done or (rest == "" and _is_whole(context, name, items)):
             run.closed = sorted({*run.closed, name})
             # One that was announced and then thought better of.
             slots[name] = [item for item in items if item is not None]
@@ -310,46 +310,46 @@ def _close_lists(walk: StepContext, slots: SlotValues) -> None:
             slots[name] = [*items, {} if slot.of.type == "object" else None]
 
 
-def _is_whole(walk: StepContext, name: str, items: list[JsonValue]) -> bool:
+def _is_whole(context: StepContext, name: str, items: list[JsonValue]) -> bool:
     """True for a list given in one piece; one that got shorter lost an item and may yet grow."""
-    known = walk.run.slots.get(name)
+    known = context.run.slots.get(name)
     shorter = isinstance(known, list) and len(items) < len(known)
-    return not shorter and missing(walk.definition.slots[name], items, name) is None
+    return not shorter and missing(context.definition.slots[name], items, name) is None
 
 
-def _choose(walk: StepContext, path: str) -> bool:
+def _choose(context: StepContext, path: str) -> bool:
     """Take what was named to be changed; True where a part of it has to be named yet."""
-    run = walk.run
+    run = context.run
     run.choosing = ""
-    offer = changes.offer(walk.definition, run, path)
+    offer = changes.offer(context.definition, run, path)
     if offer is not None:
         run.offered = offer
         return False
-    if changes.step_into(walk.definition, run, path):
+    if changes.step_into(context.definition, run, path):
         run.choosing = path
         return True
     name, *rest = path.removesuffix(changes.ANEW).split(".")
-    if name in walk.definition.slots and rest:
-        put(walk, {**run.slots, name: emptied(run.slots.get(name), rest)})
-    elif name in walk.definition.slots:
-        forget(walk, [name, *only_means(walk, name)])
+    if name in context.definition.slots and rest:
+        put(context, {**run.slots, name: emptied(run.slots.get(name), rest)})
+    elif name in context.definition.slots:
+        forget(context, [name, *only_means(context, name)])
         run.skipped = [skipped for skipped in run.skipped if skipped != name]
         run.wanted = sorted({*run.wanted, name})
     return False
 
 
-def collect(walk: StepContext) -> bool:
+def collect(context: StepContext) -> bool:
     """One move in a `collect` state; False where the run now waits for an answer."""
-    run = walk.run
+    run = context.run
     if run.offered:
-        take_offered(walk)
+        take_offered(context)
         return True
-    if look_up_one(walk):
+    if look_up_one(context):
         return True
-    asked = next_question(walk)
+    asked = next_question(context)
     if asked is None:
         run.changing, run.choosing = False, ""
-        walk.leave("next")
+        context.leave("next")
         return True
     if asked != run.asked:
         run.asked, run.misses = asked, 0
@@ -359,13 +359,13 @@ def collect(walk: StepContext) -> bool:
     return False
 
 
-def next_question(walk: StepContext) -> str | None:
+def next_question(context: StepContext) -> str | None:
     """The path to ask for next, `items` for "any more?", or None where all is known."""
-    run = walk.run
-    for name in walk.state.collect or ():
-        slot = walk.definition.slots[name]
+    run = context.run
+    for name in context.state.collect or ():
+        slot = context.definition.slots[name]
         value = run.slots.get(name)
-        if value is None and not _is_asked(walk, name, slot):
+        if value is None and not _is_asked(context, name, slot):
             continue
         gap = missing(slot, value, name)
         if gap:
@@ -375,31 +375,31 @@ def next_question(walk: StepContext) -> str | None:
     return CHANGE if run.changing else None
 
 
-def _is_asked(walk: StepContext, name: str, slot: Slot) -> bool:
+def _is_asked(context: StepContext, name: str, slot: Slot) -> bool:
     """True where the empty slot is to be asked for: needed, or offered, and not for nothing."""
-    if not slot.required and not (slot.skippable and name not in walk.run.skipped):
+    if not slot.required and not (slot.skippable and name not in context.run.skipped):
         return False
-    if slot.when is None or name in walk.run.wanted:
+    if slot.when is None or name in context.run.wanted:
         return True
     needed = expressions.slots_needed(slot.when)
-    known = all(walk.run.slots.get(each) is not None for each in needed)
-    return known and walk.evaluate(slot.when) is True
+    known = all(context.run.slots.get(each) is not None for each in needed)
+    return known and context.evaluate(slot.when) is True
 
 
 def _full(slot: Slot, value: JsonValue) -> bool:
     return isinstance(value, list) and len(value) >= slot.max
 
 
-def lacking(walk: StepContext, names: Collection[str]) -> set[str]:
+def lacking(context: StepContext, names: Collection[str]) -> set[str]:
     """Those of the slots that are empty now, and that somebody is asked for."""
-    definitions = walk.definition.slots
-    return {n for n in names if walk.run.slots.get(n) is None and definitions[n].is_fillable}
+    definitions = context.definition.slots
+    return {n for n in names if context.run.slots.get(n) is None and definitions[n].is_fillable}
 
 
-def corrected(walk: StepContext) -> set[str]:
+def corrected(context: StepContext) -> set[str]:
     """The slots that what is offered would change, of those that have a value."""
-    run = walk.run
-    changed = differing(walk, fit_offered(walk)[0])
+    run = context.run
+    changed = differing(context, fit_offered(context)[0])
     more = {root(path) for path, v in run.offered.items() if path.endswith(".more") and v}
     again = {root(p) for p in [run.offered.get(CHANGE)] if isinstance(p, str)}
     return {name for name in changed | more | again if run.slots.get(name) is not None}

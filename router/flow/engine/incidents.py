@@ -42,61 +42,61 @@ WORTH_ANOTHER_TRY: frozenset[FailureKind] = frozenset({"unavailable", "unknown"}
 only where its tool honours keys; of any other the ledger says `unknown` once more."""
 
 
-def rests(walk: StepContext) -> bool:
+def rests(context: StepContext) -> bool:
     """True where the call isn't to be made now, but later or when an operator says so."""
-    run = walk.run
+    run = context.run
     if run.held is None and "retry" not in run.timers:
         return False
     run.status = "waiting"
     return True
 
 
-def put_off(walk: StepContext, kind: FailureKind) -> bool:
+def put_off(context: StepContext, kind: FailureKind) -> bool:
     """Have a call that failed made later, where the file wants that; False where it doesn't."""
-    run, state = walk.run, walk.state
+    run, state = context.run, context.state
     run.tries += kind in WORTH_ANOTHER_TRY
     if kind in WORTH_ANOTHER_TRY and state.retry and run.tries < state.retry.attempts:
         if run.tries == 1:
-            walk.say(OUT_OF_REACH)
-        walk.set_timer("retry", walk.now + state.retry.every)
+            context.say(OUT_OF_REACH)
+        context.set_timer("retry", context.now + state.retry.every)
         return True
     if not state.hold or (kind == "arguments" and state.on_error):
         return False
-    _hold(walk, kind)
+    _hold(context, kind)
     return True
 
 
-def hold_lookup(walk: StepContext, errand: Task, failed: Failed) -> None:
+def hold_lookup(context: StepContext, task: Task, failed: Failed) -> None:
     """Have an approval wait where something it has to know can't be looked up.
 
     Whoever was asked already may decide all the same, which has it looked up again too.
     """
-    _hold(walk, failed.kind, f"{errand.name}: {failed.error}")
+    _hold(context, failed.kind, f"{task.name}: {failed.error}")
 
 
-def holds_approval(walk: StepContext) -> bool:
+def holds_approval(context: StepContext) -> bool:
     """True where an approval waits for an operator; it ends, or is gone back from, without one."""
-    run = walk.run
-    if run.held is None or walk.state.kind != "approve" or run.ending or run.back_to:
+    run = context.run
+    if run.held is None or context.state.kind != "approve" or run.ending or run.back_to:
         return False
     run.status = "waiting" if run.approval is None else "waiting_approval"
     return True
 
 
-def _hold(walk: StepContext, kind: FailureKind, why: str | None = None) -> None:
-    walk.run.held = kind
-    walk.note("held", comment=why)
+def _hold(context: StepContext, kind: FailureKind, why: str | None = None) -> None:
+    context.run.held = kind
+    context.note("held", comment=why)
     # An approver who doesn't answer is none of the requester's business.
-    if walk.run.approval is None:
-        walk.say(HELD)
+    if context.run.approval is None:
+        context.say(HELD)
 
 
-def retry(walk: StepContext, event: Retried) -> None:
+def retry(context: StepContext, event: Retried) -> None:
     """Make the call again now; its tries are counted anew."""
-    run = walk.run
+    run = context.run
     if retry_refusal(run) is not None:
         return
-    walk.note("retried", event.by)
+    context.note("retried", event.by)
     run.again += run.held in WITHOUT_EFFECT
     run.held, run.tries = None, 0
     run.timers = {name: timer for name, timer in run.timers.items() if name != "retry"}
@@ -109,20 +109,20 @@ def retry_refusal(run: Run) -> RouterError | None:
     return Conflict("No call of this run waits to be made again.")
 
 
-def reassign(walk: StepContext, event: Reassigned) -> None:
+def reassign(context: StepContext, event: Reassigned) -> None:
     """Ask someone else, as if the one who was asked had passed it on."""
-    decided = _passed_on(walk.run, event)
-    if decided is not None and decisions.refusal(walk, decided) is None:
-        walk.note("reassigned", event.by, f"{event.instead_of} ▸ {event.to}")
-        decisions.decide(walk, decided.model_copy(update={"by": event.by}))
+    decided = _passed_on(context.run, event)
+    if decided is not None and decisions.refusal(context, decided) is None:
+        context.note("reassigned", event.by, f"{event.instead_of} ▸ {event.to}")
+        decisions.decide(context, decided.model_copy(update={"by": event.by}))
 
 
-def reassign_refusal(walk: StepContext, event: Reassigned) -> RouterError | None:
+def reassign_refusal(context: StepContext, event: Reassigned) -> RouterError | None:
     """Why someone else can't be asked; None where they can."""
-    decided = _passed_on(walk.run, event)
+    decided = _passed_on(context.run, event)
     if decided is None:
         return Conflict(f"This run doesn't wait for a decision of {event.instead_of!r}.")
-    return decisions.refusal(walk, decided)
+    return decisions.refusal(context, decided)
 
 
 def _passed_on(run: Run, event: Reassigned) -> Decided | None:
@@ -156,27 +156,27 @@ LEFT = Localised(
 )
 
 
-def put_off_undo(walk: StepContext, errand: Task, kind: FailureKind) -> None:
+def put_off_undo(context: StepContext, task: Task, kind: FailureKind) -> None:
     """Keep what an undo couldn't take back, and say so, though not with every try."""
-    run = walk.run
-    run.done = [_failed(done, kind) if done.key == errand.undoes else done for done in run.done]
-    here = next(done for done in run.done if done.key == errand.undoes)
+    run = context.run
+    run.done = [_failed(done, kind) if done.key == task.undoes else done for done in run.done]
+    here = next(done for done in run.done if done.key == task.undoes)
     owes: Literal["later", "operator"] = "later" if _passes(here) else "operator"
     if owes == "operator" and run.owes != owes:
-        walk.note("held")
-        walk.say(UNDO_HELD)
+        context.note("held")
+        context.say(UNDO_HELD)
     elif run.owes is None:
-        walk.say(LATER)
+        context.say(LATER)
     run.owes = "operator" if "operator" in (run.owes, owes) else owes
 
 
-def rest(walk: StepContext) -> None:
+def rest(context: StepContext) -> None:
     """Wait: for the next try, where there is one, and for an operator in any case."""
-    run = walk.run
+    run = context.run
     run.status = "waiting"
     tries = [done.tries for done in run.done if _passes(done)]
     if tries and "retry" not in run.timers:
-        walk.set_timer("retry", walk.now + FIRST_PAUSE * 2 ** (min(tries) - 1))
+        context.set_timer("retry", context.now + FIRST_PAUSE * 2 ** (min(tries) - 1))
 
 
 def try_later_ones(run: Run) -> None:
@@ -184,44 +184,44 @@ def try_later_ones(run: Run) -> None:
     run.done = [_anew(done) if _passes(done) else done for done in run.done]
 
 
-def retry_undo(walk: StepContext, event: Retried) -> None:
+def retry_undo(context: StepContext, event: Retried) -> None:
     """Try everything again now, as if for the first time.
 
     What was refused has another key then: under its own it would be answered as it was for ever.
     """
-    run = walk.run
-    walk.note("retried", event.by)
+    run = context.run
+    context.note("retried", event.by)
     run.done = [_by_operator(done) for done in run.done]
     run.timers, run.owes = {}, "later"
 
 
 def undo_retry_refusal(run: Run) -> RouterError | None:
     """Why no undo can be made again; None where one can."""
-    if any(done.failed for done in run.done) and not run.errands:
+    if any(done.failed for done in run.done) and not run.tasks:
         return None
     return Conflict("No undo of this run waits to be made again.")
 
 
-def leave(walk: StepContext) -> None:
+def leave(context: StepContext) -> None:
     """Let what couldn't be taken back be, on an operator's word; the rest is still taken back."""
-    run = walk.run
+    run = context.run
     left = [done for done in run.done if done.failed]
     run.done = [done for done in run.done if not done.failed]
     for done in left:
-        walk.note("left undone", comment=f"{done.state} ({done.undo})")
+        context.note("left undone", comment=f"{done.state} ({done.undo})")
     if left:
-        walk.say(LEFT)
+        context.say(LEFT)
         run.owes, run.calling_off = None, False
         run.timers = {name: timer for name, timer in run.timers.items() if name != "retry"}
         # What is still done wasn't withdrawn.
         run.ending = "cancelled" if run.ending == "completed" else run.ending
 
 
-def settle(walk: StepContext) -> None:
+def settle(context: StepContext) -> None:
     """Say that nothing is owed any more, to whoever was told that something is."""
-    if walk.run.owes is not None:
-        walk.run.owes = None
-        walk.say(SETTLED)
+    if context.run.owes is not None:
+        context.run.owes = None
+        context.say(SETTLED)
 
 
 def _passes(done: Done) -> bool:

@@ -3,10 +3,10 @@
     step(definition, run, event, now) -> (run, effects)
 
 Only functions of their arguments run in it. What the run needs of the world stands in the
-run as errands and timers (see `router.flow.engine.run`); `effects` are what is said once.
+run as tasks and timers (see `router.flow.engine.run`); `effects` are what is said once.
 
 A step takes the event in, then moves from state to state until the run waits for something
-named: an answer (`collect`, `confirm`), an errand, an approval, a timer; or has ended.
+named: an answer (`collect`, `confirm`), a task, an approval, a timer; or has ended.
 Where an expression needs a lookup the move stops half-way, having changed nothing that it
 wouldn't change again, and is made anew when the answer is there.
 """
@@ -33,68 +33,68 @@ def step(
     definition: FlowDefinition, run: Run, event: AnyEvent, now: datetime
 ) -> tuple[Run, list[Effect]]:
     """The run after the event, and what to say of it. A run that has ended stays as it is."""
-    walk = StepContext(elicitation.extended(definition, run), run.draft(), now)
-    if walk.ended:
-        return walk.run, []
-    walk.run.events += 1
-    walk.run.quiet = False
-    HANDLERS[type(event)](walk, event)
-    advance(walk)
-    guidance.say_what_stays(walk)
-    guidance.help_with(run, walk, refused=not isinstance(event, Unclear))
-    waiting.keep_time(walk, event)
-    return walk.run, walk.effects
+    context = StepContext(elicitation.extended(definition, run), run.draft(), now)
+    if context.ended:
+        return context.run, []
+    context.run.events += 1
+    context.run.quiet = False
+    HANDLERS[type(event)](context, event)
+    advance(context)
+    guidance.say_what_stays(context)
+    guidance.help_with(run, context, refused=not isinstance(event, Unclear))
+    waiting.keep_time(context, event)
+    return context.run, context.effects
 
 
-def advance(walk: StepContext) -> None:
+def advance(context: StepContext) -> None:
     """Move until the run waits for something named, or has ended."""
     for _ in range(MOST_MOVES):
         try:
-            if not _move(walk):
-                _word_question(walk)
+            if not _move(context):
+                _word_question(context)
                 return
         except LookupNeeded as need:
-            walk.ask_world(need)
-            if walk.run.status not in ("collecting", "confirming", "waiting_approval"):
-                walk.run.status = "running"
+            context.ask_world(need)
+            if context.run.status not in ("collecting", "confirming", "waiting_approval"):
+                context.run.status = "running"
             return
         except (ExpressionError, TextError) as error:
-            walk.run.offered = {}
-            walk.give_up(BROKEN, str(error))
-    walk.run.done = []
-    walk.note("failed", comment=f"more than {MOST_MOVES} moves without waiting")
-    walk.end("failed")
+            context.run.offered = {}
+            context.give_up(BROKEN, str(error))
+    context.run.done = []
+    context.note("failed", comment=f"more than {MOST_MOVES} moves without waiting")
+    context.end("failed")
 
 
-def _word_question(walk: StepContext) -> None:
+def _word_question(context: StepContext) -> None:
     """Find now that the question can't be worded, not when somebody wants to read it."""
-    if not walk.run.errands:
-        question.question(walk.definition, walk.run)
+    if not context.run.tasks:
+        question.question(context.definition, context.run)
 
 
-def _move(walk: StepContext) -> bool:
+def _move(context: StepContext) -> bool:
     """One move; False where the run now waits."""
-    run = walk.run
-    if walk.ended or run.errands or incidents.holds_approval(walk):
+    run = context.run
+    if context.ended or run.tasks or incidents.holds_approval(context):
         return False
     if run.ending is not None or run.clearing is not None or run.back_to is not None:
-        return compensation.unwind(walk)
+        return compensation.unwind(context)
     if run.leaving is not None:
-        return leave(walk)
+        return leave(context)
     if run.escalating:
-        return approval.escalate(walk)
+        return approval.escalate(context)
     if run.rescheduling is not None:
-        return decisions.reschedule(walk)
-    return EXECUTORS[walk.state.kind](walk)
+        return decisions.reschedule(context)
+    return EXECUTORS[context.state.kind](context)
 
 
 def refusal_of(
     definition: FlowDefinition, run: Run, event: Decided | Retried | Reassigned, now: datetime
 ) -> RouterError | None:
     """Why this decision, or this word of an operator, can't be taken; None where it can."""
-    walk = StepContext(definition, run, now)
+    context = StepContext(definition, run, now)
     if isinstance(event, Retried):
         return incidents.undo_retry_refusal(run) and incidents.retry_refusal(run)
     if isinstance(event, Reassigned):
-        return incidents.reassign_refusal(walk, event)
-    return decisions.refusal(walk, event)
+        return incidents.reassign_refusal(context, event)
+    return decisions.refusal(context, event)

@@ -5,7 +5,7 @@
     parallel: [a, b]      ──▶ one part a branch: a run of this flow that begins at `a`, with what
                               is known here, and ends where it comes to the state `join`
 
-A run that is started has its own id, questions, approvals and timers. It is an errand of this
+A run that is started has its own id, questions, approvals and timers. It is a task of this
 run, so that cancelling waits for it, and hands over what it did when it ends, so that going
 back from here takes that back too. One part that comes to nothing is enough for the way out by
 `on_error` or `otherwise`; the others settle first, and what they did is taken back.
@@ -38,56 +38,56 @@ ENDED_BADLY = Localised(
 )
 
 
-def go_on(walk: StepContext) -> bool:
+def go_on(context: StepContext) -> bool:
     """One move in a state that does several things; False where the run waits for them."""
-    run = walk.run
+    run = context.run
     if run.batch is None:
-        run.batch = Batch(visit=run.visit, parts=list(_parts(walk)))
-    _start(walk, run.batch)
-    if run.errands:
-        run.status = "running" if walk.state.kind == "call" else "waiting"
+        run.batch = Batch(visit=run.visit, parts=list(_parts(context)))
+    _start(context, run.batch)
+    if run.tasks:
+        run.status = "running" if context.state.kind == "call" else "waiting"
         return False
-    _conclude(walk, run.batch)
+    _conclude(context, run.batch)
     return True
 
 
-def _parts(walk: StepContext) -> Iterator[BatchPart]:
+def _parts(context: StepContext) -> Iterator[BatchPart]:
     """Everything that is to be done, before anything of it is begun."""
-    state = walk.state
+    state = context.state
     if state.parallel is not None:
         yield from (BatchPart(branch=branch) for branch in state.parallel)
         return
     if state.each is None:
-        yield BatchPart(arguments=walk.arguments())
+        yield BatchPart(arguments=context.arguments())
         return
-    items = walk.evaluate(state.each)
+    items = context.evaluate(state.each)
     if not isinstance(items, list):
         raise ExpressionError(f"{state.each!r} gives {items!r}, which is no list")
     if len(items) > MOST_ITEMS:
         raise ExpressionError(f"{state.each!r} has {len(items)} items; {MOST_ITEMS} are the most")
     for item in items:
-        yield BatchPart(arguments=walk.arguments(item=item))
+        yield BatchPart(arguments=context.arguments(item=item))
 
 
-def _start(walk: StepContext, batch: Batch) -> None:
+def _start(context: StepContext, batch: Batch) -> None:
     """Put as many parts under way as may be at once; none any more where it is decided."""
-    state, under_way = walk.state, len(batch.those("under_way"))
+    state, under_way = context.state, len(batch.those("under_way"))
     most = state.at_once or AT_ONCE.get(state.kind, len(batch.parts))
     for number, part in enumerate(batch.parts):
         if part.status != "waiting" or under_way >= most or _decided(state, batch):
             continue
         batch.parts[number] = part.model_copy(update={"status": "under_way"})
         under_way += 1
-        errand = _errand(walk, number, part)
-        walk.run.errands[errand.id] = errand
-        if errand.kind == "flow":
-            walk.note("started", comment=_named(errand))
+        task = _task(context, number, part)
+        context.run.tasks[task.id] = task
+        if task.kind == "flow":
+            context.note("started", comment=_named(task))
 
 
-def _errand(walk: StepContext, number: int, part: BatchPart) -> Task:
-    run, state = walk.run, walk.state
+def _task(context: StepContext, number: int, part: BatchPart) -> Task:
+    run, state = context.run, context.state
     id_ = f"{run.state}:{run.visit}:{number}"
-    key = f"{walk.definition.flow}/{run.requester.tenant}/{run.id}:{id_}"
+    key = f"{context.definition.flow}/{run.requester.tenant}/{run.id}:{id_}"
     if state.call is not None:
         return Task(
             id=id_, kind="call", name=state.call, arguments=part.arguments, key=key, part=number
@@ -95,7 +95,7 @@ def _errand(walk: StepContext, number: int, part: BatchPart) -> Task:
     return Task(
         id=id_,
         kind="flow",
-        name=state.flow or walk.definition.flow,
+        name=state.flow or context.definition.flow,
         arguments=part.arguments,
         key=hashlib.sha256(key.encode()).hexdigest()[:24],
         part=number,
@@ -115,10 +115,10 @@ def _decided(state: State, batch: Batch) -> bool:
     return enough or lost
 
 
-def succeeded(walk: StepContext, errand: Task, value: JsonValue) -> None:
+def succeeded(context: StepContext, task: Task, value: JsonValue) -> None:
     """A call for an item came back; what it came to is kept where the file saves it."""
-    fits = walk.state.save is not None and _fits(walk.run, value)
-    _settle(walk, errand, status="done", value=value if fits else None)
+    fits = context.state.save is not None and _fits(context.run, value)
+    _settle(context, task, status="done", value=value if fits else None)
 
 
 def _fits(run: Run, value: JsonValue) -> bool:
@@ -127,65 +127,65 @@ def _fits(run: Run, value: JsonValue) -> bool:
     return len(canonical({"": value}).encode()) <= share
 
 
-def failed(walk: StepContext, errand: Task, error: str, kind: str) -> None:
+def failed(context: StepContext, task: Task, error: str, kind: str) -> None:
     """A part came to nothing for good."""
-    value: JsonValue = {"message": error, "kind": kind, "item": errand.part}
-    _settle(walk, errand, status="failed", value=value, ended="failed")
+    value: JsonValue = {"message": error, "kind": kind, "item": task.part}
+    _settle(context, task, status="failed", value=value, ended="failed")
 
 
-def finished(walk: StepContext, errand: Task, event: Finished) -> None:
+def finished(context: StepContext, task: Task, event: Finished) -> None:
     """A run that was started has ended, or has begun where nothing waits for its end.
 
     A branch that the requester took back is the whole run taken back: people don't tell the two
     apart.
     """
-    if not errand.detached:
-        walk.note(f"{event.status} there", comment=_named(errand))
-    if errand.branch and event.status == "cancelled" and not errand.stopping:
-        stop(walk)
-        walk.run.ending, walk.run.told_elsewhere = "cancelled", True
+    if not task.detached:
+        context.note(f"{event.status} there", comment=_named(task))
+    if task.branch and event.status == "cancelled" and not task.stopping:
+        stop(context)
+        context.run.ending, context.run.told_elsewhere = "cancelled", True
         return
-    good = event.status == "completed" or errand.detached
-    news = _agreed_there(walk, errand, event)
+    good = event.status == "completed" or task.detached
+    news = _agreed_there(context, task, event)
     _settle(
-        walk,
-        errand,
-        status="done" if good else "stopped" if errand.stopping else "failed",
-        value=_outcome(walk.run, errand, event),
+        context,
+        task,
+        status="done" if good else "stopped" if task.stopping else "failed",
+        value=_outcome(context.run, task, event),
         ended=event.status,
-        results=_added(walk.run, event) if errand.branch else {},
+        results=_added(context.run, event) if task.branch else {},
     )
-    _tell_branches(walk, news)
+    _tell_branches(context, news)
 
 
-def _agreed_there(walk: StepContext, errand: Task, event: Finished) -> list[Agreement]:
+def _agreed_there(context: StepContext, task: Task, event: Finished) -> list[Agreement]:
     """What was agreed to in a branch, and is news to this run; it knows of it from now on."""
-    if not errand.branch:
+    if not task.branch:
         return []
-    known = walk.run.agreements
-    walk.run.agreements = approval.merged(known, event.agreements)
+    known = context.run.agreements
+    context.run.agreements = approval.merged(known, event.agreements)
     return approval.unknown(known, event.agreements)
 
 
-def _tell_branches(walk: StepContext, news: list[Agreement]) -> None:
+def _tell_branches(context: StepContext, news: list[Agreement]) -> None:
     """Have the branches that go on be told: they may wait for somebody who has agreed by now."""
-    walk.run.errands = {
-        id_: errand.model_copy(update={"agreed": (*errand.agreed, *news)})
-        if news and errand.branch and not errand.stopping
-        else errand
-        for id_, errand in walk.run.errands.items()
+    context.run.tasks = {
+        id_: task.model_copy(update={"agreed": (*task.agreed, *news)})
+        if news and task.branch and not task.stopping
+        else task
+        for id_, task in context.run.tasks.items()
     }
 
 
-def _named(errand: Task) -> str:
-    return f"{errand.branch or errand.name} {errand.key}"
+def _named(task: Task) -> str:
+    return f"{task.branch or task.name} {task.key}"
 
 
-def _outcome(run: Run, errand: Task, event: Finished) -> dict[str, JsonValue]:
+def _outcome(run: Run, task: Task, event: Finished) -> dict[str, JsonValue]:
     """What is saved of a run; where that is too much, only what it is and how it ended."""
-    about: dict[str, JsonValue] = {"run": errand.key, "status": event.status}
-    results = _added(run, event) if errand.branch else event.results
-    whole = {**about, "results": results} | ({} if errand.branch else {"slots": event.slots})
+    about: dict[str, JsonValue] = {"run": task.key, "status": event.status}
+    results = _added(run, event) if task.branch else event.results
+    whole = {**about, "results": results} | ({} if task.branch else {"slots": event.slots})
     return whole if _fits(run, whole) else about
 
 
@@ -194,29 +194,29 @@ def _added(run: Run, event: Finished) -> dict[str, JsonValue]:
     return {name: v for name, v in event.results.items() if run.results.get(name) != v}
 
 
-def _settle(walk: StepContext, errand: Task, **became: object) -> None:
-    batch = walk.run.batch
-    if batch is None or errand.part is None:
+def _settle(context: StepContext, task: Task, **became: object) -> None:
+    batch = context.run.batch
+    if batch is None or task.part is None:
         return
-    part = batch.parts[errand.part]
-    batch.parts[errand.part] = part.model_copy(update=became)
-    _start(walk, batch)
-    if _decided(walk.state, batch):
-        stop(walk)
+    part = batch.parts[task.part]
+    batch.parts[task.part] = part.model_copy(update=became)
+    _start(context, batch)
+    if _decided(context.state, batch):
+        stop(context)
 
 
-def stop(walk: StepContext) -> None:
+def stop(context: StepContext) -> None:
     """Have every run that this one started cancelled."""
-    run = walk.run
-    run.errands = {
-        id_: errand.model_copy(update={"stopping": True}) if errand.kind == "flow" else errand
-        for id_, errand in run.errands.items()
+    run = context.run
+    run.tasks = {
+        id_: task.model_copy(update={"stopping": True}) if task.kind == "flow" else task
+        for id_, task in run.tasks.items()
     }
 
 
-def _conclude(walk: StepContext, batch: Batch) -> None:
+def _conclude(context: StepContext, batch: Batch) -> None:
     """Everything has settled: leave by the way that it came to."""
-    run, state = walk.run, walk.state
+    run, state = context.run, context.state
     lost = batch.those("failed")
     for part in [*batch.those("done"), *lost]:
         run.results.update(part.results)
@@ -224,9 +224,9 @@ def _conclude(walk: StepContext, batch: Batch) -> None:
         run.results[state.save] = _saved(state, batch)
     run.batch = None
     if not lost or (state.wait_for == "any" and batch.those("done")):
-        walk.leave(_way_on(state))
+        context.leave(_way_on(state))
     else:
-        _leave_badly(walk, lost[0])
+        _leave_badly(context, lost[0])
 
 
 def _way_on(state: State) -> str:
@@ -242,20 +242,20 @@ def _saved(state: State, batch: Batch) -> JsonValue:
     return values if state.each is not None else values[0]
 
 
-def _leave_badly(walk: StepContext, lost: BatchPart) -> None:
+def _leave_badly(context: StepContext, lost: BatchPart) -> None:
     """By `on_error` or `otherwise`, once what the others did is taken back; else end as it did."""
-    run, state = walk.run, walk.state
+    run, state = context.run, context.state
     called = state.call is not None
     if called or lost.ended == "failed":
         run.results["error"] = lost.value
     exit_ = "on_error" if called else "otherwise"
     if state.exits().get(exit_):
         run.clearing = run.visit if called or len(state.parallel or ()) or state.each else None
-        walk.leave(exit_)
+        context.leave(exit_)
         return
     status: FlowStatus = lost.ended or "failed"
     if status == "failed":
-        walk.give_up(ENDED_BADLY, f"{walk.state.kind} in {run.state} came to nothing")
+        context.give_up(ENDED_BADLY, f"{context.state.kind} in {run.state} came to nothing")
     else:
         run.ending = status
 

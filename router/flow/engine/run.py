@@ -5,7 +5,7 @@ What happened in a run, line by line: for people, and only ever added to.
 Everything a running flow knows, as one value; what can happen to it is in `events`.
 
 `Run` is the state that `router.flow.engine.machine.step` takes and gives. What the run still owes
-or awaits stands in it as data (`errands`, `timers`), not as instructions given once: the
+or awaits stands in it as data (`tasks`, `timers`), not as instructions given once: the
 workflow starts what is there and not yet under way, and stops what is gone. So a run can be
 carried to a new workflow run, or replayed, from this value alone.
 """
@@ -385,7 +385,7 @@ class Run(BaseModel):
     """What holds what is to be changed, where that is asked step by step: `items`, `items.0`."""
     known: dict[str, JsonValue] = {}
     """Answers to lookups of this visit, by call."""
-    errands: dict[str, Task] = {}
+    tasks: dict[str, Task] = {}
     timers: dict[str, Timer] = {}
     approval: Approval | None = None
     escalating: bool = False

@@ -1,6 +1,6 @@
 """What a run does in each kind of state, and how it leaves one.
 
-A move is `move(walk) -> bool`: False where the run now waits. It changes nothing before all that
+A move is `move(context) -> bool`: False where the run now waits. It changes nothing before all that
 it needs of the world is known (`LookupNeeded`), since it is made anew when the answer is there.
 """
 
@@ -28,132 +28,132 @@ BROKEN = Localised(
 )
 
 
-def leave(walk: StepContext) -> bool:
+def leave(context: StepContext) -> bool:
     """Take the exit that was chosen, to the first branch whose condition holds."""
-    run = walk.run
+    run = context.run
     exit_ = run.leaving or "next"
-    for branch in walk.state.exits().get(exit_, ()):
-        if branch.condition is None or walk.evaluate(branch.condition) is True:
-            go(walk, branch.to, exit_)
+    for branch in context.state.exits().get(exit_, ()):
+        if branch.condition is None or context.evaluate(branch.condition) is True:
+            go(context, branch.to, exit_)
             return True
-    walk.give_up(BROKEN, f"no branch of {run.state}.{exit_} holds")
+    context.give_up(BROKEN, f"no branch of {run.state}.{exit_} holds")
     return True
 
 
-def go(walk: StepContext, target: str, event: str) -> None:
+def go(context: StepContext, target: str, event: str) -> None:
     """Enter a state, once what was done since an earlier visit of it is taken back."""
-    run = walk.run
+    run = context.run
     # Where it is asked which of several is meant, nothing was refused yet.
     missing = any(run.slots.get(name) is None for name in run.options)
-    turned_down = event == "on_error" and walk.state.kind == "check" and not missing
-    run.changing = walk.definition.states[target].kind == "collect" and (
+    turned_down = event == "on_error" and context.state.kind == "check" and not missing
+    run.changing = context.definition.states[target].kind == "collect" and (
         turned_down or event in ("declined", "returned")
     )
     if turned_down and run.changing:
-        walk.say(refused(walk))
-    if any(done.visit > compensation.reached(walk, target) for done in run.done):
+        context.say(refused(context))
+    if any(done.visit > compensation.reached(context, target) for done in run.done):
         run.back_to = target
         return
-    walk.enter(target, event, run.leaving_by)
+    context.enter(target, event, run.leaving_by)
 
 
-def _call(walk: StepContext) -> bool:
-    run, state = walk.run, walk.state
+def _call(context: StepContext) -> bool:
+    run, state = context.run, context.state
     if state.each is not None:
-        return parallel.go_on(walk)
-    if incidents.rests(walk):
+        return parallel.go_on(context)
+    if incidents.rests(context):
         return False
     id_ = f"{run.state}:{run.visit}"
-    key = f"{walk.definition.flow}/{run.requester.tenant}/{run.id}:{id_}"
+    key = f"{context.definition.flow}/{run.requester.tenant}/{run.id}:{id_}"
     key += f":again{run.again}" if run.again else ""
-    run.errands[id_] = Task(
+    run.tasks[id_] = Task(
         id=id_,
         kind="call",
         name=state.call or "",
-        arguments=walk.arguments(),
+        arguments=context.arguments(),
         key=key,
-        answers=elicitation.answers(walk, run.state),
+        answers=elicitation.answers(context, run.state),
     )
     run.status = "running"
     return False
 
 
-def _check(walk: StepContext) -> bool:
-    run, state = walk.run, walk.state
+def _check(context: StepContext) -> bool:
+    run, state = context.run, context.state
     id_ = f"{run.state}:{run.visit}"
-    run.errands[id_] = Task(
-        id=id_, kind="check", name=state.check or "", arguments=walk.arguments()
+    run.tasks[id_] = Task(
+        id=id_, kind="check", name=state.check or "", arguments=context.arguments()
     )
     run.status = "running"
     return False
 
 
-def refused(walk: StepContext) -> Localised:
+def refused(context: StepContext) -> Localised:
     """Why a check refused, for whoever is then asked what to change."""
-    error = walk.run.results.get("error")
+    error = context.run.results.get("error")
     message = error.get("message") if isinstance(error, dict) else None
     return Localised(zh=f"这样办不了：{message}", en=f"That can't be done: {message}")
 
 
-def _collect(walk: StepContext) -> bool:
+def _collect(context: StepContext) -> bool:
     """A move where slots are asked for, or back to where one was that is to be put right."""
-    run = walk.run
-    if run.offered and go_back(walk, form.corrected(walk)):
+    run = context.run
+    if run.offered and go_back(context, form.corrected(context)):
         return True
     known = set(run.slots)
-    moved = form.collect(walk)
-    return go_back(walk, form.lacking(walk, known)) or moved
+    moved = form.collect(context)
+    return go_back(context, form.lacking(context, known)) or moved
 
 
-def go_back(walk: StepContext, names: set[str]) -> bool:
+def go_back(context: StepContext, names: set[str]) -> bool:
     """Ask anew where one of these slots was asked for before; False where none was."""
-    earlier = _collecting_state(walk, names) if names else None
-    if earlier is None or earlier == walk.run.state:
+    earlier = _collecting_state(context, names) if names else None
+    if earlier is None or earlier == context.run.state:
         return False
-    walk.leave("changed", walk.run.requester.id)
-    go(walk, earlier, "changed")
+    context.leave("changed", context.run.requester.id)
+    go(context, earlier, "changed")
     return True
 
 
-def _confirm(walk: StepContext) -> bool:
-    run = walk.run
-    if run.offered and go_back(walk, _offered(walk)):
+def _confirm(context: StepContext) -> bool:
+    run = context.run
+    if run.offered and go_back(context, _offered(context)):
         return True
     run.status, run.offered = "confirming", {}
     return False
 
 
-def _offered(walk: StepContext) -> set[str]:
+def _offered(context: StepContext) -> set[str]:
     """The slots that are being put right, and the one that is to be asked for anew."""
-    names = {root(path) for path in walk.run.offered}
-    anew = walk.run.offered.get(CHANGE)
+    names = {root(path) for path in context.run.offered}
+    anew = context.run.offered.get(CHANGE)
     return {*names, root(anew)} if isinstance(anew, str) else names
 
 
-def _collecting_state(walk: StepContext, names: set[str]) -> str | None:
+def _collecting_state(context: StepContext, names: set[str]) -> str | None:
     """The earliest state on the way here that collects one of these slots.
 
     A slot that no state asks for (half days, say) goes to the last state that collected; None
     where none did, and nothing would take it.
     """
-    passed = [v.state for v in walk.run.trail if walk.definition.states[v.state].collect]
-    affected = (s for s in passed if names & set(walk.definition.states[s].collect or ()))
+    passed = [v.state for v in context.run.trail if context.definition.states[v.state].collect]
+    affected = (s for s in passed if names & set(context.definition.states[s].collect or ()))
     return next(affected, passed[-1] if passed else None)
 
 
-def _say(walk: StepContext) -> bool:
-    run, state = walk.run, walk.state
+def _say(context: StepContext) -> bool:
+    run, state = context.run, context.state
     if state.say is not None:
-        walk.effects.append(Say(text=walk.render(state.say)))
-    forget(walk, state.forget)
+        context.effects.append(Say(text=context.render(state.say)))
+    forget(context, state.forget)
     if state.end is None:
-        walk.leave("next")
+        context.leave("next")
     elif state.end != "completed" and not state.keep:
         run.ending = state.end
     elif run.withdraws is not None and state.end == "completed":
         run.done, run.ending = [*run.withdraws.done, *run.done], state.end
     else:
-        walk.end(state.end)
+        context.end(state.end)
     return True
 
 

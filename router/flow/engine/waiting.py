@@ -45,38 +45,38 @@ REMEMBERED = 50
 """Words by which events were told: an earlier one that comes again is a new event."""
 
 
-def wait(walk: StepContext) -> bool:
+def wait(context: StepContext) -> bool:
     """One move in a `wait` state; False where the run now waits."""
-    run, waited = walk.run, walk.state.wait
+    run, waited = context.run, context.state.wait
     if waited is None:
         return False
     if waited.event in run.arrived:
         run.results[waited.event] = dict(run.arrived.pop(waited.event))
         run.timers = {}
-        walk.leave("next")
+        context.leave("next")
         return True
     if "wait" in run.timers:
         return False
-    due = _due(walk, waited)
-    if due is not None and due <= walk.now:
-        over(walk)
+    due = _due(context, waited)
+    if due is not None and due <= context.now:
+        over(context)
         return True
     if due is not None:
-        walk.set_timer("wait", due)
+        context.set_timer("wait", due)
     run.status = "waiting"
     return False
 
 
-def over(walk: StepContext) -> None:
+def over(context: StepContext) -> None:
     """The time has passed: for whoever waited for an event, too late."""
-    waited = walk.state.wait
-    walk.leave("late" if waited is not None and waited.event else "next")
+    waited = context.state.wait
+    context.leave("late" if waited is not None and waited.event else "next")
 
 
-def arrive(walk: StepContext, event: Arrived) -> None:
+def arrive(context: StepContext, event: Arrived) -> None:
     """Keep an event that `refusal` has nothing against, until a state waits for it."""
-    run = walk.run
-    known = events_of(walk.definition).get(event.name)
+    run = context.run
+    known = events_of(context.definition).get(event.name)
     if known is None or run.ending is not None or event.name in run.arrived:
         return
     if event.word and event.word in run.heard:
@@ -86,7 +86,7 @@ def arrive(walk: StepContext, event: Arrived) -> None:
         return
     run.arrived[event.name] = taken
     run.heard = [*run.heard, event.word][-REMEMBERED:] if event.word else run.heard
-    walk.note("arrived", event.by, event.name)
+    context.note("arrived", event.by, event.name)
 
 
 def events_of(definition: FlowDefinition) -> dict[str, Wait]:
@@ -176,12 +176,12 @@ def _fit(
     return taken, faults
 
 
-def _due(walk: StepContext, waited: Wait) -> datetime | None:
+def _due(context: StepContext, waited: Wait) -> datetime | None:
     """When the waiting ends; None where only the event ends it."""
-    until = walk.evaluate(waited.until) if waited.until else None
-    due = _moment(until, walk.run.requester.timezone) if until is not None else None
+    until = context.evaluate(waited.until) if waited.until else None
+    due = _moment(until, context.run.requester.timezone) if until is not None else None
     if due is None and waited.duration is not None:
-        due = walk.now + waited.duration
+        due = context.now + waited.duration
     if due is None and (waited.until or not waited.event):
         raise ExpressionError(f"{waited.until!r} gives {until!r}, which is no date or time")
     return due
@@ -208,26 +208,26 @@ WORDS = (Answered, Began, Confirmed, Puzzled, Skipped, StartedOver, Unclear)
 """What a requester says to a run that asks; anything else is the world's doing."""
 
 
-def keep_time(walk: StepContext, event: AnyEvent) -> None:
+def keep_time(context: StepContext, event: AnyEvent) -> None:
     """Have a timer exactly while the run asks; a word of the requester's sets it anew."""
-    run, idle = walk.run, walk.definition.idle
-    asks = run.status in ASKING and not run.errands
+    run, idle = context.run, context.definition.idle
+    asks = run.status in ASKING and not run.tasks
     if asks and any(name in run.timers for name in NAMES) and not isinstance(event, WORDS):
         return
     run.timers = {name: timer for name, timer in run.timers.items() if name not in NAMES}
     if asks:
-        walk.set_timer(IDLE, walk.now + idle)
+        context.set_timer(IDLE, context.now + idle)
 
 
-def fired(walk: StepContext, timer: Timer) -> None:
+def fired(context: StepContext, timer: Timer) -> None:
     """Say that the run is still open, or, where that was said, end it."""
-    walk.note(timer.name)
+    context.note(timer.name)
     if timer.name == IDLE:
-        walk.set_timer(LAPSE, walk.now + GRACE)
-        walk.say(_still_open(walk.definition))
+        context.set_timer(LAPSE, context.now + GRACE)
+        context.say(_still_open(context.definition))
         return
-    run = walk.run
-    walk.say(_put_away(walk.definition))
+    run = context.run
+    context.say(_put_away(context.definition))
     run.lapsed, run.ending, run.status = True, "expired", "running"
     run.leaving, run.back_to, run.offered, run.timers = None, None, {}, {}
 

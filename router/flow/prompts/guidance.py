@@ -45,10 +45,10 @@ AMOUNTS: tuple[Example, ...] = (
 MOST_EXAMPLES = 2
 
 
-def explanation(walk: StepContext) -> Localised:
+def explanation(context: StepContext) -> Localised:
     """What the flow is for, how what is asked can be answered, and what else can be said."""
-    about, answer = walk.definition, how_to_answer(walk)
-    skip = SKIP if question.can_skip(about, walk.run) else Localised(zh="", en="")
+    about, answer = context.definition, how_to_answer(context)
+    skip = SKIP if question.can_skip(about, context.run) else Localised(zh="", en="")
     return Localised(
         zh=f"这是“{about.title.zh}”：{about.description.zh}\n{answer.zh}\n"
         f"随时可以说：“把……改成……”更正、{skip.zh}“再说一遍”、“从头来”、“取消”。",
@@ -58,17 +58,17 @@ def explanation(walk: StepContext) -> Localised:
     )
 
 
-def how_to_answer(walk: StepContext) -> Localised:
+def how_to_answer(context: StepContext) -> Localised:
     """How the question that is asked can be answered, with examples that would be taken."""
-    run = walk.run
+    run = context.run
     if run.status == "confirming":
         return CONFIRMING
-    slot = question.asked_slot(walk.definition, run)
+    slot = question.asked_slot(context.definition, run)
     if slot.type == "list":
         return question.how_to_go_on(slot)
     if slot.type in _BY_TYPE:
         return _BY_TYPE[slot.type]
-    shown = _examples(walk, run.asked or "", slot)
+    shown = _examples(context, run.asked or "", slot)
     if shown:
         zh, en = "、".join(e.zh for e in shown), ", ".join(e.en for e in shown)
         return Localised(zh=f"比如可以说：{zh}。", en=f"You could say, for example: {en}.")
@@ -78,44 +78,46 @@ def how_to_answer(walk: StepContext) -> Localised:
 _BY_TYPE: dict[str, Localised] = {"boolean": YES_OR_NO, "text": IN_WORDS}
 
 
-def say_what_stays(walk: StepContext) -> None:
+def say_what_stays(context: StepContext) -> None:
     """Of what was to be put right and couldn't be: what it still is, and what would be right."""
-    for path in walk.refused:
-        slot = walk.definition.slot_at(path)
-        if walk.ended or slot is None or slot.of or slot.fields:
+    for path in context.refused:
+        slot = context.definition.slot_at(path)
+        if context.ended or slot is None or slot.of or slot.fields:
             continue
-        if at(walk.run.slots, path) is not None:
-            right = _examples(walk, path, slot)
-            walk.say(slots.unchanged(walk.definition, walk.run, path, right))
+        if at(context.run.slots, path) is not None:
+            right = _examples(context, path, slot)
+            context.say(slots.unchanged(context.definition, context.run, path, right))
 
 
-def _examples(walk: StepContext, path: str, slot: Slot) -> list[Localised]:
+def _examples(context: StepContext, path: str, slot: Slot) -> list[Localised]:
     propose = _PROPOSED.get(slot.type)
     if propose is None or path in ("", CHANGE):
         return []
-    had = at(walk.run.slots, path)
+    had = at(context.run.slots, path)
     right = (
-        say for value, say in propose(walk) if value != had and _would_be_taken(walk, path, value)
+        say
+        for value, say in propose(context)
+        if value != had and _would_be_taken(context, path, value)
     )
     return list(islice(right, MOST_EXAMPLES))
 
 
-def _would_be_taken(walk: StepContext, path: str, value: JsonValue) -> bool:
+def _would_be_taken(context: StepContext, path: str, value: JsonValue) -> bool:
     """False where a check refuses it; what only a lookup could tell is let pass."""
     name, *rest = path.split(".")
-    slots = {**walk.run.slots, name: placed(walk.run.slots.get(name), rest, value)}
+    slots = {**context.run.slots, name: placed(context.run.slots.get(name), rest, value)}
     try:
-        return not failing(walk, slots, {name})
+        return not failing(context, slots, {name})
     except LookupNeeded:
         return True
     except ExpressionError:
         return False
 
 
-def _days(walk: StepContext) -> Iterator[Example]:
+def _days(context: StepContext) -> Iterator[Example]:
     """Days that people mean: after one that is known already, else around today."""
-    today = walk.now.astimezone(ZoneInfo(walk.run.requester.timezone)).date()
-    for known in _known_days(walk):
+    today = context.now.astimezone(ZoneInfo(context.run.requester.timezone)).date()
+    for known in _known_days(context):
         yield _day(known + timedelta(days=1))
         yield _day(known)
     yield (today + timedelta(days=1)).isoformat(), Localised(zh="明天", en="tomorrow")
@@ -124,9 +126,9 @@ def _days(walk: StepContext) -> Iterator[Example]:
     yield _day(today - timedelta(days=7))
 
 
-def _known_days(walk: StepContext) -> Iterator[date]:
-    for name, slot in walk.definition.slots.items():
-        known = walk.run.slots.get(name)
+def _known_days(context: StepContext) -> Iterator[date]:
+    for name, slot in context.definition.slots.items():
+        known = context.run.slots.get(name)
         if slot.type == "date" and isinstance(known, str):
             yield date.fromisoformat(known)
 
@@ -156,26 +158,26 @@ A_PERSON = Localised(
 )
 
 
-def help_with(before: Run, walk: StepContext, *, refused: bool) -> None:
+def help_with(before: Run, context: StepContext, *, refused: bool) -> None:
     """Say what helps, where this step was a miss.
 
     `refused`: it was an answer that was refused, with the reason.
     """
-    run = walk.run
-    same = before.question == run.question and run.status in ASKING and not run.errands
+    run = context.run
+    same = before.question == run.question and run.status in ASKING and not run.tasks
     if not same or run.misses in (0, before.misses):
         return
     if run.misses == HANDED_OFF:
         run.quiet = True
-        walk.note("handed_off")
-        walk.say(A_PERSON)
+        context.note("handed_off")
+        context.say(A_PERSON)
     elif run.misses > EXPLAINED:
-        walk.say(CHOOSE if refused else _puzzled(CHOOSE))
+        context.say(CHOOSE if refused else _puzzled(CHOOSE))
     elif run.misses == EXPLAINED:
-        answer = how_to_answer(walk)
-        walk.say(answer if refused else _puzzled(answer))
+        answer = how_to_answer(context)
+        context.say(answer if refused else _puzzled(answer))
     elif not refused:
-        walk.say(question.hint(walk.definition, run))
+        context.say(question.hint(context.definition, run))
 
 
 def _puzzled(say: Localised) -> Localised:

@@ -1,4 +1,4 @@
-"""Flows for the machine's tests, and a driver that answers the machine's errands."""
+"""Flows for the machine's tests, and a driver that answers the machine's tasks."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -177,23 +177,23 @@ class World:
         return (datetime.fromisoformat(start) + 10 * timedelta(**duration)).isoformat()
 
     def answer(self, run: Run) -> AnyEvent:
-        errand = next(iter(run.errands.values()))
-        if errand.kind == "check":
-            self.checks.append((errand.name, errand.arguments))
-            refused = self.refusing.get(errand.name, Called(errand="", value=None))
-            return refused.model_copy(update={"errand": errand.id})
-        if errand.name in self.failing:
-            return Failed(errand=errand.id, error=self.failing[errand.name])
-        if errand.kind == "lookup":
-            value = self.lookups[errand.name](*errand.positional)
-            return LookedUp(errand=errand.id, value=value)
-        self.calls.append((errand.name, errand.arguments, errand.key))
+        task = next(iter(run.tasks.values()))
+        if task.kind == "check":
+            self.checks.append((task.name, task.arguments))
+            refused = self.refusing.get(task.name, Called(task="", value=None))
+            return refused.model_copy(update={"task": task.id})
+        if task.name in self.failing:
+            return Failed(task=task.id, error=self.failing[task.name])
+        if task.kind == "lookup":
+            value = self.lookups[task.name](*task.positional)
+            return LookedUp(task=task.id, value=value)
+        self.calls.append((task.name, task.arguments, task.key))
         results: dict[str, JsonValue] = {"get_balance": {"days": self.balance}}
-        return Called(errand=errand.id, value=results.get(errand.name, {"id": "r1"}))
+        return Called(task=task.id, value=results.get(task.name, {"id": "r1"}))
 
 
 class Driver:
-    """Feeds events to the machine, answers errands, and remembers what was said."""
+    """Feeds events to the machine, answers tasks, and remembers what was said."""
 
     def __init__(self, definition: FlowDefinition, requester: Principal = ALICE) -> None:
         self.definition = definition
@@ -208,7 +208,7 @@ class Driver:
     def take(self, event: AnyEvent, *, answer: bool = True) -> "Driver":
         self.run, effects = step(self.definition, self.run, event, self.now)
         self.effects += effects
-        while answer and self.run.errands:
+        while answer and self.run.tasks:
             self.run, effects = step(
                 self.definition, self.run, self.world.answer(self.run), self.now
             )

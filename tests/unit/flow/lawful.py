@@ -36,8 +36,8 @@ from router.flow.engine.run import Run, Task
 from router.flow.language.expressions import slots_read
 from router.flow.prompts import question
 
-MOST_ERRANDS = 100
-"""Errands in a row after which a flow whose every errand is answered has to come to rest."""
+MOST_TASKS = 100
+"""Tasks in a row after which a flow whose every task is answered has to come to rest."""
 OF_THE_WORLD = LookedUp | Called | Failed | AskedBack | Finished
 
 
@@ -51,7 +51,7 @@ class Life:
         self.past: list[tuple[AnyEvent, datetime]] = []
         self.effects: list[Effect] = []
         self._settling: list[AnyEvent] = []
-        self._errands: dict[str, Task] = {}
+        self._tasks: dict[str, Task] = {}
         self._settled: set[str] = set()
 
     def take(self, event: AnyEvent) -> None:
@@ -83,12 +83,12 @@ class Life:
         assert not changed, f"{event!r} should have changed nothing, but did {changed}"
 
     def take_all(self, answer: Callable[[Task], AnyEvent]) -> None:
-        """Have every errand answered, and those that follow, until nothing is owed."""
-        for _ in range(MOST_ERRANDS):
-            if not self.run.errands:
+        """Have every task answered, and those that follow, until nothing is owed."""
+        for _ in range(MOST_TASKS):
+            if not self.run.tasks:
                 return
-            self.take(answer(next(iter(self.run.errands.values()))))
-        raise AssertionError(f"never comes to rest: {list(self.run.errands)}")
+            self.take(answer(next(iter(self.run.tasks.values()))))
+        raise AssertionError(f"never comes to rest: {list(self.run.tasks)}")
 
     def is_carried(self) -> None:
         """Go on from what JSON has kept, as in a new workflow run."""
@@ -107,14 +107,14 @@ class Life:
         assert (run, effects) == (self.run, self.effects)
 
     def waits_for_something(self) -> None:
-        """An answer, an errand, an approval or a timer; or it has ended and owes nothing."""
+        """An answer, a task, an approval or a timer; or it has ended and owes nothing."""
         run = self.run
         if run.status in ENDED:
-            assert not run.errands, "an ended run owes something"
+            assert not run.tasks, "an ended run owes something"
             assert not run.timers, "an ended run has timers"
             assert run.approval is None, "an ended run waits for approval"
             return
-        assert run.errands or any(self._awaited()), f"{run.status} in {run.state}, for nothing"
+        assert run.tasks or any(self._awaited()), f"{run.status} in {run.state}, for nothing"
 
     def _awaited(self) -> Iterator[object]:
         run = self.run
@@ -150,19 +150,19 @@ class Life:
             assert name in may or kept == value, f"{event!r} made {name} {kept!r}, not {value!r}"
 
     def _owes_each_effect_once(self, before: Run, event: AnyEvent) -> None:
-        if isinstance(event, OF_THE_WORLD) and event.errand in before.errands:
-            done = before.errands[event.errand]
+        if isinstance(event, OF_THE_WORLD) and event.task in before.tasks:
+            done = before.tasks[event.task]
             sent_again = isinstance(event, Failed) and event.kind in WORTH_ANOTHER_TRY
             over = done.may_change_something and not (done.kind in ("call", "undo") and sent_again)
             self._settled |= {done.key} if over else set()
-            again = isinstance(event, Failed) and event.errand in self.run.errands
-            assert not again, f"asks at once for what failed for good: {event.errand}"
-        for id_, errand in self.run.errands.items():
-            assert id_ == errand.id
-            if errand.may_change_something:
-                assert errand.key not in self._settled, f"{errand.key} is made a second time"
-                begun = errand.model_copy(update={"stopping": False})
-                assert self._errands.setdefault(errand.key, begun) == begun, errand.key
+            again = isinstance(event, Failed) and event.task in self.run.tasks
+            assert not again, f"asks at once for what failed for good: {event.task}"
+        for id_, task in self.run.tasks.items():
+            assert id_ == task.id
+            if task.may_change_something:
+                assert task.key not in self._settled, f"{task.key} is made a second time"
+                begun = task.model_copy(update={"stopping": False})
+                assert self._tasks.setdefault(task.key, begun) == begun, task.key
 
     def _is_shown(self) -> None:
         question.view(self.definition, self.run)
@@ -178,7 +178,7 @@ def whole(definition: FlowDefinition, run: Run) -> FlowDefinition:
 def _settles(before: Run, event: AnyEvent) -> bool:
     """True where the event was about something that is over by it."""
     if isinstance(event, OF_THE_WORLD):
-        return event.errand in before.errands
+        return event.task in before.tasks
     if isinstance(event, Fired):
         return any(timer.id == event.timer for timer in before.timers.values())
     if isinstance(event, Arrived):
@@ -199,8 +199,8 @@ def _given_up(
     yield from (name for state in entered for name in definition.states[state].forget)
     if isinstance(event, Skipped) and before.asked:
         yield before.asked.split(".")[0]
-    if isinstance(event, Failed) and event.errand in before.errands:
-        slot = before.errands[event.errand].slot
+    if isinstance(event, Failed) and event.task in before.tasks:
+        slot = before.tasks[event.task].slot
         yield slot
         yield from sources(definition.slots[slot]) if slot else ()
 

@@ -108,7 +108,7 @@ class TestInTheRun:
         driver = paused(SIGN_OFF)
         news = [Agreement(person="erin", contents="c", counted=["finance"], at=driver.now)]
         finished(driver, 0, news)
-        (other,) = driver.run.errands.values()
+        (other,) = driver.run.tasks.values()
         assert (other.branch, list(other.agreed)) == ("equipment", news)
         assert driver.run.agreements == news
 
@@ -117,7 +117,7 @@ class TestInTheRun:
         known = [Agreement(person="erin", contents="c", counted=["first"], at=driver.now)]
         driver.run = driver.run.model_copy(update={"agreements": known})
         finished(driver, 0, [known[0].counting_in("finance")])
-        (other,) = driver.run.errands.values()
+        (other,) = driver.run.tasks.values()
         assert other.agreed == ()
         assert driver.run.agreements == [known[0].counting_in("finance")]
 
@@ -126,7 +126,7 @@ class TestInTheRun:
         driver = paused(SIGN_OFF)
         news = [Agreement(person="erin", contents="c", counted=["finance"], at=driver.now)]
         finished(driver, 0, news, status)
-        (other,) = driver.run.errands.values()
+        (other,) = driver.run.tasks.values()
         assert (other.stopping, other.agreed) == (True, ())
 
 
@@ -134,13 +134,13 @@ def paused(definition: FlowDefinition) -> Driver:
     """The run while its two branches are under way."""
     driver = Driver(definition)
     driver.take(Began(by="alice"), answer=False)
-    (reserve,) = driver.run.errands.values()
-    return driver.take(Called(errand=reserve.id, value=None), answer=False)
+    (reserve,) = driver.run.tasks.values()
+    return driver.take(Called(task=reserve.id, value=None), answer=False)
 
 
 def finished(
     driver: Driver, number: int, agreements: list[Agreement], status: Any = "completed"
 ) -> None:
-    errand = next(e for e in driver.run.errands.values() if e.part == number)
-    event = Finished(errand=errand.id, status=status, agreements=agreements)
+    task = next(e for e in driver.run.tasks.values() if e.part == number)
+    event = Finished(task=task.id, status=status, agreements=agreements)
     driver.take(event, answer=False)

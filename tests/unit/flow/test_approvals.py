@@ -332,7 +332,7 @@ class TestWorkingTime:
         driver = asking(ladder({**self.WORKING, "by": "'bob'"}))
         timer = driver.run.timers["remind"]
         driver.after(timedelta(hours=40)).take(Fired(timer=timer.id), answer=False)
-        assert driver.run.errands
+        assert driver.run.tasks
         decide(driver, "bob", "approve")
         assert driver.run.status == "completed"
 

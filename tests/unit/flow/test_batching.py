@@ -27,36 +27,36 @@ def paused(definition: FlowDefinition, **slots: Any) -> Driver:
 def stepped(driver: Driver, event: Any) -> Driver:
     """Take an event, and answer what comes of it except calls to `book` and runs."""
     driver.take(event, answer=False)
-    while todo := [e for e in driver.run.errands.values() if e.kind != "flow" and e.name != "book"]:
-        (errand, *_) = todo
-        single = driver.run.model_copy(update={"errands": {errand.id: errand}})
+    while todo := [e for e in driver.run.tasks.values() if e.kind != "flow" and e.name != "book"]:
+        (task, *_) = todo
+        single = driver.run.model_copy(update={"tasks": {task.id: task}})
         driver.take(driver.world.answer(single), answer=False)
     return driver
 
 
 def ended(driver: Driver, number: int, status: FlowStatus, **more: Any) -> Driver:
-    errand = next(e for e in driver.run.errands.values() if e.part == number)
-    return stepped(driver, Finished(errand=errand.id, status=status, **more))
+    task = next(e for e in driver.run.tasks.values() if e.part == number)
+    return stepped(driver, Finished(task=task.id, status=status, **more))
 
 
 def test_what_two_runs_did_in_states_of_one_name_is_taken_back_under_two_ids() -> None:
     driver = ended(paused(SIGN_OFF), 0, "completed", done=[PAID])
     other = PAID.model_copy(update={"key": "k-other"})
     ended(driver, 1, "completed", done=[other]).take(Cancelled(by="alice"), answer=False)
-    (last,) = driver.run.errands.values()
-    driver.take(Called(errand=last.id, value=None), answer=False)
-    (first,) = driver.run.errands.values()
+    (last,) = driver.run.tasks.values()
+    driver.take(Called(task=last.id, value=None), answer=False)
+    (first,) = driver.run.tasks.values()
     assert (last.undoes, first.undoes) == ("k-other", "k-pay")
-    late = step(SIGN_OFF, driver.run, Called(errand=last.id, value=None), driver.now)[0]
-    assert late.errands == driver.run.errands
+    late = step(SIGN_OFF, driver.run, Called(task=last.id, value=None), driver.now)[0]
+    assert late.tasks == driver.run.tasks
 
 
 class TestEachItem:
     def test_a_call_is_made_once_for_each_and_saved_in_order(self) -> None:
         driver = paused(BOOKINGS, items=THREE)
-        assert list(driver.run.errands) == ["book:2:0", "book:2:1"]
+        assert list(driver.run.tasks) == ["book:2:0", "book:2:1"]
         for id_, value in (("book:2:1", "B"), ("book:2:0", "A"), ("book:2:2", "C")):
-            stepped(driver, Called(errand=id_, value=value))
+            stepped(driver, Called(task=id_, value=value))
         assert driver.run.results["booked"] == ["A", "B", "C"]
         assert driver.run.status == "confirming"
 
@@ -69,10 +69,10 @@ class TestEachItem:
 
     def test_one_that_fails_takes_the_others_back_in_reverse_once_they_have_settled(self) -> None:
         driver = paused(BOOKINGS, items=THREE)
-        stepped(driver, Called(errand="book:2:0", value="A"))
-        stepped(driver, Failed(errand="book:2:2", error="none left"))
-        assert list(driver.run.errands) == ["book:2:1"]
-        stepped(driver, Called(errand="book:2:1", value="B"))
+        stepped(driver, Called(task="book:2:0", value="A"))
+        stepped(driver, Failed(task="book:2:2", error="none left"))
+        assert list(driver.run.tasks) == ["book:2:1"]
+        stepped(driver, Called(task="book:2:1", value="B"))
         assert [(name, args) for name, args, _ in driver.world.calls] == [
             ("unbook", {"what": "b"}),
             ("unbook", {"what": "a"}),
@@ -87,25 +87,25 @@ class TestEachItem:
 
     def test_after_a_failure_nothing_new_is_begun(self) -> None:
         driver = paused(BOOKINGS, items=THREE)
-        stepped(driver, Failed(errand="book:2:0", error="no"))
-        stepped(driver, Failed(errand="book:2:1", error="no"))
+        stepped(driver, Failed(task="book:2:0", error="no"))
+        stepped(driver, Failed(task="book:2:1", error="no"))
         assert driver.run.state == "bad"
 
     def test_cancelled_half_way_everything_that_was_done_is_taken_back(self) -> None:
         driver = paused(BOOKINGS, items=THREE)
-        stepped(driver, Called(errand="book:2:0", value="A"))
+        stepped(driver, Called(task="book:2:0", value="A"))
         driver.take(Cancelled(by="alice"), answer=False)
-        stepped(driver, Called(errand="book:2:2", value="C", lasts=True))
+        stepped(driver, Called(task="book:2:2", value="C", lasts=True))
         assert driver.run.ending == "cancelled"
-        stepped(driver, Called(errand="book:2:1", value="B", lasts=True))
+        stepped(driver, Called(task="book:2:1", value="B", lasts=True))
         assert driver.run.status == "cancelled"
         assert [args["what"] for _, args, _ in driver.world.calls] == ["b", "c", "a"]
         assert len({key for _, _, key in driver.world.calls}) == len(THREE)
 
     def test_a_result_larger_than_its_share_is_not_carried(self) -> None:
         driver = paused(BOOKINGS, items=["a", "b"])
-        stepped(driver, Called(errand="book:2:0", value="x" * (LARGEST // 2 + 1)))
-        stepped(driver, Called(errand="book:2:1", value="x" * (LARGEST // 2 - 20)))
+        stepped(driver, Called(task="book:2:0", value="x" * (LARGEST // 2 + 1)))
+        stepped(driver, Called(task="book:2:1", value="x" * (LARGEST // 2 - 20)))
         booked = driver.run.results["booked"]
         assert isinstance(booked, list)
         assert [value is None for value in booked] == [True, False]
@@ -139,19 +139,19 @@ class TestEachItem:
 class TestSubFlow:
     def test_it_is_started_with_its_slots_and_waited_for(self) -> None:
         driver = paused(TRIP)
-        (errand,) = driver.run.errands.values()
-        assert (errand.kind, errand.name, errand.arguments) == ("flow", "hotel", {"city": "Berlin"})
+        (task,) = driver.run.tasks.values()
+        assert (task.kind, task.name, task.arguments) == ("flow", "hotel", {"city": "Berlin"})
         assert driver.run.status == "waiting"
-        assert ("started", f"hotel {errand.key}") in [
+        assert ("started", f"hotel {task.key}") in [
             (h.event, h.comment) for h in driver.run.history
         ]
 
     def test_what_it_came_to_is_saved(self) -> None:
         driver = paused(TRIP)
-        (errand,) = driver.run.errands.values()
+        (task,) = driver.run.tasks.values()
         ended(driver, 0, "completed", slots={"city": "Berlin"}, results={"price": 90})
         assert driver.run.results["hotel"] == {
-            "run": errand.key,
+            "run": task.key,
             "status": "completed",
             "slots": {"city": "Berlin"},
             "results": {"price": 90},
@@ -181,8 +181,8 @@ class TestSubFlow:
 
     def test_cancelling_stops_it_first_and_then_undoes_what_was_done_before(self) -> None:
         driver = stepped(paused(TRIP), Cancelled(by="alice"))
-        (errand,) = driver.run.errands.values()
-        assert errand.stopping
+        (task,) = driver.run.tasks.values()
+        assert task.stopping
         assert [name for name, _, _ in driver.world.calls] == ["reserve"]
         ended(driver, 0, "cancelled")
         assert driver.run.status == "cancelled"
@@ -199,8 +199,8 @@ class TestSubFlow:
     def test_a_detached_one_is_not_waited_for(self) -> None:
         states = {"ask": {"flow": "survey", "detached": True, "save": "survey", "next": "good"}}
         driver = paused(wider("after", states))
-        (errand,) = driver.run.errands.values()
-        stepped(driver, Finished(errand=errand.id, status="running"))
+        (task,) = driver.run.tasks.values()
+        stepped(driver, Finished(task=task.id, status="running"))
         assert driver.run.status == "completed"
 
     def test_one_for_each_item_comes_after_the_other(self) -> None:
@@ -218,8 +218,8 @@ class TestSubFlow:
         driver = paused(wider("tour", states, ITEMS), items=["Bonn", "Ulm"])
         cities = []
         for number in (0, 1):
-            (errand,) = driver.run.errands.values()
-            cities.append(errand.arguments["city"])
+            (task,) = driver.run.tasks.values()
+            cities.append(task.arguments["city"])
             ended(driver, number, "completed")
         assert cities == ["Bonn", "Ulm"]
         assert driver.run.status == "completed"
@@ -228,7 +228,7 @@ class TestSubFlow:
 class TestBranches:
     def test_all_are_under_way_at_once(self) -> None:
         driver = paused(SIGN_OFF)
-        assert [e.branch for e in driver.run.errands.values()] == ["finance", "equipment"]
+        assert [e.branch for e in driver.run.tasks.values()] == ["finance", "equipment"]
         ended(driver, 0, "completed")
         assert driver.run.status == "waiting"
         ended(driver, 1, "completed")
@@ -252,14 +252,14 @@ class TestBranches:
 
     def test_those_that_are_stopped_are_waited_for(self) -> None:
         driver = ended(paused(SIGN_OFF), 0, "rejected")
-        (other,) = driver.run.errands.values()
+        (other,) = driver.run.tasks.values()
         assert (other.branch, other.stopping) == ("equipment", True)
         ended(driver, 1, "cancelled")
         assert driver.run.state == "bad"
 
     def test_the_rest_may_finish_where_the_file_says_so(self) -> None:
         driver = ended(paused(changed(rest="finish")), 0, "rejected")
-        (other,) = driver.run.errands.values()
+        (other,) = driver.run.tasks.values()
         assert not other.stopping
         assert ended(driver, 1, "completed").run.state == "bad"
 
@@ -270,13 +270,13 @@ class TestBranches:
 
     def test_the_first_of_any_stops_the_others(self) -> None:
         driver = ended(paused(changed(wait_for="any")), 1, "completed")
-        (other,) = driver.run.errands.values()
+        (other,) = driver.run.tasks.values()
         assert other.stopping
         assert ended(driver, 0, "cancelled").run.state == "review"
 
     def test_a_branch_taken_back_is_the_whole_run_taken_back(self) -> None:
         driver = ended(paused(SIGN_OFF), 0, "cancelled")
-        (other,) = driver.run.errands.values()
+        (other,) = driver.run.tasks.values()
         assert other.stopping
         ended(driver, 1, "cancelled")
         assert driver.run.status == "cancelled"

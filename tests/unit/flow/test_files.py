@@ -135,9 +135,9 @@ def test_one_foreign_file_among_items_refuses_them_all() -> None:
 def test_a_store_that_cannot_be_asked_is_said_and_nothing_is_taken() -> None:
     driver = handing_in()
     driver.take(Answered(by="alice", slots={"receipt": RECEIPT}), answer=False)
-    (errand,) = driver.run.errands.values()
+    (task,) = driver.run.tasks.values()
 
-    driver.take(Failed(errand=errand.id, error="the database is away"))
+    driver.take(Failed(task=task.id, error="the database is away"))
     assert driver.run.slots == {}
     assert driver.run.asked == "receipt"
     assert driver.said == ["the database is away"]

@@ -75,9 +75,9 @@ def test_a_value_that_no_longer_passes_its_check_is_asked_for_again() -> None:
 
 def test_a_lookup_that_failed_and_came_of_nothing_anyone_said_is_not_made_again() -> None:
     driver = looked_up("manager(requester)")
-    (errand,) = driver.run.errands.values()
-    driver.take(Failed(errand=errand.id, error="no directory"), answer=False)
-    assert driver.run.errands == {}
+    (task,) = driver.run.tasks.values()
+    driver.take(Failed(task=task.id, error="no directory"), answer=False)
+    assert driver.run.tasks == {}
     assert driver.run.asked == "town"
 
 
@@ -99,8 +99,8 @@ def test_a_failed_lookup_asks_anew_for_what_its_sources_were_looked_up_from() ->
 
 def test_an_answer_that_its_slot_cannot_hold_ends_the_run() -> None:
     driver = looked_up("manager(requester)", type="number")
-    (errand,) = driver.run.errands.values()
-    driver.take(LookedUp(errand=errand.id, value="bob"))
+    (task,) = driver.run.tasks.values()
+    driver.take(LookedUp(task=task.id, value="bob"))
     assert driver.run.status == "failed"
     assert "town can't hold" in str(driver.run.history[-2].comment)
 

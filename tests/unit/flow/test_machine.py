@@ -314,7 +314,7 @@ def test_cancelling_takes_back_what_was_done() -> None:
 def test_cancelling_during_a_call_waits_for_it_and_takes_it_back() -> None:
     driver = leave(**WHOLE).take(Confirmed(by="alice", value=True), answer=False)
     driver.take(Cancelled(by="alice"), answer=False)
-    assert list(driver.run.errands) == ["reserve:4"]
+    assert list(driver.run.tasks) == ["reserve:4"]
     driver.take(driver.world.answer(driver.run))
     assert [name for name, *_ in driver.world.calls][-1] == "release"
     assert driver.run.status == "cancelled"
@@ -335,13 +335,13 @@ def test_cancelling_during_a_call_says_what_became_of_it(
     driver = Driver(flow(LEAVE))
     driver.begin()
     driver.take(Answered(by="alice", slots=WHOLE), answer=False)
-    while "get_balance" not in {errand.name for errand in driver.run.errands.values()}:
+    while "get_balance" not in {task.name for task in driver.run.tasks.values()}:
         driver.take(driver.world.answer(driver.run), answer=False)
     driver.take(Cancelled(by="alice"), answer=False)
-    (errand,) = driver.run.errands
+    (task,) = driver.run.tasks
     assert driver.said[-1].startswith("All right, cancelling. One step is under way already")
     kind = Failed if "error" in came_back else Called
-    driver.take(kind(errand=errand, **came_back))
+    driver.take(kind(task=task, **came_back))
     assert driver.run.status == "cancelled"
     assert said in driver.said[-1]
 
@@ -349,7 +349,7 @@ def test_cancelling_during_a_call_says_what_became_of_it(
 def test_what_is_taken_back_is_not_said_to_last() -> None:
     driver = leave(**WHOLE).take(Confirmed(by="alice", value=True), answer=False)
     driver.take(Cancelled(by="alice"), answer=False)
-    driver.take(Called(errand="reserve:4", value="r1", lasts=True))
+    driver.take(Called(task="reserve:4", value="r1", lasts=True))
     assert [name for name, *_ in driver.world.calls][-1] == "release"
     assert driver.said[-1] == "All right, that's cancelled."
 
@@ -469,7 +469,7 @@ CHECKED = flow(
         "refused": {"say": LEAVE["states"]["tell_failed"]["say"], "end": "failed"},
     },
 )
-NOT_THEN = Failed(errand="", error="start: nobody may be away then", kind="arguments")
+NOT_THEN = Failed(task="", error="start: nobody may be away then", kind="arguments")
 
 
 def test_a_check_comes_before_the_confirmation_and_calls_nothing() -> None:
@@ -527,8 +527,8 @@ def test_what_is_corrected_at_the_confirmation_is_checked_anew() -> None:
 def test_cancelling_does_not_wait_for_a_check_and_leaves_nothing_in_doubt() -> None:
     driver = Driver(CHECKED)
     driver.take(Began(by="alice", slots=WHOLE), answer=False)
-    while next(iter(driver.run.errands.values())).kind == "lookup":
+    while next(iter(driver.run.tasks.values())).kind == "lookup":
         driver.take(driver.world.answer(driver.run), answer=False)
     driver.take(Cancelled(by="alice"))
-    assert (driver.run.status, driver.run.errands) == ("cancelled", {})
+    assert (driver.run.status, driver.run.tasks) == ("cancelled", {})
     assert driver.said == ["All right, that's cancelled."]

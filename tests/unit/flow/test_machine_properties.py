@@ -88,7 +88,7 @@ SLOTS = st.dictionaries(st.sampled_from(PATHS), VALUES, max_size=4)
 
 @st.composite
 def moves(draw: st.DrawFn) -> tuple[str, Any]:
-    """What happens next; which errand, timer or approver it concerns is seen when it does."""
+    """What happens next; which task, timer or approver it concerns is seen when it does."""
     kind = draw(
         st.sampled_from(
             [
@@ -115,8 +115,8 @@ def moves(draw: st.DrawFn) -> tuple[str, Any]:
 
 def event_of(run: Run, move: tuple[str, Any]) -> AnyEvent | None:
     kind, (slots, flag, which, value) = move
-    errands = list(run.errands.values())
-    errand = errands[which % len(errands)] if errands else None
+    tasks = list(run.tasks.values())
+    task = tasks[which % len(tasks)] if tasks else None
     timers = list(run.timers.values())
     people = run.approval.assignees if run.approval else []
     verdicts = ("approve", "reject", "return", "add", "delegate")
@@ -144,7 +144,7 @@ def event_of(run: Run, move: tuple[str, Any]) -> AnyEvent | None:
         return event.model_copy(update={"position": position, "to": to})
     if kind == "fired" and timers:
         return Fired(timer=timers[which % len(timers)].id)
-    return world(run, errand, (kind, which), value) if errand else None
+    return world(run, task, (kind, which), value) if task else None
 
 
 SEAT = Inquiry(
@@ -155,34 +155,34 @@ SEAT = Inquiry(
 )
 
 
-def world(run: Run, errand: Task, how: tuple[str, int], value: Any) -> AnyEvent:
+def world(run: Run, task: Task, how: tuple[str, int], value: Any) -> AnyEvent:
     kind, which = how
-    if kind == "asks" and errand.kind == "call":
+    if kind == "asks" and task.kind == "call":
         inquiry = SEAT.model_copy(update={"state": run.state})
-        return AskedBack(errand=errand.id, inquiry=inquiry)
+        return AskedBack(task=task.id, inquiry=inquiry)
     if kind in ("fails", "asks"):
         failure: FailureKind = "unavailable" if which else "permanent"
-        return Failed(errand=errand.id, error="out of order", kind=failure)
-    if errand.kind == "flow":
-        return came_to(errand, which, value)
-    return answer_to(errand.kind, errand.id, errand.name, value)
+        return Failed(task=task.id, error="out of order", kind=failure)
+    if task.kind == "flow":
+        return came_to(task, which, value)
+    return answer_to(task.kind, task.id, task.name, value)
 
 
-def came_to(errand: Task, which: int, value: Any) -> AnyEvent:
+def came_to(task: Task, which: int, value: Any) -> AnyEvent:
     """A run that was started ends, somehow, with something that can be taken back."""
     ends: tuple[FlowStatus, ...] = ("completed", "completed", "rejected", "failed")
-    status = "cancelled" if errand.stopping or value is None else ends[which % len(ends)]
-    done = Done(visit=9, state="there", tool="pay", arguments={}, key=errand.key, undo="pay_back")
+    status = "cancelled" if task.stopping or value is None else ends[which % len(ends)]
+    done = Done(visit=9, state="there", tool="pay", arguments={}, key=task.key, undo="pay_back")
     left = [] if status in ("cancelled", "failed") else [done]
-    return Finished(errand=errand.id, status=status, results={"paid": value}, done=left)
+    return Finished(task=task.id, status=status, results={"paid": value}, done=left)
 
 
 def answer_to(kind: str, id_: str, name: str, value: Any) -> AnyEvent:
     if kind != "lookup":
-        return Called(errand=id_, value={"days": 10.0, "claim": "c1"})
+        return Called(task=id_, value={"days": 10.0, "claim": "c1"})
     known = {"manager": "bob", "role": ["dave"], "workdays": 2.0, "claimed": False}
     answer = known.get(name, "2026-11-24" if name == "last_workday" else value)
-    return LookedUp(errand=id_, value=answer)
+    return LookedUp(task=id_, value=answer)
 
 
 def take(definition: FlowDefinition, run: Run, event: AnyEvent) -> tuple[Run, list[Effect]]:
@@ -213,7 +213,7 @@ def test_a_run_never_fails_and_always_waits_for_something_named_or_has_ended(
 
 def has_a_clock_exactly_while_it_asks(definition: FlowDefinition, run: Run) -> bool:
     """One of the two timers, with which silence ends; runs from before have none."""
-    asks = run.status in ASKING and not run.errands and definition.idle is not None
+    asks = run.status in ASKING and not run.tasks and definition.idle is not None
     return len({"idle", "lapse"} & set(run.timers)) == asks
 
 
@@ -292,13 +292,13 @@ def test_a_run_that_is_cancelled_takes_back_each_thing_that_was_done_once(
         event = Cancelled(by="alice") if move is None else event_of(run, move)
         if event is not None:
             run = followed(definition, run, event, left)
-    while run.errands:
-        errand = next(iter(run.errands.values()))
-        ends = Finished(errand=errand.id, status="cancelled")
+    while run.tasks:
+        task = next(iter(run.tasks.values()))
+        ends = Finished(task=task.id, status="cancelled")
         run = followed(
             definition,
             run,
-            ends if errand.kind == "flow" else Called(errand=errand.id, value=None),
+            ends if task.kind == "flow" else Called(task=task.id, value=None),
             left,
         )
     if run.status == "cancelled":
@@ -307,11 +307,11 @@ def test_a_run_that_is_cancelled_takes_back_each_thing_that_was_done_once(
 
 def followed(definition: FlowDefinition, run: Run, event: AnyEvent, left: list[str]) -> Run:
     """Take the event, and keep the keys of what was done with an undo and isn't taken back."""
-    errand = run.errands.get(getattr(event, "errand", ""))
+    task = run.tasks.get(getattr(event, "task", ""))
     after, _ = take(definition, run, event)
     kept = {done.key for done in after.done}
-    if errand is not None and errand.kind == "undo" and errand.undoes not in kept:
-        left.remove(errand.undoes)
+    if task is not None and task.kind == "undo" and task.undoes not in kept:
+        left.remove(task.undoes)
     new = {done.key for done in after.done} - {done.key for done in run.done}
     left.extend(sorted(new - set(left)))
     return after
@@ -335,8 +335,8 @@ def loses_nothing_to_an_act(before: Run, after: Run, event: AnyEvent) -> bool:
 
 def waits_for_something(definition: FlowDefinition, run: Run) -> bool:
     if run.status in ENDED:
-        return not run.errands and not run.timers
-    if run.errands:
+        return not run.tasks and not run.timers
+    if run.tasks:
         return True
     if run.status in ("collecting", "confirming"):
         shown = view(definition, run)

@@ -1,7 +1,7 @@
 """Any flow, whatever happens to it: Hypothesis draws a flow, then events, and shrinks what breaks.
 
 What must hold of every step stands in `lawful.py`; here is what can happen. A rule that finds
-nothing to do (no errand, nobody to decide) isn't drawn.
+nothing to do (no task, nobody to decide) isn't drawn.
 """
 
 from collections.abc import Callable
@@ -131,13 +131,13 @@ class FlowRuns(RuleBasedStateMachine):
         return self.run.status not in ENDED
 
     def listens(self) -> bool:
-        return self.run.status in ("collecting", "confirming") and not self.run.errands
+        return self.run.status in ("collecting", "confirming") and not self.run.tasks
 
     def owes(self) -> bool:
-        return bool(self.run.errands)
+        return bool(self.run.tasks)
 
     def calls(self) -> bool:
-        return any(errand.kind == "call" for errand in self.run.errands.values())
+        return any(task.kind == "call" for task in self.run.tasks.values())
 
     def has_timers(self) -> bool:
         return bool(self.run.timers)
@@ -181,7 +181,7 @@ class FlowRuns(RuleBasedStateMachine):
             self.life.take(Cancelled(by="alice", leaving=tuple(self.reads())))
 
     def reads(self) -> list[str]:
-        return [errand.id for errand in self.run.errands.values() if errand.kind == "call"]
+        return [task.id for task in self.run.tasks.values() if task.kind == "call"]
 
     # Everything going as it should, for a while: what lies far on is reached.
 
@@ -195,7 +195,7 @@ class FlowRuns(RuleBasedStateMachine):
 
     def goes_on(self, which: int) -> None:
         run = self.run
-        if run.errands:
+        if run.tasks:
             self.the_world_answers(which, 0)
         elif run.status == "collecting":
             self.answers_what_is_asked(0 if "." not in (run.asked or "") else which)
@@ -216,28 +216,28 @@ class FlowRuns(RuleBasedStateMachine):
     @precondition(lambda self: self.owes())
     @rule(which=WHICH, answer=WHICH)
     def the_world_answers(self, which: int, answer: int) -> None:
-        self.life.take(self.answer(of(list(self.run.errands.values()), which), answer))
+        self.life.take(self.answer(of(list(self.run.tasks.values()), which), answer))
 
     @precondition(lambda self: self.owes())
     @rule(answer=WHICH)
     def the_world_answers_everything(self, answer: int) -> None:
-        self.life.take_all(lambda errand: self.answer(errand, answer))
+        self.life.take_all(lambda task: self.answer(task, answer))
 
     @precondition(lambda self: self.owes())
     @rule(kind=FAILURES)
     def the_world_fails_in_everything(self, kind: Any) -> None:
-        self.life.take_all(lambda errand: Failed(errand=errand.id, error="no", kind=kind))
+        self.life.take_all(lambda task: Failed(task=task.id, error="no", kind=kind))
 
     @precondition(lambda self: self.owes())
     @rule(which=WHICH, kind=FAILURES)
     def the_world_fails(self, which: int, kind: Any) -> None:
-        errand = of(list(self.run.errands.values()), which)
-        self.life.take(Failed(errand=errand.id, error="out of order", kind=kind))
+        task = of(list(self.run.tasks.values()), which)
+        self.life.take(Failed(task=task.id, error="out of order", kind=kind))
 
     @precondition(lambda self: self.calls())
     @rule(plain=st.booleans())
     def a_tool_asks_back(self, plain: bool) -> None:
-        errand = next(e for e in self.run.errands.values() if e.kind == "call")
+        task = next(e for e in self.run.tasks.values() if e.kind == "call")
         self.inquiries += 1
         name = f"ask{self.inquiries}"
         slots: dict[str, Any] = {
@@ -247,27 +247,27 @@ class FlowRuns(RuleBasedStateMachine):
             slots = {name: {"type": "text"}, f"{name}b": {"type": "boolean", "required": False}}
         fields = {"q": {"f": name, "g": f"{name}b"} if plain else {"": name}}
         inquiry = {"state": self.run.state, "say": text("More?"), "slots": slots, "fields": fields}
-        self.life.take(AskedBack.model_validate({"errand": errand.id, "inquiry": inquiry}))
+        self.life.take(AskedBack.model_validate({"task": task.id, "inquiry": inquiry}))
 
-    def answer(self, errand: Task, which: int) -> AnyEvent:
-        if errand.kind == "lookup":
-            return LookedUp(errand=errand.id, value=of(ANSWERS[errand.name], which))
-        if errand.kind == "flow":
-            return self.came_to(errand, which)
-        return Called(errand=errand.id, value=of(RESULTS, which), lasts=which > 2)
+    def answer(self, task: Task, which: int) -> AnyEvent:
+        if task.kind == "lookup":
+            return LookedUp(task=task.id, value=of(ANSWERS[task.name], which))
+        if task.kind == "flow":
+            return self.came_to(task, which)
+        return Called(task=task.id, value=of(RESULTS, which), lasts=which > 2)
 
-    def came_to(self, errand: Task, which: int) -> Finished:
+    def came_to(self, task: Task, which: int) -> Finished:
         """A run that was started ends; one that is completed has done something.
 
         Of one that is detached it is only heard that it has begun.
         """
-        if errand.detached:
-            return Finished(errand=errand.id, status="running")
-        status = "cancelled" if errand.stopping else of(ENDS, which)
+        if task.detached:
+            return Finished(task=task.id, status="running")
+        status = "cancelled" if task.stopping else of(ENDS, which)
         made = {"visit": 9, "state": "there", "tool": "pay", "arguments": {}, "undo": "pay_back"}
-        done = [Done.model_validate({**made, "key": f"{errand.key}:there"})]
+        done = [Done.model_validate({**made, "key": f"{task.key}:there"})]
         left = done if status == "completed" else []
-        return Finished(errand=errand.id, status=status, results={"paid": which}, done=left)
+        return Finished(task=task.id, status=status, results={"paid": which}, done=left)
 
     # What others say, and what the clock does.
 
@@ -330,10 +330,10 @@ class FlowRuns(RuleBasedStateMachine):
     @rule(which=st.integers(0, 7))
     def something_foreign_comes(self, which: int) -> None:
         foreign: list[AnyEvent] = [
-            LookedUp(errand="elsewhere:1:x()", value=1),
-            Called(errand="elsewhere:1", value=1),
-            Failed(errand="undo:elsewhere:1", error="no"),
-            Finished(errand="elsewhere:1:0", status="completed"),
+            LookedUp(task="elsewhere:1:x()", value=1),
+            Called(task="elsewhere:1", value=1),
+            Failed(task="undo:elsewhere:1", error="no"),
+            Finished(task="elsewhere:1:0", status="completed"),
             Arrived(by="wendy", name="elsewhere", word="w"),
             Fired(timer="wait:99:2026-11-18T02:00:00+00:00"),
             Decided(by="mallory", approval="nobodys", verdict="approve"),

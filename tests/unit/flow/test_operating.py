@@ -28,11 +28,11 @@ PAY = f"{PAYMENT.flow}/default/r1:pay:2"
 def paying(definition: FlowDefinition = PAYMENT) -> Driver:
     driver = Driver(definition)
     driver.take(Began(by="alice"), answer=False)
-    return driver.take(Called(errand="reserve:1", value=None), answer=False)
+    return driver.take(Called(task="reserve:1", value=None), answer=False)
 
 
 def fails(driver: Driver, kind: FailureKind, error: str = "no answer") -> Driver:
-    return driver.take(Failed(errand="pay:2", error=error, kind=kind), answer=False)
+    return driver.take(Failed(task="pay:2", error=error, kind=kind), answer=False)
 
 
 def fires(driver: Driver) -> Driver:
@@ -49,8 +49,8 @@ class TestTriedAgainLater:
         assert (timer.name, timer.due) == ("retry", driver.now + timedelta(hours=1))
         assert driver.run.status == "waiting"
         fires(driver)
-        assert driver.run.errands["pay:2"].key == PAY
-        assert driver.take(Called(errand="pay:2", value=None)).run.status == "completed"
+        assert driver.run.tasks["pay:2"].key == PAY
+        assert driver.take(Called(task="pay:2", value=None)).run.status == "completed"
 
     def test_as_often_as_the_file_says_and_said_once(self) -> None:
         driver = paying()
@@ -70,7 +70,7 @@ class TestTriedAgainLater:
     def test_an_operator_need_not_wait_for_it(self) -> None:
         driver = fails(paying(), "unavailable").take(Retried(by="olga"), answer=False)
         assert driver.run.timers == {}
-        assert list(driver.run.errands) == ["pay:2"]
+        assert list(driver.run.tasks) == ["pay:2"]
 
     def test_cancelled_meanwhile_nothing_is_called_any_more(self) -> None:
         driver = fails(paying(), "unavailable").take(Cancelled(by="alice"))
@@ -106,7 +106,7 @@ class TestHeld:
                 break
         assert driver.run.held == kind
         driver.take(Retried(by="olga"), answer=False)
-        assert driver.run.errands["pay:2"].key == key
+        assert driver.run.tasks["pay:2"].key == key
         assert driver.run.held is None
 
     def test_what_was_done_under_the_new_key_is_taken_back_by_it(self) -> None:
@@ -129,8 +129,8 @@ class TestHeld:
         driver = paying()
         refused = refusal_of(PAYMENT, driver.run, Retried(by="olga"), driver.now)
         assert isinstance(refused, Conflict)
-        before = driver.run.errands
-        assert driver.take(Retried(by="olga"), answer=False).run.errands == before
+        before = driver.run.tasks
+        assert driver.take(Retried(by="olga"), answer=False).run.tasks == before
 
     def test_wrong_arguments_go_by_on_error_where_there_is_such_a_way(self) -> None:
         pay = PAYMENT.states["pay"].model_copy(update={"on_error": PAYMENT.states["pay"].next})
@@ -149,12 +149,12 @@ def test_errors_of_different_kinds_go_different_ways() -> None:
     ends = {"arguments": "rejected", "unavailable": "expired", "permanent": "failed"}
     for kind, end in ends.items():
         driver = Driver(flow(LEAVE, states=states))
-        refused = Failed(errand="", error="no", kind=kind)
+        refused = Failed(task="", error="no", kind=kind)
         begun = {"kind": "annual", "start": "2026-11-23", "end": "2026-11-24", "reason": "x"}
         driver.begin(**begun)
         driver.take(Confirmed(by="alice", value=True), answer=False)
-        (errand,) = driver.run.errands.values()
-        driver.take(refused.model_copy(update={"errand": errand.id}))
+        (task,) = driver.run.tasks.values()
+        driver.take(refused.model_copy(update={"task": task.id}))
         assert driver.run.status == end
 
 

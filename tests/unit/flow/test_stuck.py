@@ -41,14 +41,14 @@ class Undos:
         return self.driver.run
 
     def answered(self, failing: Mapping[str, FailureKind]) -> "Undos":
-        while self.run.errands:
-            errand = next(iter(self.run.errands.values()))
-            self.keys.append(errand.key)
-            kind = failing.get(errand.name)
+        while self.run.tasks:
+            task = next(iter(self.run.tasks.values()))
+            self.keys.append(task.key)
+            kind = failing.get(task.name)
             self.driver.take(
-                Failed(errand=errand.id, error="http://10.0.0.7 says 403", kind=kind)
+                Failed(task=task.id, error="http://10.0.0.7 says 403", kind=kind)
                 if kind
-                else Called(errand=errand.id, value=None),
+                else Called(task=task.id, value=None),
                 answer=False,
             )
         return self

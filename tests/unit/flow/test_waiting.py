@@ -34,10 +34,10 @@ def test_an_event_that_is_waited_for_takes_the_run_on_with_what_it_brought() -> 
 def test_an_event_that_comes_early_is_kept_until_it_is_waited_for() -> None:
     talk = Driver(DELIVERY)
     talk.take(Began(by="alice"), answer=False)
-    assert list(talk.run.errands) == ["order:1"]
+    assert list(talk.run.tasks) == ["order:1"]
     talk.take(arrived(), answer=False)
     assert talk.run.arrived == {"arrived": {"boxes": 2}}
-    talk.take(Called(errand="order:1", value=None))
+    talk.take(Called(task="order:1", value=None))
     assert talk.run.status == "completed"
     assert talk.run.arrived == {}
 

@@ -89,19 +89,19 @@ class World:
     def take(self, event: AnyEvent) -> "World":
         self.run, effects = step(self.flow, self.run, event, NOW)
         self.said += [effect.text for effect in effects if isinstance(effect, Say)]
-        if self.run.errands:
-            self.take(self._done(next(iter(self.run.errands.values()))))
+        if self.run.tasks:
+            self.take(self._done(next(iter(self.run.tasks.values()))))
         return self
 
-    def _done(self, errand: Task) -> AnyEvent:
-        if errand.kind == "lookup":
-            value = self._lookups[errand.name](*errand.positional)
-            return LookedUp(errand=errand.id, value=value)
-        self.calls.append(errand.name)
-        self.arguments[errand.name] = errand.arguments
-        if errand.name in self.failing:
-            return Failed(errand=errand.id, error="no")
-        return Called(errand=errand.id, value=self._results.get(errand.name, {}))
+    def _done(self, task: Task) -> AnyEvent:
+        if task.kind == "lookup":
+            value = self._lookups[task.name](*task.positional)
+            return LookedUp(task=task.id, value=value)
+        self.calls.append(task.name)
+        self.arguments[task.name] = task.arguments
+        if task.name in self.failing:
+            return Failed(task=task.id, error="no")
+        return Called(task=task.id, value=self._results.get(task.name, {}))
 
     @property
     def _results(self) -> dict[str, Any]:

@@ -86,7 +86,7 @@ def test_a_write_is_checked_before_it_is_confirmed() -> None:
 
 def test_what_other_arguments_would_mend_is_asked_for_again() -> None:
     driver = Driver(form(book))
-    driver.world.refusing["book"] = Failed(errand="", error="room: A1 is taken", kind="arguments")
+    driver.world.refusing["book"] = Failed(task="", error="room: A1 is taken", kind="arguments")
     driver.begin(room="A1")
     assert driver.said == ["That can't be done: room: A1 is taken"]
     assert (driver.run.status, driver.run.asked) == ("collecting", "change")
@@ -99,7 +99,7 @@ def test_what_other_arguments_would_mend_is_asked_for_again() -> None:
 
 def test_what_nothing_would_mend_ends_the_form_before_anything_is_confirmed() -> None:
     driver = Driver(form(book))
-    driver.world.refusing["book"] = Failed(errand="", error="the house is closed")
+    driver.world.refusing["book"] = Failed(task="", error="the house is closed")
     driver.begin(room="A1")
     assert (driver.run.status, driver.world.calls) == ("failed", [])
     assert driver.said == ["That didn't work: the house is closed"]
@@ -114,7 +114,7 @@ def test_a_form_that_asks_nothing_ends_whatever_its_check_says() -> None:
         """Ring the bell."""
 
     driver = Driver(form(ring))
-    driver.world.refusing["ring"] = Failed(errand="", error="not now", kind="arguments")
+    driver.world.refusing["ring"] = Failed(task="", error="not now", kind="arguments")
     driver.begin()
     assert (driver.run.status, driver.world.calls) == ("failed", [])
 
@@ -174,9 +174,9 @@ def test_where_nobody_knows_whether_it_was_done_that_is_what_is_said(
     driver.run.locale = locale
     driver.begin(text="buy milk")
     driver.take(Confirmed(by="alice", value=True), answer=False)
-    (errand,) = driver.run.errands
-    driver.take(Failed(errand=errand, error="no answer came", kind="unknown"))
-    assert (driver.run.status, driver.run.errands) == ("failed", {})
+    (task,) = driver.run.tasks
+    driver.take(Failed(task=task, error="no answer came", kind="unknown"))
+    assert (driver.run.status, driver.run.tasks) == ("failed", {})
     (said,) = driver.said
     assert all(word in said for word in [*words, "no answer came"])
     assert "没办成" not in said

@@ -86,9 +86,9 @@ def test_a_balance_is_asked_for_and_told_in_chinese() -> None:
     driver = Driver(form)
     driver.run.locale = "zh"
     driver.begin().take(Answered(by="alice", slots={"leave_type": "annual"}), answer=False)
-    (errand,) = driver.run.errands
+    (task,) = driver.run.tasks
     found: dict[str, JsonValue] = {"leave_type": "annual", "days": 12.0, "used": 3}
-    driver.take(Called(errand=errand, value=found))
+    driver.take(Called(task=task, value=found))
     assert driver.said == ["类型：年假\n天数：12\n已用：3"]
 
 
