@@ -6,12 +6,19 @@ import re
 from docs.generate.markdown import code, page, table
 from docs.generate.models import model_table
 from docs.generate.types import type_name
-from router.tool.http.declaration import ENDPOINT_KEYS, METHODS, TOOL_KEYS
-from router.tool.http.openapi import SELECTION_KEYS
+from router.tool.http.declaration import (
+    METHODS,
+    EndpointEntry,
+    HttpToolEntry,
+    ItemsEntry,
+    OperationWording,
+    SelectionEntry,
+)
 from router.tool.http.template import CONTEXT
 from router.tool.mcp.file import ServerEntry, ToolEntry
 from router.tool.tool import tool
 
+HTTP_MODELS = (HttpToolEntry, EndpointEntry, ItemsEntry, SelectionEntry, OperationWording)
 INTRODUCTION = """\
 What may be written of a tool. What it comes to, with an example of each kind, is in
 [Tools](../tools.md)."""
@@ -58,14 +65,8 @@ def _default(option: inspect.Parameter) -> str:
 
 def _http() -> str:
     rows = [
-        ("of a tool", _listed(TOOL_KEYS)),
-        ("of its `endpoint`", _listed(ENDPOINT_KEYS)),
-        ("`method`", _listed(METHODS)),
-        ("holes `{context.…}`", _listed(tuple(CONTEXT))),
-        ("of a file that selects from an OpenAPI document", _listed(tuple(SELECTION_KEYS))),
+        ("`method`", ", ".join(map(code, METHODS))),
+        ("holes `{context.…}`", ", ".join(map(code, CONTEXT))),
     ]
-    return table(("keys", ""), rows)
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    return ", ".join(map(code, names))
+    models = [part for each in HTTP_MODELS for part in (f"### {each.__name__}", model_table(each))]
+    return "\n\n".join([*models, table(("", "may be"), rows)])

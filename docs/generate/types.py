@@ -10,6 +10,7 @@ from pydantic import BaseModel, SecretStr
 
 from docs.generate.markdown import code
 from router.domain.locale import Localised
+from router.tool.implementation import ArgumentSchema
 
 NAMES: dict[Any, str] = {
     str: "text",
@@ -20,6 +21,8 @@ NAMES: dict[Any, str] = {
     SecretStr: "secret",
     timedelta: "duration",
     Localised: "text in `zh` and `en`",
+    ArgumentSchema: "JSON Schema of an object",
+    Any: "anything",
 }
 
 

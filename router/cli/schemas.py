@@ -17,18 +17,15 @@ Building every schema from the models and tables that the files are read by.
 `python -m router.cli.schemas` writes the schemas anew, after a change of what files may hold.
 """
 
-import ast
-import inspect
 import json
-import textwrap
 from collections.abc import Callable, Iterable, Mapping
-from itertools import pairwise
 from typing import Any, get_args
 
 from pydantic import BaseModel, TypeAdapter
 
 from router.cli.schema import FOLDER, NAMES
 from router.directory.file import PersonEntry
+from router.documents.attribute_docs import attribute_docs
 from router.domain.locale import LOCALES
 from router.domain.messages import FlowStatus
 from router.flow.definition import FILE_MODELS, SKIPPABLE, STATE_KINDS, FlowDefinition
@@ -47,51 +44,22 @@ from router.skill.front_matter import (
 )
 from router.skill.skill import MAX_TURNS, TOKEN_BUDGET, Mode
 from router.story.loader import BESIDE, EXPECTED, FAILINGS, NAMES_SOMEONE, OF_STORY
-from router.tool.http.declaration import (
-    ENDPOINT_KEYS,
-    LONGEST,
-    METHODS,
-    RETRIES,
-    SECONDS,
-    TOOL_KEYS,
-)
-from router.tool.http.openapi import SELECTION_KEYS
+from router.tool.http.declaration import HttpToolEntry, SelectionEntry
 from router.tool.mcp.file import LONGEST_SERVER, SERVER, ServerEntry, ToolEntry
-from router.tool.tool import Permission
 
 JsonSchema = dict[str, Any]
 
 
 def described(schema: JsonSchema, models: Iterable[type[BaseModel]]) -> JsonSchema:
-    """The schema with these models' words at their fields, and without titles made of names."""
+    """The schema with the words below these models' fields at them, for an editor."""
     definitions = {**schema.get("$defs", {}), schema.get("title", ""): schema}
     for model in models:
         properties = definitions.get(model.__name__, {}).get("properties", {})
-        for name, said in _said_below(model).items():
-            key = model.model_fields[name].alias or name
+        for name, said in attribute_docs(model).items():
+            key = (model.model_fields[name].alias or name) if name in model.model_fields else ""
             if key in properties:
                 properties[key]["description"] = said
-        for one in properties.values():
-            one.pop("title", None)
     return schema
-
-
-def _said_below(model: type[BaseModel]) -> dict[str, str]:
-    """By field, the text that stands below it in the source, on one line."""
-    tree = ast.parse(textwrap.dedent(inspect.getsource(model)))
-    body = tree.body[0].body if isinstance(tree.body[0], ast.ClassDef) else []
-    found = {}
-    for field, below in pairwise(body):
-        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
-            said = _text(below)
-            if said:
-                found[field.target.id] = " ".join(said.replace("`", "").split())
-    return {name: said for name, said in found.items() if name in model.model_fields}
-
-
-def _text(statement: ast.stmt) -> str:
-    value = statement.value if isinstance(statement, ast.Expr) else None
-    return str(value.value) if isinstance(value, ast.Constant) else ""
 
 
 DURATION = {"type": "string", "pattern": "^[+-]?P", "examples": ["PT24H", "P14D"]}
@@ -263,124 +231,27 @@ def _of_field(key: str) -> JsonSchema:
     return {**(value or {"enum": list(get_args(Mode))}), "description": said}
 
 
-TEXT: dict[str, Any] = {"type": "string", "pattern": r"\S"}
-TEXTS = {"type": "array", "items": TEXT}
-TOOL_NAME = {"type": "string", "pattern": "^[A-Za-z][A-Za-z0-9_-]{0,62}$"}
-BOTH = {
-    "type": "object",
-    "required": ["zh", "en"],
-    "additionalProperties": False,
-    "properties": {"zh": TEXT, "en": TEXT},
-}
-TIMEOUT = {
-    "anyOf": [
-        {"type": "number", "exclusiveMinimum": 0, "maximum": LONGEST},
-        {"type": "string", "pattern": r"^[0-9]+(\.[0-9]+)?(ms|s|m)$"},
-        {"type": "null"},
-    ],
-    "description": f"Seconds, or a text such as 500ms; otherwise {SECONDS:g} s.",
-}
-VALUES = {
-    "type": ["object", "null"],
-    "additionalProperties": {"type": ["string", "number", "boolean"]},
-    "description": "By name; {parameter}, {context.user_id} and {env.ROUTER_TOOL_…} are holes.",
-}
-POINTER = {"type": "string", "pattern": "^(/|$)"}
-MOST = {"type": ["integer", "null"], "minimum": 1}
-KEYS: dict[str, Any] = {
-    "name": {
-        **TOOL_NAME,
-        "description": "What models and flows call it by.",
-        "examples": ["get_x"],
-    },
-    "description": {**TEXT, "description": "What it does, for models and in English."},
-    "description_zh": {**TEXT, "description": "The same for people addressed in Chinese."},
-    "parameters": {
-        "type": "object",
-        "description": "JSON Schema of its arguments; x-zh is what a Chinese form calls one.",
-    },
-    "title": {"anyOf": [TEXT, BOTH, {"type": "null"}], "description": "Its name for people."},
-    "examples": {**TEXTS, "description": "What people say who mean it, in both languages."},
-    "permission": {
-        "enum": [*get_args(Permission), None],
-        "description": "Otherwise read for GET and HEAD, else write, which asks first.",
-    },
-    "confirm": {"type": "boolean", "description": "Ask before a read too."},
-    "roles": {**TEXTS, "description": "Who may call it; otherwise everyone."},
-    "idempotent": {"type": "boolean", "description": "A second call with its key does nothing."},
-    "retries": {
-        "type": ["integer", "null"],
-        "minimum": 0,
-        "description": f"How often it is tried again; null for ever; otherwise {RETRIES}.",
-    },
-    "timeout": TIMEOUT,
-    "result": {
-        "anyOf": [
-            POINTER,
-            {"type": "object", "minProperties": 1, "additionalProperties": POINTER},
-            {"type": "null"},
-        ],
-        "description": "A JSON pointer into the answer, or several by name.",
-    },
-    "items": {
-        "anyOf": [
-            MOST,
-            {
-                "type": "object",
-                "additionalProperties": False,
-                "properties": {"most": MOST, "keep": TEXTS},
-            },
-        ],
-        "description": "Of a list how many, and which keys of each.",
-    },
-    "at_once": {**MOST, "description": "How many calls one worker has under way."},
-    "openapi": {**TEXT, "description": "The document beside this file, YAML or JSON."},
-    "server": {**TEXT, "description": "Otherwise the document's first."},
-    "operations": {**TEXTS, "description": "Their operationId."},
-    "tags": {**TEXTS, "description": "All operations that have one of them."},
-    "prefix": {"type": "string", "description": "Put before every operationId."},
-    "headers": VALUES,
-    "query_params": VALUES,
-    "tools": {"type": "object", "description": "Words for people, by operationId."},
-}
-ENDPOINT: dict[str, Any] = {
-    "url": {**TEXT, "description": "https; {parameter} fills a segment of the path."},
-    "method": {
-        "type": "string",
-        "pattern": f"^(?:{'|'.join([*METHODS, *map(str.lower, METHODS)])})$",
-        "description": f"One of {', '.join(METHODS)}; otherwise GET.",
-    },
-    "headers": VALUES,
-    "query_params": VALUES,
-    "body": {"description": "JSON, whose texts may have holes."},
-    "timeout": TIMEOUT,
-}
-SCHEMA = {"$schema": {"type": "string"}}
-
-
 def tools_schema() -> JsonSchema:
     """What a file of declared tools may hold: see docs/tools.md."""
-    endpoint = _closed(ENDPOINT_KEYS, ENDPOINT, ["url"])
-    tool = _closed(TOOL_KEYS, {**KEYS, "endpoint": endpoint}, ["name", "description", "endpoint"])
-    selection = _closed(SELECTION_KEYS, KEYS, ["openapi"])
-    one = {"if": {"required": ["openapi"]}, "then": selection, "else": tool}
-    several = {"type": "array", "items": {"$ref": "#/$defs/entry"}}
+    schema = TypeAdapter(HttpToolEntry | SelectionEntry).json_schema()
+    definitions = schema["$defs"]
+    for each in ("HttpToolEntry", "SelectionEntry"):
+        definitions[each]["properties"] |= EDITORS_KEY
+    definitions["entry"] = {
+        "if": {"required": ["openapi"]},
+        "then": {"$ref": "#/$defs/SelectionEntry"},
+        "else": {"$ref": "#/$defs/HttpToolEntry"},
+    }
     return {
         "title": "Tools that intent-router calls over HTTP",
         "if": {"type": "array"},
-        "then": several,
+        "then": {"type": "array", "items": {"$ref": "#/$defs/entry"}},
         "else": {"$ref": "#/$defs/entry"},
-        "$defs": {"entry": one},
+        "$defs": definitions,
     }
 
 
-def _closed(keys: tuple[str, ...], known: dict[str, Any], required: list[str]) -> JsonSchema:
-    return {
-        "type": "object",
-        "required": required,
-        "additionalProperties": False,
-        "properties": {**SCHEMA, **{key: known[key] for key in keys}},
-    }
+EDITORS_KEY = {"$schema": {"type": "string"}}
 
 
 STORY_TEXT = {"type": "string", "pattern": r"\S"}
@@ -509,8 +380,30 @@ BUILDERS: Mapping[str, Callable[[], JsonSchema]] = {
 
 def built(name: str) -> str:
     """The schema of this name as it should ship."""
-    schema = {"$schema": DIALECT, **BUILDERS[name]()}
+    schema = {"$schema": DIALECT, **_worded(BUILDERS[name]())}
     return json.dumps(schema, ensure_ascii=False, indent=2) + "\n"
+
+
+def _worded(found: Any, *, named: bool = False) -> Any:
+    """A schema for people: descriptions on one line, and no titles that pydantic makes of names.
+
+    Below what is `named`, keys are those of files.
+    """
+    if isinstance(found, list):
+        return [_worded(each) for each in found]
+    if not isinstance(found, dict):
+        return found
+    kept = {}
+    for key, value in found.items():
+        if not named and key == "description":
+            first = value.partition("\n\n")[0]
+            kept[key] = " ".join(first.replace("`", "").split())
+        elif named or ((key != "title" or "$defs" in found) and (key, value) != ("default", None)):
+            kept[key] = _worded(value, named=not named and key in _NAMED)
+    return kept
+
+
+_NAMED = ("properties", "$defs", "patternProperties")
 
 
 def build() -> None:

@@ -58,7 +58,7 @@ def json_document(text: str) -> Document:
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number")
+    raise ValueError(f"{name} is no JSON number")
 
 
 def _finite(digits: str) -> float:

@@ -10,7 +10,7 @@ from docs.generate import FOLDER, PAGES, REMEDY
 from docs.generate.commands import commands, commands_page
 from docs.generate.models import undescribed
 from docs.generate.rest import operations, rest_page
-from docs.generate.tool_files import option_docs
+from docs.generate.tool_files import HTTP_MODELS, option_docs
 from router.cli import app
 from router.documents.attribute_docs import attribute_docs
 from router.domain.budgets import Budget, Budgets
@@ -31,9 +31,10 @@ def test_no_page_lies_there_that_nobody_makes() -> None:
     assert {page.name for page in FOLDER.iterdir()} == set(PAGES)
 
 
-@pytest.mark.parametrize(
-    "model", [*FILE_MODELS, Settings, Fallback, Budget, Budgets, ServerEntry, ToolEntry]
-)
+OTHERS = [Settings, Fallback, Budget, Budgets, ServerEntry, ToolEntry]
+
+
+@pytest.mark.parametrize("model", [*FILE_MODELS, *HTTP_MODELS, *OTHERS])
 def test_every_key_says_what_it_means(model: type[BaseModel]) -> None:
     assert undescribed(model) == set()
 

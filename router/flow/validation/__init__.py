@@ -6,8 +6,9 @@ rest can still be looked at; `complaints_about` then asks every check below.
 
 from collections.abc import Iterator
 
+from router.documents.validation import Complaint
 from router.flow.validation import expressions, patterns, references, slots, states
-from router.flow.validation.draft import Complaint, Draft
+from router.flow.validation.draft import Draft
 from router.flow.validation.remarks import remarks, unheld_roles
 from router.flow.validation.shape import Shape, read_shape
 

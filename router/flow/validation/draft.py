@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 from router.documents.document import Place
+from router.documents.validation import Complaint
 from router.domain.errors import Fault
 from router.flow.definition import FlowDefinition, Slot, State
 
@@ -17,13 +17,6 @@ DECISION = "decision"
 
 ERROR = "error"
 """The result under which it keeps why the last call or check came to nothing."""
-
-
-class Complaint(NamedTuple):
-    """A fault and where in the file it is."""
-
-    place: Place
-    fault: Fault
 
 
 def complaint(place: Place, what: str, remedy: str) -> Complaint:

@@ -9,13 +9,14 @@ from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from router.documents.document import Place
+from router.documents.validation import Complaint
 from router.domain.errors import nearest
 from router.domain.locale import LOCALES, Localised
 from router.domain.principals import Principal
 from router.flow.definition import Approve, Choice, Slot, State
 from router.flow.language import expressions, templates
 from router.flow.language.expressions import members_read
-from router.flow.validation.draft import Complaint, Draft, complaint
+from router.flow.validation.draft import Draft, complaint
 
 EVERYWHERE = frozenset({"slots", "results", "requester", "now"})
 

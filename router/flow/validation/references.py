@@ -9,10 +9,11 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 
 from router.documents.document import Place
+from router.documents.validation import Complaint
 from router.domain.errors import nearest
 from router.flow.definition import State, Wait
 from router.flow.engine.changes import TAKEN
-from router.flow.validation.draft import DECISION, ERROR, UNSAID, Complaint, Draft, complaint
+from router.flow.validation.draft import DECISION, ERROR, UNSAID, Draft, complaint
 from router.flow.validation.slots import PARTS
 
 NAME = re.compile(r"[a-z][a-z0-9_]{0,63}\Z")

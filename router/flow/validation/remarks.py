@@ -4,12 +4,13 @@ from collections.abc import Collection, Iterator
 
 from router.documents.document import Place
 from router.documents.regex import compiled
+from router.documents.validation import Complaint
 from router.domain.errors import nearest
 from router.domain.locale import LOCALES
 from router.flow.definition import Slot
 from router.flow.language import expressions, templates
 from router.flow.language.expressions import texts_given
-from router.flow.validation.draft import Complaint, Draft, complaint
+from router.flow.validation.draft import Draft, complaint
 from router.flow.validation.expressions import templates_in, written_in
 from router.flow.validation.patterns import words_sound, written_out
 

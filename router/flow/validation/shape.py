@@ -14,9 +14,10 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from router.documents.document import Place
+from router.documents.validation import Complaint
 from router.domain.errors import Fault, nearest
 from router.flow.definition import SKIPPABLE, FlowDefinition
-from router.flow.validation.draft import UNSAID, Complaint
+from router.flow.validation.draft import UNSAID
 
 ROUNDS = 8
 """Mending can uncover another fault (a state left without its kind); more rounds find nothing."""

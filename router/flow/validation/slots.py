@@ -5,9 +5,10 @@ from collections.abc import Iterator
 
 from router.documents.document import Place
 from router.documents.regex import compiled, refused
+from router.documents.validation import Complaint
 from router.flow.definition import Slot
 from router.flow.language import expressions
-from router.flow.validation.draft import UNSAID, Complaint, Draft, complaint
+from router.flow.validation.draft import UNSAID, Draft, complaint
 from router.flow.validation.states import cycle_through
 
 PARTS = {"choice": "choices", "list": "of", "object": "fields"}

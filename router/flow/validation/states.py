@@ -15,8 +15,9 @@ from difflib import get_close_matches
 from typing import NamedTuple
 
 from router.documents.document import Place
+from router.documents.validation import Complaint
 from router.flow.definition import EXIT_NAMES, Approve, State
-from router.flow.validation.draft import Complaint, Draft, complaint
+from router.flow.validation.draft import Draft, complaint
 
 
 class Exits(NamedTuple):

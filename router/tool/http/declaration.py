@@ -1,16 +1,31 @@
-"""Tools as JSON files declare them: read whole, refused with everything at fault.
+"""Tools as JSON files declare them: what may stand in a file, and the endpoint that it makes.
 
-What is wrong with a file, gathered while it is read, so that all of it is told at once.
-
-What a file says of a tool beside where it is: who may call it, when it is tried again.
+A file's shape is that of the models here; what it means beside that (its holes name parameters,
+its path can't climb) is read against the parameters there are. All that is wrong is told at once.
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Annotated, Any
+
+from annotated_types import Ge, Le
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    PlainValidator,
+    StrictBool,
+    StrictFloat,
+    StrictInt,
+    StrictStr,
+    StringConstraints,
+    ValidationInfo,
+    field_validator,
+)
+from pydantic import Field as Described
 
 from router.documents.document import Place
+from router.documents.validation import Complaint, Entry, said
 from router.domain.errors import Fault, nearest
 from router.domain.locale import Localised
 from router.domain.principals import EVERYONE
@@ -26,225 +41,268 @@ from router.tool.http.endpoint import (
 from router.tool.http.response import AnswerSelection, is_pointer
 from router.tool.http.template import Environment, Hole, Template, Unusable, holes
 from router.tool.implementation import ArgumentSchema
+from router.tool.labels import LONGEST as LONGEST_LABEL
+from router.tool.labels import is_label
 from router.tool.tool import ANOTHER, RESERVED, TAKEN, Permission
 
-
-class Complaints:
-    """Faults with their places."""
-
-    def __init__(self) -> None:
-        self.found: list[tuple[Place, Fault]] = []
-
-    def add(self, place: Place, what: str, remedy: str) -> None:
-        """Note a fault."""
-        self.found.append((place, Fault(what, remedy)))
-
-    def unknown_keys(self, place: Place, data: Mapping[str, Any], known: Collection[str]) -> None:
-        """Note every key that nothing reads."""
-        for key in data:
-            if key not in known:
-                remedy = nearest(key, known) or f"there are: {', '.join(known)}"
-                self.add((*place, key), f"there is no {key[:40]}", remedy)
-
-    def mapping(self, place: Place, value: Any) -> dict[str, Any]:
-        """The value, where it is a mapping; else a fault and an empty one."""
-        if isinstance(value, dict):
-            return value
-        self.add(place, f"{place[-1] if place else 'it'} is no object", 'write {"name": …}')
-        return {}
-
-    def text(self, place: Place, value: Any, *, otherwise: str = "") -> str:
-        """The value, where it is a text with something in it; None is `otherwise`."""
-        if value is None and otherwise:
-            return otherwise
-        if isinstance(value, str) and value.strip():
-            return value
-        what = f"there is no {place[-1]}" if value is None else f"{place[-1]} isn't text"
-        self.add(place, what, f'write "{place[-1]}": "…"')
-        return otherwise
-
-    def texts(self, place: Place, value: Any) -> tuple[str, ...]:
-        """The value, where it is a list of texts; None is an empty one."""
-        if value is None:
-            return ()
-        if isinstance(value, list) and all(isinstance(one, str) and one for one in value):
-            return tuple(value)
-        self.add(place, f"{place[-1]} is no list of texts", f'write "{place[-1]}": ["…"]')
-        return ()
-
-    def flag(self, place: Place, value: Any, *, otherwise: bool) -> bool:
-        """The value, where it is true or false; None is `otherwise`."""
-        if value is None or isinstance(value, bool):
-            return otherwise if value is None else value
-        self.add(place, f"{place[-1]} is {value!r:.40}", "write true or false")
-        return otherwise
-
-
-KEYS = (
-    *("title", "examples", "permission", "confirm", "roles", "idempotent", "retries", "timeout"),
-    *("result", "items", "at_once"),
-)
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
+BODILESS = ("GET", "HEAD")
 SECONDS = 10.0
 LONGEST = 300.0
 RETRIES = 3
 
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,62}")
+_CALLED = r"[A-Za-z][A-Za-z0-9_-]{0,62}"
 _DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m)")
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0}
-_READS = ("GET", "HEAD")
 
 
-@dataclass(frozen=True)
-class DeclaredOptions:
-    """The options of one tool."""
-
-    title: Localised
-    examples: tuple[str, ...]
-    permission: Permission
-    confirm: bool
-    roles: frozenset[str]
-    idempotent: bool
-    retries: int | None
-    seconds: float
-    at_once: int | None
-    wanted: AnswerSelection
-
-
-def read_options(
-    complaints: Complaints, place: Place, data: Mapping[str, Any], name: str, method: str
-) -> DeclaredOptions:
-    """The options in `data`, with what a method means where nothing is said."""
-    permission = _permission(complaints, (*place, "permission"), data.get("permission"), method)
-    roles = frozenset(complaints.texts((*place, "roles"), data.get("roles")))
-    if permission == "admin" and (not roles or EVERYONE in roles):
-        what = "it changes what is others', for everyone"
-        complaints.add((*place, "permission"), what, 'name who may, as in "roles": ["hr"]')
-    return DeclaredOptions(
-        title=read_title(complaints, (*place, "title"), data.get("title"), name),
-        examples=complaints.texts((*place, "examples"), data.get("examples")),
-        permission=permission,
-        confirm=complaints.flag((*place, "confirm"), data.get("confirm"), otherwise=False),
-        roles=roles,
-        # RFC 9110 makes a second PUT the same as one; whether a second POST is, who knows.
-        idempotent=complaints.flag(
-            (*place, "idempotent"), data.get("idempotent"), otherwise=method in (*_READS, "PUT")
-        ),
-        retries=_retries(complaints, (*place, "retries"), data.get("retries", RETRIES)),
-        seconds=read_seconds(complaints, (*place, "timeout"), data.get("timeout"), SECONDS),
-        at_once=_at_once(complaints, (*place, "at_once"), data.get("at_once")),
-        wanted=_wanted(complaints, place, data),
-    )
-
-
-def read_name(complaints: Complaints, place: Place, value: Any) -> str:
-    """A tool's name."""
-    name = complaints.text(place, value)
-    if name and not _NAME.fullmatch(name):
+def callable_name(name: str) -> str:
+    """The name, where models can call a tool by it; raises `ValueError`."""
+    if not re.fullmatch(_CALLED, name):
         remedy = "use up to 63 letters, digits, _ and -, a letter first"
-        complaints.add(place, f"{name[:80]!r} is no name that models can call", remedy)
+        raise ValueError(f"{name[:80]!r} is no name that models can call; {remedy}")
     if name in RESERVED:
-        complaints.add(place, f"the tool {name} {TAKEN}", ANOTHER)
+        raise ValueError(f"the tool {name} {TAKEN}; {ANOTHER}")
     return name
 
 
-def read_seconds(complaints: Complaints, place: Place, value: Any, otherwise: float) -> float:
-    """A time limit: a number of seconds, or a text such as "10s"."""
-    if value is None:
-        return otherwise
-    seconds = _seconds(value)
-    if 0 < seconds <= LONGEST:
-        return seconds
-    remedy = f'write seconds up to {LONGEST:g}, or a text like "500ms" or "10s"'
-    complaints.add(place, f"{place[-1]} is {value!r:.40}", remedy)
-    return otherwise
-
-
-def _seconds(value: Any) -> float:
-    """Zero where it is no duration."""
+def _seconds(value: Any) -> Any:
     if isinstance(value, str) and (found := _DURATION.fullmatch(value)):
         return float(found[1]) * _UNITS[found[2]]
-    return float(value) if isinstance(value, int | float) and value is not True else 0.0
+    return value
 
 
-def _permission(complaints: Complaints, place: Place, value: Any, method: str) -> Permission:
-    usual: Permission = "read" if method in _READS else "write"
-    if value is None:
-        return usual
-    for permission in get_args(Permission):
-        if value == permission:
-            return permission  # type: ignore[no-any-return]
-    complaints.add(place, f"permission is {value!r:.40}", "write read, write or admin")
-    return usual
+def _in_both(title: Any) -> Any:
+    return {"zh": title, "en": title} if isinstance(title, str) else title
 
 
-def read_title(complaints: Complaints, place: Place, value: Any, name: str) -> Localised:
-    """A title, in both languages or in one for both; made of the name where there is none."""
-    words = name.replace("_", " ").replace("-", " ").capitalize()
-    if value is None:
-        return Localised(zh=words, en=words)
-    if isinstance(value, str) and value.strip():
-        return Localised(zh=value, en=value)
-    fits = isinstance(value, dict) and value.keys() == {"zh", "en"}
-    if fits and all(isinstance(each, str) and each.strip() for each in value.values()):
-        return Localised(**value)
-    complaints.add(place, "title isn't in both languages", 'write {"zh": "…", "en": "…"}')
-    return Localised(zh=words, en=words)
+def _said_in_both(title: Localised) -> Localised:
+    if not (title.zh.strip() and title.en.strip()):
+        raise ValueError("it is empty in one language")
+    return title
 
 
-def _retries(complaints: Complaints, place: Place, value: Any) -> int | None:
-    whole = isinstance(value, int) and not isinstance(value, bool) and value >= 0
-    if value is None or whole:
-        return int(value) if whole else None
-    complaints.add(place, f"retries is {value!r:.40}", "write 0 or more, or null for ever")
-    return RETRIES
-
-
-def _at_once(complaints: Complaints, place: Place, value: Any) -> int | None:
-    whole = isinstance(value, int) and not isinstance(value, bool) and value >= 1
-    if value is None or whole:
-        return int(value) if whole else None
-    complaints.add(place, f"at_once is {value!r:.40}", "write 1 or more, or leave it out")
-    return None
-
-
-def _wanted(complaints: Complaints, place: Place, data: Mapping[str, Any]) -> AnswerSelection:
-    return AnswerSelection(
-        _places(complaints, (*place, "result"), data.get("result")),
-        *_items(complaints, (*place, "items"), data.get("items")),
-    )
-
-
-def _places(complaints: Complaints, place: Place, value: Any) -> str | dict[str, str]:
+def _answer_place(value: Any) -> Any:
     places = {"": value} if isinstance(value, str) else value
     if value is None:
         return ""
     if not isinstance(places, dict) or not places:
         remedy = 'write a JSON pointer such as "/data/0", or {"name": "/pointer"}'
-        complaints.add(place, "result is no place in an answer", remedy)
-        return ""
-    for name, pointer in places.items():
-        if not isinstance(pointer, str) or not is_pointer(pointer):
-            where = place if isinstance(value, str) else (*place, name)
+        raise ValueError(f"result is no place in an answer; {remedy}")
+    for each in places.values():
+        if not isinstance(each, str) or not is_pointer(each):
             remedy = "begin it with a slash, as in /data/0/name"
-            complaints.add(where, f"{pointer!r:.60} is no JSON pointer", remedy)
-    return value  # type: ignore[no-any-return]
+            raise ValueError(f"{each!r:.60} is no JSON pointer; {remedy}")
+    return value
 
 
-def _items(complaints: Complaints, place: Place, value: Any) -> tuple[int | None, frozenset[str]]:
-    given = value if isinstance(value, dict) else {"most": value}
-    complaints.unknown_keys(place, given, ("most", "keep"))
-    most = given.get("most")
-    if most is not None and (not isinstance(most, int) or isinstance(most, bool) or most < 1):
-        remedy = 'write a number, or {"most": 5, "keep": ["title", "url"]}'
-        complaints.add(place, f"items is {most!r:.40}", remedy)
-        most = None
-    return most, frozenset(complaints.texts((*place, "keep"), given.get("keep")))
+def _label(text: str) -> str:
+    if not is_label(text):
+        raise ValueError("it can't be shown")
+    return text
 
 
-METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
-BODILESS = ("GET", "HEAD")
-TOOL_KEYS = ("name", "description", "description_zh", "parameters", "endpoint", *KEYS)
-ENDPOINT_KEYS = ("url", "method", "headers", "query_params", "body", "timeout")
+def _schema(data: Any) -> ArgumentSchema:
+    if not isinstance(data, dict):
+        raise ValueError('{key} is no object; write {"type": "object", "properties": {…}}')  # noqa: TRY004
+    try:
+        return ArgumentSchema(data)
+    except ValueError as error:
+        what, _, remedy = str(error).partition("; ")
+        raise ValueError(f"parameters: {what}; {remedy or 'see json-schema.org'}") from None
+
+
+Word = Annotated[StrictStr, StringConstraints(pattern=r"\S")]
+Text = Annotated[Word, said('write "{key}": "…"', "{key} isn't text")]
+Texts = Annotated[
+    tuple[Annotated[StrictStr, StringConstraints(min_length=1)], ...],
+    said('write "{key}": ["…"]', "{key} is no list of texts"),
+]
+Flag = Annotated[StrictBool, said("write true or false")]
+AtLeastOne = Annotated[StrictInt, Ge(1)]
+Seconds = Annotated[
+    Annotated[StrictFloat | StrictInt, Described(gt=0, le=LONGEST)],
+    BeforeValidator(
+        _seconds,
+        json_schema_input_type=Annotated[float, Described(gt=0), Le(LONGEST)]
+        | Annotated[str, Described(pattern=f"^{_DURATION.pattern}$")],
+    ),
+    said(f'write seconds up to {LONGEST:g}, or a text like "500ms" or "10s"'),
+]
+Title = Annotated[
+    Localised,
+    BeforeValidator(_in_both, json_schema_input_type=Word | Localised),
+    AfterValidator(_said_in_both),
+    said('write {"zh": "…", "en": "…"}', "title isn't in both languages"),
+]
+Pointer = Annotated[str, Described(pattern="^(/|$)")]
+Filled = Annotated[
+    StrictStr | StrictInt | StrictFloat | StrictBool,
+    said('write "…", with {parameter} in it', "{key} is no text"),
+]
+Values = Mapping[str, Filled]
+
+
+class ItemsEntry(Entry):
+    """What is kept of a list."""
+
+    most: Annotated[
+        AtLeastOne | None, said('write a number, or {"most": 5}', "items is {value}")
+    ] = None
+    """How many of its items."""
+    keep: Texts = ()
+    """Which keys of each item; otherwise all."""
+
+
+def _items(value: Any) -> Any:
+    return value if isinstance(value, dict) else {"most": value}
+
+
+class CallEntry(Entry):
+    """How a tool is called and its result told, however it is declared."""
+
+    confirm: Flag | None = None
+    """Ask before a read too."""
+    roles: Texts | None = None
+    """Who may call it; otherwise everyone."""
+    idempotent: Flag | None = None
+    """A second call with its key does nothing; otherwise true for GET, HEAD and PUT."""
+    retries: Annotated[
+        Annotated[StrictInt, Ge(0)] | None, said("write 0 or more, or null for ever")
+    ] = RETRIES
+    """How often it is tried again; null for ever; otherwise 3."""
+    timeout: Seconds | None = None
+    """Seconds, or a text such as 500ms; otherwise 10 s."""
+    items: Annotated[
+        ItemsEntry, BeforeValidator(_items, json_schema_input_type=AtLeastOne | ItemsEntry | None)
+    ] = ItemsEntry()
+    """Of a list how many, and which keys of each."""
+    at_once: Annotated[AtLeastOne | None, said("write 1 or more, or leave it out")] = None
+    """How many calls one worker has under way."""
+
+    def is_idempotent(self, method: str) -> bool:
+        """Whether a second call is the same as one; of the method where nothing is said."""
+        # RFC 9110 makes a second PUT the same as one; whether a second POST is, who knows.
+        return method in (*BODILESS, "PUT") if self.idempotent is None else self.idempotent
+
+
+def _method(written: Any) -> Any:
+    return written.upper() if isinstance(written, str) else written
+
+
+class EndpointEntry(Entry):
+    """Where a call goes, and what is sent."""
+
+    url: Text
+    """https; {parameter} fills a segment of the path."""
+    method: Annotated[
+        Annotated[StrictStr, StringConstraints(pattern=f"^({'|'.join(METHODS)})$")],
+        BeforeValidator(
+            _method,
+            json_schema_input_type=Annotated[
+                str, Described(pattern=f"^({'|'.join([*METHODS, *map(str.lower, METHODS)])})$")
+            ],
+        ),
+        said(f"write one of: {', '.join(METHODS)}"),
+    ] = "GET"
+    """GET, HEAD, POST, PUT, PATCH or DELETE; otherwise GET."""
+    headers: Values | None = None
+    """By name; {parameter}, {context.user_id} and {env.ROUTER_TOOL_…} are holes."""
+    query_params: Values | None = None
+    """By name; {parameter}, {context.user_id} and {env.ROUTER_TOOL_…} are holes."""
+    body: Any = None
+    """JSON, whose texts may have holes."""
+    timeout: Seconds | None = None
+    """Seconds, or a text such as 500ms; otherwise 10 s."""
+
+
+class HttpToolEntry(CallEntry):
+    """A tool that one endpoint stands behind."""
+
+    name: Annotated[
+        Text,
+        AfterValidator(callable_name),
+        Described(json_schema_extra={"pattern": f"^{_CALLED}$"}),
+    ]
+    """What models and flows call it by."""
+    description: Text
+    """What it does, for models and in English."""
+    endpoint: EndpointEntry
+    """Where a call goes, and what is sent."""
+    description_zh: Text | None = None
+    """The same for people addressed in Chinese."""
+    parameters: (
+        Annotated[ArgumentSchema, PlainValidator(_schema, json_schema_input_type=dict[str, Any])]
+        | None
+    ) = None
+    """JSON Schema of its arguments; x-zh is what a Chinese form calls one."""
+    title: Title | None = None
+    """Its name for people, in both languages or in one for both."""
+    examples: Texts | None = None
+    """What people say who mean it, in both languages."""
+    permission: Annotated[Permission | None, said("write read, write or admin")] = None
+    """Otherwise read for GET and HEAD, else write, which asks first."""
+    result: Annotated[
+        Pointer | Mapping[str, Pointer],
+        BeforeValidator(
+            _answer_place,
+            json_schema_input_type=Pointer
+            | Annotated[Mapping[str, Pointer], Described(min_length=1)],
+        ),
+    ] = ""
+    """A JSON pointer into the answer, or several by name."""
+
+    @field_validator("permission")
+    @classmethod
+    def _admins_are_named(cls, permission: Permission | None, info: ValidationInfo) -> Any:
+        roles = info.data.get("roles") or ()
+        if permission == "admin" and (not roles or EVERYONE in roles):
+            remedy = 'name who may, as in "roles": ["hr"]'
+            raise ValueError(f"it changes what is others', for everyone; {remedy}")
+        return permission
+
+
+class OperationWording(Entry):
+    """The words for one operation of a document; what isn't said is as the document has it."""
+
+    title: Title | None = None
+    """Its name for people."""
+    description_zh: Text | None = None
+    """What people addressed in Chinese read."""
+    labels: Mapping[
+        str,
+        Annotated[
+            StrictStr,
+            AfterValidator(_label),
+            said(
+                f"write up to {LONGEST_LABEL} characters, on one line",
+                "the label of {key} can't be shown",
+            ),
+        ],
+    ] = {}
+    """By argument, what a Chinese form calls it."""
+
+
+class SelectionEntry(CallEntry):
+    """Operations that are selected from an OpenAPI document."""
+
+    openapi: Text
+    """The document beside this file, YAML or JSON."""
+    server: Text | None = None
+    """Otherwise the document's first."""
+    operations: Texts = ()
+    """Their operationId."""
+    tags: Texts = ()
+    """All operations that have one of them."""
+    prefix: str | None = None
+    """Put before every operationId."""
+    headers: Values | None = None
+    """By name; {context.user_id} and {env.ROUTER_TOOL_…} are holes."""
+    query_params: Values | None = None
+    """By name; {context.user_id} and {env.ROUTER_TOOL_…} are holes."""
+    tools: Mapping[str, OperationWording] = {}
+    """Words for people, by operationId."""
+
 
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _OURS_ALONE = frozenset(
@@ -260,136 +318,119 @@ class Declared:
     """A tool as it is declared."""
 
     name: str
+    title: Localised
     description: str
+    permission: Permission
     schema: ArgumentSchema
     endpoint: Endpoint
-    options: DeclaredOptions
+    call: CallEntry
+    seconds: float
+    wanted: AnswerSelection
+    examples: tuple[str, ...] = ()
     description_zh: str = ""
     from_document: bool = False
     """True for an operation of an OpenAPI document."""
 
 
-def read_declared(
-    complaints: Complaints, place: Place, data: Mapping[str, Any], environment: Environment
-) -> Declared | None:
-    """The tool that is declared in `data`; None where complaints say why it can't be one.
+def usual_permission(method: str) -> Permission:
+    """Of a tool whose declaration doesn't say."""
+    return "read" if method in BODILESS else "write"
+
+
+def title_of(name: str) -> Localised:
+    """The title of a tool that is given none: its name, in words."""
+    words = name.replace("_", " ").replace("-", " ").capitalize()
+    return Localised(zh=words, en=words)
+
+
+def declared_tool(
+    entry: HttpToolEntry, place: Place, environment: Environment
+) -> tuple[Declared | None, list[Complaint]]:
+    """The tool that is declared; None where complaints say why it can't be one.
 
     Raises `Absent` where it needs a variable that isn't set.
     """
-    before = len(complaints.found)
-    complaints.unknown_keys(place, data, TOOL_KEYS)
-    name = read_name(complaints, (*place, "name"), data.get("name"))
-    description = complaints.text((*place, "description"), data.get("description"))
-    in_chinese = data.get("description_zh")
-    if in_chinese is not None:
-        in_chinese = complaints.text((*place, "description_zh"), in_chinese)
-    schema = read_schema(complaints, (*place, "parameters"), data.get("parameters", {}))
-    at_endpoint = (*place, "endpoint")
-    written = complaints.mapping(at_endpoint, data.get("endpoint"))
-    endpoint = _Endpoint(complaints, at_endpoint, environment, schema).read(written)
-    given = {"timeout": written.get("timeout"), **data}
-    read_seconds(complaints, (*at_endpoint, "timeout"), written.get("timeout"), 1)
-    options = read_options(complaints, place, given, name, endpoint.method if endpoint else "GET")
-    if len(complaints.found) > before or schema is None or endpoint is None:
-        return None
-    return Declared(name, description, schema, endpoint, options, in_chinese or "")
+    schema = entry.parameters or ArgumentSchema({})
+    reading = EndpointReader((*place, "endpoint"), environment, schema)
+    endpoint = reading.read(entry.endpoint)
+    if reading.complaints or endpoint is None:
+        return None, reading.complaints
+    declared = Declared(
+        name=entry.name,
+        title=entry.title or title_of(entry.name),
+        description=entry.description,
+        permission=entry.permission or usual_permission(endpoint.method),
+        schema=schema,
+        endpoint=endpoint,
+        call=entry,
+        seconds=entry.timeout or entry.endpoint.timeout or SECONDS,
+        wanted=AnswerSelection(entry.result, entry.items.most, frozenset(entry.items.keep)),
+        examples=entry.examples or (),
+        description_zh=entry.description_zh or "",
+    )
+    return declared, []
 
 
-def read_schema(complaints: Complaints, place: Place, value: Any) -> ArgumentSchema | None:
-    """The schema of the arguments."""
-    try:
-        return ArgumentSchema(complaints.mapping(place, value))
-    except ValueError as error:
-        what, _, remedy = str(error).partition("; ")
-        complaints.add(place, f"parameters: {what}", remedy or "see json-schema.org")
-        return None
-
-
-def read_fields(
-    complaints: Complaints, place: Place, key: str, value: Any, environment: Environment
-) -> tuple[Field, ...]:
-    """Headers or query parameters that stand beside no parameters of their own."""
-    return tuple(_Endpoint(complaints, place, environment, _TAKES_NOTHING).fields(key, value))
-
-
-_TAKES_NOTHING = ArgumentSchema({})
-
-
-class _Endpoint:
+class EndpointReader:
     """One reading of an endpoint, against the parameters that there are."""
 
     def __init__(
-        self,
-        complaints: Complaints,
-        place: Place,
-        environment: Environment,
-        schema: ArgumentSchema | None,
+        self, place: Place, environment: Environment, schema: ArgumentSchema | None = None
     ) -> None:
-        self._complaints = complaints
+        """`place` is the endpoint's in its file."""
+        self.complaints: list[Complaint] = []
         self._place = place
         self._environment = environment
-        self._schema = schema.schema if schema else None
+        self._schema = (schema or ArgumentSchema({})).schema
         self._used: set[str] = set()
 
-    def read(self, data: Mapping[str, Any]) -> Endpoint | None:
+    def read(self, entry: EndpointEntry) -> Endpoint | None:
         """The endpoint; None where it has no address that can be used."""
-        self._complaints.unknown_keys(self._place, data, ENDPOINT_KEYS)
-        method = self._method(data.get("method", "GET"))
-        address = self._address(data.get("url"))
-        headers = self.fields("headers", data.get("headers"))
-        query = self.fields("query_params", data.get("query_params"))
-        body_type = self._body_type(data, method, headers)
-        body = self._body((*self._place, "body"), data.get("body")) if body_type else None
-        self._check_form(body, body_type)
+        address = self._address(entry.url)
+        headers = self.fields("headers", entry.headers)
+        query = self.fields("query_params", entry.query_params)
+        body_type = self._body_type(entry, headers)
+        body = self._body((*self._place, "body"), entry.body) if body_type else None
+        if body_type == FORM and not isinstance(body, dict):
+            self._wrong("body", "the body is no form", "write an object of names and values")
         self._check_unused()
         if address is None:
             return None
         headers = [each for each in headers if each.name.lower() != "content-type"]
         fields = (*address.query, *query)
         return Endpoint(
-            method, address.origin, address.path, fields, tuple(headers), body, body_type
+            entry.method, address.origin, address.path, fields, tuple(headers), body, body_type
         )
 
-    def _method(self, value: Any) -> str:
-        method = str(value).upper()
-        if method not in METHODS:
-            remedy = f"write one of: {', '.join(METHODS)}"
-            self._wrong("method", f"method is {value!r:.40}", remedy)
-        return method
-
-    def _address(self, value: Any) -> EndpointAddress | None:
-        place = (*self._place, "url")
-        text = self._complaints.text(place, value)
-        if not text:
-            return None
+    def address(self, key: str, text: str) -> EndpointAddress | None:
+        """The address that is written under a key."""
         try:
-            address = read_address(text.strip(), self._environment)
+            return read_address(text.strip(), self._environment)
         except Unusable as unusable:
-            self._complaints.found += [(place, fault) for fault in unusable.faults]
+            self._add((*self._place, key), *unusable.faults)
             return None
-        for hole in holes(address.path):
-            self._check_hole(place, hole, in_path=True)
-        for each in address.query:
-            self._check_holes(place, each.value)
+
+    def _address(self, text: str) -> EndpointAddress | None:
+        address, place = self.address("url", text), (*self._place, "url")
+        if address is not None:
+            for hole in holes(address.path):
+                self._check_hole(place, hole, in_path=True)
+            for each in address.query:
+                self._check_holes(place, each.value)
         return address
 
-    def fields(self, key: str, value: Any) -> list[Field]:
+    def fields(self, key: str, values: Values | None) -> list[Field]:
         """What stands under a key by name: headers, or parameters of the query."""
         place = (*self._place, key)
-        data = {} if value is None else self._complaints.mapping(place, value)
-        found = (self._field((*place, name), name, each) for name, each in data.items())
+        found = (self._field((*place, name), name, each) for name, each in (values or {}).items())
         fields = [each for each in found if each is not None]
         if key == "headers":
             self._check_headers(place, fields)
         return fields
 
-    def _field(self, place: Place, name: str, value: Any) -> Field | None:
-        if isinstance(value, bool):
-            value = str(value).lower()
-        if not isinstance(value, str | int | float):
-            self._complaints.add(place, f"{name} is no text", 'write "…", with {parameter} in it')
-            return None
-        template = self._template(place, str(value))
+    def _field(self, place: Place, name: str, value: str | float) -> Field | None:
+        text = str(value).lower() if isinstance(value, bool) else str(value)
+        template = self._template(place, text)
         return None if template is None else Field(name, template)
 
     def _check_headers(self, place: Place, fields: list[Field]) -> None:
@@ -397,30 +438,27 @@ class _Endpoint:
             here = (*place, each.name)
             if not _HEADER.fullmatch(each.name):
                 what = f"{each.name!r:.40} is no name of a header"
-                self._complaints.add(here, what, "write letters, digits and hyphens")
+                self._add(here, Fault(what, "write letters, digits and hyphens"))
             elif each.name.lower() in _OURS_ALONE:
                 what = f"the header {each.name} isn't a file's to set"
-                self._complaints.add(here, what, "leave it out; it follows from the request")
+                self._add(here, Fault(what, "leave it out; it follows from the request"))
             literal = "".join(piece for piece in each.value if isinstance(piece, str))
             if not literal.isascii() or not literal.isprintable():
                 what = f"{each.name} has characters that no header takes"
-                self._complaints.add(here, what, "write ASCII, on one line")
+                self._add(here, Fault(what, "write ASCII, on one line"))
 
-    def _body_type(self, data: Mapping[str, Any], method: str, headers: list[Field]) -> str | None:
-        if data.get("body") is None:
+    def _body_type(self, entry: EndpointEntry, headers: list[Field]) -> str | None:
+        if entry.body is None:
             return None
-        if method in BODILESS:
-            self._wrong("body", f"{method} has a body", 'use query_params, or "method": "POST"')
+        if entry.method in BODILESS:
+            remedy = 'use query_params, or "method": "POST"'
+            self._wrong("body", f"{entry.method} has a body", remedy)
         written = [h.value for h in headers if h.name.lower() == "content-type"]
         kind = str(written[0][0]).partition(";")[0].strip().lower() if written else JSON
         if kind != FORM and not re.fullmatch(r"application/([\w.+-]+\+)?json", kind):
             what = f"the body would be {kind!r:.60}"
             self._wrong("headers", what, f"send {JSON} or {FORM}")
         return kind
-
-    def _check_form(self, body: Body, body_type: str | None) -> None:
-        if body_type == FORM and not isinstance(body, dict):
-            self._wrong("body", "the body is no form", "write an object of names and values")
 
     def _body(self, place: Place, value: Any) -> Body:
         if isinstance(value, str):
@@ -431,7 +469,7 @@ class _Endpoint:
             for name in value:
                 if re.search(r"\{[^{}]+\}", name):
                     what, remedy = f"the key {name!r:.40} has a hole", "put holes into values only"
-                    self._complaints.add((*place, name), what, remedy)
+                    self._add((*place, name), Fault(what, remedy))
             return {name: self._body((*place, name), each) for name, each in value.items()}
         return value  # type: ignore[no-any-return]
 
@@ -439,7 +477,7 @@ class _Endpoint:
         try:
             template = self._environment.template(text)
         except Unusable as unusable:
-            self._complaints.found += [(place, fault) for fault in unusable.faults]
+            self._add(place, *unusable.faults)
             return None
         self._check_holes(place, template)
         return template
@@ -450,19 +488,18 @@ class _Endpoint:
 
     def _check_hole(self, place: Place, hole: Hole, *, in_path: bool) -> None:
         """A hole of an argument names a parameter; one in the path a value that is always there."""
-        if hole.source != "argument" or self._schema is None:
+        if hole.source != "argument":
             return
         self._used.add(hole.name)
         properties = self._properties
         if hole.name not in properties:
             remedy = nearest(hole.name, properties) or "declare it in parameters"
-            self._complaints.add(place, f"there is no parameter {hole.name}", remedy)
+            self._add(place, Fault(f"there is no parameter {hole.name}", remedy))
         elif in_path:
-            for fault in self._path_faults(hole, properties[hole.name]):
-                self._complaints.found.append((place, fault))
+            self._add(place, *self._path_faults(hole, properties[hole.name]))
 
     def _path_faults(self, hole: Hole, schema: Any) -> Iterator[Fault]:
-        required = (self._schema or {}).get("required")
+        required = self._schema.get("required")
         if not isinstance(required, list) or hole.name not in required:
             yield Fault(f"{hole} stands in the path and may be left out", "make it required")
         if isinstance(schema, dict) and schema.get("type") in ("array", "object"):
@@ -470,15 +507,18 @@ class _Endpoint:
 
     def _check_unused(self) -> None:
         for name in self._properties:
-            if self._schema is not None and name not in self._used:
+            if name not in self._used:
                 place = (*self._place[:-1], "parameters", "properties", name)
                 remedy = f"put {{{name}}} into url, query_params, headers or body"
-                self._complaints.add(place, f"the parameter {name} is used nowhere", remedy)
+                self._add(place, Fault(f"the parameter {name} is used nowhere", remedy))
 
     @property
     def _properties(self) -> dict[str, Any]:
-        declared = (self._schema or {}).get("properties")
+        declared = self._schema.get("properties")
         return declared if isinstance(declared, dict) else {}
 
     def _wrong(self, key: str, what: str, remedy: str) -> None:
-        self._complaints.add((*self._place, key), what, remedy)
+        self._add((*self._place, key), Fault(what, remedy))
+
+    def _add(self, place: Place, *faults: Fault) -> None:
+        self.complaints += [Complaint(place, fault) for fault in faults]

@@ -20,11 +20,13 @@ from urllib.parse import quote
 
 from pydantic import JsonValue
 
-from router.documents.document import Document, Unreadable, read_text
+from router.documents.document import Document, Place, Unreadable, read_text
 from router.documents.strict_json import json_document
+from router.documents.validation import Complaint, problems_in, validated
 from router.documents.watcher import SECONDS, Watcher, changes
 from router.domain.errors import (
     DefinitionError,
+    Fault,
     MisconfiguredError,
     PermanentToolError,
     Problem,
@@ -33,9 +35,15 @@ from router.domain.errors import (
 from router.domain.locale import Localised
 from router.tool.context import Dependencies, Provider, ToolContext
 from router.tool.http.client import Received, Sender, Unreached
-from router.tool.http.declaration import Complaints, Declared, read_declared
+from router.tool.http.declaration import (
+    CallEntry,
+    Declared,
+    HttpToolEntry,
+    SelectionEntry,
+    declared_tool,
+)
 from router.tool.http.endpoint import Endpoint, OutgoingRequest, request
-from router.tool.http.openapi import document_path, is_selection, read_selection
+from router.tool.http.openapi import document_path, is_selection, selected_tools
 from router.tool.http.response import AnswerSelection, Redaction, failure_of, value_of
 from router.tool.http.template import Absent, Assumed, Environment
 from router.tool.implementation import Arguments, ArgumentSchema
@@ -118,7 +126,7 @@ class HttpImplementation:
 LARGEST = 256 * 1024
 SCHEMA = "$schema"
 """A key for editors, which says nothing to us."""
-_ADDRESSES = ("url", "server")
+_ADDRESSES = (("url",), ("server",))
 """The keys of addresses: of an endpoint, and of an OpenAPI document's operations."""
 
 
@@ -163,7 +171,7 @@ class _File:
         self.variables = variables
         self.environment = Environment(variables)
         self.sender = sender
-        self.complaints = Complaints()
+        self.complaints: list[Complaint] = []
 
     def load(self, into: LoadedTools) -> None:
         """Add what the file declares; raises `DefinitionError`."""
@@ -172,18 +180,14 @@ class _File:
             return  # an OpenAPI document, which another file here selects from
         into.files.append(self.path)
         several = isinstance(document.data, list)
-        entries = document.data if several else [document.data]
         found: list[Declared] = []
-        for number, data in enumerate(entries):
-            place = (number,) if several else ()
-            try:
-                found += self._declared(place, data, into, self.environment)
-            except Absent as absent:
-                into.absent[str(self.path)] = absent.variable
-                self._check_form(place, data)
+        for number, data in enumerate(document.data if several else [document.data]):
+            found += self._entry((number,) if several else (), data, into)
         for declared in found:
             self._check_origin(declared)
-        self._raise_if_wrong(document)
+        problems = problems_in(str(self.path), document, self.complaints)
+        if problems:
+            raise DefinitionError(problems)
         into.tools += [self._tool(each, document) for each in found]
 
     def _document(self) -> Document:
@@ -194,67 +198,65 @@ class _File:
             problem = Problem(str(self.path), unreadable.line, fault.what, fault.remedy)
             raise DefinitionError([problem]) from None
 
-    def _check_form(self, place: tuple[int, ...], data: Any) -> None:
-        """Complain of whatever is wrong with it, now that a variable keeps it from being read."""
-        before = len(self.complaints.found)
-        list(self._declared(place, data, LoadedTools(), Assumed(self.variables)))
-        # What an address comes to depends on the variable; all else doesn't.
-        self.complaints.found[before:] = [
-            (at, fault)
-            for at, fault in self.complaints.found[before:]
-            if not at or at[-1] not in _ADDRESSES
-        ]
+    def _entry(self, place: Place, data: Any, into: LoadedTools) -> list[Declared]:
+        if isinstance(data, dict):
+            data = {key: value for key, value in data.items() if key != SCHEMA}
+        model = SelectionEntry if isinstance(data, dict) and is_selection(data) else HttpToolEntry
+        reading = validated(model, data, place)
+        self.complaints += reading.complaints
+        if reading.value is None:
+            return []
+        if isinstance(reading.value, SelectionEntry):
+            into.files.append(document_path(self.path, reading.value))
+        try:
+            found, complaints = self._declared(reading.value, place, self.environment)
+        except Absent as absent:
+            into.absent[str(self.path)] = absent.variable
+            found, complaints = self._declared(reading.value, place, Assumed(self.variables))
+            # What an address comes to depends on the variable; all else doesn't.
+            complaints = [each for each in complaints if each.place[-1:] not in _ADDRESSES]
+            found = []
+        self.complaints += complaints
+        return found
 
     def _declared(
-        self, place: tuple[int, ...], data: Any, into: LoadedTools, environment: Environment
-    ) -> Iterator[Declared]:
-        if not isinstance(data, dict):
-            self.complaints.mapping(place, data)
-            return
-        data = {key: value for key, value in data.items() if key != SCHEMA}
-        if is_selection(data):
-            into.files.append(document_path(self.path, data))
-            yield from read_selection(self.complaints, place, data, self.path, environment)
-            return
-        declared = read_declared(self.complaints, place, data, environment)
-        if declared is not None:
-            yield declared
+        self, entry: CallEntry, place: Place, environment: Environment
+    ) -> tuple[list[Declared], list[Complaint]]:
+        if isinstance(entry, SelectionEntry):
+            return selected_tools(entry, place, self.path, environment)
+        assert isinstance(entry, HttpToolEntry)  # noqa: S101 - there are these two
+        declared, complaints = declared_tool(entry, place, environment)
+        return [declared] if declared else [], complaints
 
     def _check_origin(self, declared: Declared) -> None:
         objection = self.sender.guard.objection(declared.endpoint.origin)
         if objection:
             what, _, remedy = objection.partition("; ")
-            self.complaints.add(("endpoint", "url"), f"{declared.name}: {what}", remedy)
-
-    def _raise_if_wrong(self, document: Document) -> None:
-        found = [*document.faults, *((document.line(p), f) for p, f in self.complaints.found)]
-        if found:
-            ordered = sorted(dict.fromkeys(found), key=lambda each: each[0])
-            raise DefinitionError(
-                [Problem(str(self.path), n, f.what, f.remedy) for n, f in ordered]
-            )
+            fault = Fault(f"{declared.name}: {what}", remedy)
+            self.complaints.append(Complaint(("endpoint", "url"), fault))
 
     def _tool(self, declared: Declared, document: Document) -> Tool:
-        options = declared.options
+        call = declared.call
+        repeatable = call.is_idempotent(declared.endpoint.method)
         return Tool(
             name=declared.name,
-            title=options.title,
+            title=declared.title,
             description=declared.description,
-            examples=options.examples,
-            permission=options.permission,
-            roles=options.roles,
-            confirm=options.confirm,
-            idempotent=options.idempotent,
-            timeout=timedelta(seconds=options.seconds),
-            retries=options.retries,
-            options=ToolOptions(at_once=options.at_once),
+            examples=declared.examples,
+            permission=declared.permission,
+            roles=frozenset(call.roles or ()),
+            confirm=bool(call.confirm),
+            idempotent=repeatable,
+            timeout=timedelta(seconds=declared.seconds),
+            retries=call.retries,
+            options=ToolOptions(at_once=call.at_once),
             implementation=HttpImplementation(
                 schema=declared.schema,
                 endpoint=declared.endpoint,
-                wanted=options.wanted,
-                seconds=options.seconds,
-                writes=options.permission != "read",
-                repeatable=options.idempotent,
+                wanted=declared.wanted,
+                seconds=declared.seconds,
+                writes=declared.permission != "read",
+                repeatable=repeatable,
                 sender=self.sender,
                 redaction=Redaction(self.environment.used),
                 from_document=declared.from_document,

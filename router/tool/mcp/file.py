@@ -28,17 +28,14 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
-    TypeAdapter,
-    ValidationError,
     model_validator,
 )
 
 from router.documents.document import Place, Unreadable, read_text
 from router.documents.strict_json import json_document
+from router.documents.validation import Complaint, Entry, FileWording, problems_in, validated
 from router.domain.errors import DefinitionError, Fault, Problem, nearest
 from router.domain.locale import Localised
 from router.domain.principals import EVERYONE
@@ -99,8 +96,6 @@ SCHEMA = "$schema"
 _FILLED = ("url", "headers", "env")
 """Where `{env.NAME}` stands for a variable; not in `args`, which everybody here can read."""
 
-Complaint = tuple[Place, Fault]
-
 
 def _duration(written: object) -> object:
     found = _DURATION.fullmatch(written) if isinstance(written, str) else None
@@ -124,12 +119,6 @@ def _label(written: str) -> str:
 
 
 Label = Annotated[str, AfterValidator(_label)]
-
-
-class Entry(BaseModel):
-    """A piece of the file: closed to keys that mean nothing."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
 
 class ToolEntry(Entry):
@@ -225,7 +214,11 @@ class ServerEntry(Entry):
         return self.tools.get(tool, ToolEntry())
 
 
-_SERVERS = TypeAdapter(dict[str, ServerEntry])
+_WORDING = FileWording(
+    unknown="there is no key {key}",
+    mapping="{key} can't be used",
+    write='Input should be an object, such as {"command": …}',
+)
 
 
 def load_servers(path: Path, variables: Mapping[str, str]) -> dict[str, ServerEntry]:
@@ -239,18 +232,19 @@ def load_servers(path: Path, variables: Mapping[str, str]) -> dict[str, ServerEn
         document = json_document(text)
         data = _servers_in(document.data)
     except Unreadable as unreadable:
-        raise DefinitionError([_problem(path, unreadable.line, unreadable.fault)]) from None
+        fault = unreadable.fault
+        problem = Problem(str(path), unreadable.line, fault.what, fault.remedy)
+        raise DefinitionError([problem]) from None
     data.pop(SCHEMA, None)
     around: Place = ("mcpServers",) if set(data) == {"mcpServers"} else ()
     servers = data["mcpServers"] if around else data
     _fill(servers, variables)
-    found, complaints = _validated(servers)
-    complaints += _unfit(found)
-    problems = [(document.line((*around, *place)), fault) for place, fault in complaints]
-    problems += document.faults
+    readings = {n: validated(ServerEntry, e, (*around, n), _WORDING) for n, e in servers.items()}
+    found = {name: each.value for name, each in readings.items() if each.value and each.is_sound}
+    complaints = [each for reading in readings.values() for each in reading.complaints]
+    problems = problems_in(str(path), document, [*complaints, *_unfit(found, around)])
     if problems:
-        ordered = sorted(dict.fromkeys(problems), key=lambda each: each[0])
-        raise DefinitionError([_problem(path, line, fault) for line, fault in ordered])
+        raise DefinitionError(problems)
     return {name: entry for name, entry in found.items() if not entry.disabled}
 
 
@@ -279,41 +273,18 @@ def _filled(text: object, variables: Mapping[str, str]) -> object:
     return _VARIABLE.sub(lambda found: variables.get(found[1], found[0]), text)
 
 
-def _validated(servers: dict[str, Any]) -> tuple[dict[str, ServerEntry], list[Complaint]]:
-    found: dict[str, ServerEntry] = {}
-    complaints: list[Complaint] = []
-    for name, entry in servers.items():
-        try:
-            found |= _SERVERS.validate_python({name: entry})
-        except ValidationError as error:
-            complaints += [
-                _complaint(each["loc"], each["type"], each["msg"]) for each in error.errors()
-            ]
-    return found, complaints
-
-
-def _complaint(place: Place, kind: str, message: str) -> Complaint:
-    key = str(place[-1])
-    if kind == "extra_forbidden":
-        model = ToolEntry if "tools" in place[1:-1] else ServerEntry
-        known = {field.alias or name for name, field in model.model_fields.items()}
-        remedy = nearest(key, known) or f"there are {', '.join(sorted(known))}"
-        return place, Fault(f"there is no key {key}", remedy)
-    return place, Fault(f"{key} can't be used", message.removeprefix("Value error, "))
-
-
-def _unfit(servers: dict[str, ServerEntry]) -> Iterator[Complaint]:
+def _unfit(servers: dict[str, ServerEntry], around: Place) -> Iterator[Complaint]:
+    """What is wrong with the names of servers, and of those that stand in for another."""
     for name, entry in servers.items():
         if not SERVER.fullmatch(name) or len(name) > LONGEST_SERVER:
             remedy = f"up to {LONGEST_SERVER} small letters and digits, with single _ or - between"
-            yield (name,), Fault(f"a server can't be called {name!r}", f"use {remedy}")
-        if entry.fallback is not None and (entry.fallback == name or entry.fallback not in servers):
-            remedy = nearest(entry.fallback, set(servers) - {name}) or "name another server here"
-            yield (name, "fallback"), Fault(f"there is no other server {entry.fallback}", remedy)
-
-
-def _problem(path: Path, line: int, fault: Fault) -> Problem:
-    return Problem(str(path), line, fault.what, fault.remedy)
+            fault = Fault(f"a server can't be called {name!r}", f"use {remedy}")
+            yield Complaint((*around, name), fault)
+        other = entry.fallback
+        if other is not None and (other == name or other not in servers):
+            remedy = nearest(other, set(servers) - {name}) or "name another server here"
+            fault = Fault(f"there is no other server {other}", remedy)
+            yield Complaint((*around, name, "fallback"), fault)
 
 
 def group_of(server: str) -> str:

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from router.tool.http.declaration import ENDPOINT_KEYS, KEYS, TOOL_KEYS
-from router.tool.http.openapi import SELECTION_KEYS
+from router.tool.http.declaration import EndpointEntry, HttpToolEntry, SelectionEntry
 from router.tool.http.template import CONTEXT
 from tests.fakes.http_exchange import json_reply
 from tests.fakes.web_server import WebServer
@@ -33,12 +32,14 @@ def test_an_example_has_ten_lines_at_most(title: str) -> None:
     assert len(snippet(title).splitlines()) <= 10
 
 
-@pytest.mark.parametrize("name", [*KEYS, *TOOL_KEYS, *ENDPOINT_KEYS, *CONTEXT])
+@pytest.mark.parametrize(
+    "name", [*HttpToolEntry.model_fields, *EndpointEntry.model_fields, *CONTEXT]
+)
 def test_every_key_and_hole_of_a_file_is_described(name: str) -> None:
     assert re.search(rf"`[^`]*\b{name}\b[^`]*`", section("HTTP"))
 
 
-@pytest.mark.parametrize("name", SELECTION_KEYS)
+@pytest.mark.parametrize("name", SelectionEntry.model_fields)
 def test_every_key_of_a_selection_is_described(name: str) -> None:
     assert re.search(rf"[`\"]{name}[`\"]", section("OpenAPI"))
 

@@ -118,7 +118,7 @@ def endpoint(**changes: Any) -> dict[str, Any]:
         ("[", "this isn't"),
         ("{" * 5000, "nested"),
         ("[" + "[" * 50 + "]" * 51, "nested"),
-        ('{"name": NaN}', "NaN is no number"),
+        ('{"name": NaN}', "NaN is no JSON number"),
         ("'name'", "this isn't JSON"),
         ("name: a", "this isn't JSON"),
         ('{"name": "a", "name": "b"}', "name comes twice"),

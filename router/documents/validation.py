@@ -1,0 +1,187 @@
+"""A file's data into a pydantic model, with every fault of its shape told at its place.
+
+What is wrong with a value, and what would be right, is said where the field is declared, so that
+a key's type, its JSON Schema and its words stand in one line:
+
+    retries: Annotated[StrictInt | None, Ge(0), said("write 0 or more, or null for ever")] = 3
+
+A validator of one's own raises `ValueError("what is wrong; what would be right")`. In both texts
+`{key}` and `{value}` stand for the faulty ones.
+"""
+
+import copy
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, NamedTuple, TypeVar, get_args
+
+from pydantic import BaseModel, ConfigDict, ValidationError, WrapValidator
+from pydantic_core import ErrorDetails, PydanticCustomError
+
+from router.documents.document import Document, Place
+from router.domain.errors import Fault, Problem, nearest
+
+Model = TypeVar("Model", bound=BaseModel)
+
+SAID = "said"
+"""The type of an error that says what is wrong, and what would be right."""
+ROUNDS = 4
+"""A value that is taken out can uncover another fault; more rounds find nothing."""
+
+
+class Complaint(NamedTuple):
+    """A fault and where in the file it is."""
+
+    place: Place
+    fault: Fault
+
+
+class Entry(BaseModel):
+    """A piece of a file: closed to keys that mean nothing; the text below a key describes it."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", validate_by_name=True, use_attribute_docstrings=True
+    )
+
+
+def said(remedy: str, what: str = "{key} is {value}") -> WrapValidator:
+    """Have whatever pydantic has against a value said once, and so; of what isn't there, that."""
+
+    def check(value: Any, handler: Callable[[Any], Any]) -> Any:
+        try:
+            return handler(value)
+        except ValueError:
+            wrong = what if value is not None else "there is no {key}"
+            raise PydanticCustomError(SAID, "{what}", {"what": wrong, "remedy": remedy}) from None
+
+    return WrapValidator(check)
+
+
+@dataclass(frozen=True)
+class FileWording:
+    """How a kind of file speaks of what every kind has."""
+
+    unknown: str = "there is no {key}"
+    add: str = 'write "{key}": …'
+    """What to do where a key is missing."""
+    mapping: str = "{key} is no object"
+    write: str = 'write {"name": …}'
+
+
+JSON_WORDING = FileWording()
+
+
+@dataclass
+class ModelReading(Generic[Model]):
+    """What could be made of the data."""
+
+    value: Model | None
+    """None where what is left without the faulty values can't be used."""
+    complaints: list[Complaint]
+
+    @property
+    def is_sound(self) -> bool:
+        """True where nothing is wrong."""
+        return not self.complaints
+
+
+def validated(
+    model: type[Model], data: Any, place: Place = (), wording: FileWording = JSON_WORDING
+) -> ModelReading[Model]:
+    """The model of the data at `place`, as far as it can be used, and all that is wrong with it.
+
+    Faulty values that may be left out are, so that other checks can go on.
+    """
+    found: dict[Place, Fault] = {}
+    sound = copy.deepcopy(data)
+    for _ in range(ROUNDS):
+        try:
+            return ModelReading(
+                model.model_validate(sound), [Complaint(*each) for each in found.items()]
+            )
+        except ValidationError as error:
+            errors = error.errors(include_url=False)
+        for each in errors:
+            at = (*place, *each["loc"])
+            # Around what was taken out, it is missing: that is said already.
+            if not any(known[: len(at)] == at for known in found):
+                found[at] = _fault(model, each, at, wording)
+        if sum(_taken_out(sound, each) for each in errors) < len(errors):
+            break
+    return ModelReading(None, [Complaint(*each) for each in found.items()])
+
+
+def problems_in(file: str, document: Document, complaints: Sequence[Complaint]) -> list[Problem]:
+    """The problems of a file: those of reading it, and the complaints, by line and each once."""
+    found = [*document.faults, *((document.line(at), fault) for at, fault in complaints)]
+    ordered = sorted(dict.fromkeys(found), key=lambda each: each[0])
+    return [Problem(file, line, fault.what, fault.remedy) for line, fault in ordered]
+
+
+def _fault(model: type[BaseModel], error: ErrorDetails, at: Place, wording: FileWording) -> Fault:
+    place, kind = error["loc"], error["type"]
+    key = str(at[-1])[:60] if at else "it"
+    if kind == "extra_forbidden":
+        known = list(keys_at(model, place[:-1]))
+        remedy = nearest(key, known) or f"there are: {', '.join(known)}"
+        return Fault(wording.unknown.replace("{key}", key), remedy)
+    if kind in _OF_MAPPINGS or (kind == "missing" and model_at(model, place)):
+        return Fault(wording.mapping.replace("{key}", key), wording.write)
+    if kind == "missing":
+        return Fault(f"there is no {key}", wording.add.replace("{key}", key))
+    what, remedy = _own_words(error)
+    shown = {"{key}": key, "{value}": f"{error['input']!r:.60}"}
+    for hole, text in shown.items():
+        what, remedy = what.replace(hole, text), remedy.replace(hole, text)
+    return Fault(what, remedy)
+
+
+_OF_MAPPINGS = ("model_type", "model_attributes_type", "dict_type", "mapping_type")
+
+
+def _own_words(error: ErrorDetails) -> tuple[str, str]:
+    if error["type"] == SAID:
+        context: Mapping[str, str] = error["ctx"]
+        return context["what"], context["remedy"]
+    message = error["msg"].removeprefix("Value error, ")
+    what, between, remedy = message.partition("; ")
+    return (what, remedy) if between else ("{key} can't be used", message)
+
+
+def _taken_out(data: Any, error: ErrorDetails) -> bool:
+    """Whether the faulty value could be left out."""
+    *above, last = error["loc"] or ("",)
+    for part in above:
+        try:
+            data = data[part]
+        except (LookupError, TypeError):
+            break
+    if error["type"] == "missing" or not isinstance(data, dict):
+        return False
+    data.pop(last, None)
+    return True
+
+
+def model_at(model: type[BaseModel], place: Place) -> type[BaseModel] | None:
+    """The model that the value at a place is read into; None where it is a plain value."""
+    found: type[BaseModel] | None = model
+    for part in place:
+        fields = found.model_fields if found else {}
+        named = {each.alias or name: each for name, each in fields.items()}
+        # What is no key is a place in a list or mapping of models, or a tag of a union.
+        if part in named:
+            found = next(_models_in(named[str(part)].annotation), None)
+    return found
+
+
+def keys_at(model: type[BaseModel], place: Place) -> Iterator[str]:
+    """The keys that a file may have at a place."""
+    found = model_at(model, place)
+    fields = found.model_fields if found else {}
+    yield from (each.alias or name for name, each in fields.items())
+
+
+def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for inner in get_args(annotation):
+        yield from _models_in(inner)
