@@ -25,7 +25,7 @@ class ChineseLabel:
 
     >>> from typing import Annotated
     >>> from pydantic import TypeAdapter
-    >>> TypeAdapter(Annotated[int, Labelled("人数")]).json_schema()["x-zh"]
+    >>> TypeAdapter(Annotated[int, ChineseLabel("人数")]).json_schema()["x-zh"]
     '人数'
     """
 

@@ -277,7 +277,7 @@ def tool(  # noqa: PLR0913 - each is an option of its own that a tool's author m
 
     Its parameters are the tool's, described by `Annotated[…, Field(description="…")]`; one of
     type `ToolContext` and those marked `Depends` are filled in and shown to nobody. Its
-    docstring is what people and models read. `Labelled("…")` after a `Field` is what a form
+    docstring is what people and models read. `ChineseLabel("…")` after a `Field` is what a form
     calls the parameter in Chinese.
 
     Args:
