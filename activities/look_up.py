@@ -1,40 +1,78 @@
 """Answers to the lookups of flow files: what an expression needs to know of the world."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from datetime import datetime
+from inspect import signature
+from typing import Any, get_type_hints
 
 from pydantic import JsonValue
 from temporalio import activity
 
-from activities.calendar import work_calendar
-from activities.calendar.work_calendar import WorkCalendar, after_working
 from activities.execution import temporal_failures
-from activities.people.people import PeopleSystem
-from activities.people.records import one_spelling
+from activities.working_time import Weekdays, Workdays, after_working
 from router.contracts.activities import LOOK_UP, LookUp, LookupAnswer
 from router.domain.errors import ArgumentsToolError
 from router.domain.principals import Directory, Principal
-from router.flow.language.functions import LOOKUPS
+from router.flow.language.functions import LOOKUPS, Lookup, declare
 from router.store.files import Files
+from router.tool.context import Dependencies, Provider, provider_of
 
 MOST_STAND_INS = 2
 """Steps from somebody who is away: a stand-in who is away too, or asks, is stood in for once."""
-_HALVES = frozenset({"", "am", "pm"})
+
+
+Answerer = Callable[..., Awaitable[JsonValue]]
+
+
+@dataclass(frozen=True)
+class _Declared:
+    answer: Answerer
+    needs: Mapping[str, Provider[Any]]
+
+
+_DECLARED: dict[str, _Declared] = {}
+
+
+def lookup(answers: str) -> Callable[[Answerer], Answerer]:
+    """Declare a lookup of flow files: an asynchronous function in `activities/lookups`.
+
+    It is found as tools are, and has the lookup's name. It takes the tenant and then what the
+    lookup takes, with defaults where an expression may leave it out, and what it wants provided,
+    marked `Depends`. `answers` says the JSON it gives, for whoever writes a flow. One that has
+    the name of an engine's own answers in its place.
+
+    Raises:
+        ValueError: the name is a function's, or a lookup's that takes something else.
+    """
+
+    def decorate(function: Answerer) -> Answerer:
+        hints = get_type_hints(function, include_extras=True)
+        wanted = {name: provider_of(hints.get(name)) for name in signature(function).parameters}
+        needs = {name: needed for name, needed in wanted.items() if needed is not None}
+        _, *taken = (p for p in signature(function).parameters.values() if p.name not in needs)
+        takes = tuple(parameter.name for parameter in taken)
+        defaults = tuple(p.default for p in taken if p.default is not p.empty)
+        name = function.__name__
+        declare(Lookup(name=name, takes=takes, answers=answers, defaults=defaults))
+        _DECLARED[name] = _Declared(function, needs)
+        return function
+
+    return decorate
 
 
 class LookUps:
-    """The activity `look_up`, with one method for each of `router.flow.language.functions.LOOKUPS`.
+    """The activity `look_up`, with one method for each of the engine's own lookups.
 
     A method has the lookup's name, and takes the tenant and then what the lookup takes.
     """
 
     def __init__(
-        self, directory: Directory, calendar: WorkCalendar, people: PeopleSystem, files: Files
+        self, directory: Directory, files: Files, dependencies: Dependencies | None = None
     ) -> None:
         self._directory = directory
-        self._calendar = calendar
-        self._people = people
         self._files = files
+        self._dependencies = dependencies or Dependencies()
 
     @activity.defn(name=LOOK_UP.name)
     async def look_up(self, asked: LookUp) -> LookupAnswer:
@@ -49,8 +87,16 @@ class LookUps:
                 raise ArgumentsToolError(
                     f"{asked.name}({takes}) was given {len(asked.arguments)} arguments"
                 )
-            answer: Callable[..., Awaitable[JsonValue]] = getattr(self, asked.name)
-            return LookupAnswer(value=await answer(asked.requester.tenant, *asked.arguments))
+            return LookupAnswer(value=await self._answer(asked))
+
+    async def _answer(self, asked: LookUp) -> JsonValue:
+        declared = _DECLARED.get(asked.name)
+        if declared is None:
+            own: Answerer = getattr(self, asked.name)
+            return await own(asked.requester.tenant, *asked.arguments)
+        resolve = self._dependencies.resolve
+        given = {name: await resolve(provider) for name, provider in declared.needs.items()}
+        return await declared.answer(asked.requester.tenant, *asked.arguments, **given)
 
     async def manager(self, tenant: str, person: JsonValue) -> JsonValue:
         """The user id of the person's manager; null of null, and of whoever isn't known."""
@@ -68,7 +114,7 @@ class LookUps:
 
     async def role(self, tenant: str, role: JsonValue) -> JsonValue:
         """The user ids of everyone who holds the role, ordered."""
-        holders = await self._directory.holding(tenant, _text(role, "role"))
+        holders = await self._directory.holding(tenant, text(role, "role"))
         return [holder.id for holder in holders]
 
     async def stand_ins(
@@ -96,57 +142,38 @@ class LookUps:
         self, tenant: str, person: JsonValue, start: JsonValue, duration: JsonValue
     ) -> JsonValue:
         """The moment at which so much of the person's working time has passed."""
-        id_ = _user(person)
-        # Whoever left meanwhile is taken to work as most do: a deadline has to be some time.
-        found = await self._directory.find(tenant, id_) or Principal(id=id_, name=id_)
-        since = _moment(start, "start")
-        return after_working(self._calendar, found, since, duration).isoformat()
-
-    async def workdays(
-        self,
-        tenant: str,
-        start: JsonValue,
-        end: JsonValue,
-        start_half: JsonValue,
-        end_half: JsonValue,
-    ) -> JsonValue:
-        """Working days from start to end, as a number in halves."""
-        del tenant  # one calendar for everyone, so far
-        days = work_calendar.workdays(
-            self._calendar,
-            work_calendar.day(start, "start"),
-            work_calendar.day(end, "end"),
-            _half(start_half, "start_half"),
-            _half(end_half, "end_half"),
-        )
-        return float(days)
-
-    async def last_workday(self, tenant: str, start: JsonValue, duration: JsonValue) -> JsonValue:
-        """The day on which a leave of this duration ends, as an ISO date."""
-        del tenant
-        first = work_calendar.day(start, "start")
-        return work_calendar.last_workday(self._calendar, first, duration).isoformat()
-
-    async def claimed(self, tenant: str, invoice: JsonValue) -> JsonValue:
-        """True where a claim that still stands has this invoice number."""
-        number = one_spelling(_text(invoice, "invoice"))
-        return await self._people.claims.claimed(tenant, number)
+        return await passed(self._directory, Weekdays(), tenant, person, start, duration)
 
     async def file_name(self, tenant: str, person: JsonValue, file: JsonValue) -> JsonValue:
         """What the person's file with this id is called; null where they have none such."""
-        owner, id_ = _user(person), _text(file, "file")
+        owner, id_ = _user(person), text(file, "file")
         found = await self._files.find(tenant, id_)
         return found.name if found and found.owner == owner else None
 
 
+async def passed(
+    directory: Directory,
+    calendar: Workdays,
+    tenant: str,
+    person: JsonValue,
+    start: JsonValue,
+    duration: JsonValue,
+) -> str:
+    """What `working_time` answers by this calendar."""
+    id_ = _user(person)
+    # Whoever left meanwhile is taken to work as most do: a deadline has to be some time.
+    found = await directory.find(tenant, id_) or Principal(id=id_, name=id_)
+    return after_working(calendar, found, _moment(start, "start"), duration).isoformat()
+
+
 def _user(person: JsonValue) -> str:
     """A person is a user id, or something that has one, as `requester` does."""
-    return _text(person.get("id") if isinstance(person, dict) else person, "person")
+    return text(person.get("id") if isinstance(person, dict) else person, "person")
 
 
 def _moment(value: JsonValue, name: str) -> datetime:
     try:
-        moment = datetime.fromisoformat(_text(value, name))
+        moment = datetime.fromisoformat(text(value, name))
     except ValueError:
         moment = None
     if moment is None or moment.tzinfo is None:
@@ -156,14 +183,8 @@ def _moment(value: JsonValue, name: str) -> datetime:
     return moment
 
 
-def _half(value: JsonValue, name: str) -> str:
-    half = "" if value is None else value
-    if not isinstance(half, str) or half not in _HALVES:
-        raise ArgumentsToolError(f"{name}: {str(value)[:40]!r} isn't am, pm or empty")
-    return half
-
-
-def _text(value: JsonValue, name: str) -> str:
+def text(value: JsonValue, name: str) -> str:
+    """The text that an argument holds; raises `ArgumentsToolError`, which calls it `name`."""
     if not isinstance(value, str):
         raise ArgumentsToolError(f"{name}: {str(value)[:40]} isn't text")
     return value

@@ -8,9 +8,10 @@ from typing import Annotated, Protocol
 
 from temporalio.client import Client
 
-from activities.calendar.work_calendar import WorkCalendar
 from router.domain.principals import Directory
+from router.retrieval.encoders import Encoder
 from router.settings import Settings
+from router.store.database import Database
 from router.store.files import Files, Results, SkillFiles
 from router.store.runs import Runs
 from router.tool.context import Depends, Provider
@@ -56,5 +57,8 @@ temporal: Provider[Connect] = Provider("temporal")
 task_queue: Provider[str] = Provider("task_queue")
 """Where runs are worked on that a tool starts."""
 
-work_calendar: Provider[WorkCalendar] = Provider("work_calendar")
-"""Which days are worked."""
+database: Provider[Database] = Provider("database")
+"""Where the project keeps its tables, for those who keep theirs beside them."""
+
+encoder: Provider[Encoder | None] = Provider("encoder")
+"""What turns texts into vectors; None where words alone are searched."""

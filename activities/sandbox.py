@@ -35,6 +35,7 @@ from router.domain.errors import (
     PermanentToolError,
     RouterError,
 )
+from router.settings import Settings
 from router.tool.context import Provider
 
 Program = Literal["python", "sh", "bash"]
@@ -228,7 +229,11 @@ class Sandbox(Protocol):
         """
 
 
-sandbox: Provider[Sandbox] = Provider("sandbox")
+def _unset(settings: Settings) -> str:
+    return "" if settings.skill_sandbox else "ROUTER_SKILL_SANDBOX"
+
+
+sandbox: Provider[Sandbox] = Provider("sandbox", unset=_unset)
 """What tools name it by. They are offered to nobody where there is none."""
 
 

@@ -31,6 +31,7 @@ from router.llm.types import (
 )
 from router.routing.prompts import Job, Prompts, material
 from router.routing.replies import BUDGET_SPENT
+from router.settings import Settings
 from router.tool.context import Provider, ToolContext
 
 
@@ -136,7 +137,12 @@ _NO_MODEL = Localised(
     en="no model is configured here; an operator sets ROUTER_LLM_BASE_URL and ROUTER_LLM_MODEL",
 )
 
-writer: Provider[Writer] = Provider("writer")
+
+def _unset(settings: Settings) -> str:
+    return "" if settings.models else "ROUTER_LLM_MODEL"
+
+
+writer: Provider[Writer] = Provider("writer", unset=_unset)
 """What tools name it by. They are offered to nobody where there is no model."""
 
 

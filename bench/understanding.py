@@ -28,12 +28,14 @@ from typing import Any
 import numpy as np
 import re2
 
+import activities.lookups
 from router.domain.messages import Message
 from router.entities.extraction import find_entities
 from router.entities.normalisation import Normalised, normalise
 from router.flow.definition import FlowDefinition
 from router.flow.loader import load_flows
 from router.flow.paused import Situation
+from router.tool.registry import Registry
 from router.understanding.reader import Reader
 from router.understanding.triggers.patterns import PatternIndex, options
 
@@ -243,6 +245,7 @@ def reading_table() -> None:
         print(
             f"\n{PER_FLOW * count:,} patterns: built in {time.perf_counter() - began:.2f} s", end=""
         )
+    Registry().discover(activities.lookups)
     reader = Reader([*flows, *load_flows(ROOT / "flows")])
     situation = Situation(now=NOW, locale="zh", roles=ROLES)
     print("\nReader.read at 1,000 flows, microseconds, p50 and p95")

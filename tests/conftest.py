@@ -3,9 +3,13 @@ import os
 import ssl
 from collections.abc import Generator, Iterator
 from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from router.tool.registry import Registry
 
 # Programs that tests start keep their bytecode, as they do for everybody else: some four hundred
 # modules compiled anew would be half of a start.
@@ -21,6 +25,9 @@ settings.load_profile("house")
 
 # Every HTTP client reads the machine's certificates anew, 30 ms of CPU, to call loopback.
 vars(ssl)["create_default_context"] = cache(ssl.create_default_context)
+
+if find_spec("activities.lookups"):  # what the shipped flow files ask; a company may have none
+    Registry().discover(import_module("activities.lookups"))
 
 LONGEST_ID = 60
 

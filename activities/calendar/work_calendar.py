@@ -1,24 +1,17 @@
-"""Which days are worked in China, counting in them, and working time.
+"""Which days are worked in China, and counting in them, halves included.
 
-Which days are worked in China: weekends, statutory holidays, and the days swapped for them.
-
-Counting in working days, halves included.
-
-When so much of somebody's working time has passed.
-
-What the days of the week are called.
+Those are weekdays but for statutory holidays, and the weekend days that are swapped for them.
 """
 
 import logging
 import math
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from decimal import Decimal, InvalidOperation
 from functools import cache
 from pathlib import Path
 from typing import Self
-from zoneinfo import ZoneInfo
 
 from holidays import country_holidays
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
@@ -27,7 +20,7 @@ from ruamel.yaml.error import YAMLError
 
 from router.domain.errors import ArgumentsToolError, MisconfiguredError
 from router.domain.locale import Localised
-from router.domain.principals import Principal
+from router.tool.context import provider
 
 FIRST_YEAR = 2001
 LAST_YEAR = 2098
@@ -265,77 +258,7 @@ def _amount(duration: JsonValue) -> tuple[str, Decimal]:
     return unit, amount
 
 
-MOST_WAITING_DAYS = 366
-
-
-def after_working(
-    calendar: WorkCalendar, person: Principal, start: datetime, duration: JsonValue
-) -> datetime:
-    """The moment at which the duration has passed in the person's working time, in UTC.
-
-    A day leads to the same time of the next working day, hours are counted within the
-    person's shifts. What begins outside of them begins with the next shift.
-    Raises `ArgumentsToolError` for anything but `{"days": 1, "hours": 4}` up to a year.
-
-    >>> friday = datetime(2026, 11, 20, 17, tzinfo=ZoneInfo("Asia/Shanghai"))
-    >>> after_working(WorkCalendar.load(), Principal(id="a", name="A"), friday, {"hours": 2})
-    datetime.datetime(2026, 11, 23, 2, 0, tzinfo=datetime.timezone.utc)
-    """
-    days, hours = _amounts(duration)
-    local = start.astimezone(ZoneInfo(person.timezone))
-    if not FIRST_YEAR <= local.year < LAST_YEAR - 1:
-        raise ArgumentsToolError(f"start: {start.isoformat()} is in no year with a calendar")
-    at = next(begins for begins, _ in _shifts(calendar, person, local))
-    for _ in range(days):
-        at = datetime.combine(_next_workday(calendar, at.date()), at.time(), at.tzinfo)
-    left = timedelta(hours=hours)
-    if not left:
-        return at.astimezone(UTC)
-    for begins, ends in _shifts(calendar, person, at):
-        if left <= ends - begins:
-            return (begins + left).astimezone(UTC)
-        left -= ends - begins
-    raise AssertionError("shifts never end")  # pragma: no cover
-
-
-def _shifts(
-    calendar: WorkCalendar, person: Principal, since: datetime
-) -> Iterator[tuple[datetime, datetime]]:
-    """The person's shifts from a moment on, the first one cut where it has begun already."""
-    day = since.date()
-    while True:
-        if calendar.is_workday(day):
-            for shift in person.hours:
-                ends = datetime.combine(day, shift.ends, since.tzinfo)
-                begins = datetime.combine(day, shift.begins, since.tzinfo)
-                if ends > since:
-                    yield max(begins, since), ends
-        day += _DAY
-
-
-def _next_workday(calendar: WorkCalendar, day: date) -> date:
-    day += _DAY
-    while not calendar.is_workday(day):
-        day += _DAY
-    return day
-
-
-def _amounts(duration: JsonValue) -> tuple[int, float]:
-    """Whole days and hours besides."""
-    given = duration if isinstance(duration, dict) else {"": duration}
-    days, hours = given.get("days", 0), given.get("hours", 0)
-    numbers = all(
-        isinstance(n, int | float) and not isinstance(n, bool) and 0 <= n <= MOST_WAITING_DAYS * 24
-        for n in (days, hours)
-    )
-    if not numbers or not given.keys() <= {"days", "hours"} or _is_too_long(days, hours):
-        raise ArgumentsToolError(
-            f"duration: {str(duration)[:80]} isn't one of up to a year like "
-            '{"days": 1, "hours": 4}, in whole days'
-        )
-    return int(float(str(days))), float(str(hours))
-
-
-def _is_too_long(days: JsonValue, hours: JsonValue) -> bool:
-    count = float(str(days))
-    return count != int(count) or count + float(str(hours)) / 8 > MOST_WAITING_DAYS
+@provider()
+async def work_calendar() -> AsyncIterator[WorkCalendar]:
+    """Which days are worked; what tools name it by."""
+    yield WorkCalendar.load()

@@ -8,19 +8,21 @@ import asyncio
 import json
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal, InvalidOperation
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 import httpx
 
+from activities import provided
 from router.domain.errors import PermanentToolError, RouterError, TransientToolError
 from router.domain.locale import Localised
 from router.domain.loopback import may_be_proxied
-from router.tool.context import Provider
+from router.settings import Settings
+from router.tool.context import Depends, provider
 
 FRESH = timedelta(days=1)
 USABLE = timedelta(days=7)
@@ -175,5 +177,13 @@ def _is_rate(code: str, rate: object) -> bool:
     return usable and bool(_CODE.fullmatch(code))
 
 
-exchange_rates: Provider[ExchangeRates] = Provider("exchange_rates")
-"""What tools name it by."""
+def _unset(settings: Settings) -> str:
+    return "" if settings.rates_url else "ROUTER_RATES_URL"
+
+
+@provider(unset=_unset)
+async def exchange_rates(
+    settings: Annotated[Settings, Depends(provided.settings)],
+) -> AsyncIterator[ExchangeRates]:
+    """The day's rates, where somebody says where they are; what tools name them by."""
+    yield ExchangeRates(settings.rates_url)

@@ -5,13 +5,17 @@ methods of `LeaveBook`, `AdjustmentBook`, `ClaimBook`, `TripBook` and `StockBook
 `activities.tools` and the lookup `claimed` use nothing else.
 """
 
+from collections.abc import AsyncIterator
+from typing import Annotated
+
+from activities import provided
 from activities.people.claims import ClaimBook
 from activities.people.leave import AdjustmentBook, LeaveBook
 from activities.people.stock import StockBook
 from activities.people.tables import PEOPLE
 from activities.people.trips import TripBook
 from router.store.database import Database
-from router.tool.context import Provider
+from router.tool.context import Depends, provider
 
 
 class PeopleSystem:
@@ -33,5 +37,11 @@ class PeopleSystem:
         await self._database.migrate(PEOPLE)
 
 
-human_resources: Provider[PeopleSystem] = Provider("human_resources")
-"""What tools name it by: `Annotated[People, Depends(human_resources)]`."""
+@provider()
+async def human_resources(
+    database: Annotated[Database, Depends(provided.database)],
+) -> AsyncIterator[PeopleSystem]:
+    """The people system, migrated: `Annotated[PeopleSystem, Depends(human_resources)]`."""
+    people = PeopleSystem(database)
+    await people.migrate()
+    yield people

@@ -15,14 +15,15 @@ the vectors decide alone.
 import asyncio
 import logging
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Self
+from typing import Annotated, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
+from activities import provided
 from router.domain.errors import MisconfiguredError, RouterError
 from router.domain.locale import LOCALES, Locale
 from router.retrieval.background import Background, encoded_background
@@ -30,7 +31,8 @@ from router.retrieval.encoders import Encoder, Vectors
 from router.retrieval.lexical import LexicalIndex, tokens
 from router.retrieval.statistics import standardised
 from router.retrieval.vector_cache import VectorMemory, remembering
-from router.tool.context import Provider
+from router.settings import Settings
+from router.tool.context import Depends, provider
 
 SHIPPED = Path(__file__).parent
 """Next to this module, so that they travel wherever the package does."""
@@ -233,8 +235,13 @@ class PolicyBook:
         return vector
 
 
-policy_book: Provider[PolicyBook] = Provider("policy_book")
-"""What tools name it by: `Annotated[PolicyBook, Depends(policy_book)]`."""
+@provider()
+async def policy_book(
+    settings: Annotated[Settings, Depends(provided.settings)],
+    encoder: Annotated[Encoder | None, Depends(provided.encoder)],
+) -> AsyncIterator[PolicyBook]:
+    """The policies of the settings' folder: `Annotated[PolicyBook, Depends(policy_book)]`."""
+    yield PolicyBook.load(settings.policies, encoder)
 
 
 class _Shelf:

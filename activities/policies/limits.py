@@ -1,17 +1,19 @@
 """What may be claimed at most: by what it is for, where, and by whose grade. Read from a file."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from activities import provided
 from activities.policies.book import SHIPPED
 from router.documents.document import Unreadable, read_document, read_text
 from router.domain.errors import MisconfiguredError
 from router.domain.locale import Localised
-from router.tool.context import Provider
+from router.settings import Settings
+from router.tool.context import Depends, provider
 
 FILE = "limits.yaml"
 LARGEST = 256 * 1024
@@ -138,8 +140,12 @@ class ExpenseLimits(_Closed):
         return self
 
 
-expense_limits: Provider[ExpenseLimits] = Provider("expense_limits")
-"""What tools name it by."""
+@provider()
+async def expense_limits(
+    settings: Annotated[Settings, Depends(provided.settings)],
+) -> AsyncIterator[ExpenseLimits]:
+    """The limits of the settings' folder of policies; what tools name them by."""
+    yield ExpenseLimits.load(settings.policies)
 
 
 def _named(place: tuple[int | str, ...]) -> str:

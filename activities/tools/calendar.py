@@ -14,13 +14,13 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from pydantic import BaseModel, Field
 
-from activities import provided
 from activities.calendar.work_calendar import (
     FIRST_YEAR,
     LAST_YEAR,
     MOST_DAYS,
     WorkCalendar,
     weekday,
+    work_calendar,
     workdays,
 )
 from router.domain.errors import ArgumentsToolError
@@ -89,7 +89,7 @@ def _zone(name: str) -> tzinfo:
     )
 
 
-Calendar = Annotated[WorkCalendar, Depends(provided.work_calendar)]
+Calendar = Annotated[WorkCalendar, Depends(work_calendar)]
 Day = Annotated[date, Field(ge=date(FIRST_YEAR, 1, 1), le=date(LAST_YEAR, 12, 31))]
 
 _DAY = timedelta(days=1)

@@ -16,7 +16,7 @@ from typing import Annotated, Literal
 
 import typer
 
-import activities.tools
+import activities
 import flows
 import skills
 from router.cli.flows import validated
@@ -103,7 +103,7 @@ def new_skill(settings: Settings, names: Names, given: Path | None) -> ScaffoldR
 
 Kind = Literal["python", "http", "openapi", "mcp"]
 MY_TOOL = "my_tool"
-_OWN = Path(next(iter(activities.tools.__path__)))
+_OWN = Path(activities.__path__[0]) / "tools"
 
 
 def new_tool(settings: Settings, names: Names, kind: Kind, given: Path | None) -> ScaffoldResult:

@@ -27,7 +27,7 @@ from router.domain.errors import Forbidden, UnusableResult
 from router.domain.principals import FLOW_ROLE
 from router.runtime.composition import Parts, assembled
 from router.runtime.data_folder import made
-from router.runtime.definitions import lacking, load_tools, mcp_servers
+from router.runtime.definitions import load_tools, mcp_servers
 from router.runtime.upkeep import served
 from router.settings import Settings
 from router.tool.http.loader import HttpImplementation
@@ -117,7 +117,7 @@ async def every_tool(settings: Settings) -> Listed:
 
 def withheld(settings: Settings, registry: Registry) -> dict[str, str]:
     """The tools that nobody is offered, each with the setting that would give it."""
-    unset = lacking(settings).items()
+    unset = registry.lacking(settings).items()
     return {
         t.name: setting for provider, setting in unset for t in registry if provider in t.providers
     }

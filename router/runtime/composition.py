@@ -10,13 +10,8 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from activities import provided
-from activities.calendar.work_calendar import WorkCalendar
 from activities.capabilities import Capabilities
-from activities.conversion.rates import ExchangeRates, exchange_rates
 from activities.models import Models
-from activities.people.people import PeopleSystem, human_resources
-from activities.policies.book import PolicyBook, policy_book
-from activities.policies.limits import ExpenseLimits, expense_limits
 from activities.progress import ProgressPublisher
 from activities.sandbox import Bubblewrap, NoSandbox, Sandbox, sandbox
 from activities.tool_caller import ToolCaller
@@ -68,7 +63,7 @@ class Closing(Protocol):
 
 @dataclass(frozen=True)
 class Parts:
-    """The rooms, furnished: what can be known without a Temporal server."""
+    """What API and worker are made of: all that can be known without a Temporal server."""
 
     settings: Settings
     directory: Everybody
@@ -81,8 +76,6 @@ class Parts:
     """The flows, which follow theirs."""
     reader: Reader
     store: Store
-    calendar: WorkCalendar
-    people: PeopleSystem
     dependencies: Dependencies
     caller: ToolCaller
     index: CapabilityIndex
@@ -168,10 +161,8 @@ async def sandbox_of(settings: Settings, registry: Registry) -> Sandbox:
 def _provided(
     settings: Settings, store: Store, offered: Capabilities, directory: LiveDirectory
 ) -> Dependencies:
-    """What tools may ask for by `Depends` that is there without opening anything."""
+    """What tools and their providers may ask for by `Depends` that is there already."""
     dependencies = Dependencies()
-    dependencies.provide(exchange_rates, ExchangeRates(settings.rates_url))
-    dependencies.provide(expense_limits, ExpenseLimits.load(settings.policies))
     dependencies.provide(provided.settings, settings)
     dependencies.provide(provided.directory, directory)
     dependencies.provide(provided.runs, store.runs)
@@ -185,14 +176,13 @@ def _provided(
 
 
 @asynccontextmanager
-async def _stores(settings: Settings) -> AsyncIterator[tuple[Store, PeopleSystem]]:
-    """The store and the people system, in one database, migrated; let go of on leaving."""
+async def _stored(settings: Settings) -> AsyncIterator[tuple[Database, Store]]:
+    """The database, migrated, and the store in it; let go of on leaving."""
     database = Database(settings.database_url, settings.database_connections)
-    store, people = Store(database), PeopleSystem(database)
+    store = Store(database)
     try:
         await database.migrate()
-        await people.migrate()
-        yield store, people
+        yield database, store
     finally:
         await store.aclose()
         await database.dispose()
@@ -214,18 +204,16 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
     prompts = load_prompts(settings)
     directory = LiveDirectory.load(source_of(settings))
     async with (
-        _stores(settings) as (store, people),
+        _stored(settings) as (database, store),
         ladders_of(settings) as ladders,
         index_of(settings) as index,
         _provided(settings, store, offered, directory) as dependencies,
     ):
         await store.skill_files.keep(loaded.contents)
-        calendar = WorkCalendar.load()
         models = Models(settings.llm_budgets, store.spending)
-        dependencies.provide(human_resources, people)
+        dependencies.provide(provided.database, database)
+        dependencies.provide(provided.encoder, index.messages)
         dependencies.provide(sandbox, await sandbox_of(settings, registry))
-        dependencies.provide(provided.work_calendar, calendar)
-        dependencies.provide(policy_book, PolicyBook.load(settings.policies, index.messages))
         dependencies.provide(writer, Writer(models, ladders.usual, prompts))
         books = (store.ledger, store.audit, store.results)
         yield Parts(
@@ -237,8 +225,6 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
             flow_files=flow_files,
             reader=Reader(offered.flows(), offered.phrases(), offered.listed()),
             store=store,
-            calendar=calendar,
-            people=people,
             dependencies=dependencies,
             caller=ToolCaller(registry, dependencies, *books, ProgressPublisher(store.live)),
             index=index,

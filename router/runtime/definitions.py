@@ -3,17 +3,14 @@
 import logging
 from collections.abc import Iterable, Mapping
 from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
-import activities.builtin
-import activities.tools
+import activities
 import flows
 import skills
 from activities.capabilities import Capabilities
-from activities.conversion.rates import exchange_rates
-from activities.sandbox import sandbox
-from activities.writer import writer
 from router.domain.errors import DefinitionError, MisconfiguredError, Problem
 from router.flow.catalog import Catalog, behaviour
 from router.flow.definition import FlowDefinition
@@ -23,13 +20,17 @@ from router.settings import Settings
 from router.skill.loader import LoadedSkills, WatchedSkills, remarks
 from router.skill.skill import SkillCatalog
 from router.store.runs import FlowVersions
-from router.tool.context import Provider
 from router.tool.http.client import OutboundGuard, Sender
 from router.tool.http.loader import WatchedTools, load_http_tools
 from router.tool.mcp.file import ServerEntry, group_of, load_servers, prefix_of
 from router.tool.registry import Registry
 
 _log = logging.getLogger("router.flows")
+
+PACKAGES = ("activities.builtin", "activities.tools", "activities.lookups")
+"""Where tools and lookups are found, those of them that are there."""
+TOOLS = Path(activities.__path__[0]) / "tools"
+"""Where the project's own tools are."""
 
 
 def load_catalog(settings: Settings, registry: Registry) -> Catalog:
@@ -151,21 +152,11 @@ def load_capabilities(
         DefinitionError: with every problem of every file.
     """
     registry = load_registry(settings) if registry is None else registry
-    for provider in lacking(settings):
+    for provider in registry.lacking(settings):
         registry.withhold(provider)
     skills = skill_folders(settings).load().catalog if skills is None else skills
     catalog = load_catalog(settings, registry) if catalog is None else catalog
     return Capabilities(catalog, skills, registry)
-
-
-def lacking(settings: Settings) -> dict[Provider[Any], str]:
-    """What tools need that these settings don't give, and which setting would give it."""
-    given: dict[Provider[Any], tuple[object, str]] = {
-        writer: (settings.models, "ROUTER_LLM_MODEL"),
-        exchange_rates: (settings.rates_url, "ROUTER_RATES_URL"),
-        sandbox: (settings.skill_sandbox, "ROUTER_SKILL_SANDBOX"),
-    }
-    return {provider: name for provider, (value, name) in given.items() if not value}
 
 
 def load_prompts(settings: Settings) -> Prompts:
@@ -199,7 +190,7 @@ def skill_remarks(settings: Settings, loaded: LoadedSkills) -> list[Problem]:
 
 
 def load_registry(settings: Settings) -> Registry:
-    """Every tool of `activities/tools`, and those that files declare.
+    """Every tool of the packages that there are, and those that files declare.
 
     Raises:
         DefinitionError: with every problem of every file.
@@ -209,7 +200,7 @@ def load_registry(settings: Settings) -> Registry:
 
 def load_tools(settings: Settings) -> tuple[Registry, WatchedTools]:
     """The same, with what follows the files from here on. Raises as `load_registry`."""
-    registry = Registry().discover(activities.builtin, activities.tools)
+    registry = Registry().discover(*(import_module(each) for each in PACKAGES if find_spec(each)))
     declared = http_tools(settings, registry)
     declared.load()
     for name in mcp_servers(settings):
@@ -234,7 +225,7 @@ def mcp_servers(settings: Settings) -> dict[str, ServerEntry]:
 
 def http_tools(settings: Settings, registry: Registry) -> WatchedTools:
     """The declared tools of the settings' folder, to be loaded into a registry."""
-    place = settings.http_tools or Path(next(iter(activities.tools.__path__))) / "http"
+    place = settings.http_tools or TOOLS / "http"
     sender = Sender(OutboundGuard(settings.http_allow))
     load = partial(load_http_tools, place, settings.tool_variables, sender)
     return WatchedTools(place, load, registry)

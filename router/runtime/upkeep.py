@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
-from activities.policies.book import policy_book
 from router.directory.sources import LiveDirectory
 from router.domain.errors import DefinitionError, RouterError
-from router.retrieval.vector_cache import VectorFile
+from router.retrieval.vector_cache import VectorFile, VectorMemory
 from router.runtime.composition import VECTORS, Parts, assembled
 from router.runtime.definitions import check_versions, load_catalog, mcp_servers, taken_up
 from router.settings import Settings
@@ -28,6 +28,14 @@ SETTLED_WITHIN = 5.0
 """Seconds that a process waits for MCP servers that neither come nor fail to."""
 
 
+@runtime_checkable
+class Learning(Protocol):
+    """Something that tools need, which searches by meaning and has to encode what it has."""
+
+    async def learn(self, memory: VectorMemory) -> None:
+        """Encode it, once; what `memory` holds already isn't encoded again."""
+
+
 @asynccontextmanager
 async def at_work(settings: Settings, *, editing: bool = False) -> AsyncIterator[Parts]:
     """The parts of a process that stays, whose index learns meanwhile what there is.
@@ -43,6 +51,7 @@ async def at_work(settings: Settings, *, editing: bool = False) -> AsyncIterator
     async with assembled(settings) as parts, served(parts) as publisher:
         catalog, versions = parts.offered.catalog, parts.store.flow_versions
         await check_versions(settings, catalog, versions, editing=editing)
+        await opened(parts)
         tasks = [
             asyncio.create_task(_tools_kept_up(parts)),
             asyncio.create_task(_servers_kept_up(parts, publisher)),
@@ -89,8 +98,21 @@ async def _servers_kept_up(parts: Parts, publisher: Publisher) -> None:
 async def learn(parts: Parts) -> None:
     """Have vectors of everything that is searched by meaning."""
     await parts.index.update(parts.offered.everything())
-    book = await parts.dependencies.resolve(policy_book)
-    await book.learn(VectorFile(parts.settings.data / VECTORS))
+    memory = VectorFile(parts.settings.data / VECTORS)
+    for found in await opened(parts):
+        if isinstance(found, Learning):
+            await found.learn(memory)
+
+
+async def opened(parts: Parts) -> list[object]:
+    """What tools need of what can be had here, each thing once, made if it wasn't yet.
+
+    Raises what its maker raises: a process that stays notices at its start.
+    """
+    registry, dependencies = parts.offered.registry, parts.dependencies
+    needed = registry.providers() - registry.lacking(parts.settings).keys()
+    ordered = sorted(needed, key=lambda each: each.name)
+    return [await dependencies.resolve(each) for each in ordered]
 
 
 async def _tools_kept_up(parts: Parts) -> None:

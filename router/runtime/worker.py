@@ -325,7 +325,7 @@ def _work(client: Client, parts: Parts, task_queue: str) -> dict[Kind, list[Acti
     thinker = Thinker(parts.offered, parts.index, parts.ladders, parts.prompts, models)
     planner = Planner(thinker)
     records = Records(parts.store)
-    look_ups = LookUps(parts.directory, parts.calendar, parts.people, parts.store.files)
+    look_ups = LookUps(parts.directory, parts.store.files, parts.dependencies)
     alone = parts.ladders.usual is None
     return {
         "turns": [

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from activities.people.people import PeopleSystem
+from activities.people.people import PeopleSystem, human_resources
 from activities.people.records import Owner
 from router.domain.principals import DEFAULT_TENANT
 from tests.e2e.storm import books
@@ -69,7 +69,8 @@ async def every_request_ends_as_decided(
     """The whole test, on this database and with so many of both; prints its figures."""
     monday, draws = full_week(datetime.now(UTC).date()), random.Random(SEED)
     async with house(data, url, workers, draws) as at:
-        await entitled(at.parts.people, monday.year)
+        people = await at.parts.dependencies.resolve(human_resources)
+        await entitled(people, monday.year)
         desk, began = Desk(at.http), time.monotonic()
         requests = [Request(n, desk, random.Random(f"{SEED}/{n}"), monday) for n in range(count)]
         await weathered(at, desk, requests, calm(desk, draws))

@@ -10,7 +10,8 @@ from uuid import uuid4
 import httpx
 from temporalio.client import Client
 
-from activities.calendar.work_calendar import after_working
+from activities.calendar.work_calendar import WorkCalendar
+from activities.working_time import after_working
 from router.directory.file import FileDirectory
 from router.domain.messages import ConfirmAction, FormAction, Message
 from router.domain.principals import Absence
@@ -178,6 +179,6 @@ async def test_it_is_due_when_it_goes_up_in_the_working_time_of_whoever_is_asked
         (item,) = await d.waiting("bob")
         bob = await person(parts, "bob")
         since = datetime.fromisoformat(item["since"])
-        due = after_working(parts.calendar, bob, since, {"days": 1, "hours": 4})
+        due = after_working(WorkCalendar.load(), bob, since, {"days": 1, "hours": 4})
         off = abs(datetime.fromisoformat(item["due"]) - due)
         assert off < timedelta(seconds=5)

@@ -9,6 +9,7 @@ from uuid import uuid4
 import pytest
 from temporalio.testing import WorkflowEnvironment
 
+from activities.people.people import human_resources
 from activities.people.records import EquipmentKind, Owner
 from router.domain.messages import Message, StartAction, Turn
 from router.domain.principals import DEFAULT_TENANT
@@ -95,11 +96,13 @@ class Requests:
         return asked.id
 
     async def booked_trips(self) -> int:
-        trips = await self.parts.people.trips.of(self.owner)
+        people = await self.parts.dependencies.resolve(human_resources)
+        trips = await people.trips.of(self.owner)
         return Counter(trip.status for trip in trips)["booked"]
 
     async def left(self, kind: EquipmentKind) -> int:
-        return await self.parts.people.stock.left(DEFAULT_TENANT, kind)
+        people = await self.parts.dependencies.resolve(human_resources)
+        return await people.stock.left(DEFAULT_TENANT, kind)
 
     async def on_the_desk_of(self, person: str) -> list[str]:
         """The runs that wait for this person's decision."""

@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 from temporalio.client import Client
 
+from activities.people.claims import ClaimBook
+from activities.people.people import human_resources
 from router.domain.records import RunRecord
 from router.runtime.composition import Parts
 from tests.workflow.conftest import person
@@ -15,8 +17,8 @@ from tests.workflow.desk import Approver, Talk
 class SlowHouse:
     """A tool that answers only once its run is being published, and a database even later."""
 
-    def __init__(self, parts: Parts) -> None:
-        self._submit, self._find = parts.people.claims.submit, parts.directory.find
+    def __init__(self, parts: Parts, claims: ClaimBook) -> None:
+        self._submit, self._find = claims.submit, parts.directory.find
         self._publish = parts.store.runs.publish
         self._publishing, self.found = asyncio.Event(), 0
 
@@ -46,8 +48,9 @@ async def test_what_happens_while_a_run_is_being_published_is_published_too(
 ) -> None:
     talk = await Talk(real_client, parts, await person(parts, "alice")).open()
     await talk.say("报销打车费58元，2026年11月2日，发票号 PB-58，见客户")
-    slow = SlowHouse(parts)
-    monkeypatch.setattr(parts.people.claims, "submit", slow.submit)
+    claims = (await parts.dependencies.resolve(human_resources)).claims
+    slow = SlowHouse(parts, claims)
+    monkeypatch.setattr(claims, "submit", slow.submit)
     monkeypatch.setattr(parts.directory, "find", slow.find)
     monkeypatch.setattr(parts.store.runs, "publish", slow.publish)
 

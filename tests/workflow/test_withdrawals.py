@@ -10,6 +10,7 @@ import pytest
 from temporalio.client import Client
 
 from activities import provided
+from activities.people.people import human_resources
 from activities.people.records import Owner
 from router.contracts.activities import ToolCall
 from router.domain.errors import ArgumentsToolError
@@ -41,7 +42,8 @@ def by(user: str, key: str = "") -> dict[str, str]:
 
 async def days_left(parts: Parts, person_: str) -> float:
     owner = Owner(tenant=DEFAULT_TENANT, person=person_)
-    left = await parts.people.leave.balance(owner, "annual", 2026)
+    people = await parts.dependencies.resolve(human_resources)
+    left = await people.leave.balance(owner, "annual", 2026)
     return float(left.days or 0)
 
 

@@ -221,10 +221,14 @@ METHODS: dict[str, Arity] = {
     **dict.fromkeys(MACROS, (2, 2)),
 }
 """CEL's own methods and macros; what they are called on doesn't count."""
-OURS: dict[str, Arity] = {
-    **{name: (len(function.takes),) * 2 for name, function in FUNCTIONS.items()},
-    **{name: (lookup.least, len(lookup.takes)) for name, lookup in LOOKUPS.items()},
-}
+
+
+def _ours() -> dict[str, Arity]:
+    """Our functions, and the lookups that are declared by now."""
+    return {
+        **{name: (len(function.takes),) * 2 for name, function in FUNCTIONS.items()},
+        **{name: (lookup.least, len(lookup.takes)) for name, lookup in LOOKUPS.items()},
+    }
 
 
 def syntax(message: str) -> str:
@@ -268,7 +272,7 @@ def _slots_as_a_whole(source: str) -> Iterator[Fault]:
 
 
 def _wrong_call(source: str, call: FunctionCallRead) -> Iterator[Fault]:
-    known = METHODS if call.method else BUILT_IN | OURS
+    known = METHODS if call.method else BUILT_IN | _ours()
     if call.name not in known:
         kind = "method" if call.method else "function"
         yield Fault(

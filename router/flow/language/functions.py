@@ -156,8 +156,11 @@ class Lookup(BaseModel):
     def filled_up(self, arguments: list[JsonValue]) -> list[JsonValue]:
         """The arguments with the defaults of those that were left out.
 
-        >>> LOOKUPS["workdays"].filled_up(["2026-11-23", "2026-11-25"])
-        ['2026-11-23', '2026-11-25', '', '']
+        >>> workdays = Lookup(
+        ...     name="workdays", takes=("start", "end", "half"), answers="days", defaults=("",)
+        ... )
+        >>> workdays.filled_up(["2026-11-23", "2026-11-25"])
+        ['2026-11-23', '2026-11-25', '']
         """
         given = len(arguments)
         return arguments + list(self.defaults[max(0, given - self.least) :])
@@ -194,25 +197,22 @@ LOOKUPS: dict[str, Lookup] = {
             "start; duration as {'days': 1, 'hours': 4}",
         ),
         Lookup(
-            name="workdays",
-            takes=("start", "end", "start_half", "end_half"),
-            answers="working days from start to end, both included, in halves; '' for whole days",
-            defaults=("", ""),
-        ),
-        Lookup(
-            name="last_workday",
-            takes=("start", "duration"),
-            answers="the day on which a leave of this duration from start ends, both included",
-        ),
-        Lookup(
-            name="claimed",
-            takes=("invoice",),
-            answers="true where a claim that still stands has this invoice number",
-        ),
-        Lookup(
             name="file_name",
             takes=("person", "file"),
             answers="what the person's file with this id is called; null where they have none such",
         ),
     )
 }
+"""The engine's own, and those that somebody has declared besides."""
+
+
+def declare(lookup: Lookup) -> None:
+    """Let flow files use a lookup, from now on; one of the same name has to take the same.
+
+    Raises:
+        ValueError: the name is a function's, or a lookup's that takes something else.
+    """
+    known = LOOKUPS.get(lookup.name)
+    if lookup.name in FUNCTIONS or (known is not None and known.takes != lookup.takes):
+        raise ValueError(f"{lookup.name}() is something else in flow files; rename the lookup")
+    LOOKUPS[lookup.name] = known or lookup

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from activities.people.people import human_resources
 from activities.people.records import Owner
 from router.domain.principals import DEFAULT_TENANT
 from router.runtime.composition import assembled
@@ -21,9 +22,10 @@ async def entitled(data: Path) -> None:
     """Let those who ask for leave have as much as they like."""
     year = int(LEAVE["start"][:4])
     async with assembled(Settings.load(data=data)) as parts:
+        people = await parts.dependencies.resolve(human_resources)
         for person in OWNERS:
             owner = Owner(tenant=DEFAULT_TENANT, person=person)
-            await parts.people.leave.entitle(owner, "personal", year, PLENTY)
+            await people.leave.entitle(owner, "personal", year, PLENTY)
 
 
 @pytest.fixture(scope="session")

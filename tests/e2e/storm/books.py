@@ -8,6 +8,7 @@ from sqlalchemy import select
 from temporalio.client import Client
 
 from activities.people import tables as people
+from activities.people.people import human_resources
 from activities.people.records import Owner
 from router.contracts.flow import WORKFLOW
 from router.domain.messages import ASKING
@@ -82,13 +83,14 @@ async def check_history(request: Request) -> None:
 async def _check_balances(parts: Parts, requests: Sequence[Request]) -> None:
     """Everybody has as much leave left as what holds has left them."""
     year = requests[0].monday.year
+    people = await parts.dependencies.resolve(human_resources)
     taken = Counter[str]()
     for one in requests:
         if one.expected.is_leave and one.expected.holds:
             taken[one.me] += one.expected.size
     for person in MANAGERS:
         owner = Owner(tenant=DEFAULT_TENANT, person=person)
-        balance = await parts.people.leave.balance(owner, "annual", year)
+        balance = await people.leave.balance(owner, "annual", year)
         assert balance.days == ENTITLED - taken[person], person
 
 

@@ -4,11 +4,12 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from pydantic import JsonValue
 from temporalio.exceptions import ApplicationError
 
-from activities.calendar.work_calendar import WorkCalendar
-from activities.look_up import LookUps
-from activities.people.people import PeopleSystem
+from activities import provided
+from activities.look_up import LookUps, lookup
+from activities.people.people import PeopleSystem, human_resources
 from activities.people.records import ClaimItem, MoneyAmount, Owner
 from router.contracts.activities import LookUp
 from router.domain.principals import Absence, Principal
@@ -16,6 +17,7 @@ from router.domain.records import FileRecord
 from router.flow.language.functions import LOOKUPS
 from router.store.database import Database
 from router.store.files import Files
+from router.tool.context import Dependencies
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
@@ -44,7 +46,14 @@ def files(database: Database) -> Files:
 
 @pytest.fixture
 def look_ups(people: PeopleSystem, files: Files) -> LookUps:
-    return LookUps(Company(), WorkCalendar.load(), people, files)
+    return looking_up(Company(), people, files)
+
+
+def looking_up(company: Company, people: PeopleSystem, files: Files) -> LookUps:
+    dependencies = Dependencies()
+    dependencies.provide(human_resources, people)
+    dependencies.provide(provided.directory, company)
+    return LookUps(company, files, dependencies)
 
 
 async def ask(look_ups: LookUps, name: str, *arguments: Any, requester: Principal = ALICE) -> Any:
@@ -52,13 +61,31 @@ async def ask(look_ups: LookUps, name: str, *arguments: Any, requester: Principa
     return (await look_ups.look_up(asked)).value
 
 
-@pytest.mark.parametrize("name", sorted(LOOKUPS))
-def test_every_declared_lookup_has_an_answer_of_its_arity(name: str, database_url: str) -> None:
+@pytest.mark.parametrize("name", ["manager", "names", "role", "stand_ins", "file_name"])
+def test_every_lookup_of_the_engine_has_an_answer_of_its_arity(
+    name: str, database_url: str
+) -> None:
     method = getattr(LookUps, name)
     parameters = list(inspect.signature(method).parameters)
 
     assert inspect.iscoroutinefunction(method)
     assert parameters == ["self", "tenant", *LOOKUPS[name].takes]
+
+
+def test_a_company_s_lookup_is_declared_by_its_function(database_url: str) -> None:
+    found = LOOKUPS["workdays"]
+    assert found.takes == ("start", "end", "start_half", "end_half")
+    assert found.filled_up(["2026-11-23", "2026-11-25"]) == ["2026-11-23", "2026-11-25", "", ""]
+
+
+@pytest.mark.parametrize("name", ["amount", "manager"])
+def test_a_lookup_can_t_be_called_as_something_else_is(name: str, database_url: str) -> None:
+    async def answer(tenant: str, other: JsonValue) -> JsonValue:
+        return other
+
+    answer.__name__ = name
+    with pytest.raises(ValueError, match=f"{name}\\(\\) is something else"):
+        lookup("anything")(answer)
 
 
 @pytest.mark.parametrize(
@@ -109,7 +136,7 @@ async def test_whoever_is_away_is_stood_in_for(
     company = Company()
     there = [Principal(id=id_, name=id_) for id_ in ("alice", "bob", "carol", "dave", "erin")]
     company.people = tuple(_away(one.id, away[one.id]) if one.id in away else one for one in there)
-    look_ups = LookUps(company, WorkCalendar.load(), people, files)
+    look_ups = looking_up(company, people, files)
 
     async def at(moment: str) -> Any:
         return await ask(look_ups, "stand_ins", ["bob", "erin"], "alice", moment)

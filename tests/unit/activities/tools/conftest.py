@@ -8,7 +8,6 @@ import pytest
 import activities.builtin
 import activities.tools
 from activities import provided
-from activities.calendar.work_calendar import WorkCalendar
 from activities.people.people import PeopleSystem, human_resources
 from router.contracts.activities import ToolCall
 from router.directory.file import FileDirectory
@@ -36,7 +35,6 @@ class Desk:
         self.store: Store | None = None
         self.dependencies = Dependencies()
         self.dependencies.provide(provided.directory, self.directory)
-        self.dependencies.provide(provided.work_calendar, WorkCalendar.load())
         self.dependencies.provide(provided.look_ups, lambda: frozenset({"get_current_time"}))
 
     async def person(self, name: str) -> Principal:

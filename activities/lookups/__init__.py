@@ -1,0 +1,1 @@
+"""Lookups of flow files that know this company: see `activities.look_up.lookup`."""
