@@ -28,7 +28,7 @@ from router.contracts.failures import ended_meanwhile
 from router.contracts.flow import CallLimits, FlowAnswer, FlowStart, Tell
 from router.flow.definition import FlowDefinition
 from router.gateway import runs
-from router.gateway.client import once_ready, watched
+from router.gateway.retries import once_ready, watched
 
 
 def own_share() -> Priority:

@@ -45,7 +45,7 @@ from router.domain.errors import Conflict, DuplicateKey, RouterError, TooManyReq
 from router.domain.messages import Route, ToolResultAction, Turn
 from workflows import memory, transcript, turns
 from workflows.activity import Visibility, drained
-from workflows.commands import CommandRunner
+from workflows.command_runner import CommandRunner
 from workflows.skill_client import SkillRuns
 from workflows.transcript import ConversationRecords, text_of
 from workflows.turns import TurnContext, TurnOutcome

@@ -16,7 +16,7 @@ from router.domain.errors import NotFound
 from router.domain.locale import Locale
 from router.domain.principals import Principal
 from router.domain.records import ConversationRecord
-from router.gateway.client import RPC_TIMEOUT, speaking_ours
+from router.gateway.retries import RPC_TIMEOUT, own_errors
 from router.store.conversations import Conversations
 from workflows import memory
 
@@ -45,7 +45,7 @@ async def live_standing(
     """
     handle = temporal.get_workflow_handle(workflow_id(tenant, conversation))
     try:
-        with speaking_ours():
+        with own_errors():
             status: ConversationStatus = await handle.query(
                 STATUS,
                 result_type=ConversationStatus,

@@ -42,7 +42,7 @@ from router.contracts.start_options import TASK_TIMEOUT, Fairness
 from router.domain.errors import FieldProblem, InvalidInput, TooManyRequests, Unavailable
 from router.domain.messages import Action, Message, Turn
 from router.domain.records import ConversationRecord
-from router.gateway.client import AT_HAND, TRANSIENT, persistently, watched
+from router.gateway.retries import AT_HAND, TRANSIENT, persistently, watched
 from router.telemetry import tracing
 from router.telemetry.logs import about
 from router.telemetry.metrics import ROUTES, TURNS

@@ -11,7 +11,7 @@ from temporalio.client import Client, WorkflowExecutionStatus
 
 from router.contracts.start_options import REQUESTER, TENANT
 from router.domain.errors import Unavailable
-from router.gateway.client import RPC_TIMEOUT, WorkflowOver, speaking_ours
+from router.gateway.retries import RPC_TIMEOUT, WorkflowOver, own_errors
 
 _AT_ONCE = 20
 """Workflow ids of one query."""
@@ -43,7 +43,7 @@ async def workflows_of(
         ids = ", ".join(map(_quoted, some))
         queries += [f"WorkflowId IN ({ids})", f"RootWorkflowId IN ({ids})"]
     found: dict[tuple[str, str], Execution] = {}
-    with speaking_ours():
+    with own_errors():
         for query in queries:
             async for each in client.list_workflows(query):
                 is_open = each.status is WorkflowExecutionStatus.RUNNING
@@ -66,7 +66,7 @@ async def end(
             return found
         for each in still:
             handle = client.get_workflow_handle(each.workflow_id, run_id=each.run_id)
-            with suppress(WorkflowOver), speaking_ours():
+            with suppress(WorkflowOver), own_errors():
                 await handle.terminate(reason=word, rpc_timeout=RPC_TIMEOUT)
         await asyncio.sleep(_PAUSE)
     raise Unavailable(
@@ -86,7 +86,7 @@ async def delete_histories(client: Client, executions: Iterable[Execution]) -> N
         request = DeleteWorkflowExecutionRequest(
             namespace=client.namespace, workflow_execution=execution
         )
-        with suppress(WorkflowOver), speaking_ours():
+        with suppress(WorkflowOver), own_errors():
             await client.workflow_service.delete_workflow_execution(request, timeout=RPC_TIMEOUT)
 
 

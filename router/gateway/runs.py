@@ -40,7 +40,7 @@ from router.domain.records import ApprovalRecord, RunRecord
 from router.flow.definition import FlowDefinition, Wait
 from router.flow.engine.events import Arrived, Cancelled, Decided, Nudged, Reassigned, Retried
 from router.flow.view import FlowView
-from router.gateway.client import RPC_TIMEOUT, WorkflowOver, persistently, speaking_ours
+from router.gateway.retries import RPC_TIMEOUT, WorkflowOver, own_errors, persistently
 from router.store.runs import Runs
 
 AGAIN_AFTER = timedelta(hours=1)
@@ -133,7 +133,7 @@ async def as_it_stands(temporal: Client, run: RunRecord) -> RunRecord:
         return run
     handle = temporal.get_workflow_handle(run.workflow_id)
     try:
-        with speaking_ours():
+        with own_errors():
             view: FlowView = await handle.query(VIEW, result_type=FlowView, rpc_timeout=RPC_TIMEOUT)
     except RouterError:
         return run
@@ -144,7 +144,7 @@ async def definition_of(temporal: Client, run: RunRecord) -> FlowDefinition | No
     """The definition that the run began with; None where its workflow can't be asked for it."""
     handle = temporal.get_workflow_handle(run.workflow_id)
     try:
-        with speaking_ours():
+        with own_errors():
             known: FlowDefinition = await handle.query(
                 DEFINITION, result_type=FlowDefinition, rpc_timeout=RPC_TIMEOUT
             )
@@ -188,7 +188,7 @@ async def heard_by(temporal: Client, run: RunRecord) -> Hears:
     """
     handle = temporal.get_workflow_handle(run.workflow_id)
     try:
-        with speaking_ours():
+        with own_errors():
             hears: Hears = await handle.query(HEARS, result_type=Hears, rpc_timeout=RPC_TIMEOUT)
     except WorkflowOver:
         return Hears()

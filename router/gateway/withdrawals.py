@@ -21,7 +21,7 @@ from router.flow.engine import compensation
 from router.flow.engine.events import Began
 from router.flow.engine.run import Done, Run
 from router.gateway import runs
-from router.gateway.client import RPC_TIMEOUT, WorkflowOver, persistently
+from router.gateway.retries import RPC_TIMEOUT, WorkflowOver, persistently
 from router.gateway.runs import PATIENCE, RunStanding
 from router.store.runs import Runs
 

@@ -25,7 +25,7 @@ from router.secrecy.codec import data_converter
 from router.settings import Settings
 
 _CLIENT_RETRIES = RetryConfig(max_elapsed_time_millis=2000)
-"""The client itself retries for so long; `router.gateway.client.persistently` comes on top."""
+"""The client itself retries for so long; `router.gateway.retries.persistently` comes on top."""
 
 
 async def connect(

@@ -33,7 +33,7 @@ from router.contracts.flow import FlowAnswer, FlowStart, Tell
 from router.domain.errors import Unavailable
 from router.flow.engine.events import Began
 from router.gateway import client
-from router.gateway.client import ATTEMPTS, persistently
+from router.gateway.retries import ATTEMPTS, persistently
 from router.runtime.composition import Parts
 from router.runtime.worker import build_worker
 from tests.workflow.conftest import person

@@ -17,7 +17,7 @@ from router.domain.locale import Locale
 from router.domain.messages import FlowSummary, Usage
 from router.domain.principals import Principal
 from router.domain.records import ConversationPreview, ConversationRecord
-from router.gateway.client import RPC_TIMEOUT, speaking_ours
+from router.gateway.retries import RPC_TIMEOUT, own_errors
 
 router = APIRouter(prefix="/v1/conversations", tags=["conversations"], route_class=StrictRoute)
 
@@ -180,7 +180,7 @@ async def cancel(
     await claim(services, caller, key, f"cancel {record.id}", now.running[0])
     handle = services.temporal.get_workflow_handle(workflow_id(record.tenant, record.id))
     try:
-        with speaking_ours():
+        with own_errors():
             await handle.signal(CANCEL, now.running[0], rpc_timeout=RPC_TIMEOUT)
     except NotFound as error:
         raise Conflict("No turn of this conversation is running any more.") from error

@@ -14,7 +14,7 @@ from temporalio.service import RPCError
 from router.api.dependencies import Services, part
 from router.domain.errors import RouterError, Unavailable
 from router.domain.principals import DEFAULT_TENANT
-from router.gateway.client import is_polled
+from router.gateway.retries import is_polled
 from router.llm.health import ModelAddress, ModelHealth
 from router.secrecy.redaction import bare_addresses
 from router.store.conversations import Conversations

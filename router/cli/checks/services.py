@@ -15,7 +15,7 @@ from temporalio.client import Client
 from router.cli.tools import in_english_only
 from router.contracts.start_options import SEARCH_ATTRIBUTES
 from router.domain.errors import MisconfiguredError, Unavailable
-from router.gateway.client import is_polled
+from router.gateway.retries import is_polled
 from router.llm.client import ChatModel
 from router.llm.servers import ServerMemory, ServerMemoryFile
 from router.llm.types import (

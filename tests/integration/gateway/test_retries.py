@@ -13,7 +13,7 @@ from temporalio.common import WorkflowIDConflictPolicy
 from temporalio.service import RetryConfig, RPCError, RPCStatusCode
 
 from router.domain.errors import Unavailable
-from router.gateway.client import persistently, speaking_ours, watched
+from router.gateway.retries import own_errors, persistently, watched
 from tests.e2e.chaos.wire import Wire
 from tests.temporal import dev_server
 
@@ -52,7 +52,7 @@ async def test_a_connection_that_is_reset_is_told_as_out_of_reach() -> None:
             impatient = RetryConfig(max_elapsed_time_millis=200)
             client = await Client.connect(f"127.0.0.1:{wire.port}", retry_config=impatient)
             wire.cut()
-            with pytest.raises(Unavailable, match="can't be reached right now"), speaking_ours():
+            with pytest.raises(Unavailable, match="can't be reached right now"), own_errors():
                 await client.get_workflow_handle("nobody").describe()
 
 

@@ -69,7 +69,7 @@ class WorkflowOver(NotFound):
 
 
 @contextmanager
-def speaking_ours() -> Iterator[None]:
+def own_errors() -> Iterator[None]:
     """Turn what the Temporal client raises into this project's errors."""
     try:
         yield
@@ -113,7 +113,7 @@ async def persistently(
         except (RPCError, WorkflowUpdateFailedError, RPCTimeoutOrCancelledError) as error:
             _reraise_own_cancellation(error)
             if tries == ATTEMPTS or not _worth_another_try(error, transient):
-                with speaking_ours():
+                with own_errors():
                     raise
         await asyncio.sleep(_pause(tries))
 
