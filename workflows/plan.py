@@ -16,7 +16,7 @@ from temporalio.exceptions import ActivityError, is_cancelled_exception
 
 from router.contracts import activities
 from router.contracts.payload import ActivityStub
-from router.contracts.skill import Ending, SkillStart, Steer
+from router.contracts.skill import Ending, SkillStart
 from router.domain.messages import ToolCallView, Usage
 from router.routing.planner import Planned, Reflected, complained
 from router.routing.skill_memory import AgentMemory
@@ -46,7 +46,7 @@ from router.skill.plan import (
     reached,
 )
 from workflows.activity import perform
-from workflows.sub_agent import AgentEnded, SubAgent
+from workflows.sub_agent import AgentEnded, SkillAgent, SubAgent
 from workflows.tool_calls import bounded, worded
 
 INTERRUPTED = "not finished, since the employee said something meanwhile"
@@ -170,35 +170,20 @@ Question = TypeVar("Question", activities.Draw, activities.Reflect)
 Answer = TypeVar("Answer", Planned, Reflected)
 
 
-class PlanAgent:
-    """The work of one run by a plan, with the same interface as `SubAgent`.
+class PlanAgent(SkillAgent):
+    """The work of one run by a plan.
 
     Where no plan could be made, `unplanned` says why: then the run is to go on without one, with
     what is in `memory`.
     """
 
     def __init__(self, start: SkillStart, ends: datetime) -> None:
-        self.memory = start.memory
-        self.progress = start.progress
-        self.calls: list[ToolCallView] = list(start.calls)
-        self.heard: list[str] = list(start.heard)
+        super().__init__(start, ends)
         self.unplanned = ""
-        self._start = start
-        self._ends = ends
-        self._steered: list[Steer] = []
         self._corrected: AgentMemory | None = None
         self._runs = StepExecutor(start, ends, lambda: self.is_steered)
         if start.ends is None and start.memory.plan is not None:
             self._go_on_with(start.memory.plan.resuming(SPOKE))
-
-    def steer(self, said: Steer) -> None:
-        """Have it heed this once the steps that are under way reach a boundary."""
-        self._steered.append(said)
-
-    @property
-    def is_steered(self) -> bool:
-        """True where something was said that it hasn't heard yet."""
-        return bool(self._steered)
 
     async def step(self) -> AgentEnded | None:
         """A plan, the work on its steps, or a reflection; None where something is to follow."""
@@ -220,10 +205,6 @@ class PlanAgent:
             await self._work(plan)
         return None
 
-    @property
-    def _seconds_left(self) -> float:
-        return (self._ends - workflow.now()).total_seconds()
-
     def _why_last(self, *, to_do: bool) -> Stop | None:
         """Why nothing but an answer can follow.
 
@@ -236,16 +217,13 @@ class PlanAgent:
         question = Share(turns=0 if to_do else 1)
         return why_last(skill, progress, seconds) or why_no_room(left(skill, progress, question))
 
-    def _hear(self) -> None:
+    def _hear(self) -> bool:
         """Take up what was said meanwhile; steps that weren't begun are skipped."""
-        if not self._steered:
-            return
-        for said in self._steered:
-            self.memory = self.memory.hearing(f"The employee says meanwhile: {said.text}")
-            self.heard.append(said.message_id)
-        self._steered, self._corrected = [], None
-        if self.memory.plan is not None:
-            self._go_on_with(self.memory.plan.hearing())
+        if heard := super()._hear():
+            self._corrected = None
+            if self.memory.plan is not None:
+                self._go_on_with(self.memory.plan.hearing())
+        return heard
 
     def _go_on_with(self, plan: Plan | None) -> None:
         self.memory = self.memory.model_copy(update={"plan": plan})

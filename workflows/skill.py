@@ -13,7 +13,7 @@ from temporalio.exceptions import ActivityError, is_cancelled_exception
 
 from router.contracts.skill import STEER, WORKFLOW, SkillOutcome, SkillStart, Steer
 from workflows.plan import PlanAgent
-from workflows.sub_agent import AgentEnded, SubAgent
+from workflows.sub_agent import AgentEnded, SkillAgent, SubAgent
 
 
 @workflow.defn(name=WORKFLOW)
@@ -26,7 +26,7 @@ class SkillWorkflow:
         seconds = timedelta(seconds=start.account.seconds)
         self._ends: datetime = start.ends or workflow.now() + seconds
         agent = PlanAgent if start.task.skill.mode == "plan" else SubAgent
-        self._agent: SubAgent | PlanAgent = agent(start, self._ends)
+        self._agent: SkillAgent = agent(start, self._ends)
 
     @workflow.run
     async def run(self, _start: SkillStart) -> SkillOutcome:

@@ -6,6 +6,7 @@ last that finished, and none is paid for twice.
 
 import asyncio
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -78,8 +79,12 @@ class AgentEnded:
     flow: StartFlow | None = None
 
 
-class SubAgent:
-    """The loop of one run. What it comes to know is in `memory`, `progress` and `calls`."""
+class SkillAgent(ABC):
+    """The work of one run of a skill, a step at a time.
+
+    What it comes to know is in `memory`, `progress` and `calls` between any two of them; `heard`
+    are the messages that it was steered by.
+    """
 
     def __init__(self, start: SkillStart, ends: datetime) -> None:
         self.memory = start.memory
@@ -89,16 +94,39 @@ class SubAgent:
         self._start = start
         self._ends = ends
         self._steered: list[Steer] = []
-        self._place = f"{start.task.part.id}." if start.task.part else ""
+
+    @abstractmethod
+    async def step(self) -> AgentEnded | None:
+        """Do the next thing; None where others are to follow."""
 
     def steer(self, said: Steer) -> None:
-        """Have it heed this from the next tool boundary on: calls not yet begun are skipped."""
+        """Have it heed this from the next boundary on: what isn't begun by then is skipped."""
         self._steered.append(said)
 
     @property
     def is_steered(self) -> bool:
         """True where something was said that it hasn't heard yet."""
         return bool(self._steered)
+
+    @property
+    def _seconds_left(self) -> float:
+        return (self._ends - workflow.now()).total_seconds()
+
+    def _hear(self) -> bool:
+        """Take up what was said meanwhile, between two steps; False where nothing was."""
+        said, self._steered = self._steered, []
+        for one in said:
+            self.memory = self.memory.hearing(f"The employee says meanwhile: {one.text}")
+            self.heard.append(one.message_id)
+        return bool(said)
+
+
+class SubAgent(SkillAgent):
+    """A model in a loop with tools."""
+
+    def __init__(self, start: SkillStart, ends: datetime) -> None:
+        super().__init__(start, ends)
+        self._place = f"{start.task.part.id}." if start.task.part else ""
 
     async def step(self) -> AgentEnded | None:
         """One thought, and the calls that it asks for; None where others are to follow."""
@@ -123,17 +151,6 @@ class SubAgent:
     def found(self) -> list[str]:
         """What its calls came to so far, a line each, for people."""
         return worded(self.calls, self._start.tools, self._start.locale)
-
-    @property
-    def _seconds_left(self) -> float:
-        return (self._ends - workflow.now()).total_seconds()
-
-    def _hear(self) -> None:
-        """Take up what was said meanwhile, between two steps."""
-        for said in self._steered:
-            self.memory = self.memory.hearing(f"The employee says meanwhile: {said.text}")
-            self.heard.append(said.message_id)
-        self._steered = []
 
     async def _think(self, *, last: bool) -> Thought | None:
         """The next step; None where no model could be had for it."""

@@ -38,6 +38,9 @@ from router.store.live import Live
 from router.store.rows import from_row, records, to_row
 
 _log = tables.log
+_conversations = tables.conversations
+_IS_TURN = _log.c.kind == literal_column("'turn'")
+"""Spelled out, not a parameter: only so is the index on turns alone of use."""
 
 
 class LogAppender:
@@ -122,8 +125,7 @@ class RoutedTurns:
         query = (
             select(_log, _conversations.c.owner, _conversations.c.locale)
             .join(_conversations, owned[0] & owned[1])
-            # Spelled out, not a parameter: only so is the index on turns alone of use.
-            .where(_log.c.tenant == tenant, _log.c.kind == literal_column("'turn'"))
+            .where(_log.c.tenant == tenant, _IS_TURN)
             .where(*_narrowing(wanted))
             .order_by(_log.c.sequence.desc())
             .limit(limit)
@@ -135,12 +137,10 @@ class RoutedTurns:
 
     async def said(self, tenant: str, conversation: str, message_id: str) -> str | None:
         """What the person said under this id; None where nothing is kept of it any more."""
-        query = select(_log.c.data["text"].as_string()).where(
-            _log.c.tenant == tenant,
-            _log.c.conversation == conversation,
-            _log.c.message_id == message_id,
-            _log.c.kind == "message",
-            _log.c.data["role"].as_string() == "user",
+        query = (
+            select(_log.c.data["text"].as_string())
+            .filter_by(tenant=tenant, conversation=conversation, message_id=message_id)
+            .where(_log.c.kind == "message", _log.c.data["role"].as_string() == "user")
         )
         return await self._database.read(lambda connection: connection.execute(query).scalar())
 
@@ -171,7 +171,6 @@ def _turn(row: Row[Any]) -> RoutedTurn:
 
 
 LAST_SEQUENCE = 2**63 - 1
-_conversations = tables.conversations
 
 
 class EventLog:
@@ -228,28 +227,15 @@ class EventLog:
         self, tenant: str, conversation: str, after: int | None, limit: int
     ) -> list[LogEntry]:
         """The conversation's `message` entries after a sequence number, oldest first."""
-        query = (
-            select(_log)
-            .where(
-                _log.c.tenant == tenant,
-                _log.c.conversation == conversation,
-                _log.c.kind == "message",
-                _log.c.sequence > (after or 0),
-            )
-            .order_by(_log.c.sequence)
-            .limit(limit)
-        )
-        return await records(self._database, LogEntry, query)
+        said = (_log.c.conversation == conversation) & (_log.c.kind == "message")
+        return await self._since(tenant, said, after or 0, limit)
 
     async def turn(self, tenant: str, conversation: str, message_id: str) -> RecordedTurn | None:
         """What this message id was answered with, however long ago; None where it never was."""
-        query = select(_log.c.data).where(
-            _log.c.tenant == tenant,
-            _log.c.conversation == conversation,
-            _log.c.message_id == message_id,
-            # Spelled out, not a parameter: only so is the index on turns alone of use.
-            _log.c.kind == literal_column("'turn'"),
+        query = select(_log.c.data).filter_by(
+            tenant=tenant, conversation=conversation, message_id=message_id
         )
+        query = query.where(_IS_TURN)
         data = await self._database.read(lambda c: c.execute(query).scalar())
         return RecordedTurn.model_validate(data) if data else None
 
@@ -259,8 +245,7 @@ class EventLog:
         `message` entries, oldest first; where the message has no turn yet, those up to now.
         """
         here = (_log.c.tenant == tenant, _log.c.conversation == conversation)
-        # Spelled out, not a parameter: only so is the index on turns alone of use.
-        turns = select(_log.c.sequence).where(*here, _log.c.kind == literal_column("'turn'"))
+        turns = select(_log.c.sequence).where(*here, _IS_TURN)
         own = turns.where(_log.c.message_id == message_id).scalar_subquery()
         until = func.coalesce(own, LAST_SEQUENCE)
         before = turns.with_only_columns(func.max(_log.c.sequence)).where(_log.c.sequence < until)

@@ -9,7 +9,7 @@ import asyncio
 import logging
 from abc import ABC, abstractmethod
 from collections import defaultdict, deque
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any
 
@@ -146,47 +146,69 @@ RETRY_SECONDS = 0.5
 CHECK_SECONDS = 30.0
 """How often a silent connection is asked whether it is alive: a firewall drops it unsaid."""
 CHECK_TIMEOUT = 5.0
+CHANNEL = "router_live"
+PAYLOAD_BYTES = 7999
+"""The longest payload that PostgreSQL takes."""
+TELL_SECONDS = 1.0
+"""For one event: whoever tells is in the middle of a turn."""
 
 _log = logging.getLogger(__name__)
 
-Hear = Callable[[str], None]
-"""Is given each payload; must neither wait nor raise."""
+# A NOTIFY is a transaction that is flushed to the disk like any other. Nobody misses progress
+# that a crash of the server took along, so this one needn't be.
+_NOTIFY = text("SELECT set_config('synchronous_commit', 'off', true), pg_notify(:channel, :said)")
 
 
-class Listening:
-    """One connection of its own for a whole process, made again whenever it is lost.
+class PostgresLive(Live):
+    """Between any number of processes, each with one connection that listens once it has readers.
 
-    What is told between a loss and the next connection is never heard.
+    The connection is made again whenever it is lost; what is told meanwhile is never heard.
     """
 
-    def __init__(self, database: Database, channel: str, hear: Hear) -> None:
+    def __init__(self, database: Database) -> None:
+        super().__init__()
         self._database = database
-        self._channel = channel
-        self._hear = hear
-        self._task: asyncio.Task[None] | None = None
+        self._listening: asyncio.Task[None] | None = None
         self._ready = asyncio.Event()
+        self._failing = False
 
-    async def begun(self) -> None:
+    async def tell(self, progress: Progress) -> None:
+        """Pass it on to all processes, or log that it is lost."""
+        try:
+            async with asyncio.timeout(TELL_SECONDS):
+                for payload in payloads(progress):
+                    await self._notify({"channel": CHANNEL, "said": payload})
+        except (Unavailable, TimeoutError) as error:
+            if not self._failing:  # the first in a row: text comes twenty times a second
+                _log.warning("progress is lost until the database answers again: %r", error)
+            self._failing = True
+        else:
+            self._failing = False
+
+    async def aclose(self) -> None:
+        """Stop listening and close the connection."""
+        if self._listening is not None:
+            self._listening.cancel()
+            await asyncio.gather(self._listening, return_exceptions=True)
+            self._listening = None
+
+    async def _notify(self, given: dict[str, str]) -> None:
+        await self._database.read(lambda connection: connection.execute(_NOTIFY, given))
+
+    async def _begun(self) -> None:
         """Return once it listens, or when that takes too long; never raises."""
-        if self._task is None or self._task.done():
-            self._task = asyncio.create_task(self._stay(), name=f"listening on {self._channel}")
+        if self._listening is None or self._listening.done():
+            self._listening = asyncio.create_task(self._listen(), name=f"listening on {CHANNEL}")
         with suppress(TimeoutError):
             async with asyncio.timeout(READY_SECONDS):
                 await self._ready.wait()
 
-    async def aclose(self) -> None:
-        """Stop, and close the connection."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
-            self._task = None
-
-    async def _stay(self) -> None:
+    async def _listen(self) -> None:
         while True:
             try:
                 await self._listen_once()
             except Unavailable as error:
-                _log.warning("not listening on %s, trying again: %s", self._channel, error)
+                _log.warning("not listening on %s, trying again: %s", CHANNEL, error)
             finally:
                 self._ready.clear()
             await asyncio.sleep(RETRY_SECONDS)
@@ -196,7 +218,7 @@ class Listening:
         lost = asyncio.Event()
         async with self._database.own_connection() as connection:
             connection.add_termination_listener(lambda _: lost.set())
-            await connection.add_listener(self._channel, self._heard)
+            await connection.add_listener(CHANNEL, self._hear)
             self._ready.set()
             while not lost.is_set():
                 try:
@@ -205,59 +227,7 @@ class Listening:
                 except TimeoutError:
                     await connection.execute("SELECT 1", timeout=CHECK_TIMEOUT)
 
-    def _heard(self, _connection: Any, _process: int, _channel: str, payload: str) -> None:
-        self._hear(payload)
-
-
-CHANNEL = "router_live"
-PAYLOAD_BYTES = 7999
-"""The longest payload that PostgreSQL takes."""
-TELL_SECONDS = 1.0
-"""For one event: whoever tells is in the middle of a turn."""
-
-# A NOTIFY is a transaction that is flushed to the disk like any other. Nobody misses progress
-# that a crash of the server took along, so this one needn't be.
-_NOTIFY = text("SELECT set_config('synchronous_commit', 'off', true), pg_notify(:channel, :said)")
-
-
-class PostgresLive(Live):
-    """Between any number of processes."""
-
-    def __init__(self, database: Database) -> None:
-        super().__init__()
-        self._database = database
-        self._listening = Listening(database, CHANNEL, self._hear)
-        self._failing = False
-
-    async def tell(self, progress: Progress) -> None:
-        """Pass it on to all processes, or log that it is lost."""
-        try:
-            async with asyncio.timeout(TELL_SECONDS):
-                for payload in payloads(progress):
-                    await self._notify(payload)
-        except (Unavailable, TimeoutError) as error:
-            self._note(error)
-        else:
-            self._failing = False
-
-    async def aclose(self) -> None:
-        """Stop listening and close the connection."""
-        await self._listening.aclose()
-
-    async def _begun(self) -> None:
-        await self._listening.begun()
-
-    async def _notify(self, payload: str) -> None:
-        given = {"channel": CHANNEL, "said": payload}
-        await self._database.read(lambda c: c.execute(_NOTIFY, given))
-
-    def _note(self, error: Exception) -> None:
-        """Log the first failure in a row: text comes twenty times a second."""
-        if not self._failing:
-            _log.warning("progress is lost until the database answers again: %r", error)
-        self._failing = True
-
-    def _hear(self, payload: str) -> None:
+    def _hear(self, _connection: Any, _process: int, _channel: str, payload: str) -> None:
         try:
             progress = Progress.model_validate_json(payload)
         except ValidationError:

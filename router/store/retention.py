@@ -305,21 +305,22 @@ def _cleaned(row: RowMapping, person: str, pseudonym: str) -> dict[str, Any]:
     own = row["requester"] == person
     clean: dict[str, Any] = {
         "history": [_line(line, person, pseudonym, wordless=own) for line in row["history"]],
-        "readers": _renamed(row["readers"], person, pseudonym),
+        "readers": [pseudonym if reader == person else reader for reader in row["readers"]],
     }
     if not own:
         return clean
-    nothing: dict[str, Any] = {
-        "slots": {},
-        "files": {},
-        "remedy": None,
-        "conversation": None,
-        "held": False,
-    }
+    nothing: dict[str, Any] = {"slots": {}, "files": {}, "remedy": None, "conversation": None}
     ended = (
         {} if row["status"] in ENDED else {"status": "cancelled", "updated_at": datetime.now(UTC)}
     )
-    return {**clean, **nothing, **ended, "requester": pseudonym, "events": LAST_EVENT}
+    return {
+        **clean,
+        **nothing,
+        **ended,
+        "held": False,
+        "requester": pseudonym,
+        "events": LAST_EVENT,
+    }
 
 
 def _line(line: dict[str, Any], person: str, pseudonym: str, *, wordless: bool) -> dict[str, Any]:
@@ -329,7 +330,3 @@ def _line(line: dict[str, Any], person: str, pseudonym: str, *, wordless: bool) 
         "by": pseudonym if theirs else line.get("by"),
         "comment": None if wordless or theirs else line.get("comment"),
     }
-
-
-def _renamed(people: Iterable[str], person: str, pseudonym: str) -> list[str]:
-    return [pseudonym if each == person else each for each in people]

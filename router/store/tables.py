@@ -66,6 +66,14 @@ def optional(name: str, kind: Any = Text) -> Column[Any]:
     return Column(name, kind, nullable=True)
 
 
+_DIALECTS = ("sqlite", "postgresql")
+
+
+def _index(name: str, table: Table, *columns: str, where: str = "", unique: bool = False) -> None:
+    partial: dict[str, Any] = {f"{dialect}_where": text(where) for dialect in _DIALECTS if where}
+    Index(name, *(table.c[column] for column in columns), unique=unique, **partial)
+
+
 metadata = MetaData()
 
 conversations = Table(
@@ -76,13 +84,7 @@ conversations = Table(
     required("metadata", JSON),
     PrimaryKeyConstraint("tenant", "id"),
 )
-Index(
-    "conversations_of_owner",
-    conversations.c.tenant,
-    conversations.c.owner,
-    conversations.c.created_at,
-    conversations.c.id,
-)
+_index("conversations_of_owner", conversations, "tenant", "owner", "created_at", "id")
 
 snapshots = Table(
     "snapshots",
@@ -106,23 +108,18 @@ log = Table(
     # Without it SQLite may give the number of a deleted last row to the next one.
     sqlite_autoincrement=True,
 )
-Index("event_log_of_conversation", log.c.tenant, log.c.conversation, log.c.sequence)
-Index(
-    "event_log_of_recipient",
-    log.c.tenant,
-    log.c.recipient,
-    log.c.sequence,
-    sqlite_where=text("recipient IS NOT NULL"),
-    postgresql_where=text("recipient IS NOT NULL"),
+_index("event_log_of_conversation", log, "tenant", "conversation", "sequence")
+_index(
+    "event_log_of_recipient", log, "tenant", "recipient", "sequence", where="recipient IS NOT NULL"
 )
-Index(
+_index(
     "event_log_turn",
-    log.c.tenant,
-    log.c.conversation,
-    log.c.message_id,
+    log,
+    "tenant",
+    "conversation",
+    "message_id",
     unique=True,
-    sqlite_where=text("kind = 'turn'"),
-    postgresql_where=text("kind = 'turn'"),
+    where="kind = 'turn'",
 )
 
 runs = Table(
@@ -148,8 +145,8 @@ runs = Table(
     Column("held", Boolean, nullable=False, server_default=false()),
     PrimaryKeyConstraint("tenant", "id"),
 )
-Index("flow_runs_newest", runs.c.tenant, runs.c.created_at, runs.c.id)
-Index("flow_runs_of_requester", runs.c.tenant, runs.c.requester, runs.c.created_at, runs.c.id)
+_index("flow_runs_newest", runs, "tenant", "created_at", "id")
+_index("flow_runs_of_requester", runs, "tenant", "requester", "created_at", "id")
 
 approvals = Table(
     "approvals",
@@ -167,7 +164,7 @@ approvals = Table(
     PrimaryKeyConstraint("tenant", "id"),
     ForeignKeyConstraint(["tenant", "run"], ["flow_runs.tenant", "flow_runs.id"]),
 )
-Index("approvals_of_run", approvals.c.tenant, approvals.c.run)
+_index("approvals_of_run", approvals, "tenant", "run")
 Index(
     "approvals_waiting",
     approvals.c.tenant,
@@ -227,7 +224,7 @@ spending = Table(
     required("completion_tokens", BigInteger),
     PrimaryKeyConstraint("tenant", "day", "user"),
 )
-Index("spending_of_day", spending.c.day)
+_index("spending_of_day", spending, "day")
 
 audit = Table(
     "audit",
@@ -239,7 +236,7 @@ audit = Table(
     optional("flow_run"),
     optional("conversation"),
 )
-Index("audit_of_person", audit.c.tenant, audit.c.person, audit.c.tool, audit.c.at)
+_index("audit_of_person", audit, "tenant", "person", "tool", "at")
 
 # Nothing of a line is ever changed but for the sake of somebody who is erased: triggers see to it.
 audit_trail = Table(
@@ -250,7 +247,7 @@ audit_trail = Table(
     *texts("who", "act", "subject", "whose", "reason", "detail", "request_id", "trace_id"),
     PrimaryKeyConstraint("tenant", "id"),
 )
-Index("audit_trail_newest", audit_trail.c.tenant, audit_trail.c.at, audit_trail.c.id)
+_index("audit_trail_newest", audit_trail, "tenant", "at", "id")
 
 results = Table(
     "results",
