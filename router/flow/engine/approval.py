@@ -28,7 +28,7 @@ from router.flow.engine import decisions
 from router.flow.engine.context import StepContext, canonical, rendered
 from router.flow.engine.decisions import Approver, Via, assignee, tell, tell_those_awaited
 from router.flow.engine.events import Agreed
-from router.flow.engine.run import Agreement, Approval, Assignee
+from router.flow.engine.run import Agreement, Approval, Assignee, Ending, Escalating, Opening
 from router.flow.language import templates
 
 CARRIED_OVER = "agreement carried over"
@@ -85,7 +85,7 @@ def hear(context: StepContext, event: Agreed) -> None:
     run = context.run
     run.agreements = merged(run.agreements, event.agreements)
     approval = run.approval
-    if approval is None or run.leaving is not None or run.ending is not None:
+    if approval is None or run.departs:
         return
     known = [one.id for one in approval.waiting_for()]
     carried = [one for one in approval.asked if _has_agreed(context, approval, one)]
@@ -117,7 +117,7 @@ def approve(context: StepContext) -> bool:
     run = context.run
     if run.approval is None:
         open_approval(context)
-    if run.approval is None or run.leaving is not None:
+    if run.approval is None or run.departs:
         return True
     run.status = "waiting_approval"
     return False
@@ -129,7 +129,8 @@ def open_approval(context: StepContext) -> None:
     Everything is looked up before anything is changed: this is done anew with every answer.
     """
     run, ask = context.run, _asked_for(context)
-    run.opening = run.opening or context.now
+    opening = run.pending if isinstance(run.pending, Opening) else Opening(since=context.now)
+    run.pending = opening
     asked = decisions.to_ask(context, ask)
     if not asked:
         context.give_up(NOBODY, "nobody to approve")
@@ -138,11 +139,11 @@ def open_approval(context: StepContext) -> None:
     people = [_placed(context, ask, one, contents) for one in asked]
     approval = _approval(context, ask, people, contents)
     awaited = approval.waiting_for()
-    dues = decisions.moments(context, ask, awaited[0].person, run.opening) if awaited else {}
+    dues = decisions.moments(context, ask, awaited[0].person, opening.since) if awaited else {}
     approval.due = dues.get("expire")
     approval.cc = decisions.copied(context, ask, asked)
     names = _names(context, [one.person for one in people])
-    run.approval, run.before = approval, None
+    run.approval, run.before, run.pending = approval, None, None
     for name, due in dues.items():
         context.set_timer(name, due)
     _announce(context, approval, names)
@@ -268,16 +269,16 @@ def remind(context: StepContext, reason: str, by: str | None = None) -> None:
         decisions.set_anew(context, ["remind"])
 
 
-def escalate(context: StepContext) -> bool:
+def escalate(context: StepContext, pending: Escalating) -> bool:
     """Ask, in place of those who didn't answer, whoever the file names for that."""
     run = context.run
     ask, approval = _asked_for(context), run.approval
     if approval is None or ask.escalate_to is None:
-        run.escalating = False
+        run.pending = pending.then
         return True
     late = approval.waiting_for()
     targets = [_above(context, ask.escalate_to, one) for one in late]
-    run.escalating = False
+    run.pending = pending.then
     asked = {a.person for a in approval.assignees}
     for one, instead in zip(late, targets, strict=True):
         new = [target for target in instead if target.person not in asked]
@@ -310,6 +311,6 @@ def expire(context: StepContext) -> None:
     if context.state.expired:
         context.leave("expired")
     else:
-        context.run.ending = "expired"
+        context.run.pending = Ending(status="expired")
         context.run.approval = None
         context.run.timers = {}

@@ -23,9 +23,12 @@ from router.flow.engine import incidents
 from router.flow.engine.context import StepContext
 from router.flow.engine.run import (
     Done,
+    Ending,
     FailureKind,
+    GoingBack,
     Happening,
     History,
+    Leaving,
     Run,
     Task,
     Visit,
@@ -153,10 +156,10 @@ def start_over(context: StepContext, by: str | None) -> None:
     run.slots, run.results, run.offered = {}, {}, {}
     run.derived, run.closed, run.skipped, run.inquiries, run.options = [], [], [], [], {}
     run.wanted = []
-    run.changing, run.leaving, run.leaving_by = False, STARTED_OVER, by
+    run.changing = False
     # As if the start had been entered before anything was done: then all of it is after that.
     run.trail = [Visit(state=context.definition.start, visit=0)]
-    run.back_to = context.definition.start
+    run.pending = GoingBack(to=context.definition.start, event=STARTED_OVER, by=by)
 
 
 def unwind(context: StepContext) -> bool:
@@ -172,31 +175,34 @@ def unwind(context: StepContext) -> bool:
         incidents.rest(context)
         return False
     incidents.settle(context)
-    if run.ending is not None:
-        if run.withdraws is not None and run.ending == "completed":
-            context.say(UNDONE)
-        elif run.calling_off:
-            context.say(CANCELLED)
-        context.end(run.ending)
-    elif run.clearing is not None:
-        run.clearing = None
-    elif run.back_to is not None:
-        target, run.back_to = run.back_to, None
-        context.enter(target, run.leaving or "changed", run.leaving_by)
+    match run.pending:
+        case Ending(status=status):
+            if run.withdraws is not None and status == "completed":
+                context.say(UNDONE)
+            elif run.calling_off:
+                context.say(CANCELLED)
+            context.end(status)
+        case GoingBack() as back:
+            context.enter(back.to, back.event, back.by)
+        case Leaving() as leaving:
+            run.pending = leaving.model_copy(update={"clears": None})
     return True
 
 
 def due(context: StepContext) -> list[Done]:
     """What is still to be taken back, oldest first."""
     run = context.run
-    if run.ending is not None:
-        return run.done
-    if run.clearing is not None:
-        return [done for done in run.done if done.visit == run.clearing]
-    return [done for done in run.done if done.visit > reached(context, run.back_to)]
+    match run.pending:
+        case Ending():
+            return run.done
+        case GoingBack(to=to):
+            return [done for done in run.done if done.visit > reached(context, to)]
+        case Leaving(clears=visit):
+            return [done for done in run.done if done.visit == visit]
+    return []
 
 
-def reached(context: StepContext, state: str | None) -> int:
+def reached(context: StepContext, state: str) -> int:
     """At which visit the run last entered this state; the present one where it never did."""
     visits = [v.visit for v in context.run.trail if v.state == state]
     return visits[-1] if visits else context.run.visit

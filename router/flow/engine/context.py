@@ -18,7 +18,7 @@ from router.domain.locale import Locale, Localised
 from router.domain.messages import ENDED, FlowStatus
 from router.flow.definition import FlowDefinition, State
 from router.flow.engine.events import Effect, Say
-from router.flow.engine.run import Happening, Run, Task, Timer, TimerName, Visit
+from router.flow.engine.run import Ending, Happening, Leaving, Run, Task, Timer, TimerName, Visit
 from router.flow.language import expressions, templates
 from router.flow.language.expressions import LookupNeeded
 
@@ -85,9 +85,14 @@ class StepContext:
         line = Happening(at=self.now, state=self.run.state, event=event, by=by, comment=comment)
         self.run.history = self.run.history.followed_by(line)
 
-    def leave(self, exit_: str, by: str | None = None) -> None:
-        """Take this exit next; which state it leads to may still need a lookup."""
-        self.run.leaving, self.run.leaving_by, self.run.held = exit_, by, None
+    def leave(self, exit_: str, by: str | None = None, *, clears: bool = False) -> None:
+        """Take this exit next; which state it leads to may still need a lookup.
+
+        With `clears` what was called at this visit is taken back before that.
+        """
+        run = self.run
+        run.pending = Leaving(exit=exit_, by=by, clears=run.visit if clears else None)
+        run.held = None
 
     def enter(self, target: str, event: str, by: str | None = None) -> None:
         """Stand in another state, or in this one anew. Anything before it in the trail is kept."""
@@ -95,8 +100,7 @@ class StepContext:
         comment = self._why() if event in ("returned", "rejected") else None
         run.state, run.visit = target, run.visit + 1
         run.known, run.approval, run.timers = {}, None, {}
-        run.asked, run.misses, run.leaving, run.leaving_by = None, 0, None, None
-        run.escalating, run.opening, run.rescheduling = False, None, None
+        run.asked, run.misses, run.pending = None, 0, None
         run.batch, run.tries, run.held, run.again = None, 0, None, 0
         been = next((n for n, v in enumerate(run.trail) if v.state == target), len(run.trail))
         run.trail = [*run.trail[:been], Visit(state=target, visit=run.visit)]
@@ -111,7 +115,7 @@ class StepContext:
         """End the run here and now."""
         run = self.run
         run.status, run.timers, run.tasks, run.approval = status, {}, {}, None
-        run.ending, run.asked, run.offered, run.batch = None, None, {}, None
+        run.pending, run.asked, run.offered, run.batch = None, None, {}, None
         run.held = None
         self.note(status)
 
@@ -120,7 +124,7 @@ class StepContext:
         self.note("failed", comment=reason)
         self.say(say)
         run = self.run
-        run.ending, run.leaving, run.timers, run.approval = "failed", None, {}, None
+        run.pending, run.timers, run.approval = Ending(status="failed"), {}, None
 
     def ask_world(self, need: LookupNeeded, slot: str = "") -> None:
         """Owe a lookup; the step goes on from here when its answer comes in."""

@@ -26,7 +26,15 @@ from router.domain.locale import Localised
 from router.flow.definition import Approve
 from router.flow.engine.context import StepContext
 from router.flow.engine.events import Decided, Remind
-from router.flow.engine.run import Agreement, Approval, Assignee, Rescheduling, TimerName
+from router.flow.engine.run import (
+    Agreement,
+    Approval,
+    Assignee,
+    Escalating,
+    Opening,
+    Rescheduling,
+    TimerName,
+)
 
 Via = Literal["asked", "stands_in", "carried", "delegated", "added", "escalated"]
 
@@ -59,8 +67,9 @@ def present(context: StepContext, people: list[str]) -> list[Approver]:
     if not people:
         return []
     requester = context.run.requester.id
-    at = (context.run.opening or context.now).isoformat()
-    answer = context.look_up("stand_ins", list(people), requester, at)
+    pending = context.run.pending
+    since = pending.since if isinstance(pending, Opening | Escalating) else context.now
+    answer = context.look_up("stand_ins", list(people), requester, since.isoformat())
     instead = answer if isinstance(answer, list) and len(answer) == len(people) else people
     asked: dict[str, Approver] = {}
     for person, other in zip(people, instead, strict=True):
@@ -160,10 +169,26 @@ def set_anew(context: StepContext, timers: list[TimerName]) -> None:
     if ask.hours == "calendar":
         for name, due in moments(context, ask, "", context.now, timers).items():
             context.set_timer(name, due)
-    else:
-        pending = context.run.rescheduling.timers if context.run.rescheduling else []
-        both = list(dict.fromkeys([*pending, *timers]))
-        context.run.rescheduling = Rescheduling(timers=both, since=context.now)
+    elif not context.run.departs:
+        _reschedule_later(context, timers)
+
+
+def _reschedule_later(context: StepContext, timers: list[TimerName]) -> None:
+    run = context.run
+    passed_up = run.pending if isinstance(run.pending, Escalating) else None
+    waiting = passed_up.then if passed_up else run.pending
+    earlier = waiting.timers if isinstance(waiting, Rescheduling) else []
+    both = list(dict.fromkeys([*earlier, *timers]))
+    then = Rescheduling(timers=both, since=context.now)
+    run.pending = passed_up.model_copy(update={"then": then}) if passed_up else then
+
+
+def pass_up(context: StepContext) -> None:
+    """Have the approval go to somebody else, unless the run goes on from it already."""
+    run = context.run
+    if not run.departs:
+        then = run.pending if isinstance(run.pending, Rescheduling) else None
+        run.pending = Escalating(since=context.now, then=then)
 
 
 def next_turn(context: StepContext) -> None:
@@ -171,15 +196,14 @@ def next_turn(context: StepContext) -> None:
     set_anew(context, FOR_EACH_TURN)
 
 
-def reschedule(context: StepContext) -> bool:
+def reschedule(context: StepContext, pending: Rescheduling) -> bool:
     """One move: set the timers that wait for a lookup."""
     run, ask = context.run, context.state.approve
-    if run.rescheduling and ask and run.approval and run.approval.waiting_for():
+    if ask and run.approval and run.approval.waiting_for():
         person = run.approval.waiting_for()[0].person
-        pending = run.rescheduling
         for name, due in moments(context, ask, person, pending.since, pending.timers).items():
             context.set_timer(name, due)
-    run.rescheduling = None
+    run.pending = None
     return True
 
 
@@ -220,7 +244,7 @@ def _used(
     context: StepContext, approval: Approval, mine: Assignee, decided: Decided
 ) -> Conflict | None:
     """Why this person's one decision is spent, not due yet, or about something else."""
-    if context.run.leaving:
+    if context.run.departs:
         return Conflict("This approval was decided already; a decision counts once.")
     if mine.open and mine.behind is not None and mine not in approval.waiting_for():
         first = next((a.person for a in approval.assignees if a.id == mine.behind), "somebody")

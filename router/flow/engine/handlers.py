@@ -29,7 +29,7 @@ from router.flow.engine import (
 )
 from router.flow.engine.context import StepContext
 from router.flow.engine.events import AskedBack, Called, Failed, Finished, LookedUp
-from router.flow.engine.run import Done, Task
+from router.flow.engine.run import Done, Ending, Task
 from router.flow.engine.states import BROKEN, go_back, refused
 from router.flow.prompts import guidance
 
@@ -237,9 +237,8 @@ def _cancelled(context: StepContext, event: events.Cancelled) -> None:
     compensation.say_cancelled(context)
     parallel.stop(context)
     run.held = None
-    run.ending, run.leaving, run.back_to, run.clearing = "cancelled", None, None, None
-    run.timers, run.approval, run.offered, run.escalating = {}, None, {}, False
-    run.rescheduling = None
+    run.pending = Ending(status="cancelled")
+    run.timers, run.approval, run.offered = {}, None, {}
     run.status = "running"
 
 
@@ -268,7 +267,7 @@ def _fired(context: StepContext, event: events.Fired) -> None:
     elif timer.name == "remind":
         approval.remind(context, "reminded")
     elif timer.name == "escalate":
-        run.escalating, run.opening = True, context.now
+        decisions.pass_up(context)
     elif timer.name in waiting.NAMES:
         waiting.fired(context, timer)
     else:

@@ -24,7 +24,7 @@ from router.domain.locale import Localised
 from router.flow.engine import decisions
 from router.flow.engine.context import StepContext
 from router.flow.engine.events import Decided, Failed, Reassigned, Retried
-from router.flow.engine.run import Done, FailureKind, Run, Task
+from router.flow.engine.run import Done, Ending, FailureKind, GoingBack, Run, Task
 
 OUT_OF_REACH = Localised(
     zh="对方系统暂时连不上，稍后会自动再试，办好了告诉你。",
@@ -77,7 +77,8 @@ def hold_lookup(context: StepContext, task: Task, failed: Failed) -> None:
 def holds_approval(context: StepContext) -> bool:
     """True where an approval waits for an operator; it ends, or is gone back from, without one."""
     run = context.run
-    if run.held is None or context.state.kind != "approve" or run.ending or run.back_to:
+    ends = isinstance(run.pending, Ending | GoingBack)
+    if run.held is None or context.state.kind != "approve" or ends:
         return False
     run.status = "waiting" if run.approval is None else "waiting_approval"
     return True
@@ -214,7 +215,8 @@ def leave(context: StepContext) -> None:
         run.owes, run.calling_off = None, False
         run.timers = {name: timer for name, timer in run.timers.items() if name != "retry"}
         # What is still done wasn't withdrawn.
-        run.ending = "cancelled" if run.ending == "completed" else run.ending
+        if run.ending == "completed":
+            run.pending = Ending(status="cancelled")
 
 
 def settle(context: StepContext) -> None:

@@ -19,7 +19,7 @@ from router.flow.engine import approval, compensation, decisions, elicitation, i
 from router.flow.engine.context import StepContext
 from router.flow.engine.events import AnyEvent, Decided, Effect, Reassigned, Retried, Unclear
 from router.flow.engine.handlers import HANDLERS
-from router.flow.engine.run import Run
+from router.flow.engine.run import Ending, Escalating, GoingBack, Leaving, Rescheduling, Run
 from router.flow.engine.states import BROKEN, EXECUTORS, leave
 from router.flow.language.expressions import ExpressionError, LookupNeeded
 from router.flow.language.templates import TextError
@@ -77,14 +77,15 @@ def _move(context: StepContext) -> bool:
     run = context.run
     if context.ended or run.tasks or incidents.holds_approval(context):
         return False
-    if run.ending is not None or run.clearing is not None or run.back_to is not None:
-        return compensation.unwind(context)
-    if run.leaving is not None:
-        return leave(context)
-    if run.escalating:
-        return approval.escalate(context)
-    if run.rescheduling is not None:
-        return decisions.reschedule(context)
+    match run.pending:
+        case Ending() | GoingBack() | Leaving(clears=int()):
+            return compensation.unwind(context)
+        case Leaving() as leaving:
+            return leave(context, leaving)
+        case Escalating() as escalating:
+            return approval.escalate(context, escalating)
+        case Rescheduling() as rescheduling:
+            return decisions.reschedule(context, rescheduling)
     return EXECUTORS[context.state.kind](context)
 
 

@@ -22,7 +22,7 @@ from router.flow.definition import FlowDefinition, State
 from router.flow.engine import approval
 from router.flow.engine.context import StepContext, canonical
 from router.flow.engine.events import Finished
-from router.flow.engine.run import Agreement, Batch, BatchPart, Run, Task
+from router.flow.engine.run import Agreement, Batch, BatchPart, Ending, Run, Task
 from router.flow.language.expressions import ExpressionError
 
 MOST_ITEMS = 100
@@ -143,7 +143,7 @@ def finished(context: StepContext, task: Task, event: Finished) -> None:
         context.note(f"{event.status} there", comment=_named(task))
     if task.branch and event.status == "cancelled" and not task.stopping:
         stop(context)
-        context.run.ending, context.run.told_elsewhere = "cancelled", True
+        context.run.pending, context.run.told_elsewhere = Ending(status="cancelled"), True
         return
     good = event.status == "completed" or task.detached
     news = _agreed_there(context, task, event)
@@ -250,14 +250,13 @@ def _leave_badly(context: StepContext, lost: BatchPart) -> None:
         run.results["error"] = lost.value
     exit_ = "on_error" if called else "otherwise"
     if state.exits().get(exit_):
-        run.clearing = run.visit if called or len(state.parallel or ()) or state.each else None
-        context.leave(exit_)
+        context.leave(exit_, clears=called or bool(state.parallel) or state.each is not None)
         return
     status: FlowStatus = lost.ended or "failed"
     if status == "failed":
         context.give_up(ENDED_BADLY, f"{context.state.kind} in {run.state} came to nothing")
     else:
-        run.ending = status
+        run.pending = Ending(status=status)
 
 
 def branch_of(definition: FlowDefinition, state: str, branch: str) -> FlowDefinition:

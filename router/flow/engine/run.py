@@ -14,9 +14,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from datetime import datetime
 from itertools import islice
-from typing import Any, Literal, Self, overload
+from typing import Annotated, Any, Literal, Self, overload
 
-from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, JsonValue
+from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, JsonValue
 from pydantic_core import CoreSchema, core_schema
 
 from router.domain.errors import ArgumentOffer
@@ -271,11 +271,61 @@ class Approval(BaseModel):
                 one.behind = after.id
 
 
-class Rescheduling(BaseModel, frozen=True):
-    """Timers to be set anew, counted from `since`."""
+class Leaving(BaseModel, frozen=True):
+    """The state is left by `exit`, once the lookups in its conditions are answered.
 
+    What was called at the visit `clears` is taken back before that.
+    """
+
+    kind: Literal["leaving"] = "leaving"
+    exit: str
+    by: str | None = None
+    clears: int | None = None
+
+
+class GoingBack(BaseModel, frozen=True):
+    """The state `to` is entered once what was done since it was left is taken back."""
+
+    kind: Literal["going_back"] = "going_back"
+    to: str
+    event: str
+    by: str | None = None
+
+
+class Ending(BaseModel, frozen=True):
+    """The run ends with `status` once everything that it has done is taken back."""
+
+    kind: Literal["ending"] = "ending"
+    status: FlowStatus
+
+
+class Opening(BaseModel, frozen=True):
+    """An approval is opened, as things were at `since`, once all is looked up for it."""
+
+    kind: Literal["opening"] = "opening"
+    since: datetime
+
+
+class Rescheduling(BaseModel, frozen=True):
+    """Timers are set anew, counted from `since`."""
+
+    kind: Literal["rescheduling"] = "rescheduling"
     timers: list[TimerName]
     since: datetime
+
+
+class Escalating(BaseModel, frozen=True):
+    """An approval is passed up, as things were at `since`; `then` is what waits for that."""
+
+    kind: Literal["escalating"] = "escalating"
+    since: datetime
+    then: Rescheduling | None = None
+
+
+Pending = Annotated[
+    Leaving | GoingBack | Ending | Opening | Rescheduling | Escalating,
+    Field(discriminator="kind"),
+]
 
 
 class Visit(BaseModel, frozen=True):
@@ -369,10 +419,8 @@ class Run(BaseModel):
 
     offered: SlotValues = {}
     """Values that were given and aren't checked yet."""
-    leaving: str | None = None
-    """The exit being taken, while a lookup in its conditions is awaited."""
-    leaving_by: str | None = None
-    """Whose doing that is."""
+    pending: Pending | None = None
+    """What the run is about to do, while a lookup, a call or an undo for it is awaited."""
     closed: list[str] = []
     """Lists that the requester has no more items for."""
     skipped: list[str] = []
@@ -388,10 +436,6 @@ class Run(BaseModel):
     tasks: dict[str, Task] = {}
     timers: dict[str, Timer] = {}
     approval: Approval | None = None
-    escalating: bool = False
-    opening: datetime | None = None
-    """Since when an approval is being opened, or passed up: what lookups for it go by."""
-    rescheduling: Rescheduling | None = None
     agreements: list[Agreement] = []
     copied: list[str] = []
     """Everyone who was ever told of an approval as `cc`."""
@@ -428,14 +472,8 @@ class Run(BaseModel):
     """Outside events that no state has waited for yet, by name."""
     heard: list[str] = []
     """The words by which the last outside events were told, so that none counts twice."""
-    clearing: int | None = None
-    """The visit whose calls are taken back before the state is left."""
     owes: Literal["later", "operator"] | None = None
     """Who is to take back what couldn't be, as the requester was told: a later try, or somebody."""
-    ending: FlowStatus | None = None
-    """The status to end with once everything in `done` is taken back."""
-    back_to: str | None = None
-    """The state to go back to once what was done since is taken back."""
     history: History = History()
     events: int = 0
     """How many events were taken in: orders the views of a run."""
@@ -454,6 +492,16 @@ class Run(BaseModel):
         own["approval"] = self.approval and self.approval.draft()
         own["batch"] = self.batch and self.batch.draft()
         return self.model_copy(update=own)
+
+    @property
+    def ending(self) -> FlowStatus | None:
+        """The status that the run ends with once everything in `done` is taken back."""
+        return self.pending.status if isinstance(self.pending, Ending) else None
+
+    @property
+    def departs(self) -> bool:
+        """True where it is settled that the run goes elsewhere from its state, or ends."""
+        return isinstance(self.pending, Leaving | GoingBack | Ending)
 
     def miss(self) -> None:
         """Count one more answer that didn't answer what is asked."""

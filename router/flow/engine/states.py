@@ -19,7 +19,7 @@ from router.flow.engine import (
 from router.flow.engine.changes import CHANGE
 from router.flow.engine.context import StepContext
 from router.flow.engine.events import Say
-from router.flow.engine.run import Task
+from router.flow.engine.run import Ending, GoingBack, Leaving, Task
 from router.flow.engine.slots import forget, root
 
 BROKEN = Localised(
@@ -28,19 +28,17 @@ BROKEN = Localised(
 )
 
 
-def leave(context: StepContext) -> bool:
+def leave(context: StepContext, leaving: Leaving) -> bool:
     """Take the exit that was chosen, to the first branch whose condition holds."""
-    run = context.run
-    exit_ = run.leaving or "next"
-    for branch in context.state.exits().get(exit_, ()):
+    for branch in context.state.exits().get(leaving.exit, ()):
         if branch.condition is None or context.evaluate(branch.condition) is True:
-            go(context, branch.to, exit_)
+            go(context, branch.to, leaving.exit, leaving.by)
             return True
-    context.give_up(BROKEN, f"no branch of {run.state}.{exit_} holds")
+    context.give_up(BROKEN, f"no branch of {context.run.state}.{leaving.exit} holds")
     return True
 
 
-def go(context: StepContext, target: str, event: str) -> None:
+def go(context: StepContext, target: str, event: str, by: str | None) -> None:
     """Enter a state, once what was done since an earlier visit of it is taken back."""
     run = context.run
     # Where it is asked which of several is meant, nothing was refused yet.
@@ -52,9 +50,9 @@ def go(context: StepContext, target: str, event: str) -> None:
     if turned_down and run.changing:
         context.say(refused(context))
     if any(done.visit > compensation.reached(context, target) for done in run.done):
-        run.back_to = target
+        run.pending = GoingBack(to=target, event=event, by=by)
         return
-    context.enter(target, event, run.leaving_by)
+    context.enter(target, event, by)
 
 
 def _call(context: StepContext) -> bool:
@@ -110,8 +108,8 @@ def go_back(context: StepContext, names: set[str]) -> bool:
     earlier = _collecting_state(context, names) if names else None
     if earlier is None or earlier == context.run.state:
         return False
-    context.leave("changed", context.run.requester.id)
-    go(context, earlier, "changed")
+    context.run.held = None
+    go(context, earlier, "changed", context.run.requester.id)
     return True
 
 
@@ -149,9 +147,10 @@ def _say(context: StepContext) -> bool:
     if state.end is None:
         context.leave("next")
     elif state.end != "completed" and not state.keep:
-        run.ending = state.end
+        run.pending = Ending(status=state.end)
     elif run.withdraws is not None and state.end == "completed":
-        run.done, run.ending = [*run.withdraws.done, *run.done], state.end
+        run.done = [*run.withdraws.done, *run.done]
+        run.pending = Ending(status=state.end)
     else:
         context.end(state.end)
     return True

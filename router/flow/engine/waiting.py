@@ -35,7 +35,7 @@ from router.flow.engine.events import (
     StartedOver,
     Unclear,
 )
-from router.flow.engine.run import Run, Timer, TimerName
+from router.flow.engine.run import Ending, Run, Timer, TimerName
 from router.flow.language.expressions import ExpressionError
 from router.flow.slot_types import Unfit, fitted, missing
 
@@ -228,8 +228,8 @@ def fired(context: StepContext, timer: Timer) -> None:
         return
     run = context.run
     context.say(_put_away(context.definition))
-    run.lapsed, run.ending, run.status = True, "expired", "running"
-    run.leaving, run.back_to, run.offered, run.timers = None, None, {}, {}
+    run.lapsed, run.pending, run.status = True, Ending(status="expired"), "running"
+    run.offered, run.timers = {}, {}
 
 
 def kept(definition: FlowDefinition, run: Run) -> SlotValues | None:

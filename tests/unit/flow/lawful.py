@@ -130,7 +130,7 @@ class Life:
     def passed_nothing_over(self) -> None:
         """What a `collect` on the way here needs is known, but for what the file has forgotten."""
         run, definition = self.run, whole(self.definition, self.run)
-        if run.status in ENDED or run.ending or run.back_to or run.leaving:
+        if run.status in ENDED or run.departs:
             return
         passed = [v.state for v in run.trail if v.state != run.state]
         needed = {n for s in passed for n in definition.states[s].collect or ()}
