@@ -14,8 +14,7 @@ from tests.fakes.behaviours import calls, reaches, says
 from tests.fakes.model_server import ModelServer
 from tests.fakes.planning_model import PlanningModel, drawn
 from tests.temporal import dev_server
-from tests.workflow.conftest import person
-from tests.workflow.desk import Talk, register_attributes
+from tests.workflow.desk import Talk, person, register_attributes
 from tests.workflow.skill_histories import finished, replays
 
 pytestmark = pytest.mark.xdist_group("dev")

@@ -22,8 +22,7 @@ from tests.e2e.mortal import Mortal
 from tests.e2e.mortal_worker import Plan
 from tests.fakes.bank import Bank
 from tests.temporal import dev_server
-from tests.workflow.conftest import person
-from tests.workflow.desk import Talk, register_attributes, run_of
+from tests.workflow.desk import Talk, person, register_attributes, run_of
 
 ENDS_WITHIN = 40.0
 """Seconds from a confirmation to the end of its run, over one death or two."""

@@ -15,8 +15,7 @@ from router.runtime.worker import build_worker
 from tests.fakes.behaviours import calls, says, waits
 from tests.fakes.model_server import ModelServer
 from tests.page.house import Door, Served
-from tests.workflow.conftest import person
-from tests.workflow.desk import Talk
+from tests.workflow.desk import Talk, person
 from tests.workflow.test_skill_dialogue import SIGNALLED, happened
 
 QUEUE = "page"

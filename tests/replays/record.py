@@ -30,8 +30,7 @@ from tests.fakes.model_server import ModelServer
 from tests.fakes.planning_model import PlanningModel, drawn
 from tests.replays.histories import FOLDER, keep
 from tests.temporal import dev_server
-from tests.workflow.conftest import person
-from tests.workflow.desk import QUEUE, Approver, Talk, register_attributes, run_of
+from tests.workflow.desk import QUEUE, Approver, Talk, flow_of, person, register_attributes, run_of
 from tests.workflow.long_runs import COUNTED, COUNTING, Archive, archive, histories, reads
 from tests.workflow.skill_histories import runs
 from tests.workflow.test_flow import becomes
@@ -63,13 +62,12 @@ class FlowStories:
             "确认",
         ):
             turn = await talk.say(text)
-        assert turn.flow is not None
-        await self._decide(turn.flow.id, "return", comment="日期不对")
+        await self._decide(flow_of(turn).id, "return", comment="日期不对")
         await heard(talk, "日期不对")
         for text in ("结束日期改成12月9日", "确认"):
             await talk.say(text)
-        await self._decide(turn.flow.id, "approve")
-        run = await becomes(self.parts, turn.flow.id, lambda r: r.remedy is not None)
+        await self._decide(flow_of(turn).id, "approve")
+        run = await becomes(self.parts, flow_of(turn).id, lambda r: r.remedy is not None)
         withdrawal = await self._withdrawn(run)
         return {
             "conversation": talk.handle.id,
@@ -115,8 +113,7 @@ class FlowStories:
         for text in said:
             await talk.say(text)
         turn = await talk.say("确认")
-        assert turn.flow is not None
-        return talk, await run_of(self.parts, turn.flow.id)
+        return talk, await run_of(self.parts, flow_of(turn).id)
 
     async def _decide(self, run: str, verdict: str, **more: str) -> None:
         bob = Approver(self.client, self.parts, "bob")

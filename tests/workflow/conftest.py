@@ -1,5 +1,6 @@
 from collections.abc import AsyncIterator
 from decimal import Decimal
+from functools import partial
 
 import pytest
 from temporalio.client import Client
@@ -7,13 +8,14 @@ from temporalio.testing import WorkflowEnvironment
 
 from activities.people.people import human_resources
 from activities.people.records import Owner
-from router.domain.principals import DEFAULT_TENANT, Principal
+from router.domain.principals import DEFAULT_TENANT
 from router.runtime.composition import Parts
 from router.runtime.upkeep import at_work
 from router.runtime.worker import build_worker
 from router.settings import Settings
 from tests.temporal import dev_server, skipping_server
-from tests.workflow.desk import QUEUE, Approver, Talk, register_attributes
+from tests.workflow.desk import QUEUE, Approver, Talk, person, register_attributes
+from tests.workflow.tooled import Tooled, talking
 
 
 @pytest.fixture(scope="session")
@@ -51,12 +53,6 @@ def client(environment: WorkflowEnvironment) -> Client:
     return environment.client
 
 
-async def person(parts: Parts, name: str) -> Principal:
-    found = await parts.directory.find(DEFAULT_TENANT, name)
-    assert found is not None
-    return found
-
-
 @pytest.fixture
 async def talk(client: Client, parts: Parts) -> Talk:
     """A conversation of alice's."""
@@ -71,3 +67,9 @@ def bob(client: Client, parts: Parts) -> Approver:
 @pytest.fixture
 def carol(client: Client, parts: Parts) -> Approver:
     return Approver(client, parts, "carol")
+
+
+@pytest.fixture
+def tooled(real_client: Client, parts: Parts) -> Tooled:
+    """Opens houses of their own for a test's tools, skills, flows and scripted model."""
+    return partial(talking, real_client, parts)

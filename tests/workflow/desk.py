@@ -1,5 +1,6 @@
 """Talking to workflows as the API does, without HTTP in between."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -19,11 +20,12 @@ from router.contracts.conversation import (
 )
 from router.contracts.flow import ApprovalDecision, DecisionTaken
 from router.domain.locale import Locale
-from router.domain.messages import Message, Turn
+from router.domain.messages import FlowSummary, Message, Turn
 from router.domain.principals import DEFAULT_TENANT, Principal
 from router.domain.records import ApprovalRecord, ConversationRecord, LogEntry, RunRecord
 from router.flow.engine.events import Decided
 from router.runtime.composition import Parts
+from tests.fakes.model_server import ModelServer
 
 QUEUE = "test"
 KEYWORD = IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD
@@ -43,6 +45,18 @@ async def register_attributes(client: Client) -> None:
     )
 
 
+async def person(parts: Parts, name: str) -> Principal:
+    found = await parts.directory.find(DEFAULT_TENANT, name)
+    assert found is not None
+    return found
+
+
+def flow_of(turn: Turn) -> FlowSummary:
+    """The run that the turn was about."""
+    assert turn.flow is not None, turn
+    return turn.flow
+
+
 @dataclass
 class Talk:
     """One conversation of one person."""
@@ -55,6 +69,12 @@ class Talk:
     queue: str = QUEUE
     id: str = field(default_factory=lambda: uuid4().hex[:12])
     state: ConversationState | None = None
+    models: Sequence[ModelServer] = ()
+    """The scripted servers of the house; the first is asked first."""
+
+    @property
+    def model(self) -> ModelServer:
+        return self.models[0]
 
     @property
     def handle(self) -> WorkflowHandle[Any, Any]:
@@ -115,12 +135,10 @@ class Talk:
     async def waiting_leave(self, opening: str = "我要请年假，12月7日到8日，家里有事") -> str:
         """File a leave request and confirm it; the run's id."""
         turn = await self.say(opening)
-        assert turn.flow is not None
-        assert turn.flow.status == "confirming", turn
+        assert flow_of(turn).status == "confirming", turn
         turn = await self.say("确认")
-        assert turn.flow is not None
-        assert turn.flow.status == "waiting_approval", turn
-        return turn.flow.id
+        assert flow_of(turn).status == "waiting_approval", turn
+        return flow_of(turn).id
 
 
 @dataclass

@@ -27,7 +27,7 @@ from router.tool.tool import tool
 from tests.fakes.behaviours import Behaviour, calls, counts, says
 from tests.fakes.http_exchange import Received, Reply
 from tests.fakes.model_server import ModelServer
-from tests.workflow.conftest import person
+from tests.workflow.desk import person
 from tests.workflow.tooled import talking
 
 NAME = Localised(zh="查档助手", en="Archivist")

@@ -9,8 +9,7 @@ from router.domain.locale import Locale
 from router.domain.messages import ChoicesReply, ConfirmReply, FormReply, TextReply, Turn
 from router.flow.loader import load_flow
 from router.runtime.composition import Parts
-from tests.workflow.conftest import person
-from tests.workflow.desk import Talk, run_of
+from tests.workflow.desk import Talk, flow_of, person, run_of
 from tests.workflow.tooled import talking
 
 
@@ -56,9 +55,12 @@ async def test_starting_over_while_it_waits_to_be_confirmed_asks_the_first_quest
     turn = await talk.say("start over")
     assert "from the beginning" in words(turn)
     assert isinstance(turn.replies[-1], ChoicesReply)
-    assert turn.flow is not None
     assert run is not None
-    assert (turn.flow.id, turn.flow.slots, turn.flow.awaiting) == (run.id, {}, ["leave_type"])
+    assert (flow_of(turn).id, flow_of(turn).slots, flow_of(turn).awaiting) == (
+        run.id,
+        {},
+        ["leave_type"],
+    )
     events = [line.event for line in (await run_of(parts, run.id)).history]
     assert "started_over" in events
 
@@ -117,8 +119,7 @@ async def test_a_balance_is_told_for_the_kind_that_is_named(talk: Talk) -> None:
         "get_leave_balance",
         "pattern",
     )
-    assert turn.flow is not None
-    assert (turn.flow.status, turn.flow.slots["leave_type"]) == ("completed", "annual")
+    assert (flow_of(turn).status, flow_of(turn).slots["leave_type"]) == ("completed", "annual")
 
 
 BADGE = """
@@ -152,14 +153,12 @@ async def test_what_is_optional_is_asked_once_skipped_and_given_later(
         (form,) = turn.replies
         assert isinstance(form, FormReply)
         assert (form.text, form.fields[0].required) == ("最后哪天见过？（可以跳过）", False)
-        assert turn.flow is not None
-        assert turn.flow.awaiting == ["seen"]
+        assert flow_of(turn).awaiting == ["seen"]
 
         turn = await talk.say("没有")
         assert isinstance(turn.replies[-1], ConfirmReply)
         turn = await talk.say("日期改成11月20日")
-        assert turn.flow is not None
-        assert turn.flow.slots.get("seen") is not None
+        assert flow_of(turn).slots.get("seen") is not None
         turn = await talk.say("确认")
         assert words(turn) == "好了。"
 
@@ -169,8 +168,7 @@ async def test_what_waits_for_approval_is_withdrawn(talk: Talk, parts: Parts, sa
     run = await talk.waiting_leave()
     turn = await talk.say(said)
     assert (turn.route.kind, turn.route.target) == ("cancel", "leave_request")
-    assert turn.flow is not None
-    assert (turn.flow.id, turn.flow.status) == (run, "cancelled")
+    assert (flow_of(turn).id, flow_of(turn).status) == (run, "cancelled")
     assert (await run_of(parts, run)).status == "cancelled"
     assert (await talk.say(said)).route.kind != "cancel"
 
@@ -186,8 +184,7 @@ async def test_another_kind_that_is_named_is_asked_about_first(
     turn = await talk.say("取消我的请假")
 
     assert isinstance(turn.replies[-1], ConfirmReply), turn.replies
-    assert turn.flow is not None
-    assert (turn.flow.name, turn.flow.slots["request"]) == ("withdraw_request", "请假")
+    assert (flow_of(turn).name, flow_of(turn).slots["request"]) == ("withdraw_request", "请假")
     turn = await talk.say("不")
     assert "我们回到费用报销" in words(turn)
     assert (await talk.status()).active_flow is not None

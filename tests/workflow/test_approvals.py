@@ -18,8 +18,7 @@ from router.domain.principals import Absence
 from router.flow.definition import FlowDefinition
 from router.runtime.composition import Parts
 from router.runtime.worker import build_worker
-from tests.workflow.conftest import person
-from tests.workflow.desk import Talk, run_of
+from tests.workflow.desk import Talk, flow_of, person, run_of
 from tests.workflow.test_files import HAND_IN, hand_in
 from tests.workflow.test_streaming import served
 from tests.workflow.tooled import furnished
@@ -63,9 +62,8 @@ class Desk:
         await self.talk.say("我要交收据")
         await self.talk.send(Message(action=FormAction(type="form", values={"receipt": self.file})))
         turn = await self.talk.send(Message(action=ConfirmAction(type="confirm", value=True)))
-        assert turn.flow is not None
-        assert turn.flow.status == "waiting_approval", turn
-        self.run = turn.flow.id
+        assert flow_of(turn).status == "waiting_approval", turn
+        self.run = flow_of(turn).id
 
     async def get(self, path: str, user: str) -> httpx.Response:
         return await self.http.get(path, headers={"Authorization": f"Bearer {user}"})

@@ -14,8 +14,8 @@ from router.tool.mcp.file import ToolEntry
 from tests.fakes.behaviours import calls
 from tests.fakes.model_server import ModelServer
 from tests.integration.tool.mcp.conftest import house_of, program
-from tests.workflow.desk import Talk
-from tests.workflow.tooled import chosen, talking
+from tests.workflow.desk import Talk, flow_of
+from tests.workflow.tooled import Models, chosen, talking
 
 READS = ToolEntry(permission="read")
 WRITES = ToolEntry()
@@ -35,7 +35,7 @@ async def opened(real_client: Client, parts: Parts, tmp_path: Path) -> AsyncIter
     """A talk whose only tools are these of the server."""
     async with AsyncExitStack() as stack:
 
-        async def open_(model: ModelServer | None = None, **tools: ToolEntry) -> Talk:
+        async def open_(model: Models = (), **tools: ToolEntry) -> Talk:
             entry = program("--notes", str(tmp_path / "notes"), tools=tools, only=frozenset(tools))
             house = await stack.enter_async_context(house_of(it=entry))
             await house.has("it")
@@ -53,13 +53,11 @@ async def test_a_question_of_a_tool_is_asked_and_its_answer_handed_on(opened: Op
     talk = await opened(ask=WRITES)
     asked = await chosen(talk, "it__ask", "确认")
     assert "Which seat for" in said(asked)
-    assert asked.flow is not None
-    assert (asked.flow.status, asked.flow.awaiting) == ("collecting", ["seat"])
+    assert (flow_of(asked).status, flow_of(asked).awaiting) == ("collecting", ["seat"])
     assert [call.status for call in asked.tool_calls] == ["skipped"]
 
     done = await talk.say("12A")
-    assert done.flow is not None
-    assert done.flow.status == "completed"
+    assert flow_of(done).status == "completed"
     assert '"content": {"seat": "12A"}' in said(done)
 
 
@@ -70,8 +68,7 @@ async def test_a_read_that_asks_back_becomes_a_question_of_the_conversation(
     model.then(calls(("it__ask", {"text": "Ada"})))
     asked = await talk.say("is there a seat for Ada?")
     assert "Which seat for Ada?" in said(asked)
-    assert asked.flow is not None
-    assert asked.flow.slots == {"text": "Ada"}
+    assert flow_of(asked).slots == {"text": "Ada"}
     assert '"seat": "12A"' in said(await talk.say("12A"))
 
 
@@ -85,8 +82,7 @@ async def test_each_field_is_asked_and_an_answer_the_server_refuses_asked_anew(
     await talk.say("Mug")
     again = await talk.say("9")
     assert "Which, and how many" in said(again)
-    assert again.flow is not None
-    assert again.flow.status == "collecting"
+    assert flow_of(again).status == "collecting"
     await talk.say("Cup")
     done = await talk.say("2")
     assert '"content": {"size": "s", "count": 2}' in said(done)
@@ -108,6 +104,5 @@ async def test_cancelled_instead_of_answered_nothing_is_called_again(
     talk = await opened(ask=WRITES)
     await chosen(talk, "it__ask", "确认")
     ended = await talk.say("取消")
-    assert ended.flow is not None
-    assert ended.flow.status == "cancelled"
+    assert flow_of(ended).status == "cancelled"
     assert len((tmp_path / "notes").read_text().splitlines()) == 1

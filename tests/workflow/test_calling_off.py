@@ -21,7 +21,7 @@ from router.runtime.composition import Parts
 from router.runtime.worker import build_worker
 from router.story_runner.actor import skip
 from tests.temporal import skipping_server
-from tests.workflow.desk import QUEUE, Approver, Talk, register_attributes, run_of
+from tests.workflow.desk import QUEUE, Approver, Talk, flow_of, register_attributes, run_of
 from tests.workflow.test_flow import becomes
 from tests.workflow.test_wider_flows import WENDY, child_of, withdrawn
 
@@ -44,8 +44,7 @@ class Requests:
     async def begin(self, flow: str, slots: dict[str, Any]) -> str:
         start = StartAction(type="start", flow=flow, slots=slots)
         turn = await self.talk.send(Message(action=start))
-        assert turn.flow is not None, turn
-        return turn.flow.id
+        return flow_of(turn).id
 
     async def trip(self, estimate: str = "800.00", **more: Any) -> str:
         """A trip that begins in twenty days and waits for its confirmation."""
@@ -193,8 +192,7 @@ class TestTrips:
         turn = await requests.confirm(run, "both")
         said = "\n".join(reply.text for reply in turn.replies)
         assert (said.count("Bob"), said.count("Erin"), "好的。" in said) == (1, 1, False), said
-        assert turn.flow is not None
-        assert (turn.flow.id, turn.flow.status) == (run, "waiting")
+        assert (flow_of(turn).id, flow_of(turn).status) == (run, "waiting")
         await requests.call_off(run)
 
     @pytest.mark.parametrize("estimate", ["800.00", DEAR])

@@ -12,8 +12,8 @@ from router.tool.context import ToolContext
 from router.tool.tool import tool
 from tests.fakes.behaviours import calls
 from tests.fakes.model_server import ModelServer
-from tests.workflow.desk import Talk
-from tests.workflow.tooled import chosen, talking
+from tests.workflow.desk import Talk, flow_of
+from tests.workflow.tooled import Tooled, chosen, talking
 
 taken: set[str] = set()
 booked: list[str] = []
@@ -77,8 +77,7 @@ async def test_what_is_taken_is_said_and_another_asked_for_without_a_confirmatio
 ) -> None:
     taken.add("A1")
     turn = await chosen(talk, "book_room", "A1")
-    assert turn.flow is not None
-    assert (turn.flow.status, turn.flow.awaiting) == ("collecting", ["change"])
+    assert (flow_of(turn).status, flow_of(turn).awaiting) == ("collecting", ["change"])
     assert "room: A1 is taken" in turn.replies[0].text
 
     await talk.say("room")
@@ -91,8 +90,7 @@ async def test_what_is_taken_is_said_and_another_asked_for_without_a_confirmatio
 
 async def test_what_can_never_be_done_ends_before_anything_is_confirmed(talk: Talk) -> None:
     turn = await chosen(talk, "book_room", "cellar")
-    assert turn.flow is not None
-    assert (turn.flow.status, turn.tool_calls, booked) == ("failed", [], [])
+    assert (flow_of(turn).status, turn.tool_calls, booked) == ("failed", [], [])
     assert [reply.text for reply in turn.replies] == ["没办成：the cellar is nothing for alice"]
 
 
@@ -101,9 +99,7 @@ async def test_what_changes_between_confirmation_and_call_is_met_in_the_call(tal
     taken.add("A1")
 
     turn = await talk.send(Message(action=ConfirmAction(type="confirm", value=True)))
-
-    assert turn.flow is not None
-    assert (turn.flow.status, booked) == ("failed", [])
+    assert (flow_of(turn).status, booked) == ("failed", [])
     assert "room: A1 is taken" in turn.replies[0].text
 
 
@@ -115,11 +111,11 @@ async def test_a_check_that_fails_for_the_moment_is_tried_again(talk: Talk) -> N
 
 
 async def test_what_a_model_fills_in_is_refused_without_a_confirmation(
-    real_client: Client, parts: Parts, model: ModelServer
+    tooled: Tooled, model: ModelServer
 ) -> None:
     slots = {"flow_name": "book_room", "slots": {"room": "cellar"}}
     model.then(calls(("dispatch_to_flow", slots)))
-    async with talking(real_client, parts, [book_room], model) as talk:
+    async with tooled([book_room], model) as talk:
         turn = await talk.say("please put the board meeting into the cellar")
     assert turn.route.by == "llm"
     assert "the cellar is nothing for alice" in turn.replies[0].text

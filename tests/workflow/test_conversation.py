@@ -9,8 +9,7 @@ from router.contracts.failures import ended_meanwhile, from_failure
 from router.domain.errors import Conflict, DuplicateKey, TooManyRequests
 from router.runtime.composition import Parts
 from router.story_runner.actor import skip
-from tests.workflow.conftest import person
-from tests.workflow.desk import Approver, Talk, run_of
+from tests.workflow.desk import Approver, Talk, flow_of, person, run_of
 
 
 async def test_turns_that_arrive_at_once_are_answered_one_after_the_other(talk: Talk) -> None:
@@ -89,8 +88,7 @@ async def test_a_conversation_is_put_away_after_a_day_and_goes_on_where_it_was(
     await closed(talk)
     turn = await talk.say("年假", "m2")
     assert turn.turn == 2
-    assert turn.flow is not None
-    assert turn.flow.slots == {"leave_type": "annual"}
+    assert flow_of(turn).slots == {"leave_type": "annual"}
     assert await talk.say("我要请假", "m1") == first
 
 
@@ -126,8 +124,7 @@ async def test_another_flow_puts_the_first_aside_and_comes_back_to_its_question(
 ) -> None:
     await talk.say("我要请假")
     turn = await talk.say("我要报销")
-    assert turn.flow is not None
-    assert turn.flow.name == "reimbursement"
+    assert flow_of(turn).name == "reimbursement"
     assert [p.name for p in (await talk.status()).paused_flows] == ["leave_request"]
     turn = await talk.say("取消")
     status = await talk.status()
@@ -140,12 +137,10 @@ async def test_a_flow_that_ended_behind_its_back_is_not_answered(
     client: Client, talk: Talk, parts: Parts
 ) -> None:
     turn = await talk.say("我要请假")
-    assert turn.flow is not None
-    where = await run_of(parts, turn.flow.id)
+    where = await run_of(parts, flow_of(turn).id)
     await client.get_workflow_handle(where.workflow_id).terminate("by an operator")
     turn = await talk.say("我要报销")
-    assert turn.flow is not None
-    assert turn.flow.name == "reimbursement"
+    assert flow_of(turn).name == "reimbursement"
 
 
 async def test_busy_means_refused_where_the_message_says_so(talk: Talk) -> None:

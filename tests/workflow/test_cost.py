@@ -7,8 +7,7 @@ from temporalio.client import Client
 
 from router.contracts.conversation import ConversationState
 from router.runtime.composition import Parts
-from tests.workflow.conftest import person
-from tests.workflow.desk import Talk
+from tests.workflow.desk import Talk, person
 
 SCHEDULED = EventType.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED
 LOCAL = EventType.EVENT_TYPE_MARKER_RECORDED

@@ -16,8 +16,7 @@ from router.runtime.worker import build_worker
 from tests.fakes.behaviours import Behaviour, calls, fails, hangs, rate_limits, says, sends
 from tests.fakes.http_exchange import Received, Reply
 from tests.fakes.model_server import ModelServer
-from tests.workflow.conftest import person
-from tests.workflow.desk import Talk
+from tests.workflow.desk import Talk, flow_of, person
 
 MODELLED = "modelled"
 
@@ -75,9 +74,8 @@ async def test_a_flow_is_dispatched_with_slots_in_their_shapes(
     model.then(calls(("dispatch_to_flow", {"flow_name": "leave_request", "slots": slots})))
     turn = await talk.say("牙疼得厉害，三月头两天来不了")
     assert turn.route.by == "llm"
-    assert turn.flow is not None
-    assert turn.flow.status == "confirming"
-    assert turn.flow.slots["end"] == "2027-03-02"
+    assert flow_of(turn).status == "confirming"
+    assert flow_of(turn).slots["end"] == "2027-03-02"
 
 
 async def test_several_wishes_are_carried_out_in_one_turn(talk: Talk, model: ModelServer) -> None:
@@ -91,8 +89,7 @@ async def test_several_wishes_are_carried_out_in_one_turn(talk: Talk, model: Mod
     turn = await talk.say("看下还剩多少天，然后帮我弄一个")
     assert [r.kind for r in turn.routes or []] == ["tool", "flow"]
     assert texts(turn)[0] == "还剩 15 天。"
-    assert turn.flow is not None
-    assert turn.flow.awaiting == ["start"]
+    assert flow_of(turn).awaiting == ["start"]
 
 
 async def test_a_question_in_the_middle_of_a_flow_comes_back_to_its_question(
@@ -103,8 +100,7 @@ async def test_a_question_in_the_middle_of_a_flow_comes_back_to_its_question(
     turn = await talk.say("食堂几点开饭？")
     assert texts(turn)[0] == "食堂十二点开饭。"
     assert turn.replies[-1].type == "choices"
-    assert turn.flow is not None
-    assert turn.flow.awaiting == ["leave_type"]
+    assert flow_of(turn).awaiting == ["leave_type"]
 
 
 async def test_starting_the_flow_that_asks_anew_answers_it(talk: Talk, model: ModelServer) -> None:
@@ -112,11 +108,9 @@ async def test_starting_the_flow_that_asks_anew_answers_it(talk: Talk, model: Mo
     slots = {"leave_type": "personal", "start": "2020-01-01", "reason": "rest"}
     model.then(calls(("dispatch_to_flow", {"flow_name": "leave_request", "slots": slots})))
     turn = await talk.say("家里有点私人的情况")
-    assert turn.flow is not None
-    assert before.flow is not None
-    assert turn.flow.id == before.flow.id
-    assert turn.flow.slots == {"leave_type": "personal"}
-    assert turn.flow.awaiting == ["start"]
+    assert flow_of(turn).id == flow_of(before).id
+    assert flow_of(turn).slots == {"leave_type": "personal"}
+    assert flow_of(turn).awaiting == ["start"]
 
 
 async def test_nothing_that_a_model_makes_up_changes_the_flow_that_asks(
@@ -125,9 +119,8 @@ async def test_nothing_that_a_model_makes_up_changes_the_flow_that_asks(
     await talk.say("我要请病假")
     model.then(calls(("fill_slots", {"slots": {"leave_type": "annual", "reason": "rest"}})))
     turn = await talk.say("食堂的饭真香")
-    assert turn.flow is not None
-    assert turn.flow.slots == {"leave_type": "sick"}
-    assert turn.flow.awaiting == ["start"]
+    assert flow_of(turn).slots == {"leave_type": "sick"}
+    assert flow_of(turn).awaiting == ["start"]
 
 
 async def test_the_model_is_told_what_was_said_before_and_the_message_as_material(
@@ -280,11 +273,9 @@ async def test_without_a_model_a_tool_is_offered_and_runs_as_a_form(
     offered = [o.value for r in turn.replies if r.type == "choices" for o in r.options]
     assert "get_leave_balance" in offered
     turn = await talk.send(Message(action=ChooseAction(type="choose", value="get_leave_balance")))
-    assert turn.flow is not None
-    assert turn.flow.awaiting == ["leave_type"]
+    assert flow_of(turn).awaiting == ["leave_type"]
     turn = await talk.send(Message(action=ChooseAction(type="choose", value="annual")))
-    assert turn.flow is not None
-    assert turn.flow.status == "completed"
+    assert flow_of(turn).status == "completed"
     assert "entitled: 15" in texts(turn)[0]  # what is left of them depends on the other tests
 
 

@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 import pytest
 from pydantic import JsonValue
-from temporalio.client import Client
 
 from activities import provided
 from router.domain.errors import ArgumentsToolError
@@ -21,9 +20,8 @@ from router.tool.context import Depends, ToolContext
 from router.tool.results import ToolFile
 from router.tool.tool import tool
 from tests.fakes.behaviours import calls, says
-from tests.fakes.model_server import ModelServer
-from tests.workflow.desk import Talk
-from tests.workflow.tooled import chosen, talking
+from tests.workflow.desk import Talk, flow_of
+from tests.workflow.tooled import Tooled, chosen
 
 MINE, BOBS = "a" * 24, "b" * 24
 LINK = re.compile("/v1/files/([0-9a-z]{24})")
@@ -115,16 +113,15 @@ def texts(turn: Turn) -> str:
 
 
 async def test_a_receipt_is_attached_shown_by_name_and_given_to_a_tool_by_id(
-    real_client: Client, parts: Parts
+    tooled: Tooled, parts: Parts
 ) -> None:
-    async with talking(real_client, parts, [stamp], flows=[HAND_IN]) as talk:
+    async with tooled([stamp], flows=[HAND_IN]) as talk:
         (asked,) = (await talk.say("我要交收据")).replies
         assert isinstance(asked, FormReply)
         assert [(f.name, f.type) for f in asked.fields] == [("receipt", "file")]
         about: dict[str, JsonValue] = {"id": MINE, "name": "a.pdf", "type": "application/pdf"}
         turn = await fill(talk, {**about, "size": 15})
-        assert turn.flow is not None
-        assert turn.flow.slots == {"receipt": MINE}
+        assert flow_of(turn).slots == {"receipt": MINE}
         assert texts(turn) == "交 alice.pdf？"
         turn = await talk.send(Message(action=ConfirmAction(type="confirm", value=True)))
         said = [entry.data for entry in await talk.transcript() if entry.data["role"] == "user"]
@@ -140,49 +137,33 @@ async def test_a_receipt_is_attached_shown_by_name_and_given_to_a_tool_by_id(
 @pytest.mark.parametrize(
     "value", [BOBS, {"id": BOBS, "name": "x"}, "z" * 24, "alice.pdf", "", {}, 7]
 )
-async def test_what_is_no_file_of_ones_own_is_asked_for_anew(
-    real_client: Client, parts: Parts, value: Any
-) -> None:
-    async with talking(real_client, parts, [stamp], flows=[HAND_IN]) as talk:
+async def test_what_is_no_file_of_ones_own_is_asked_for_anew(tooled: Tooled, value: Any) -> None:
+    async with tooled([stamp], flows=[HAND_IN]) as talk:
         await talk.say("我要交收据")
         turn = await fill(talk, value)
-        assert turn.flow is not None
-        assert turn.flow.slots == {}
-        assert turn.flow.awaiting == ["receipt"]
+        assert flow_of(turn).slots == {}
+        assert flow_of(turn).awaiting == ["receipt"]
         assert len(turn.replies) == 2
         assert "上传" in turn.replies[0].text
         assert texts(await fill(talk, MINE)) == "交 alice.pdf？"
 
 
-async def test_a_model_cannot_fill_in_somebody_elses_file(
-    real_client: Client, parts: Parts
-) -> None:
+async def test_a_model_cannot_fill_in_somebody_elses_file(tooled: Tooled) -> None:
     begins = calls(("dispatch_to_flow", {"flow_name": "hand_in", "slots": {"receipt": BOBS}}))
-    async with (
-        ModelServer([begins]) as model,
-        talking(real_client, parts, [stamp], model, flows=[HAND_IN]) as talk,
-    ):
+    async with tooled([stamp], [begins], flows=[HAND_IN]) as talk:
         turn = await talk.say(f"替我把 {BOBS} 交了")
-    assert turn.flow is not None
-    assert turn.flow.slots == {}
+    assert flow_of(turn).slots == {}
 
 
-async def test_a_file_that_a_tool_made_is_told_with_its_link(
-    real_client: Client, parts: Parts
-) -> None:
-    async with talking(real_client, parts, [export]) as talk:
+async def test_a_file_that_a_tool_made_is_told_with_its_link(tooled: Tooled) -> None:
+    async with tooled([export]) as talk:
         said = texts(await chosen(talk, "export"))
     assert re.search(r"table\.csv（4 B）：/v1/files/[0-9a-z]{24}", said)
 
 
-async def test_a_model_that_forgets_the_link_is_helped_out(
-    real_client: Client, parts: Parts
-) -> None:
-    async with (
-        ModelServer([calls(("export", {})), says("做好了。")]) as model,
-        talking(real_client, parts, [export], model) as talk,
-    ):
+async def test_a_model_that_forgets_the_link_is_helped_out(tooled: Tooled) -> None:
+    async with tooled([export], [calls(("export", {})), says("做好了。")]) as talk:
         turn = await talk.say("导出一下")
-        shown = model.chats[-1]["messages"][-1]["content"]
+        shown = talk.model.chats[-1]["messages"][-1]["content"]
     assert re.fullmatch(r"做好了。\ntable\.csv（4 B）：/v1/files/[0-9a-z]{24}", texts(turn))
     assert LINK.findall(texts(turn))[0] in shown

@@ -17,7 +17,7 @@ from router.domain.records import RunRecord
 from router.flow.engine.events import Cancelled
 from router.runtime.composition import Parts
 from router.story_runner.actor import skip
-from tests.workflow.desk import Approver, Talk, run_of
+from tests.workflow.desk import Approver, Talk, flow_of, run_of
 from tests.workflow.test_conversation import heard
 
 
@@ -81,8 +81,7 @@ async def test_a_run_keeps_the_definition_that_it_began_with(
     client: Client, parts: Parts, talk: Talk
 ) -> None:
     turn = await talk.say("我要请假")
-    assert turn.flow is not None
-    where = await run_of(parts, turn.flow.id)
+    where = await run_of(parts, flow_of(turn).id)
     history = await client.get_workflow_handle(where.workflow_id).fetch_history()
     started = history.events[0].workflow_execution_started_event_attributes
     assert b'"flow":"leave_request"' in started.input.payloads[0].data
@@ -95,9 +94,8 @@ async def test_what_is_sent_back_asks_what_to_change_and_goes_up_again(
     await bob.decide(await bob.waiting(run), "return", comment="日期不对")
     await heard(talk, "日期不对")
     turn = await talk.say("结束日期改成12月9日")
-    assert turn.flow is not None
-    assert str(turn.flow.slots["end"]).endswith("-12-09")
-    assert turn.flow.status == "confirming"
+    assert str(flow_of(turn).slots["end"]).endswith("-12-09")
+    assert flow_of(turn).status == "confirming"
     await talk.say("确认")
     await bob.decide(await bob.waiting(run), "approve")
     await becomes(parts, run, lambda r: r.status == "completed")
@@ -106,13 +104,11 @@ async def test_what_is_sent_back_asks_what_to_change_and_goes_up_again(
 async def test_nobody_fills_in_what_is_worked_out_from_the_rest(talk: Talk) -> None:
     """A form that claims half a day for a week would spare itself the director's approval."""
     turn = await talk.say("我要请年假，12月7日到11日，家里有事")
-    assert turn.flow is not None
-    truth = turn.flow.slots
+    truth = flow_of(turn).slots
     for claimed in ({}, {"start": truth["start"], "end": truth["end"]}):
         form = FormAction(type="form", values={**claimed, "days": 0.5})
         turn = await talk.send(Message(action=form))
-        assert turn.flow is not None
-        assert turn.flow.slots == truth
+        assert flow_of(turn).slots == truth
         assert "工作日天数" in turn.replies[0].text
 
 
@@ -121,12 +117,10 @@ async def test_what_was_looked_up_is_asked_when_someone_wants_it_changed(talk: T
     await talk.say("请两天年假，从12月7日开始，家里有事")
     await talk.say("不")
     turn = await talk.send(Message(action=ChooseAction(type="choose", value="end")))
-    assert turn.flow is not None
-    assert turn.flow.awaiting == ["end"]
+    assert flow_of(turn).awaiting == ["end"]
     turn = await talk.say("12月9日")
-    assert turn.flow is not None
-    assert turn.flow.status == "confirming"
-    assert str(turn.flow.slots["end"]).endswith("-12-09")
+    assert flow_of(turn).status == "confirming"
+    assert str(flow_of(turn).slots["end"]).endswith("-12-09")
 
 
 @pytest.mark.parametrize("nothing", ["不改了", "没什么要改的", "确认"])
@@ -134,9 +128,7 @@ async def test_who_declined_may_change_nothing_after_all(talk: Talk, nothing: st
     before = await talk.say("我要请年假，12月7日到8日，家里有事")
     await talk.say("不")
     turn = await talk.say(nothing)
-    assert turn.flow is not None
-    assert before.flow is not None
-    assert (turn.flow.status, turn.flow.slots) == ("confirming", before.flow.slots)
+    assert (flow_of(turn).status, flow_of(turn).slots) == ("confirming", flow_of(before).slots)
     assert [_shown(reply) for reply in turn.replies] == [_shown(r) for r in before.replies]
 
 

@@ -5,15 +5,13 @@ import logging
 from collections.abc import Iterator
 
 import pytest
-from temporalio.client import Client
 
 from router.domain.errors import PermanentToolError
 from router.domain.locale import Localised
-from router.runtime.composition import Parts
 from router.secrecy.redaction import redact_logs
-from tests.workflow.desk import Approver, Talk
+from tests.workflow.desk import Approver, Talk, flow_of
 from tests.workflow.test_tool_errors import look_that_raises
-from tests.workflow.tooled import chosen, talking
+from tests.workflow.tooled import Tooled, chosen
 
 WORDS = ("外婆九十大寿", "玩得开心啊小爱", "quetzalcoatl")
 REASON, COMMENT, FAULT = WORDS
@@ -33,16 +31,15 @@ def written() -> Iterator[io.StringIO]:
 
 
 async def test_no_word_of_a_conversation_is_logged(
-    talk: Talk, bob: Approver, real_client: Client, parts: Parts, written: io.StringIO
+    talk: Talk, bob: Approver, tooled: Tooled, written: io.StringIO
 ) -> None:
     await talk.say("我要请年假，12月7日到8日")
     await talk.say(REASON)
     turn = await talk.say("确认")
-    assert turn.flow is not None
-    run = turn.flow.id
+    run = flow_of(turn).id
     await bob.decide(await bob.waiting(run), "approve", comment=COMMENT)
     refused = PermanentToolError(Localised(zh=FAULT, en=FAULT))
-    async with talking(real_client, parts, [look_that_raises(refused)]) as other:
+    async with tooled([look_that_raises(refused)]) as other:
         turn = await chosen(other, "look")
     assert FAULT in turn.replies[0].text
     assert "Completing activity as failed" in written.getvalue()

@@ -28,8 +28,7 @@ from router.runtime.composition import Parts
 from router.runtime.worker import build_worker
 from tests.one_try import run_tool
 from tests.temporal import skipping_server
-from tests.workflow.conftest import person
-from tests.workflow.desk import QUEUE, Approver, Talk, register_attributes, run_of
+from tests.workflow.desk import QUEUE, Approver, Talk, flow_of, person, register_attributes, run_of
 
 
 @pytest.fixture(scope="module")
@@ -135,15 +134,14 @@ async def test_there_is_nothing_to_hurry_where_nobody_is_waited_for(
     tools: Tools, talk: Talk, bob: Approver
 ) -> None:
     asking = await talk.say("我要请年假，12月7日到8日，家里有事")
-    assert asking.flow is not None
 
     with pytest.raises(PermanentToolError) as refused:
-        await tools.call("nudge_approver", request=asking.flow.id)
+        await tools.call("nudge_approver", request=flow_of(asking).id)
     assert "不在等任何人审批" in refused.value.said.zh
     await talk.say("确认")
-    await bob.decide(await bob.waiting(asking.flow.id), "reject")
+    await bob.decide(await bob.waiting(flow_of(asking).id), "reject")
     with pytest.raises(PermanentToolError) as refused:
-        await tools.call("nudge_approver", request=asking.flow.id)
+        await tools.call("nudge_approver", request=flow_of(asking).id)
     assert "已经结束" in refused.value.said.zh
 
 
@@ -199,15 +197,14 @@ async def test_what_is_only_half_asked_for_is_taken_back_but_never_hurried(
     talk, tools = await Talk(client, parts, gina).open(), Tools(parts, client, gina)
     run = await talk.waiting_leave("我要请事假，12月9日到10日，搬家")
     begun = await (await Talk(client, parts, gina).open()).say("我要请假")
-    assert begun.flow is not None
 
     reminded = await tools.call("nudge_approver", request="请假")
     with pytest.raises(ArgumentsToolError) as refused:
         await tools.call("withdraw_request", request="请假")
 
     assert reminded["request"] == run
-    assert begun.flow.id in str(refused.value)
-    for each in (run, begun.flow.id):
+    assert flow_of(begun).id in str(refused.value)
+    for each in (run, flow_of(begun).id):
         await tools.call("withdraw_request", request=each)
 
 
@@ -264,8 +261,10 @@ async def test_of_several_that_fit_one_is_chosen_in_any_way(
             if answer == "button"
             else talk.say(answer)
         )
-        assert chosen.flow is not None
-        assert (chosen.flow.name, chosen.flow.status) == ("withdraw_request", "confirming"), chosen
+        assert (flow_of(chosen).name, flow_of(chosen).status) == (
+            "withdraw_request",
+            "confirming",
+        ), chosen
         await talk.say("yes")
 
     meant = annual if answer == "2" else sick
@@ -281,8 +280,7 @@ async def test_without_a_name_the_only_one_is_meant_and_of_several_one_is_asked_
     talk, tools = await clean(client, parts)
     first = await talk.waiting_leave("我要请年假，12月14日到15日，家里有事")
     alone = await talk.say("催一下")
-    assert alone.flow is not None
-    assert (alone.flow.name, alone.flow.status) == ("nudge_approver", "confirming")
+    assert (flow_of(alone).name, flow_of(alone).status) == ("nudge_approver", "confirming")
     await talk.say("不用了")
 
     second = await talk.waiting_leave("我要请年假，12月16日到17日，家里有事")
@@ -292,8 +290,7 @@ async def test_without_a_name_the_only_one_is_meant_and_of_several_one_is_asked_
         ("请假申请（年假，12月14日 至 12月15日）：审批中", first),
     ]
     narrowed = await talk.say("12月15日那个")
-    assert narrowed.flow is not None
-    assert (narrowed.flow.status, narrowed.flow.slots) == ("confirming", {"request": first})
+    assert (flow_of(narrowed).status, flow_of(narrowed).slots) == ("confirming", {"request": first})
     (confirm,) = [reply.text for reply in narrowed.replies if isinstance(reply, ConfirmReply)]
     which = "请假申请（年假，12月14日 至 12月15日）：审批中"
     assert confirm == f"催办审批：{which}，要执行吗？"

@@ -27,7 +27,7 @@ from tests.workflow.skill_histories import (
     seconds_to_stop,
     signalled,
 )
-from tests.workflow.tooled import talking
+from tests.workflow.tooled import Tooled, talking
 from tests.workflow.trip import book_seat, entered, leave, wait_long
 
 NAME = Localised(zh="行程助手", en="Trip helper")
@@ -257,11 +257,11 @@ async def test_without_a_plan_that_will_do_it_goes_on_step_by_step_and_the_log_s
 
 
 async def test_a_run_without_room_for_a_plan_goes_on_step_by_step(
-    real_client: Client, parts: Parts, server: ModelServer, model: PlanningModel
+    tooled: Tooled, server: ModelServer, model: PlanningModel
 ) -> None:
     short = PLANNER.model_copy(update={"max_turns": 3})
     model.others.append(says("G1。"))
-    async with talking(real_client, parts, TOOLS, server, [short]) as talk:
+    async with tooled(TOOLS, server, [short]) as talk:
         assert texts(await talk.say("帮我安排去上海")) == ["G1。"]
         assert await activities(talk) == ["think"]
 
@@ -275,13 +275,13 @@ async def test_a_turn_too_short_for_a_plan_goes_on_step_by_step(
 
 
 async def test_at_a_limit_it_says_which_steps_are_done_and_which_are_open(
-    real_client: Client, parts: Parts, server: ModelServer, model: PlanningModel
+    tooled: Tooled, server: ModelServer, model: PlanningModel
 ) -> None:
     short = PLANNER.model_copy(update={"max_turns": 5})
     model.plans.append(drawn(("train", TRAIN), ("sum", SUM, "train")))
     model.steps[TRAIN] += [calls(("find_train", {"to": "上海"})), says("G1, 500")]
     model.reflections.append(calls(("retry", {"step": "train", "why": "better"})))
-    async with talking(real_client, parts, TOOLS, server, [short]) as talk:
+    async with tooled(TOOLS, server, [short]) as talk:
         turn = await talk.say("帮我安排去上海")
     assert texts(turn) == [
         "步数用完了，还没有得出结论。\n已经查清：\n- Find a train: G1, 500\n还没有完成：\n- Add up"

@@ -3,19 +3,16 @@
 import asyncio
 
 import pytest
-from temporalio.client import Client
 
 from router.contracts import conversation
 from router.domain.locale import Localised
 from router.domain.principals import DEFAULT_TENANT
 from router.domain.records import LogEntry
-from router.runtime.composition import Parts
 from router.skill.skill import Skill
 from router.tool.tool import Tool, tool
 from tests.fakes.behaviours import Behaviour, calls, says
-from tests.fakes.model_server import ModelServer
 from tests.workflow.desk import Talk
-from tests.workflow.tooled import chosen, talking
+from tests.workflow.tooled import Tooled, chosen
 
 LOOKER = Skill(
     name="looker",
@@ -45,13 +42,8 @@ def story(rows: list[LogEntry]) -> list[str]:
     return [f"{row.kind} {row.data.get('status', '')}".strip() for row in rows]
 
 
-async def test_a_skills_steps_and_tools_are_kept_in_order_before_its_turn(
-    real_client: Client, parts: Parts
-) -> None:
-    async with (
-        ModelServer([CHOOSE, LOOK, says("一只猫。")]) as model,
-        talking(real_client, parts, [looking()], model, [LOOKER]) as talk,
-    ):
+async def test_a_skills_steps_and_tools_are_kept_in_order_before_its_turn(tooled: Tooled) -> None:
+    async with tooled([looking()], [CHOOSE, LOOK, says("一只猫。")], [LOOKER]) as talk:
         turn = await talk.say("帮我看看", "m")
         rows = await log_of(talk)
     thought = ["thinking started", "thinking finished"]
@@ -70,9 +62,7 @@ async def test_a_skills_steps_and_tools_are_kept_in_order_before_its_turn(
 
 
 @pytest.mark.parametrize("by", ["the model", "a sub-agent"])
-async def test_a_stopped_turn_leaves_no_call_without_its_end(
-    real_client: Client, parts: Parts, by: str
-) -> None:
+async def test_a_stopped_turn_leaves_no_call_without_its_end(tooled: Tooled, by: str) -> None:
     at_work = asyncio.Event()
 
     @tool(permission="read", timeout="30s")
@@ -83,10 +73,7 @@ async def test_a_stopped_turn_leaves_no_call_without_its_end(
         raise AssertionError
 
     script: list[Behaviour] = [LOOK] if by == "the model" else [CHOOSE, LOOK]
-    async with (
-        ModelServer(script) as model,
-        talking(real_client, parts, [look], model, [LOOKER]) as talk,
-    ):
+    async with tooled([look], script, [LOOKER]) as talk:
         asking = asyncio.create_task(talk.say("帮我看看", "m"))
         async with asyncio.timeout(20):
             await at_work.wait()
@@ -102,8 +89,8 @@ async def test_a_stopped_turn_leaves_no_call_without_its_end(
     assert [call.status for call in turn.tool_calls] == ["skipped"]
 
 
-async def test_the_tools_of_a_flow_are_kept_as_well(real_client: Client, parts: Parts) -> None:
-    async with talking(real_client, parts, [looking()]) as talk:
+async def test_the_tools_of_a_flow_are_kept_as_well(tooled: Tooled) -> None:
+    async with tooled([looking()]) as talk:
         turn = await chosen(talk, "look")
         rows = await log_of(talk)
     tools = [row for row in rows if row.kind.startswith("tool")]

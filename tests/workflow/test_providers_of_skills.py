@@ -3,11 +3,9 @@
 from typing import Any
 
 import pytest
-from temporalio.client import Client
 
 from router.domain.locale import Localised
 from router.domain.messages import Turn
-from router.runtime.composition import Parts
 from router.skill.skill import Mode, Skill
 from router.tool.tool import tool
 from tests.fakes.behaviours import Behaviour, calls, decides, fails, refuses, says
@@ -15,7 +13,7 @@ from tests.fakes.http_exchange import Received, Reply
 from tests.fakes.model_server import ModelServer
 from tests.fakes.planning_model import PlanningModel, drawn
 from tests.workflow.skill_histories import replays
-from tests.workflow.tooled import MODEL, talking
+from tests.workflow.tooled import MODEL, Tooled
 
 NAME = Localised(zh="行程助手", en="Trip helper")
 CHOOSE = calls(("dispatch_to_skill", {"skill_name": "trip-helper", "request": "计划去上海"}))
@@ -77,53 +75,38 @@ def told(body: dict[str, Any]) -> str:
     return "\n".join(str(message.get("content")) for message in body["messages"])
 
 
-async def test_a_skill_asks_the_model_that_it_names_at_every_step(
-    real_client: Client, parts: Parts
-) -> None:
+async def test_a_skill_asks_the_model_that_it_names_at_every_step(tooled: Tooled) -> None:
     model = [CHOOSE, calls(("find_train", {"to": "上海"})), says("G1。")]
-    async with (
-        ModelServer(model) as server,
-        talking(real_client, parts, [find_train], server, [helper("react", "big")]) as talk,
-    ):
+    async with tooled([find_train], model, [helper("react", "big")]) as talk:
         assert texts(await talk.say("帮我安排去上海")) == ["G1。"]
-    assert [chat["model"] for chat in server.chats] == [MODEL, "big", "big"]
+    assert [chat["model"] for chat in talk.model.chats] == [MODEL, "big", "big"]
 
 
-async def test_a_skill_that_plans_asks_it_for_plans_steps_and_reflections(
-    real_client: Client, parts: Parts
-) -> None:
+async def test_a_skill_that_plans_asks_it_for_plans_steps_and_reflections(tooled: Tooled) -> None:
     model = PlanningModel()
     model.others.append(CHOOSE)
     model.plans.append(drawn(("train", TRAIN)))
     model.steps[TRAIN].append(says("G1"))
     model.reflections.append(says("G1。"))
-    async with (
-        ModelServer(model) as server,
-        talking(real_client, parts, [find_train], server, [helper("plan", "big")]) as talk,
-    ):
+    async with tooled([find_train], model, [helper("plan", "big")]) as talk:
         assert texts(await talk.say("帮我安排去上海")) == ["G1。"]
-    assert [chat["model"] for chat in server.chats] == [MODEL, "big", "big", "big"]
+    assert [chat["model"] for chat in talk.model.chats] == [MODEL, "big", "big", "big"]
 
 
-async def test_where_the_named_model_is_not_there_the_usual_one_works(
-    real_client: Client, parts: Parts
-) -> None:
+async def test_where_the_named_model_is_not_there_the_usual_one_works(tooled: Tooled) -> None:
     def only_the_usual(received: Received) -> Reply:
         known = received.body["model"] == MODEL
         return (script if known else fails(404, "no such model"))(received)
 
     script = in_order(CHOOSE, calls(("find_train", {"to": "上海"})), says("G1。"))
-    async with (
-        ModelServer(only_the_usual) as server,
-        talking(real_client, parts, [find_train], server, [helper("react", "huge")]) as talk,
-    ):
+    async with tooled([find_train], only_the_usual, [helper("react", "huge")]) as talk:
         assert texts(await talk.say("帮我安排去上海")) == ["G1。"]
     assert made == ["上海"]
 
 
 @pytest.mark.parametrize("refused", [(), ("tools",)], ids=["functions", "json_schema alone"])
 async def test_where_the_model_dies_after_two_steps_its_fallback_goes_on_with_the_same_dialogue(
-    real_client: Client, parts: Parts, refused: tuple[str, ...]
+    tooled: Tooled, refused: tuple[str, ...]
 ) -> None:
     first = Mortal(
         3,
@@ -139,7 +122,7 @@ async def test_where_the_model_dies_after_two_steps_its_fallback_goes_on_with_th
     async with (
         ModelServer(first) as dying,
         ModelServer(refuses(*refused, otherwise=answers)) as fallback,
-        talking(real_client, parts, [find_train], [dying, fallback], [helper("react")]) as talk,
+        tooled([find_train], [dying, fallback], [helper("react")]) as talk,
     ):
         assert texts(await talk.say("帮我安排去上海")) == ["三趟都有。"]
         await replays(talk)
@@ -153,7 +136,7 @@ async def test_where_the_model_dies_after_two_steps_its_fallback_goes_on_with_th
 
 @pytest.mark.parametrize("refused", [(), ("tools",)], ids=["functions", "json_schema alone"])
 async def test_where_the_model_dies_in_the_middle_of_a_plan_its_fallback_goes_on_with_it(
-    real_client: Client, parts: Parts, refused: tuple[str, ...]
+    tooled: Tooled, refused: tuple[str, ...]
 ) -> None:
     first, second = PlanningModel(), PlanningModel()
     first.others.append(CHOOSE)
@@ -171,7 +154,7 @@ async def test_where_the_model_dies_in_the_middle_of_a_plan_its_fallback_goes_on
     async with (
         ModelServer(Mortal(5, first)) as dying,
         ModelServer(refuses(*refused, otherwise=second)) as fallback,
-        talking(real_client, parts, [find_train], [dying, fallback], [helper("plan")]) as talk,
+        tooled([find_train], [dying, fallback], [helper("plan")]) as talk,
     ):
         assert texts(await talk.say("帮我安排去上海")) == ["共 1300。"]
         await replays(talk)

@@ -10,8 +10,7 @@ from activities.people.claims import ClaimBook
 from activities.people.people import human_resources
 from router.domain.records import RunRecord
 from router.runtime.composition import Parts
-from tests.workflow.conftest import person
-from tests.workflow.desk import Approver, Talk
+from tests.workflow.desk import Approver, Talk, flow_of, person
 
 
 class SlowHouse:
@@ -57,5 +56,4 @@ async def test_what_happens_while_a_run_is_being_published_is_published_too(
     turn = await talk.say("确认")
 
     assert slow.found
-    assert turn.flow is not None
-    assert (await Approver(real_client, parts, "bob").waiting(turn.flow.id)).active
+    assert (await Approver(real_client, parts, "bob").waiting(flow_of(turn).id)).active

@@ -16,7 +16,7 @@ from router.domain.messages import (
 )
 from router.runtime.composition import Parts
 from router.tool.tool import tool
-from tests.workflow.desk import Talk
+from tests.workflow.desk import Talk, flow_of
 from tests.workflow.tooled import chosen, talking
 
 paid: list[float] = []
@@ -87,9 +87,7 @@ async def test_an_offer_that_is_still_open_is_chosen_by_its_question(talk: Talk)
     choose = ChooseAction(type="choose", value="pay", question=offer.question)
 
     turn = await talk.send(Message(action=choose))
-
-    assert turn.flow is not None
-    assert turn.flow.name == "pay"
+    assert flow_of(turn).name == "pay"
 
 
 async def test_a_tool_is_started_by_name_and_still_asks_first(talk: Talk) -> None:
@@ -98,8 +96,7 @@ async def test_a_tool_is_started_by_name_and_still_asks_first(talk: Talk) -> Non
     turn = await talk.send(Message(action=start))
 
     assert (turn.route.by, paid) == ("action", [])
-    assert turn.flow is not None
-    assert turn.flow.slots == {"amount": 58}
+    assert flow_of(turn).slots == {"amount": 58}
     await talk.send(yes(card_of(turn)))
     assert paid == [58]
 
@@ -110,5 +107,4 @@ async def test_what_a_slot_can_not_hold_is_said_and_asked_for(talk: Talk) -> Non
     turn = await talk.send(Message(action=start))
 
     assert turn.replies[0].text == "请给一个数字。"
-    assert turn.flow is not None
-    assert (turn.flow.awaiting, turn.flow.slots) == (["amount"], {})
+    assert (flow_of(turn).awaiting, flow_of(turn).slots) == (["amount"], {})

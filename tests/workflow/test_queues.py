@@ -18,7 +18,7 @@ from router.domain.records import ConversationRecord
 from router.gateway.retries import is_polled
 from router.runtime.composition import Parts
 from router.runtime.worker import Kind, build_workers
-from tests.workflow.conftest import person
+from tests.workflow.desk import person
 
 TURNS, TOOLS, MODELS = "own-turns", "own-tools", "own-models"
 ASKED = "年假还剩几天"

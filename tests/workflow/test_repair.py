@@ -14,8 +14,7 @@ from router.domain.messages import ChoicesReply, ChooseAction, ConfirmReply, Mes
 from router.flow.engine.events import Cancelled
 from router.runtime.composition import Parts
 from router.story_runner.actor import skip
-from tests.workflow.conftest import person
-from tests.workflow.desk import Talk, run_of
+from tests.workflow.desk import Talk, flow_of, person, run_of
 from tests.workflow.test_conversation import closed, heard
 from tests.workflow.test_flow import becomes
 
@@ -38,9 +37,7 @@ async def three_deep(talk: Talk) -> tuple[str, str]:
     leave = await talk.say("我要请假")
     claim = await talk.say("我要报销")
     await talk.say("我要请病假")
-    assert leave.flow is not None
-    assert claim.flow is not None
-    return leave.flow.id, claim.flow.id
+    return flow_of(leave).id, flow_of(claim).id
 
 
 @pytest.mark.parametrize(
@@ -70,8 +67,7 @@ async def test_a_day_alone_puts_right_the_end_that_was_just_given(talk: Talk) ->
         await talk.say(said)
     turn = await talk.say("不对，是2026年12月9日")
     assert turn.replies[0].text == "结束改为2026年12月9日（周三）。"
-    assert turn.flow is not None
-    assert turn.flow.awaiting == ["reason"]
+    assert flow_of(turn).awaiting == ["reason"]
     await talk.say("取消")
 
 
@@ -80,9 +76,7 @@ async def test_a_correction_that_does_not_fit_keeps_what_was_and_says_what_would
 ) -> None:
     before = await talk.say("我要请年假，12月7日到8日，家里有事")
     turn = await talk.say("结束日期改成12月4日")
-    assert turn.flow is not None
-    assert before.flow is not None
-    assert turn.flow.slots == before.flow.slots
+    assert flow_of(turn).slots == flow_of(before).slots
     assert "结束日期不能早于开始日期" in words(turn)
     assert "结束还是" in words(turn)
     assert "比如" in words(turn)
@@ -101,8 +95,7 @@ async def test_it_is_asked_which_of_several_to_take_up(talk: Talk) -> None:
     assert (status.active_flow, [p.id for p in status.paused_flows]) == (None, [leave, claim])
 
     turn = await talk.say("请假申请")
-    assert turn.flow is not None
-    assert (turn.flow.id, turn.replies[0].text) == (leave, "我们回到请假申请。")
+    assert (flow_of(turn).id, turn.replies[0].text) == (leave, "我们回到请假申请。")
     turn = await talk.say("取消")
     assert "我们回到费用报销" in words(turn)
 
@@ -114,11 +107,13 @@ async def test_none_of_several_is_an_answer_and_each_can_still_be_taken_up(talk:
     assert "都先放着" in words(turn)
     assert await active(talk) is None
     turn = await talk.say("回到报销")
-    assert turn.flow is not None
-    assert (turn.flow.id, turn.route.kind, turn.route.target) == (claim, "flow", "reimbursement")
+    assert (flow_of(turn).id, turn.route.kind, turn.route.target) == (
+        claim,
+        "flow",
+        "reimbursement",
+    )
     turn = await talk.say("接着刚才的请假")
-    assert turn.flow is not None
-    assert turn.flow.id == leave
+    assert flow_of(turn).id == leave
     assert [p.id for p in (await talk.status()).paused_flows] == [claim]
 
 
@@ -128,8 +123,7 @@ async def test_a_button_takes_up_what_it_names(talk: Talk) -> None:
     assert isinstance(which, ChoicesReply)
     press = ChooseAction(type="choose", value=which.options[1].value, question=which.question)
     turn = await talk.send(Message(action=press))
-    assert turn.flow is not None
-    assert (turn.flow.id, turn.route.by) == (claim, "action")
+    assert (flow_of(turn).id, turn.route.by) == (claim, "action")
 
 
 async def test_what_ended_behind_its_back_is_not_taken_up(
@@ -141,8 +135,7 @@ async def test_what_ended_behind_its_back_is_not_taken_up(
     await talk.say("取消")
     turn = await talk.say("请假申请")
     assert "已经结束了" in words(turn)
-    assert turn.flow is not None
-    assert turn.flow.id == claim
+    assert flow_of(turn).id == claim
 
 
 async def test_it_is_asked_which_too_where_the_one_talked_about_ends_by_itself(
@@ -156,8 +149,7 @@ async def test_it_is_asked_which_too_where_the_one_talked_about_ends_by_itself(
     await handle.execute_update(flow.TELL, withdrawn, result_type=FlowAnswer)
     await heard(talk, "还有几件没办完")
     turn = await talk.say("费用报销")
-    assert turn.flow is not None
-    assert turn.flow.id == claim
+    assert flow_of(turn).id == claim
 
 
 async def test_the_fourth_miss_names_a_person_and_leaves_the_question_for_later(
@@ -177,8 +169,7 @@ async def test_the_fourth_miss_names_a_person_and_leaves_the_question_for_later(
 
     pressed = ChooseAction(type="choose", value=ways.options[1].value)
     turn = await talk.send(Message(action=pressed))
-    assert turn.flow is not None
-    assert turn.flow.slots == {}
+    assert flow_of(turn).slots == {}
     turn = await talk.say("找人工")
     assert (turn.route.kind, await active(talk)) == ("handoff", "leave_request")
 
@@ -205,8 +196,7 @@ async def test_an_answer_after_a_day_needs_a_line_alone(
     await skip(environment, timedelta(hours=25))
     turn = await talk.say("7 December")
     assert turn.replies[0].text == "On with: Leave request."
-    assert turn.flow is not None
-    assert turn.flow.awaiting == ["end"]
+    assert flow_of(turn).awaiting == ["end"]
 
 
 async def test_a_word_within_the_day_hears_no_reminder(
@@ -230,8 +220,7 @@ async def silent(environment: WorkflowEnvironment, parts: Parts, talk: Talk, run
 async def begun(talk: Talk) -> str:
     await talk.say("我要请年假")
     turn = await talk.say("12月7日开始")
-    assert turn.flow is not None
-    return turn.flow.id
+    return flow_of(turn).id
 
 
 @pytest.mark.parametrize("said", ["继续刚才的请假", "接着办", "continue my leave request"])
@@ -243,11 +232,9 @@ async def test_what_fell_silent_expires_and_is_taken_up_with_all_it_was_told(
     assert await active(talk) is None
 
     turn = await talk.say(said)
-
-    assert turn.flow is not None
-    assert turn.flow.id != run
-    assert turn.flow.slots.keys() == {"leave_type", "start"}
-    assert (turn.flow.awaiting, turn.replies[0].text) == (["end"], "我们回到请假申请。")
+    assert flow_of(turn).id != run
+    assert flow_of(turn).slots.keys() == {"leave_type", "start"}
+    assert (flow_of(turn).awaiting, turn.replies[0].text) == (["end"], "我们回到请假申请。")
     await talk.say("取消")
     assert (await talk.say("继续刚才的请假")).route.by != "slot"
 
@@ -267,9 +254,10 @@ async def test_its_notice_has_a_button_that_works_in_the_middle_of_another(
     pressed = ChooseAction(type="choose", value=button["value"])
 
     turn = await talk.send(Message(action=pressed))
-
-    assert turn.flow is not None
-    assert (turn.flow.name, set(turn.flow.slots)) == ("leave_request", {"leave_type", "start"})
+    assert (flow_of(turn).name, set(flow_of(turn).slots)) == (
+        "leave_request",
+        {"leave_type", "start"},
+    )
     turn = await talk.say("取消")
     assert "我们回到费用报销" in words(turn)
 

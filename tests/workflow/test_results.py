@@ -5,18 +5,16 @@ import re
 from typing import Any
 
 import pytest
-from temporalio.client import Client
 
 from activities.builtin.results import read_more
 from router.domain.locale import Localised
 from router.domain.messages import ConfirmAction, Message, StartAction, Turn
-from router.runtime.composition import Parts
 from router.skill.skill import Skill
 from router.tool.tool import tool
 from tests.fakes.behaviours import calls, says
 from tests.fakes.http_exchange import Received, Reply
-from tests.fakes.model_server import ModelServer
-from tests.workflow.tooled import chosen, talking
+from tests.workflow.desk import flow_of
+from tests.workflow.tooled import Tooled, chosen
 
 ROWS = [{"note": f'row "{n}" 行\n' * 5} for n in range(2000)]
 READER = Skill(
@@ -52,8 +50,8 @@ def texts(turn: Turn) -> list[str]:
     return [reply.text for reply in turn.replies]
 
 
-async def test_a_person_reads_a_long_result_page_by_page(real_client: Client, parts: Parts) -> None:
-    async with talking(real_client, parts, [list_rows, read_more]) as talk:
+async def test_a_person_reads_a_long_result_page_by_page(tooled: Tooled) -> None:
+    async with tooled([list_rows, read_more]) as talk:
         (said,) = texts(await chosen(talk, "list_rows"))
         found = re.search(
             r"（第 1 页，共 (\d+) 页；接着读第 2 页：read_more，续读编号 (\S+)）$", said
@@ -63,31 +61,25 @@ async def test_a_person_reads_a_long_result_page_by_page(real_client: Client, pa
         action = StartAction(type="start", flow="read_more", slots=slots)
         turn = await talk.send(Message(action=action))
     assert f"第 2 页，共 {found[1]} 页" in texts(turn)[0]
-    assert turn.flow is not None
-    assert turn.flow.status == "completed"
+    assert flow_of(turn).status == "completed"
 
 
-async def test_a_write_whose_answer_is_no_use_is_said_to_be_done(
-    real_client: Client, parts: Parts
-) -> None:
-    async with talking(real_client, parts, [store_rows]) as talk:
+async def test_a_write_whose_answer_is_no_use_is_said_to_be_done(tooled: Tooled) -> None:
+    async with tooled([store_rows]) as talk:
         await chosen(talk, "store_rows")
         turn = await talk.send(Message(action=ConfirmAction(type="confirm", value=True)))
     assert texts(turn) == ["备注：已经办成了，只是结果给不出来：结果嵌套超过 60 层"]
-    assert turn.flow is not None
-    assert turn.flow.status == "completed"
+    assert flow_of(turn).status == "completed"
     assert [call.status for call in turn.tool_calls] == ["done"]
 
 
-async def test_a_result_with_nothing_in_it_says_so(real_client: Client, parts: Parts) -> None:
-    async with talking(real_client, parts, [find_out]) as talk:
+async def test_a_result_with_nothing_in_it_says_so(tooled: Tooled) -> None:
+    async with tooled([find_out]) as talk:
         assert texts(await chosen(talk, "find_out")) == ["（没有查到内容）"]
 
 
 @pytest.mark.parametrize("at_once", [1, 4])
-async def test_a_sub_agent_always_sees_how_to_read_on(
-    real_client: Client, parts: Parts, at_once: int
-) -> None:
+async def test_a_sub_agent_always_sees_how_to_read_on(tooled: Tooled, at_once: int) -> None:
     shown: list[Any] = []
 
     def reads_on(received: Received) -> Reply:
@@ -100,12 +92,9 @@ async def test_a_sub_agent_always_sees_how_to_read_on(
     first = calls(*[("list_rows", {})] * at_once)
     ends = says("读完了。")
     tools = [list_rows, read_more]
-    async with (
-        ModelServer([begins, first, reads_on, ends]) as model,
-        talking(real_client, parts, tools, model, [READER]) as talk,
-    ):
+    async with tooled(tools, [begins, first, reads_on, ends], [READER]) as talk:
         turn = await talk.say("把表读一遍")
-        second = [m for m in model.chats[-1]["messages"] if m["role"] == "tool"][-1]["content"]
+        second = [m for m in talk.model.chats[-1]["messages"] if m["role"] == "tool"][-1]["content"]
     assert texts(turn) == ["读完了。"]
     ((results, handles),) = shown
     assert [len(found) for found in handles] == [1] * at_once

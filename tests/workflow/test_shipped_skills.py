@@ -20,8 +20,7 @@ from router.runtime.composition import Parts
 from router.runtime.worker import build_worker
 from tests.fakes.behaviours import Behaviour, calls
 from tests.fakes.model_server import ModelServer
-from tests.workflow.conftest import person
-from tests.workflow.desk import Talk
+from tests.workflow.desk import Talk, flow_of, person
 
 SKILLS = Path(__file__).parents[2] / "skills"
 
@@ -121,11 +120,10 @@ class TestTripPlanner:
             leaves("leave_request", leave_type="annual", start=day, end=day, reason="陪家人")
         )
         form = await alice.say("好的，填吧")
-        assert form.flow is not None
-        assert (form.flow.name, form.flow.status) == ("leave_request", "confirming")
-        assert form.flow.slots["start"] == form.flow.slots["end"]
-        assert str(form.flow.slots["start"]).endswith("-12-10")
-        assert form.flow.slots["leave_type"] == "annual"
+        assert (flow_of(form).name, flow_of(form).status) == ("leave_request", "confirming")
+        assert flow_of(form).slots["start"] == flow_of(form).slots["end"]
+        assert str(flow_of(form).slots["start"]).endswith("-12-10")
+        assert flow_of(form).slots["leave_type"] == "annual"
 
         model.then(ends("请假已提交，等经理审批。住宿和车票还要自己订。"))
         done = await alice.say("确认")
@@ -147,11 +145,10 @@ class TestTripPlanner:
             "I see a customer in Shanghai, 7 to 9 December, and have my ticket: plan it"
         )
         form = await frank.say("good, go ahead with it")
-        assert form.flow is not None
-        assert (form.flow.name, form.flow.status) == ("reimbursement", "confirming")
-        filled = json.dumps(form.flow.slots)
+        assert (flow_of(form).name, flow_of(form).status) == ("reimbursement", "confirming")
+        filled = json.dumps(flow_of(form).slots)
         assert '"amount": {"amount": "553.00", "currency": "CNY"}' in filled
-        assert form.flow.slots["reason"] == "train to Shanghai"
+        assert flow_of(form).slots["reason"] == "train to Shanghai"
 
         model.then(ends("You called the claim off; the rest of the plan stands."))
         assert last(await frank.say("cancel")) == (

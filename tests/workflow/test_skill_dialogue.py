@@ -16,7 +16,7 @@ from router.skill.skill import Skill
 from router.tool.tool import tool
 from tests.fakes.behaviours import Behaviour, calls, hangs, reaches, says
 from tests.fakes.model_server import ModelServer
-from tests.workflow.desk import Talk
+from tests.workflow.desk import Talk, flow_of
 from tests.workflow.tooled import talking
 from tests.workflow.trip import book_seat, entered, leave, wait_long
 
@@ -192,8 +192,7 @@ async def test_it_leaves_for_a_form_that_is_confirmed_and_comes_back_with_what_b
 ) -> None:
     model.then(CHOOSE, calls(BOOK), says("订好了，12A。"))
     asked = await talk.say("帮我安排去上海")
-    assert asked.flow is not None
-    assert (asked.flow.name, asked.flow.status) == ("book_seat", "confirming")
+    assert (flow_of(asked).name, flow_of(asked).status) == ("book_seat", "confirming")
     done = await talk.say("确认")
     assert [call.name for call in done.tool_calls] == ["book_seat"]
     assert texts(done)[-1] == "订好了，12A。"

@@ -16,8 +16,7 @@ from router.runtime.composition import Parts
 from router.runtime.worker import build_worker
 from tests.fakes.behaviours import Behaviour, calls, fails, hangs, reaches, says
 from tests.fakes.model_server import ModelServer
-from tests.workflow.conftest import person
-from tests.workflow.desk import Talk
+from tests.workflow.desk import Talk, flow_of, person
 
 SKILLED = "skilled"
 REQUEST = "试用期的人能不能休年假，能休几天？"
@@ -200,8 +199,7 @@ async def test_tools_and_skills_of_one_message_are_asked_at_once_and_said_in_ord
     turn = await talk.say("出差住得超标了怎么办，顺便帮我弄一个假")
     assert [route.kind for route in turn.routes or []] == ["skill", "flow"]
     assert texts(turn)[0] == "超标部分自付。"
-    assert turn.flow is not None
-    assert turn.flow.awaiting == ["leave_type"]
+    assert flow_of(turn).awaiting == ["leave_type"]
 
 
 async def test_without_a_model_no_skill_is_offered(

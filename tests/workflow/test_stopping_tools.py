@@ -30,10 +30,8 @@ from router.skill.skill import Skill
 from router.tool.registry import Registry
 from router.tool.tool import Tool, tool
 from tests.fakes.behaviours import Call, calls
-from tests.fakes.model_server import ModelServer
-from tests.workflow.conftest import person
-from tests.workflow.desk import Talk, run_of
-from tests.workflow.tooled import chosen, talking
+from tests.workflow.desk import Talk, flow_of, person, run_of
+from tests.workflow.tooled import Tooled, chosen
 
 HEARD_WITHIN = 3.0
 """Seconds; one is promised, and this machine has others at work."""
@@ -177,14 +175,11 @@ async def test_who_watches_hears_what_a_stop_leaves(
 
 @pytest.mark.parametrize("by", ["the model", "a sub-agent"])
 async def test_a_stopped_turn_reaches_the_tool_that_it_waits_for(
-    real_client: Client, parts: Parts, world: World, by: str
+    tooled: Tooled, world: World, by: str
 ) -> None:
     chooses = calls(("dispatch_to_skill", {"skill_name": "looker", "request": "看看"}))
     script = [calls(("look", {}))] if by == "the model" else [chooses, calls(("look", {}))]
-    async with (
-        ModelServer(script) as model,
-        talking(real_client, parts, world.tools(), model, [LOOKER]) as talk,
-    ):
+    async with tooled(world.tools(), script, [LOOKER]) as talk:
         asking = asyncio.create_task(talk.say("帮我看看", "m"))
         turn, at = await stopped(talk, asking, world)
         async with asyncio.timeout(HEARD_WITHIN):
@@ -197,9 +192,8 @@ async def test_a_stopped_turn_reaches_the_tool_that_it_waits_for(
 async def confirming(talk: Talk) -> str:
     """Up to the question; the run's id."""
     turn = await chosen(talk, "send", "58")
-    assert turn.flow is not None
-    assert turn.flow.status == "confirming"
-    return turn.flow.id
+    assert flow_of(turn).status == "confirming"
+    return flow_of(turn).id
 
 
 async def confirm(talk: Talk) -> Turn:
@@ -217,9 +211,9 @@ async def ended(talk: Talk, run: str) -> list[str]:
 
 @pytest.mark.parametrize("patient", [True, False])
 async def test_a_confirmed_write_goes_on_when_its_turn_is_stopped_and_is_told(
-    real_client: Client, parts: Parts, world: World, patient: bool
+    tooled: Tooled, parts: Parts, world: World, patient: bool
 ) -> None:
-    async with talking(real_client, parts, world.tools()) as talk:
+    async with tooled(world.tools()) as talk:
         run = await confirming(talk)
         asking = asyncio.create_task(confirm(talk))
         async with asyncio.timeout(20):
@@ -237,15 +231,12 @@ async def test_a_confirmed_write_goes_on_when_its_turn_is_stopped_and_is_told(
 
 
 async def test_a_stopped_turn_tells_what_was_done_and_leaves_the_rest(
-    real_client: Client, parts: Parts, world: World
+    tooled: Tooled, world: World
 ) -> None:
     both: list[Call] = [
         ("dispatch_to_flow", {"flow_name": name, "slots": {}}) for name in ("looking", "send")
     ]
-    async with (
-        ModelServer([calls(*both)]) as model,
-        talking(real_client, parts, world.tools(), model, flows=[LOOKING]) as talk,
-    ):
+    async with tooled(world.tools(), [calls(*both)], flows=[LOOKING]) as talk:
         asking = asyncio.create_task(talk.say("看一下，再汇一笔款", "m"))
         async with asyncio.timeout(20):
             await world.asked.wait()
@@ -266,10 +257,15 @@ async def test_a_stopped_turn_tells_what_was_done_and_leaves_the_rest(
     ],
 )
 async def test_who_takes_back_a_form_in_the_middle_of_its_call_hears_what_became_of_it(
-    real_client: Client, parts: Parts, world: World, error: Exception | None, told: str
+    real_client: Client,
+    parts: Parts,
+    tooled: Tooled,
+    world: World,
+    error: Exception | None,
+    told: str,
 ) -> None:
     world.error = error
-    async with talking(real_client, parts, world.tools()) as talk:
+    async with tooled(world.tools()) as talk:
         run = await confirming(talk)
         confirmed = asyncio.create_task(confirm(talk))
         async with asyncio.timeout(20):
@@ -295,9 +291,8 @@ async def looked(talk: Talk, world: World) -> str:
     async with asyncio.timeout(20):
         await world.asked.wait()
         turn = await asking
-    assert turn.flow is not None
-    assert turn.flow.status == "running"
-    return turn.flow.id
+    assert flow_of(turn).status == "running"
+    return flow_of(turn).id
 
 
 async def let_alone(world: World) -> None:
@@ -307,9 +302,9 @@ async def let_alone(world: World) -> None:
 
 
 async def test_who_takes_back_a_form_that_only_looks_stops_its_call_at_once(
-    real_client: Client, parts: Parts, world: World
+    real_client: Client, tooled: Tooled, world: World
 ) -> None:
-    async with talking(real_client, parts, world.tools()) as talk:
+    async with tooled(world.tools()) as talk:
         run = await looked(talk, world)
         handle: Any = real_client.get_workflow_handle(workflow_id("look", DEFAULT_TENANT, run))
 
@@ -325,9 +320,9 @@ async def test_who_takes_back_a_form_that_only_looks_stops_its_call_at_once(
 
 @pytest.mark.parametrize("word", ["取消", "cancel", "算了"])
 async def test_a_word_cancels_the_run_that_was_said_to_be_at_work(
-    real_client: Client, parts: Parts, world: World, word: str
+    tooled: Tooled, world: World, word: str
 ) -> None:
-    async with talking(real_client, parts, world.tools()) as talk:
+    async with tooled(world.tools()) as talk:
         run = await looked(talk, world)
         at_work = (await talk.status()).active_flow
         assert at_work is not None
@@ -336,8 +331,7 @@ async def test_a_word_cancels_the_run_that_was_said_to_be_at_work(
         turn = await talk.say(word)
 
         assert (turn.route.kind, turn.route.by, turn.route.target) == ("cancel", "slot", "look")
-        assert turn.flow is not None
-        assert (turn.flow.id, turn.flow.status) == (run, "cancelled")
+        assert (flow_of(turn).id, flow_of(turn).status) == (run, "cancelled")
         assert [reply.text for reply in turn.replies] == ["好的，已取消。"]
         assert [call.status for call in turn.tool_calls] == ["skipped"]
         assert (await talk.status()).active_flow is None
@@ -345,9 +339,9 @@ async def test_a_word_cancels_the_run_that_was_said_to_be_at_work(
 
 
 async def test_a_write_that_is_cancelled_by_a_word_says_that_it_runs_on(
-    real_client: Client, parts: Parts, world: World
+    tooled: Tooled, parts: Parts, world: World
 ) -> None:
-    async with talking(real_client, parts, world.tools()) as talk:
+    async with tooled(world.tools()) as talk:
         run = await confirming(talk)
         await confirm(talk)
 
@@ -364,9 +358,9 @@ async def test_a_write_that_is_cancelled_by_a_word_says_that_it_runs_on(
 
 
 async def test_a_word_that_comes_after_the_work_is_done_cancels_nothing(
-    real_client: Client, parts: Parts, world: World
+    real_client: Client, parts: Parts, tooled: Tooled, world: World
 ) -> None:
-    async with talking(real_client, parts, world.tools()) as talk:
+    async with tooled(world.tools()) as talk:
         run = await looked(talk, world)
         world.let_go.set()
         handle: Any = real_client.get_workflow_handle(workflow_id("look", DEFAULT_TENANT, run))

@@ -20,8 +20,7 @@ from router.tool.tool import tool
 from tests.fakes.behaviours import calls, says
 from tests.fakes.encoder import HashingEncoder
 from tests.fakes.model_server import ModelServer
-from tests.workflow.conftest import person
-from tests.workflow.desk import Talk
+from tests.workflow.desk import Talk, person
 
 QUEUE = "tool-calls"
 

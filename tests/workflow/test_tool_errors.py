@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 
 import pytest
-from temporalio.client import Client
 
 from router.domain.errors import PermanentToolError, TransientToolError, UnknownOutcome
 from router.domain.locale import Locale, Localised
@@ -16,7 +15,7 @@ from router.tool.tool import Tool, tool
 from tests.fakes.behaviours import calls, fails
 from tests.fakes.model_server import ModelServer
 from tests.workflow.desk import Talk
-from tests.workflow.tooled import chosen, talking
+from tests.workflow.tooled import Tooled, chosen
 
 CLOSED = Localised(zh="账已经关了", en="the books are closed")
 ASKING = FlowDefinition.model_validate(
@@ -77,10 +76,10 @@ def texts(turn: Turn) -> list[str]:
     [("zh", "没办成：账已经关了"), ("en", "That didn't work: the books are closed")],
 )
 async def test_a_form_says_it_in_the_readers_language(
-    real_client: Client, parts: Parts, locale: Locale, said: str
+    tooled: Tooled, locale: Locale, said: str
 ) -> None:
     tools = [look_that_raises(PermanentToolError(CLOSED))]
-    async with talking(real_client, parts, tools) as talk:
+    async with tooled(tools) as talk:
         turn = await chosen(in_language(talk, locale), "look")
     assert texts(turn) == [said]
 
@@ -93,10 +92,10 @@ async def test_a_form_says_it_in_the_readers_language(
     ],
 )
 async def test_a_flow_gets_it_in_the_readers_language(
-    real_client: Client, parts: Parts, locale: Locale, opening: str, said: str
+    tooled: Tooled, locale: Locale, opening: str, said: str
 ) -> None:
     tools = [look_that_raises(PermanentToolError(CLOSED))]
-    async with talking(real_client, parts, tools, flows=[ASKING]) as talk:
+    async with tooled(tools, flows=[ASKING]) as talk:
         turn = await in_language(talk, locale).say(opening)
     assert texts(turn) == [said]
     assert [call.status for call in turn.tool_calls] == ["failed"]
@@ -107,30 +106,28 @@ async def test_a_flow_gets_it_in_the_readers_language(
     [("zh", "没查到：账已经关了"), ("en", "That couldn't be found out: the books are closed")],
 )
 async def test_it_is_said_plainly_in_the_readers_language(
-    real_client: Client, parts: Parts, model: ModelServer, locale: Locale, said: str
+    tooled: Tooled, model: ModelServer, locale: Locale, said: str
 ) -> None:
     tools = [look_that_raises(PermanentToolError(CLOSED))]
-    async with talking(real_client, parts, tools, model) as talk:
+    async with tooled(tools, model) as talk:
         model.then(calls(("look", {})), fails(400))
         turn = await in_language(talk, locale).say("帮我看看")
     assert texts(turn) == [said]
 
 
-async def test_what_fails_for_too_long_is_given_up_in_the_readers_language(
-    real_client: Client, parts: Parts
-) -> None:
+async def test_what_fails_for_too_long_is_given_up_in_the_readers_language(tooled: Tooled) -> None:
     busy = Localised(zh="正在结账", en="they are being closed")
     tools = [look_that_raises(TransientToolError(busy))]
-    async with talking(real_client, parts, tools, flows=[ASKING]) as talk:
+    async with tooled(tools, flows=[ASKING]) as talk:
         turn = await talk.say("查账")
     assert texts(turn) == ["查不了：“看账”现在用不了：试了 1 次都没成，最后一次是因为：正在结账"]
 
 
 async def test_what_nobody_foresaw_is_told_by_a_reference_and_its_words_are_for_the_log(
-    real_client: Client, parts: Parts, caplog: pytest.LogCaptureFixture
+    tooled: Tooled, parts: Parts, caplog: pytest.LogCaptureFixture
 ) -> None:
     tools = [look_that_raises(ValueError("a bug with secret s3cr3t"))]
-    async with talking(real_client, parts, tools, flows=[ASKING]) as talk:
+    async with tooled(tools, flows=[ASKING]) as talk:
         turn = await talk.say("查账")
         english = await in_language(talk, "en").say("look at the books")
     said = re.search("“看账”意外出错，原因在日志里，编号 ([0-9a-f]{8})$", texts(turn)[0])
@@ -143,11 +140,9 @@ async def test_what_nobody_foresaw_is_told_by_a_reference_and_its_words_are_for_
     assert "ValueError: a bug with secret s3cr3t" in last.detail
 
 
-async def test_an_outcome_that_nobody_knows_is_told_in_the_readers_language(
-    real_client: Client, parts: Parts
-) -> None:
+async def test_an_outcome_that_nobody_knows_is_told_in_the_readers_language(tooled: Tooled) -> None:
     unknown = UnknownOutcome(Localised(zh="银行没有回话", en="the bank didn't answer"))
-    async with talking(real_client, parts, [send_that_raises(unknown)]) as talk:
+    async with tooled([send_that_raises(unknown)]) as talk:
         await chosen(talk, "send", "500")
         turn = await talk.send(Message(action=ConfirmAction(type="confirm", value=True)))
     assert "（银行没有回话）" in texts(turn)[0]

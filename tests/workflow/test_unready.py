@@ -32,11 +32,11 @@ from router.contracts import activities, flow
 from router.contracts.flow import FlowAnswer, FlowStart, Tell
 from router.domain.errors import Unavailable
 from router.flow.engine.events import Began
-from router.gateway import client
+from router.gateway import retries
 from router.gateway.retries import ATTEMPTS, persistently
 from router.runtime.composition import Parts
 from router.runtime.worker import build_worker
-from tests.workflow.conftest import person
+from tests.workflow.desk import person
 
 TIMES = 2
 """How often a task fails before the server refuses updates."""
@@ -184,7 +184,7 @@ async def test_a_turn_tells_a_flow_as_soon_as_it_is_ready(
 async def test_a_workflow_that_stays_unready_is_told_as_out_of_reach(
     real_client: Client, parts: Parts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(client, "READY_WITHIN", 0.0)
+    monkeypatch.setattr(retries, "READY_WITHIN", 0.0)
     id_ = await unready(real_client, parts, uuid4().hex)
     with pytest.raises(Unavailable, match="can't be reached right now"):
         await persistently(lambda: telling(real_client, id_))

@@ -23,8 +23,7 @@ from router.runtime.worker import build_worker
 from router.settings import Settings
 from router.understanding.reader import Reader
 from tests.temporal import dev_server
-from tests.workflow.conftest import person
-from tests.workflow.desk import Approver, Talk, register_attributes, run_of
+from tests.workflow.desk import Approver, Talk, person, register_attributes, run_of
 from tests.workflow.test_conversation import heard
 
 SHIPPED = Path(flows.__path__[0]) / "leave_request.yaml"

@@ -32,7 +32,7 @@ from router.tool.context import ToolContext
 from router.tool.tool import tool
 from tests.temporal import skipping_server
 from tests.unit.flow.definitions import text
-from tests.workflow.desk import QUEUE, Approver, Talk, register_attributes, run_of
+from tests.workflow.desk import QUEUE, Approver, Talk, flow_of, register_attributes, run_of
 from tests.workflow.test_conversation import heard
 from tests.workflow.test_flow import becomes
 from tests.workflow.test_streaming import served
@@ -239,8 +239,7 @@ async def clock(parts: Parts) -> AsyncIterator[tuple[WorkflowEnvironment, Talk]]
 
 async def started(talk: Talk, name: str) -> str:
     turn = await talk.say(f"start {name}")
-    assert turn.flow is not None, turn
-    return turn.flow.id
+    return flow_of(turn).id
 
 
 def booked() -> list[tuple[str, str]]:
@@ -326,12 +325,10 @@ class TestSubFlows:
         child = await child_of(desk, run)
         assert child.parent == (await run_of(desk.parts, run)).workflow_id
         turn = await desk.say("Berlin")
-        assert turn.flow is not None
-        assert (turn.flow.id, turn.flow.status) == (child.id, "completed")
+        assert (flow_of(turn).id, flow_of(turn).status) == (child.id, "completed")
         await heard(desk, "A hotel in Berlin?")
         turn = await desk.say("yes")
-        assert turn.flow is not None
-        assert (turn.flow.id, turn.flow.status) == (run, "completed")
+        assert (flow_of(turn).id, flow_of(turn).status) == (run, "completed")
         assert booked() == [("book", "train"), ("book", "Berlin")]
 
     async def test_its_first_question_comes_in_the_turn_that_began_it_and_only_there(

@@ -1,7 +1,7 @@
 """A house on a real server that offers nothing but a test's own tools, with scripted models."""
 
-from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from uuid import uuid4
 
@@ -21,9 +21,9 @@ from router.skill.skill import Skill, SkillCatalog
 from router.tool.registry import Registry
 from router.tool.tool import Tool
 from router.understanding.reader import Reader
+from tests.fakes.behaviours import Behaviour
 from tests.fakes.model_server import ModelServer
-from tests.workflow.conftest import person
-from tests.workflow.desk import Talk
+from tests.workflow.desk import Talk, person
 
 MODEL = "scripted"
 """The usual model's name."""
@@ -57,23 +57,38 @@ async def furnished(
     await ladders.aclose()
 
 
+Models = ModelServer | Sequence[ModelServer] | Sequence[Behaviour] | Behaviour
+"""Servers, or a script for one that is started for the house."""
+
+Tooled = Callable[..., AbstractAsyncContextManager[Talk]]
+"""`talking` with its client and parts given."""
+
+
 @asynccontextmanager
 async def talking(
     client: Client,
     parts: Parts,
     tools: Iterable[Tool],
-    model: ModelServer | Sequence[ModelServer] | None = None,
+    models: Models = (),
     skills: Iterable[Skill] = (),
     flows: Iterable[FlowDefinition] = (),
 ) -> AsyncIterator[Talk]:
     """A conversation of alice's with a worker of its own, which knows nothing but these."""
-    servers = [model] if isinstance(model, ModelServer) else model or []
-    urls, queue = [server.url for server in servers], uuid4().hex
-    async with (
-        furnished(parts, tools, urls, skills, flows) as house,
-        build_worker(client, house, queue),
-    ):
-        yield await Talk(client, house, await person(parts, "alice"), queue=queue).open()
+    async with AsyncExitStack() as stack:
+        servers = await _served(stack, models)
+        urls, queue = [server.url for server in servers], uuid4().hex
+        house = await stack.enter_async_context(furnished(parts, tools, urls, skills, flows))
+        await stack.enter_async_context(build_worker(client, house, queue))
+        alice = await person(parts, "alice")
+        yield await Talk(client, house, alice, queue=queue, models=servers).open()
+
+
+async def _served(stack: AsyncExitStack, models: Models) -> Sequence[ModelServer]:
+    given = [models] if isinstance(models, ModelServer) or callable(models) else models
+    if servers := [each for each in given if isinstance(each, ModelServer)]:
+        return servers
+    script = models if callable(models) else [each for each in given if callable(each)]
+    return [await stack.enter_async_context(ModelServer(script))] if script else []
 
 
 async def chosen(talk: Talk, tool: str, *answers: str) -> Turn:
