@@ -23,7 +23,8 @@ from router.tool.context import Provider
 from router.tool.implementation import FunctionImplementation
 from router.tool.registry import Registry, allows
 from router.tool.tool import Tool
-from router.understanding.names import ToolPhrases
+from router.understanding.names import FlowNames
+from router.understanding.triggers.patterns import ToolPhrases
 
 MARGIN = timedelta(seconds=15)
 """Beyond a tool's own timeout, which its worker keeps: for the gate, the ledger, a free slot."""
@@ -61,6 +62,11 @@ class Capabilities:
         """The flows that are nobody's requests: forms of tools that read or are about requests."""
         others = (t.name for t in self.registry if not (t.writes and t.options.request))
         return frozenset(others) - self.catalog.flows.keys()
+
+    def names_of(self, flow: str) -> FlowNames | None:
+        """What people call a flow; None where there is none of that name."""
+        definition = self.catalog.get(flow)
+        return None if definition is None else FlowNames.of(definition)
 
     def phrases(self) -> list[ToolPhrases]:
         """The sentences that ask for a tool by themselves, of those that anybody is offered."""

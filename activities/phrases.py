@@ -10,20 +10,16 @@ _AFTER = (
     "(?:吧|了|啊|呀|呢|嘛|吗|一下|下|谢谢(?:你|您)?|好吗|行吗|可以吗|please|pls|thanks|thank you"
     "|now|for me|[,.!?~ ])*"
 )
-REQUEST = (
-    "(?:请假|休假|年假|病假|事假|婚假|调休|假|报销|出差|加班|采购|申请|单子|流程)"
-    "(?:申请|单|流程|条)?"
-)
-"""A request of one's own, in Chinese."""
+REQUEST = "(?:{NAME_ZH}|申请|单子|流程)(?:申请|单|流程|条)?"
+"""A request of one's own, in Chinese, whatever flow it is of."""
 OWN = (
     "(?:我|我们)?(?:的|上次|上周|上个月|昨天|前天|今天|刚才|刚刚|之前|最近|提交|交|申请"
     "|那|这|个|条|份|笔|次)*"
 )
 """Whose and which it is."""
 REQUEST_EN = (
-    "(?:(?:annual|sick|personal|latest|last|recent|pending|travel|expense|open) )*"
-    "(?:leave|vacation|pto|time off|claims?|expenses?|reimbursement|requests?|applications?)"
-    "(?: (?:requests?|applications?|claims?))?"
+    "(?:(?:latest|last|recent|pending|open) )*(?:{NAME_EN}|requests?|applications?)"
+    "(?: (?:{NAME_EN}|requests?|applications?))*"
 )
 
 

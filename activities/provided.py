@@ -3,7 +3,6 @@
 `router.runtime.composition` says what the names stand for; a test or a company may say otherwise.
 """
 
-from collections.abc import Callable
 from typing import Annotated, Protocol
 
 from temporalio.client import Client
@@ -15,6 +14,7 @@ from router.store.database import Database
 from router.store.files import Files, Results, SkillFiles
 from router.store.runs import Runs
 from router.tool.context import Depends, Provider
+from router.understanding.names import FlowNames
 
 settings: Provider[Settings] = Provider("settings")
 """Those of the process, for providers that are made from them."""
@@ -25,13 +25,21 @@ directory: Provider[Directory] = Provider("directory")
 runs: Provider[Runs] = Provider("runs")
 """Flow runs and their approvals, as they were last published."""
 
-LookUps = Callable[[], frozenset[str]]
-"""The flows that only look something up: forms of tools that read. They are nobody's requests."""
 
-look_ups: Provider[LookUps] = Provider("look_ups")
-"""Which those are by now."""
+class RequestKinds(Protocol):
+    """The flows, as far as requests of one's own are spoken of."""
 
-Aside = Annotated[LookUps, Depends(look_ups)]
+    def look_ups(self) -> frozenset[str]:
+        """Those that only look something up, forms of tools that read: they are no requests."""
+
+    def names_of(self, flow: str) -> FlowNames | None:
+        """What people call a flow; None where there is none of that name."""
+
+
+request_kinds: Provider[RequestKinds] = Provider("request_kinds")
+"""Which there are by now."""
+
+Kinds = Annotated[RequestKinds, Depends(request_kinds)]
 
 results: Provider[Results] = Provider("results")
 """Results of tools that are too long to be given whole."""

@@ -134,7 +134,7 @@ async def get_my_requests(
     ctx: ToolContext,
     runs: Annotated[Runs, Depends(provided.runs)],
     people: Annotated[Directory, Depends(provided.directory)],
-    aside: provided.Aside,
+    kinds: provided.Kinds,
     status: Annotated[
         FlowStatus | None,
         Field(description="Only those of this status; all where left out"),
@@ -161,13 +161,13 @@ async def get_my_requests(
     """
     caller = ctx.caller
     found, older = await runs.listed(
-        caller.tenant, caller.id, status, flow, None, MOST_REQUESTS, aside()
+        caller.tenant, caller.id, status, flow, None, MOST_REQUESTS, kinds.look_ups()
     )
     whole = {run.id: _whole_of(run) for run in found}
     awaited: dict[str, list[ApprovalRecord]] = {id_: [] for id_ in whole.values()}
     for approval in await runs.awaited(caller.tenant, list(whole)):
         awaited[whole[approval.run]].append(approval)
-    said = RunMention(kind or ANY, ctx.now)
+    said = RunMention(kind or ANY, ctx.now, kinds)
     asked = [run for run in found if not run.is_branch and said.is_kind(run)]
     items = [await _request(ctx, run, awaited[run.id], people) for run in asked]
     lines = [_said(ctx, run, item) for run, item in zip(asked, items, strict=True)]
@@ -262,10 +262,7 @@ _SUMMARY = Localised(zh="{title}：{said}", en="{title}: {said}")
 _TAKE_BACK = "(?:撤回|撤销|撤掉|取消|收回)"
 _WHOSE = "(?:我|我们)?(?:的|上次|刚才|刚刚|之前|最近|已经|提交|交|申请|那|这|个|条|份|笔|次)*"
 _TIME = "[0-9零一二三四五六七八九十两上下个这本前昨今明后大天日周月号年星期礼拜初底至到和~-]"
-_KIND = "(?:请假|[年病事婚产丧休]假|调休|报销|出差|设备|加班|采购)"
-_NAMED = (
-    f"(?P<request>(?:{_TIME}{{1,16}}(?:的|那[个次条份笔]|提交的|申请的)*)?{_KIND})(?:申请|单|流程)?"
-)
+_NAMED = f"(?P<request>(?:{_TIME}{{1,16}}(?:的|那[个次条份笔]|提交的|申请的)*)?{{NAME_ZH}})(?:申请|单|流程)?"
 """Which request: its kind, and the days that it is for or was made on."""
 _DAY_EN = (
     "(?:next|last|this|the|coming|week|month|today|tomorrow|yesterday|to|until|till|and|from"
@@ -275,9 +272,8 @@ _DAY_EN = (
 _MY = "(?:(?:my|the|that|this|our) )?(?:(?:latest|pending|open|recent) )*"
 _SUBMITTED = "(?: (?:that )?(?:i )?(?:just )?(?:submitted|sent|filed|made))?"
 _NAMED_EN = (
-    "(?P<request>(?:(?:last|yesterday's|(?:last|next|this) week's|annual|sick) )*"
-    "(?:expense claim|expense|claim|leave|vacation|pto|reimbursement|business trip|trip"
-    f"|equipment)s?(?: (?:request|application|claim))?{_SUBMITTED}"
+    "(?P<request>(?:(?:last|yesterday's|(?:last|next|this) week's) )*"
+    f"{{NAME_EN}}(?: (?:{{NAME_EN}}|request|application))*{_SUBMITTED}"
     f"(?:(?: (?:for|on|from|of|in|starting))?(?:[ ,]+{_DAY_EN})+)?)"
 )
 _APPROVER = "(?:我的?)?(?:直属)?(?:经理|领导|老板|审批人|主管|上级|财务|人事|他们|他|她)"
@@ -303,20 +299,26 @@ class Told(BaseModel):
 
 
 async def _is_under_way(
-    ctx: ToolContext, runs: AllRuns, aside: provided.Aside, request: Which = ANY
+    ctx: ToolContext,
+    runs: AllRuns,
+    kinds: provided.Kinds,
+    request: Which = ANY,
 ) -> Localised:
     """One of the caller's own, and not over yet, or such that it can be taken back after all."""
-    run = await run_meant(request, ctx, runs, aside, completed=True)
+    run = await run_meant(request, ctx, runs, kinds, completed=True)
     if run.status in ENDED and not can_be_taken_back(run):
         raise PermanentToolError(_SAID["already_over"])
     return offer_of(run, ctx.now.tzinfo).label
 
 
 async def _may_be_hurried(
-    ctx: ToolContext, runs: AllRuns, aside: provided.Aside, request: Which = ANY
+    ctx: ToolContext,
+    runs: AllRuns,
+    kinds: provided.Kinds,
+    request: Which = ANY,
 ) -> Localised:
     """One of the caller's own that waits for somebody who wasn't reminded just now."""
-    run = await run_meant(request, ctx, runs, aside, submitted=True)
+    run = await run_meant(request, ctx, runs, kinds, submitted=True)
     _, outcome = await to_remind(runs, run, ctx.now)
     if outcome is not None:
         raise PermanentToolError(_SAID[outcome])
@@ -344,7 +346,7 @@ async def _may_be_hurried(
         # 取消、不请了、cancel it: nothing is being asked just now, so a request is meant
         whole(
             "(?:算了,?)?(?:都|还是|先)?取消(?:它|掉|这个|这次|申请)?"
-            "|(?:算了,?)?我?不(?:请|报|去|申请)(?:假|销)?"
+            "|(?:算了,?)?我?不(?:{VERB_ZH}|{NAME_ZH}|申请)"
         ),
         # 撤回、撤回来、把申请撤了
         whole("把?(?:它|这个|申请)?(?:撤回|撤销|撤掉|收回|撤)(?:来|去|掉)?(?:它|这个|申请)?"),
@@ -357,7 +359,9 @@ async def _may_be_hurried(
         # 撤回我的请假、我要撤销昨天的报销申请
         whole(f"{_TAKE_BACK}{_WHOSE}{_NAMED}"),
         # 把我的请假撤了、我的报销不报了，撤回来
-        whole(f"把?{_WHOSE}{_NAMED}(?:不(?:请|报|要)了)?,?(?:帮我)?(?:{_TAKE_BACK}|撤)(?:来|掉)?"),
+        whole(
+            f"把?{_WHOSE}{_NAMED}(?:不(?:{{VERB_ZH}}|要)了)?,?(?:帮我)?(?:{_TAKE_BACK}|撤)(?:来|掉)?"
+        ),
         # 取消已经提交的申请
         whole(f"{_TAKE_BACK}(?:我|已经|已|刚才?|刚刚)*(?:的|提交|交)*(?:的)?申请"),
         # withdraw my leave request, take back the expense claim I submitted
@@ -370,7 +374,7 @@ async def _may_be_hurried(
 async def withdraw_request(
     ctx: ToolContext,
     runs: AllRuns,
-    aside: provided.Aside,
+    kinds: provided.Kinds,
     connect: Temporal,
     queue: Queue,
     request: Which = ANY,
@@ -382,7 +386,7 @@ async def withdraw_request(
 
     One that was completed is taken back after its approvers have agreed to that.
     """
-    run = await run_meant(request, ctx, runs, aside, completed=True)
+    run = await run_meant(request, ctx, runs, kinds, completed=True)
     if can_be_taken_back(run):
         return await _ask_back(
             ctx, run, Withdrawals(await connect(), queue, runs, own_share()), comment
@@ -438,13 +442,13 @@ async def withdraw_request(
 async def nudge_approver(
     ctx: ToolContext,
     runs: AllRuns,
-    aside: provided.Aside,
+    kinds: provided.Kinds,
     people: Annotated[Directory, Depends(provided.directory)],
     connect: Temporal,
     request: Which = ANY,
 ) -> Told:
     """Remind those whose decision a request of your own waits for; once an hour at most."""
-    run = await run_meant(request, ctx, runs, aside, submitted=True)
+    run = await run_meant(request, ctx, runs, kinds, submitted=True)
     asking, outcome = await to_remind(runs, run, ctx.now)
     if outcome is not None:
         return _told(ctx, run, outcome, run.status)

@@ -5,7 +5,7 @@ How requests of one's own stand, in a line each: for whoever asks, and for whoev
 Which of the caller's own flow runs is meant, by its id or by what people say of it.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, tzinfo
 from decimal import Decimal, InvalidOperation
@@ -13,6 +13,7 @@ from functools import cached_property
 
 from pydantic import JsonValue
 
+from activities.provided import RequestKinds
 from router.domain.errors import (
     ArgumentOffer,
     ArgumentsToolError,
@@ -30,7 +31,7 @@ from router.flow.prompts.field_names import VALUES
 from router.flow.prompts.values import MONTHS, day, moment, money, named
 from router.store.runs import Runs
 from router.tool.context import ToolContext
-from router.understanding.names import is_named_in, names_no_kind
+from router.understanding.names import FlowNames, names_no_kind
 
 MOST_SAID = 5
 _MOST_DAYS = 31
@@ -234,10 +235,11 @@ NONE_AT_ALL = Localised(
 
 @dataclass(frozen=True)
 class RunMention:
-    """What was said of a request, at `now` where the caller is."""
+    """What was said of a request, at `now` where the caller is; `kinds` are the flows."""
 
     text: str
     now: datetime
+    kinds: RequestKinds
 
     def fits(self, run: RunRecord) -> bool:
         """True where the run is of the kind that is named, if any, and of the days, if any."""
@@ -247,7 +249,8 @@ class RunMention:
 
     def is_kind(self, run: RunRecord) -> bool:
         """True where the kind is named, or nothing is said but that it is a request."""
-        return is_named_in(self._rest, run) or names_no_kind(self._rest)
+        names = self.kinds.names_of(run.flow) or FlowNames(run.flow, run.title)
+        return names.in_text(self._rest) or names_no_kind(self._rest)
 
     @cached_property
     def _utterance(self) -> Utterance:
@@ -278,14 +281,14 @@ async def run_meant(
     name: str,
     ctx: ToolContext,
     runs: Runs,
-    aside: Callable[[], frozenset[str]],
+    kinds: RequestKinds,
     *,
     submitted: bool = False,
     completed: bool = False,
 ) -> RunRecord:
     """The caller's run with this id, or the only one under way of which this is said.
 
-    Never the run that asks, nor by name a word to another request or one of the flows `aside`,
+    Never the run that asks, nor by name a word to another request or a look-up,
     nor where `submitted` one whose own questions aren't answered yet. With `completed`, where
     none under way fits, one that is over and can be taken back; and never by name a run that
     does so. Raises `SeveralFit` where several are meant, or none of those that there are: a guess
@@ -297,7 +300,7 @@ async def run_meant(
     if known is not None and known.requester == caller.id and known.workflow_id != ctx.flow_run:
         return known
     found, _ = await runs.listed(
-        caller.tenant, caller.id, None, None, None, MOST_LOOKED_AT, aside() | WORDS
+        caller.tenant, caller.id, None, None, None, MOST_LOOKED_AT, kinds.look_ups() | WORDS
     )
     passed_over = {*ENDED, *(ASKING if submitted else ())}
     under_way = [
@@ -305,7 +308,7 @@ async def run_meant(
         for run in found
         if run.workflow_id != ctx.flow_run and run.status not in passed_over and not run.is_branch
     ]
-    said = RunMention(name, ctx.now)
+    said = RunMention(name, ctx.now, kinds)
     if completed:
         under_way = [run for run in under_way if run.withdraws is None]
     fitting = [run for run in under_way if said.fits(run)]

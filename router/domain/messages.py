@@ -200,6 +200,8 @@ class Route(ValueObject):
     by: RouteBy
     confidence: float = 1.0
     reason: str = ""
+    policy: str = ""
+    """The rule of the reader that decided, where one did: `router.understanding.reader`."""
     candidates: list[Candidate] = []
 
 

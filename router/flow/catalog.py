@@ -52,9 +52,9 @@ class Catalog:
         return len(self.flows)
 
 
-WORDING = {"flow", "version", "title", "description", "triggers"}
+WORDING = {"flow", "version", "title", "description", "names", "verbs", "triggers"}
 """Of a flow: what it is called and what starts it."""
-LEFT_OUT: dict[str, type] = {"synonyms": list, SKIPPABLE: bool}
+LEFT_OUT: dict[str, type] = {"synonyms": list, "names": list, "reference": dict, SKIPPABLE: bool}
 """How people call a choice, and what the loader works out from the rest; with the type by which
 each is told from a slot or an argument of that name."""
 

@@ -144,6 +144,15 @@ class SlotCheck(Definition):
     """What is said where it isn't."""
 
 
+class Reference(Definition):
+    """That a `text` is the number of a document, and how one is told from other figures."""
+
+    of: Several
+    """What such a document is called in messages, in either language: `发票`, `receipt`."""
+    pattern: str | None = None
+    """RE2: a number that is one whatever is said around it, such as `inv-?\\d{2,12}`."""
+
+
 class Slot(Definition):
     """Something a flow has to know.
 
@@ -157,6 +166,8 @@ class Slot(Definition):
     """What kind of value it holds."""
     label: Localised | None = None
     """Its name in summaries and forms."""
+    names: Several = ()
+    """What else people call it: `the bill was 12` says what the amount was."""
     ask: Localised | None = None
     """The question."""
     required: bool = True
@@ -169,6 +180,8 @@ class Slot(Definition):
     """For a `choice`: the values, and what they are called."""
     find: tuple[str, ...] = ()
     """RE2 by which a sentence names a `text`, in a group of the slot's name: `去(?P<city>…)出差`"""
+    reference: Reference | None = None
+    """For a `text`: that it is the number of a document."""
     check: tuple[SlotCheck, ...] = ()
     """Conditions that a value must meet."""
     lookup: str | None = None
@@ -402,6 +415,11 @@ class FlowDefinition(Definition):
     """Its name for people."""
     description: Localised
     """What it is for; messages are compared with it."""
+    names: Several = ()
+    """What people call it besides its title, or what it is about: `pto`. By these it is cancelled,
+    taken up again, asked after and withdrawn: `how is my pto doing`."""
+    verbs: Several = ()
+    """What somebody does who wants it: `休`, `travel`. `不休了` cancels it."""
     triggers: Triggers = Triggers()
     """What starts it."""
     idle: Span = Field(DEFAULT_IDLE, gt=timedelta())
@@ -448,7 +466,19 @@ class FlowDefinition(Definition):
 
 
 FILE_MODELS: tuple[type[Definition], ...] = (
-    *(FlowDefinition, Triggers, Slot, Choice, SlotCheck, State, Branch, Approve, Wait, Retry),
+    *(
+        FlowDefinition,
+        Triggers,
+        Slot,
+        Reference,
+        Choice,
+        SlotCheck,
+        State,
+        Branch,
+        Approve,
+        Wait,
+        Retry,
+    ),
     Withdrawal,
 )
 """What a flow file is made of, in the order in which it is explained."""

@@ -101,7 +101,7 @@ class Situation(BaseModel):
     `now` is aware and in the user's time zone. `offered` are the options of a question that
     the router itself asked last (which flow is meant?), about a message whose words are
     `offered_for`; `active` is the run being talked about, if any, and `paused` names the
-    flows that wait for it to end, the next one last; `put_aside` are those that can be taken up
+    flows that wait for it to end, the next one last; `resumable` are those that can be taken up
     by name, the latest last. `at_work` is the run that was last said to
     be still at work, `handed_in` the one that last came to wait for approval. `skill` names the
     sub-agent that asked something, and is empty where none did.
@@ -114,7 +114,7 @@ class Situation(BaseModel):
     roles: frozenset[str]
     active: FlowView | None = None
     paused: list[str] = []
-    put_aside: list[PausedRun] = []
+    resumable: list[PausedRun] = []
     at_work: FlowView | None = None
     handed_in: FlowView | None = None
     skill: str = ""

@@ -88,9 +88,30 @@ class Lexicon:
     cancel: Words = NO_WORDS
     not_wanted: Words = NO_WORDS
     """What is no longer wanted comes after it."""
+    any_more: Words = NO_WORDS
+    determiner: Words = NO_WORDS
+    no_more: Words = NO_WORDS
+    """What is no longer done comes after it."""
     do: Words = NO_WORDS
     """To go about a request, of any kind."""
     around_cancel: Words = NO_WORDS
+    resume: Words = NO_WORDS
+    """What is gone on with comes after it."""
+    around_paused: Words = NO_WORDS
+    after_paused: Words = NO_WORDS
+    none_of_them: Words = NO_WORDS
+
+    # What slots and requests are called
+    start: Words = NO_WORDS
+    end: Words = NO_WORDS
+    reason: Words = NO_WORDS
+    amount: Words = NO_WORDS
+    category: Words = NO_WORDS
+    date: Words = NO_WORDS
+    any_kind: Words = NO_WORDS
+    """What any request is called, whatever it is for."""
+    around_request: Words = NO_WORDS
+    """What is said of a request without saying of which kind it is."""
 
 
 class LexiconError(MisconfiguredError):

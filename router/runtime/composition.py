@@ -166,7 +166,7 @@ def _provided(
     dependencies.provide(provided.settings, settings)
     dependencies.provide(provided.directory, directory)
     dependencies.provide(provided.runs, store.runs)
-    dependencies.provide(provided.look_ups, offered.look_ups)
+    dependencies.provide(provided.request_kinds, offered)
     dependencies.provide(provided.results, store.results)
     dependencies.provide(provided.files, store.files)
     dependencies.provide(provided.skill_files, store.skill_files)

@@ -1,9 +1,4 @@
-"""What a pressed button or a sent form means, and a start of what was offered.
-
-Starting one of the flows that were offered for a message, with what it said for that one.
-
-What a pressed button or a sent form means.
-"""
+"""What a pressed button or a sent form means, and a start of what was offered."""
 
 from collections.abc import Mapping
 
@@ -114,7 +109,7 @@ def read_action(
     if isinstance(action, StartAction):
         return _started(action, situation, flows)
     if isinstance(action, ChooseAction) and (run := run_meant(action.value)) is not None:
-        return take_up(run, situation, "action")
+        return resume_run(run, situation, "action")
     if isinstance(action, Answering) and action.question not in (None, *_open(situation)):
         return _outdated(situation)
     if isinstance(action, ChooseAction):
@@ -155,12 +150,12 @@ def outcome_of(act: Act, view: FlowView, locale: Locale) -> tuple[Route, Command
     return route_reasons.acted(act, view, locale), _ACTS[act]
 
 
-def take_up(run: str, situation: Situation, by: RouteBy) -> tuple[Route, Command]:
+def resume_run(run: str, situation: Situation, by: RouteBy) -> tuple[Route, Command]:
     """Going on with a run that was put aside, or with none; a button may name one that is gone."""
     locale = situation.locale
     if run == ALL:
         return route_reasons.left_aside(locale, by), LeaveAside()
-    one = next((one for one in situation.put_aside if one.run == run), None)
+    one = next((one for one in situation.resumable if one.run == run), None)
     if one is None:
         return route_reasons.outdated("reply", locale), ReplyText(
             text=route_reasons.OVER.within(locale)

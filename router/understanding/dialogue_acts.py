@@ -12,11 +12,11 @@ from router.entities.grammar import compiled, group_span
 from router.entities.normalisation import Normalised
 from router.lexicon import BOTH, EN, ZH, Words
 
-_MARKS = "[,.!?~: ]"
+MARKS = "[,.!?~: ]"
 _EMPTY_ZH = f"(?:{ZH.greeting}|{ZH.politeness}|{ZH.wish}|{ZH.repair}|{ZH.filler}|{ZH.closing})"
 _EMPTY_EN = f"(?:{EN.greeting}|{EN.politeness}|{EN.wish}|{EN.repair}|{EN.filler}|{EN.closing})"
-_SAYS_NOTHING = compiled(f"^(?:(?:{_EMPTY_ZH}|{_EMPTY_EN})(?:{_MARKS}+|$|))*$")
-_NOTHING_EN = compiled(f"^(?:{_EMPTY_EN}(?:{_MARKS}+|$))*$")
+_SAYS_NOTHING = compiled(f"^(?:(?:{_EMPTY_ZH}|{_EMPTY_EN})(?:{MARKS}+|$|))*$")
+_NOTHING_EN = compiled(f"^(?:{_EMPTY_EN}(?:{MARKS}+|$))*$")
 _TOTAL = compiled("^(?:一共|总共|合计|共计?|总计|in total|total)")
 _NAME = r"(?P<name>[a-z][a-z.'-]*(?: [a-z][a-z.'-]*)?[.!]?)"
 _FAREWELL = compiled(rf"(?:^|[,.;!?\n] ?){EN.farewell},? ?[,.!\n]? ?{_NAME}$")
@@ -72,14 +72,14 @@ def farewell(text: Normalised) -> int:
 
 Act = Literal["skip", "help", "repeat", "start_over", "person"]
 
-_AROUND = (
+AROUND = (
     f"(?:{ZH.filler}|{ZH.courtesy}|{ZH.wish}"
-    rf"|\b(?:{EN.filler}|{EN.courtesy}|{EN.hesitation}|{EN.hello})\b|{_MARKS})"
+    rf"|\b(?:{EN.filler}|{EN.courtesy}|{EN.hesitation}|{EN.hello})\b|{MARKS})"
 )
 
 
 def _whole(*words: Words) -> Any:
-    return compiled(f"^{_AROUND}*(?:{'|'.join(map(str, words))}){_AROUND}*$")
+    return compiled(f"^{AROUND}*(?:{'|'.join(map(str, words))}){AROUND}*$")
 
 
 _ASKS_WHAT_IS_HERE = _whole(BOTH.abilities)
@@ -93,7 +93,7 @@ _ACTS: tuple[tuple[Any, Act], ...] = (
     (_whole(BOTH.person), "person"),
 )
 
-_LONGEST = 60
+LONGEST = 60
 
 
 def act_of(text: str, *, optional: bool = False, listed: bool = False) -> Act | None:
@@ -105,7 +105,7 @@ def act_of(text: str, *, optional: bool = False, listed: bool = False) -> Act | 
     >>> act_of("先跳过吧"), act_of("帮助搬家"), act_of("none"), act_of("none", optional=True)
     ('skip', None, None, 'skip')
     """
-    if not text or len(text) > _LONGEST:
+    if not text or len(text) > LONGEST:
         return None
     if _skips(text, optional, listed):
         return "skip"
@@ -121,8 +121,8 @@ def _skips(text: str, optional: bool, listed: bool) -> bool:
     return _SKIPS.search(text) is not None and (optional or not text.endswith("填了"))
 
 
-_GREETS = compiled(rf"^(?:{BOTH.hello}|{EN.everyone}|[啊呀哦]|{_MARKS})+$")
-_THANKS = compiled(f"^(?:{_AROUND}|{BOTH.praise})*{BOTH.thanks}(?:{_AROUND}|{BOTH.praise})*$")
+_GREETS = compiled(rf"^(?:{BOTH.hello}|{EN.everyone}|[啊呀哦]|{MARKS})+$")
+_THANKS = compiled(f"^(?:{AROUND}|{BOTH.praise})*{BOTH.thanks}(?:{AROUND}|{BOTH.praise})*$")
 
 
 def greets(text: str) -> bool:
@@ -131,7 +131,7 @@ def greets(text: str) -> bool:
     >>> greets("hi there!"), greets("你好,我想请假")
     (True, False)
     """
-    return len(text) <= _LONGEST and _GREETS.search(text) is not None
+    return len(text) <= LONGEST and _GREETS.search(text) is not None
 
 
 def thanks(text: str) -> bool:
@@ -140,17 +140,17 @@ def thanks(text: str) -> bool:
     >>> thanks("好的,谢谢你"), thanks("好的")
     (True, False)
     """
-    return len(text) <= _LONGEST and _THANKS.search(text) is not None
+    return len(text) <= LONGEST and _THANKS.search(text) is not None
 
 
 def asks_what_is_here(text: str) -> bool:
     """True where a normalised text asks what can be done here: `help`, `你能做什么`."""
-    return len(text) <= _LONGEST and _ASKS_WHAT_IS_HERE.search(text) is not None
+    return len(text) <= LONGEST and _ASKS_WHAT_IS_HERE.search(text) is not None
 
 
 def asks_again(text: str) -> bool:
     """True where a normalised text asks to have the last words said again."""
-    return len(text) <= _LONGEST and _ASKS_AGAIN.search(text) is not None
+    return len(text) <= LONGEST and _ASKS_AGAIN.search(text) is not None
 
 
 def withdraws(text: str) -> bool:
@@ -159,59 +159,4 @@ def withdraws(text: str) -> bool:
     >>> withdraws("撤回吧"), withdraws("撤回我的请假")
     (True, False)
     """
-    return len(text) <= _LONGEST and _WITHDRAWS.search(text) is not None
-
-
-_ZH = (
-    "取消|算了|(?:我)?(?:改|变)(?:变)?(?:了)?主意了?|撤回|撤销|不(?:想|用|要|打算"
-    "|准备)?(?:再)?(?:请假|休假|报销|请|休|报|办|弄|填|申请|提交|搞"
-    "|继续)(?:假)?了|先不(?:请假|报销|请|休|报|办|弄|填|申请|提交|搞)(?:假)?了?"
-    "|放弃|退出|终止|停止|作罢|拉倒|中止|别(?:请|报|办|弄|填|申请|提交)了|不(?:办|弄|搞)"
-)
-_ZH_AROUND = (
-    "我|想|要|那|就|还是|请|帮我|给我|麻烦|把|直接|先|吧|了|掉|一下|下|啊|呀|啦|嘛|这个|这次|这条"
-    "|本次|此次|的|流程|申请|请假|休假|报销|操作|谢谢|好的|嗯|哦|不用了|不要了|它|刚才|刚刚|那个"
-    "|这份|现在|暂时"
-)
-_EN = (
-    "cancel(?: (?:it|this|that|everything|all))?|never ?mind|forget (?:it|about it|this|that)"
-    "|abort|quit|stop|exit|drop (?:it|this)"
-    "|scrap (?:it|that|this)|call it off|i(?:'ve| have)? changed my mind|don'?t bother"
-    "|no longer needed|i (?:don'?t|do not|no longer) (?:want|need|wish) (?:it|this|that|to"
-    "|(?:to )?(?:take |request |book "
-    "|apply for |file |submit |make |claim )?(?:the |this |that |any |my |a )?(?:annual |sick "
-    "|personal )?"
-    "(?:leave|time off|day off|days off|vacation|holiday|claim|expenses?"
-    "|reimbursement))(?: any ?more)?"
-    "|not any ?more"
-    "|leave it"
-)
-_EN_AROUND = (
-    "please|pls|just|can you|could you|i want to|i'd like to|let'?s|ok|okay|oh|actually|sorry|no"
-    "|thanks|thank you|then|the|my|this|that|whole|thing|request|leave|claim|expense|application"
-    "|flow|process|for now|it|on (?:second|2nd) thoughts?|well|hmm"
-)
-_CALLED_OFF = compiled(
-    rf"^(?:(?:{_ZH_AROUND}|[,.!~ ])*(?:{_ZH})(?:{_ZH_AROUND}|{_ZH}|[,.!~ ])*"
-    rf"|(?:(?:{_EN_AROUND})\b[,.! ]*)*(?:{_EN})\b(?:[,.! ]*(?:{_EN_AROUND}|{_EN})\b)*[,.! ]*)$"
-)
-
-_CALLS_EN = compiled(rf"\b(?:{_EN})\b")
-
-
-def kinds_in(text: str) -> str:
-    """What a text that calls something off says besides: what kind of thing that is, if any.
-
-    >>> kinds_in("leave it, cancel my expense claim").split()
-    ['my', 'expense', 'claim']
-    """
-    return str(_CALLS_EN.sub(" ", text)).replace(",", " ")
-
-
-def calls_off(text: str) -> bool:
-    """True where a normalised text says to give up, and says nothing else.
-
-    >>> calls_off("算了不请了"), calls_off("航班取消了,要改签")
-    (True, False)
-    """
-    return len(text) <= _LONGEST and _CALLED_OFF.search(text) is not None
+    return len(text) <= LONGEST and _WITHDRAWS.search(text) is not None

@@ -1,14 +1,11 @@
 """Reading a message: what it means as far as rules can tell, without a model.
 
-Rules are tried in the order in which they are certain: a button; a word that calls off; the
-answer to a confirmation; a request for another flow; the answer to what is asked; and, where
-no flow asks anything, an offered option, a request, the answer to what a skill asked, or a
-word that calls off what is still at work. Acts about the dialogue itself come before answers,
-and sentences that ask for a tool after requests.
+`POLICIES` are tried in order, the most certain first; the first that knows what is meant decides,
+and its name stands in the route. Where none does there is no route, and a model is asked.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from pydantic import JsonValue
@@ -27,6 +24,7 @@ from router.domain.commands import (
     StartFlow,
     Withdraw,
 )
+from router.domain.locale import Locale
 from router.domain.messages import Message, Option, Route
 from router.domain.principals import Capability
 from router.entities.booleans import consent, opening_answer
@@ -36,36 +34,33 @@ from router.entities.extraction import entities_of
 from router.entities.utterance import Utterance
 from router.flow.definition import FlowDefinition, Slot
 from router.flow.engine.changes import CHANGE
-from router.flow.paused import Situation, run_meant
+from router.flow.paused import PausedRun, Situation, run_meant
 from router.flow.view import FlowView
 from router.understanding import route_reasons
-from router.understanding.actions import may_start, outcome_of, read_action, start_offered, take_up
+from router.understanding.actions import (
+    may_start,
+    outcome_of,
+    read_action,
+    resume_run,
+    start_offered,
+)
 from router.understanding.corrections.values import corrected_items, correction, put_right
 from router.understanding.dialogue_acts import (
     Act,
     act_of,
     asks_again,
     asks_what_is_here,
-    calls_off,
-    kinds_in,
     says_nothing,
     withdraws,
 )
-from router.understanding.names import (
-    PhraseIndex,
-    ToolPhrases,
-    goes_on_with,
-    is_named_in,
-    is_only_name,
-    meant,
-)
+from router.understanding.interruption import cancels, resumed, resumes
+from router.understanding.names import FlowNames
 from router.understanding.reading import Reading
-from router.understanding.route_reasons import overview
 from router.understanding.slots.answers import answer
 from router.understanding.slots.forms import read_as, slot_at
 from router.understanding.slots.free_text import holds_documents
 from router.understanding.slots.prefill import prefill, reason_slot
-from router.understanding.triggers.patterns import Match, PatternIndex
+from router.understanding.triggers.patterns import Match, PatternIndex, PhraseIndex, ToolPhrases
 
 Outcome = tuple[Route, Command]
 
@@ -74,25 +69,68 @@ _CALL = "asked_for"
 
 
 @dataclass(frozen=True)
+class _Known:
+    """What messages are read against."""
+
+    flows: Mapping[str, FlowDefinition] = field(default_factory=dict)
+    names: Mapping[str, FlowNames] = field(default_factory=dict)
+    index: PatternIndex = field(default_factory=lambda: PatternIndex(()))
+    phrases: PhraseIndex = field(default_factory=PhraseIndex)
+    capabilities: Sequence[Capability] = ()
+
+    def names_of(self, run: FlowView | PausedRun) -> FlowNames:
+        """What a run's flow is called: by its title alone where the flow is gone, or a form."""
+        return self.names.get(run.flow) or FlowNames(run.flow, run.title)
+
+
+@dataclass(frozen=True)
 class _Heard:
     """A message with everything that was found in it before anybody judged it."""
 
+    known: _Known
     utterance: Utterance
     situation: Situation
     matches: Sequence[Match]
-    wanted: Sequence[Match] = ()
+    tools: Sequence[Match] = ()
     """Sentences that ask for a tool."""
     skill: str = ""
     """The skill that it is addressed to, if to one."""
 
+    @property
+    def text(self) -> str:
+        return self.utterance.text
+
+    @property
+    def locale(self) -> Locale:
+        return self.situation.locale
+
+    @property
+    def asking(self) -> FlowView | None:
+        """The run that asks something, if one does."""
+        active = self.situation.active
+        return active if active is not None and active.asking else None
+
+    @property
+    def slot(self) -> Slot | None:
+        """What it asks for."""
+        view = self.asking
+        return slot_at(view.fillable, view.awaiting[0]) if view and view.awaiting else None
+
     @cached_property
     def starting(self) -> dict[str, list[Match]]:
-        """The patterns that no guard overrules, by flow."""
+        """The patterns that no blocker overrules, by flow."""
         by_flow: dict[str, list[Match]] = {}
         for match in self.matches:
             if match.hit.blocked_by is None:
                 by_flow.setdefault(match.hit.flow, []).append(match)
         return by_flow
+
+    def cancels(self, view: FlowView) -> bool:
+        """True where it gives up this run."""
+        return cancels(self.text, self.known.names_of(view)) or withdraws(self.text)
+
+    def as_typed(self, start: int, end: int) -> str:
+        return self.utterance.normalised.as_typed(start, end)
 
 
 class Reader:
@@ -111,7 +149,7 @@ class Reader:
         phrases: Iterable[ToolPhrases] = (),
         offered: Iterable[Capability] = (),
     ) -> None:
-        self._index = PatternIndex(())
+        self._known = _Known()
         self.replace(flows, phrases, offered)
 
     def replace(
@@ -122,241 +160,171 @@ class Reader:
     ) -> None:
         """Read against these from the next message on."""
         known = {flow.flow: flow for flow in flows}
-        self._flows, self._index = known, self._index.following(known.values())
-        self._phrases, self._capabilities = PhraseIndex(phrases), tuple(offered)
+        names = {name: FlowNames.of(flow) for name, flow in known.items()}
+        started = (name for name, flow in known.items() if flow.triggers.patterns or flow.names)
+        sentences = PhraseIndex(phrases, [names[name] for name in started])
+        index = self._known.index.following(known.values())
+        self._known = _Known(known, names, index, sentences, tuple(offered))
 
     def read(self, message: Message, situation: Situation) -> Reading:
         """What the message means; no route and no commands where rules can't tell."""
+        known = self._known
         if message.action is not None:
-            return _reading("", read_action(message.action, situation, self._flows, self._index))
+            pressed = read_action(message.action, situation, known.flows, known.index)
+            return _reading("", pressed, "action")
         utterance = Utterance.of(message.text or "", situation.now)
-        matches = self._index.find(utterance.normalised, situation.roles)
-        wanted = self._phrases.find(utterance.normalised, situation.roles)
-        outcome = self._outcome(_Heard(utterance, situation, matches, wanted, message.skill or ""))
-        return _reading(utterance.text, outcome).model_copy(
+        matches = known.index.find(utterance.normalised, situation.roles)
+        tools = known.phrases.find(utterance.normalised, situation.roles)
+        heard = _Heard(known, utterance, situation, matches, tools, message.skill or "")
+        return _decided(heard).model_copy(
             update={
                 "patterns": [match.hit for match in matches],
                 "entities": entities_of(utterance.normalised, utterance.things),
             }
         )
 
-    def _outcome(self, heard: _Heard) -> Outcome | None:
-        active = heard.situation.active
-        taken_up = _taken_up(heard)
-        if taken_up is not None:
-            return taken_up
-        if active is not None and active.asking:
-            return self._in_flow(heard, active)
-        offered = self._offered(heard)
-        if offered is None and heard.skill:
-            return _to_skill(heard) if heard.situation.skill == heard.skill else None
-        return (
-            offered
-            or self._requested(heard)
-            or self._called_off_at_work(heard)
-            or self._wanted(heard)
-            or _to_skill(heard)
-            or self._about_dialogue(heard)
-        )
 
-    def _in_flow(self, heard: _Heard, view: FlowView) -> Outcome | None:
-        act = _act(heard.utterance, view)
-        if act is not None:
-            return outcome_of(act, view, heard.situation.locale)
-        if self._calls_off(heard, view):
-            return route_reasons.cancelled(view, heard.situation.locale), CancelFlow()
-        items = corrected_items(view, heard.utterance)
-        if items is not None and not items.slots:
-            return route_reasons.no_item(view, heard.situation.locale, only=items.last)
-        again = None
-        if goes_on_with(heard.utterance.text, view):
-            again = outcome_of("repeat", view, heard.situation.locale)
-        if view.status == "confirming":
-            return self._confirmation(heard, view) or again or self._something_else(heard, view)
-        return again or self._something_else(heard, view) or self._answered(heard, view)
+def _decided(heard: _Heard) -> Reading:
+    for policy in POLICIES[_stage(heard)]:
+        outcome = policy(heard)
+        if outcome is not None:
+            return _reading(heard.text, outcome, policy.__name__)
+    return Reading(normalised=heard.text)
 
-    def _calls_off(self, heard: _Heard, view: FlowView) -> bool:
-        """True where the message gives up this run, and not one of a kind that it names."""
-        text = heard.utterance.text
-        if not calls_off(text):
-            return withdraws(text)
-        flow, kinds = self._flows.get(view.flow), kinds_in(text)
-        if flow is None or is_named_in(kinds, flow):
-            return True
-        others = (other for other in self._flows.values() if other.triggers.patterns)
-        return not any(is_named_in(kinds, other) for other in others)
 
-    def _something_else(self, heard: _Heard, view: FlowView) -> Outcome | None:
-        """A request for another flow, or a sentence that asks for a tool."""
-        another = self._another_flow(heard, view)
-        asks_itself = view.flow in heard.starting or any(
-            match.hit.flow == view.flow for match in heard.wanted
-        )
-        return another or (None if asks_itself else self._wanted(heard))
+def _stage(heard: _Heard) -> str:
+    if heard.asking is not None:
+        return "asked"
+    return "addressed" if heard.skill else "open"
 
-    def _confirmation(self, heard: _Heard, view: FlowView) -> Outcome | None:
-        locale = heard.situation.locale
-        said = consent(heard.utterance.text)
-        if said is not None:
-            return route_reasons.confirmed(view, locale), Confirm(value=said)
-        slots = put_right(view, heard.utterance)
-        opening = opening_answer(heard.utterance.text)
-        if opening is not None and not opening[0]:
-            return route_reasons.confirmed(view, locale), Confirm(value=False, slots=slots or {})
-        if slots:
-            return route_reasons.filled(view, slots, locale), FillSlots(slots=slots)
+
+def _reading(normalised: str, outcome: Outcome | None, policy: str) -> Reading:
+    if outcome is None:
+        return Reading(normalised=normalised)
+    route, command = outcome
+    named = route.model_copy(update={"policy": policy})
+    return Reading(normalised=normalised, route=named, commands=[command])
+
+
+def resume(heard: _Heard) -> Outcome | None:
+    """A flow that was put aside is named, or it is said that none of them is wanted."""
+    situation, active = heard.situation, heard.asking
+    paused = [(run, heard.known.names_of(run)) for run in situation.resumable]
+    if active is not None and resumes(heard.text, heard.known.names_of(active)):
         return None
+    if active is not None and (named := _named_in_between(heard, active, paused)):
+        return resume_run(named, situation, "slot")
+    asked = any(run_meant(option.value) is not None for option in situation.offered)
+    busy = active is not None or bool(situation.skill)
+    run = resumed(heard.text, paused, asked=asked and not busy, busy=busy)
+    return None if run is None else resume_run(run, situation, "slot")
 
-    def _another_flow(self, heard: _Heard, view: FlowView) -> Outcome | None:
-        """A request for something else, where it is more than the answer to what is asked."""
-        others = {name: m for name, m in heard.starting.items() if name != view.flow}
-        if not others or view.flow in heard.starting or self._is_plain_answer(heard, view, others):
-            return None
-        return self._requested(heard)
 
-    def _is_plain_answer(
-        self, heard: _Heard, view: FlowView, others: Mapping[str, Sequence[Match]]
-    ) -> bool:
-        """True where free text is asked for, and the message asks for nothing itself.
-
-        It is one of the things to choose from, or doesn't begin with the request, or is only what
-        another flow is called, which may well be a reason: `出差`.
-        """
-        slot = _slot_asked(view)
-        if slot is None or slot.type != "text":
-            return False
-        if slot.choices and read_as(slot, heard.utterance) in slot.choices:
-            return True
-        text = heard.utterance.text
-        if any(is_only_name(text, self._flows[name]) for name in others):
-            return _asks_why(view)
-        return not says_nothing(text[: min(m.start for each in others.values() for m in each)])
-
-    def _answered(self, heard: _Heard, view: FlowView) -> Outcome | None:
-        slots = self._slots_given(heard, view)
-        if slots is None:
-            return None
-        return route_reasons.filled(view, slots, heard.situation.locale), FillSlots(slots=slots)
-
-    def _slots_given(self, heard: _Heard, view: FlowView) -> dict[str, JsonValue] | None:
-        changes = view.awaiting == [CHANGE]
-        corrected = (put_right if changes else correction)(view, heard.utterance)
-        again = heard.starting.get(view.flow)
-        if corrected or not again:
-            return corrected or answer(view, heard.utterance)
-        empty = {n: s for n, s in view.fillable.items() if view.slots.get(n) is None}
-        return prefill(empty, heard.utterance, again) or answer(view, heard.utterance) or {}
-
-    def _offered(self, heard: _Heard) -> Outcome | None:
-        option = chosen_option(heard.situation.offered, heard.utterance.text)
-        if option is not None and (run := run_meant(option.value)) is not None:
-            return take_up(run, heard.situation, "slot")
-        flow = self._flows.get(str(option.value)) if option else None
-        if flow is None or not may_start(flow, heard.situation):
-            return None
-        start = start_offered(flow, heard.situation, self._index)
-        return route_reasons.chosen(flow, heard.situation.locale), start
-
-    def _requested(self, heard: _Heard) -> Outcome | None:
-        locale = heard.situation.locale
-        if len(heard.starting) > 1:
-            flows = [self._flows[name] for name in heard.starting]
-            options = [Option(label=f.title.within(locale), value=f.flow) for f in flows]
-            route, text = route_reasons.several(flows, locale)
-            return route, Clarify(text=text, options=options)
-        for name, matches in heard.starting.items():
-            return self._begun(heard, name, matches)
+def _named_in_between(
+    heard: _Heard, active: FlowView, paused: Sequence[tuple[PausedRun, FlowNames]]
+) -> str | None:
+    """The run put aside that the message does no more than name, where a name answers nothing."""
+    own = heard.known.names_of(active)
+    if heard.slot is None or _asks_why(active) or own.is_only(heard.text):
         return None
-
-    def _begun(self, heard: _Heard, name: str, matches: Sequence[Match]) -> Outcome:
-        flow = self._flows[name]
-        slots = prefill(flow.slots, heard.utterance, matches)
-        words = heard.utterance.normalised.as_typed(matches[0].start, matches[0].end)
-        return route_reasons.matched(flow, words, heard.situation.locale), StartFlow(
-            flow=name, slots=slots
-        )
-
-    def _wanted(self, heard: _Heard) -> Outcome | None:
-        """A tool that the message asks for in one of its sentences; the first of several."""
-        for match in heard.wanted:
-            tool, locale = self._phrases.tools[match.hit.flow], heard.situation.locale
-            if not tool.at_once and tool.tool in self._flows:
-                return self._begun(heard, tool.tool, [match])
-            if tool.at_once:
-                words = heard.utterance.normalised.as_typed(match.start, match.end)
-                route = route_reasons.asked_for_tool(tool.tool, tool.title, words, locale)
-                named = {
-                    name: heard.utterance.normalised.as_typed(*span)
-                    for name, span in match.groups.items()
-                }
-                return route, CallTool(id=_CALL, tool=tool.tool, arguments=dict(named))
+    if heard.slot.type == "choice" and read_as(heard.slot, heard.utterance) is not None:
         return None
-
-    def _called_off_at_work(self, heard: _Heard) -> Outcome | None:
-        """A run that asks nothing can be called off while it is at work.
-
-        One that was handed in can be withdrawn, too, as long as it waits for approval.
-        """
-        at_work, handed_in = heard.situation.at_work, heard.situation.handed_in
-        locale = heard.situation.locale
-        if at_work is not None and self._calls_off(heard, at_work):
-            return route_reasons.cancelled(at_work, locale), CancelFlow()
-        if handed_in is not None and withdraws(heard.utterance.text):
-            return route_reasons.cancelled(handed_in, locale), Withdraw()
-        return None
-
-    def _about_dialogue(self, heard: _Heard) -> Outcome | None:
-        """What can be done here, or the last reply again, where no flow asks anything."""
-        text, situation = heard.utterance.text, heard.situation
-        if asks_what_is_here(text):
-            said = overview(self._capabilities, situation.roles, situation.locale)
-            return route_reasons.asked_what_is_here(situation.locale), ReplyText(text=said)
-        if asks_again(text):
-            return route_reasons.asked_again(situation.locale), Repeat()
-        return None
+    runs = [run.run for run, names in paused if names.is_only(heard.text)]
+    return runs[-1] if runs else None
 
 
-def _act(utterance: Utterance, view: FlowView) -> Act | None:
+def dialogue_act(heard: _Heard) -> Outcome | None:
+    """It is about the dialogue with the flow: `skip`, `help`, `say that again`."""
+    view = heard.asking
+    act = _act(heard, view) if view else None
+    return outcome_of(act, view, heard.locale) if view and act else None
+
+
+def _act(heard: _Heard, view: FlowView) -> Act | None:
     """What the message is about the dialogue; None where it is one of the choices asked for."""
-    path, slot = view.awaiting[0] if view.awaiting else "", _slot_asked(view)
-    if slot is not None and slot.choices and read_as(slot, utterance) in slot.choices:
+    slot, path = heard.slot, view.awaiting[0] if view.awaiting else ""
+    if slot is not None and slot.choices and read_as(slot, heard.utterance) in slot.choices:
         return None
     if slot is not None and "." in path and holds_documents(path.rpartition(".")[2], slot):
-        return "skip" if has_no_document(utterance.text) else act_of(utterance.text)
+        return "skip" if has_no_document(heard.text) else act_of(heard.text)
     root = view.fillable.get(path.split(".")[0])
     empty = root is not None and root.skippable and not view.slots.get(path.split(".")[0])
     yes_or_no = slot is not None and slot.type == "boolean"
     listed = slot is not None and slot.type == "list"
-    return act_of(utterance.text, optional=empty and not yes_or_no, listed=listed)
+    return act_of(heard.text, optional=empty and not yes_or_no, listed=listed)
 
 
-def _taken_up(heard: _Heard) -> Outcome | None:
-    """A flow that was put aside is named, or it is said that none of them is wanted."""
-    situation, text = heard.situation, heard.utterance.text
-    active = situation.active if situation.active and situation.active.asking else None
-    asked = any(run_meant(option.value) is not None for option in situation.offered)
-    if active is not None and goes_on_with(text, active):
+def cancel(heard: _Heard) -> Outcome | None:
+    """The run that asks is given up; not where the message only takes an item from its list."""
+    view = heard.asking
+    if view is None or not heard.cancels(view):
         return None
-    if active is not None and (run := _named_in_between(heard, active)):
-        return take_up(run, situation, "slot")
-    busy = active is not None or bool(situation.skill)
-    run = meant(text, situation.put_aside, asked=asked and not busy, busy=busy)
-    return None if run is None else take_up(run, situation, "slot")
-
-
-def _named_in_between(heard: _Heard, active: FlowView) -> str | None:
-    """The run put aside that the message does no more than name, where a name answers nothing."""
-    text, slot = heard.utterance.text, _slot_asked(active)
-    if slot is None or _asks_why(active) or is_only_name(text, active):
+    items = corrected_items(view, heard.utterance)
+    if items is not None and items.slots:
         return None
-    if slot.type == "choice" and read_as(slot, heard.utterance) is not None:
+    return route_reasons.cancelled(view, heard.locale), CancelFlow()
+
+
+def which_item(heard: _Heard) -> Outcome | None:
+    """Several items of a list could be meant, or the only one is to go."""
+    view = heard.asking
+    items = corrected_items(view, heard.utterance) if view else None
+    if view is None or items is None or items.slots:
         return None
-    runs = [one.run for one in heard.situation.put_aside if is_only_name(text, one)]
-    return runs[-1] if runs else None
+    return route_reasons.no_item(view, heard.locale, only=items.last)
 
 
-def _slot_asked(view: FlowView) -> Slot | None:
-    return slot_at(view.fillable, view.awaiting[0]) if view.awaiting else None
+def confirmation(heard: _Heard) -> Outcome | None:
+    """The answer to a confirmation, with what is to be put right before."""
+    view, locale = heard.asking, heard.locale
+    if view is None or view.status != "confirming":
+        return None
+    said = consent(heard.text)
+    if said is not None:
+        return route_reasons.confirmed(view, locale), Confirm(value=said)
+    slots = put_right(view, heard.utterance)
+    opening = opening_answer(heard.text)
+    if opening is not None and not opening[0]:
+        return route_reasons.confirmed(view, locale), Confirm(value=False, slots=slots or {})
+    if slots:
+        return route_reasons.filled(view, slots, locale), FillSlots(slots=slots)
+    return None
+
+
+def go_on(heard: _Heard) -> Outcome | None:
+    """It wants to go on with what is being talked about: the question is asked again."""
+    view = heard.asking
+    if view is None or not resumes(heard.text, heard.known.names_of(view)):
+        return None
+    return outcome_of("repeat", view, heard.locale)
+
+
+def other_request(heard: _Heard) -> Outcome | None:
+    """A request for another flow, or a tool, where it is more than the answer to what is asked."""
+    view = heard.asking
+    if view is None or view.flow in heard.starting:
+        return None
+    others = {name: m for name, m in heard.starting.items() if name != view.flow}
+    if others and not _is_plain_answer(heard, view, others):
+        return request(heard)
+    asks_itself = any(match.hit.flow == view.flow for match in heard.tools)
+    return None if asks_itself else tool_request(heard)
+
+
+def _is_plain_answer(heard: _Heard, view: FlowView, others: Mapping[str, Sequence[Match]]) -> bool:
+    """True where free text is asked for, and the message asks for nothing itself.
+
+    It is one of the things to choose from, or doesn't begin with the request, or is only what
+    another flow is called, which may well be a reason: `出差`.
+    """
+    slot = heard.slot
+    if slot is None or slot.type != "text":
+        return False
+    if slot.choices and read_as(slot, heard.utterance) in slot.choices:
+        return True
+    if any(heard.known.names[name].is_only(heard.text) for name in others):
+        return _asks_why(view)
+    return not says_nothing(heard.text[: min(m.start for each in others.values() for m in each)])
 
 
 def _asks_why(view: FlowView) -> bool:
@@ -364,20 +332,124 @@ def _asks_why(view: FlowView) -> bool:
     return view.awaiting == [reason_slot(view.fillable)]
 
 
-def _to_skill(heard: _Heard) -> Outcome | None:
-    """What a skill asked is answered by whatever no flow takes; the skill can hand it back."""
-    skill, locale = heard.situation.skill, heard.situation.locale
-    if not skill:
+def slot_answer(heard: _Heard) -> Outcome | None:
+    """It answers what is asked, or puts right what was said before."""
+    view = heard.asking
+    if view is None or view.status == "confirming":
         return None
-    if calls_off(heard.utterance.text):
-        return route_reasons.skill_left(skill, locale), LeaveSkill()
-    words = heard.utterance.normalised.as_typed(0, len(heard.utterance.text))
-    command = RunSkill(skill=skill, request=words)
-    return route_reasons.skill_answered(skill, locale), command
+    slots = _slots_given(heard, view)
+    if slots is None:
+        return None
+    return route_reasons.filled(view, slots, heard.locale), FillSlots(slots=slots)
 
 
-def _reading(normalised: str, outcome: Outcome | None) -> Reading:
-    if outcome is None:
-        return Reading(normalised=normalised)
-    route, command = outcome
-    return Reading(normalised=normalised, route=route, commands=[command])
+def _slots_given(heard: _Heard, view: FlowView) -> dict[str, JsonValue] | None:
+    changes = view.awaiting == [CHANGE]
+    corrected = (put_right if changes else correction)(view, heard.utterance)
+    again = heard.starting.get(view.flow)
+    if corrected or not again:
+        return corrected or answer(view, heard.utterance)
+    empty = {n: s for n, s in view.fillable.items() if view.slots.get(n) is None}
+    return prefill(empty, heard.utterance, again) or answer(view, heard.utterance) or {}
+
+
+def offered(heard: _Heard) -> Outcome | None:
+    """One of the flows that were offered, in words."""
+    situation = heard.situation
+    option = chosen_option(situation.offered, heard.text)
+    if option is not None and (run := run_meant(option.value)) is not None:
+        return resume_run(run, situation, "slot")
+    flow = heard.known.flows.get(str(option.value)) if option else None
+    if flow is None or not may_start(flow, situation):
+        return None
+    start = start_offered(flow, situation, heard.known.index)
+    return route_reasons.chosen(flow, heard.locale), start
+
+
+def request(heard: _Heard) -> Outcome | None:
+    """A request for a flow; for one of several that match, the question which."""
+    if len(heard.starting) > 1:
+        flows = [heard.known.flows[name] for name in heard.starting]
+        options = [Option(label=f.title.within(heard.locale), value=f.flow) for f in flows]
+        route, text = route_reasons.several(flows, heard.locale)
+        return route, Clarify(text=text, options=options)
+    return next((_begun(heard, name, m) for name, m in heard.starting.items()), None)
+
+
+def _begun(heard: _Heard, name: str, matches: Sequence[Match]) -> Outcome:
+    flow = heard.known.flows[name]
+    slots = prefill(flow.slots, heard.utterance, matches)
+    words = heard.as_typed(matches[0].start, matches[0].end)
+    return route_reasons.matched(flow, words, heard.locale), StartFlow(flow=name, slots=slots)
+
+
+def cancel_at_work(heard: _Heard) -> Outcome | None:
+    """A run that asks nothing is called off while it is at work, or waits for approval."""
+    at_work, handed_in = heard.situation.at_work, heard.situation.handed_in
+    if at_work is not None and heard.cancels(at_work):
+        return route_reasons.cancelled(at_work, heard.locale), CancelFlow()
+    if handed_in is not None and withdraws(heard.text):
+        return route_reasons.cancelled(handed_in, heard.locale), Withdraw()
+    return None
+
+
+def tool_request(heard: _Heard) -> Outcome | None:
+    """A tool that the message asks for in one of its sentences; the first of several."""
+    for match in heard.tools:
+        tool = heard.known.phrases.tools[match.hit.flow]
+        if not tool.at_once and tool.tool in heard.known.flows:
+            return _begun(heard, tool.tool, [match])
+        if tool.at_once:
+            words = heard.as_typed(match.start, match.end)
+            route = route_reasons.asked_for_tool(tool.tool, tool.title, words, heard.locale)
+            named = {name: heard.as_typed(*span) for name, span in match.groups.items()}
+            return route, CallTool(id=_CALL, tool=tool.tool, arguments=dict(named))
+    return None
+
+
+def skill_answer(heard: _Heard) -> Outcome | None:
+    """What a skill asked is answered by whatever no flow takes; the skill can hand it back."""
+    skill = heard.situation.skill
+    if not skill or heard.skill not in ("", skill):
+        return None
+    if cancels(heard.text):
+        return route_reasons.skill_left(skill, heard.locale), LeaveSkill()
+    command = RunSkill(skill=skill, request=heard.as_typed(0, len(heard.text)))
+    return route_reasons.skill_answered(skill, heard.locale), command
+
+
+def about_the_desk(heard: _Heard) -> Outcome | None:
+    """What can be done here, or the last reply again, where no flow asks anything."""
+    if asks_what_is_here(heard.text):
+        said = route_reasons.overview(heard.known.capabilities, heard.situation.roles, heard.locale)
+        return route_reasons.asked_what_is_here(heard.locale), ReplyText(text=said)
+    if asks_again(heard.text):
+        return route_reasons.asked_again(heard.locale), Repeat()
+    return None
+
+
+Policy = Callable[[_Heard], Outcome | None]
+
+POLICIES: Mapping[str, tuple[Policy, ...]] = {
+    "asked": (
+        resume,
+        dialogue_act,
+        cancel,
+        which_item,
+        confirmation,
+        go_on,
+        other_request,
+        slot_answer,
+    ),
+    "addressed": (resume, offered, skill_answer),
+    "open": (
+        resume,
+        offered,
+        request,
+        cancel_at_work,
+        tool_request,
+        skill_answer,
+        about_the_desk,
+    ),
+}
+"""In their order: where a flow asks something, where a skill is spoken to, and otherwise."""

@@ -13,16 +13,19 @@ Flows that take each other's sentences: every example, said to all flows at once
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, Literal
 
 import re2
 
-from router.entities.grammar import group_span
+from router.domain.locale import Localised
+from router.entities.grammar import compiled, group_span
 from router.entities.normalisation import Normalised, normalise
 from router.flow.definition import FlowDefinition, GuardName
+from router.lexicon import Words
+from router.understanding.names import FlowNames
 from router.understanding.reading import PatternHit
 from router.understanding.triggers.classifier import Objections
 
@@ -290,3 +293,79 @@ def _of(flow: str, example: int, matches: list[Match]) -> Iterator[Rivalry]:
     hit = next(blocked, None)
     if hit is not None and not own and not others:
         yield Rivalry(flow, example, "blocked", str(hit.blocked_by), hit.pattern)
+
+
+@dataclass(frozen=True)
+class ToolPhrases:
+    """The sentences that ask for one tool; `at_once` where it is then called as it is.
+
+    They are RE2, searched in the normalised message as flows' patterns are, but no blocker
+    overrules them: what they mean must be plain from the whole message. `{NAME_ZH}`,
+    `{NAME_EN}` and `{VERB_ZH}` stand for whatever any flow is called, and done.
+
+    Any other is started as its form, which asks for what it needs and confirms what it writes.
+    """
+
+    tool: str
+    title: Localised
+    phrases: tuple[str, ...]
+    roles: frozenset[str] = frozenset()
+    at_once: bool = False
+
+
+_NEVER = r"[^\s\S]"
+
+
+class PhraseIndex:
+    """The sentences of a set of tools.
+
+    >>> index = PhraseIndex([ToolPhrases("tea", title, ("^(green|black) tea$",))])  # doctest: +SKIP
+    >>> [m.hit.flow for m in index.find(normalise("Green tea"), roles)]  # doctest: +SKIP
+    ['tea']
+    """
+
+    def __init__(self, tools: Iterable[ToolPhrases] = (), names: Iterable[FlowNames] = ()) -> None:
+        self.tools = {tool.tool: tool for tool in tools if tool.phrases}
+        named = _named(list(names))
+        self._entries: list[tuple[ToolPhrases, str, Any]] = [
+            (tool, source, compiled(_with_names(source, named)))
+            for tool in self.tools.values()
+            for source in tool.phrases
+        ]
+
+    def find(self, text: Normalised, roles: frozenset[str]) -> list[Match]:
+        """The first sentence found of each tool that these roles may use.
+
+        A hit names the tool where it names the flow else: a tool's form is called as the tool.
+        """
+        found: dict[str, Match] = {}
+        for tool, source, pattern in self._entries:
+            if tool.tool in found or (tool.roles and not tool.roles & roles):
+                continue
+            if (match := pattern.search(text.text)) is not None:
+                found[tool.tool] = _phrase_match(tool.tool, source, match, text)
+        return list(found.values())
+
+
+def _named(flows: Sequence[FlowNames]) -> dict[str, list[str]]:
+    """What stands for each placeholder, the longest first."""
+    words = sorted({word for flow in flows for word in flow.words}, key=len, reverse=True)
+    verbs = sorted({verb for flow in flows for verb in flow.verbs}, key=len, reverse=True)
+    return {
+        "{NAME_ZH}": [w for w in words if not w.isascii()],
+        "{NAME_EN}": [f"{w}s?" for w in words if w.isascii()],
+        "{VERB_ZH}": [v for v in verbs if not v.isascii()],
+    }
+
+
+def _with_names(source: str, named: Mapping[str, Sequence[str]]) -> str:
+    for place, words in named.items():
+        source = source.replace(place, str(Words(words or [_NEVER])))
+    return source
+
+
+def _phrase_match(tool: str, source: str, match: Any, text: Normalised) -> Match:
+    start, end = match.span()
+    held = (name for name, value in match.groupdict().items() if value is not None)
+    hit = PatternHit(flow=tool, pattern=source, span=text.span(start, end))
+    return Match(hit, start, end, {name: group_span(match, name) for name in held})

@@ -9,7 +9,7 @@ from router.store.database import Database
 from router.store.store import Store
 from router.tool.context import ToolContext
 from tests.unit.activities.requests import ALL, MONDAY, NOW
-from tests.unit.activities.tools.conftest import ALICE
+from tests.unit.activities.tools.conftest import ALICE, KINDS
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
@@ -19,7 +19,7 @@ async def found(database: Database, name: str, *runs: RunRecord, **narrowed: boo
     for one in runs:
         await store.runs.publish(one, [])
     ctx = ToolContext(caller=ALICE, now=NOW, logger=None)  # type: ignore[arg-type]
-    return (await run_meant(name, ctx, store.runs, frozenset, **narrowed)).id
+    return (await run_meant(name, ctx, store.runs, KINDS, **narrowed)).id
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ SHIPPED = Path(__file__).parents[3] / "flows"
 LEAVE = load_flow(SHIPPED / "leave_request.yaml")
 EXPENSE = load_flow(SHIPPED / "reimbursement.yaml")
 TRIP = load_flow(SHIPPED / "business_trip.yaml")
+KIT = load_flow(SHIPPED / "equipment_request.yaml")
 OVERTIME = FlowDefinition.model_validate(
     {
         "flow": "overtime",

@@ -10,7 +10,8 @@ from router.domain.locale import Localised
 from router.entities.normalisation import normalise
 from router.runtime.definitions import load_capabilities
 from router.settings import Settings
-from router.understanding.names import PhraseIndex, ToolPhrases
+from router.understanding.names import FlowNames
+from router.understanding.triggers.patterns import PhraseIndex, ToolPhrases
 from tests.unit.understanding.flows import EMPLOYEE
 
 DATA = Path(__file__).parent / "data"
@@ -25,7 +26,8 @@ def shipped(tmp_path_factory: pytest.TempPathFactory) -> Capabilities:
 def asked_for(offered: Capabilities, typed: str) -> tuple[str, str]:
     """The tools, and what their pattern takes for the request that is meant."""
     text = normalise(typed)
-    found = PhraseIndex(offered.phrases()).find(text, EMPLOYEE)
+    names = [FlowNames.of(flow) for flow in offered.catalog]
+    found = PhraseIndex(offered.phrases(), names).find(text, EMPLOYEE)
     spans = [match.groups["request"] for match in found if "request" in match.groups]
     groups = [text.text[slice(*span)] for span in spans]
     return "+".join(match.hit.flow for match in found), "".join(groups)

@@ -25,9 +25,9 @@ from router.domain.principals import Capability
 from router.flow.definition import FlowDefinition
 from router.flow.paused import Situation
 from router.flow.view import FlowView
-from router.understanding.names import ToolPhrases
 from router.understanding.reader import Reader
 from router.understanding.reading import Reading
+from router.understanding.triggers.patterns import ToolPhrases
 from tests.unit.understanding.flows import EMPLOYEE, EXPENSE, FLOWS, LEAVE
 from tests.unit.understanding.test_answers import TRANSPORT, asking
 

@@ -58,7 +58,7 @@ def command(said: str | ChooseAction, active: FlowView | None = None, **more: An
     ],
 )
 def test_what_was_put_aside_is_taken_up_by_name_or_as_the_latest(said: str, run: str) -> None:
-    reading = read(said, put_aside=BOTH)
+    reading = read(said, resumable=BOTH)
     assert reading.commands == [TakeUp(run=run)]
     assert reading.route is not None
     assert (reading.route.kind, reading.route.by) == ("flow", "slot")
@@ -67,13 +67,13 @@ def test_what_was_put_aside_is_taken_up_by_name_or_as_the_latest(said: str, run:
 @pytest.mark.parametrize("slot", ["reason", "items.0.amount", None])
 def test_it_is_taken_up_in_the_middle_of_another(slot: str | None) -> None:
     active = asking(EXPENSE, slot, {}, "collecting" if slot else "confirming")
-    assert command("接着刚才的请假", active, put_aside=[A_LEAVE]) == TakeUp(run="l1")
+    assert command("接着刚才的请假", active, resumable=[A_LEAVE]) == TakeUp(run="l1")
 
 
 @pytest.mark.parametrize("said", ["继续报销", "continue with my expense claim", "继续刚才的"])
 def test_what_is_talked_about_already_is_asked_again(said: str) -> None:
     active = asking(EXPENSE, "reason")
-    assert command(said, active, put_aside=[A_LEAVE]) == Repeat()
+    assert command(said, active, resumable=[A_LEAVE]) == Repeat()
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_what_is_talked_about_already_is_asked_again(said: str) -> None:
 )
 def test_words_that_only_begin_so_are_a_reason(said: str) -> None:
     active = asking(EXPENSE, "reason")
-    assert command(said, active, put_aside=BOTH) == FillSlots(slots={"reason": said})
+    assert command(said, active, resumable=BOTH) == FillSlots(slots={"reason": said})
 
 
 def test_with_nothing_put_aside_a_request_is_a_request() -> None:
@@ -90,8 +90,8 @@ def test_with_nothing_put_aside_a_request_is_a_request() -> None:
 
 
 def test_a_skill_that_asks_is_what_is_gone_on_with() -> None:
-    assert not isinstance(command("继续", put_aside=BOTH, skill="travel"), TakeUp)
-    assert command("回到报销", put_aside=BOTH, skill="travel") == TakeUp(run="c1")
+    assert not isinstance(command("继续", resumable=BOTH, skill="travel"), TakeUp)
+    assert command("回到报销", resumable=BOTH, skill="travel") == TakeUp(run="c1")
 
 
 @pytest.mark.parametrize(
@@ -104,25 +104,25 @@ def test_a_skill_that_asks_is_what_is_gone_on_with() -> None:
     ],
 )
 def test_the_question_which_is_answered_by_title_number_or_none(said: str, meant: Command) -> None:
-    assert command(said, put_aside=BOTH, offered=WHICH.options) == meant
+    assert command(said, resumable=BOTH, offered=WHICH.options) == meant
 
 
 def test_something_else_is_still_understood_when_it_is_asked_which() -> None:
-    asked = command("我要请三天年假", put_aside=BOTH, offered=WHICH.options)
+    asked = command("我要请三天年假", resumable=BOTH, offered=WHICH.options)
     assert isinstance(asked, StartFlow)
 
 
 @pytest.mark.parametrize("active", [None, asking(EXPENSE, "reason")])
 def test_a_button_takes_it_up_however_long_ago_it_was_shown(active: FlowView | None) -> None:
     pressed = ChooseAction(type="choose", value=value("l1"), question="offer:of long ago")
-    assert command(pressed, active, put_aside=BOTH) == TakeUp(run="l1")
+    assert command(pressed, active, resumable=BOTH) == TakeUp(run="l1")
     assert isinstance(command(pressed, active), ReplyText)
 
 
 @pytest.mark.parametrize("hostile", ["take_up:", "take_up:l1:x", "take_up:" + "x" * 9000])
 def test_a_button_that_names_no_run_does_nothing(hostile: str) -> None:
     pressed = ChooseAction(type="choose", value=hostile)
-    assert isinstance(command(pressed, put_aside=BOTH), ReplyText)
+    assert isinstance(command(pressed, resumable=BOTH), ReplyText)
 
 
 def test_two_of_one_kind_are_told_apart_by_what_is_known() -> None:
@@ -162,7 +162,7 @@ WHERE = asking(TRIP, "destination")
 
 
 def going(said: str, active: FlowView, *put_aside: PausedRun) -> Command | None:
-    given = {"now": NOW, "locale": "zh", "roles": EMPLOYEE, "put_aside": list(put_aside)}
+    given = {"now": NOW, "locale": "zh", "roles": EMPLOYEE, "resumable": list(put_aside)}
     situation = Situation.model_validate({**given, "active": active})
     commands = GOING.read(Message(text=said), situation).commands
     return commands[0] if commands else None

@@ -1,6 +1,7 @@
 """Tools called through the gate, on behalf of a person, with what they ask for provided."""
 
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,10 +14,12 @@ from router.contracts.activities import ToolCall
 from router.directory.file import FileDirectory
 from router.domain.locale import Locale
 from router.domain.principals import Principal
+from router.flow.loader import load_flows
 from router.store.database import Database
 from router.store.store import Store
 from router.tool.context import Dependencies
 from router.tool.registry import Registry
+from router.understanding.names import FlowNames
 from tests.one_try import run_tool
 
 NOW = datetime(2026, 11, 20, 18, 30, 15, 5, tzinfo=UTC)
@@ -24,6 +27,23 @@ NOW = datetime(2026, 11, 20, 18, 30, 15, 5, tzinfo=UTC)
 
 ALICE = Principal(id="alice", name="王丽 Alice", manager="bob")
 FRANK = Principal(id="frank", name="Frank Novak", locale="en", timezone="America/New_York")
+
+
+class _Kinds:
+    """The sample flows, and a form that only looks something up."""
+
+    def __init__(self) -> None:
+        flows = load_flows(Path(__file__).parents[4] / "flows")
+        self.names = {flow.flow: FlowNames.of(flow) for flow in flows}
+
+    def look_ups(self) -> frozenset[str]:
+        return frozenset({"get_current_time"})
+
+    def names_of(self, flow: str) -> FlowNames | None:
+        return self.names.get(flow)
+
+
+KINDS = _Kinds()
 
 
 class Desk:
@@ -35,7 +55,12 @@ class Desk:
         self.store: Store | None = None
         self.dependencies = Dependencies()
         self.dependencies.provide(provided.directory, self.directory)
+<<<<<<< HEAD
         self.dependencies.provide(provided.look_ups, lambda: frozenset({"get_current_time"}))
+=======
+        self.dependencies.provide(provided.work_calendar, WorkCalendar.load())
+        self.dependencies.provide(provided.request_kinds, KINDS)
+>>>>>>> 69a7914 (Let a flow's file say what it is called and done: cancel, resume, status and withdrawal read by these, and policies by name)
 
     async def person(self, name: str) -> Principal:
         """Someone of the sample directory, with their roles."""

@@ -15,7 +15,7 @@ from router.store.database import Database
 from router.store.store import Store
 from router.tool.context import ToolContext
 from tests.integration.store.test_store import approval, run
-from tests.unit.activities.tools.conftest import ALICE, FRANK, NOW, Desk
+from tests.unit.activities.tools.conftest import ALICE, FRANK, KINDS, NOW, Desk
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
@@ -104,7 +104,7 @@ async def test_a_request_that_is_named_is_the_whole_one(desk: Desk, store: Store
     await publish(store, waiting("b1", parent="leave_request/default/r1"))
     context = ToolContext(caller=ALICE, now=NOW, logger=logging.LoggerAdapter(logging.getLogger()))
 
-    assert (await run_meant("请假", context, store.runs, frozenset)).id == "r1"
+    assert (await run_meant("请假", context, store.runs, KINDS)).id == "r1"
 
 
 async def test_an_end_is_dated_from_when_it_came(desk: Desk, store: Store) -> None:

@@ -1,0 +1,75 @@
+"""Giving up: by words for anything, and by those that the flow's file has for it."""
+
+import pytest
+
+from router.entities.normalisation import normalise
+from router.flow.definition import FlowDefinition
+from router.understanding.interruption import ANYTHING, cancels
+from router.understanding.names import FlowNames
+from tests.unit.understanding.flows import EXPENSE, KIT, LEAVE, TRIP
+
+PARKING = FlowDefinition.model_validate(
+    {
+        "flow": "parking_space",
+        "title": {"zh": "车位申请", "en": "Parking space"},
+        "description": {"zh": "申请车位", "en": "Ask for a parking space"},
+        "names": ["停车位", "parking lot", "bay"],
+        "verbs": ["停", "停车", "park"],
+        "start": "done",
+        "states": {"done": {"end": "completed"}},
+    }
+)
+"""A flow that a stranger added."""
+KINDS = {flow.flow: FlowNames.of(flow) for flow in (LEAVE, EXPENSE, TRIP, KIT, PARKING)}
+
+
+def given_up(typed: str) -> list[str]:
+    said = normalise(typed).text
+    return [flow for flow, names in KINDS.items() if cancels(said, names)]
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        *("取消", "取消吧", "取消申请", "算了", "算了，谢谢", "不办了", "放弃", "退出", "不申请了"),
+        *("cancel", "please cancel", "Cancel it.", "never mind", "nevermind", "forget it", "stop"),
+        *("I changed my mind", "I don't want it any more", "no longer needed"),
+    ],
+)
+def test_anything_is_given_up_by_these(typed: str) -> None:
+    assert cancels(normalise(typed).text, ANYTHING)
+    assert given_up(typed) == list(KINDS)
+
+
+@pytest.mark.parametrize(
+    ("flow", "typed"),
+    [
+        *((LEAVE, said) for said in ("不请了", "算了不请了", "算了，不请了，谢谢", "我不想请了")),
+        *((LEAVE, said) for said in ("先不请了", "不请假了", "取消我的年假", "别请了")),
+        *((LEAVE, said) for said in ("cancel my leave", "cancel my pto please")),
+        (LEAVE, "I don't want to take annual leave any more"),
+        *((EXPENSE, said) for said in ("我不报了", "不报销了", "cancel my expense claim")),
+        (EXPENSE, "I no longer need the reimbursement"),
+        *((TRIP, said) for said in ("不出差了", "不去出差了", "出差不去了", "取消出差")),
+        *((TRIP, said) for said in ("cancel my trip", "I don't want to travel any more")),
+        *((KIT, said) for said in ("I don't want the laptop any more", "不要电脑了", "电脑不要了")),
+        *((KIT, said) for said in ("取消设备申请", "cancel my equipment request", "不领了")),
+        *((PARKING, said) for said in ("不停了", "取消停车位", "车位不要了", "cancel my bay")),
+        (PARKING, "I don't need the parking space any more"),
+        (PARKING, "I don't want to park any more"),
+    ],
+)
+def test_a_flow_is_given_up_by_its_own_words(flow: FlowDefinition, typed: str) -> None:
+    assert given_up(typed) == [flow.flow]
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        *("航班取消了", "会议取消，要改签", "不对", "不", "不舒服", "年假", "明天", ""),
+        *("don't cancel", "my flight was cancelled", "stop by the office on Monday"),
+        *("I don't want to bother", "cancel the meeting with my parking lot attendant"),
+    ],
+)
+def test_other_words_give_up_nothing(typed: str) -> None:
+    assert given_up(typed) == []
