@@ -262,7 +262,8 @@ _SUMMARY = Localised(zh="{title}：{said}", en="{title}: {said}")
 _TAKE_BACK = "(?:撤回|撤销|撤掉|取消|收回)"
 _WHOSE = "(?:我|我们)?(?:的|上次|刚才|刚刚|之前|最近|已经|提交|交|申请|那|这|个|条|份|笔|次)*"
 _TIME = "[0-9零一二三四五六七八九十两上下个这本前昨今明后大天日周月号年星期礼拜初底至到和~-]"
-_NAMED = f"(?P<request>(?:{_TIME}{{1,16}}(?:的|那[个次条份笔]|提交的|申请的)*)?{{NAME_ZH}})(?:申请|单|流程)?"
+_WHEN = f"(?:{_TIME}{{1,16}}(?:的|那[个次条份笔]|提交的|申请的)*)?"
+_NAMED = f"(?P<request>{_WHEN}{{NAME_ZH}})(?:申请|单|流程)?"
 """Which request: its kind, and the days that it is for or was made on."""
 _DAY_EN = (
     "(?:next|last|this|the|coming|week|month|today|tomorrow|yesterday|to|until|till|and|from"

@@ -55,12 +55,7 @@ class Desk:
         self.store: Store | None = None
         self.dependencies = Dependencies()
         self.dependencies.provide(provided.directory, self.directory)
-<<<<<<< HEAD
-        self.dependencies.provide(provided.look_ups, lambda: frozenset({"get_current_time"}))
-=======
-        self.dependencies.provide(provided.work_calendar, WorkCalendar.load())
         self.dependencies.provide(provided.request_kinds, KINDS)
->>>>>>> 69a7914 (Let a flow's file say what it is called and done: cancel, resume, status and withdrawal read by these, and policies by name)
 
     async def person(self, name: str) -> Principal:
         """Someone of the sample directory, with their roles."""
