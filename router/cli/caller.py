@@ -1,8 +1,6 @@
-"""Who a command acts as, and what it notes of that in the audit trail.
+"""Who a command acts as (`--user`), and what it notes of that in the audit trail.
 
-Who a command acts as: `--user`, looked up in the directory.
-
-What commands note in the audit trail before they do it: there is no token to go by here.
+It is noted before it is done: there is no token to go by here.
 """
 
 import os

@@ -4,14 +4,19 @@ import asyncio
 from pathlib import Path
 from typing import Annotated
 
+import httpx
 import typer
+
+from router.cli.options import LOCAL_API
+from router.cli.terminal.screen import screen_of
+from router.cli.terminal.session import chat as chatting
 
 
 def chat(
     user: Annotated[
         str, typer.Option(help="Whom to chat as, where ROUTER_AUTH=dev: a user id.")
     ] = "alice",
-    url: Annotated[str, typer.Option(help="Where the REST API is.")] = "http://127.0.0.1:8000",
+    url: Annotated[str, typer.Option(help="Where the REST API is.")] = LOCAL_API,
     conversation: Annotated[
         str | None,
         typer.Option(metavar="ID", help="Which conversation to go on with.", show_default="last"),
@@ -38,17 +43,12 @@ def chat(
     if not (bearer.isascii() and bearer.isprintable()):
         raise typer.BadParameter(f"{bearer!r} is no user id, nor a token: write visible ASCII")
 
-    import httpx
-
     try:
         valid = httpx.URL(url).scheme in {"http", "https"} and bool(httpx.URL(url).host)
     except httpx.InvalidURL:
         valid = False
     if not valid:
         raise typer.BadParameter(f"--url {url!r} is no URL: write http://127.0.0.1:8000")
-
-    from router.cli.terminal.screen import screen_of
-    from router.cli.terminal.session import chat as chatting
 
     kept = (state or Path.home() / ".local" / "state") / "intent-router"
     screen = screen_of(plain=no_colour is not None)

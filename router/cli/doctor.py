@@ -1,8 +1,74 @@
-"""`intent-router doctor`: is everything here that the other commands will need?"""
+"""`intent-router doctor`: is everything here that the other commands will need?
+
+A check takes the settings and says what it found; it raises a `RouterError` that says what
+is wrong and what to do.
+"""
 
 import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 
 import typer
+
+from router.cli.checks import configuration, services
+from router.domain.errors import RouterError
+from router.settings import Settings
+
+Check = Callable[[Settings], Awaitable[str]]
+
+CHECKS: Mapping[str, Check] = {
+    "python": configuration.python,
+    "temporal binary": configuration.temporal_binary,
+    "variables": configuration.variables,
+    "authentication": configuration.authentication,
+    "directory": configuration.directory,
+    "flows": configuration.flows,
+    "tools": configuration.tools,
+    "declared tools": configuration.declared_tools,
+    "mcp servers": services.mcp,
+    "skills": configuration.skills,
+    "skill sandbox": configuration.skill_sandbox,
+    "prompts": configuration.prompts,
+    "model": services.model,
+    "embedder": configuration.embedder,
+    "thresholds": configuration.thresholds,
+    "data folder": configuration.data_folder,
+    "api port": configuration.api_port,
+    "temporal ui": configuration.ui_port,
+    "database": services.database,
+    "temporal": services.temporal,
+    "namespace": services.namespace,
+    "search attributes": services.search_attributes,
+    "task queues": services.task_queues,
+    "worker version": services.worker_version,
+}
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What one check came to; where it isn't `fine`, `says` ends with what to do."""
+
+    subject: str
+    fine: bool
+    says: str
+
+
+async def examine(checks: Mapping[str, Check] = CHECKS) -> list[Diagnosis]:
+    """Every finding; of the settings alone where they can't be used."""
+    try:
+        settings = Settings.load()
+    except RouterError as error:
+        return [Diagnosis("settings", fine=False, says=str(error))]
+    return [await _finding(subject, check, settings) for subject, check in checks.items()]
+
+
+async def _finding(subject: str, check: Check, settings: Settings) -> Diagnosis:
+    try:
+        return Diagnosis(subject, fine=True, says=await check(settings))
+    except RouterError as error:
+        return Diagnosis(subject, fine=False, says=str(error))
+    except Exception as error:  # noqa: BLE001 - asked for when things broke as nobody foresaw
+        return Diagnosis(subject, fine=False, says=f"{type(error).__name__}: {error}")
 
 
 def doctor() -> None:
@@ -10,9 +76,6 @@ def doctor() -> None:
 
     Says what to do about each failure, and exits with 1 if there is one.
     """
-    from router.cli.checks import examine
-    from router.domain.errors import RouterError
-
     findings = asyncio.run(examine())
     width = max(len(finding.subject) for finding in findings)
     for finding in findings:

@@ -1,4 +1,4 @@
-"""Going through what the desk would do with a message, and doing none of it.
+"""What the desk would do with a message, with none of it done.
 
 The rules, the index and the model are those of the product; what is missing is Temporal, the
 database, and every deed.
@@ -50,8 +50,8 @@ def insist(error: ModelUnavailable) -> None:
 
 
 @dataclass
-class Rehearsal:
-    """A desk that only says what it would do. Make one with `rehearsing`."""
+class DryRun:
+    """A desk that only says what it would do. Make one with `dry_run_of`."""
 
     reader: Reader
     offered: Capabilities
@@ -98,10 +98,10 @@ class Rehearsal:
 
 
 @asynccontextmanager
-async def rehearsing(
+async def dry_run_of(
     settings: Settings, *, with_model: bool = False, quick: bool = False
-) -> AsyncIterator[Rehearsal]:
-    """A rehearsal as the settings have it.
+) -> AsyncIterator[DryRun]:
+    """A dry_run as the settings have it.
 
     `quick` is for a single message: it isn't worth the seconds that encoding all capabilities
     takes, so that words alone are searched unless vectors were kept by an earlier command.
@@ -118,7 +118,7 @@ async def rehearsing(
         ladders_of(settings) as ladders,
         index_of(settings, words_only=words_only) as index,
     ):
-        yield Rehearsal(
+        yield DryRun(
             reader=Reader(offered.flows(), offered.phrases(), offered.listed()),
             offered=offered,
             index=index,

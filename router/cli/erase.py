@@ -1,19 +1,14 @@
-"""`intent-router erase`: their workflows end, Temporal forgets them, then the database does.
-
-PersonErasure a person: their workflows end, Temporal forgets them, then the database does.
-
-`intent-router erase`.
-"""
+"""`intent-router erase`: their workflows end, Temporal forgets them, then the database does."""
 
 import asyncio
 import secrets
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from router.cli.caller import noted
+from router.cli.options import DataFolder, settings_in
 from router.domain.errors import Conflict, Forbidden, NotFound
 from router.gateway.executions import delete_histories, end, workflows_of
 from router.runtime.data_folder import made
@@ -96,18 +91,13 @@ def erase(
     user: Annotated[str, typer.Argument(help="A user id; they need not be in the directory.")],
     tenant: Annotated[str, typer.Option(help="The tenant that they are of.")] = "default",
     yes: Annotated[bool, typer.Option("--yes", help="Erase it, not only say what.")] = False,
-    data: Annotated[
-        Path | None, typer.Option(help="The folder of all state.", show_default=".data")
-    ] = None,
+    data: DataFolder = None,
 ) -> None:
     """Erase a person: conversations, files, what is under way, histories in Temporal.
 
     Decisions stay on record under a pseudonym. Take them out of the directory first.
     """
-    from router.settings import Settings
-
-    given: dict[str, Any] = {} if data is None else {"data": data}
-    settings = Settings.load(**given)
+    settings = settings_in(data)
     erased = asyncio.run(erase_person(settings, tenant, user, confirmed=yes))
     typer.echo(f"erased: {in_short(erased.holdings, erased.executions)}")
     typer.echo(f"what stays on record is of {erased.pseudonym}")

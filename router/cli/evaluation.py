@@ -1,10 +1,7 @@
 """`intent-router eval`: how well a file of labelled messages is routed.
 
-Routing labelled lines, a few at once, and keeping what each came to.
-
-Labelled lines from the event log, written to a file that only its owner may read.
-
-Evaluating a file: reading it, routing every line, printing and writing what came of it.
+Lines are routed a few at a time. They may come from the event log, where people chose what
+they had meant: such a file only its owner may read.
 """
 
 import asyncio
@@ -23,7 +20,7 @@ from sqlalchemy.engine import make_url
 
 from router.api.explanation import values_of
 from router.cli.caller import noted, person
-from router.cli.dry_run import DryRunResult, Rehearsal, check_model, known_of, rehearsing
+from router.cli.dry_run import DryRun, DryRunResult, check_model, dry_run_of, known_of
 from router.cli.route import moment
 from router.directory.sources import people_of
 from router.domain.commands import Clarify, Command
@@ -59,10 +56,10 @@ Tick = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
-class Trial:
+class Evaluator:
     """Lines are said by `user` at `now`, unless they say otherwise."""
 
-    rehearsal: Rehearsal
+    dry_run: DryRun
     people: Mapping[str, Principal]
     user: str
     now: str | None
@@ -75,7 +72,7 @@ class Trial:
         Raises:
             ModelUnavailable: the model wants another key; it would answer no line.
         """
-        await self.rehearsal.learn()
+        await self.dry_run.learn()
         free, done = asyncio.Semaphore(AT_ONCE), 0
 
         async def one(labelled: NumberedLine) -> LineResult:
@@ -95,7 +92,7 @@ class Trial:
 
     async def found(self, labelled: NumberedLine) -> Selection | None:
         """What is searched for the line's text; None where rules take it."""
-        return await self.rehearsal.found(labelled.line.text, *self._said(labelled))
+        return await self.dry_run.found(labelled.line.text, *self._said(labelled))
 
     async def _result(self, labelled: NumberedLine) -> LineResult:
         began = time.perf_counter()
@@ -120,12 +117,12 @@ class Trial:
         """The line routed, as Temporal would have it: tried again once, then without the model."""
         said = (labelled.line.text, *self._said(labelled))
         try:
-            return await self.rehearsal.routed(*said), False
+            return await self.dry_run.routed(*said), False
         except ModelUnavailable as error:
             _check_access(error)
             await asyncio.sleep(min(_wait(error), LONGEST_WAIT))
         failures: list[ModelUnavailable] = []
-        routed = await self.rehearsal.routed(*said, failures.append)
+        routed = await self.dry_run.routed(*said, failures.append)
         return routed, bool(failures)
 
     def _said(self, labelled: NumberedLine) -> tuple[Principal, datetime]:
@@ -274,8 +271,6 @@ def evaluate(  # noqa: PLR0913 - each is an option of the command, none an argum
     of a flow, skill or tool, or reply, clarify, handoff, or none for what starts no flow.
     docs/evaluation.md has the rest.
     """
-    from router.settings import Settings
-
     options = EvaluationOptions(file, report, user, now, llm, split, at_least, fit, from_log)
     asyncio.run(evaluation(Settings.load(), options))
 
@@ -319,8 +314,10 @@ async def evaluation(settings: Settings, options: EvaluationOptions) -> None:
     file = reader.read(options.file, options.split)
     if options.fit:
         settings = await _fitted(settings, options, reader.read(options.fit))
-    async with rehearsing(settings, with_model=with_model) as rehearsal:
-        results = await _trial(settings, options, rehearsal, file.lines).results(file.lines, _tick)
+    async with dry_run_of(settings, with_model=with_model) as dry_run:
+        results = await _evaluator(settings, options, dry_run, file.lines).results(
+            file.lines, _tick
+        )
     figures = figures_of(results)
     typer.echo(printed(figures, results))
     if options.report:
@@ -332,15 +329,15 @@ async def evaluation(settings: Settings, options: EvaluationOptions) -> None:
     _check(figures, options)
 
 
-def _trial(
+def _evaluator(
     settings: Settings,
     options: EvaluationOptions,
-    rehearsal: Rehearsal,
+    dry_run: DryRun,
     lines: Sequence[NumberedLine],
-) -> Trial:
+) -> Evaluator:
     people = {one.id: one for one in people_of(settings).everyone()}
     labels = frozenset(one.line.label for one in lines if one.line.label is not None)
-    return Trial(rehearsal, people, options.user, options.now, labels)
+    return Evaluator(dry_run, people, options.user, options.now, labels)
 
 
 @dataclass(frozen=True)
@@ -375,10 +372,10 @@ async def _fitted(settings: Settings, options: EvaluationOptions, file: Labelled
     """The settings with thresholds fitted to these lines, and kept in a file."""
     target = settings.thresholds or settings.data / "thresholds.json"
     plain = settings.model_copy(update={"thresholds": None})
-    async with rehearsing(plain) as rehearsal:
-        trial = _trial(settings, options, rehearsal, file.lines)
-        names = frozenset(capability.name for capability in rehearsal.offered.everything())
-        found = [(one.line.label, await trial.found(one)) for one in file.lines]
+    async with dry_run_of(plain) as dry_run:
+        evaluator = _evaluator(settings, options, dry_run, file.lines)
+        names = frozenset(capability.name for capability in dry_run.offered.everything())
+        found = [(one.line.label, await evaluator.found(one)) for one in file.lines]
         rows = [judged(label, one, names) for label, one in found if label and one]
     if not any(row.wanted for row in rows):
         raise InvalidInput(

@@ -1,24 +1,26 @@
-"""`intent-router flows`: `validate`, `test` and `graph`.
-
-The PATHs that a command checks, where it is given any.
-
-Drawing a flow for the terminal: from a file or by its name, perhaps with a run's way on it.
-
-Looking at flow files as a whole: each in itself, then all beside each other.
-"""
+"""`intent-router flows`: `validate`, `test` and `graph`."""
 
 import asyncio
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 from zoneinfo import ZoneInfo
 
 import typer
 from sqlalchemy.engine import make_url
 
+from router.cli.options import DataFolder, paths_argument, settings_in
 from router.directory.sources import people_of
-from router.domain.errors import Conflict, DefinitionError, NotFound, Problem, RouterError, nearest
+from router.domain.errors import (
+    Conflict,
+    DefinitionError,
+    InvalidInput,
+    NotFound,
+    Problem,
+    RouterError,
+    nearest,
+)
 from router.domain.locale import Locale
 from router.domain.principals import DEFAULT_TENANT
 from router.domain.records import RunRecord
@@ -29,13 +31,9 @@ from router.runtime.definitions import flow_folder, load_catalog, load_registry
 from router.settings import Settings
 from router.store.database import Database
 from router.store.store import Store
+from router.story import coverage, expectations
+from router.story_runner.runner import chosen, run
 from router.understanding.triggers.patterns import Rivalry, rivalries
-
-
-def paths_argument(what: str, otherwise: str) -> Any:
-    """The argument for them: what they are, and what is checked where none is given."""
-    return typer.Argument(metavar="[PATH]...", help=what, show_default=otherwise)
-
 
 Format = Literal["mermaid", "svg"]
 _WRITERS = {"mermaid": mermaid_of, "svg": svg_of}
@@ -206,9 +204,6 @@ def validate(
     Warnings are for what can be run and is probably not meant; they change the exit status only
     with --strict.
     """
-    from router.domain.errors import DefinitionError, InvalidInput
-    from router.settings import Settings
-
     found = validated(Settings.load(), paths)
     for problem in found.warnings:
         typer.echo(f"warning: {problem}", err=True)
@@ -240,10 +235,6 @@ def run_stories(
 
     Without paths and -k every flow in use is looked at, otherwise those that a story came to.
     """
-    from router.settings import Settings
-    from router.story import coverage, expectations
-    from router.story_runner.runner import chosen, run
-
     settings = Settings.load()
     stories = chosen(settings, paths or [], pick)
 
@@ -275,12 +266,8 @@ def graph(
     run: Annotated[
         str | None, typer.Option(metavar="ID", help="Mark the way that this run took.")
     ] = None,
-    data: Annotated[
-        Path | None, typer.Option(help="The data folder of `dev`.", show_default=".data")
-    ] = None,
+    data: DataFolder = None,
 ) -> None:
     """Draw a flow: its states by kind, the ways between them, what is timed, how it ends."""
-    from router.settings import Settings
-
-    settings = Settings.load(**({} if data is None else {"data": data}))
+    settings = settings_in(data)
     typer.echo(asyncio.run(drawn(settings, flow, picture, locale, run)), nl=False)

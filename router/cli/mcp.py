@@ -1,6 +1,6 @@
 """`intent-router mcp`: the desk for other agents, over the Model Context Protocol.
 
-The tools of the desk over MCP: on this process's input and output, or over HTTP on loopback.
+On this process's input and output, or over HTTP on loopback.
 """
 
 import asyncio
@@ -17,8 +17,9 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
-from router.cli.mcp_tools import ALWAYS, OfferedTool, RestDesk, Session, by_name
-from router.cli.rest import RestRefused
+from router.cli.mcp_tools import ALWAYS, OfferedTool, Session, by_name
+from router.cli.options import LOCAL_API
+from router.cli.rest import Rest, RestRefused
 from router.domain.errors import Forbidden, InvalidInput, NotFound, RouterError, Unavailable
 
 LOOPBACK = "127.0.0.1"
@@ -30,7 +31,7 @@ Nothing is done in this person's name before they have confirmed it: show them w
 _log = logging.getLogger(__name__)
 
 
-class Face:
+class McpTools:
     """Lists and runs the tools of a session."""
 
     def __init__(self, session: Session) -> None:
@@ -39,7 +40,7 @@ class Face:
     async def offered(self) -> dict[str, OfferedTool]:
         """Every tool by name; those of the desk itself win."""
         try:
-            capabilities = await self._session.desk.capabilities()
+            capabilities = await self._session.capabilities()
         except Unavailable as error:
             _log.warning("%s", error)
             capabilities = []
@@ -86,12 +87,12 @@ class Face:
 
 def server_of(session: Session) -> Server[Any]:
     """The server of a session, for any transport."""
-    face = Face(session)
+    tools = McpTools(session)
     return Server(
         "intent-router",
         instructions=INSTRUCTIONS,
-        on_list_tools=face.list_tools,
-        on_call_tool=face.call_tool,
+        on_list_tools=tools.list_tools,
+        on_call_tool=tools.call_tool,
     )
 
 
@@ -100,9 +101,10 @@ async def over_stdio(url: str, token: str) -> None:
 
     Raises `Unavailable` and `Forbidden` where nobody could be served.
     """
-    async with aclosing(RestDesk(url, token)) as desk:
-        server = server_of(Session(desk, keeps=True))
-        await _greet(desk, url)
+    async with aclosing(Rest(url, token)) as rest:
+        session = Session(rest, keeps=True)
+        server = server_of(session)
+        await _greet(session, url)
         async with stdio_server() as (incoming, outgoing):
             await server.run(incoming, outgoing, server.create_initialization_options())
 
@@ -112,22 +114,23 @@ async def over_http(url: str, token: str, port: int) -> None:
 
     Raises as `over_stdio` does.
     """
-    async with aclosing(RestDesk(url, token)) as desk:
-        app = server_of(Session(desk, keeps=False)).streamable_http_app(host=LOOPBACK)
+    async with aclosing(Rest(url, token)) as rest:
+        session = Session(rest, keeps=False)
+        app = server_of(session).streamable_http_app(host=LOOPBACK)
         config = uvicorn.Config(
             app, host=LOOPBACK, port=port, log_level="warning", timeout_graceful_shutdown=2
         )
-        await _greet(desk, url)
+        await _greet(session, url)
         await uvicorn.Server(config).serve()
 
 
-async def _greet(desk: RestDesk, url: str) -> None:
+async def _greet(session: Session, url: str) -> None:
     """Say where the desk is, once it is there and knows the person.
 
     Whoever starts a server looks at how it ends, not at what its first call would have said.
     """
     try:
-        await desk.capabilities()
+        await session.capabilities()
     except RestRefused as error:
         raise Forbidden(
             f"the API won't have this person: {error} Name a user id of its directory with --user "
@@ -138,7 +141,7 @@ async def _greet(desk: RestDesk, url: str) -> None:
 
 
 def mcp(
-    url: Annotated[str, typer.Option(help="Where the REST API is.")] = "http://127.0.0.1:8000",
+    url: Annotated[str, typer.Option(help="Where the REST API is.")] = LOCAL_API,
     user: Annotated[
         str | None, typer.Option(help="Whom to act as, where ROUTER_AUTH=dev: a user id.")
     ] = None,

@@ -1,17 +1,11 @@
 """What other agents may do at the desk: each flow, skill and tool, and the desk itself, as a tool.
 
-What of the REST API other agents need, on behalf of one person.
-
-What other agents may do at the desk, each a tool.
-
 Nothing here confirms or decides by itself. What a flow wants to have confirmed comes back as
 the turn's `confirm` reply, for whoever runs the other agent to show to a person.
 
-Each flow, skill and tool as a tool of its own, which starts it by its name.
-
 A flow or tool takes its own parameters, none of which has to be given: what is missing it asks
-for, in the turn that comes back. Every call has a conversation of its own, so that no call's
-words are ever the answer to what another one asked.
+for, in the turn that comes back. Every such call has a conversation of its own, so that no
+call's words are ever the answer to what another one asked.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -29,53 +23,6 @@ from router.tool.implementation import ArgumentSchema
 
 SECONDS = 60.0
 """How long a turn is waited for; one that takes longer goes on, and can be asked for."""
-
-
-class RestDesk:
-    """A person at the API. `aclose` lets go of the connections.
-
-    Every method raises `Refused` with the API's reason, and `Unavailable` where it isn't there.
-    """
-
-    def __init__(self, url: str, token: str) -> None:
-        self._rest = Rest(url, token)
-
-    async def aclose(self) -> None:
-        """Close the connections."""
-        await self._rest.aclose()
-
-    async def capabilities(self, kind: str | None = None) -> list[dict[str, Any]]:
-        """What the person may use."""
-        listed = await self._rest.get("/v1/capabilities", kind=kind)
-        items: list[dict[str, Any]] = listed["items"]
-        return items
-
-    async def begin(self) -> str:
-        """A new conversation's id."""
-        return str((await self._rest.post("/v1/conversations", {}))["id"])
-
-    async def send(self, conversation: str, message: dict[str, Any]) -> dict[str, Any]:
-        """The turn that answers a message, or that it still runs."""
-        path = f"/v1/conversations/{quote(conversation, safe='')}/messages"
-        return await self._rest.post(path, message, wait=SECONDS)
-
-    async def turn(self, conversation: str, message: str) -> dict[str, Any]:
-        """The turn that answered an earlier message, or that it still runs."""
-        place = f"{quote(conversation, safe='')}/messages/{quote(message, safe='')}"
-        return await self._rest.get(f"/v1/conversations/{place}")
-
-    async def flow_runs(self, status: str | None = None) -> dict[str, Any]:
-        """What the person has asked for, and how it stands."""
-        return await self._rest.get("/v1/flow-runs", status=status)
-
-    async def approvals(self) -> dict[str, Any]:
-        """What waits for the person's decision."""
-        return await self._rest.get("/v1/approvals")
-
-    async def decide(self, approval: str, decision: dict[str, Any]) -> dict[str, Any]:
-        """What a decision led to."""
-        return await self._rest.post(f"/v1/approvals/{quote(approval, safe='')}/decision", decision)
-
 
 Arguments = Mapping[str, Any]
 LOOKS = ToolAnnotations(read_only_hint=True, destructive_hint=False, open_world_hint=False)
@@ -95,6 +42,9 @@ QUESTION: dict[str, JsonValue] = {
 }
 
 
+Run = Callable[["Session", Arguments], Awaitable[dict[str, Any]]]
+
+
 @dataclass(frozen=True)
 class OfferedTool:
     """A tool of the desk."""
@@ -103,22 +53,28 @@ class OfferedTool:
     description: str
     schema: ArgumentSchema
     annotations: ToolAnnotations
-    run: Callable[["Session", Arguments], Awaitable[dict[str, Any]]]
+    run: Run
 
 
 class Session:
     """A person at the desk, who goes on where their last turn was.
 
-    With `keeps` false everybody who names no conversation begins one.
+    With `keeps` false everybody who names no conversation begins one. Every method raises what
+    `rest` raises: `RestRefused`, with the API's reason, and `Unavailable`.
     """
 
-    def __init__(self, desk: RestDesk, *, keeps: bool) -> None:
-        self.desk = desk
+    def __init__(self, rest: Rest, *, keeps: bool) -> None:
+        self.rest = rest
         self._keeps = keeps
         self._conversation: str | None = None
 
+    async def capabilities(self, kind: str | None = None) -> list[dict[str, Any]]:
+        """What the person may use."""
+        items: list[dict[str, Any]] = (await self.rest.get("/v1/capabilities", kind=kind))["items"]
+        return items
+
     async def send(self, given: Arguments, message: dict[str, Any]) -> dict[str, Any]:
-        """The turn that answers, with the conversation it belongs to."""
+        """The turn that answers, with the conversation it belongs to, or that it still runs."""
         return await self._sent(given.get("conversation") or self._conversation, message)
 
     async def send_apart(self, given: Arguments, message: dict[str, Any]) -> dict[str, Any]:
@@ -129,13 +85,15 @@ class Session:
         return await self._sent(given.get("conversation"), message)
 
     async def turn(self, given: Arguments) -> dict[str, Any]:
-        """The turn that answered an earlier message of a conversation."""
+        """The turn that answered an earlier message of a conversation, or that it still runs."""
         conversation = str(given["conversation"])
-        return self._told(conversation, await self.desk.turn(conversation, given["message_id"]))
+        path = f"{_messages(conversation)}/{quote(given['message_id'], safe='')}"
+        return self._told(conversation, await self.rest.get(path))
 
     async def _sent(self, named: Any, message: dict[str, Any]) -> dict[str, Any]:
-        conversation = str(named) if named else await self.desk.begin()
-        return self._told(conversation, await self.desk.send(conversation, message))
+        conversation = named or (await self.rest.post("/v1/conversations", {}))["id"]
+        turn = await self.rest.post(_messages(str(conversation)), message, wait=SECONDS)
+        return self._told(str(conversation), turn)
 
     def _told(self, conversation: str, turn: dict[str, Any]) -> dict[str, Any]:
         # Only now: a message that was refused leaves everything as it was.
@@ -147,52 +105,34 @@ class Session:
         return await self.send(given, {"action": action})
 
 
+def _messages(conversation: str) -> str:
+    return f"/v1/conversations/{quote(conversation, safe='')}/messages"
+
+
 def _schema(required: tuple[str, ...] = (), **properties: JsonValue) -> ArgumentSchema:
     return ArgumentSchema(
         {"type": "object", "properties": dict(properties), "required": list(required)}
     )
 
 
+def _answer(kind: str, argument: str) -> Run:
+    """Answers with an action of this kind, to the question that the other agent names, if any."""
+
+    async def run(session: Session, given: Arguments) -> dict[str, Any]:
+        named = {"question": given["question"]} if given.get("question") else {}
+        return await session.act(given, type=kind, **{argument: given[argument]}, **named)
+
+    return run
+
+
 async def _list(session: Session, given: Arguments) -> dict[str, Any]:
-    return {"items": await session.desk.capabilities(given.get("kind"))}
-
-
-async def _say(session: Session, given: Arguments) -> dict[str, Any]:
-    return await session.send(given, {"text": given["text"]})
-
-
-async def _choose(session: Session, given: Arguments) -> dict[str, Any]:
-    return await session.act(given, type="choose", value=given["value"], **_named(given))
-
-
-async def _fill(session: Session, given: Arguments) -> dict[str, Any]:
-    return await session.act(given, type="form", values=given["values"], **_named(given))
-
-
-async def _confirm(session: Session, given: Arguments) -> dict[str, Any]:
-    return await session.act(given, type="confirm", value=given["value"], **_named(given))
-
-
-def _named(given: Arguments) -> dict[str, Any]:
-    """The question that is answered, where the other agent says which."""
-    return {"question": given["question"]} if given.get("question") else {}
-
-
-async def _turn(session: Session, given: Arguments) -> dict[str, Any]:
-    return await session.turn(given)
-
-
-async def _flow_runs(session: Session, given: Arguments) -> dict[str, Any]:
-    return await session.desk.flow_runs(given.get("status"))
-
-
-async def _approvals(session: Session, _: Arguments) -> dict[str, Any]:
-    return await session.desk.approvals()
+    return {"items": await session.capabilities(given.get("kind"))}
 
 
 async def _decide(session: Session, given: Arguments) -> dict[str, Any]:
     decision = {key: value for key, value in given.items() if key != "approval"}
-    return await session.desk.decide(given["approval"], decision)
+    path = f"/v1/approvals/{quote(given['approval'], safe='')}/decision"
+    return await session.rest.post(path, decision)
 
 
 WORDS: dict[str, JsonValue] = {"type": "string", "minLength": 1, "maxLength": 8000}
@@ -213,14 +153,14 @@ ALWAYS = (
         "by confirm once the person has agreed.",
         _schema(("text",), text=WORDS, conversation=CONVERSATION),
         ACTS,
-        _say,
+        lambda session, given: session.send(given, {"text": given["text"]}),
     ),
     OfferedTool(
         "choose",
         "Picks one of the options that the last turn offered, by its value.",
         _schema(("value",), value={}, question=QUESTION, conversation=CONVERSATION),
         ACTS,
-        _choose,
+        _answer("choose", "value"),
     ),
     OfferedTool(
         "fill",
@@ -229,7 +169,7 @@ ALWAYS = (
             ("values",), values={"type": "object"}, question=QUESTION, conversation=CONVERSATION
         ),
         ACTS,
-        _fill,
+        _answer("form", "values"),
     ),
     OfferedTool(
         "confirm",
@@ -239,28 +179,28 @@ ALWAYS = (
             ("value",), value={"type": "boolean"}, question=QUESTION, conversation=CONVERSATION
         ),
         COMMITS,
-        _confirm,
+        _answer("confirm", "value"),
     ),
     OfferedTool(
         "turn",
         "Gives the turn that answered an earlier message, for one that was still running.",
         _schema(("conversation", "message_id"), conversation=CONVERSATION, message_id=_ID),
         LOOKS,
-        _turn,
+        Session.turn,
     ),
     OfferedTool(
         "flow_runs",
         "Lists what this person has asked for, newest first, and how it stands.",
         _schema(status={"type": "string", "enum": list(get_args(FlowStatus))}),
         LOOKS,
-        _flow_runs,
+        lambda session, given: session.rest.get("/v1/flow-runs", status=given.get("status")),
     ),
     OfferedTool(
         "approvals",
         "Lists what waits for this person's decision, each with the digest of what it shows.",
         _schema(),
         LOOKS,
-        _approvals,
+        lambda session, _: session.rest.get("/v1/approvals"),
     ),
     OfferedTool(
         "decide",

@@ -1,7 +1,4 @@
-"""`intent-router dev`, `serve` and `worker`: the commands that stay.
-
-The API and the worker as processes of their own, side by side with others like them.
-"""
+"""`intent-router dev`, `serve` and `worker`: the commands that stay."""
 
 import asyncio
 import logging
@@ -16,14 +13,19 @@ import typer
 from temporalio.client import Client
 from temporalio.service import RPCError
 
+from router.channels.platforms import PREFIXES
+from router.channels.registry import configured
 from router.domain.errors import MisconfiguredError
 from router.runtime import process
-from router.runtime.process import ProcessTelemetry, observed, settle
-from router.runtime.server import api_server, listening
+from router.runtime.dev import run
+from router.runtime.process import ProcessTelemetry, observed, settle, until_told_to_stop
+from router.runtime.server import Ports, api_server, listening
 from router.runtime.temporal import check_namespace, connect, register
 from router.runtime.upkeep import at_work
 from router.runtime.worker import KINDS, Kind, build_workers
-from router.settings import Settings
+from router.secrecy.redaction import redact_logs
+from router.settings import Settings, slips
+from router.telemetry import logs
 
 CLOSING = 3.0
 """Seconds for the API to close what is open after the last request has ended."""
@@ -136,11 +138,6 @@ def dev(
     That is Temporal with its UI, the worker, the REST API and the chat page, on loopback.
     Ctrl-C stops all of it; --data keeps its state.
     """
-    from router.channels.registry import configured
-    from router.runtime.dev import run
-    from router.runtime.server import Ports
-    from router.settings import Settings
-
     settings = Settings.load()
     configured(settings)
     _log(settings, "warning")
@@ -155,14 +152,9 @@ def serve(
 
     It brings its database up to date first. Needs PostgreSQL and a Temporal server.
     """
-    from router.settings import Settings
-
     settings = Settings.load()
     settings.check_binding(host)
     settings.check_shareable()
-
-    from router.channels.registry import configured
-    from router.runtime.process import until_told_to_stop
 
     configured(settings)
     _log(settings, "info")
@@ -188,23 +180,15 @@ def worker(
 ) -> None:
     """Run a worker alone. Needs PostgreSQL and a Temporal server."""
     kinds = _kinds(queues)
-    from router.settings import Settings
 
     settings = Settings.load()
     settings.check_shareable()
-
-    from router.runtime.process import until_told_to_stop
-    from router.runtime.worker import KINDS
 
     _log(settings, "info")
     asyncio.run(until_told_to_stop(work(settings, [kind for kind in KINDS if kind in kinds])))
 
 
 def _log(settings: "Settings", level: str) -> None:
-    from router.channels.platforms import PREFIXES
-    from router.secrecy.redaction import redact_logs
-    from router.settings import slips
-    from router.telemetry import logs
 
     logs.configure(settings.log_format, settings.log_level or level)
     redact_logs()

@@ -1,7 +1,4 @@
-"""`intent-router route`: where a message would go, and why. Nothing is executed.
-
-Explaining messages as `route` does, for a person at a terminal and for programs.
-"""
+"""`intent-router route`: where a message would go, and why. Nothing is executed."""
 
 import asyncio
 import json
@@ -16,7 +13,7 @@ import typer
 
 from router.api.explanation import explanation
 from router.cli.caller import person
-from router.cli.dry_run import rehearsing
+from router.cli.dry_run import dry_run_of
 from router.domain.errors import InvalidInput, RouterError
 from router.settings import Settings
 
@@ -38,14 +35,14 @@ def explainer(
     """
     speaker = person(settings, user)
     moment(now, speaker.timezone)
-    opened = rehearsing(settings, with_model=with_model, quick=quick)
+    opened = dry_run_of(settings, with_model=with_model, quick=quick)
     with asyncio.Runner() as runner:
         stack = AsyncExitStack()
-        rehearsal = runner.run(stack.enter_async_context(opened))
+        dry_run = runner.run(stack.enter_async_context(opened))
 
         def explain(text: str) -> Explanation:
             at = moment(now, speaker.timezone)
-            routed = runner.run(rehearsal.routed(text, speaker, at))
+            routed = runner.run(dry_run.routed(text, speaker, at))
             decided = routed.decided
             return explanation(text, routed.reading, decided.route, decided.commands)
 
@@ -157,8 +154,6 @@ def route(
     seconds, once: for a single TEXT words alone are searched, unless vectors are in the data
     folder already. --llm, `route -`, `eval` and `dev` put them there.
     """
-    from router.settings import Settings
-
     single = text != "-"
     with explainer(Settings.load(), user, now, with_model=llm, quick=single and not llm) as explain:
         if not single:

@@ -7,12 +7,12 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-if TYPE_CHECKING:  # httpx, which `--help` does without
-    from router.cli.rest import Rest
+from router.cli.options import LOCAL_API, echo_aligned
+from router.cli.rest import Rest
 
 User = Annotated[str, typer.Option(help="Who you are, where ROUTER_AUTH=dev: an operator's id.")]
 Url = Annotated[str, typer.Option(help="Where the REST API is.")]
@@ -27,7 +27,6 @@ Reason = Annotated[str | None, typer.Option(help="Why; it is kept in the audit t
 RunId = Annotated[str, typer.Argument(metavar="RUN", help="The run's id.")]
 
 OPERATOR = "olga"
-HERE = "http://127.0.0.1:8000"
 
 app = typer.Typer(help="Find anybody's runs and put them right, as an operator.")
 
@@ -46,7 +45,7 @@ def list_runs(  # noqa: PLR0913, PLR0917 - each narrows the list
     limit: Limit = 50,
     as_json: AsJson = False,
     user: User = OPERATOR,
-    url: Url = HERE,
+    url: Url = LOCAL_API,
     token: Token = None,
 ) -> None:
     """List everyone's runs, newest first."""
@@ -58,7 +57,11 @@ def list_runs(  # noqa: PLR0913, PLR0917 - each narrows the list
 
 @app.command()
 def retry(
-    run: RunId, reason: Reason = None, user: User = OPERATOR, url: Url = HERE, token: Token = None
+    run: RunId,
+    reason: Reason = None,
+    user: User = OPERATOR,
+    url: Url = LOCAL_API,
+    token: Token = None,
 ) -> None:
     """Make the call again that the run is held for."""
     _operate(url, token or user, run, "retry", {"comment": reason})
@@ -66,7 +69,11 @@ def retry(
 
 @app.command()
 def terminate(
-    run: RunId, reason: Reason = None, user: User = OPERATOR, url: Url = HERE, token: Token = None
+    run: RunId,
+    reason: Reason = None,
+    user: User = OPERATOR,
+    url: Url = LOCAL_API,
+    token: Token = None,
 ) -> None:
     """End the run; what it did is undone."""
     _operate(url, token or user, run, "terminate", {"comment": reason})
@@ -79,7 +86,7 @@ def reassign(
     to: Annotated[str, typer.Option(help="Who is to decide: a user id.")],
     reason: Reason = None,
     user: User = OPERATOR,
-    url: Url = HERE,
+    url: Url = LOCAL_API,
     token: Token = None,
 ) -> None:
     """Have somebody else decide."""
@@ -91,7 +98,7 @@ def reassign(
 def why(
     turn: Annotated[str, typer.Argument(metavar="CONVERSATION/MESSAGE", help="A turn.")],
     user: User = OPERATOR,
-    url: Url = HERE,
+    url: Url = LOCAL_API,
     token: Token = None,
 ) -> None:
     """Say why a message went where it did, as JSON."""
@@ -108,7 +115,7 @@ def audit(  # noqa: PLR0913, PLR0917 - each narrows the list
     limit: Limit = 50,
     as_json: AsJson = False,
     user: User = OPERATOR,
-    url: Url = HERE,
+    url: Url = LOCAL_API,
     token: Token = None,
 ) -> None:
     """Read what operators did and looked at, newest first."""
@@ -134,7 +141,6 @@ def _echo(
     *,
     as_json: bool,
 ) -> None:
-    from router.cli.tools import echo_aligned
 
     if as_json:
         typer.echo(json.dumps(items, ensure_ascii=False, indent=2))
@@ -155,9 +161,8 @@ def _operate(url: str, token: str, run: str, verb: str, body: dict[str, Any]) ->
 
 
 def _asked(
-    url: str, token: str, question: Callable[["Rest"], Awaitable[dict[str, Any]]]
+    url: str, token: str, question: Callable[[Rest], Awaitable[dict[str, Any]]]
 ) -> dict[str, Any]:
-    from router.cli.rest import Rest
 
     async def ask() -> dict[str, Any]:
         async with aclosing(Rest(url, token)) as rest:

@@ -5,8 +5,11 @@ from typing import Annotated
 
 import typer
 
-from router.cli.flows import paths_argument
-from router.skill.loader import FoundSkill
+from router.cli.options import paths_argument
+from router.domain.errors import DefinitionError
+from router.runtime.definitions import skill_folders, skill_remarks
+from router.settings import Settings
+from router.skill.loader import FoundSkill, load_all
 
 app = typer.Typer(help="Look after skill folders.")
 
@@ -23,11 +26,6 @@ def validate(
     ] = None,
 ) -> None:
     """Check skill folders; name each problem with its file, line and remedy."""
-    from router.domain.errors import DefinitionError
-    from router.runtime.definitions import skill_folders, skill_remarks
-    from router.settings import Settings
-    from router.skill.loader import load_all
-
     settings = Settings.load()
     loaded = load_all(paths) if paths else skill_folders(settings).load()
     for remark in skill_remarks(settings, loaded):

@@ -6,6 +6,11 @@ from typing import Annotated
 
 import typer
 
+from router.api.auth import mint
+from router.cli.caller import person
+from router.domain.errors import MisconfiguredError
+from router.settings import Settings
+
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
@@ -19,11 +24,6 @@ def token(
     Where ROUTER_AUTH=jwt, and ROUTER_JWT_SECRET is what API and issuer share.
     """
     seconds = int(lifetime(ttl).total_seconds())
-
-    from router.api.auth import mint
-    from router.cli.caller import person
-    from router.domain.errors import MisconfiguredError
-    from router.settings import Settings
 
     settings = Settings.load()
     if settings.auth == "dev":

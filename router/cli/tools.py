@@ -1,14 +1,12 @@
-"""`intent-router tools list`, `tools validate` and `tools call`.
+"""`intent-router tools`: every tool there is, the files of declared ones checked, one called.
 
-Calling one tool from the command line, through the same gate and ledger as flows do.
-
-Every tool there is, as `tools list` shows it: in a row for people, as JSON for programs.
+It is called through the same gate and ledger as flows do.
 """
 
 import asyncio
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -20,14 +18,14 @@ import typer
 from pydantic import JsonValue
 
 from router.cli.caller import person
-from router.cli.flows import paths_argument
+from router.cli.options import DataFolder, echo_aligned, paths_argument, settings_in
 from router.contracts.activities import ToolCall
 from router.documents.strict_json import strict_json
 from router.domain.errors import Forbidden, UnusableResult
 from router.domain.principals import FLOW_ROLE
 from router.runtime.composition import Parts, assembled
 from router.runtime.data_folder import made
-from router.runtime.definitions import load_tools, mcp_servers
+from router.runtime.definitions import http_tools, load_tools, mcp_servers
 from router.runtime.upkeep import served
 from router.settings import Settings
 from router.tool.http.loader import HttpImplementation
@@ -210,8 +208,6 @@ def list_tools(
     once; one that isn't there is named on stderr, and the others are listed. So are tools that
     nobody is offered, with the setting that would give them.
     """
-    from router.settings import Settings
-
     settings = Settings.load()
     listed = asyncio.run(every_tool(settings))
     kinds = [(tool, kind_of(tool, listed.registry)) for tool in listed.registry]
@@ -229,14 +225,6 @@ def list_tools(
         typer.echo(said, err=True)
 
 
-def echo_aligned(rows: Sequence[tuple[str, ...]]) -> None:
-    """Print the rows, which have equally many cells, with their columns one below another."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        cells = zip(row, widths, strict=True)
-        typer.echo("  ".join(f"{cell:<{width}}" for cell, width in cells).rstrip())
-
-
 @app.command()
 def validate(
     paths: Annotated[
@@ -245,10 +233,6 @@ def validate(
     ] = None,
 ) -> None:
     """Check files of declared tools; name each problem with its file, line and remedy."""
-    from router.runtime.definitions import http_tools
-    from router.settings import Settings
-    from router.tool.registry import Registry
-
     settings = Settings.load()
     for place in paths or (settings.http_tools,):
         chosen = settings.model_copy(update={"http_tools": place})
@@ -265,16 +249,12 @@ def call_tool(
     arguments: Annotated[str, typer.Argument(metavar="JSON", help="Its arguments, an object.")],
     user: Annotated[str, typer.Option(help="On whose behalf: a user id from the directory.")],
     yes: Annotated[bool, typer.Option("--yes", help="Let it write.")] = False,
-    data: Annotated[
-        Path | None, typer.Option(help="The data folder of `dev`.", show_default=".data")
-    ] = None,
+    data: DataFolder = None,
 ) -> None:
     """Call one tool through the gate, as USER, and print its result as JSON."""
     given = _object(arguments)
 
-    from router.settings import Settings
-
-    settings = Settings.load(**({} if data is None else {"data": data}))
+    settings = settings_in(data)
     result = asyncio.run(call(settings, name, given, user=user, confirmed=yes))
     typer.echo(json.dumps(result, ensure_ascii=False))
 

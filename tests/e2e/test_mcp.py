@@ -13,7 +13,8 @@ from mcp import Client, StdioServerParameters
 from mcp_types import ToolAnnotations
 
 from router.cli.mcp import server_of
-from router.cli.mcp_tools import RestDesk, Session
+from router.cli.mcp_tools import Session
+from router.cli.rest import Rest
 from tests.e2e.house import COMMAND, House, Person, free_ports
 
 pytestmark = pytest.mark.xdist_group("dev")
@@ -31,10 +32,10 @@ def program_of(house: House, user: str) -> StdioServerParameters:
 @asynccontextmanager
 async def agent_of(url: str, user: str = "gina") -> AsyncIterator[Client]:
     """Another agent, that has the desk in its own process."""
-    desk = RestDesk(url, user)
-    async with Client(server_of(Session(desk, keeps=True))) as client:
+    rest = Rest(url, user)
+    async with Client(server_of(Session(rest, keeps=True))) as client:
         yield client
-    await desk.aclose()
+    await rest.aclose()
 
 
 async def do(agent: Client, tool: str, **arguments: Any) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import pytest
 from router.api.auth import mint
 from router.api.dependencies import Services
 from router.channels.registry import found as platforms
-from router.cli.checks import examine
+from router.cli.doctor import examine
 from router.directory.file import SAMPLE
 from router.directory.sources import LiveDirectory
 from router.runtime.app import create_app

@@ -1,9 +1,4 @@
-"""Checks of what the operator wrote, and of this machine.
-
-Checks of what the operator wrote: variables, authentication, directory, flows.
-
-Checks of this machine: programs, ports, the data folder.
-"""
+"""Checks of what the operator wrote (variables, people, flows, tools), and of this machine."""
 
 import os
 import socket

@@ -1,8 +1,6 @@
-"""Checks of what runs elsewhere: the database, Temporal, models.
+"""Checks of what runs elsewhere: the database, Temporal, MCP servers, and models.
 
-Checks of what runs elsewhere: the database and Temporal.
-
-Whether models answer, and in which way they can be asked: the only place that probes.
+Asking a model is the only place that probes in which way it can be asked.
 """
 
 import asyncio

@@ -1,7 +1,4 @@
-"""One person's conversation: what is sent, what comes back, and what is asked right now.
-
-What a typed line means where the desk has just asked something.
-"""
+"""One person's conversation: what is sent, what comes back, and what is asked right now."""
 
 import asyncio
 import itertools

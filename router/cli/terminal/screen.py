@@ -1,11 +1,4 @@
-"""Where a chat is shown, and what the API answers as lines of it.
-
-What the terminal itself says, in both languages.
-
-What the API answers, as lines of a terminal. Pure: text in, text out.
-
-Where a chat is shown: a terminal that somebody sits at, or a pipe that wants plain text.
-"""
+"""What a chat shows: the terminal's own words, the API's answers as lines, and where they go."""
 
 import os
 import sys
@@ -16,6 +9,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Protocol
+
+from prompt_toolkit import PromptSession
+from prompt_toolkit.history import FileHistory, InMemoryHistory
+from prompt_toolkit.patch_stdout import StdoutProxy
 
 from router.domain.locale import Locale, Localised
 from router.domain.messages import FormReply, Reply, Route, as_plain_text
@@ -196,8 +193,6 @@ class TerminalPrompt:
     """Line editing, with a history that is kept from one chat to the next."""
 
     def __init__(self, history: Path) -> None:
-        from prompt_toolkit import PromptSession
-        from prompt_toolkit.history import FileHistory, InMemoryHistory
 
         self._session: PromptSession[str] = PromptSession(history=FileHistory(str(own(history))))
         self._fields: PromptSession[str] = PromptSession(history=InMemoryHistory())
@@ -216,8 +211,6 @@ class TerminalPrompt:
 @contextmanager
 def above_the_prompt() -> Iterator[None]:
     """What is written meanwhile goes above the line that is being typed."""
-    from prompt_toolkit.patch_stdout import StdoutProxy
-
     proxy = StdoutProxy(sleep_between_writes=BETWEEN_WRITES, raw=True)
     with proxy, redirect_stdout(proxy):
         yield

@@ -1,7 +1,4 @@
-"""A chat from beginning to end: with somebody at a terminal, or with what a pipe brings.
-
-A form, asked field by field.
-"""
+"""A chat from beginning to end: with somebody at a terminal, or with what a pipe brings."""
 
 import asyncio
 import signal

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from router.cli.checks import CHECKS, examine
+from router.cli.doctor import CHECKS, examine
 from tests.deployed import deployment, last_words, ready, running, said_to, token
 from tests.postgres import make_database, postgres_server
 from tests.unit.runtime.test_pieces import free_ports

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
 
-from router.cli.checks import Diagnosis, configuration, examine, services
+from router.cli.checks import configuration, services
+from router.cli.doctor import Diagnosis, examine
 from router.domain.errors import MisconfiguredError, RouterError, Unavailable
 from router.runtime.server import LOOPBACK
 from router.settings import PREFIX, Settings

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from router.cli import COMMANDS
 from tests.unit.cli.conftest import Run
 
 HEAVY = {"pydantic", "temporalio", "fastapi", "sqlalchemy", "httpx", "rich"}
@@ -35,6 +36,14 @@ finally:
     )
     assert "Commands:" in outcome.stdout
     assert outcome.stderr == "\n"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_list_of_commands_says_what_each_says_of_itself(name: str, run: Run) -> None:
+    shown = run(name, "--help")
+    usage, _, about = " ".join(shown.out.split()).removeprefix("Usage: ").partition("] ")
+    assert usage.startswith(f"intent-router {name} ")
+    assert COMMANDS[name][1].rstrip(".") in about
 
 
 def test_without_words_it_shows_help_and_that_something_was_missing(run: Run) -> None:

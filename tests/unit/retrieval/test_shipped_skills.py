@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import skills
-from router.cli.dry_run import Rehearsal, rehearsing
+from router.cli.dry_run import DryRun, dry_run_of
 from router.directory.sources import people_of
 from router.domain.principals import Principal
 from router.evaluation.dataset import LabelledLine
@@ -48,7 +48,7 @@ class Searched:
 class Desk:
     """Searches for what the lines of a file may be for; those that rules take are left out."""
 
-    rehearsal: Rehearsal
+    dry_run: DryRun
     people: dict[str, Principal]
 
     async def searched(self, file: Path) -> list[Searched]:
@@ -57,7 +57,7 @@ class Desk:
 
     async def _found(self, line: LabelledLine) -> Searched | None:
         person = self.people[line.user or "alice"]
-        selection = await self.rehearsal.found(line.text, person, NOW)
+        selection = await self.dry_run.found(line.text, person, NOW)
         if selection is None:
             return None
         return Searched(line, [one.capability.name for one in selection.candidates])
@@ -72,8 +72,8 @@ async def desk(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Desk]:
         llm_model="never-asked",
     )
     people = {person.id: person for person in people_of(settings).everyone()}
-    async with rehearsing(settings) as rehearsal:
-        yield Desk(rehearsal, people)
+    async with dry_run_of(settings) as dry_run:
+        yield Desk(dry_run, people)
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ async def test_what_sounds_like_a_skill_and_is_for_nothing_here_is_clear_to_nobo
     person = desk.people["alice"]
     for one in await desk.searched(EVALS / "near-misses.jsonl"):
         if one.line.label == "none":
-            selection = await desk.rehearsal.found(one.line.text, person, NOW)
+            selection = await desk.dry_run.found(one.line.text, person, NOW)
             assert selection is not None
             assert selection.verdict != "clear", one.line.text
 

@@ -14,7 +14,7 @@ import pytest
 
 import activities.tools
 import router
-from router.cli.checks import CHECKS, examine
+from router.cli.doctor import CHECKS, examine
 from router.llm.client import ModelConnection
 from router.llm.health import ModelAddress, ModelHealth
 from router.settings import PREFIX
