@@ -1,17 +1,283 @@
-"""Each tutorial, followed word for word, ends where it says."""
+"""The tutorials, walked as they are printed."""
 
+import os
+import re
+import shlex
 import shutil
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 
-from tests.docs.snippets import ROOT, snippets_of
-from tests.docs.walk import Walk, clone
-from tests.e2e.house import free_ports
+from router.cli import app
+from router.settings import OF_CLIENTS, TESTS_PREFIX, TOOL_PREFIX, Settings
+from tests.docs.snippets import ROOT, Snippet, snippets_of
+from tests.e2e.house import Chat, House, Person, free_ports
 from tests.fakes.behaviours import Behaviour, calls, says
 from tests.fakes.model_server import ModelServer
 from tests.unit.cli.conftest import serving
+
+ROUTER = re.compile(r"(?:\.venv/bin/)?intent-router")
+_ASSIGNED = re.compile(r"([A-Z][A-Z0-9_]*)=(.*)", re.DOTALL)
+_TARGET = re.compile(r"^([a-z][a-z-]*):", re.MULTILINE)
+_COMMENT = re.compile(r"(?:^|\s)# .*$", re.MULTILINE)
+_BETWEEN = {"|", "||", "&&", ";", "&", "(", ")"}
+_OTHERS = frozenset({"ROUTER_TEST_LLM"})
+"""Variables of the project's own tests."""
+_SHELL = frozenset({"echo", "mkdir"})
+"""Words that need no proof."""
+
+
+def slips(script: str) -> Iterator[str]:
+    """What is wrong with it, a line each."""
+    for words in _commands(script):
+        yield from _slips_of(words)
+
+
+def _commands(script: str) -> Iterator[list[str]]:
+    """Each simple command, in words; comments, redirections and `$(…)` are gone."""
+    plain = re.sub(r"\$\([^()]*\)", "made", script.replace("\\\n", " ").replace(" 2>&1", ""))
+    plain = _COMMENT.sub("", plain)
+    lexer = shlex.shlex(plain.replace("\n", " ; "), posix=True, punctuation_chars="|&;()")
+    lexer.whitespace_split = True
+    lexer.commenters = ""
+    command: list[str] = []
+    for word in [*lexer, ";"]:
+        if word in _BETWEEN or set(word) <= set("|&;()"):
+            if command:
+                yield command
+            command = []
+        else:
+            command.append(word)
+
+
+def _slips_of(words: list[str]) -> Iterator[str]:
+    if words[0] == "export":
+        words = words[1:]
+    while words and (assigned := _ASSIGNED.fullmatch(words[0])):
+        yield from _variable_slips(assigned[1])
+        words = words[1:]
+    if words:
+        yield from _command_slips(words[0], _without_redirections(words[1:]))
+
+
+def _without_redirections(words: list[str]) -> list[str]:
+    at = next((n for n, word in enumerate(words) if word in {">", ">>", "<", "2>"}), len(words))
+    return words[:at]
+
+
+def _variable_slips(name: str) -> Iterator[str]:
+    known = {f"ROUTER_{field.upper()}" for field in Settings.model_fields} | OF_CLIENTS | _OTHERS
+    ours = name.startswith("ROUTER_") and not name.startswith((TOOL_PREFIX, TESTS_PREFIX))
+    if ours and name not in known:
+        yield f"there is no setting {name}"
+
+
+def _command_slips(command: str, words: list[str]) -> Iterator[str]:
+    if ROUTER.fullmatch(command):
+        yield from _router_slips(words)
+    elif command == "make":
+        targets = _TARGET.findall((ROOT / "Makefile").read_text(encoding="utf-8"))
+        yield from (f"there is no target {word}" for word in words if word not in targets)
+    elif command.endswith(("/python", "python3")) and words[:1] == ["-m"]:
+        if find_spec(words[1]) is None:
+            yield f"there is no module {words[1]}"
+    elif command not in _SHELL:
+        yield f"nobody checks {command}; say above the block why it isn't run"
+
+
+def _router_slips(words: list[str]) -> Iterator[str]:
+    command: Any = typer.main.get_command(app)
+    rest = list(words)
+    while hasattr(command, "commands"):
+        if not rest or rest[0] not in command.commands:
+            yield f"there is no command {' '.join(words)}"
+            return
+        command = command.commands[rest.pop(0)]
+    try:
+        command.make_context("intent-router", rest)
+    except typer.TyperException as error:
+        yield f"intent-router {' '.join(words)}: {error.format_message()}"
+
+
+DESK = "desk"
+START = "make dev"
+TAKEN_UP_WITHIN = 20.0
+"""The pages say two seconds, of a machine that does nothing else."""
+TRIES = 5
+"""How often it is typed again where that is what the answer says to do."""
+_SPOKEN = re.compile(r"(?P<who>[a-z]+)\s{2,}(?P<what>.+)")
+_KEPT = ".terminal"
+_COPIED = ("router", "workflows", "activities", "flows", "skills", "pyproject.toml")
+
+
+def clone(folder: Path) -> Path:
+    """A working copy of what a clone has, with its `.venv`."""
+    folder.mkdir()
+    for name in _COPIED:
+        source = ROOT / name
+        ignored = shutil.ignore_patterns("__pycache__")
+        if source.is_dir():
+            shutil.copytree(source, folder / name, ignore=ignored)
+        else:
+            shutil.copy(source, folder)
+    (folder / ".venv").symlink_to(sys.prefix)
+    return folder
+
+
+@dataclass
+class Walk:
+    """One reader with one terminal and one browser."""
+
+    folder: Path
+    ports: dict[str, str] = field(default_factory=dict)
+    """What stands in the pages ▸ what it is here."""
+    house: House | None = None
+    printed: str = ""
+    groups: list[int] = field(default_factory=list)
+
+    def take(self, snippet: Snippet) -> None:
+        """Do what the block says."""
+        if snippet.title:
+            self._save(snippet.title, snippet.text)
+        elif snippet.language == "sh":
+            self._type(snippet.text)
+        elif snippet.language == "text":
+            assert _pattern(snippet.text).search(self.printed), f"{snippet}: {self.printed}"
+        elif snippet.language == "dialogue":
+            self._talk(snippet)
+        else:
+            raise AssertionError(f"{snippet}: nobody can follow {snippet.language or 'this'}")
+
+    def leave(self) -> None:
+        """Stop everything that was started."""
+        self._stop()
+        for group in self.groups:
+            with suppress(ProcessLookupError):
+                os.killpg(group, signal.SIGTERM)
+
+    def _here(self, text: str) -> str:
+        for printed, port in self.ports.items():
+            text = text.replace(f"127.0.0.1:{printed}", f"127.0.0.1:{port}")
+            text = text.replace(f" {printed} ", f" {port} ")
+        return text
+
+    def _save(self, name: str, text: str) -> None:
+        path = self.folder / name
+        taken_up = self._taken_up()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(self._here(text), encoding="utf-8")
+        if self.house is not None and path.parent == self.folder / "flows":
+            deadline = time.monotonic() + TAKEN_UP_WITHIN
+            while self._taken_up() == taken_up:
+                assert time.monotonic() < deadline, f"{name} isn't taken up: {self.house.log()}"
+                time.sleep(0.1)
+
+    def _taken_up(self) -> int:
+        """How often the house has said that it has other flows now."""
+        return self.house.log().count("flows now") if self.house else 0
+
+    def _type(self, text: str) -> None:
+        typed = self._here(text)
+        starts = typed.rstrip().endswith(START)
+        self.printed = self._run(typed.removesuffix(f"{START}\n"))
+        for _ in range(TRIES):
+            if not self.printed.rstrip().endswith("try again"):
+                break
+            self.printed = self._run(typed)
+        if starts:
+            self._stop()
+            self.house = House(
+                self.folder / ".data",
+                variables={**self._variables(), "ROUTER_LOG_LEVEL": "info"},
+                folder=self.folder,
+            ).start()
+
+    def _run(self, script: str) -> str:
+        kept = self.folder / _KEPT
+        kept.touch()
+        lines = ["set -eu -o pipefail", f". {kept}", script, f"export -p > {kept}"]
+        shell = subprocess.Popen(
+            ["bash", "-c", "\n".join(lines)],
+            cwd=self.folder,
+            env={**os.environ, "PYTHONPATH": str(self.folder)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+        self.groups.append(shell.pid)
+        printed, _ = shell.communicate(timeout=300)
+        assert shell.returncode == 0 or printed.rstrip().endswith("try again"), (
+            f"{script}\n{printed}"
+        )
+        return printed
+
+    def _variables(self) -> dict[str, str]:
+        """What was exported in the terminal."""
+        shown = subprocess.run(
+            ["bash", "-c", f". {self.folder / _KEPT}; env -0"],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        pairs = (line.partition("=") for line in shown.stdout.split("\0") if "=" in line)
+        return {name: value for name, _, value in pairs if name != "_"}
+
+    def _stop(self) -> None:
+        if self.house is not None:
+            assert self.house.stop() == 0
+            self.house = None
+
+    def _talk(self, snippet: Snippet) -> None:
+        assert self.house is not None, f"{snippet}: nothing runs, say make dev first"
+        chat: Chat | None = None
+        seen = 0
+        for who, what in lines_of(snippet):
+            if who == DESK:
+                assert chat is not None, f"{snippet}: the desk doesn't speak first"
+                seen = _hear(chat, what, seen)
+            elif what.startswith("("):
+                _decide(Person(self.house, who), what.strip("()"))
+            else:
+                chat = chat or Person(self.house, who).chat()
+                assert chat.person.user == who, f"{snippet}: one conversation, one person"
+                chat.say(what)
+
+
+def lines_of(snippet: Snippet) -> list[tuple[str, str]]:
+    """Who says what, in order."""
+    found = [_SPOKEN.fullmatch(line) for line in snippet.text.splitlines()]
+    assert all(found), f"{snippet}: write `who   what`, a line each"
+    return [(line["who"], line["what"]) for line in found if line]
+
+
+def _hear(chat: Chat, text: str, after: int) -> int:
+    """Wait until the desk has said this behind the item so numbered; gives the item's number."""
+    line = chat.heard(text, after=after)
+    return int(line["id"])
+
+
+def _decide(person: Person, decision: str) -> None:
+    (waiting,) = person.approvals()
+    answer = person.decide(waiting["id"], decision)
+    assert answer.status_code == 200, answer.text
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    """The lines in order, with anything where `…` stands."""
+    return re.compile(".*?".join(map(re.escape, text.rstrip("\n").split("…"))), re.DOTALL)
+
 
 TUTORIALS = ROOT / "docs" / "tutorials"
 MODEL_PORT = "8101"

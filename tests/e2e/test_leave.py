@@ -35,7 +35,6 @@ def test_alice_asks_in_chinese_bob_approves_and_her_balance_is_less(
 ) -> None:
     before = balance(house, "alice")
     chat = alice.chat()
-
     turn = chat.say("我要请假")
     assert turn["route"]["kind"] == "flow"
     assert turn["route"]["by"] == "pattern"
@@ -44,7 +43,6 @@ def test_alice_asks_in_chinese_bob_approves_and_her_balance_is_less(
     assert turn["flow"]["awaiting"] == ["leave_type"]
     (choices,) = turn["replies"]
     assert {"label": "年假", "value": "annual"} in choices["options"]
-
     turn = chat.act("choose", "annual")
     assert turn["route"]["by"] == "action"
     turn = chat.say("2026-12-07")
@@ -53,16 +51,13 @@ def test_alice_asks_in_chinese_bob_approves_and_her_balance_is_less(
     assert turn["flow"]["status"] == "confirming"
     assert turn["replies"][-1]["type"] == "confirm"
     assert turn["replies"][-1]["summary"]
-
     turn = chat.say("好的")
     assert turn["flow"]["status"] == "waiting_approval"
     run = turn["flow"]["id"]
-
     approval = waiting_for(bob, run)
     assert approval["requester"] == "alice"
     assert bob.decide(approval["id"], "approve").status_code == 200
     assert bob.decide(approval["id"], "approve").status_code == 409
-
     chat.heard("批准")
     assert balance(house, "alice") == before - 3
     shown = alice.run(run)
@@ -134,7 +129,6 @@ def test_a_claim_of_twelve_thousand_goes_through_manager_finance_and_director(
         assert approver.decide(waiting_for(approver, run)["id"], "approve").status_code == 200
     chat.heard("批准")
     assert alice.run(run)["status"] == "completed"
-
     again = alice.chat()
     turn = again.say("我要报销")
     for text in ("酒店", "300元", "2026-11-16", "INV-12000"):

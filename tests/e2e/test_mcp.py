@@ -93,7 +93,6 @@ async def test_every_call_by_name_is_apart_from_what_others_left_open(house: Hou
         requests = await do(gina, "get_my_requests")
         there = {"conversation": open_form["conversation"]}
         filled = await do(gina, "fill", values={"start": "2027-03-01"}, **there)
-
     assert "4" in said(sum_of)
     assert "7" in said(in_words)
     answered = [each["flow"] for each in (sum_of, in_words, requests)]

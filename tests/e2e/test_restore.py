@@ -105,7 +105,6 @@ async def test_a_request_that_waits_for_approval_survives_the_loss_of_everything
                 chat, run = await asked_for_leave(alice)
         backed_up(before, lost, backup)
         lost_for_good(before, lost)
-
         after = await make_database(server, "after")
         restored(after, fresh, backup)
         async with (
@@ -117,7 +116,6 @@ async def test_a_request_that_waits_for_approval_survives_the_loss_of_everything
             end = await ended(alice, run)
             turn = await said(alice, chat, "我还有几天年假？")
             transcript = (await alice.get(f"/conversations/{chat}/messages")).json()["items"]
-
     assert end["status"] == "completed"
     assert turn["turn"] == 3
     assert transcript[0]["text"] == REQUEST

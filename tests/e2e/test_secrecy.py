@@ -85,7 +85,6 @@ def test_a_run_goes_on_over_a_rotation_and_its_history_is_read(
     run = handed_in(chat, "12月7日到8日")
     assert b"2027-01" not in bytes_of(house.data)
     house.stop()
-
     monkeypatch.setenv("ROUTER_PAYLOAD_KEYS", f"{NEW},{OLD}")
     house.start()
     (approval,) = (a["id"] for a in bob.approvals() if a["flow_run"] == run)
@@ -94,7 +93,6 @@ def test_a_run_goes_on_over_a_rotation_and_its_history_is_read(
     assert alice.run(run)["status"] == "completed"
     assert b"2027-01" in bytes_of(house.data)
     assert found_in(bytes_of(house.data), WORDS) == set()
-
     history = shown(house, alice.run(run)["temporal"]["workflow_id"], "olga")
     assert found_in(history, (REASON, COMMENT)) == {REASON, COMMENT}
     assert found_in(shown(house, alice.run(run)["temporal"]["workflow_id"], None), WORDS) == set()
@@ -111,13 +109,11 @@ def test_a_run_whose_key_was_left_out_goes_on_once_it_is_back(
     run = handed_in(chat, "12月7日到8日")
     (approval,) = (a["id"] for a in bob.approvals() if a["flow_run"] == run)
     house.stop()
-
     monkeypatch.setenv("ROUTER_PAYLOAD_KEYS", NEW)
     house.start()
     assert bob.decide(approval, "approve").status_code == 503
     assert "the key '2026-11', which ROUTER_PAYLOAD_KEYS doesn't have" in house.log()
     house.stop()
-
     monkeypatch.setenv("ROUTER_PAYLOAD_KEYS", f"{NEW},{OLD}")
     house.start()
     # The server tries again a while after a task failed, the longer the oftener it did.
@@ -164,7 +160,6 @@ def test_nothing_is_left_of_somebody_who_was_erased(house: House) -> None:
     others.say("what is my leave balance?")
     router, temporal = house.data / "router.db", house.data / "temporal.db"
     assert found_in(rows_of(router), WORDS) == found_in(rows_of(temporal), WORDS) == set(WORDS)
-
     unsure = erased(house, "alice")
     assert unsure.returncode == 1
     assert "conversations: 2, runs: 3, files: 1" in unsure.stderr
@@ -174,12 +169,10 @@ def test_nothing_is_left_of_somebody_who_was_erased(house: House) -> None:
     assert (unknown.returncode, unknown.stderr.partition(":")[0]) == (1, "error")
     blocked = erased(house, "bob", "--yes")
     assert "have an operator reassign them first" in blocked.stderr
-
     done = erased(house, "alice", "--yes")
     assert (done.returncode, done.stderr) == (0, "")
     pseudonym = done.stdout.split()[-1].rstrip(".")
     assert pseudonym.startswith("erased-")
-
     # The people system keeps its own records of leave, as one outside would.
     assert found_in(rows_of(router, but="people_"), WORDS) == set()
     assert b"alice" not in rows_of(router, but="people_")

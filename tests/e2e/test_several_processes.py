@@ -32,7 +32,6 @@ async def test_two_apis_and_two_workers_start_at_once_on_an_empty_database(tmp_p
             *(said_to(url, bearer, "我要请年假") for url in apis for _ in range(4))
         )
         ends = await asyncio.gather(*(last_words(process) for process in processes))
-
     assert kinds == ["flow"] * 8
     assert [status for status, _ in ends] == [0, 0, 0, 0]
     assert [line for _, log in ends for line in log.splitlines() if "ERROR" in line] == []

@@ -24,7 +24,6 @@ def test_dev_is_ready_soon_in_an_empty_folder_and_takes_a_turn(tmp_path: Path) -
     subprocess.run([*build, "--directory", str(tmp_path)], check=True, cwd=ROOT)
     (wheel,) = tmp_path.glob("*.whl")
     zipfile.ZipFile(wheel).extractall(site)
-
     house = House(tmp_path / "data", variables={"PYTHONPATH": str(site)}, folder=empty).start()
     try:
         assert cpu_seconds(house) < READY_WITHIN

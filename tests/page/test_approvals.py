@@ -27,7 +27,6 @@ async def test_a_rejection_is_asked_twice_and_its_reason_arrives(
     alice = await asking(door, served, "我要请年假，12月21日到22日，看演出")
     bob = await deciding(door, served, "陈博 Bob")
     card = bob.card("看演出")
-
     await card.get_by_label("意见").fill("那周要交付")
     await card.get_by_role("button", name="拒绝").click()
     await expect(card.get_by_text("确定拒绝？")).to_be_visible()
@@ -35,7 +34,6 @@ async def test_a_rejection_is_asked_twice_and_its_reason_arrives(
     await expect(card.get_by_text("确定拒绝？")).to_be_hidden()
     await card.get_by_role("button", name="拒绝").click()
     await card.get_by_role("group", name="确定拒绝？").get_by_role("button", name="拒绝").click()
-
     await expect(card).to_have_count(0)
     await alice.hears("没有获批")
     await alice.hears("那周要交付")
@@ -51,7 +49,6 @@ async def test_what_is_sent_back_says_why_and_another_click_there_decides_nothin
     await below.get_by_label("意见").fill("先看排班")
     await bob.page.reload()
     await expect(below.get_by_label("意见")).to_have_value("先看排班")
-
     back = card.get_by_role("button", name="退回修改")
     await back.click()
     unsaid = card.get_by_role("group", name="不说原因就退回？")
@@ -61,7 +58,6 @@ async def test_what_is_sent_back_says_why_and_another_click_there_decides_nothin
     box = await back.bounding_box()
     assert box is not None
     await back.click()
-
     await expect(bob.page.locator(".settled")).to_contain_text("已处理: 退回修改")
     await expect(bob.page.locator(".settled h2")).to_be_focused()
     at = [box["x"] + box["width"] / 2, box["y"] + box["height"] / 2]
@@ -87,7 +83,6 @@ async def test_a_decision_is_passed_on_and_the_way_there_can_be_read(
     await whom.select_option("carol")
     await card.get_by_role("button", name="确定", exact=True).click()
     await expect(card).to_have_count(0)
-
     carol = await (await door.visitor(served)).come("Carol Meyer")
     await carol.go("Approvals")
     passed = carol.card("拍毕业照")
@@ -117,7 +112,6 @@ async def test_an_address_leads_to_its_section_or_says_that_nothing_is_there(
     conversation = await Caller(served, "alice").asks_for_leave("我要请年假，12月31日一天，守岁")
     gina = await door.visitor(served, forgives=("status of 404",))
     await gina.come("吉娜 Gina")
-
     for section in ("approvals", "requests"):
         await gina.page.goto(f"{served.origin}/#/{section}")
         await expect(gina.page.locator(".sheet h1")).to_be_focused()

@@ -88,7 +88,6 @@ async def test_a_receipt_is_handed_in_and_looked_at_by_who_decides(
     await alice.press("提交")
     await alice.hears("已提交给")
     await expect(alice.log.locator(".user p").last).to_have_text("收据: 打车.png")
-
     bob = await (await door.visitor(house)).come("陈博 Bob")
     await bob.go("待我审批")
     card = bob.card("看收据")
@@ -120,7 +119,6 @@ async def test_what_is_attached_or_typed_waits_where_it_was_until_something_take
     await alice.page.reload()
     await expect(chips).to_contain_text(["打车.png", "pasted.png"])
     await expect(hint).to_have_text("需要文件时会自动带上")
-
     await alice.say("你好")
     await expect(alice.answers).to_have_count(1)
     await expect(hint).to_contain_text("现在没有要文件的地方")
@@ -134,7 +132,6 @@ async def test_what_is_attached_or_typed_waits_where_it_was_until_something_take
     await expect(chips).to_have_count(0)
     await alice.page.go_back()
     await alice.page.get_by_role("button", name="EN").click()
-
     await expect(alice.box).to_have_value("稍等")
     await expect(chips).to_contain_text(["pasted.png"])
     assert await field.evaluate(HELD) == ["打车.png"]

@@ -17,7 +17,6 @@ async def test_a_request_from_the_first_word_to_the_last_by_keys(
         await keys.press("Tab")
     await keys.press("Enter")
     await expect(alice.box).to_be_focused()
-
     await keys.type("我要请假")
     await keys.press("Enter")
     await expect(alice.page.get_by_role("button", name="年假", exact=True)).to_be_visible()
@@ -26,7 +25,6 @@ async def test_a_request_from_the_first_word_to_the_last_by_keys(
     start = alice.page.get_by_label("开始", exact=True)
     await expect(start).to_be_focused()
     await expect(alice.log.locator(".user p").last).to_have_text("事假")
-
     await keys.press("Enter")
     await expect(alice.page.get_by_text("请填写“开始”。")).to_be_visible()
     described = await start.get_attribute("aria-describedby")

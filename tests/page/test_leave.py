@@ -23,7 +23,6 @@ async def test_alice_asks_step_by_step_and_sees_bobs_decision_arrive(
     alice = await (await door.visitor(served)).come("王丽 Alice")
     bob = await (await door.visitor(served)).come("陈博 Bob")
     await bob.go("待我审批")
-
     await alice.say("我要请假")
     await alice.press("年假")
     await alice.page.get_by_label("开始", exact=True).fill("2026-12-07")
@@ -38,7 +37,6 @@ async def test_alice_asks_step_by_step_and_sees_bobs_decision_arrive(
     await alice.press("确认")
     await alice.hears("已提交给 陈博 Bob 审批")
     await expect(alice.page.locator(".flow-card summary")).to_contain_text("审批中")
-
     asked = bob.card("陪家人看病")
     await expect(asked).to_be_visible(timeout=20_000)
     await expect(asked).to_contain_text("王丽 Alice")
@@ -46,7 +44,6 @@ async def test_alice_asks_step_by_step_and_sees_bobs_decision_arrive(
     await expect(bob.page).to_have_title(re.compile(r"^\(\d+\) "))
     await asked.get_by_role("button", name="同意").click()
     await expect(asked).to_have_count(0)
-
     await alice.hears("你的年假批准了")
     await expect(alice.page.locator(".flow-card summary")).to_contain_text("已完成")
     await alice.go("我的申请")
@@ -67,12 +64,10 @@ async def test_a_request_is_cancelled_at_the_card_of_its_flow(door: Door, served
     await card.locator("summary").first.click()
     await expect(card.locator("dd")).to_have_text(["年假"])
     await expect(card.get_by_role("link", name="在 Temporal 中查看")).to_be_visible()
-
     await card.get_by_role("button", name="不办了").click()
     await (
         card.get_by_role("group", name="确定不办了？").get_by_role("button", name="不办了").click()
     )
-
     await expect(card.locator("summary").first).to_contain_text("已取消")
     await expect(card.get_by_role("button", name="不办了")).to_have_count(0)
     await alice.say("我要报销")

@@ -69,7 +69,6 @@ async def test_no_view_keeps_anybody_out(door: Door, served: Served, locale: str
         for details in await visitor.page.locator(".cards > .card summary").all():
             await details.click()
         found[section] = await violations(visitor)
-
     assert {view: wrong for view, wrong in found.items() if wrong} == {}
     assert await visitor.page.evaluate("document.documentElement.lang") in {"zh-CN", "en"}
 
@@ -99,7 +98,6 @@ async def test_a_small_screen_shows_all_of_it_and_fingers_hit_it(
         await expect(visitor.page.locator(".sheet h1")).to_be_visible()
         widths[section] = await visitor.overflow()
         small += await visitor.page.evaluate(SMALL_TARGETS)
-
     assert {view: wide for view, wide in widths.items() if wide > 0} == {}
     assert small == broken == []
 
@@ -123,13 +121,11 @@ async def test_a_chosen_theme_and_language_stay(door: Door, served: Served) -> N
     alice = await (await door.visitor(served)).come("王丽 Alice")
     ground = "getComputedStyle(document.body).backgroundColor"
     light = await alice.page.evaluate(ground)
-
     await alice.page.get_by_role("button", name="切换深浅色").click()
     dark = await alice.page.evaluate(ground)
     await alice.page.get_by_role("button", name="EN").click()
     await expect(alice.page.get_by_role("link", name="My requests")).to_be_visible()
     await alice.page.reload()
-
     await expect(alice.page.get_by_role("link", name="My requests")).to_be_visible()
     assert dark != light
     assert await alice.page.evaluate(ground) == dark

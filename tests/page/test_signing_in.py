@@ -54,7 +54,6 @@ async def test_one_comes_back_from_the_provider_to_where_one_was(
 ) -> None:
     alice = await at_the_provider(door, house, provider)
     await alice.page.get_by_role("link", name="Continue").click()
-
     await expect(alice.page.locator("#who", has_text="王丽 Alice")).to_be_visible()
     await expect(alice.page.locator(".sheet h1")).to_have_text("我的申请")
     assert alice.page.url == f"{house.origin}/#/requests"
@@ -87,7 +86,6 @@ async def test_a_session_that_is_over_is_begun_again(
     provider.id_claims = lambda claims: claims | {"exp": claims["iat"] + 60}
     alice = await at_the_provider(door, house, provider, forgives=REFUSED)
     await alice.page.get_by_role("link", name="Continue").click()
-
     await expect(alice.page.get_by_role("alert")).to_have_text("登录已失效，请重新登录。")
     provider.lifetime = 300
     await alice.press("用公司账号登录")
@@ -114,7 +112,6 @@ async def test_a_token_for_something_else_signs_nobody_in(
     for what, claims in SPOILT.items():
         provider.id_claims = changed(claims)
         await visitor.page.get_by_role("link", name="Continue").click()
-
         alert = visitor.page.get_by_role("alert")
         await expect(alert, what).to_contain_text("没有登录成功: id_token")
         assert await visitor.page.evaluate("JSON.stringify({...sessionStorage})") == "{}", what
@@ -126,7 +123,6 @@ async def test_what_nobody_asked_for_signs_nobody_in(
 ) -> None:
     stranger = await door.visitor(house, others=(provider.origin,))
     await stranger.come(at="/?code=stolen&state=guessed")
-
     await expect(stranger.page.get_by_role("alert")).to_contain_text("没有登录成功: state")
     assert stranger.page.url == f"{house.origin}/"
 
@@ -138,5 +134,4 @@ async def test_the_providers_refusal_is_said(
     provider.refuses = "access_denied"
     visitor = await at_the_provider(door, house, provider)
     await visitor.page.get_by_role("link", name="Continue").click()
-
     await expect(visitor.page.get_by_role("alert")).to_have_text("没有登录成功: access_denied")

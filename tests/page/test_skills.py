@@ -74,13 +74,11 @@ async def test_a_skill_is_seen_to_think_and_its_tools_to_work(
     model.then(CHOOSE, SEARCH, waits(answer, before=0, then=says(SAID)))
     visitor = await (await door.visitor(house)).come(who)
     work = visitor.page.locator(".log details.work")
-
     await visitor.say(ASKED)
     await expect(work.locator("summary")).to_contain_text(thinks)
     assert await work.get_attribute("open") is None
     answer.set()
     await visitor.hears(HEARD)
-
     await expect(visitor.log.locator(".pending")).to_have_count(0)
     await expect(visitor.answers.locator("strong")).to_have_text("两天半")
     await expect(work.locator("summary")).to_contain_text(used)
@@ -97,13 +95,11 @@ async def test_a_tool_at_work_turns_until_it_is_stopped(
     answer = asyncio.Event()
     model.then(CHOOSE, waits(answer, before=0, then=says(SAID)))
     alice = await (await door.visitor(house)).come(ALICE)
-
     await alice.say(ASKED)
     await expect(alice.page.locator(".work summary")).to_contain_text("第 1 步")
     await alice.press("停下")
     await alice.hears("好的，停下了。")
     answer.set()
-
     await expect(alice.log.locator(".pending")).to_have_count(0)
     await expect(alice.page.locator(".work")).to_have_count(0)
 
@@ -116,7 +112,6 @@ async def test_what_is_said_meanwhile_waits_its_turn_or_steers(
     alice = await (await door.visitor(house)).come(ALICE)
     await alice.say(ASKED)
     await expect(alice.page.locator(".work summary")).to_contain_text("第 1 步")
-
     await alice.box.fill("不对，我问的是病假")
     await expect(alice.page.get_by_text("正在办上一件，这条会排队。")).to_be_visible()
     await alice.press("现在就插话")
@@ -124,7 +119,6 @@ async def test_what_is_said_meanwhile_waits_its_turn_or_steers(
     conversation = alice.page.url.rpartition("/")[2]
     await happened(Talk(real_client, parts, caller, id=conversation), SIGNALLED)
     answer.set()
-
     await alice.hears("好，改看病假。")
     await expect(alice.log.locator(".pending")).to_have_count(0)
     await expect(alice.log.locator(".user p")).to_have_text([ASKED, "不对，我问的是病假"])

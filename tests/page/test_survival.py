@@ -14,7 +14,6 @@ async def test_a_reload_in_the_middle_loses_nothing_and_says_nothing_twice(
     await expect(alice.page.get_by_label("开始", exact=True)).to_be_visible()
     await alice.say("12月9日到10日")
     await alice.page.reload()  # with the answer still on its way
-
     await alice.hears("请假事由是什么")
     await expect(alice.log.locator(".user p")).to_have_text(["我要请年假", "12月9日到10日"])
     await expect(alice.log.locator(".pending")).to_have_count(0)
@@ -30,13 +29,11 @@ async def test_what_is_said_while_the_server_is_away_is_answered_when_it_is_back
     alice = await (await door.visitor(served, forgives=LOST_CONNECTION)).come("王丽 Alice")
     await alice.say("我要请病假")
     await alice.hears("从哪天开始")
-
     await served.stop()
     await alice.say("12月14日一天，看牙")
     await expect(alice.page.get_by_text("连不上服务器，正在重试…")).to_be_visible()
     await expect(alice.log.locator(".user.pending")).to_have_text("12月14日一天，看牙")
     await served.start()
-
     await expect(alice.page.locator(".answer.confirm dd", has_text="看牙")).to_be_visible()
     await expect(alice.page.get_by_text("连不上服务器，正在重试…")).to_be_hidden()
     await expect(alice.log.locator(".user p")).to_have_text(["我要请病假", "12月14日一天，看牙"])
@@ -51,7 +48,6 @@ async def test_a_restart_in_the_middle_of_an_answer_loses_none_of_it(
         await alice.say("我要请年假，12月15日到16日，回老家")
     await served.stop()
     await served.start()
-
     await expect(alice.page.locator(".answer.confirm dd", has_text="回老家")).to_be_visible()
     await expect(alice.log.locator(".user p")).to_have_count(1)
     await expect(alice.page.locator(".answer.confirm")).to_have_count(1)
@@ -65,8 +61,6 @@ async def test_what_is_said_in_another_window_appears_here(door: Door, served: S
     address = here.page.url.removeprefix(served.origin)
     there = await (await door.visitor(served)).come("王丽 Alice", at=address)
     await there.hears("从哪天开始")
-
     await there.say("12月17日")
-
     await expect(here.log.locator(".user p").last).to_have_text("12月17日")
     await expect(here.log.locator(".user p")).to_have_count(2)

@@ -56,7 +56,6 @@ async def test_what_looks_like_markup_is_text_and_leads_nowhere(
     for number, text in enumerate(HOSTILE):
         await told(parts, conversation, f"{text}\n\n第{number}条")
         await gina.hears(f"第{number}条")
-
     made = await gina.log.evaluate(
         "log => [...log.querySelectorAll('img, script, svg, b, i, u, a')].map(one => one.outerHTML)"
     )
@@ -80,7 +79,6 @@ async def test_an_address_in_a_text_can_be_followed(
     gina, conversation = await at_a_conversation(door, served, parts)
     for text, address in ADDRESSES.items():
         await told(parts, conversation, text)
-
         link = gina.answers.filter(has_text=text).locator("a")
         await expect(link, text).to_have_count(1)
         assert await link.evaluate("one => one.href") == address
@@ -94,13 +92,11 @@ async def test_news_elsewhere_are_marked_until_they_are_looked_at(
     await gina.page.get_by_role("link", name="新对话").click()
     entry = gina.page.locator(f'.conversations a[data-id="{elsewhere}"]')
     await expect(entry).to_contain_text("开始")
-
     await asyncio.gather(told(parts, elsewhere, "批准了"), told(parts, elsewhere, "已经登记"))
     await expect(entry).to_contain_text("有新消息")
     await expect(gina.page.locator(".conversations a").first).to_have_attribute(
         "data-id", elsewhere
     )
     await entry.click()
-
     await gina.hears("已经登记")
     await expect(entry).not_to_contain_text("有新消息")

@@ -1,4 +1,4 @@
-"""`intent-router dev` as a person starts and ends it: real processes on real ports."""
+"""A process's own life: what it registers, how it runs and stops."""
 
 import os
 import signal
@@ -12,9 +12,27 @@ from pathlib import Path
 import httpx
 import psutil
 import pytest
+from temporalio.client import Client
 
+from router.domain.errors import MisconfiguredError
 from router.runtime.server import LOOPBACK, Ports
+from router.runtime.temporal import check_namespace
+from tests.temporal import dev_server
 from tests.unit.runtime.test_pieces import free_ports
+
+
+async def test_a_namespace_that_is_not_there_is_named_with_the_command_that_makes_it() -> None:
+    async with await dev_server() as server:
+        await check_namespace(server.client)
+        address = server.client.service_client.config.target_host
+        elsewhere = await Client.connect(address, namespace="defualt")
+        with pytest.raises(MisconfiguredError) as refused:
+            await check_namespace(elsewhere)
+    assert str(refused.value) == (
+        "ROUTER_TEMPORAL_NAMESPACE=defualt isn't there: correct it, or run "
+        "`temporal operator namespace create --namespace defualt`"
+    )
+
 
 PATIENCE = 60
 """Seconds for a machine that has other things to do; a quiet one takes five."""
@@ -88,12 +106,10 @@ def test_runs_until_it_is_told_to_stop_and_leaves_nothing(
     assert httpx.get(f"{ports.api_url}/readyz").status_code == 200
     assert httpx.get(ports.ui_url, follow_redirects=True).status_code == 200
     assert {"temporal.db", "router.db"} <= {path.name for path in (tmp_path / "data").iterdir()}
-
     second = Dev(tmp_path / "data", free_ports())
     started.append(second)
     assert second.ended() == 1
     assert f"is in use by process {dev.process.pid}: " in second.errors
-
     children = dev.children()
     assert children
     dev.process.send_signal(signal.SIGINT)
@@ -114,14 +130,12 @@ def test_goes_on_after_kill_9_and_says_when_temporal_dies(
     made = httpx.post(f"{ports.api_url}/v1/conversations", headers=mine, json={}).json()
     children = killed.children()
     os.killpg(killed.process.pid, signal.SIGKILL)
-
     again = Dev(tmp_path / "data", ports)
     started.append(again)
     again.until_ready()
     assert gone(children, 0)
     kept = httpx.get(f"{ports.api_url}/v1/conversations", headers=mine).json()["items"]
     assert [one["id"] for one in kept] == [made["id"]]
-
     for child in again.children():
         child.kill()
     assert again.ended() == 1

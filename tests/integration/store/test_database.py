@@ -1,21 +1,28 @@
+"""The database itself: made, upgraded, lost and found again."""
+
 import asyncio
 import sqlite3
 import subprocess
 import sys
 from pathlib import Path
 
+import asyncpg  # type: ignore[import-untyped]
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, text
+from sqlalchemy.engine import make_url
 from sqlalchemy.exc import IntegrityError
+from sqlalchemy.util import await_only
 
 from router.domain.errors import MisconfiguredError, Unavailable
 from router.store import tables
 from router.store.database import Database
 from router.store.migration import ROUTER
+from tests.e2e.chaos.wire import Wire
+from tests.postgres import make_database
 
 
 async def test_the_migrations_make_exactly_the_tables_that_the_code_uses(
@@ -33,16 +40,13 @@ def test_the_head_that_is_written_down_is_the_newest_revision() -> None:
     config = Config()
     config.set_main_option("script_location", str(ROUTER.folder))
     config.set_main_option("path_separator", "os")
-
     assert ScriptDirectory.from_config(config).get_current_head() == ROUTER.head
 
 
 async def test_migrating_twice_and_at_once_is_harmless(database_url: str) -> None:
     databases = [Database(database_url) for _ in range(3)]
-
     await asyncio.gather(*(database.migrate() for database in databases))
     await databases[0].migrate()
-
     for database in databases:
         await database.dispose()
 
@@ -51,7 +55,6 @@ async def test_a_database_of_a_newer_version_is_refused(database: Database) -> N
     await database.write(
         lambda c: c.execute(text("UPDATE alembic_version_router SET version_num = '9999'"))
     )
-
     with pytest.raises(MisconfiguredError, match=r"9999.*newer version"):
         await database.migrate()
 
@@ -86,7 +89,6 @@ def test_a_current_database_is_recognised_without_importing_alembic(tmp_path: Pa
         ).stdout.strip()
         for _ in range(2)
     ]
-
     assert seen == ["True", "False"]
 
 
@@ -101,16 +103,13 @@ async def test_a_transaction_that_raises_leaves_nothing(database: Database) -> N
 
     with pytest.raises(KeyError, match="after the insert"):
         await database.write(fail)
-
     assert await database.read(lambda c: c.execute(COUNT_SNAPSHOTS).scalar()) == 0
 
 
 async def test_what_breaks_a_constraint_is_not_taken_for_an_outage(database: Database) -> None:
     await database.write(lambda c: c.execute(ADD_SNAPSHOT, {"id": "c"}))
-
     with pytest.raises(IntegrityError) as caught:
         await database.write(lambda c: c.execute(ADD_SNAPSHOT, {"id": "c"}))
-
     assert "parameters hidden" in str(caught.value)
 
 
@@ -142,17 +141,14 @@ async def test_what_a_cancelled_caller_began_is_whole_or_absent(database: Databa
 )
 async def test_a_database_out_of_reach_is_unavailable_and_keeps_its_password(url: str) -> None:
     database = Database(url)
-
     with pytest.raises(Unavailable, match="ROUTER_DATABASE_URL") as caught:
         await database.migrate()
-
     assert "secret" not in str(caught.value)
     await database.dispose()
 
 
 async def test_a_database_that_does_not_exist_is_unavailable(postgres: str) -> None:
     database = Database(f"{postgres}/nobody_made_it")
-
     with pytest.raises(Unavailable, match="does not exist"):
         await database.migrate()
     await database.dispose()
@@ -202,5 +198,51 @@ async def test_serialised_transactions_run_one_by_one(database: Database) -> Non
         connection.execute(ADD_SNAPSHOT, {"id": str(number)})
 
     await asyncio.gather(*(database.write(count_and_add) for _ in range(20)))
-
     assert await database.read(lambda c: c.execute(COUNT_SNAPSHOTS).scalar()) == 20
+
+
+class Deaf(Wire):
+    """Passes on what the server says last, but not that it has hung up."""
+
+    def __init__(self, to: int) -> None:
+        super().__init__(to)
+        self.said_all = asyncio.Event()
+
+    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await super()._pass_on(reader, writer)
+        self.said_all.set()
+        await asyncio.Event().wait()
+
+
+def process(connection: Connection) -> int:
+    return int(connection.execute(text("SELECT pg_backend_pid()")).scalar_one())
+
+
+async def test_a_goodbye_between_two_statements_is_told_as_out_of_reach(postgres: str) -> None:
+    url = make_url(await make_database(postgres, "goodbye"))
+    assert url.port is not None
+    async with Deaf(url.port) as wire:
+        database = Database(url.set(port=wire.port).render_as_string(hide_password=False))
+
+        async def ended(process: int) -> None:
+            wire.said_all.clear()
+            other = await asyncpg.connect(url.render_as_string(hide_password=False))
+            await other.execute(f"SELECT pg_terminate_backend({process})")
+            await other.close()
+            await wire.said_all.wait()
+            await database_reads_it()
+
+        def interrupted(connection: Connection) -> int:
+            await_only(ended(process(connection)))
+            return process(connection)
+
+        with pytest.raises(Unavailable, match="can't be used right now"):
+            await database.read(interrupted)
+        assert await database.read(process) > 0
+    await database.dispose()
+
+
+async def database_reads_it() -> None:
+    """Let the loop hand the connection what is there already."""
+    for _ in range(10):
+        await asyncio.sleep(0)

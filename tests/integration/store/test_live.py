@@ -61,13 +61,6 @@ async def texts(events: AsyncIterator[Progress], count: int) -> list[str]:
 
 
 @pytest.fixture
-async def store(database: Database) -> AsyncIterator[Store]:
-    store = Store(database)
-    yield store
-    await store.aclose()
-
-
-@pytest.fixture
 def live(store: Store) -> Live:
     return store.live
 
@@ -90,7 +83,6 @@ async def test_what_is_told_is_heard_whole_and_in_order(live: Live, others: Live
     async with live.listen("t", "c1") as events:
         for one in told:
             await others.tell(one)
-
         assert await heard(events, len(told)) == told
 
 
@@ -99,7 +91,6 @@ async def test_readers_hear_their_own_conversation_and_no_other(live: Live, othe
         await others.tell(delta("other tenant", tenant="u"))
         await others.tell(delta("two", conversation="c2"))
         await others.tell(delta("one"))
-
         assert await texts(mine, 1) == ["one"]
         assert await texts(second, 1) == ["two"]
 
@@ -108,7 +99,6 @@ async def test_every_reader_of_a_conversation_hears_all_of_it(live: Live, others
     async with live.listen("t", "c1") as first, others.listen("t", "c1") as second:
         for said in ("a", "b"):
             await live.tell(delta(said))
-
         assert await texts(first, 2) == await texts(second, 2) == ["a", "b"]
 
 
@@ -117,7 +107,6 @@ async def test_a_reader_that_leaves_takes_nothing_from_those_who_stay(live: Live
         async with live.listen("t", "c1"):
             await live.tell(delta("a"))
         await live.tell(delta("b"))
-
         assert await texts(stays, 2) == ["a", "b"]
 
 
@@ -125,7 +114,6 @@ async def test_telling_needs_nobody_to_listen(live: Live) -> None:
     await live.tell(delta("into the void"))
     async with live.listen("t", "c1") as events:
         await live.tell(delta("heard"))
-
         assert await texts(events, 1) == ["heard"]
 
 
@@ -136,7 +124,6 @@ async def test_a_cancelled_wait_loses_nothing(live: Live, others: Live) -> None:
         waiting.cancel()
         await asyncio.gather(waiting, return_exceptions=True)
         await others.tell(delta("a"))
-
         assert await texts(events, 1) == ["a"]
 
 
@@ -147,7 +134,6 @@ async def test_a_long_text_arrives_whole_in_pieces(live: Live, others: Live) -> 
         said = ""
         while len(said) < len(long):
             said += (await texts(events, 1))[0]
-
     assert said == long
 
 
@@ -159,7 +145,6 @@ async def test_progress_is_heard_within_a_tenth_of_a_second(live: Live, others: 
             await others.tell(delta(str(number)))
             await texts(events, 1)
             late.append(time.perf_counter() - began)
-
     assert sorted(late)[len(late) // 2] < 0.1
 
 
@@ -169,9 +154,7 @@ class TestInbox:
         inbox.put(started("look"))
         for number in range(WAITING + 9):
             inbox.put(delta(str(number)))
-
         kept = await heard(inbox, WAITING)
-
         assert kept[0] == started("look")
         assert [one.data["text"] for one in kept[1:]] == [
             str(number) for number in range(10, WAITING + 9)
@@ -182,14 +165,12 @@ class TestInbox:
         look = delta("").model_copy(update={"type": "recorded"})
         for one in [look, look, started("look"), look, look]:
             inbox.put(one)
-
         assert await heard(inbox, 3) == [look, started("look"), look]
 
     async def test_even_tools_are_bounded(self) -> None:
         inbox = LiveInbox()
         for number in range(WAITING + 1):
             inbox.put(started(str(number)))
-
         assert (await heard(inbox, 1))[0].data["name"] == "1"
 
     async def test_a_slow_reader_holds_nobody_up(self, live: Live) -> None:
@@ -205,9 +186,7 @@ class TestPayloads:
     @pytest.mark.parametrize("letter", ["a", "假", "😀", '"', "\x00", "\n"])
     def test_no_payload_is_too_long_and_nothing_is_lost(self, letter: str) -> None:
         said = letter * 20_000
-
         parts = list(payloads(delta(said)))
-
         assert max(len(part.encode()) for part in parts) <= PAYLOAD_BYTES
         read = [Progress.model_validate_json(part) for part in parts]
         assert "".join(str(part.data["text"]) for part in read) == said
@@ -218,7 +197,6 @@ class TestPayloads:
     ) -> None:
         with caplog.at_level(logging.WARNING):
             assert list(payloads(started("x" * 8000))) == []
-
         assert "tool_started is too long" in caplog.text
 
 
@@ -230,7 +208,6 @@ class TestPostgres:
         monkeypatch.setattr("router.store.live.RETRY_SECONDS", 0.01)
         async with live.listen("t", "c1") as events:
             await database.read(lambda c: c.execute(HANG_UP).scalar())
-
             assert (await _told_until_heard(others, events)).data["text"] == "again"
 
     async def test_one_connection_listens_for_all_readers(
@@ -248,7 +225,6 @@ class TestPostgres:
             given = {"channel": CHANNEL, "payload": payload}
             await database.read(lambda c: c.execute(strange, given))
             await live.tell(delta("after it"))
-
             assert await texts(events, 1) == ["after it"]
 
 
@@ -267,13 +243,11 @@ async def test_a_database_out_of_reach_fails_neither_side_and_is_logged_once(
     monkeypatch.setattr("router.store.live.READY_SECONDS", 0.05)
     database = Database("postgresql://router@127.0.0.1:1/router")
     store = Store(database)
-
     async with store.live.listen("t", "c1") as events:
         for _ in range(3):
             await store.live.tell(delta("lost"))
         waiting = asyncio.ensure_future(anext(events))
         await asyncio.wait({waiting}, timeout=0.05)
-
         assert not waiting.done()
         waiting.cancel()
     await store.aclose()

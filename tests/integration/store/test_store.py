@@ -1,3 +1,5 @@
+"""What the store keeps, on both databases."""
+
 import asyncio
 from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
@@ -7,7 +9,7 @@ import pytest
 from router.domain.budgets import Spent
 from router.domain.errors import DuplicateKey, InvalidInput, TooManyRequests
 from router.domain.locale import Localised
-from router.domain.messages import Route, Turn, Usage
+from router.domain.messages import Usage
 from router.domain.records import (
     Amendment,
     ApprovalRecord,
@@ -15,20 +17,15 @@ from router.domain.records import (
     ConversationRecord,
     FileRecord,
     HistoryLine,
-    LogEntry,
-    LogKind,
     RunRecord,
 )
 from router.store.database import Database
+from router.store.files import SkillFiles
+from router.store.runs import amended
 from router.store.store import Store
 
 NOW = datetime(2026, 11, 18, 10, 30, 15, 123456, tzinfo=ZoneInfo("Asia/Shanghai"))
 TITLE = Localised(zh="请假申请", en="Leave request")
-
-
-@pytest.fixture
-def store(database: Database) -> Store:
-    return Store(database)
 
 
 def conversation(name: str = "c1", minute: int = 0, owner: str = "alice") -> ConversationRecord:
@@ -36,19 +33,6 @@ def conversation(name: str = "c1", minute: int = 0, owner: str = "alice") -> Con
     return ConversationRecord(
         id=name, tenant="default", owner=owner, locale="zh", created_at=at, metadata={"b": 1}
     )
-
-
-def entry(key: str, kind: LogKind = "message", message_id: str | None = None) -> LogEntry:
-    data = {"role": "user", "text": "你好"}
-    return LogEntry(
-        key=key, kind=kind, at=NOW, conversation="c1", message_id=message_id, data={**data}
-    )
-
-
-def turn_entry(message_id: str, key: str = "", turn: int = 1) -> LogEntry:
-    said = Turn(message_id=message_id, turn=turn, route=Route(kind="reply", by="fallback"))
-    data = {"digest": "d1", "turn": said.model_dump(mode="json")}
-    return entry(key or f"turn:{message_id}", "turn", message_id).model_copy(update={"data": data})
 
 
 def run(name: str = "r1", events: int = 1, state: str = "details", **more: object) -> RunRecord:
@@ -95,19 +79,15 @@ def approval(name: str = "a1", **more: object) -> ApprovalRecord:
 class TestConversations:
     async def test_a_conversation_comes_back_as_it_went_in(self, store: Store) -> None:
         await store.conversations.create(conversation())
-
         assert await store.conversations.find("default", "c1") == conversation()
 
     async def test_creating_it_again_answers_what_is_kept(self, store: Store) -> None:
         await store.conversations.create(conversation())
-
         again = await store.conversations.create(conversation(owner="mallory"))
-
         assert again.owner == "alice"
 
     async def test_another_tenant_sees_nothing(self, store: Store) -> None:
         await store.conversations.create(conversation())
-
         assert await store.conversations.find("other", "c1") is None
         assert await store.conversations.owned_by("other", "alice", None, 10) == ([], None)
 
@@ -124,12 +104,10 @@ class TestConversations:
             seen += [record.id for record in page]
             if cursor is None:
                 break
-
         assert seen == ["c5", "c4", "c3", "c2", "c1"]
 
     async def test_a_full_last_page_has_no_cursor(self, store: Store) -> None:
         await store.conversations.create(conversation())
-
         assert (await store.conversations.owned_by("default", "alice", None, 1))[1] is None
 
     @pytest.mark.parametrize("cursor", ["", "x", "WzFd", "é", "W1tdXQ", "' OR 1=1 --"])
@@ -139,113 +117,16 @@ class TestConversations:
 
     async def test_the_last_snapshot_is_kept(self, store: Store) -> None:
         assert await store.conversations.load_snapshot("default", "c1") is None
-
         await store.conversations.save_snapshot("default", "c1", '{"turns":1}')
         await store.conversations.save_snapshot("default", "c1", '{"turns":2}')
-
         assert await store.conversations.load_snapshot("default", "c1") == '{"turns":2}'
-
-
-class TestLog:
-    async def test_appending_again_writes_once_and_keeps_the_order(self, store: Store) -> None:
-        await store.log.append("default", [entry("1"), entry("2")])
-        await store.log.append("default", [entry("2"), entry("3")])
-
-        entries = await store.log.transcript("default", "c1", None, 10)
-        assert [e.key for e in entries] == ["1", "2", "3"]
-        numbers = [e.sequence or 0 for e in entries]
-        assert numbers == sorted(set(numbers))
-        assert entries[0] == entry("1").model_copy(update={"sequence": entries[0].sequence})
-
-    async def test_a_transcript_is_read_on_from_a_sequence_number(self, store: Store) -> None:
-        await store.log.append("default", [entry(str(n)) for n in range(5)])
-        first = await store.log.transcript("default", "c1", None, 2)
-
-        rest = await store.log.transcript("default", "c1", first[-1].sequence, 10)
-
-        assert [e.key for e in first + rest] == ["0", "1", "2", "3", "4"]
-
-    async def test_only_messages_are_in_a_transcript(self, store: Store) -> None:
-        await store.log.append("default", [entry("1"), entry("2", "route"), turn_entry("m1")])
-
-        assert len(await store.log.transcript("default", "c1", None, 10)) == 1
-
-    async def test_a_key_is_unique_within_its_tenant_only(self, store: Store) -> None:
-        await store.log.append("default", [entry("1")])
-        await store.log.append("other", [entry("1")])
-
-        assert len(await store.log.transcript("other", "c1", None, 10)) == 1
-
-    async def test_a_turn_is_found_by_its_message_id(self, store: Store) -> None:
-        await store.log.append("default", [turn_entry("m1")])
-
-        found = await store.log.turn("default", "c1", "m1")
-
-        assert found is not None
-        assert (found.digest, found.turn.message_id) == ("d1", "m1")
-        assert await store.log.turn("default", "c1", "m2") is None
-        assert await store.log.turn("default", "c2", "m1") is None
-        assert await store.log.turn("other", "c1", "m1") is None
-
-    async def test_the_first_answer_to_a_message_id_stands(self, store: Store) -> None:
-        await store.log.append("default", [turn_entry("m1", "k1", turn=1)])
-        await store.log.append("default", [turn_entry("m1", "k2", turn=2), entry("after")])
-
-        found = await store.log.turn("default", "c1", "m1")
-
-        assert found is not None
-        assert found.turn.turn == 1
-        assert len(await store.log.transcript("default", "c1", None, 10)) == 1
-
-    async def test_exchanges_are_read_on_conversation_by_conversation(self, store: Store) -> None:
-        elsewhere = entry("b1").model_copy(update={"conversation": "c0"})
-        approval_of_bob = entry("p").model_copy(update={"conversation": None, "recipient": "bob"})
-        await store.log.append(
-            "default", [entry("1"), entry("2", "route"), elsewhere, approval_of_bob]
-        )
-        await store.log.append("default", [turn_entry("m1"), entry("3")])
-        await store.log.append("other", [entry("of another tenant")])
-        seen: list[LogEntry] = []
-        after = None
-        while page := await store.log.exchanges("default", after, 2):
-            seen += page
-            after = (page[-1].conversation or "", page[-1].sequence or 0)
-
-        assert [e.key for e in seen] == ["b1", "1", "turn:m1", "3"]
-
-    async def test_nothing_to_append_is_fine(self, store: Store) -> None:
-        await store.log.append("default", [])
-
-    async def test_a_reader_who_follows_a_conversation_misses_nothing(self, store: Store) -> None:
-        """Numbers become visible in order, though many append at once."""
-        seen: list[str] = []
-
-        async def follow() -> None:
-            after = None
-            while len(seen) < 200:
-                for found in await store.log.transcript("default", "c1", after, 50):
-                    seen.append(found.key)
-                    after = found.sequence
-
-        async def append(writer: int) -> None:
-            for n in range(20):
-                await store.log.append("default", [entry(f"{writer}:{n}")])
-
-        async with asyncio.timeout(30), asyncio.TaskGroup() as group:
-            group.create_task(follow())
-            for writer in range(10):
-                group.create_task(append(writer))
-
-        assert len(set(seen)) == 200
 
 
 class TestRuns:
     async def test_a_run_comes_back_as_it_went_in_key_order_included(self, store: Store) -> None:
         await store.runs.publish(run(), [approval()])
-
         found = await store.runs.find("default", "r1")
         asked = await store.runs.find_approval("default", "a1")
-
         assert found == run()
         assert found is not None
         assert list(found.slots) == ["z", "a", "days", "items"]
@@ -256,9 +137,7 @@ class TestRuns:
     async def test_the_newest_publication_stands(self, store: Store) -> None:
         await store.runs.publish(run(events=5, state="new"), [approval(verdict="approve")])
         await store.runs.publish(run(events=4, state="old"), [approval(), approval("a2")])
-
         found = await store.runs.find("default", "r1")
-
         assert found is not None
         assert found.state == "new"
         assert await store.runs.find_approval("default", "a2") is None
@@ -267,7 +146,6 @@ class TestRuns:
     async def test_publishing_the_same_again_changes_nothing(self, store: Store) -> None:
         for _ in range(2):
             await store.runs.publish(run(), [approval()])
-
         assert await store.runs.waiting_for("default", "bob", None, 10) == ([approval()], None)
 
     async def test_an_approval_that_is_no_longer_published_waits_for_nobody(
@@ -276,9 +154,7 @@ class TestRuns:
         await store.runs.publish(run("r2"), [approval("b1", run="r2")])
         await store.runs.publish(run(events=1), [approval("a1"), approval("a2", person="carol")])
         await store.runs.publish(run(events=2), [approval("a2", person="carol")])
-
         waiting, _ = await store.runs.waiting_for("default", "bob", None, 10)
-
         assert [a.id for a in waiting] == ["b1"]
         assert await store.runs.concerned("default", "r1") == {"bob", "carol"}
 
@@ -288,7 +164,6 @@ class TestRuns:
         asked = run(events=2, files={"f1": "a.pdf"}, readers=["gina"])
         await store.runs.publish(asked, [approval("a1")])
         await store.runs.publish(run(events=3, readers=["gina"]), [])
-
         assert await store.runs.showing("default", "f1") == ["r1"]
         assert await store.runs.showing("other", "f1") == []
         assert await store.runs.concerned("default", "r1") == {"bob", "gina"}
@@ -301,11 +176,9 @@ class TestRuns:
         noted = Amendment(
             tenant="default", run="r1", withdrawn_by="r2", status="cancelled", line=line
         )
-
         for _ in range(2):
             await store.runs.amend(noted)
         await store.runs.amend(noted.model_copy(update={"run": "nothing"}))
-
         found = await store.runs.find("default", "r1")
         assert found is not None
         assert (found.status, found.withdrawn_by) == ("cancelled", "r2")
@@ -325,9 +198,7 @@ class TestRuns:
         )
         await store.runs.publish(run("r2"), [approval("b1", run="r2", person="carol")])
         await store.runs.publish(run("r3"), [approval("c1", run="r3")])
-
         awaited = await store.runs.awaited("default", ["r1", "r2", "unknown"])
-
         assert [a.id for a in awaited] == ["b1", "a1"]
         assert await store.runs.awaited("other", ["r1"]) == []
         assert await store.runs.awaited("default", []) == []
@@ -342,10 +213,8 @@ class TestRuns:
                 approval("a4", verdict="reject"),
             ],
         )
-
         first, cursor = await store.runs.waiting_for("default", "bob", None, 1)
         second, end = await store.runs.waiting_for("default", "bob", cursor, 1)
-
         assert [a.id for a in first + second] == ["a2", "a1"]
         assert end is None
 
@@ -354,11 +223,9 @@ class TestRuns:
         await store.runs.publish(run("r2", status="completed"), [])
         await store.runs.publish(run("r3", requester="frank"), [])
         await store.runs.publish(run("r4", flow="reimbursement"), [])
-
         everything = await store.runs.listed("default", None, None, None, None, 10)
         of_alice = await store.runs.listed("default", "alice", None, None, None, 10)
         one = await store.runs.listed("default", "alice", "running", "leave_request", None, 10)
-
         assert [r.id for r in everything[0]] == ["r4", "r3", "r2", "r1"]
         assert [r.id for r in of_alice[0]] == ["r4", "r2", "r1"]
         assert [r.id for r in one[0]] == ["r1"]
@@ -369,10 +236,8 @@ class TestRuns:
         sub_flow = run("r3", parent="business_trip/default/r0")
         for each in (whole, part, sub_flow):
             await store.runs.publish(each, [])
-
         shown, _ = await store.runs.listed("default", "alice", None, None, None, 10, branches=False)
         every, _ = await store.runs.listed("default", "alice", None, None, None, 10)
-
         assert [r.id for r in shown] == ["r3", "r1"]
         assert [r.id for r in shown] == [r.id for r in every if not r.is_branch]
 
@@ -380,7 +245,6 @@ class TestRuns:
         await asyncio.gather(
             *(store.runs.publish(run(events=n, state=str(n)), [approval()]) for n in range(20))
         )
-
         found = await store.runs.find("default", "r1")
         assert found is not None
         assert found.state == "19"
@@ -392,7 +256,6 @@ class TestKeys:
         await store.keys.claim("default", "alice", "k", "d1")
         await store.keys.claim("default", "bob", "k", "d2")
         await store.keys.claim("other", "alice", "k", "d2")
-
         with pytest.raises(DuplicateKey, match="'k'"):
             await store.keys.claim("default", "alice", "k", "d2")
 
@@ -403,7 +266,6 @@ class TestLedger:
         begun = await store.ledger.begin("k", "record_leave", "d")
         await store.ledger.finish("k", {"record": "r", "days": 2.5})
         done = await store.ledger.begin("k", "record_leave", "d")
-
         assert begun is not None
         assert begun.status == "begun"
         assert done is not None
@@ -412,7 +274,6 @@ class TestLedger:
     async def test_a_result_of_null_is_done_too(self, store: Store) -> None:
         await store.ledger.begin("k", "t", "d")
         await store.ledger.finish("k", None)
-
         done = await store.ledger.begin("k", "t", "d")
         assert done is not None
         assert (done.status, done.result) == ("done", None)
@@ -421,7 +282,6 @@ class TestLedger:
         await store.ledger.begin("k", "t", "d")
         await store.ledger.fail("k", "no such leave")
         await store.ledger.finish("k", {"late": True})
-
         failed = await store.ledger.begin("k", "t", "d")
         assert failed is not None
         assert (failed.status, failed.error, failed.result) == ("failed", "no such leave", None)
@@ -442,21 +302,17 @@ class TestLedger:
     @pytest.mark.parametrize(("tool", "digest"), [("other", "d"), ("t", "other")])
     async def test_a_key_belongs_to_one_call(self, store: Store, tool: str, digest: str) -> None:
         await store.ledger.begin("k", "t", "d")
-
         with pytest.raises(DuplicateKey, match="'k'"):
             await store.ledger.begin("k", tool, digest)
 
     async def test_of_many_at_once_one_begins(self, store: Store) -> None:
         known = await asyncio.gather(*(store.ledger.begin("k", "t", "d") for _ in range(20)))
-
         assert known.count(None) == 1
 
 
 async def test_moments_come_back_aware_and_equal_whatever_their_zone(store: Store) -> None:
     await store.conversations.create(conversation())
-
     found = await store.conversations.find("default", "c1")
-
     assert found is not None
     assert found.created_at == NOW
     assert found.created_at.tzinfo is not None
@@ -585,3 +441,65 @@ def audited(minute: int, person: str, tool: str, decision: str) -> AuditRecord:
 
 def usage(calls: int, tokens: int) -> Usage:
     return Usage(llm_calls=calls, prompt_tokens=tokens, completion_tokens=calls)
+
+
+def noting(event: str, minutes: int, withdrawal: str = "w1") -> Amendment:
+    line = HistoryLine(at=NOW + timedelta(minutes=minutes), state="", event=event, by="gina")
+    return Amendment(tenant="default", run="r1", withdrawn_by=withdrawal, status=None, line=line)
+
+
+def events_after(*amendments: Amendment) -> list[str]:
+    taken_back = run(status="completed")
+    for amendment in amendments:
+        taken_back = amended(taken_back, amendment)
+    return [line.event for line in taken_back.history][-len(amendments) :]
+
+
+def test_an_end_that_is_told_again_with_a_later_line_is_noted_once() -> None:
+    asked, rejected = noting("withdrawal asked", 1), noting("withdrawal rejected", 2)
+    again = noting("withdrawal rejected", 3)
+    twice = amended(amended(run(status="completed"), rejected), again)
+    assert events_after(asked, rejected) == ["withdrawal asked", "withdrawal rejected"]
+    assert twice == amended(run(status="completed"), rejected)
+
+
+def test_a_second_withdrawal_is_noted_however_alike_its_end_is() -> None:
+    ends = [noting("withdrawal rejected", 2), noting("withdrawal rejected", 3, "w2")]
+    assert events_after(*ends) == ["withdrawal rejected", "withdrawal rejected"]
+
+
+A, B = {"a" * 64: b"one"}, {"b" * 64: b"\x00\xff"}
+PAST, FUTURE = (datetime.now(UTC) + timedelta(days=days) for days in (-30, 1))
+
+
+@pytest.fixture
+def files(database: Database) -> SkillFiles:
+    return Store(database).skill_files
+
+
+async def test_what_is_kept_is_found_by_its_digest(files: SkillFiles) -> None:
+    await files.keep({})
+    await files.keep(A | B)
+    await files.keep(A)
+    assert await files.find(["a" * 64, "b" * 64, "c" * 64]) == A | B
+    assert await files.find([]) == {}
+
+
+async def test_several_workers_may_keep_the_same_at_once(files: SkillFiles) -> None:
+    await asyncio.gather(*(files.keep(A | B) for _ in range(8)))
+    assert await files.find(["a" * 64]) == A
+
+
+async def test_only_what_is_out_of_use_for_so_long_is_forgotten(files: SkillFiles) -> None:
+    await files.keep(A | B)
+    assert await files.tidy([], PAST) == 0
+    assert await files.find([*A, *B]) == A | B
+    assert await files.tidy([], FUTURE) == 2
+    assert await files.find([*A, *B]) == {}
+
+
+async def test_what_is_in_use_counts_from_today(files: SkillFiles, database: Database) -> None:
+    await files.keep(A | B)
+    between = datetime.now(UTC)
+    assert await files.tidy(list(A), between) == 1
+    assert await files.find([*A, *B]) == A

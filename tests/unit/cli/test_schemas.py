@@ -26,7 +26,7 @@ from router.tool.mcp.file import load_servers
 from tests.unit.cli.conftest import Run
 from tests.unit.flow.test_validation import SOUND as FLOW
 from tests.unit.flow.test_validation import WORD
-from tests.unit.story.samples import read as read_stories
+from tests.unit.story.test_story import read as read_stories
 from tests.unit.tool.http.declaring import declaration
 
 ROOT = Path(__file__).parents[3]

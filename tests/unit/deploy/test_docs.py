@@ -1,8 +1,14 @@
-"""Pages that must keep up with the code."""
+"""What the pages and the tree's own figures say is so."""
 
+import ast
+import importlib.util
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -17,6 +23,7 @@ from router.flow.definition import (
     Withdrawal,
 )
 from router.flow.language.functions import FUNCTIONS, LOOKUPS
+from tests.figures import Figure, Function, Named, count, cycle, functions, longest, undescribed
 
 ROOT = Path(__file__).parents[3]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -55,3 +62,275 @@ def test_every_key_of_a_flow_file_is_described(model: type) -> None:
 @pytest.mark.parametrize("name", [*FUNCTIONS, *LOOKUPS])
 def test_every_function_of_expressions_is_described(name: str) -> None:
     assert f"`{name}(" in FLOWS
+
+
+RISKS = [*(f"LLM{n:02}" for n in range(1, 11)), *(f"ASI{n:02}" for n in range(1, 11))]
+COLUMNS = ["risk", "control", "in", "proven by", "left to the operator"]
+_NAMED = re.compile(r"`([^`]+)`")
+
+
+def table() -> list[list[str]]:
+    """The rows below the heading, cell by cell."""
+    section = (ROOT / "docs" / "security.md").read_text().split("## Risks by name\n")[1]
+    rows = [line for line in section.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
+
+
+ROWS = {row[0].split()[0]: row for row in table()[2:]}
+PROOFS = sorted({proof for row in ROWS.values() for proof in _NAMED.findall(row[3])})
+
+
+def test_every_risk_has_a_row_and_no_row_is_cut_short() -> None:
+    assert table()[0] == COLUMNS
+    assert list(ROWS) == RISKS
+    assert {len(row) for row in ROWS.values()} == {len(COLUMNS)}
+
+
+@pytest.mark.parametrize("risk", RISKS)
+def test_what_holds_a_risk_off_is_there_and_has_a_proof(risk: str) -> None:
+    _, control, places, proofs, _ = ROWS[risk]
+    assert control
+    named = _NAMED.findall(places)
+    assert named
+    assert [place for place in named if not (ROOT / place).exists()] == []
+    assert _NAMED.findall(proofs)
+
+
+@pytest.mark.parametrize("proof", PROOFS)
+def test_a_proof_is_a_test_that_there_is(proof: str) -> None:
+    file, *names = proof.split("::")
+    body: list[ast.stmt] = ast.parse((ROOT / file).read_text()).body
+    for name in names:
+        found = [node for node in body if getattr(node, "name", None) == name]
+        assert found, f"{name} isn't in {file}"
+        body = getattr(found[0], "body", [])
+    assert names == [] or names[-1].startswith("test_")
+
+
+def test_every_proof_can_be_collected() -> None:
+    collected = subprocess.run(
+        [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", *PROOFS],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert collected.returncode == 0, collected.stdout[-2000:] + collected.stderr
+    assert [proof for proof in PROOFS if proof not in collected.stdout] == []
+
+
+PAGE = ROOT / "docs" / "benchmarks.md"
+IMAGES = ROOT / "docs" / "images" / "bench"
+
+TABLE = """
+Turns, milliseconds
+                       p50     p95
+intent-router        165.3   1,234.8
+bare Temporal, 1       9     220.0
+ratio                 1.15    1.07
+"""
+
+
+def loaded(name: str) -> ModuleType:
+    """A file of `bench/`, which is a folder of scripts and no package."""
+    spec = importlib.util.spec_from_file_location(f"bench_{name}", ROOT / "bench" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+plots = loaded("plots")
+
+
+def test_every_picture_is_what_the_pages_tables_say() -> None:
+    drawn = plots.pictures(PAGE.read_text(encoding="utf-8"))
+    kept = {path.name: path.read_text(encoding="utf-8") for path in IMAGES.glob("*.svg")}
+    assert kept == drawn, "run .venv/bin/python bench/plots.py"
+
+
+def test_every_picture_is_shown_on_the_page() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert [name for name in plots.pictures(page) if f"(images/bench/{name})" not in page] == []
+
+
+def test_every_benchmark_has_its_place_on_the_page() -> None:
+    held = plots.tables(PAGE.read_text(encoding="utf-8"))
+    files = (path for path in (ROOT / "bench").glob("*.py") if path.stem not in NO_TABLE)
+    named = {path.stem for path in files if '__name__ == "__main__"' in path.read_text("utf-8")}
+    assert named - set(held) == set()
+
+
+NO_TABLE = {"__main__", "plots", "semantic_router_peer"}
+"""What prints pages and pictures of others, or answers another benchmark."""
+
+
+def test_a_row_is_read_with_its_label_and_columns() -> None:
+    bars = plots.columns("p50", "p95", rows="intent-router|bare")(TABLE)
+    assert bars.rows == (("intent-router", (165.3, 1234.8)), ("bare Temporal, 1", (9.0, 220.0)))
+
+
+def test_rows_with_too_few_numbers_are_left_out() -> None:
+    assert plots.columns("a", "b", "c")(TABLE).rows == ()
+
+
+def test_every_second_number_can_be_left_out() -> None:
+    bars = plots.columns("ours", "theirs", step=2)("  10  seen     74   115     1     3\n")
+    assert bars.rows == (("10 · seen", (74.0, 1.0)),)
+
+
+LOAD = """
+CPU ms a turn              ours  Temporal     sum   p50 ms
+        small talk         14.1      20.2    34.3     41.0
+
+one conversation of 1000 turns, ms: medians of its first, middle, last 50
+        intent-router      41.0    42.5    44.1
+
+   open                     p50     p90     p99   p99.9  turns  sustained    MiB
+    100 intent-router      41.2    60.3    99.0   120.4     60     20.1/s    210
+    100 floor              21.2    33.1    50.0    61.9     60     44.0/s     90
+        ratio                                                       0.46
+"""
+
+
+def plot_of(name: str) -> Any:
+    """The plot of a benchmark that may not be measured yet."""
+    (found,) = (plot for plot in plots.PLOTS if plot.table == name)
+    return found
+
+
+def test_of_load_the_latencies_by_open_conversations_are_drawn_and_nothing_else() -> None:
+    bars = plot_of("load").read(LOAD)
+    assert bars.rows == (
+        ("100 intent-router", (41.2, 60.3, 99.0, 120.4)),
+        ("100 floor", (21.2, 33.1, 50.0, 61.9)),
+    )
+
+
+def test_of_asking_the_precision_and_recall_beside_each_other_are_drawn() -> None:
+    heads = "lines     P, R at 0.5     P, R at 0.7     P, R at 0.8     P, R at 0.9"
+    row = "en       1940      93.1, 95.4      95.6, 91.8      96.8, 87.9      98.2, 80.7"
+    assert plot_of("asking").read(f"{heads}\n{row}").rows == (("en", (96.8, 87.9)),)
+
+
+def test_of_what_is_not_measured_yet_there_is_no_picture() -> None:
+    for plot in plots.PLOTS:
+        assert plots.pictures(plots.fenced(plot.table, "(to be measured: python bench)")) == {}
+
+
+def test_labels_are_no_markup_in_a_picture() -> None:
+    bars = plots.Bars(("a",), (("<script>", (1.0,)),))
+    assert "<script>" not in plots.svg("a & b", bars)
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_no_bar_is_longer_than_there_is_room(log: bool) -> None:
+    bars = plots.Bars(("a",), (("none", (0.0,)), ("most", (1e6,))))
+    assert 'width="420.0"' in plots.svg("t", bars, log=log)
+    assert 'width="0.0"' in plots.svg("t", bars, log=log)
+
+
+def test_a_newer_table_takes_the_place_of_the_older_and_nothing_else(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    older = plots.fenced("turns", "old      1     2")
+    page.write_text(f"# B\n\n## T\n\n`python bench/turns.py`: 1 s.\n\n{older}\n\nProse.\n")
+    newer = plots.fenced("turns", "intent-router     3     4")
+    plots.replace(page, "turns", f"## T\n\n`python bench/turns.py`: 2 s.\n\n{newer}")
+    text = page.read_text()
+    assert text == f"# B\n\n## T\n\n`python bench/turns.py`: 2 s.\n\n{newer}\n\nProse.\n"
+    assert "intent-router" in (tmp_path / "images" / "bench" / "turns.svg").read_text()
+
+
+def test_a_page_without_the_table_is_left_as_it_is(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("# B\n")
+    with pytest.raises(SystemExit, match="has no table of turns"):
+        plots.replace(page, "turns", "## T\n\n`python bench/turns.py`: 2 s.\n\n")
+    assert page.read_text() == "# B\n"
+
+
+def test_a_benchmark_that_isnt_there_is_named() -> None:
+    run = subprocess.run(
+        [sys.executable, str(ROOT / "bench"), "flight"], capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 2
+    assert "no benchmark flight: there are" in run.stderr
+
+
+SHORT = '''
+def add(one, other):
+    """The sum.
+
+    Of two.
+    """
+    total = one + other
+    return total
+'''
+
+
+def only(source: str) -> Function:
+    node = ast.parse(source).body[0]
+    assert isinstance(node, Function)
+    return node
+
+
+def test_neither_a_signature_nor_a_docstring_makes_a_function_long() -> None:
+    assert [one.value for one in functions(SHORT, "add.py")] == [2]
+
+
+def test_a_function_of_a_docstring_alone_has_no_lines() -> None:
+    assert [one.value for one in functions('def nothing():\n    """No."""\n', "no.py")] == [0]
+
+
+def test_nested_functions_count_for_themselves_and_for_what_they_are_in() -> None:
+    source = "def outer():\n    def inner():\n        return 1\n    return inner\n"
+    assert [one.value for one in functions(source, "nested.py")] == [3, 1]
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ('"""A module."""\ndef open(): ...\n', ["m.py:2 open"]),
+        ('"""A module."""\ndef _closed(): ...\n', []),
+        (
+            '"""A module."""\nclass Open:\n    """One."""\n    def shut(self): ...\n',
+            ["m.py:4 shut"],
+        ),
+        ('"""A module."""\nclass _Closed:\n    def shut(self): ...\n', []),
+        (
+            '"""A module."""\nclass A(B):\n    """One."""\n    @override\n    def go(self): ...\n',
+            [],
+        ),
+        ("", ["m.py"]),
+    ],
+)
+def test_public_names_want_a_docstring(source: str, names: list[str]) -> None:
+    assert [one.where for one in undescribed(source, "m.py")] == names
+
+
+@pytest.mark.parametrize(
+    ("imports", "around"),
+    [
+        ({"a": {"b"}, "b": {"c"}, "c": set()}, set()),
+        ({"a": {"b"}, "b": {"c"}, "c": {"a"}}, {"a", "b", "c"}),
+        ({"a": {"a"}}, {"a"}),
+        ({}, set()),
+    ],
+)
+def test_a_cycle_of_imports_is_found(imports: dict[str, set[str]], around: set[str]) -> None:
+    assert set(cycle(imports)) == around
+
+
+def test_what_is_over_its_bound_is_marked_and_named() -> None:
+    figure = count("missing", 1, [Named(1, "a.py"), Named(1, "b.py")])
+    assert figure.over
+    assert "OVER" in str(figure)
+    assert "a.py" in str(figure)
+
+
+def test_what_is_at_its_bound_is_fine() -> None:
+    figure = longest("longest", 7, [Named(3, "a.py"), Named(7, "b.py")])
+    assert (figure.value, figure.over) == (7, False)
+    assert figure == Figure("longest", 7, 7, (Named(7, "b.py"), Named(3, "a.py")))

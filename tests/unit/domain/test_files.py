@@ -35,7 +35,6 @@ JPEG = b"\xff\xd8\xff\xe0"
 )
 def test_a_document_is_known_by_its_first_bytes(content: bytes, expected: str) -> None:
     kind = document_kind(content)
-
     assert kind is not None
     assert kind.media_type == expected
     assert type_of(content, "text/html") == expected
@@ -110,7 +109,6 @@ def test_a_long_name_keeps_its_end() -> None:
 @given(st.text(), st.sampled_from([b"", PNG, b"%PDF-"]))
 def test_whatever_it_was_a_name_is_short_and_can_be_seen(name: str, content: bytes) -> None:
     safe = safe_name(name, content)
-
     assert 1 <= len(safe) <= LONGEST_NAME
     assert not set(safe) & set('/\\<>:"|?*%')
     assert not [c for c in safe if unicodedata.category(c)[0] == "C"]
@@ -121,7 +119,6 @@ def test_whatever_it_was_a_name_is_short_and_can_be_seen(name: str, content: byt
 @given(st.text(), st.sampled_from([b"", PNG, b"%PDF-"]))
 def test_a_safe_name_stays_as_it_is(name: str, content: bytes) -> None:
     safe = safe_name(name, content)
-
     assert safe_name(safe, content) == safe
 
 

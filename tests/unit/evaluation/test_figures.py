@@ -1,10 +1,20 @@
+"""What routing is measured by."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from router.domain.messages import Usage
-from router.evaluation.figures import LineResult, figures_of
-from tests.unit.evaluation.samples import result
+from router.domain.locale import Localised
+from router.domain.messages import ChoicesReply, Message, Option, Route, Turn, Usage
+from router.domain.principals import Capability
+from router.domain.records import LogEntry
+from router.evaluation.dataset import ChoiceReader, LabelledChoice, LabelledEntity
+from router.evaluation.figures import LineResult, figures_of, judged, value_at
+from router.retrieval.selection import RetrievedCandidate, Selection, Signs
+from tests.unit.evaluation.test_dataset import result
 
 LABELS = st.sampled_from(["leave_request", "book_room", "none", "reply"])
 
@@ -89,3 +99,159 @@ def test_every_line_is_in_the_matrix_once(results: list[LineResult]) -> None:
     diagonal = sum(row.get(label, 0) for label, row in figures.confusion.items())
     assert sum(cells) == len(results) == sum(row.support for row in figures.labels)
     assert diagonal == figures.accuracy.right == sum(row.right for row in figures.labels)
+
+
+SIGNS = Signs(0.9, 0.8, 1.2)
+
+
+def found(*names: str) -> Selection:
+    title = Localised(zh="x", en="x")
+    candidates = [
+        RetrievedCandidate(Capability(kind="tool", name=name, title=title, description=title), 0.5)
+        for name in names
+    ]
+    return Selection(tuple(candidates), "several", SIGNS)
+
+
+@pytest.mark.parametrize(
+    ("label", "candidates", "wanted", "right"),
+    [
+        ("a", ["a", "b"], True, True),
+        ("b", ["a", "b"], True, False),
+        ("a", [], True, False),
+        ("none", ["a"], False, False),
+        ("reply", ["a"], False, False),
+    ],
+)
+def test_a_label_says_whether_anything_was_wanted_and_whether_the_first_was_it(
+    label: str, candidates: list[str], wanted: bool, right: bool
+) -> None:
+    row = judged(label, found(*candidates), {"a", "b"})
+    assert (row.signs, row.wanted, row.right) == (SIGNS, wanted, right)
+
+
+TOMORROW = LabelledEntity(type="date", value="2026-11-19")
+TWO = LabelledEntity(type="number", value="2")
+
+
+def test_a_slot_is_right_where_exactly_its_value_was_understood() -> None:
+    one = result(
+        "leave_request",
+        "leave_request",
+        slots={"start": "2026-11-23", "end": "2026-11-24", "items.0.amount": "5", "reason": None},
+        values={"start": "2026-11-23", "end": "2026-11-25", "items": [{"amount": "5"}]},
+    )
+    assert one.slots == {"start": True, "end": False, "items.0.amount": True, "reason": True}
+
+
+def test_where_the_message_went_elsewhere_no_slot_was_understood() -> None:
+    one = result("leave_request", "book_room", slots={"end": None}, values={})
+    assert one.slots == {"end": False}
+
+
+def test_asking_back_with_the_label_among_the_options_is_one_tap_away() -> None:
+    assert result("book_room", "clarify", offered=("get_balance", "book_room")).is_one_tap_away
+    assert not result("book_room", "clarify", offered=("get_balance",)).is_one_tap_away
+    assert not result("clarify", "clarify", offered=("clarify",)).is_one_tap_away
+
+
+@pytest.mark.parametrize(
+    ("label", "candidates", "rank"),
+    [
+        ("book_room", ("book_room", "get_balance"), 0),
+        ("book_room", ("get_balance", "book_room"), 1),
+        ("book_room", ("get_balance",), -1),
+        ("book_room", (), None),
+        ("none", ("get_balance",), None),
+        (None, ("get_balance",), None),
+    ],
+)
+def test_the_rank_is_the_place_of_the_label_among_what_was_found(
+    label: str | None, candidates: tuple[str, ...], rank: int | None
+) -> None:
+    assert result(label, "clarify", candidates=candidates).rank == rank
+
+
+def test_entities_are_right_where_those_that_count_are_the_same_in_order() -> None:
+    assert result(None, "clarify", entities=[TOMORROW]).entities_are_right is False
+    found = result(None, "clarify", entities=[TOMORROW])
+    found = type(found)(found.labelled, "clarify", "fallback", entities=[TOMORROW, TWO])
+    assert found.entities_are_right is True
+    assert result(None, "clarify").entities_are_right is None
+
+
+@pytest.mark.parametrize("path", ["x", "items.1", "items.x", "items.-1", "items.0.amount.more", ""])
+def test_where_there_is_nothing_the_value_is_none(path: str) -> None:
+    assert value_at({"items": [{"amount": "5"}]}, path) is None
+
+
+NOW = datetime(2026, 11, 18, 10, tzinfo=UTC)
+ASKS = Route(kind="clarify", by="retrieval")
+OPTIONS = ["get_balance", "leave_request"]
+
+
+def said(
+    n: int, text: str, route: Route, *, digest: str | None = None, conversation: str = "c1"
+) -> list[LogEntry]:
+    """The log's rows of a message and its turn, which offers things where it asks."""
+    options = [Option(label=f"«{name}»", value=name) for name in OPTIONS]
+    replies = [ChoicesReply(text="?", options=options)] if route.kind == "clarify" else []
+    turn = Turn(message_id=f"m{n}", turn=n, route=route, replies=list(replies))
+    about: dict[str, Any] = {
+        "at": NOW + timedelta(minutes=n),
+        "conversation": conversation,
+        "message_id": f"m{n}",
+    }
+    whole = {
+        "digest": Message(text=text).digest if digest is None else digest,
+        "turn": turn.model_dump(mode="json"),
+    }
+    return [
+        LogEntry(key=f"{n}:user", kind="message", data={"role": "user", "text": text}, **about),
+        LogEntry(key=f"{n}:it", kind="message", data={"role": "assistant", "text": "…"}, **about),
+        LogEntry(key=f"{n}:turn", kind="turn", data=whole, **about),
+    ]
+
+
+def takes(name: str, by: Any = "action", kind: Any = "flow") -> Route:
+    return Route(kind=kind, target=name, by=by)
+
+
+def choices(*turns: list[LogEntry]) -> list[LabelledChoice]:
+    reader = ChoiceReader()
+    found = [reader.take(entry) for rows in turns for entry in rows]
+    return [choice for choice in found if choice is not None]
+
+
+def test_what_was_chosen_is_the_label_of_the_message_that_was_asked_about() -> None:
+    found = choices(
+        said(1, "看看我还能休多久", ASKS),
+        said(2, "«get_balance»", takes("get_balance"), digest="of a button"),
+    )
+    assert found == [
+        LabelledChoice("c1", "看看我还能休多久", "get_balance", NOW + timedelta(minutes=1))
+    ]
+
+
+def test_a_choice_may_be_typed_too() -> None:
+    assert choices(said(1, "休息", ASKS), said(2, "第二个", takes("leave_request", "slot")))
+
+
+def test_only_the_message_just_before_the_question_is_certain() -> None:
+    found = choices(
+        said(1, "first", ASKS), said(2, "second", ASKS), said(3, "…", takes("get_balance"))
+    )
+    assert [choice.text for choice in found] == ["second"]
+
+
+def test_what_leaves_it_open_what_was_meant_gives_no_label() -> None:
+    chosen = said(3, "…", takes("get_balance"))
+    elsewhere = said(2, "…", takes("get_balance"), conversation="c2")
+    a_button_was_asked_about = said(1, "«x»", ASKS, digest="of a button")
+    assert choices(said(1, "text", ASKS), said(2, "new words", takes("get_balance", "llm"))) == []
+    assert choices(said(1, "text", ASKS), said(2, "…", takes("book_room"))) == []
+    assert choices(said(1, "text", ASKS), said(2, "no", Route(kind="cancel", by="slot"))) == []
+    assert choices(said(1, "text", ASKS), said(2, "x", takes("y", "pattern")), chosen) == []
+    assert choices(said(1, "text", ASKS), elsewhere) == []
+    assert choices(a_button_was_asked_about, said(2, "…", takes("get_balance"))) == []
+    assert choices(chosen) == []

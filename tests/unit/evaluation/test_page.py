@@ -5,7 +5,7 @@ from xml.etree import ElementTree as ET
 
 from router.evaluation.figures import MOST_WRONG, LineResult, figures_of, printed
 from router.evaluation.report import LONGEST_NAME, About, page_of, report_of, svg_of
-from tests.unit.evaluation.samples import result
+from tests.unit.evaluation.test_dataset import result
 
 ABOUT = About("dev.jsonl", datetime(2026, 11, 18, 10, tzinfo=UTC), None, "alice")
 EVIL = "</td><script>alert('请假')</script>&\"'"

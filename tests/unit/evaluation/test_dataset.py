@@ -1,11 +1,53 @@
+"""Labelled messages, from JSON lines."""
+
 import json
 from typing import Any
 
 import pytest
 
-from router.domain.errors import DefinitionError
-from router.evaluation.dataset import LONGEST, MOST_PROBLEMS, LabelledFile, read_labelled
-from tests.unit.evaluation.samples import KNOWN
+from router.domain.errors import DefinitionError, InvalidInput
+from router.domain.messages import Route
+from router.evaluation.dataset import (
+    LONGEST,
+    MOST_PROBLEMS,
+    KnownLabels,
+    LabelledFile,
+    LabelledLine,
+    NumberedLine,
+    label_of,
+    read_labelled,
+)
+from router.evaluation.figures import LineResult
+
+
+def check_text(text: str) -> None:
+    """What a message may be, for these tests: something, and not much."""
+    if not text.strip() or len(text) > 100:
+        raise InvalidInput("the text can't be a message")
+
+
+KNOWN = KnownLabels(
+    slots={
+        "leave_request": frozenset({"start", "end", "items"}),
+        "book_room": frozenset({"when"}),
+        "get_balance": frozenset(),
+    },
+    users=frozenset({"alice", "bob"}),
+    check_text=check_text,
+)
+
+
+def labelled(
+    label: str | None, number: int = 1, text: str = "我要请假", **more: Any
+) -> NumberedLine:
+    return NumberedLine(number, LabelledLine(text=text, label=label, **more))
+
+
+def result(label: str | None, got: str, number: int = 1, **more: Any) -> LineResult:
+    """What a line with this label came to; keys of a line may be among `more`."""
+    line = {key: more.pop(key) for key in ("text", "slots", "entities") if key in more}
+    return LineResult(labelled(label, number, **line), got, more.pop("by", "pattern"), **more)
+
 
 GOOD = b'{"text": "book a room", "label": "book_room"}'
 
@@ -130,3 +172,31 @@ def test_of_very_many_problems_the_rest_are_counted() -> None:
     found = problems(b"\n".join([b"{"] * (MOST_PROBLEMS + 10)))
     assert len(found) == MOST_PROBLEMS + 1
     assert found[-1] == f"dev.jsonl:{MOST_PROBLEMS + 1}: and 10 more from here; mend these"
+
+
+@pytest.mark.parametrize(
+    ("kind", "target", "labels", "expected"),
+    [
+        ("flow", "leave_request", {"leave_request", "none"}, "leave_request"),
+        ("tool", "get_balance", {"get_balance"}, "get_balance"),
+        ("skill", "advisor", {"leave_request"}, "advisor"),
+        ("confirm", "book_room", {"book_room"}, "book_room"),
+        ("confirm", None, {"book_room"}, "confirm"),
+        ("reply", None, {"reply"}, "reply"),
+        ("handoff", None, {"reply"}, "handoff"),
+        # Asking whether it is meant isn't doing it.
+        ("clarify", "get_balance", {"get_balance"}, "clarify"),
+        # `none`: no flow, and nothing that the file has a label for.
+        ("clarify", None, {"leave_request", "none"}, "none"),
+        ("reply", None, {"leave_request", "none"}, "none"),
+        ("tool", "get_balance", {"leave_request", "none"}, "none"),
+        ("tool", "get_balance", {"get_balance", "none"}, "get_balance"),
+        ("reply", None, {"reply", "none"}, "reply"),
+        ("flow", "book_room", {"leave_request", "none"}, "book_room"),
+    ],
+)
+def test_a_route_amounts_to_what_it_leads_to(
+    kind: str, target: str | None, labels: set[str], expected: str
+) -> None:
+    route = Route.model_validate({"kind": kind, "target": target, "by": "llm"})
+    assert label_of(route, labels) == expected

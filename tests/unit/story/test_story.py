@@ -1,13 +1,37 @@
-"""The form of stories: what is plain is understood, the rest is refused with line and remedy."""
+"""Stories: read, told, judged, and what of a flow they come by."""
 
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from router.documents.document import read_document
 from router.domain.errors import DefinitionError
 from router.domain.messages import ChooseAction, ConfirmAction, FormAction, Message, StartAction
+from router.flow.definition import FlowDefinition
+from router.flow.engine.run import Happening
+from router.story.coverage import (
+    Coverage,
+    TakenTransitions,
+    Transition,
+    coverages,
+    taken_in,
+    transitions_of,
+)
+from router.story.coverage import told as report
+from router.story.expectations import (
+    Divergence,
+    Mismatch,
+    ObservedCall,
+    Seen,
+    Standing,
+    StoryOutcome,
+    judge,
+    told,
+)
 from router.story.loader import LARGEST, load_stories, read_stories
 from router.story.story import (
     BEGINS,
@@ -16,6 +40,8 @@ from router.story.story import (
     BotSays,
     EventHappens,
     RunStands,
+    Story,
+    StoryNames,
     TimePasses,
     ToolCalled,
     ToolsFail,
@@ -23,7 +49,42 @@ from router.story.story import (
     UserNudges,
     UserWithdraws,
 )
-from tests.unit.story.samples import KNOWN, read
+
+BADGE = FlowDefinition.model_validate(
+    {
+        "flow": "badge",
+        "title": {"zh": "门卡", "en": "Badge"},
+        "description": {"zh": "办门卡", "en": "A badge"},
+        "slots": {"name": {"type": "text", "ask": {"zh": "谁？", "en": "Who?"}}},
+        "start": "details",
+        "states": {
+            "details": {"collect": ["name"], "next": "review"},
+            "review": {
+                "confirm": {"zh": "办吗？", "en": "Shall I?"},
+                "confirmed": [{"if": "slots.name == 'bob'", "to": "make"}, {"to": "tell_no"}],
+                "declined": "details",
+            },
+            "make": {"call": "make_badge", "next": "tell_yes", "on_error": "tell_no"},
+            "tell_yes": {"say": {"zh": "好了", "en": "Done"}, "end": "completed"},
+            "tell_no": {"say": {"zh": "不行", "en": "No"}, "end": "rejected"},
+        },
+    }
+)
+KNOWN = StoryNames(("alice", "bob"), ("make_badge", "find_badge"), {"badge": BADGE})
+
+
+def read(text: str) -> tuple[list[Story], list[str]]:
+    """The stories in the text, and its faults as `line: what; remedy`."""
+    stories, faults = read_stories(read_document(text), "badge.yaml", KNOWN)
+    return stories, [f"{line}: {fault}" for line, fault in faults]
+
+
+def history(*moves: str) -> list[Happening]:
+    """A history of `event state`, in that order."""
+    at = datetime.fromisoformat("2026-11-18T10:00+08:00")
+    pairs = (move.split() for move in moves)
+    return [Happening(at=at, state=state, event=event) for event, state in pairs]
+
 
 WHOLE = """
 - story: a badge
@@ -236,3 +297,236 @@ def test_a_path_that_is_not_there_is_refused(tmp_path: Path) -> None:
 def test_the_document_is_left_as_it_was() -> None:
     document = read_document("- story: a\n  steps: [{user: hello}]")
     assert read_stories(document, "a", KNOWN) == read_stories(document, "a", KNOWN)
+
+
+STEPS = (
+    UserActs(4, "user: a badge", Message(text="a badge")),
+    BotSays(5, "bot: Who?", ("Who?",)),
+)
+STORY = Story("a badge", "badge.yaml", 2, STEPS)
+
+
+def test_a_story_that_went_as_written_is_one_line() -> None:
+    assert list(told(StoryOutcome(STORY, 0.514))) == ["ok       0.51 s  a badge"]
+
+
+def test_a_story_that_went_another_way_says_where_and_how_it_stands() -> None:
+    standing = Standing("badge", "collecting", "details", {"days": 3}, ("name",))
+    gone = Divergence(STEPS, Mismatch(["Who?"], ["For whom?"]), ("Hello", "For whom?"), standing)
+    assert list(told(StoryOutcome(STORY, 1.0, gone))) == [
+        "failed   1.00 s  a badge  badge.yaml:2",
+        "    at badge.yaml:5: bot: Who?",
+        "      - Who?",
+        "      + For whom?",
+        "    the bot had said",
+        "      | Hello",
+        "      | For whom?",
+        "    before it",
+        "         4  user: a badge",
+        "    now badge is collecting in details, asking for name",
+        '        {"days": 3}',
+    ]
+
+
+def test_what_was_said_is_not_said_twice_and_nothing_stands_before_a_first_step() -> None:
+    gone = Divergence(STEPS[:1], Mismatch(["user: a badge"], ["it was refused"]))
+    lines = list(told(StoryOutcome(STORY, 1.0, gone)))
+    assert lines[-1] == "    now no flow was started"
+    assert not any("before it" in line or "had said" in line for line in lines)
+
+
+ASKED = Standing("badge", "collecting", "details", {"name": None, "days": 3.0}, ("name",))
+
+
+def says(*patterns: str) -> BotSays:
+    return BotSays(1, "", patterns)
+
+
+def stands(**wanted: Any) -> RunStands:
+    return RunStands(1, "", wanted)
+
+
+def called(times: int | None = None, **arguments: Any) -> ToolCalled:
+    return ToolCalled(1, "", "make_badge", arguments, times)
+
+
+@pytest.mark.parametrize(
+    "patterns",
+    [("请确认",), ("请确认", "年假"), ("/确.*假/",), ("请", "确认", "吗"), ("年假\n提交",)],
+)
+def test_what_was_said_in_that_order_is_found(patterns: tuple[str, ...]) -> None:
+    assert judge(says(*patterns), Seen(said=["请确认：年假", "提交吗"])) is None
+
+
+def test_what_was_said_in_another_order_is_told_apart_from_what_never_was() -> None:
+    said = ["one two"]
+    assert judge(says("two", "one"), Seen(said)) == Mismatch(["one, after two"], ["one two"])
+    assert judge(says("three"), Seen(said)) == Mismatch(["three"], ["one two"])
+    assert judge(says("three"), Seen()) == Mismatch(["three"], ["nothing"])
+
+
+def test_what_was_heard_once_is_not_found_again() -> None:
+    seen = Seen(["yes"])
+    assert judge(says("yes"), seen) is None
+    assert judge(says("yes"), seen) is not None
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        {"status": "collecting"},
+        {"flow": "badge", "state": "details", "awaiting": ["name"], "approvers": []},
+        {"slots": {"days": 3}},
+        {"slots": {"name": None, "unheard_of": None}},
+        {"slots": {}},
+    ],
+)
+def test_a_run_that_stands_so_is_as_expected_whatever_else_there_is(
+    wanted: dict[str, Any],
+) -> None:
+    assert judge(stands(**wanted), Seen(standings=[ASKED])) is None
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected", "found"),
+    [
+        ({"status": "completed"}, "status: completed", "status: collecting"),
+        ({"slots": {"days": 4}}, "slots.days: 4", "slots.days: 3.0"),
+        ({"slots": {"days": "3"}}, "slots.days: 3", "slots.days: 3.0"),
+        ({"slots": {"name": "bob"}}, "slots.name: bob", "slots.name: null"),
+        ({"awaiting": []}, "awaiting: []", 'awaiting: ["name"]'),
+        ({"awaiting": ["days"]}, "awaiting.0: days", "awaiting.0: name"),
+    ],
+)
+def test_what_differs_is_said_place_by_place(
+    wanted: dict[str, Any], expected: str, found: str
+) -> None:
+    assert judge(stands(**wanted), Seen(standings=[ASKED])) == Mismatch([expected], [found])
+
+
+def test_true_is_no_one() -> None:
+    standing = Standing("badge", "running", "make", {"urgent": 1})
+    assert judge(stands(slots={"urgent": True}), Seen(standings=[standing])) is not None
+
+
+def test_of_several_runs_the_newest_of_the_flow_that_is_named_is_looked_at() -> None:
+    other = Standing("leave", "confirming", "review")
+    seen = Seen(standings=[other, ASKED])
+    assert judge(stands(flow="badge", status="collecting"), seen) is None
+    assert judge(stands(status="confirming"), seen) is None
+    assert judge(stands(status="collecting"), seen) is not None
+
+
+def test_without_a_run_nothing_stands_anywhere() -> None:
+    assert judge(stands(status="running"), Seen()) == Mismatch(
+        ["status: running"], ["no flow was started"]
+    )
+
+
+CALLS = [ObservedCall("make_badge", {"name": "bob", "days": 3.0}), ObservedCall("find_badge", {})]
+
+
+@pytest.mark.parametrize(
+    "step", [called(), called(1), called(name="bob"), called(1, days=3), called(0, name="zoe")]
+)
+def test_calls_are_counted_by_the_arguments_that_are_named(step: ToolCalled) -> None:
+    assert judge(step, Seen(calls=list(CALLS))) is None
+
+
+def test_calls_that_were_not_made_or_too_often_are_told_with_those_that_were() -> None:
+    wrong = judge(called(2, name="bob"), Seen(calls=list(CALLS)))
+    assert wrong == Mismatch(
+        ['make_badge, called 2 times with {"name": "bob"}'],
+        ["1 such calls", 'with {"name": "bob", "days": 3.0}'],
+    )
+    never = judge(called(), Seen(calls=CALLS[1:]))
+    assert never == Mismatch(
+        ["make_badge, called at least once"], ["no call; called was find_badge"]
+    )
+
+
+HAPPY = history(
+    "began details", "next review", "confirmed make", "next tell_yes", "completed tell_yes"
+)
+
+
+def test_every_branch_of_every_exit_is_a_transition() -> None:
+    assert [str(way) for way in transitions_of(BADGE)] == [
+        "details.next ▸ review",
+        "review.confirmed ▸ make",
+        "review.confirmed ▸ tell_no",
+        "review.declined ▸ details",
+        "make.next ▸ tell_yes",
+        "make.on_error ▸ tell_no",
+    ]
+
+
+def test_a_history_says_which_were_taken() -> None:
+    taken = taken_in(BADGE, HAPPY)
+    assert taken.states == {"details", "review", "make", "tell_yes"}
+    assert {str(way) for way in taken.transitions} == {
+        "details.next ▸ review",
+        "review.confirmed ▸ make",
+        "make.next ▸ tell_yes",
+    }
+
+
+def test_lines_that_lead_nowhere_and_corrections_take_no_transition() -> None:
+    taken = taken_in(
+        BADGE,
+        history(
+            "began details", "next review", "reminded review", "changed details", "next review"
+        ),
+    )
+    assert taken.transitions == {Transition("details", "next", "review")}
+
+
+def test_an_end_that_is_named_like_an_exit_is_none() -> None:
+    lines = ("began details", "next review", "confirmed tell_no", "rejected tell_no")
+    taken = taken_in(BADGE, history(*lines))
+    assert Transition("review", "confirmed", "tell_no") in taken.transitions
+    assert len(taken.transitions) == 2
+
+
+def test_coverage_names_what_no_story_took() -> None:
+    (found,) = coverages([BADGE], {"badge": taken_in(BADGE, HAPPY)})
+    assert found.states == ["tell_no"]
+    assert list(report([found])) == [
+        " 63 %  badge",
+        "       no story comes to tell_no",
+        "       no story takes review.confirmed ▸ tell_no",
+        "       no story takes review.declined ▸ details",
+        "       no story takes make.on_error ▸ tell_no",
+    ]
+
+
+def test_a_flow_that_no_story_has_is_there_with_nothing() -> None:
+    (found,) = coverages([BADGE], {})
+    assert found.share == 0
+    assert len(found.states) + len(found.transitions) == found.parts
+
+
+def test_only_all_of_it_is_a_hundred_percent() -> None:
+    everything = TakenTransitions(frozenset(BADGE.states), frozenset(transitions_of(BADGE)))
+    assert list(report([Coverage(BADGE, everything)])) == ["100 %  badge"]
+
+
+EVENTS = st.sampled_from(
+    ["began", "next", "confirmed", "declined", "on_error", "changed", "nudged"]
+)
+LINES = st.lists(st.tuples(EVENTS, st.sampled_from([*BADGE.states, "gone"])), max_size=30)
+
+
+@given(LINES, LINES)
+def test_whatever_a_history_says_only_transitions_of_the_flow_are_counted(
+    one: list[tuple[str, str]], other: list[tuple[str, str]]
+) -> None:
+    first, second = (taken_in(BADGE, _history(lines)) for lines in (one, other))
+    both = first | second
+    assert both.states <= BADGE.states.keys()
+    assert both.transitions <= set(transitions_of(BADGE))
+    assert Coverage(BADGE, both).share >= Coverage(BADGE, first).share
+
+
+def _history(lines: list[tuple[str, str]]) -> list[Happening]:
+    return history(*(f"{event} {state}" for event, state in lines))

@@ -1,0 +1,244 @@
+"""What a process tells its operators: logs, spans and metrics."""
+
+import json
+import logging
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import httpx
+import pytest
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from pydantic import TypeAdapter
+from temporalio.contrib.opentelemetry import OpenTelemetryPlugin
+from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.worker import Replayer
+
+from activities.execution import Observing
+from router.domain.errors import MisconfiguredError, Unavailable
+from router.llm.types import ModelUnavailable
+from router.runtime.process import observed
+from router.runtime.worker import sandbox
+from router.settings import Settings
+from router.telemetry import tracing
+from router.telemetry.logs import JsonLines, about
+from router.telemetry.tracing import is_wanted
+from tests.e2e.house import free_ports
+from tests.fakes.behaviours import calls, fails, says
+from tests.replays.histories import HISTORIES, history_in
+from tests.unit.llm.asking import desk, question
+from workflows.conversation import ConversationWorkflow
+from workflows.flow import FlowWorkflow
+from workflows.skill import SkillWorkflow
+
+
+def line(message: str = "hello %s", *arguments: object, failing: bool = False) -> dict:  # type: ignore[type-arg]
+    info = sys.exc_info() if failing else None
+    record = logging.LogRecord("router.test", logging.WARNING, "", 1, message, arguments, info)
+    text = JsonLines().format(record)
+    assert "\n" not in text
+    found: dict = json.loads(text)  # type: ignore[type-arg]
+    return found
+
+
+def fail() -> None:
+    raise Unavailable("the database is away")
+
+
+def test_a_line_is_one_json_object() -> None:
+    found = line("hello %s", "世\n界")
+    assert (found["level"], found["logger"], found["message"]) == (
+        "warning",
+        "router.test",
+        "hello 世\n界",
+    )
+    assert found["time"].endswith("+00:00")
+    assert "trace_id" not in found
+
+
+def test_it_says_which_conversation_and_turn_it_is_about() -> None:
+    with about("c1", "m1"), about(None):
+        found = line("x")
+    assert (found["conversation"], found["turn"]) == ("c1", "m1")
+    assert "turn" not in line("x")
+
+
+def test_it_joins_the_trace_that_is_going_on() -> None:
+    with TracerProvider().get_tracer("test").start_as_current_span("one") as span:
+        found = line("x")
+    assert found["trace_id"] == f"{span.get_span_context().trace_id:032x}"
+    assert found["span_id"] == f"{span.get_span_context().span_id:016x}"
+
+
+def test_a_failure_says_where_and_of_which_kind_but_not_what_somebody_wrote() -> None:
+    try:
+        TypeAdapter(int).validate_python("my salary is secret")
+    except ValueError:
+        found = line("x", failing=True)
+    assert found["error.type"] == "ValidationError"
+    assert "test_telemetry.py" in found["error.stack"]
+    assert "my salary is secret" not in json.dumps(
+        {k: v for k, v in found.items() if k != "error.stack"}
+    )
+    assert "error.message" not in found
+
+
+def test_an_error_of_the_house_is_written_to_be_read() -> None:
+    try:
+        fail()
+    except Unavailable:
+        found = line("x", failing=True)
+    assert found["error.message"] == "the database is away"
+
+
+STARTED = """
+import os, time
+from router.telemetry.tracing import span
+from router.telemetry.tracing import LAST_SECONDS, traced
+with traced("test", os.environ, with_content=False) as plugins:
+    with span("one"):
+        assert len(plugins) == 1
+    began = time.monotonic()
+print(time.monotonic() - began < LAST_SECONDS + 1)
+"""
+
+
+def test_a_collector_that_never_answers_holds_up_nobodys_end() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        endpoint = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        ran = subprocess.run(
+            [sys.executable, "-c", STARTED],
+            env={**os.environ, "OTEL_EXPORTER_OTLP_ENDPOINT": endpoint},
+            check=True,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+    assert ran.stdout == "True\n"
+
+
+SECRET = "我的工资是多少"
+
+
+def attributes_of(exported: InMemorySpanExporter) -> Mapping[str, Any]:
+    (span,) = exported.get_finished_spans()
+    return span.attributes or {}
+
+
+async def test_nothing_that_was_said_is_in_a_span(exported: InMemorySpanExporter) -> None:
+    async with desk([says("三万")]) as open_desk:
+        await open_desk.model.answer(question(SECRET), 30)
+    (span,) = exported.get_finished_spans()
+    assert not any(word in str(json.loads(span.to_json())) for word in ("工资", "三万"))
+    assert not [name for name in attributes_of(exported) if "messages" in name]
+
+
+async def test_content_is_there_where_it_is_switched_on(
+    exported: InMemorySpanExporter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tracing.content, "traced", True)
+    async with desk([calls(("get_balance", {"leave_type": "annual"}))]) as open_desk:
+        await open_desk.model.answer(question(SECRET), 30)
+    found = attributes_of(exported)
+    assert SECRET in json.loads(found["gen_ai.input.messages"])[-1]["text"]
+    (answered,) = json.loads(found["gen_ai.output.messages"])
+    assert answered["calls"] == [{"name": "get_balance", "arguments": {"leave_type": "annual"}}]
+
+
+async def test_a_failure_leaves_its_kind_and_none_of_its_words(
+    exported: InMemorySpanExporter,
+) -> None:
+    async with desk([fails(503, f"can't say {SECRET}")]) as open_desk:
+        with pytest.raises(ModelUnavailable):
+            await open_desk.model.answer(question(), 30)
+    (span,) = exported.get_finished_spans()
+    assert attributes_of(exported)["error.type"] == "ModelUnavailable"
+    assert not span.status.is_ok
+    assert (span.status.description, list(span.events)) == (None, [])
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["", "00", "00-0-0-0", f"00-{'0' * 32}-{'1' * 16}-01", f"00-{'g' * 32}-{'1' * 16}-01", "\x00"],
+)
+def test_a_traceparent_that_is_none_begins_a_trace(
+    exported: InMemorySpanExporter, written: str
+) -> None:
+    with tracing.span("one", parent=tracing.incoming({"traceparent": written})):
+        assert tracing.outgoing()["traceparent"].startswith("00-")
+    (span,) = exported.get_finished_spans()
+    assert span.parent is None
+
+
+def test_outside_a_trace_nobody_is_told_of_one() -> None:
+    assert tracing.outgoing() == {}
+    assert tracing.ids() == {}
+
+
+@pytest.mark.parametrize("file", HISTORIES[:4], ids=lambda file: file.stem)
+async def test_a_replay_emits_nothing(exported: InMemorySpanExporter, file: Any) -> None:
+    replayer = Replayer(
+        workflows=[ConversationWorkflow, FlowWorkflow, SkillWorkflow],
+        data_converter=pydantic_data_converter,
+        workflow_runner=sandbox(),
+        interceptors=[Observing()],
+        plugins=[OpenTelemetryPlugin()],
+    )
+    await replayer.replay_workflow(history_in(file))
+    assert exported.get_finished_spans() == ()
+
+
+def settings(**more: object) -> Settings:
+    return Settings(_env_file=None, **more)  # type: ignore[arg-type]
+
+
+def test_metrics_are_served_on_a_port_of_their_own_while_they_are_wanted() -> None:
+    with observed(settings(metrics_port=0), "test") as seen:
+        assert seen.metrics is not None
+        assert seen.metrics.startswith("http://127.0.0.1:")
+        assert "router_turn_duration_seconds" in httpx.get(seen.metrics, trust_env=False).text
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(seen.metrics, trust_env=False)
+
+
+def test_no_port_is_opened_unasked() -> None:
+    with observed(settings(), "test") as seen:
+        assert (seen.metrics, seen.runtime, seen.plugins) == (None, None, [])
+
+
+def test_a_port_that_is_taken_is_named() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with (
+            pytest.raises(MisconfiguredError, match=f"ROUTER_METRICS_PORT={port}"),
+            observed(settings(metrics_port=port), "test"),
+        ):
+            pass
+
+
+def test_temporals_own_metrics_are_on_another_port() -> None:
+    (port,) = free_ports(1)
+    with observed(settings(temporal_metrics_port=port), "test") as seen:
+        assert seen.runtime is not None
+        assert httpx.get(f"http://127.0.0.1:{port}/metrics", trust_env=False).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("environment", "wanted"),
+    [
+        ({}, False),
+        ({"OTEL_EXPORTER_OTLP_ENDPOINT": ""}, False),
+        ({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c:4318"}, True),
+        ({"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://c:4318/v1/traces"}, True),
+        ({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c:4318", "OTEL_SDK_DISABLED": "TRUE"}, False),
+        ({"OTEL_TRACES_SAMPLER": "always_on"}, False),
+    ],
+)
+def test_traces_go_nowhere_unless_a_collector_is_named(
+    environment: dict[str, str], wanted: bool
+) -> None:
+    assert is_wanted(environment) is wanted
