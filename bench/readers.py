@@ -19,7 +19,7 @@ import time
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 
-import httpx
+import httpx2
 from sqlalchemy import Engine, event
 from temporalio.client import Client
 
@@ -131,7 +131,7 @@ def _row(number: int) -> LogEntry:
 
 
 async def _answers(port: int) -> None:
-    async with httpx.AsyncClient(timeout=30) as client:
+    async with httpx2.AsyncClient(timeout=30) as client:
         await client.get(f"http://127.0.0.1:{port}/healthz")
 
 

@@ -15,7 +15,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
-import httpx
+import httpx2
 
 from activities import provided
 from router.domain.errors import PermanentToolError, RouterError, TransientToolError
@@ -97,11 +97,11 @@ class ExchangeRates:
 
     async def _fetched(self, address: str) -> str:
         try:
-            async with httpx.AsyncClient(
+            async with httpx2.AsyncClient(
                 timeout=SECONDS, trust_env=may_be_proxied(address)
             ) as client:
                 return await self._body(client, address)
-        except httpx.HTTPError as error:
+        except httpx2.HTTPError as error:
             raise TransientToolError(
                 Localised(
                     zh=f"暂时取不到汇率：{self.source} 那边是 {type(error).__name__}",
@@ -110,10 +110,10 @@ class ExchangeRates:
                 )
             ) from error
 
-    async def _body(self, client: httpx.AsyncClient, address: str) -> str:
+    async def _body(self, client: httpx2.AsyncClient, address: str) -> str:
         """The text at the address, read no further than rates could reach."""
         async with client.stream("GET", address) as response:
-            if response.status_code != httpx.codes.OK:
+            if response.status_code != httpx2.codes.OK:
                 kind = TransientToolError if response.is_server_error else PermanentToolError
                 raise kind(
                     Localised(

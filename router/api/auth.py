@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-import httpx
+import httpx2
 import jwt
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from jwt.exceptions import InvalidTokenError, PyJWTError
@@ -178,7 +178,7 @@ class PublishedKeys:
             self._tried = self._now()
             try:
                 self._keys = await self._published()
-            except (httpx.HTTPError, TimeoutError, ValueError, RecursionError) as error:
+            except (httpx2.HTTPError, TimeoutError, ValueError, RecursionError) as error:
                 why = str(error) or type(error).__name__
                 _log.warning("the keys that check tokens can't be fetched: %s", why)
             else:
@@ -188,7 +188,7 @@ class PublishedKeys:
         """All keys there that may sign tokens. Raises `HTTPError` or `ValueError` where none."""
         async with (
             asyncio.timeout(TIMEOUT),
-            httpx.AsyncClient(timeout=TIMEOUT, trust_env=may_be_proxied(self._url)) as client,
+            httpx2.AsyncClient(timeout=TIMEOUT, trust_env=may_be_proxied(self._url)) as client,
             client.stream("GET", self._url) as answer,
         ):
             answer.raise_for_status()
@@ -214,7 +214,7 @@ def _key_named(token: str) -> tuple[str, str]:
     return key, str(algorithm)
 
 
-async def _body(answer: httpx.Response) -> bytes:
+async def _body(answer: httpx2.Response) -> bytes:
     body = b""
     async for part in answer.aiter_bytes():
         body += part

@@ -4,7 +4,7 @@ import asyncio
 from pathlib import Path
 from typing import Annotated
 
-import httpx
+import httpx2
 import typer
 
 from router.cli.options import LOCAL_API
@@ -44,8 +44,8 @@ def chat(
         raise typer.BadParameter(f"{bearer!r} is no user id, nor a token: write visible ASCII")
 
     try:
-        valid = httpx.URL(url).scheme in {"http", "https"} and bool(httpx.URL(url).host)
-    except httpx.InvalidURL:
+        valid = httpx2.URL(url).scheme in {"http", "https"} and bool(httpx2.URL(url).host)
+    except httpx2.InvalidURL:
         valid = False
     if not valid:
         raise typer.BadParameter(f"--url {url!r} is no URL: write http://127.0.0.1:8000")

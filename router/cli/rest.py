@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-import httpx
+import httpx2
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from router.domain.errors import MisconfiguredError, RouterError, Unavailable
@@ -27,9 +27,9 @@ class RestRefused(RouterError):
         self.status = status
 
 
-def _client(url: str, headers: dict[str, str], timeout: httpx.Timeout) -> httpx.AsyncClient:
+def _client(url: str, headers: dict[str, str], timeout: httpx2.Timeout) -> httpx2.AsyncClient:
     try:
-        return httpx.AsyncClient(
+        return httpx2.AsyncClient(
             base_url=url, headers=headers, timeout=timeout, trust_env=may_be_proxied(url)
         )
     except (ImportError, ValueError) as error:
@@ -62,7 +62,7 @@ class Rest:
 
     def __init__(self, url: str, token: str) -> None:
         self._url = url
-        timeout = httpx.Timeout(SECONDS, connect=CONNECTED_WITHIN)
+        timeout = httpx2.Timeout(SECONDS, connect=CONNECTED_WITHIN)
         headers = {"Authorization": f"Bearer {token}"}
         self._http = _client(url, headers, timeout)
 
@@ -102,23 +102,23 @@ class Rest:
                 async for event in events_of(response.aiter_lines()):
                     yield event
 
-    async def _answer(self, request: httpx.Request) -> dict[str, Any]:
+    async def _answer(self, request: httpx2.Request) -> dict[str, Any]:
         with self._reachable():
             response = await self._http.send(request)
             if response.is_error:
                 raise self._refusal(response)
             return _OBJECT.validate_json(response.content)
 
-    def _refusal(self, response: httpx.Response) -> RestRefused:
+    def _refusal(self, response: httpx2.Response) -> RestRefused:
         return RestRefused(reason(_OBJECT.validate_json(response.content)), response.status_code)
 
     @contextmanager
     def _reachable(self) -> Iterator[None]:
         try:
             yield
-        except httpx.ReadTimeout:
+        except httpx2.ReadTimeout:
             raise Unavailable(f"the API at {self._url} doesn't answer in time: ask again") from None
-        except (httpx.HTTPError, ValidationError):
+        except (httpx2.HTTPError, ValidationError):
             raise Unavailable(
                 f"no API answers at {self._url}: start `intent-router dev`, or name another with "
                 "--url"

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol, Self
 
-import httpx
+import httpx2
 
 from router.directory.file import SAMPLE, FileDirectory
 from router.documents.watcher import SECONDS, Stamp, stamp_of
@@ -98,19 +98,19 @@ class DirectoryAddress:
         """The people, unless the address says that they are as they were."""
         try:
             # No redirects: the token is for this host, and nobody else.
-            with httpx.Client(timeout=TIMEOUT, trust_env=may_be_proxied(self._url)) as client:
+            with httpx2.Client(timeout=TIMEOUT, trust_env=may_be_proxied(self._url)) as client:
                 return self._asked(client)
-        except httpx.HTTPError as error:
+        except httpx2.HTTPError as error:
             raise Unavailable(
                 f"ROUTER_DIRECTORY={self._url} can't be reached ({type(error).__name__}): "
                 "see that it is up"
             ) from error
 
-    def _asked(self, client: httpx.Client) -> FileDirectory | None:
+    def _asked(self, client: httpx2.Client) -> FileDirectory | None:
         with client.stream("GET", self._url, headers=self._headers()) as answer:
-            if answer.status_code == httpx.codes.NOT_MODIFIED and self._etag:
+            if answer.status_code == httpx2.codes.NOT_MODIFIED and self._etag:
                 return None
-            if answer.status_code != httpx.codes.OK:
+            if answer.status_code != httpx2.codes.OK:
                 raise self._refused(answer.status_code)
             people = self._people(self._body(answer))
         # Only now: what can't be used is to be fetched again, and complained of again.
@@ -131,7 +131,7 @@ class DirectoryAddress:
             headers["If-None-Match"] = self._etag
         return headers
 
-    def _body(self, answer: httpx.Response) -> str:
+    def _body(self, answer: httpx2.Response) -> str:
         body = bytearray()
         for part in answer.iter_bytes():
             body += part
@@ -144,7 +144,7 @@ class DirectoryAddress:
 
     def _refused(self, status: int) -> RouterError:
         what = f"ROUTER_DIRECTORY={self._url} answers {status}"
-        if status in (httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN):
+        if status in (httpx2.codes.UNAUTHORIZED, httpx2.codes.FORBIDDEN):
             return MisconfiguredError(
                 f"{what}: set ROUTER_DIRECTORY_TOKEN to a token that it takes"
             )

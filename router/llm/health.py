@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from time import monotonic
 
-import httpx
+import httpx2
 
 from router.domain.loopback import may_be_proxied
 
@@ -19,7 +19,7 @@ FRESH = 10.0
 
 
 _UNUSABLE_PROXY = (ImportError, ValueError)
-"""What httpx raises for a proxy of the environment that it can't speak to."""
+"""What httpx2 raises for a proxy of the environment that it can't speak to."""
 
 
 _REFUSED = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
@@ -60,9 +60,9 @@ async def _ask(address: ModelAddress) -> str | None:
     headers = {"Authorization": f"Bearer {address.api_key}"} if address.api_key else {}
     proxied = may_be_proxied(address.base_url)
     try:
-        async with httpx.AsyncClient(timeout=PATIENCE, trust_env=proxied) as client:
+        async with httpx2.AsyncClient(timeout=PATIENCE, trust_env=proxied) as client:
             answer = await client.get(f"{address.base_url}/models", headers=headers)
-    except (httpx.HTTPError, *_UNUSABLE_PROXY) as error:
+    except (httpx2.HTTPError, *_UNUSABLE_PROXY) as error:
         return f"{address.base_url} can't be reached ({type(error).__name__})"
     if answer.status_code in _REFUSED:
         return f"{address.base_url} refuses the key ({answer.status_code})"

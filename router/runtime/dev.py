@@ -19,7 +19,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 from temporalio.client import Client
 from temporalio.worker import Worker
 
@@ -74,14 +74,14 @@ async def success(url: str) -> None:
     raise Unavailable(f"{url} wasn't ready in {PATIENCE:.0f} s; it last said {last}")
 
 
-def _browser() -> httpx.AsyncClient:
-    return httpx.AsyncClient(timeout=5, follow_redirects=True, trust_env=False)
+def _browser() -> httpx2.AsyncClient:
+    return httpx2.AsyncClient(timeout=5, follow_redirects=True, trust_env=False)
 
 
-async def _got(browser: httpx.AsyncClient, url: str) -> httpx.Response | None:
+async def _got(browser: httpx2.AsyncClient, url: str) -> httpx2.Response | None:
     try:
         return await browser.get(url)
-    except httpx.HTTPError:
+    except httpx2.HTTPError:
         return None
 
 

@@ -77,5 +77,5 @@ def configure(form: str, level: str) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines() if form == "json" else logging.Formatter(TEXT))
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
-    for client in ("httpx", "httpx2", "opentelemetry"):
+    for client in ("httpx2", "opentelemetry"):
         logging.getLogger(client).setLevel(max(logging.WARNING, logging.getLogger().level))

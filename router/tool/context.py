@@ -7,7 +7,7 @@ knows how that is made, of other providers, opened once in a process and let go 
     async def exchange_rates(
         settings: Annotated[Settings, Depends(provided.settings)],
     ) -> AsyncIterator[ExchangeRates]:
-        async with httpx.AsyncClient(base_url=settings.rates_url) as client:
+        async with httpx2.AsyncClient(base_url=settings.rates_url) as client:
             yield ExchangeRates(client)
 
 

@@ -1,10 +1,18 @@
-"""What a start doesn't wait for, what workflows don't reach, and what unit tests don't start."""
+"""What a start waits for, what workflows reach, what unit tests start, and what is declared."""
 
 import ast
+import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
+from importlib.metadata import packages_distributions
 from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+ROOMS = ("router", "workflows", "activities")
+TEMPLATES = ROOT / "router" / "cli" / "templates"
+"""Files that people begin with: what they import is theirs to have."""
 
 ONLY_FOR_SOME = {"openai", "mcp", "torch", "asyncpg", "sentence_transformers", "slack_sdk"}
 
@@ -62,3 +70,40 @@ def test_no_unit_test_starts_temporal_or_a_database_server() -> None:
     starting = ("from tests.temporal", "from tests.postgres", "import uvicorn")
     lines = {p: p.read_text().splitlines() for p in Path(__file__).parent.rglob("*.py")}
     assert [str(p) for p, text in lines.items() if any(x.startswith(starting) for x in text)] == []
+
+
+def imported() -> Iterator[tuple[str, Path]]:
+    """Each name that a file of the product imports from, with the file."""
+    for room in ROOMS:
+        for file in sorted((ROOT / room).rglob("*.py")):
+            if TEMPLATES in file.parents:
+                continue
+            for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+                if isinstance(node, ast.Import):
+                    yield from ((alias.name.partition(".")[0], file) for alias in node.names)
+                elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                    yield node.module.partition(".")[0], file
+
+
+def declared() -> set[str]:
+    """The names of all distributions that the project, or an extra for users, asks for."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    wanted = project["dependencies"] + extras["adapters"] + extras["sentence-transformers"]
+    return {normal(re.split(r"[\[<>=!~; ]", each, maxsplit=1)[0]) for each in wanted}
+
+
+def normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def test_whatever_is_imported_is_declared() -> None:
+    ours, known, missing = {*ROOMS, "flows", "skills"}, declared(), {}
+    distributions = packages_distributions()
+    for name, file in imported():
+        if name in sys.stdlib_module_names or name in ours:
+            continue
+        by = {normal(each) for each in distributions.get(name, [name])}
+        if not by & known:
+            missing[name] = file.relative_to(ROOT)
+    assert missing == {}

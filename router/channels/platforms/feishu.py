@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 from urllib.parse import quote
 
-import httpx
+import httpx2
 from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.algorithms import AES
 from cryptography.hazmat.primitives.ciphers.modes import CBC
@@ -268,7 +268,7 @@ class FeishuClient:
     """`router.channels.base.Outbound` on Feishu, as the bot of one app."""
 
     def __init__(self, url: str, app_id: str, secret: str) -> None:
-        self._http = httpx.AsyncClient(base_url=f"{url}/open-apis", timeout=SECONDS)
+        self._http = httpx2.AsyncClient(base_url=f"{url}/open-apis", timeout=SECONDS)
         self._app = {"app_id": app_id, "app_secret": secret}
         self._token = ""
         self._good_until = 0.0
@@ -332,7 +332,7 @@ class FeishuClient:
         try:
             response = await self._http.post(path, params=query, json=body, headers=headers)
             answer = response.json()
-        except (httpx.HTTPError, ValueError) as error:
+        except (httpx2.HTTPError, ValueError) as error:
             raise Unavailable(f"Feishu can't be reached: {type(error).__name__}") from error
         if response.status_code == 429:  # noqa: PLR2004
             wait = response.headers.get("x-ogw-ratelimit-reset", "")

@@ -6,7 +6,7 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-import httpx
+import httpx2
 
 from activities.sandbox import Bubblewrap
 from router.channels.registry import configured, found
@@ -150,9 +150,9 @@ def _shown(these: Thresholds) -> str:
 
 async def _keys(url: str) -> int:
     try:
-        async with httpx.AsyncClient(timeout=SECONDS, trust_env=may_be_proxied(url)) as client:
+        async with httpx2.AsyncClient(timeout=SECONDS, trust_env=may_be_proxied(url)) as client:
             found = (await client.get(url)).raise_for_status().json()["keys"]
-    except (httpx.HTTPError, ValueError, KeyError, TypeError) as error:
+    except (httpx2.HTTPError, ValueError, KeyError, TypeError) as error:
         raise MisconfiguredError(
             f"ROUTER_JWT_JWKS_URL={url} gives no key set ({type(error).__name__}): "
             "see that it is right and can be reached from here"
@@ -224,7 +224,7 @@ def _free(port: int) -> bool:
 
 async def _answers(url: str) -> bool:
     try:
-        async with httpx.AsyncClient(timeout=MACHINE_SECONDS, trust_env=False) as client:
+        async with httpx2.AsyncClient(timeout=MACHINE_SECONDS, trust_env=False) as client:
             return (await client.get(url, follow_redirects=True)).is_success
-    except httpx.HTTPError:
+    except httpx2.HTTPError:
         return False

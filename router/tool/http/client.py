@@ -24,8 +24,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
-import httpcore
-import httpx
+import httpx2
 
 from router.domain.errors import PermanentToolError, TransientToolError, UnknownOutcome
 from router.domain.locale import Localised
@@ -134,72 +133,74 @@ async def system_resolver(host: str, port: int) -> list[str]:
     return list(dict.fromkeys(str(address[4][0]) for address in found))
 
 
-class GuardedTransport(httpx.AsyncHTTPTransport):
-    """httpx's own transport, over connections that a guard lets through."""
+class GuardedTransport(httpx2.AsyncBaseTransport):
+    """httpx2's own transport, to addresses all of which the guard has seen.
+
+    Connected is to an address, so that nobody resolves the name once more after it was looked at;
+    TLS is still held to the name. No connection is kept, for another name may be at the address.
+    """
 
     def __init__(
         self, guard: OutboundGuard, resolve: Resolver, context: ssl.SSLContext | None = None
     ) -> None:
-        context = context or _trusted()
-        super().__init__(verify=context, trust_env=False)
-        backend = _GuardedBackend(guard, resolve)
-        self._pool = httpcore.AsyncConnectionPool(ssl_context=context, network_backend=backend)
-
-
-class _GuardedBackend(httpcore.AsyncNetworkBackend):
-    """Opens sockets to addresses, all of which the guard has seen."""
-
-    def __init__(self, guard: OutboundGuard, resolve: Resolver) -> None:
         self._guard = guard
         self._resolve = resolve
-        self._network = httpcore.AnyIOBackend()
+        unkept = httpx2.Limits(max_keepalive_connections=0)
+        verify = context or _trusted()
+        self._network = httpx2.AsyncHTTPTransport(verify=verify, trust_env=False, limits=unkept)
 
-    async def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,  # noqa: ASYNC109 - httpcore's signature
-        local_address: str | None = None,
-        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
-    ) -> httpcore.AsyncNetworkStream:
-        """Connect to the first of the host's addresses that answers.
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Send it to the first of the host's addresses that answers.
 
         One address that may not be connected to bars them all: what gives a good and a bad one
         means the bad one.
         """
-        addresses = await self._addresses(host, port, timeout)
+        host, port = request.url.host, request.url.port or _PORTS[request.url.scheme]
+        addresses = await self._addresses(host, port, request)
         for address in addresses:
             if objection := self._guard.objection_to(host, port, address):
                 zh = f"不能连接 {host}，请联系管理员（{objection}）"
                 raise PermanentToolError(Localised(zh=zh, en=objection))
-        failure: Exception = httpcore.ConnectError(f"{host} has no address")
+        failure: Exception = httpx2.ConnectError(f"{host} has no address")
         for address in addresses:
             try:
-                return await self._network.connect_tcp(
-                    address, port, timeout, local_address, socket_options
-                )
-            except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
+                return await self._network.handle_async_request(_at(address, request))
+            except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
                 failure = error
         raise failure
 
-    async def _addresses(self, host: str, port: int, seconds: float | None) -> list[str]:
+    async def _addresses(self, host: str, port: int, request: httpx2.Request) -> list[str]:
         try:
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(request.extensions.get("timeout", {}).get("connect")):
                 return await self._resolve(host, port)
         except TimeoutError:
-            raise httpcore.ConnectTimeout(f"{host} can't be resolved in time") from None
+            raise httpx2.ConnectTimeout(f"{host} can't be resolved in time") from None
         except (OSError, UnicodeError) as error:
-            raise httpcore.ConnectError(f"{host} can't be resolved: {error}") from None
+            raise httpx2.ConnectError(f"{host} can't be resolved: {error}") from None
 
-    async def sleep(self, seconds: float) -> None:
-        """Wait."""
-        await asyncio.sleep(seconds)
+    async def aclose(self) -> None:
+        """Let go of connections."""
+        await self._network.aclose()
+
+
+_PORTS = {"http": 80, "https": 443}
+
+
+def _at(address: str, request: httpx2.Request) -> httpx2.Request:
+    """The request to the address, for the host that its headers name."""
+    return httpx2.Request(
+        request.method,
+        request.url.copy_with(host=address),
+        headers=request.headers,
+        stream=request.stream,
+        extensions={**request.extensions, "sni_hostname": request.url.raw_host.decode("ascii")},
+    )
 
 
 @functools.cache
 def _trusted() -> ssl.SSLContext:
     """The usual authorities. Made once: reading them takes longer than most requests."""
-    return httpx.create_ssl_context()
+    return httpx2.create_ssl_context()
 
 
 MOST_BYTES = 1024 * 1024
@@ -216,13 +217,13 @@ _sending: ContextVar[bool] = ContextVar("_sending", default=False)
 
 
 class _Discreet(logging.Filter):
-    """Keeps httpx from logging addresses of ours, which may hold secrets and what people said."""
+    """Keeps httpx2 from logging addresses of ours, which may hold secrets and what people said."""
 
     def filter(self, record: logging.LogRecord) -> bool:  # noqa: ARG002 - all of them
         return not _sending.get()
 
 
-logging.getLogger("httpx").addFilter(_Discreet())
+logging.getLogger("httpx2").addFilter(_Discreet())
 _MOVED_AS_IT_IS = (307, 308)
 _GZIP_OR_ZLIB = 47
 
@@ -286,14 +287,14 @@ class Sender:
                     en=f"{request.origin} took longer than {seconds:g} s",
                 )
             ) from None
-        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+        except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
             raise Unreached(
                 Localised(
                     zh=f"连不上 {request.origin}（{error}）",
                     en=f"{request.origin} can't be reached: {error}",
                 )
             ) from None
-        except httpx.HTTPError as error:
+        except httpx2.HTTPError as error:
             # The text may repeat what was sent; the kind of it says enough.
             kind = type(error).__name__
             raise TransientToolError(
@@ -305,13 +306,13 @@ class Sender:
         finally:
             _sending.reset(discreet)
 
-    def _client(self, seconds: float) -> httpx.AsyncClient:
+    def _client(self, seconds: float) -> httpx2.AsyncClient:
         transport = GuardedTransport(self.guard, self._resolve, self._context)
-        return httpx.AsyncClient(
+        return httpx2.AsyncClient(
             transport=transport, trust_env=False, timeout=seconds, headers=OURS
         )
 
-    async def _followed(self, client: httpx.AsyncClient, request: OutgoingRequest) -> Received:
+    async def _followed(self, client: httpx2.AsyncClient, request: OutgoingRequest) -> Received:
         sent = client.build_request(
             request.method,
             f"{request.origin}{request.target}",
@@ -334,8 +335,8 @@ class Sender:
         )
 
     def _redirected(
-        self, client: httpx.AsyncClient, response: httpx.Response, following: httpx.Request
-    ) -> httpx.Request:
+        self, client: httpx2.AsyncClient, response: httpx2.Response, following: httpx2.Request
+    ) -> httpx2.Request:
         """The request to go on with: elsewhere it is a bare one, which carries no credentials."""
         before = origin_of(response.request.url)
         after = _origin(following.url, before)
@@ -362,7 +363,7 @@ class Sender:
         return client.build_request(following.method, following.url)
 
 
-def _origin(url: httpx.URL, before: Origin) -> Origin:
+def _origin(url: httpx2.URL, before: Origin) -> Origin:
     try:
         return origin_of(url)
     except ValueError as error:
@@ -374,7 +375,7 @@ def _origin(url: httpx.URL, before: Origin) -> Origin:
         ) from None
 
 
-async def _received(response: httpx.Response) -> Received:
+async def _received(response: httpx2.Response) -> Received:
     headers = {name.lower(): value for name, value in response.headers.items()}
     body = bytearray()
     broken = ""
@@ -383,7 +384,7 @@ async def _received(response: httpx.Response) -> Received:
             body += piece
     except (_TooMuch, _Garbled) as error:
         broken = str(error)
-    except httpx.HTTPError as error:
+    except httpx2.HTTPError as error:
         if not 200 <= response.status_code < 300 or response.request.method in _READS:  # noqa: PLR2004
             raise
         broken = f"it broke off ({type(error).__name__})"
@@ -398,10 +399,10 @@ class _Garbled(Exception):
     """Bytes that can't be unpacked."""
 
 
-async def _unpacked(response: httpx.Response) -> AsyncIterator[bytes]:
+async def _unpacked(response: httpx2.Response) -> AsyncIterator[bytes]:
     """The body, piece by piece and never more than `MOST_BYTES` of it.
 
-    httpx unpacks each piece whole, which makes 64 MiB of 64 KiB; here zlib stops at the bound.
+    httpx2 unpacks each piece whole, which makes 64 MiB of 64 KiB; here zlib stops at the bound.
     """
     encoding = response.headers.get("content-encoding", "identity").strip().lower()
     if encoding not in ("identity", "gzip", "x-gzip", "deflate", ""):

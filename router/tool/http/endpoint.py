@@ -19,7 +19,7 @@ from ipaddress import IPv6Address, ip_address
 from typing import NamedTuple
 from urllib.parse import quote, unquote, unquote_plus, urlencode
 
-import httpx
+import httpx2
 from pydantic import JsonValue
 
 from router.domain.errors import ArgumentsToolError, Fault, PermanentToolError, ToolError
@@ -63,7 +63,7 @@ class Origin(NamedTuple):
         return f"{self.scheme}://{host}{port}"
 
 
-def origin_of(url: str | httpx.URL) -> Origin:
+def origin_of(url: str | httpx2.URL) -> Origin:
     """The origin of a URL; raises `ValueError` that says what is wrong with it, and the remedy.
 
     Refused is whatever some parser reads otherwise than another: names and passwords, numbers
@@ -78,9 +78,9 @@ def origin_of(url: str | httpx.URL) -> Origin:
     if "@" in found[2]:
         raise ValueError("it has a name or password before the host; send them in a header")
     try:
-        parsed = httpx.URL(found[0])
+        parsed = httpx2.URL(found[0])
         scheme, host = parsed.scheme, parsed.raw_host.decode("ascii").lower()
-    except (httpx.InvalidURL, UnicodeError, ValueError):
+    except (httpx2.InvalidURL, UnicodeError, ValueError):
         raise ValueError("its host or port can't be read; write https://host:port") from None
     port = PORTS[scheme] if parsed.port is None else parsed.port
     if not 0 < port < 65536:  # noqa: PLR2004
