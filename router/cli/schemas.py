@@ -19,31 +19,19 @@ Building every schema from the models and tables that the files are read by.
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, get_args
+from typing import Any
 
 from pydantic import BaseModel, TypeAdapter
 
 from router.cli.schema import FOLDER, NAMES
 from router.directory.file import PersonEntry
 from router.documents.attribute_docs import attribute_docs
-from router.domain.locale import LOCALES
-from router.domain.messages import FlowStatus
 from router.flow.definition import FILE_MODELS, SKIPPABLE, STATE_KINDS, FlowDefinition
-from router.flow.engine.run import Verdict
 from router.flow.validation.patterns import NAME as WORD
 from router.flow.validation.references import NAME
 from router.flow.validation.slots import PARTS
-from router.skill.front_matter import (
-    FIELDS,
-    LONGEST_COMPATIBILITY,
-    LONGEST_DESCRIPTION,
-    LONGEST_NAME,
-    MOST_TOKENS,
-    MOST_TURNS,
-    OURS,
-)
-from router.skill.skill import MAX_TURNS, TOKEN_BUDGET, Mode
-from router.story.loader import BESIDE, EXPECTED, FAILINGS, NAMES_SOMEONE, OF_STORY
+from router.skill.front_matter import LONGEST_COMPATIBILITY, OURS, FrontMatter
+from router.story.entries import STEPS, StoryEntry
 from router.tool.http.declaration import HttpToolEntry, SelectionEntry
 from router.tool.mcp.file import LONGEST_SERVER, SERVER, ServerEntry, ToolEntry
 
@@ -165,70 +153,20 @@ def mcp_schema() -> JsonSchema:
 _WAYS = ("command", "url")
 
 
-HEAD_TEXT: dict[str, Any] = {"type": ["string", "number", "boolean"], "pattern": r"\S"}
-OF_FIELDS: dict[str, tuple[str, Any]] = {
-    "roles": ("Who may use it, with spaces between; otherwise everyone.", HEAD_TEXT),
-    "max-turns": (
-        f"Model calls at most, 1 to {MOST_TURNS}; otherwise {MAX_TURNS}.",
-        {"type": ["string", "integer"], "minimum": 1, "maximum": MOST_TURNS, "pattern": "^[0-9]+$"},
-    ),
-    "token-budget": (
-        f"Tokens of all calls together, up to {MOST_TOKENS}; otherwise {TOKEN_BUDGET}.",
-        {
-            "type": ["string", "integer"],
-            "minimum": 1,
-            "maximum": MOST_TOKENS,
-            "pattern": "^[0-9]+$",
-        },
-    ),
-    "model": ("The model's name, where it isn't the usual one for skills.", HEAD_TEXT),
-    "mode": ("react: calls tools until there is an answer; plan: steps side by side.", None),
-    "examples": ("What people say who mean it: a sentence a line, in both languages.", HEAD_TEXT),
-}
-
-
 def skill_schema() -> JsonSchema:
     """What the head of a SKILL.md may hold: see docs/skills.md."""
-    ours = {f"{OURS}{key}": _of_field(key) for key in FIELDS}
-    for what in ("title", "description"):
-        for locale, language in (("zh", "Chinese"), ("en", "English")):
-            said = f"The {what} for people who are addressed in {language}."
-            ours[f"{OURS}{what}-{locale}"] = {**HEAD_TEXT, "description": said}
-    return {
-        "title": "Front matter of a skill",
-        "description": "The head of a SKILL.md in the Agent Skills format.",
-        "type": "object",
-        "required": ["name", "description"],
-        "properties": {
-            "name": {
-                "type": "string",
-                "description": "The folder's name, in kebab-case.",
-                "maxLength": LONGEST_NAME,
-                "pattern": "^[^\\sA-Z_-]+(-[^\\sA-Z_-]+)*$",
-                "examples": ["policy-advisor"],
-            },
-            "description": {
-                "type": "string",
-                "description": "What it does, when to use it, and what it doesn't do.",
-                "maxLength": LONGEST_DESCRIPTION,
-                "pattern": r"\S",
-            },
-            "license": {"description": "Such as Apache-2.0."},
-            "compatibility": {"type": ["string", "null"], "maxLength": LONGEST_COMPATIBILITY},
-            "allowed-tools": {"description": "A ceiling: names with spaces between; else any."},
-            "metadata": {
-                "type": ["object", "null"],
-                "properties": ours,
-                "patternProperties": {f"^(?!{OURS.replace('.', '[.]')})": True},
-                "additionalProperties": False,
-            },
-        },
+    schema = FrontMatter.model_json_schema()
+    schema |= {"title": "Front matter of a skill", "additionalProperties": True}
+    schema["properties"] |= {
+        "compatibility": {"type": ["string", "null"], "maxLength": LONGEST_COMPATIBILITY},
+        "allowed-tools": {"description": "A ceiling: names with spaces between; else any."},
     }
-
-
-def _of_field(key: str) -> JsonSchema:
-    said, value = OF_FIELDS[key]
-    return {**(value or {"enum": list(get_args(Mode))}), "description": said}
+    ours = schema["$defs"].pop("SkillMetadata") | {
+        "type": ["object", "null"],
+        "patternProperties": {f"^(?!{OURS.replace('.', '[.]')})": True},
+    }
+    schema["properties"]["metadata"] = ours
+    return schema
 
 
 def tools_schema() -> JsonSchema:
@@ -254,117 +192,27 @@ def tools_schema() -> JsonSchema:
 EDITORS_KEY = {"$schema": {"type": "string"}}
 
 
-STORY_TEXT = {"type": "string", "pattern": r"\S"}
-VERDICT = {"enum": list(get_args(Verdict))}
-FAILS = {"type": "object", "additionalProperties": {"enum": [*FAILINGS, False]}}
-SAYS = {"anyOf": [STORY_TEXT, {"type": "array", "minItems": 1, "items": STORY_TEXT}]}
-STANDS = {
-    "flow": STORY_TEXT,
-    "status": {"enum": list(get_args(FlowStatus))},
-    "state": STORY_TEXT,
-    "slots": {"type": "object"},
-    "awaiting": {"type": ["array", "string"]},
-    "approvers": {"type": ["array", "string"]},
-}
-SORTS: dict[str, tuple[str, Any]] = {
-    "user": (
-        "What the user says, or does instead: {confirm: true}, {choose: …}, {form: {…}}.",
-        {"anyOf": [STORY_TEXT, {"type": "object", "minProperties": 1}]},
-    ),
-    "bot": ("What was said since the last act; /…/ is RE2; of a list all, in order.", SAYS),
-    "expect": (
-        "How the newest run stands, or that of the flow named.",
-        {
-            "type": "object",
-            "minProperties": 1,
-            "additionalProperties": False,
-            "properties": {key: STANDS[key] for key in EXPECTED},
-        },
-    ),
-    "approver": (
-        "Who decides on what waits for them, and how: {bob: approve}.",
-        {
-            "anyOf": [
-                STORY_TEXT,
-                {
-                    "type": "object",
-                    "minProperties": 1,
-                    "maxProperties": 1,
-                    "additionalProperties": VERDICT,
-                },
-            ]
-        },
-    ),
-    "after": ("So much time passes, with all that is due in it.", DURATION),
-    "tool": ("A tool that was called in this story.", STORY_TEXT),
-    "tool_fails": ("Tools that fail from here on, and how.", FAILS),
-    "withdraw": ("The requester takes it back, outside the conversation.", {"const": True}),
-    "nudge": ("The requester reminds the approvers.", {"const": True}),
-    "event": (
-        "Something happens outside; the rest are its fields.",
-        {
-            "anyOf": [
-                STORY_TEXT,
-                {"type": "object", "required": ["name"], "properties": {"name": STORY_TEXT}},
-            ]
-        },
-    ),
-}
-BESIDES: dict[str, Any] = {
-    "decides": VERDICT,
-    "comment": STORY_TEXT,
-    "to": {**STORY_TEXT, "description": f"Whom {' and '.join(sorted(NAMES_SOMEONE))} name."},
-    "with": {"type": "object", "description": "At least these arguments."},
-    "times": {"type": "integer", "minimum": 0, "description": "How often; 0 is never."},
-}
-
-
 def story_schema() -> JsonSchema:
     """What a file of stories may hold: see docs/flows.md."""
-    story = {
-        "type": "object",
-        "additionalProperties": False,
-        "required": ["story", "steps"],
-        "properties": {key: _OF_STORY[key] for key in OF_STORY},
-    }
+    definitions = {"story": StoryEntry.model_json_schema()}
+    definitions |= {sort: step.model_json_schema() for sort, step in STEPS.items()}
+    inner = [each.pop("$defs", {}) for each in definitions.values()]
+    definitions["story"]["properties"]["steps"] = {"$ref": "#/$defs/steps"}
     bare = {"type": "object", "minProperties": 1, "additionalProperties": {"$ref": "#/$defs/steps"}}
-    once = {**bare, "maxProperties": 1, "propertyNames": {"not": {"enum": list(OF_STORY)}}}
-    stories = {"type": "array", "minItems": 1, "items": {"anyOf": [story, once]}}
+    names = {"propertyNames": {"not": {"enum": list(StoryEntry.model_fields)}}}
+    once = {**bare, **names, "maxProperties": 1}
+    each = {"anyOf": [{"$ref": "#/$defs/story"}, once]}
+    steps = {"oneOf": [{"$ref": f"#/$defs/{sort}"} for sort in STEPS]}
     return {
         "title": "Stories of intent-router",
         "description": "Dialogues with flows, run by `intent-router flows test`.",
-        "anyOf": [stories, bare],
+        "anyOf": [{"type": "array", "minItems": 1, "items": each}, bare],
         "$defs": {
-            "steps": {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/step"}},
-            "step": {"oneOf": [_step(sort) for sort in BESIDE]},
+            **{name: one for found in inner for name, one in found.items()},
+            **definitions,
+            "steps": {"type": "array", "minItems": 1, "items": steps},
         },
     }
-
-
-def _step(sort: str) -> JsonSchema:
-    said, value = SORTS[sort]
-    beside = {key: BESIDES[key] for key in BESIDE[sort]}
-    return {
-        "type": "object",
-        "description": said,
-        "additionalProperties": False,
-        "required": [sort],
-        "properties": {sort: {**value, "description": said}, **beside},
-    }
-
-
-_OF_STORY: dict[str, Any] = {
-    "story": {**STORY_TEXT, "description": "Its name."},
-    "user": {**STORY_TEXT, "description": "A user of the directory; alice where it is left out."},
-    "locale": {"enum": list(LOCALES), "description": "What is spoken; else the user's language."},
-    "now": {
-        "type": "string",
-        "description": "When it begins; otherwise Wednesday, 2026-11-18T10:00+08:00.",
-        "examples": ["2026-11-18T10:00+08:00"],
-    },
-    "tool_fails": {**FAILS, "description": "Tools that fail from the beginning, and how."},
-    "steps": {"$ref": "#/$defs/steps"},
-}
 
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

@@ -22,6 +22,8 @@ from router.domain.errors import Fault, Problem, nearest
 
 Model = TypeVar("Model", bound=BaseModel)
 
+_OF_KEYS = "[key]"
+"""What pydantic puts behind a key of a mapping that is at fault itself."""
 SAID = "said"
 """The type of an error that says what is wrong, and what would be right."""
 ROUNDS = 4
@@ -38,9 +40,12 @@ class Complaint(NamedTuple):
 class Entry(BaseModel):
     """A piece of a file: closed to keys that mean nothing; the text below a key describes it."""
 
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", validate_by_name=True, use_attribute_docstrings=True
-    )
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+def misfit(what: str, remedy: str) -> PydanticCustomError:
+    """What a validator raises against a value, in words of its own."""
+    return PydanticCustomError(SAID, "{what}", {"what": what, "remedy": remedy})
 
 
 def said(remedy: str, what: str = "{key} is {value}") -> WrapValidator:
@@ -51,7 +56,7 @@ def said(remedy: str, what: str = "{key} is {value}") -> WrapValidator:
             return handler(value)
         except ValueError:
             wrong = what if value is not None else "there is no {key}"
-            raise PydanticCustomError(SAID, "{what}", {"what": wrong, "remedy": remedy}) from None
+            raise misfit(wrong, remedy) from None
 
     return WrapValidator(check)
 
@@ -63,6 +68,7 @@ class FileWording:
     unknown: str = "there is no {key}"
     add: str = 'write "{key}": …'
     """What to do where a key is missing."""
+    known: str = "there are: {keys}"
     mapping: str = "{key} is no object"
     write: str = 'write {"name": …}'
 
@@ -85,9 +91,15 @@ class ModelReading(Generic[Model]):
 
 
 def validated(
-    model: type[Model], data: Any, place: Place = (), wording: FileWording = JSON_WORDING
+    model: type[Model],
+    data: Any,
+    place: Place = (),
+    wording: FileWording = JSON_WORDING,
+    context: Any = None,
 ) -> ModelReading[Model]:
     """The model of the data at `place`, as far as it can be used, and all that is wrong with it.
+
+    `context` is what validators may ask.
 
     Faulty values that may be left out are, so that other checks can go on.
     """
@@ -95,13 +107,12 @@ def validated(
     sound = copy.deepcopy(data)
     for _ in range(ROUNDS):
         try:
-            return ModelReading(
-                model.model_validate(sound), [Complaint(*each) for each in found.items()]
-            )
+            value = model.model_validate(sound, context=context)
+            return ModelReading(value, [Complaint(*each) for each in found.items()])
         except ValidationError as error:
             errors = error.errors(include_url=False)
         for each in errors:
-            at = (*place, *each["loc"])
+            at = (*place, *(part for part in each["loc"] if part != _OF_KEYS))
             # Around what was taken out, it is missing: that is said already.
             if not any(known[: len(at)] == at for known in found):
                 found[at] = _fault(model, each, at, wording)
@@ -122,7 +133,7 @@ def _fault(model: type[BaseModel], error: ErrorDetails, at: Place, wording: File
     key = str(at[-1])[:60] if at else "it"
     if kind == "extra_forbidden":
         known = list(keys_at(model, place[:-1]))
-        remedy = nearest(key, known) or f"there are: {', '.join(known)}"
+        remedy = nearest(key, known) or wording.known.replace("{keys}", ", ".join(known))
         return Fault(wording.unknown.replace("{key}", key), remedy)
     if kind in _OF_MAPPINGS or (kind == "missing" and model_at(model, place)):
         return Fault(wording.mapping.replace("{key}", key), wording.write)

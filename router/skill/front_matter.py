@@ -1,22 +1,23 @@
 """The head of a `SKILL.md`: the Agent Skills open format, and what of its `metadata` is ours.
 
-The format's own fields are `name`, `description`, `license`, `compatibility`, `metadata` and
-`allowed-tools`; others are left alone, for a folder from elsewhere works as it is. Whatever the
-format's reference validator (`skills-ref`) accepts can be used here, if need be without the part
-that makes no sense. Keys under `metadata` that begin with `router.` are ours, and a slip of the
-pen in one is an error.
+Whatever the format's reference validator (`skills-ref`) accepts can be used here, if need be
+without the part that makes no sense: fields that aren't the format's are left alone, for a folder
+from elsewhere works as it is. Keys under `metadata` that begin with `router.` are ours, and a slip
+of the pen in one is an error.
 """
 
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, get_args
+from typing import Annotated, Any, get_args
 
-from router.documents.document import Place
-from router.domain.errors import Fault, nearest
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
+
+from router.documents.validation import Complaint, Entry, FileWording, misfit, said, validated
+from router.domain.errors import Fault
 from router.domain.locale import Localised
-from router.skill.skill import Mode, Skill
+from router.skill.skill import MAX_TURNS, TOKEN_BUDGET, Mode, Skill
 
 OURS = "router."
 LONGEST_NAME = 64
@@ -24,125 +25,189 @@ LONGEST_DESCRIPTION = 1024
 LONGEST_COMPATIBILITY = 500
 MOST_TURNS = 60
 MOST_TOKENS = 2_000_000
+PLANNED = {"max_turns": 24, "token_budget": 180_000}
+"""What a skill has that works by a plan, where it doesn't say: steps take turns of their own."""
 
 _NAME = re.compile(r"[^\W_]+(-[^\W_]+)*")
 _TOOL = re.compile(r"[^\s,(]+(?:\([^)]*\))?")
 """A name, with what another agent's rules put in brackets: `Bash(git add:*)`."""
-_MODES = get_args(Mode)
+_WORDING = FileWording(add="write a line {key}: …", mapping="{key} isn't a mapping")
 
-Complaint = tuple[Place, Fault]
+
+def _text(longest: int) -> BeforeValidator:
+    def check(value: Any) -> str:
+        if value is None or value == "":
+            raise misfit("there is no {key}", "write a line {key}: …")
+        if not isinstance(value, str) or not value.strip():
+            raise misfit("{key} isn't text", "write {key} as text, in quotes where in doubt")
+        if len(value) > longest:
+            raise misfit(f"{{key}} has {len(value)} characters", f"write {longest} at most")
+        return value.strip()
+
+    # Not a bound of the field: a name of YAML's own, such as 2026, is text here.
+    return BeforeValidator(
+        check, json_schema_input_type=Annotated[str, Field(max_length=longest, pattern=r"\S")]
+    )
+
+
+def _kebab_case(value: str) -> str:
+    name = unicodedata.normalize("NFKC", value)
+    if not _NAME.fullmatch(name) or name != name.lower():
+        remedy = "write lower-case letters, digits and single hyphens, such as policy-advisor"
+        raise misfit(f"the name {name!r} isn't in kebab-case", remedy)
+    return value
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, Mapping | list) or value is None or not str(value).strip():
+        raise misfit("{key} isn't text", "write it as text")
+    return str(value).strip()
+
+
+def _read(read: Callable[[str], Any] = str, written: Any = None) -> BeforeValidator:
+    """How one of our keys is read, from text alone; `written` is how an editor may write it."""
+    any_text = Annotated[str, Field(pattern=r"\S")] | float | bool
+    return BeforeValidator(
+        lambda value: read(_written(value)), json_schema_input_type=written or any_text
+    )
+
+
+def _whole(most: int) -> BeforeValidator:
+    def read(written: str) -> int:
+        if not written.isascii() or not written.isdigit() or not 0 < int(written) <= most:
+            raise misfit("{key} is {value}", f"write a whole number from 1 to {most}")
+        return int(written)
+
+    digits = Annotated[str, Field(pattern="^[0-9]+$")]
+    return _read(read, Annotated[int, Field(ge=1, le=most)] | digits)
+
+
+Written = Annotated[str, _read()]
+
+
+class SkillMetadata(Entry):
+    """What of the `metadata` is ours."""
+
+    roles: Annotated[frozenset[str], _read(lambda written: written.replace(",", " ").split())] = (
+        Field(frozenset(), alias="router.roles")
+    )
+    """Who may use it, with spaces between; otherwise everyone."""
+    max_turns: Annotated[int, _whole(MOST_TURNS)] = Field(MAX_TURNS, alias="router.max-turns")
+    """Model calls at most, 1 to 60; otherwise 8, or 24 by a plan."""
+    token_budget: Annotated[int, _whole(MOST_TOKENS)] = Field(
+        TOKEN_BUDGET, alias="router.token-budget"
+    )
+    """Tokens of all calls together, up to 2000000; otherwise 60000, or 180000 by a plan."""
+    model: Written | None = Field(None, alias="router.model")
+    """The model's name, where it isn't the usual one for skills."""
+    mode: Annotated[
+        Mode, said(f"write one of: {', '.join(get_args(Mode))}"), _read(written=Mode)
+    ] = Field("react", alias="router.mode")
+    """react: calls tools until there is an answer; plan: steps side by side."""
+    examples: Annotated[
+        tuple[str, ...], _read(lambda text: [*filter(None, map(str.strip, text.splitlines()))])
+    ] = Field((), alias="router.examples")
+    """What people say who mean it: a sentence a line, in both languages."""
+    title_zh: Written | None = Field(None, alias="router.title-zh")
+    """The title for people who are addressed in Chinese."""
+    title_en: Written | None = Field(None, alias="router.title-en")
+    """The title for people who are addressed in English."""
+    description_zh: Written | None = Field(None, alias="router.description-zh")
+    """The description for people who are addressed in Chinese."""
+    description_en: Written | None = Field(None, alias="router.description-en")
+    """The description for people who are addressed in English."""
+
+    def localised(self, what: str, otherwise: str) -> Localised:
+        """The text in both languages; where one of them isn't given, what there is."""
+        zh, en = (getattr(self, f"{what}_{locale}") for locale in ("zh", "en"))
+        return Localised(zh=zh or otherwise, en=en or otherwise)
+
+    @property
+    def bounds(self) -> dict[str, Any]:
+        """What a run of it may take, and how it works."""
+        given = self.model_dump(include={"roles", "model", "mode", "examples", *PLANNED})
+        unsaid = PLANNED.keys() - self.model_fields_set if self.mode == "plan" else ()
+        return given | {key: PLANNED[key] for key in unsaid}
+
+
+class FrontMatter(Entry):
+    """The head of a SKILL.md in the Agent Skills format."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    name: Annotated[
+        str,
+        AfterValidator(_kebab_case),
+        _text(LONGEST_NAME),
+        Field(json_schema_extra={"pattern": r"^[^\sA-Z_-]+(-[^\sA-Z_-]+)*$"}),
+    ]
+    """The folder's name, in kebab-case."""
+    description: Annotated[str, _text(LONGEST_DESCRIPTION)]
+    """What it does, when to use it, and what it doesn't do."""
+    license: Any = None
+    """Such as Apache-2.0."""
+    compatibility: Annotated[str, _text(LONGEST_COMPATIBILITY)] | None = None
+    """What it needs where it is used."""
+    allowed_tools: frozenset[str] | None = Field(None, alias="allowed-tools")
+    """A ceiling: names with spaces between; else any."""
+    metadata: SkillMetadata = SkillMetadata()
+    """Others' keys, and ours."""
 
 
 @dataclass
 class Head:
     """What the head says, as far as it can be used, and what is wrong with it."""
 
-    fields: dict[str, Any] = field(default_factory=dict)
+    front_matter: FrontMatter | None = None
     complaints: list[Complaint] = field(default_factory=list)
     flaws: list[Complaint] = field(default_factory=list)
     """What is wrong too, and doesn't keep the skill from being used."""
 
     def skill(self, instructions: str) -> Skill:
         """The skill with this head; only where there are no complaints."""
-        return Skill(instructions=instructions, **self.fields)
+        head = self.front_matter
+        assert head is not None  # noqa: S101 - there are no complaints
+        return Skill(
+            name=head.name,
+            title=head.metadata.localised("title", head.name.replace("-", " ")),
+            description=head.metadata.localised("description", head.description),
+            instructions=instructions,
+            allowed_tools=head.allowed_tools,
+            **head.metadata.bounds,
+        )
 
 
 def read_head(data: Mapping[str, Any], folder: str) -> Head:
     """The head in `data`, of the skill that lies in the folder of this name."""
     head = Head()
-    name = _text(head, data, "name", LONGEST_NAME)
-    if name:
-        head.complaints += [(("name",), fault) for fault in _name_faults(name, folder)]
-    description = _text(head, data, "description", LONGEST_DESCRIPTION)
-    if data.get("compatibility", "") != "":
-        _text(head, data, "compatibility", LONGEST_COMPATIBILITY)
-    metadata = _metadata(head, data.get("metadata"))
-    head.fields |= {
-        "name": name,
-        "title": _localised(metadata, "title", (name or folder).replace("-", " ")),
-        "description": _localised(metadata, "description", description),
-        "allowed_tools": _allowed(head, data.get("allowed-tools")),
+    read = {
+        **{key: value for key, value in data.items() if value != "" or key != "compatibility"},
+        "metadata": _ours(head, data.get("metadata")),
+        "allowed-tools": _allowed(head, data.get("allowed-tools")),
     }
-    for key, read in FIELDS.items():
-        if (written := metadata.get(key)) is not None:
-            _take(head, key, read, written)
-    if head.fields.get("mode") == "plan":
-        head.fields = PLANNED | head.fields
+    reading = validated(FrontMatter, read, (), _WORDING)
+    head.front_matter = reading.value
+    head.complaints += [*reading.complaints, *_elsewhere(data.get("name"), folder)]
     return head
 
 
-def _take(head: Head, key: str, read: "Read", written: str) -> None:
-    try:
-        head.fields[key.replace("-", "_")] = read(written)
-    except ValueError as error:
-        fault = Fault(f"{OURS}{key} is {written!r}", str(error))
-        head.complaints.append((("metadata", f"{OURS}{key}"), fault))
+def _elsewhere(name: Any, folder: str) -> Iterator[Complaint]:
+    if isinstance(name, str) and name.strip():
+        name, folder = (unicodedata.normalize("NFKC", text) for text in (name.strip(), folder))
+        if name != folder:
+            what = f"the name is {name!r} and the folder {folder!r}"
+            yield Complaint(("name",), Fault(what, "give both the same name"))
 
 
-def _text(head: Head, data: Mapping[str, Any], key: str, longest: int) -> str:
-    value = data.get(key)
-    fault = None
-    if value is None or value == "":
-        fault = Fault(f"there is no {key}", f"write a line {key}: …")
-    elif not isinstance(value, str) or not value.strip():
-        fault = Fault(f"{key} isn't text", f"write {key} as text, in quotes where in doubt")
-    elif len(value) > longest:
-        fault = Fault(f"{key} has {len(value)} characters", f"write {longest} at most")
-    if fault:
-        head.complaints.append(((key,), fault))
-    return value.strip() if isinstance(value, str) else ""
-
-
-def _name_faults(name: str, folder: str) -> Iterator[Fault]:
-    name, folder = (unicodedata.normalize("NFKC", text) for text in (name, folder))
-    if not _NAME.fullmatch(name) or name != name.lower():
-        yield Fault(
-            f"the name {name!r} isn't in kebab-case",
-            "write lower-case letters, digits and single hyphens, such as policy-advisor",
-        )
-    if name != folder:
-        yield Fault(f"the name is {name!r} and the folder {folder!r}", "give both the same name")
-
-
-def _metadata(head: Head, data: Any) -> dict[str, str]:
-    """Our part of it, by keys without the prefix."""
+def _ours(head: Head, data: Any) -> dict[str, Any]:
+    """Our part of the metadata."""
     if data is None or data == "":
         return {}
     if not isinstance(data, Mapping):
         fault = Fault("metadata isn't a mapping", "write keys and texts below it")
-        head.flaws.append((("metadata",), fault))
+        head.flaws.append(Complaint(("metadata",), fault))
         return {}
-    known = [*FIELDS, *(f"{what}-{locale}" for what in _LOCALISED for locale in ("zh", "en"))]
-    found: dict[str, str] = {}
-    for key, value in data.items():
-        if not key.startswith(OURS):
-            continue
-        short = key.removeprefix(OURS)
-        wrong = _metadata_fault(short, value, known)
-        if wrong:
-            head.complaints.append((("metadata", key), wrong))
-        else:
-            found[short] = str(value).strip()
-    return found
-
-
-def _metadata_fault(key: str, value: Any, known: list[str]) -> Fault | None:
-    if key not in known:
-        meant = nearest(key, known).replace("mean ", f"mean {OURS}")
-        return Fault(f"there is no {OURS}{key}", meant or f"there are: {', '.join(known)}")
-    if isinstance(value, Mapping | list) or value is None or not str(value).strip():
-        return Fault(f"{OURS}{key} isn't text", "write it as text")
-    return None
-
-
-_LOCALISED = ("title", "description")
-
-
-def _localised(metadata: Mapping[str, str], what: str, otherwise: str) -> Localised:
-    """The text in both languages; where one of them isn't given, what there is."""
-    return Localised(
-        zh=metadata.get(f"{what}-zh", otherwise), en=metadata.get(f"{what}-en", otherwise)
-    )
+    return {key: value for key, value in data.items() if key.startswith(OURS)}
 
 
 def _allowed(head: Head, value: Any) -> frozenset[str] | None:
@@ -154,37 +219,6 @@ def _allowed(head: Head, value: Any) -> frozenset[str] | None:
     if isinstance(value, list) and all(isinstance(one, str) for one in value):
         return frozenset(value)
     remedy = "write names with spaces between them; until then it may use none"
-    head.flaws.append((("allowed-tools",), Fault("allowed-tools isn't a list of names", remedy)))
+    fault = Fault("allowed-tools isn't a list of names", remedy)
+    head.flaws.append(Complaint(("allowed-tools",), fault))
     return frozenset()
-
-
-Read = Callable[[str], Any]
-
-
-def _whole(most: int) -> Read:
-    def read(written: str) -> int:
-        if not written.isascii() or not written.isdigit() or not 0 < int(written) <= most:
-            raise ValueError(f"write a whole number from 1 to {most}")
-        return int(written)
-
-    return read
-
-
-def _mode(written: str) -> str:
-    if written not in _MODES:
-        raise ValueError(f"write one of: {', '.join(_MODES)}")
-    return written
-
-
-PLANNED = {"max_turns": 24, "token_budget": 180_000}
-"""What a skill has that works by a plan, where it doesn't say: steps take turns of their own."""
-
-FIELDS: dict[str, Read] = {
-    "roles": lambda written: frozenset(written.replace(",", " ").split()),
-    "max-turns": _whole(MOST_TURNS),
-    "token-budget": _whole(MOST_TOKENS),
-    "model": str,
-    "mode": _mode,
-    "examples": lambda written: tuple(filter(None, map(str.strip, written.splitlines()))),
-}
-"""How each key under `metadata` is read, but those in two languages."""

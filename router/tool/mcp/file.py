@@ -29,6 +29,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import (
     AfterValidator,
     BeforeValidator,
+    ConfigDict,
     Field,
     model_validator,
 )
@@ -154,6 +155,8 @@ class ToolEntry(Entry):
 
 class ServerEntry(Entry):
     """A server: a program that is started, or an address that is called."""
+
+    model_config = ConfigDict(validate_by_name=True)
 
     command: str | None = None
     """The program that is started; or `url`."""

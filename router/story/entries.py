@@ -1,0 +1,457 @@
+"""What a file of stories may hold: a model for a story, and one for each sort of step.
+
+Names of people, tools and flows are held against the `StoryNames` of the validation's context.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Annotated, Any, ClassVar, Self, get_args
+
+import re2
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    ValidationInfo,
+    model_validator,
+)
+
+from router.documents.document import Place
+from router.documents.validation import Entry, misfit
+from router.domain.errors import nearest
+from router.domain.locale import Locale
+from router.domain.messages import FlowStatus, Message
+from router.flow.definition import FlowDefinition
+from router.flow.engine.run import Verdict
+from router.story.story import (
+    BEGINS,
+    AnyStep,
+    ApproverDecides,
+    BotSays,
+    EventHappens,
+    Failing,
+    RunStands,
+    StoryNames,
+    TimePasses,
+    ToolCalled,
+    ToolsFail,
+    UserActs,
+    UserNudges,
+    UserWithdraws,
+    compiled,
+    is_expression,
+)
+
+LONGEST_TEXT = 8_000
+"""Characters, as many as a message may have."""
+MOST_TIME = timedelta(days=3660)
+YEARS = range(2000, 2100)
+PRESSED = {"confirm": "value", "choose": "value", "form": "values", "start": "flow"}
+"""What can be done instead of saying something, and what REST calls its content."""
+NAMES_SOMEONE: frozenset[Verdict] = frozenset({"delegate", "add"})
+
+Words = Annotated[str, Field(pattern=r"\S")]
+_DURATION: TypeAdapter[timedelta] = TypeAdapter(timedelta)
+
+
+def quoted(value: Any) -> str:
+    """A value as a complaint names it, however long it is."""
+    if value is None:
+        return "empty"
+    shown = repr(value) if isinstance(value, str) else str(value)
+    return shown if len(shown) <= 60 else f"{shown[:57]}…"  # noqa: PLR2004
+
+
+def one_of(value: Any, known: Iterable[str], what: str) -> Any:
+    """The value, which has to be among those known; raises pydantic's error."""
+    names = sorted(known)
+    if isinstance(value, str) and value in names:
+        return value
+    remedy = nearest(str(value), names) or f"there are {', '.join(names) or 'none'}"
+    raise misfit(f"{quoted(value)} is no {what}", remedy)
+
+
+def _context(info: ValidationInfo) -> StoryNames:
+    assert isinstance(info.context, StoryNames)  # noqa: S101 - the loader gives it
+    return info.context
+
+
+def _known(what: str, names: Callable[[StoryNames], Iterable[str]]) -> BeforeValidator:
+    def check(value: Any, info: ValidationInfo) -> Any:
+        return one_of(value, names(_context(info)), what)
+
+    return BeforeValidator(check, json_schema_input_type=Words)
+
+
+def _among(what: str, values: Any) -> BeforeValidator:
+    return BeforeValidator(lambda value: one_of(value, get_args(values), what))
+
+
+def _text(what: str) -> BeforeValidator:
+    def check(value: Any) -> str:
+        if not isinstance(value, str) or not value.strip():
+            raise misfit(f"{what} is {quoted(value)}", "write a text, in quotes")
+        if len(value) > LONGEST_TEXT:
+            raise misfit(f"{what} is over {LONGEST_TEXT:,} characters", "shorten it")
+        return value
+
+    return BeforeValidator(check, json_schema_input_type=Words)
+
+
+def _mapping(example: str) -> BeforeValidator:
+    def check(value: Any) -> Any:
+        if not isinstance(value, dict):
+            raise misfit(f"{quoted(value)} are no keys and values", f"write {example}")
+        return value
+
+    return BeforeValidator(check)
+
+
+def _duration(value: Any) -> timedelta:
+    # A number has no unit.
+    if isinstance(value, str) and value.startswith("P"):
+        try:
+            found = _DURATION.validate_python(value)
+        except ValidationError:
+            found = timedelta()
+        if timedelta() < found <= MOST_TIME:
+            return found
+    remedy = "write it like PT24H or P3D, ten years at most"
+    raise misfit(f"{quoted(value)} is no time that can pass", remedy)
+
+
+def _moment(value: Any) -> datetime:
+    try:
+        found = datetime.fromisoformat(value)
+    except (TypeError, ValueError):
+        found = None
+    if found is None or found.year not in YEARS:
+        remedy = "write it like 2026-11-18T10:00+08:00"
+        raise misfit(f"{quoted(value)} is no date and time of this century", remedy)
+    return found
+
+
+def _pattern(text: str) -> str:
+    if is_expression(text):
+        try:
+            compiled(text)
+        except re2.error as error:
+            why = error.args[0] if error.args else error
+            told = why.decode(errors="replace") if isinstance(why, bytes) else str(why)
+            raise misfit(f"{text} is no RE2 expression: {told}", "mend it") from None
+    return text
+
+
+def _message(said: Any) -> Message:
+    """What was said, or done instead: in short or as REST writes it."""
+    if not isinstance(said, dict):
+        return Message(text=_SPOKEN.validate_python(said))
+    action = dict(said)
+    if len(said) == 1 and (kind := next(iter(said))) in PRESSED:
+        action = {"type": kind, PRESSED[kind]: said[kind]}
+    try:
+        return Message.model_validate({"action": action})
+    except ValidationError:
+        remedy = "write {confirm: true}, {choose: …}, {form: {…}} or {start: <flow>}"
+        raise misfit(f"{quoted(written(said))} is nothing to press", remedy) from None
+
+
+_SPOKEN: TypeAdapter[str] = TypeAdapter(Annotated[str, _text("what the user says")])
+
+
+def _true(value: Any) -> bool:
+    if value is not True:
+        raise misfit(f"it is {quoted(value)}", "write true, or leave the step out")
+    return True
+
+
+def _times(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise misfit(f"{quoted(value)} is no number of times", "write 0, 1, 2, …")
+    return value
+
+
+User = Annotated[str, _known("user of the directory", lambda known: known.users)]
+ToolName = Annotated[str, _known("tool", lambda known: known.tools)]
+Remark = Annotated[str, _text("the comment")]
+Arguments = Annotated[dict[str, Any], _mapping("{days: 3}")]
+Decision = Annotated[Verdict, _among("decision", Verdict)]
+# YAML's `no` is a text since 1.2, and many hands still write `false`.
+Failure = Annotated[
+    Failing,
+    BeforeValidator(
+        lambda how: one_of("no" if how is False else how, get_args(Failing), "way to fail"),
+        json_schema_input_type=Failing | Annotated[bool, Field(json_schema_extra={"const": False})],
+    ),
+]
+Failures = Annotated[dict[ToolName, Failure], _mapping("{record_leave: permanent}")]
+Pattern = Annotated[str, AfterValidator(_pattern), _text("what the bot says")]
+Yes = Annotated[bool, BeforeValidator(_true), Field(json_schema_extra={"const": True})]
+
+
+class StepEntry(Entry):
+    """A step of a story."""
+
+    MEANS: ClassVar[Callable[..., AnyStep]]
+
+    def step(self, line: int, written: str) -> AnyStep:
+        """What it comes to."""
+        return type(self).MEANS(line, written, *self.content())
+
+    def content(self) -> Sequence[Any]:
+        """What is said of it, in order."""
+        return [getattr(self, name) for name in type(self).model_fields]
+
+
+class UserStep(StepEntry):
+    """What the user says, or does instead."""
+
+    MEANS = UserActs
+    user: Annotated[
+        Message,
+        BeforeValidator(
+            _message,
+            json_schema_input_type=Words | Annotated[dict[str, Any], Field(min_length=1)],
+        ),
+    ]
+    """A text, {confirm: true}, {choose: …} or {form: {…}}."""
+
+
+class BotStep(StepEntry):
+    """What was said since the last act."""
+
+    MEANS = BotSays
+    bot: Annotated[
+        tuple[Pattern, ...],
+        BeforeValidator(
+            lambda value: value if value and isinstance(value, list) else [value],
+            json_schema_input_type=Words | Annotated[list[Words], Field(min_length=1)],
+        ),
+    ]
+    """/…/ is RE2; of a list all, in order."""
+
+
+def _approvers(value: Any, info: ValidationInfo) -> Any:
+    for one in value if isinstance(value, list) else [value]:
+        one_of(one, _context(info).users, "user of the directory")
+    return value
+
+
+class RunExpectation(Entry):
+    """How a run stands, as far as it is said."""
+
+    flow: Annotated[Any, Field(json_schema_extra={"type": "string"})] = None
+    """The flow's name; otherwise it is the newest run."""
+    status: Annotated[FlowStatus, _among("status", FlowStatus)] = "running"
+    """How it is."""
+    state: Annotated[Any, Field(json_schema_extra={"type": "string"})] = None
+    """Where it is."""
+    slots: Arguments = {}
+    """Some of what it knows."""
+    awaiting: Annotated[Any, Field(json_schema_extra={"type": ["array", "string"]})] = None
+    """What it waits for."""
+    approvers: Annotated[
+        Any, BeforeValidator(_approvers), Field(json_schema_extra={"type": ["array", "string"]})
+    ] = None
+    """Who is asked."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _expects_something(cls, data: Any) -> Any:
+        if not isinstance(data, dict):
+            raise misfit(f"{quoted(data)} are no keys and values", "write {status: completed}")
+        if not data:
+            raise misfit("nothing is expected", f"say {', '.join(cls.model_fields)}")
+        return data
+
+    def names(self, flow: FlowDefinition) -> Iterator[tuple[Place, Any, Iterable[str], str]]:
+        """What is named of its flow: where, the name, those that there are, what they are."""
+        if "state" in self.model_fields_set:
+            yield ("state",), self.state, flow.states, f"state of {flow.flow}"
+        for slot in self.slots:
+            yield ("slots", slot), slot, flow.slots, f"slot of {flow.flow}"
+
+
+class ExpectStep(StepEntry):
+    """How the newest run stands, or that of the flow named."""
+
+    MEANS = RunStands
+    expect: RunExpectation
+    """As far as it is said."""
+
+    def content(self) -> Sequence[Any]:
+        """What is said of it, in order."""
+        return [self.expect.model_dump(exclude_unset=True)]
+
+
+class ApproverStep(StepEntry):
+    """Who decides on what waits for them, and how: `{bob: approve}`."""
+
+    MEANS = ApproverDecides
+    approver: Annotated[
+        User,
+        Field(
+            json_schema_extra={
+                "type": ["string", "object"],
+                "maxProperties": 1,
+                "additionalProperties": {"enum": list(get_args(Verdict))},
+            }
+        ),
+    ]
+    """A user of the directory; or who and how at once."""
+    decides: Decision = Field(None, validate_default=True)
+    """How."""
+    comment: Remark | None = None
+    """What they say to it."""
+    to: User | None = None
+    """Whom `delegate` and `add` name."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _who_and_how(cls, data: Any) -> Any:
+        person = data.get("approver")
+        if isinstance(person, dict) and len(person) == 1 and data.get("decides") is None:
+            ((person, verdict),) = person.items()
+            return {**data, "approver": person, "decides": verdict}
+        return data
+
+    @model_validator(mode="after")
+    def _names_whom_it_has_to(self) -> Self:
+        if (self.decides in NAMES_SOMEONE) != (self.to is not None):
+            remedy = "add to: <user>" if self.to is None else "take it out"
+            named = "nobody" if self.to is None else "someone"
+            raise misfit(f"who {self.decides}s names {named} in to", remedy)
+        return self
+
+
+class AfterStep(StepEntry):
+    """So much time passes, with all that is due in it."""
+
+    MEANS = TimePasses
+    after: Annotated[
+        timedelta,
+        BeforeValidator(
+            _duration,
+            json_schema_input_type=Annotated[
+                str, Field(pattern="^[+-]?P", examples=["PT24H", "P14D"])
+            ],
+        ),
+    ]
+    """PT24H, P14D."""
+
+
+class ToolStep(StepEntry):
+    """A tool that was called in this story."""
+
+    MEANS = ToolCalled
+    tool: ToolName
+    """Its name."""
+    arguments: Arguments = Field({}, alias="with")
+    """At least these arguments."""
+    times: Annotated[
+        int | None, BeforeValidator(_times, json_schema_input_type=Annotated[int, Field(ge=0)])
+    ] = None
+    """How often; 0 is never."""
+
+
+class ToolFailsStep(StepEntry):
+    """Tools that fail from here on, and how."""
+
+    MEANS = ToolsFail
+    tool_fails: Failures
+    """How, by the tool's name."""
+
+
+class WithdrawStep(StepEntry):
+    """The requester takes it back, outside the conversation."""
+
+    MEANS = UserWithdraws
+    withdraw: Yes
+    comment: Remark | None = None
+    """What they say to it."""
+
+    def content(self) -> Sequence[Any]:
+        """What is said of it, in order."""
+        return [self.comment]
+
+
+class NudgeStep(StepEntry):
+    """The requester reminds the approvers."""
+
+    MEANS = UserNudges
+    nudge: Yes
+
+    def content(self) -> Sequence[Any]:
+        """What is said of it, in order."""
+        return []
+
+
+class EventBody(Entry):
+    """What happened: its name, and its fields beside it."""
+
+    model_config = ConfigDict(extra="allow")
+
+    name: Annotated[str, _text("the event's name")] = Field(None, validate_default=True)
+    """What it is called."""
+
+
+class EventStep(StepEntry):
+    """Something happens outside."""
+
+    MEANS = EventHappens
+    event: Annotated[EventBody, _mapping("{name: paid, …}")]
+    """Its name; the rest are its fields."""
+
+    def content(self) -> Sequence[Any]:
+        """What is said of it, in order."""
+        return [self.event.name, self.event.model_extra or {}]
+
+
+STEPS: Mapping[str, type[StepEntry]] = {
+    next(iter(each.model_fields)): each
+    for each in (
+        *(UserStep, BotStep, ExpectStep, ApproverStep, AfterStep),
+        *(ToolStep, ToolFailsStep, WithdrawStep, NudgeStep, EventStep),
+    )
+}
+"""The sorts of steps by the key that tells them, which is a model's first."""
+
+
+class StoryEntry(Entry):
+    """One dialogue."""
+
+    story: Annotated[str, _text("the story's name")]
+    """Its name."""
+    user: User = "alice"
+    """A user of the directory; alice where it is left out."""
+    locale: Annotated[Locale, _among("language", Locale)] | None = None
+    """What is spoken; else the user's language."""
+    now: Annotated[
+        datetime,
+        BeforeValidator(
+            _moment,
+            json_schema_input_type=Annotated[str, Field(examples=["2026-11-18T10:00+08:00"])],
+        ),
+    ] = BEGINS
+    """When it begins; otherwise Wednesday, 2026-11-18T10:00+08:00."""
+    tool_fails: Failures = {}
+    """Tools that fail from the beginning, and how."""
+    steps: Any
+    """What happens, and what is to come of it."""
+
+
+def written(given: Mapping[str, Any]) -> str:
+    """A step on one line, much as it stands in its file."""
+    return ", ".join(f"{key}: {_value(value)}" for key, value in given.items())
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, dict):
+        return f"{{{written(value)}}}"
+    if isinstance(value, str):
+        return value.replace("\n", "⏎")
+    return json.dumps(value, ensure_ascii=False, default=str)
