@@ -15,7 +15,7 @@ from router.contracts.activities import LOOK_UP, LookUp, LookupAnswer
 from router.domain.errors import ArgumentsToolError
 from router.domain.principals import Directory, Principal
 from router.flow.language.functions import LOOKUPS, Lookup, declare
-from router.store.files import Files
+from router.store.blobs import Files
 from router.tool.context import Dependencies, Provider, provider_of
 
 MOST_STAND_INS = 2

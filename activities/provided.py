@@ -10,9 +10,9 @@ from temporalio.client import Client
 from router.domain.principals import Directory
 from router.retrieval.encoders import Encoder
 from router.settings import Settings
+from router.store.blobs import Files, Results, SkillFiles
 from router.store.database import Database
-from router.store.files import Files, Results, SkillFiles
-from router.store.runs import Runs
+from router.store.flow_runs import Runs
 from router.tool.context import Depends, Provider
 from router.understanding.names import FlowNames
 

@@ -27,7 +27,7 @@ from router.contracts import activities, flow
 from router.contracts.failures import ended_meanwhile
 from router.contracts.flow import CallLimits, FlowAnswer, FlowStart, Tell
 from router.flow.definition import FlowDefinition
-from router.gateway import runs
+from router.gateway import run_updates
 from router.gateway.retries import once_ready, watched
 
 
@@ -68,7 +68,7 @@ class FlowTeller:
         self, definition: FlowDefinition, given: activities.TellFlow
     ) -> FlowAnswer | None:
         # The run isn't the conversation's child, and takes the same share of the workers.
-        start = runs.operation(
+        start = run_updates.operation(
             self._start(definition, given), given.workflow_id, self._task_queue, own_share()
         )
         telling: Awaitable[FlowAnswer] = self._client.execute_update_with_start_workflow(

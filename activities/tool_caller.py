@@ -29,7 +29,7 @@ from router.domain.errors import RouterError, TooManyRequests, TransientToolErro
 from router.domain.locale import Locale, Localised
 from router.domain.records import AuditRecord
 from router.store.audit import ToolCallAudit
-from router.store.files import Results
+from router.store.blobs import Results
 from router.store.idempotency import EffectsLedger
 from router.telemetry.metrics import REFUSED
 from router.tool.context import Dependencies, ToolContext, needless

@@ -17,11 +17,11 @@ from pydantic import JsonValue
 from activities import provided
 from router.contracts.activities import ToolCall
 from router.domain.errors import UnusableResult
-from router.domain.files import MOST_BYTES
+from router.domain.file_types import MOST_BYTES
 from router.domain.locale import Locale, Localised
 from router.domain.principals import Principal
 from router.domain.records import FileRecord, ResultPage
-from router.store.files import Results
+from router.store.blobs import Results
 from router.tool.context import Dependencies
 from router.tool.results import ToolFile, keepable
 from router.tool.tool import Tool

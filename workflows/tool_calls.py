@@ -13,7 +13,7 @@ from router.contracts.activities import LookupAnswer, ToolCall, ToolFinding
 from router.contracts.failures import from_failure
 from router.contracts.flow import CallLimits
 from router.domain.errors import AnswersNeeded
-from router.domain.files import SkillFile
+from router.domain.file_types import SkillFile
 from router.domain.locale import Locale, Localised
 from router.domain.messages import ToolCallView, Usage
 from router.domain.principals import Principal

@@ -30,9 +30,9 @@ from router.domain.messages import ENDED, FlowStatus
 from router.domain.principals import Directory, Principal
 from router.domain.records import ApprovalRecord, RunRecord
 from router.flow.engine.events import Cancelled, Nudged
-from router.gateway.runs import WHY_NOT, NotNow, RunStanding, tell, to_remind
+from router.gateway.run_updates import WHY_NOT, NotNow, RunStanding, tell, to_remind
 from router.gateway.withdrawals import Withdrawals
-from router.store.runs import Runs
+from router.store.flow_runs import Runs
 from router.tool.context import Depends, ToolContext
 from router.tool.labels import ChineseLabel
 from router.tool.tool import tool

@@ -9,7 +9,7 @@ from activities.tool_results import page_of
 from router.domain.errors import ArgumentsToolError
 from router.domain.locale import Localised
 from router.domain.records import ResultPage
-from router.store.files import Results
+from router.store.blobs import Results
 from router.tool.context import Depends, ToolContext
 from router.tool.labels import ChineseLabel
 from router.tool.tool import tool

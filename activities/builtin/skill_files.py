@@ -15,9 +15,9 @@ from activities import provided
 from activities.sandbox import Sandbox, Script, program_of, sandbox
 from activities.tool_results import text_pages
 from router.domain.errors import ArgumentsToolError, PermanentToolError
-from router.domain.files import SCRIPTS, SkillFile
+from router.domain.file_types import SCRIPTS, SkillFile
 from router.skill.skill import lines
-from router.store.files import SkillFiles
+from router.store.blobs import SkillFiles
 from router.tool.context import Depends, ToolContext
 from router.tool.labels import ChineseLabel
 from router.tool.tool import tool

@@ -29,7 +29,7 @@ from router.entities.grammar import only
 from router.entities.utterance import Utterance
 from router.flow.prompts.field_names import VALUES
 from router.flow.prompts.values import MONTHS, day, moment, money, named
-from router.store.runs import Runs
+from router.store.flow_runs import Runs
 from router.tool.context import ToolContext
 from router.understanding.names import FlowNames, names_no_kind
 

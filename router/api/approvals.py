@@ -14,8 +14,8 @@ from router.domain.principals import Principal
 from router.domain.records import ApprovalRecord
 from router.flow.engine.events import Decided
 from router.flow.engine.run import Position, Verdict
-from router.gateway import runs
-from router.gateway.runs import RunStanding
+from router.gateway import run_updates
+from router.gateway.run_updates import RunStanding
 
 AGAIN_AFTER = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
 """Seconds between tries to decide what lists show to be awaited, and the run doesn't."""
@@ -127,7 +127,7 @@ async def settle(
     """
     for pause in AGAIN_AFTER:
         try:
-            return await runs.decide(services.temporal, record, event, word)
+            return await run_updates.decide(services.temporal, record, event, word)
         except ApprovalClosed:
             now = await services.store.runs.find_approval(record.tenant, record.id)
             if now is None or not now.active or now.verdict is not None:

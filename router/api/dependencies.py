@@ -26,12 +26,12 @@ from router.flow.definition import FlowDefinition
 from router.retrieval.index import CapabilityIndex
 from router.settings import Settings
 from router.store.audit import AuditTrail
+from router.store.blobs import Files
 from router.store.conversations import Conversations, Mailboxes
 from router.store.event_log import EventLog, RoutedTurns
-from router.store.files import Files
+from router.store.flow_runs import Runs
 from router.store.idempotency import IdempotencyKeys
 from router.store.live import Live
-from router.store.runs import Runs
 
 REMEMBERED = 10_000
 GOOD_FOR = 60.0

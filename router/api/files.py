@@ -13,7 +13,7 @@ from router.api.dependencies import Caller, Services
 from router.api.idempotency import claim
 from router.api.params import derived_id, fresh_id
 from router.domain.errors import FieldProblem, InvalidInput
-from router.domain.files import MOST_BYTES, document_kind
+from router.domain.file_types import MOST_BYTES, document_kind
 from router.domain.principals import Principal
 from router.domain.records import FileRecord
 

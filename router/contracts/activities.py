@@ -11,7 +11,7 @@ from router.contracts.conversation import ConversationState, News
 from router.contracts.flow import CallLimits, FlowAnswer, Told
 from router.contracts.payload import ActivityStub, Payload
 from router.domain.commands import Command
-from router.domain.files import SkillFile
+from router.domain.file_types import SkillFile
 from router.domain.locale import Locale
 from router.domain.messages import Message, Route, SpokenLine, Usage
 from router.domain.principals import Principal

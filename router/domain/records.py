@@ -10,7 +10,7 @@ from typing import Any, Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
-from router.domain.files import safe_name, type_of
+from router.domain.file_types import safe_name, type_of
 from router.domain.locale import Locale, Localised
 from router.domain.messages import ENDED, FlowStatus, RouteBy, RouteKind, Turn
 from router.domain.principals import Principal
@@ -254,7 +254,7 @@ class FileRecord(Record):
     """A file that somebody handed in or had made, without its content. It never changes."""
 
     id: str
-    """Opaque and URL-safe: see `router.domain.files.is_file_id`."""
+    """Opaque and URL-safe: see `router.domain.file_types.is_file_id`."""
     tenant: str
     owner: str
     name: str

@@ -14,7 +14,7 @@ from decimal import Decimal, InvalidOperation
 from pydantic import JsonValue
 
 from router.domain.errors import RouterError
-from router.domain.files import is_file_id
+from router.domain.file_types import is_file_id
 from router.domain.locale import Localised
 from router.flow.definition import Slot
 

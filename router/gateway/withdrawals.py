@@ -20,10 +20,10 @@ from router.flow.definition import FlowDefinition
 from router.flow.engine import compensation
 from router.flow.engine.events import Began
 from router.flow.engine.run import Done, Run
-from router.gateway import runs
+from router.gateway import run_updates
 from router.gateway.retries import RPC_TIMEOUT, WorkflowOver, persistently
-from router.gateway.runs import PATIENCE, RunStanding
-from router.store.runs import Runs
+from router.gateway.run_updates import PATIENCE, RunStanding
+from router.store.flow_runs import Runs
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Withdrawals:
     ) -> RunStanding:
         """Ask for approval to take this run back; how the run stands that does so.
 
-        Asked for twice it is begun once. `word` is as in `router.gateway.runs.tell`.
+        Asked for twice it is begun once. `word` is as in `router.gateway.run_updates.tell`.
 
         Raises:
             Conflict: it can't be taken back, or that is under way, or done.
@@ -81,7 +81,7 @@ class Withdrawals:
         event = Began(by=start.requester.id)
 
         async def attempt() -> FlowAnswer:
-            operation = runs.operation(start, id_, self.task_queue, self.share)
+            operation = run_updates.operation(start, id_, self.task_queue, self.share)
             answer: FlowAnswer = await self.temporal.execute_update_with_start_workflow(
                 flow.TELL,
                 Tell(event=event, locale=start.locale, aside=True),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pydantic import JsonValue
 
 from router.domain.budgets import Scope
-from router.domain.files import mentions_in
+from router.domain.file_types import mentions_in
 from router.domain.locale import Locale, Localised
 from router.domain.messages import SpokenLine
 from router.flow.prompts.values import linked, told

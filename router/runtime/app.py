@@ -39,7 +39,7 @@ from router.channels.registry import MountedPlatforms, mounted
 from router.contracts.conversation import WORKFLOW
 from router.domain.errors import RouterError
 from router.settings import Settings
-from router.store.runs import Runs
+from router.store.flow_runs import Runs
 from router.telemetry.metrics import APPROVALS, CONVERSATIONS, OLDEST_APPROVAL
 
 EVERY = 15.0

@@ -19,7 +19,7 @@ from router.routing.prompts import Prompts
 from router.settings import Settings
 from router.skill.loader import LoadedSkills, WatchedSkills, remarks
 from router.skill.skill import SkillCatalog
-from router.store.runs import FlowVersions
+from router.store.flow_runs import FlowVersions
 from router.tool.http.client import OutboundGuard, Sender
 from router.tool.http.loader import WatchedTools, load_http_tools
 from router.tool.mcp.file import ServerEntry, group_of, load_servers, prefix_of

@@ -22,7 +22,7 @@ from posixpath import normpath
 from urllib.parse import unquote
 
 from router.domain.errors import Fault, Problem, nearest
-from router.domain.files import SkillFile
+from router.domain.file_types import SkillFile
 
 INSTRUCTIONS = ("SKILL.md", "skill.md")
 """The file that makes a folder a skill; the first that is there."""

@@ -10,7 +10,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from router.domain.files import SCRIPTS, SkillFile
+from router.domain.file_types import SCRIPTS, SkillFile
 from router.domain.locale import Localised
 from router.domain.principals import Capability, Principal
 

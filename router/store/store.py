@@ -5,14 +5,14 @@ database can't be reached.
 """
 
 from router.store.audit import AuditTrail, ToolCallAudit
+from router.store.blobs import Files, Results, SkillFiles
 from router.store.conversations import Conversations, Mailboxes
 from router.store.database import Database
 from router.store.event_log import EventLog, RoutedTurns
-from router.store.files import Files, Results, SkillFiles
+from router.store.flow_runs import FlowVersions, Runs
 from router.store.idempotency import EffectsLedger, IdempotencyKeys
 from router.store.live import InProcessLive, Live, PostgresLive
 from router.store.retention import Retention
-from router.store.runs import FlowVersions, Runs
 from router.store.spending import Spending
 
 

@@ -29,7 +29,7 @@ from router.domain.messages import ENDED, Message, Turn
 from router.domain.principals import Principal
 from router.domain.records import ApprovalRecord, ConversationRecord, RunRecord
 from router.flow.engine.events import Arrived, Cancelled, Decided, Nudged
-from router.gateway import runs
+from router.gateway import run_updates
 from router.story.story import (
     Act,
     ApproverDecides,
@@ -187,7 +187,7 @@ class Actor:
             to=step.to,
             digest=theirs[0].digest,
         )
-        await runs.decide(self.house.client, theirs[0], event, uuid4().hex)
+        await run_updates.decide(self.house.client, theirs[0], event, uuid4().hex)
 
     async def _pass(self, step: TimePasses) -> None:
         await skip(self.house.environment, step.duration)
@@ -205,18 +205,18 @@ class Actor:
         going = [run for run in await self.runs() if run.status not in ENDED]
         if not going:
             raise Conflict("no flow is going on")
-        await runs.tell(self.house.client, going[0], self.user, event, uuid4().hex)
+        await run_updates.tell(self.house.client, going[0], self.user, event, uuid4().hex)
 
     async def _happen(self, step: EventHappens) -> None:
         run, teller = await self._hearing(step.name)
         event = Arrived(by=teller.id, name=step.name, value=dict(step.payload))
-        await runs.happen(self.house.client, run, teller, event)
+        await run_updates.happen(self.house.client, run, teller, event)
 
     async def _hearing(self, name: str) -> tuple[RunRecord, Principal]:
         """The newest run that is to be told of the event, and somebody who may tell it."""
         for run in await self.runs():
             for teller in self.house.parts.directory.everyone(self.user.tenant):
                 with suppress(NotFound):
-                    await runs.event_known(self.house.client, run, teller, name)
+                    await run_updates.event_known(self.house.client, run, teller, name)
                     return run, teller
         raise NotFound(f"nothing that is going on waits for the event {name}")

@@ -49,7 +49,7 @@ from typing import (
 from pydantic import JsonValue
 
 from router.domain.errors import MisconfiguredError
-from router.domain.files import SkillFile
+from router.domain.file_types import SkillFile
 from router.domain.locale import Locale
 from router.domain.principals import Principal
 from router.tool.results import Keep, not_kept

@@ -23,7 +23,7 @@ from pydantic.dataclasses import dataclass
 from pydantic_core import PydanticSerializationUnexpectedValue
 
 from router.domain.errors import PermanentToolError, UnusableResult
-from router.domain.files import FileMention, safe_name, type_of
+from router.domain.file_types import FileMention, safe_name, type_of
 from router.domain.locale import Localised
 
 DEEPEST = 60

@@ -19,7 +19,7 @@ from router.contracts.skill import STEER, SkillOutcome, Steer
 from router.domain.principals import DEFAULT_TENANT
 from router.domain.records import RunRecord
 from router.flow.engine.events import Arrived, Cancelled
-from router.gateway.runs import happen, tell
+from router.gateway.run_updates import happen, tell
 from router.gateway.withdrawals import Withdrawals
 from router.runtime.composition import Parts
 from router.runtime.upkeep import at_work

@@ -15,7 +15,7 @@ from router.domain.messages import Message, StartAction, Turn
 from router.domain.principals import DEFAULT_TENANT
 from router.domain.records import RunRecord
 from router.flow.engine.events import Arrived
-from router.gateway import runs
+from router.gateway import run_updates
 from router.gateway.withdrawals import Withdrawals
 from router.runtime.composition import Parts
 from router.runtime.worker import build_worker
@@ -311,4 +311,4 @@ class TestEquipment:
 async def delivered(talk: Talk, run: str) -> None:
     """The warehouse reports it."""
     event = Arrived(by=WENDY.id, name="delivered", word=uuid4().hex)
-    await runs.happen(talk.client, await run_of(talk.parts, run), WENDY, event)
+    await run_updates.happen(talk.client, await run_of(talk.parts, run), WENDY, event)

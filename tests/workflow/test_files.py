@@ -15,7 +15,7 @@ from router.domain.principals import DEFAULT_TENANT
 from router.domain.records import FileRecord
 from router.flow.definition import FlowDefinition
 from router.runtime.composition import Parts
-from router.store.files import Files
+from router.store.blobs import Files
 from router.tool.context import Depends, ToolContext
 from router.tool.results import ToolFile
 from router.tool.tool import tool

@@ -16,7 +16,7 @@ import flows
 from router.cli.checks.services import worker_version
 from router.contracts import flow
 from router.domain.errors import MisconfiguredError
-from router.gateway.runs import definition_of
+from router.gateway.run_updates import definition_of
 from router.runtime.composition import Parts
 from router.runtime.definitions import load_capabilities
 from router.runtime.worker import build_worker

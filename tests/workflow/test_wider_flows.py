@@ -24,7 +24,7 @@ from router.domain.principals import Principal
 from router.domain.records import RunRecord
 from router.flow.definition import FlowDefinition
 from router.flow.engine.events import Arrived, Cancelled, Retried
-from router.gateway import runs
+from router.gateway import run_updates
 from router.runtime.composition import Parts
 from router.runtime.worker import build_worker
 from router.story_runner.actor import skip
@@ -261,7 +261,7 @@ async def child_of(talk: Talk, run: str, number: int = 0) -> RunRecord:
 async def withdrawn(talk: Talk, run: str) -> None:
     record = await run_of(talk.parts, run)
     event = Cancelled(by=talk.person.id)
-    await runs.tell(talk.client, record, talk.person, event, uuid4().hex)
+    await run_updates.tell(talk.client, record, talk.person, event, uuid4().hex)
 
 
 async def arrive(
@@ -269,8 +269,8 @@ async def arrive(
 ) -> Any:
     event = Arrived(by=caller.id, name="arrived", value=value, word=word)
     record = await run_of(talk.parts, run)
-    await runs.event_known(talk.client, record, caller, "arrived")
-    return await runs.happen(talk.client, record, caller, event)
+    await run_updates.event_known(talk.client, record, caller, "arrived")
+    return await run_updates.happen(talk.client, record, caller, event)
 
 
 class TestEvents:
@@ -465,7 +465,7 @@ class TestCallsThatDoNotWorkOut:
         record = await becomes(desk.parts, run, lambda r: r.history[-1].event == "held")
         assert "tried again" in [line.event for line in record.history]
         assert BOOK == []
-        standing = await runs.operate(desk.client, record, Retried(by="olga"), "once")
+        standing = await run_updates.operate(desk.client, record, Retried(by="olga"), "once")
         assert standing.status == "completed"
         assert [done for done, _ in booked()] == ["pay"]
 
@@ -476,7 +476,7 @@ class TestCallsThatDoNotWorkOut:
     async def test_what_has_not_failed_is_not_made_again(self, desk: Talk) -> None:
         run = await started(desk, "delivery")
         with pytest.raises(Conflict):
-            await runs.operate(desk.client, await run_of(desk.parts, run), Retried(), "once")
+            await run_updates.operate(desk.client, await run_of(desk.parts, run), Retried(), "once")
 
 
 @asynccontextmanager

@@ -40,7 +40,7 @@ from router.api.params import Key, check_plain, derived_id, said_text
 from router.contracts.conversation import ConversationStatus
 from router.documents.strict_json import strict_json
 from router.domain.errors import Conflict, FieldProblem, InvalidInput
-from router.domain.files import is_file_id
+from router.domain.file_types import is_file_id
 from router.domain.messages import (
     LONGEST_QUESTION,
     Action,

@@ -33,7 +33,7 @@ from router.api.dependencies import Services
 from router.api.files import check_kind
 from router.api.params import derived_id
 from router.domain.errors import FieldProblem, InvalidInput, NotFound
-from router.domain.files import MOST_BYTES
+from router.domain.file_types import MOST_BYTES
 from router.domain.messages import SpokenLine
 from router.domain.principals import Principal
 from router.domain.records import FileRecord

@@ -16,7 +16,7 @@ from router.api.params import StrictRoute
 from router.domain.locale import Locale
 from router.domain.records import ApprovalRecord
 from router.flow.engine.run import Verdict
-from router.gateway.runs import RunStanding
+from router.gateway.run_updates import RunStanding
 
 router = APIRouter(prefix="/v1/approvals", tags=["approvals"], route_class=StrictRoute)
 

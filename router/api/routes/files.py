@@ -10,7 +10,7 @@ from router.api.errors import problems
 from router.api.files import FIELD, FileView, Upload, hand_in, uploaded
 from router.api.idempotency import IdempotencyKey
 from router.domain.errors import NotFound
-from router.domain.files import DOCUMENTS
+from router.domain.file_types import DOCUMENTS
 from router.domain.principals import Principal
 from router.domain.records import FileRecord
 

@@ -29,8 +29,8 @@ from router.drawing import Graph, Journey, graph_of, journey_of, mermaid_of, svg
 from router.flow.definition import FlowDefinition
 from router.flow.engine.events import Arrived, Cancelled, Nudged, Reassigned, Retried
 from router.flow.engine.waiting import unfit
-from router.gateway import runs
-from router.gateway.runs import WHY_NOT, RunStanding, listening, to_remind
+from router.gateway import run_updates
+from router.gateway.run_updates import WHY_NOT, RunStanding, listening, to_remind
 from router.gateway.withdrawals import Withdrawals
 
 router = APIRouter(prefix="/v1/flow-runs", tags=["flow runs"], route_class=StrictRoute)
@@ -112,7 +112,7 @@ async def _awaited(
 @router.get("/{run}", responses=problems(404))
 async def show(services: Given, caller: Caller, record: ReadRun) -> FlowRun:
     """Show a run to its requester, its approvers, those who were told of it, and operators."""
-    record = await runs.as_it_stands(services.temporal, record)
+    record = await run_updates.as_it_stands(services.temporal, record)
     awaited = await _awaited(services, caller, [record])
     return FlowRun.of(record, services, caller, awaited.get(record.id, ()))
 
@@ -153,7 +153,7 @@ async def graph(
 
 async def _definition(services: Services, record: RunRecord) -> FlowDefinition:
     """The run's own definition; that of today, of the same version, where the run can't tell."""
-    own = await runs.definition_of(services.temporal, record)
+    own = await run_updates.definition_of(services.temporal, record)
     definition = own or todays_definition(record, services.offered)
     if definition is not None:
         return definition
@@ -199,7 +199,7 @@ async def cancelled(
     services: Services, caller: Principal, record: RunRecord, event: Cancelled, word: str
 ) -> RunStanding:
     """Cancel the run; `Conflict` where it ended by itself before that."""
-    standing = await runs.tell(services.temporal, record, caller, event, word)
+    standing = await run_updates.tell(services.temporal, record, caller, event, word)
     if standing.status in _ENDED_OTHERWISE:
         raise Conflict(f"The run had ended before it could be taken back: it is {standing.status}.")
     return standing
@@ -232,7 +232,7 @@ async def nudge(
     word = word_of("nudge", caller, key)
     standing = RunStanding(id=record.id, status=record.status, state=record.state)
     for one in asking:
-        told = await runs.tell(services.temporal, one, caller, Nudged(by=caller.id), word)
+        told = await run_updates.tell(services.temporal, one, caller, Nudged(by=caller.id), word)
         standing = told if one.id == record.id else standing
     return standing
 
@@ -267,7 +267,7 @@ async def happen(
         raise faulty
     await claim(services, caller, key, f"event {record.id} {name}", value)
     event = Arrived(by=caller.id, name=name, value=value, word=word)
-    return await runs.happen(services.temporal, concerned, caller, event)
+    return await run_updates.happen(services.temporal, concerned, caller, event)
 
 
 PersonId = Annotated[str, Field(min_length=1, max_length=64)]
@@ -305,7 +305,7 @@ async def retry(
     comment = body.comment if body else None
     await audit.note("run.retry", record.id, whose=record.requester, reason=comment)
     word = word_of("retry", audit.person, key)
-    return await runs.operate(services.temporal, record, Retried(by=audit.person.id), word)
+    return await run_updates.operate(services.temporal, record, Retried(by=audit.person.id), word)
 
 
 @router.post("/{run}/terminate", responses=problems(400, 403, 404, 409, 413, 415))
@@ -348,4 +348,4 @@ async def reassign(
     )
     event = Reassigned(by=caller.id, **body.model_dump())
     word = word_of("reassign", caller, key)
-    return await runs.operate(services.temporal, record, event, word)
+    return await run_updates.operate(services.temporal, record, event, word)

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from router.domain.files import FileMention, mentioned
+from router.domain.file_types import FileMention, mentioned
 from router.domain.locale import Locale, Localised
 from router.domain.records import READ_ON, ResultPage, page_in
 from router.flow.definition import Slot

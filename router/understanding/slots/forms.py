@@ -10,7 +10,7 @@ from decimal import Decimal
 
 from pydantic import JsonValue
 
-from router.domain.files import is_file_id
+from router.domain.file_types import is_file_id
 from router.entities.booleans import leaning, numbered, yes_or_no
 from router.entities.choices import answered_choice
 from router.entities.dates import Days

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from schemathesis.core.failures import Failure
 from schemathesis.openapi.checks import RejectedPositiveData
 
-from router.domain.files import DOCUMENTS
+from router.domain.file_types import DOCUMENTS
 
 BEGINNINGS = {
     "application/pdf": b"%PDF-1.7\n",

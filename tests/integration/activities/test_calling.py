@@ -22,7 +22,7 @@ from router.domain.errors import (
     TooManyRequests,
     TransientToolError,
 )
-from router.domain.files import MOST_BYTES
+from router.domain.file_types import MOST_BYTES
 from router.domain.principals import Principal
 from router.store.database import Database
 from router.store.store import Store

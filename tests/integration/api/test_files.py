@@ -8,7 +8,7 @@ import pytest
 from fastapi import FastAPI
 
 from router.api.files import ENVELOPE
-from router.domain.files import LONGEST_NAME, MOST_BYTES
+from router.domain.file_types import LONGEST_NAME, MOST_BYTES
 from tests.integration.api.conftest import As, client_of
 
 PDF = b"%PDF-1.7\nreceipt"

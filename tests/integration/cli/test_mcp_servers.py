@@ -14,8 +14,8 @@ from router.cli.checks import services
 from router.domain.errors import MisconfiguredError
 from router.domain.records import FileRecord
 from router.settings import Settings
+from router.store.blobs import Files
 from router.store.database import Database
-from router.store.files import Files
 from tests.fakes.mcp_program import PROGRAM
 from tests.unit.cli.conftest import Run
 

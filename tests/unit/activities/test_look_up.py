@@ -15,8 +15,8 @@ from router.contracts.activities import LookUp
 from router.domain.principals import Absence, Principal
 from router.domain.records import FileRecord
 from router.flow.language.functions import LOOKUPS
+from router.store.blobs import Files
 from router.store.database import Database
-from router.store.files import Files
 from router.tool.context import Dependencies
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)

@@ -6,7 +6,7 @@ import activities.builtin
 import activities.tools
 from activities.capabilities import Capabilities
 from activities.sandbox import sandbox
-from router.domain.files import SkillFile
+from router.domain.file_types import SkillFile
 from router.domain.locale import Localised
 from router.domain.principals import Principal
 from router.flow.catalog import Catalog

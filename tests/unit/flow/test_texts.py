@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from router.domain.files import FileMention
+from router.domain.file_types import FileMention
 from router.domain.locale import Locale
 from router.flow.definition import Slot
 from router.flow.language.templates import (

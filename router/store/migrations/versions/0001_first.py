@@ -42,6 +42,7 @@ def upgrade() -> None:
     _create_conversations()
     _create_log()
     _create_runs()
+    _create_what_runs_need()
     _create_approvals()
     _create_memory()
     _create_audit()
@@ -143,6 +144,9 @@ def _create_runs() -> None:
     )
     _index("flow_runs_newest", "flow_runs", ["tenant", "created_at", "id"])
     _index("flow_runs_of_requester", "flow_runs", ["tenant", "requester", "created_at", "id"])
+
+
+def _create_what_runs_need() -> None:
     op.create_table(
         "run_files",
         _required("tenant"),

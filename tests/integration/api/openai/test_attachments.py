@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from router.domain.files import MOST_BYTES
+from router.domain.file_types import MOST_BYTES
 from tests.integration.api.conftest import As
 from tests.integration.api.openai.conftest import PATH, said
 

@@ -13,7 +13,7 @@ from activities.sandbox import Output, Script, sandbox
 from activities.tool_results import PAGE, text_pages
 from router.contracts.activities import ToolCall
 from router.domain.errors import ArgumentsToolError, PermanentToolError
-from router.domain.files import SkillFile
+from router.domain.file_types import SkillFile
 from router.store.database import Database
 from router.store.store import Store
 from tests.one_try import run_tool

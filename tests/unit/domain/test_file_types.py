@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from router.domain.files import (
+from router.domain.file_types import (
     LONGEST_NAME,
     FileMention,
     document_kind,

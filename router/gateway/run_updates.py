@@ -41,7 +41,7 @@ from router.flow.definition import FlowDefinition, Wait
 from router.flow.engine.events import Arrived, Cancelled, Decided, Nudged, Reassigned, Retried
 from router.flow.view import FlowView
 from router.gateway.retries import RPC_TIMEOUT, WorkflowOver, own_errors, persistently
-from router.store.runs import Runs
+from router.store.flow_runs import Runs
 
 AGAIN_AFTER = timedelta(hours=1)
 """How long those who were reminded by the requester are left in peace."""
