@@ -19,9 +19,9 @@ from router.domain.records import (
     HistoryLine,
     RunRecord,
 )
+from router.store.blobs import SkillFiles
 from router.store.database import Database
-from router.store.files import SkillFiles
-from router.store.runs import amended
+from router.store.flow_runs import amended
 from router.store.store import Store
 
 NOW = datetime(2026, 11, 18, 10, 30, 15, 123456, tzinfo=ZoneInfo("Asia/Shanghai"))
