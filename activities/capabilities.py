@@ -14,7 +14,8 @@ from pydantic import JsonValue
 from router.contracts.flow import CallLimits
 from router.domain.principals import FLOW_ROLE, Capability, Principal
 from router.flow.catalog import Catalog
-from router.flow.definition import FlowDefinition, Slot
+from router.flow.definition import FlowDefinition
+from router.flow.slot_types.slot import Slot
 from router.flow.view import FlowView
 from router.routing.offer import Offer
 from router.routing.tool_form import form_of

@@ -12,8 +12,7 @@ from activities.writer import within_means
 from router.contracts import activities
 from router.domain.commands import StartFlow
 from router.domain.principals import Principal
-from router.flow.definition import Slot
-from router.flow.slot_types import Unfit, fitted
+from router.flow.slot_types.slot import Slot, Unfit, fitted
 from router.llm.fallback import FallbackChain, FallbackChains
 from router.llm.types import BudgetSpent
 from router.retrieval.index import CapabilityIndex

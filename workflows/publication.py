@@ -34,7 +34,7 @@ from router.flow.engine import compensation, decisions, elicitation
 from router.flow.engine.events import Remind
 from router.flow.engine.run import Assignee, Run, Task
 from router.flow.prompts import question
-from router.flow.slot_types import files_in
+from router.flow.slot_types.slot import files_in
 from workflows.activity import perform
 
 NO_TOOLS: Mapping[str, CallLimits] = MappingProxyType({})

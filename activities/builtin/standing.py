@@ -28,7 +28,9 @@ from router.entities.dates import Days
 from router.entities.grammar import only
 from router.entities.utterance import Utterance
 from router.flow.prompts.field_names import VALUES
-from router.flow.prompts.values import MONTHS, day, moment, money, named
+from router.flow.prompts.values import named
+from router.flow.slot_types.dates import MONTHS, day, moment
+from router.flow.slot_types.numbers import money
 from router.store.flow_runs import Runs
 from router.tool.context import ToolContext
 from router.understanding.names import FlowNames, names_no_kind

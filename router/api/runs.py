@@ -9,7 +9,7 @@ What a flow may be started with, as JSON Schema for front ends that draw their o
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 from urllib.parse import quote
 
 from fastapi import Depends
@@ -22,8 +22,10 @@ from router.domain.locale import Locale
 from router.domain.messages import ENDED, FlowStatus, FormField, Option
 from router.domain.principals import Principal
 from router.domain.records import HistoryLine, RunRecord, is_held
-from router.flow.definition import FlowDefinition, Slot
+from router.flow.definition import FlowDefinition
 from router.flow.prompts.question import known_in
+from router.flow.slot_types.slot import SLOT_TYPES, Slot
+from router.flow.slot_types.structures import schema_of_slots
 from router.settings import Settings
 
 
@@ -169,34 +171,12 @@ def todays_definition(record: RunRecord, offered: Offers) -> FlowDefinition | No
     return definition if definition and definition.version == record.version else None
 
 
-_TEXT: dict[str, JsonValue] = {"type": "string"}
-_PLAIN: dict[str, dict[str, JsonValue]] = {
-    "number": {"type": "number"},
-    "integer": {"type": "integer"},
-    "boolean": {"type": "boolean"},
-    "date": {"type": "string", "format": "date"},
-    "datetime": {"type": "string", "format": "date-time"},
-    "money": {
-        "type": "object",
-        "properties": {"amount": _TEXT, "currency": {"type": "string", "default": "CNY"}},
-        "required": ["amount"],
-    },
-    "duration": {
-        "type": "object",
-        "properties": {unit: {"type": "number"} for unit in ("days", "weeks", "hours")},
-        "minProperties": 1,
-        "maxProperties": 1,
-    },
-}
-
-
-def schema_of_slots(slots: Mapping[str, Slot], locale: Locale) -> dict[str, JsonValue]:
+def schema_of_fillable(slots: Mapping[str, Slot], locale: Locale) -> dict[str, JsonValue]:
     """An object of those slots that a person may fill, titled in the reader's language.
 
     Nothing in it is required: what is left out, the flow asks for.
     """
-    fillable = {name: slot for name, slot in slots.items() if slot.is_fillable}
-    return {"type": "object", "properties": _properties(fillable, locale)}
+    return schema_of_slots({n: slot for n, slot in slots.items() if slot.is_fillable}, locale)
 
 
 def schema_of_form(fields: Sequence[FormField]) -> dict[str, JsonValue]:
@@ -209,30 +189,12 @@ def schema_of_form(fields: Sequence[FormField]) -> dict[str, JsonValue]:
 def _schema_of_field(field: FormField) -> dict[str, JsonValue]:
     if field.options is not None:
         return {"title": field.label, **schema_of_options(field.options)}
-    return {"title": field.label, **_PLAIN.get(field.type, _TEXT)}
+    return {"title": field.label, **SLOT_TYPES.get(field.type, SLOT_TYPES["text"]).stored}
 
 
 def schema_of_options(options: Sequence[Option]) -> dict[str, JsonValue]:
     """One of these values, each under the words that are shown for it."""
     return {"oneOf": [{"const": option.value, "title": option.label} for option in options]}
-
-
-def _properties(slots: Mapping[str, Slot], locale: Locale) -> dict[str, JsonValue]:
-    return {name: _schema_of(slot, locale) for name, slot in slots.items()}
-
-
-def _schema_of(slot: Slot, locale: Locale) -> dict[str, JsonValue]:
-    title: dict[str, Any] = {"title": slot.label.within(locale)} if slot.label else {}
-    if slot.type == "choice":
-        return {**title, "type": "string", "enum": list(slot.choices)}
-    if slot.type == "list" and slot.of is not None:
-        items = _schema_of(slot.of, locale)
-        return {**title, "type": "array", "items": items, "maxItems": slot.max}
-    if slot.type == "object":
-        needed: list[JsonValue] = [name for name, field in slot.fields.items() if field.required]
-        fields = _properties(slot.fields, locale)
-        return {**title, "type": "object", "properties": fields, "required": needed}
-    return {**title, **_PLAIN.get(slot.type, {**_TEXT, "maxLength": slot.max_length})}
 
 
 def history_url(settings: Settings, workflow_id: str, run_id: str) -> str:

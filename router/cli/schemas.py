@@ -26,10 +26,10 @@ from pydantic import BaseModel, TypeAdapter
 from router.cli.schema import FOLDER, NAMES
 from router.directory.file import PersonEntry
 from router.documents.attribute_docs import attribute_docs
-from router.flow.definition import FILE_MODELS, SKIPPABLE, STATE_KINDS, FlowDefinition
+from router.flow.definition import FILE_MODELS, STATE_KINDS, FlowDefinition
+from router.flow.slot_types.slot import SKIPPABLE, SLOT_TYPES
 from router.flow.validation.patterns import NAME as WORD
 from router.flow.validation.references import NAME
-from router.flow.validation.slots import PARTS
 from router.skill.front_matter import LONGEST_COMPATIBILITY, OURS, FrontMatter
 from router.story.entries import STEPS, StoryEntry
 from router.tool.http.declaration import HttpToolEntry, SelectionEntry
@@ -65,7 +65,9 @@ def flow_schema() -> JsonSchema:
     parts["Slot"]["properties"].pop(SKIPPABLE)
     parts["Slot"]["properties"]["fields"] |= named
     parts["Slot"]["properties"] |= _limits(parts["Slot"]["properties"])
-    parts["Slot"]["allOf"] = [_part(kind, part) for kind, part in PARTS.items()]
+    parts["Slot"]["allOf"] = [
+        _part(kind.name, kind.made_of) for kind in SLOT_TYPES.values() if kind.made_of
+    ]
     word = {"pattern": f"^{WORD.pattern[:-2]}$"}
     parts["Triggers"]["properties"]["words"]["propertyNames"] = word
     parts["State"]["oneOf"] = _kinds()

@@ -77,6 +77,14 @@ def interval(found: Iterable[Found[Days]], text: str) -> Interval | None:
     return _between(days[0], days[1], text) if len(days) == 2 else None  # noqa: PLR2004 - two ends
 
 
+def one_day(found: Sequence[Found[Days]], text: str) -> date | None:
+    """The one day that a sentence's days come to: `下周，周三`, `周三，不对，周四`; else None."""
+    meant = found[0] if len(found) == 1 else None
+    if meant is None and (days := interval(found, text)):
+        meant = days.found
+    return meant.value.first if meant and meant.value.first == meant.value.last else None
+
+
 def _marked(found: Found[Days], text: str) -> Interval:
     """One day after `到` or `until` is only an end, one before `开始` only a start."""
     if found.value.first == found.value.last and _UNTIL.search(text[: found.start][-_NEAR:]):

@@ -18,7 +18,8 @@ from typing import Any
 
 from router.domain.locale import LOCALES
 from router.domain.principals import Capability, Principal
-from router.flow.definition import SKIPPABLE, FlowDefinition
+from router.flow.definition import FlowDefinition
+from router.flow.slot_types.slot import SKIPPABLE
 
 
 class Catalog:

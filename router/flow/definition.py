@@ -11,12 +11,21 @@ from datetime import timedelta
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, model_validator
+from pydantic import BeforeValidator, Field, JsonValue, model_validator
 from pydantic_core import PydanticCustomError
 
 from router.domain.locale import Localised
 from router.domain.messages import EndStatus
 from router.domain.principals import Capability
+from router.flow.slot_types.slot import (
+    Choice,
+    Definition,
+    Reference,
+    Several,
+    Slot,
+    SlotCheck,
+    slot_at,
+)
 
 _SPAN = re.compile(r"[+-]?P")
 
@@ -30,23 +39,6 @@ def _as_iso(value: Any) -> Any:
 
 Span = Annotated[timedelta, BeforeValidator(_as_iso)]
 """How long something takes, written `PT24H` or `P14D`."""
-
-
-class Definition(BaseModel):
-    """Base of everything in a flow file: frozen, closed, and written with the file's own keys."""
-
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", populate_by_name=True, serialize_by_alias=True
-    )
-
-
-def _several(value: Any) -> Any:
-    return [value] if isinstance(value, str) else value
-
-
-Several = Annotated[
-    tuple[str, ...], BeforeValidator(_several, json_schema_input_type=str | tuple[str, ...])
-]
 
 
 GuardName = Literal[
@@ -101,115 +93,12 @@ class Triggers(Definition):
     """Pieces of patterns by name, written `{NAME}` in a pattern."""
 
 
-SlotType = Literal[
-    "choice",
-    "text",
-    "number",
-    "integer",
-    "money",
-    "date",
-    "datetime",
-    "duration",
-    "boolean",
-    "file",
-    "list",
-    "object",
-]
 StateKind = Literal[
     "collect", "check", "call", "flow", "parallel", "confirm", "approve", "wait", "say"
 ]
 STATE_KINDS: tuple[StateKind, ...] = get_args(StateKind)
-SKIPPABLE = "=skippable"
-"""A key that no file has: what is under it comes of the rest."""
 DEFAULT_IDLE = timedelta(days=3)
 """After so long without a word a run that asks says that it is still open."""
-RangePart = Literal["start", "end", "start_half", "end_half"]
-
-
-class Choice(Definition):
-    """One value of a `choice` slot, and the words people use for it."""
-
-    label: Localised
-    """What people read."""
-    synonyms: tuple[str, ...] = ()
-    """Other words for it, in either language."""
-
-
-class SlotCheck(Definition):
-    """A condition that a slot must meet, in CEL, and what is said where it doesn't."""
-
-    that: str
-    """An expression; true where the value is good."""
-    say: Localised
-    """What is said where it isn't."""
-
-
-class Reference(Definition):
-    """That a `text` is the number of a document, and how one is told from other figures."""
-
-    of: Several
-    """What such a document is called in messages, in either language: `发票`, `receipt`."""
-    pattern: str | None = None
-    """RE2: a number that is one whatever is said around it, such as `inv-?\\d{2,12}`."""
-
-
-class Slot(Definition):
-    """Something a flow has to know.
-
-    It is asked for (`ask`), looked up (`lookup`), or both: then it is looked up as soon as
-    everything that the lookup reads is known, and asked for where it isn't.
-    `part_of_range` says which part of a date range, said in one breath, this slot takes
-    (written `range: start` in a file).
-    """
-
-    type: SlotType
-    """What kind of value it holds."""
-    label: Localised | None = None
-    """Its name in summaries and forms."""
-    names: Several = ()
-    """What else people call it: `the bill was 12` says what the amount was."""
-    ask: Localised | None = None
-    """The question."""
-    required: bool = True
-    """False where the flow goes on without it; with an `ask` it is asked for once and can be
-    skipped."""
-    skippable: bool = Field(False, alias=SKIPPABLE)
-    """True where it is asked for although it isn't `required`: worked out by the loader. Not so
-    in a tool's form."""
-    choices: dict[str, Choice] = {}
-    """For a `choice`: the values, and what they are called."""
-    find: tuple[str, ...] = ()
-    """RE2 by which a sentence names a `text`, in a group of the slot's name: `去(?P<city>…)出差`"""
-    reference: Reference | None = None
-    """For a `text`: that it is the number of a document."""
-    check: tuple[SlotCheck, ...] = ()
-    """Conditions that a value must meet."""
-    lookup: str | None = None
-    """An expression whose value fills it as soon as all that it reads is known."""
-    when: str | None = None
-    """A condition, in CEL, without which a `collect` doesn't ask for it; given, it is taken."""
-    part_of_range: RangePart | None = Field(None, alias="range")
-    """The part of a date range, said in one breath, that it takes."""
-    of: "Slot | None" = None
-    """What a `list` holds."""
-    fields: dict[str, "Slot"] = {}
-    """What an `object` holds."""
-    min: int = 1
-    """For a `list`: how many items at least."""
-    max: int = 20
-    """For a `list`: how many items at most."""
-    more: Localised | None = None
-    """How a `list` asks whether there is another."""
-    max_length: int = 1000
-    """For a `text`: characters at most."""
-
-    @property
-    def is_fillable(self) -> bool:
-        """False for what is looked up and never asked: nobody's word counts there.
-
-        Days of leave and sums of claims decide who must approve them.
-        """
-        return self.lookup is None or self.ask is not None
 
 
 class Branch(Definition):
@@ -456,13 +345,7 @@ class FlowDefinition(Definition):
         >>> definition.slot_at("items.0.amount").type  # doctest: +SKIP
         'money'
         """
-        name, *rest = path.split(".")
-        slot = self.slots.get(name)
-        for part in rest:
-            if slot is None:
-                return None
-            slot = slot.of if slot.type == "list" and part.isdigit() else slot.fields.get(part)
-        return slot
+        return slot_at(self.slots, path)
 
 
 FILE_MODELS: tuple[type[Definition], ...] = (

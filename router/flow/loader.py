@@ -27,7 +27,8 @@ from router.documents.document import Document, Place, Unreadable, read_document
 from router.documents.watcher import SECONDS, Watcher, changes
 from router.domain.errors import DefinitionError, Fault, Problem, nearest
 from router.flow.catalog import Catalog
-from router.flow.definition import FlowDefinition, Slot, State
+from router.flow.definition import FlowDefinition, State
+from router.flow.slot_types.slot import Slot
 from router.flow.validation import (
     Complaint,
     Draft,

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 from router.domain.locale import Locale, Localised
 from router.domain.messages import ChoicesReply, Option, offer_question
 from router.flow.engine.slots import LONGEST
-from router.flow.prompts.values import label_of, shown
+from router.flow.slot_types.slot import label_of, shown
 from router.flow.view import FlowView
 
 WHICH = Localised(
@@ -53,7 +53,7 @@ def known_in_short(view: FlowView, locale: Locale) -> str:
     told = [
         " ".join(f"{label_of(name, slot).within(locale)} {words}".split())[:LONGEST]
         for name, slot in view.fillable.items()
-        if slot.label is not None and slot.type not in ("file", "list", "object")
+        if slot.label is not None and not (slot.kind.is_file or slot.of or slot.fields)
         if (words := shown(slot, view.slots.get(name), locale))
     ]
     return ("，" if locale == "zh" else ", ").join(told[:MOST_KNOWN])

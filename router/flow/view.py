@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 
 from router.domain.locale import Localised
 from router.domain.messages import ASKING, ENDED, FlowStatus, FlowSummary, Reply
-from router.flow.definition import Slot
+from router.flow.slot_types.slot import Slot
 
 STATUSES: dict[str, Localised] = {
     "collecting": Localised(zh="填写中", en="in progress"),

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from router.domain.principals import Capability
-from router.flow.definition import FlowDefinition, Slot
+from router.flow.definition import FlowDefinition
+from router.flow.slot_types.slot import Slot
 from router.flow.view import FlowView
 from router.llm.types import Function
 from router.skill.skill import Skill
@@ -50,7 +51,7 @@ class Offer:
             return []
         fillable = self.active.fillable.items()
         slots = {
-            name: schema_of(slot)
+            name: slot.kind.quoted(slot)
             for name, slot in fillable
             if _is_asked(slot) or name in self.active.awaiting
         }
@@ -104,7 +105,7 @@ def dispatch(flows: Sequence[FlowDefinition]) -> Function:
 
 
 def _slots_of(flow: FlowDefinition) -> dict[str, Any]:
-    asked = {name: schema_of(slot) for name, slot in flow.slots.items() if _is_asked(slot)}
+    asked = {name: slot.kind.quoted(slot) for name, slot in flow.slots.items() if _is_asked(slot)}
     return {**_object(asked), "description": f"of {flow.flow}"}
 
 
@@ -164,29 +165,3 @@ def function(name: str, description: str, **properties: Any) -> Function:
 
 def _object(properties: dict[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": properties}
-
-
-def schema_of(slot: Slot) -> dict[str, Any]:
-    """A slot as JSON Schema, simple enough for any server.
-
-    >>> schema_of(Slot(type="date"))
-    {'type': 'string', 'description': 'the day as it was said, such as 下周一 or 2026-11-23'}
-    """
-    if slot.type == "choice":
-        return {"type": "string", "enum": list(slot.choices)}
-    if slot.type == "list" and slot.of is not None:
-        return {"type": "array", "items": schema_of(slot.of), "maxItems": slot.max}
-    if slot.type == "object":
-        return _object({name: schema_of(inner) for name, inner in slot.fields.items()})
-    plain = {"number": "number", "integer": "integer", "boolean": "boolean"}
-    if slot.type in plain:
-        return {"type": plain[slot.type]}
-    return {"type": "string", "description": _HINTS.get(slot.type, "as it was said")}
-
-
-_HINTS = {
-    "date": "the day as it was said, such as 下周一 or 2026-11-23",
-    "datetime": "the moment as it was said",
-    "money": "with its currency, such as 58 CNY",
-    "duration": "how long, such as 2 days",
-}

@@ -18,18 +18,13 @@ from typing import Any
 
 from router.domain.errors import Elicitation
 from router.domain.locale import Localised
-from router.flow.definition import (
-    Choice,
-    FlowDefinition,
-    RangePart,
-    Slot,
-    State,
-    Triggers,
-)
+from router.entities.dates import Days
+from router.flow.definition import FlowDefinition, State, Triggers
 from router.flow.engine.changes import TAKEN
 from router.flow.engine.elicitation import WHOLE
 from router.flow.engine.run import Inquiry
 from router.flow.prompts.values import named
+from router.flow.slot_types.slot import Choice, RangePart, Slot, filled_by
 from router.tool.labels import choice_in, label_in
 from router.tool.tool import Tool
 
@@ -251,7 +246,7 @@ def _list(
         raise Unaskable("a list whose items aren't all of one kind")
     item = slot_of(name, schema["items"], required=True, within=whole, depth=DEEPEST)
     label: Localised = about["label"]
-    if item.type != "object":
+    if not item.fields:
         item = item.model_copy(update={"label": label, "ask": _several(label)})
     least = max(1, _count(schema.get("minItems"), 1))
     most = min(LONGEST_LIST, max(least, _count(schema.get("maxItems"), 20)))
@@ -369,7 +364,7 @@ def _given(found: Askable) -> dict[str, str]:
 def _may_be_empty(slot: Slot) -> bool:
     """True for an object that is needed, and nothing in it."""
     needed = any(field.required for field in slot.fields.values())
-    return slot.type == "object" and slot.required and not needed
+    return slot.kind.made_of == "fields" and slot.required and not needed
 
 
 def _states(tool: Tool, slots: dict[str, Slot], given: dict[str, str]) -> dict[str, State]:
@@ -438,7 +433,7 @@ _RANGE: dict[str, RangePart] = {
 
 def _as_range(slots: dict[str, Slot]) -> dict[str, Slot]:
     """The slots, where two dates are the ends of one range by their names: said in one breath."""
-    parts = {name: _RANGE[name] for name, s in slots.items() if s.type == "date" and name in _RANGE}
+    parts = {name: _RANGE[name] for name in filled_by(Days, slots) if name in _RANGE}
     if sorted(parts.values()) != ["end", "start"]:
         return slots
     return {

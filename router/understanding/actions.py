@@ -37,10 +37,10 @@ from router.flow.definition import FlowDefinition
 from router.flow.engine.handlers import STALE
 from router.flow.paused import ALL, Situation, run_meant
 from router.flow.prompts.question import way_of
+from router.flow.slot_types.slot import coerced, form_values, slot_at
 from router.flow.view import FlowView
 from router.understanding import route_reasons
 from router.understanding.dialogue_acts import Act
-from router.understanding.slots.forms import coerced, form_values, slot_at
 from router.understanding.slots.free_text import clause_starts
 from router.understanding.slots.prefill import prefill_offered
 from router.understanding.triggers.patterns import Match, PatternIndex
@@ -283,6 +283,6 @@ def _answer(view: FlowView, value: JsonValue, situation: Situation) -> dict[str,
     slot = slot_at(view.fillable, path)
     if slot is None:
         return {path: value}
-    if slot.type == "list" and isinstance(value, bool):
+    if slot.of is not None and isinstance(value, bool):
         return {f"{path}.more": value}
     return {path: coerced(slot, value, situation.now)}

@@ -25,15 +25,14 @@ from router.entities.money import Money
 from router.entities.normalisation import normalise
 from router.entities.numbers import DIGITS, EN_NUMBER, ZH_NUMBER, parse_number
 from router.entities.utterance import Utterance
-from router.flow.definition import Choice, Slot
+from router.flow.slot_types.slot import Choice, Slot, SlotType, form_values, slot_at
 from router.flow.view import FlowView
 from router.understanding.dialogue_acts import says_nothing
-from router.understanding.slots.forms import form_values, slot_at
 from router.understanding.slots.prefill import prefill
 
 _NUMBER = compiled(f"{EN_NUMBER}|{ZH_NUMBER}")
 _FIGURES = compiled(f"^{DIGITS}$")
-_NUMERIC = frozenset({"number", "integer", "money", "duration"})
+_NUMERIC = (Decimal, Money, Duration)
 _MINUS = compiled("(?:-|负|minus )$")
 _SET_TO = r"(?:\b(?:to|as|is)\b|[=:]|[改设]?[为成是])"
 _SETS = compiled(rf"(?:{_SET_TO}|\b(?:make|set) it) ?$")
@@ -67,7 +66,7 @@ def says(utterance: Utterance, name: str, slot: Slot | None, value: JsonValue) -
 
 def _says_figures(utterance: Utterance, slot: Slot | None, value: str) -> bool:
     """True for a number that was given as a text, and is written otherwise in the message."""
-    if slot is None or slot.type not in _NUMERIC or not _FIGURES.search(value.strip()):
+    if slot is None or slot.kind.takes not in _NUMERIC or not _FIGURES.search(value.strip()):
         return False
     number = parse_number(value)
     return number is not None and _says_number(utterance, number)
@@ -165,7 +164,7 @@ def changed(view: FlowView, given: Values, text: str, now: datetime) -> dict[str
     named = _names_days(utterance)
     read = _less_reckoned(prefill(view.fillable, utterance), given, view, named=named)
     asked = {_head(name) for name in view.awaiting}
-    said = {name for name in read if view.fillable[name].type != "text"}
+    said = {name for name in read if not view.fillable[name].kind.is_text}
     values = {
         name: value
         for name, value in _put(view.fillable, given, read, text, now).items()
@@ -178,22 +177,26 @@ def changed(view: FlowView, given: Values, text: str, now: datetime) -> dict[str
         or name in said
         or says(utterance, name, slot_at(view.fillable, name), given.get(name))
     }
-    rest = {name: _kind(view.fillable, name) for name in values.keys() - plain}
+    rest = {n: view.fillable[n].kind for n in values.keys() - plain if n in view.fillable}
     understood = _understood(text, rest, about_it=bool(plain), named=named)
     return {name: value for name, value in values.items() if name in plain | understood}
 
 
-def _understood(text: str, rest: Mapping[str, str], *, about_it: bool, named: bool) -> set[str]:
+def _understood(
+    text: str, rest: Mapping[str, SlotType], *, about_it: bool, named: bool
+) -> set[str]:
     """Of values that nothing in the message states, by their kind: those to trust a model with.
 
     None where one of them is a text that nobody wrote: whoever makes up one makes up others.
     """
-    if says_nothing(text) or "text" in rest.values():
+    if says_nothing(text) or any(kind.is_text for kind in rest.values()):
         return set()
-    kinds = set() if about_it else {"choice", "date"}
-    if not named:
-        kinds.add("date")
-    return {name for name, kind in rest.items() if kind in kinds}
+    days = not (about_it and named)
+    return {
+        name
+        for name, kind in rest.items()
+        if (days if kind.takes is Days else kind.made_of == "choices" and not about_it)
+    }
 
 
 def _names_days(utterance: Utterance) -> bool:
@@ -208,14 +211,14 @@ def _less_reckoned(
 
     "One day more" is a length too, and not that of the whole.
     """
-    if named or not any(_kind(view.fillable, name) == "date" for name in given):
+    if named or not any(_takes(view.fillable, name) is Days for name in given):
         return dict(read)
-    reckoned = {name for name in read if _kind(view.fillable, name) in ("date", "duration")}
+    reckoned = {name for name in read if _takes(view.fillable, name) in (Days, Duration)}
     return {name: value for name, value in read.items() if name not in reckoned}
 
 
-def _kind(slots: Slots, name: str) -> str:
-    return slots[name].type if name in slots else ""
+def _takes(slots: Slots, name: str) -> type | None:
+    return slots[name].kind.takes if name in slots else None
 
 
 def _head(path: str) -> str:
@@ -224,18 +227,18 @@ def _head(path: str) -> str:
 
 
 def _without_guesses(slots: Slots, given: Values, read: Values, text: str) -> Values:
-    if not any(slots[name].type == "date" for name in read):
+    if not any(slots[name].kind.takes is Days for name in read):
         return given
     return {
         name: value
         for name, value in given.items()
-        if name not in slots or slots[name].type != "date" or _is_quoted(value, text)
+        if name not in slots or slots[name].kind.takes is not Days or _is_quoted(value, text)
     }
 
 
 def _is_the_models(slot: Slot, given: JsonValue, read: JsonValue, text: str) -> bool:
     """Whether the slot is for the model to fill, whatever rules read."""
-    if slot.type == "text":
+    if slot.kind.is_text:
         return True
     if not isinstance(given, str) or not given.strip():
         return False

@@ -13,7 +13,8 @@ from functools import cached_property, lru_cache
 from router.domain.locale import Localised
 from router.entities.grammar import compiled, cuts_a_word
 from router.entities.normalisation import normalise
-from router.flow.definition import FlowDefinition, Slot
+from router.flow.definition import FlowDefinition
+from router.flow.slot_types.slot import Slot
 from router.lexicon import BOTH, EN, ZH, Words
 
 _OF_SLOTS = {"reason": BOTH.reason, "amount": BOTH.amount, "category": BOTH.category}

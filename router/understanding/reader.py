@@ -32,9 +32,10 @@ from router.entities.choices import chosen_option
 from router.entities.documents import has_no_document
 from router.entities.extraction import entities_of
 from router.entities.utterance import Utterance
-from router.flow.definition import FlowDefinition, Slot
+from router.flow.definition import FlowDefinition
 from router.flow.engine.changes import CHANGE
 from router.flow.paused import PausedRun, Situation, run_meant
+from router.flow.slot_types.slot import Slot, read_as, slot_at
 from router.flow.view import FlowView
 from router.understanding import route_reasons
 from router.understanding.actions import (
@@ -57,7 +58,6 @@ from router.understanding.interruption import cancels, resumed, resumes
 from router.understanding.names import FlowNames
 from router.understanding.reading import Reading
 from router.understanding.slots.answers import answer
-from router.understanding.slots.forms import read_as, slot_at
 from router.understanding.slots.free_text import holds_documents
 from router.understanding.slots.prefill import prefill, reason_slot
 from router.understanding.triggers.patterns import Match, PatternIndex, PhraseIndex, ToolPhrases
@@ -227,7 +227,7 @@ def _named_in_between(
     own = heard.known.names_of(active)
     if heard.slot is None or _asks_why(active) or own.is_only(heard.text):
         return None
-    if heard.slot.type == "choice" and read_as(heard.slot, heard.utterance) is not None:
+    if heard.slot.kind.made_of == "choices" and read_as(heard.slot, heard.utterance) is not None:
         return None
     runs = [run.run for run, names in paused if names.is_only(heard.text)]
     return runs[-1] if runs else None
@@ -249,8 +249,8 @@ def _act(heard: _Heard, view: FlowView) -> Act | None:
         return "skip" if has_no_document(heard.text) else act_of(heard.text)
     root = view.fillable.get(path.split(".")[0])
     empty = root is not None and root.skippable and not view.slots.get(path.split(".")[0])
-    yes_or_no = slot is not None and slot.type == "boolean"
-    listed = slot is not None and slot.type == "list"
+    yes_or_no = slot is not None and slot.kind.takes is bool
+    listed = slot is not None and slot.of is not None
     return act_of(heard.text, optional=empty and not yes_or_no, listed=listed)
 
 
@@ -318,7 +318,7 @@ def _is_plain_answer(heard: _Heard, view: FlowView, others: Mapping[str, Sequenc
     another flow is called, which may well be a reason: `出差`.
     """
     slot = heard.slot
-    if slot is None or slot.type != "text":
+    if slot is None or not slot.kind.is_text:
         return False
     if slot.choices and read_as(slot, heard.utterance) in slot.choices:
         return True

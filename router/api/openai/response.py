@@ -201,7 +201,7 @@ class Exchanges:
     def _asks_for_file(self, flow: FlowSummary) -> bool:
         definition = self.services.offered.startable(flow.name, self.speaker)
         slots = (definition.slot_at(path) for path in flow.awaiting[:1]) if definition else ()
-        return any(slot is not None and slot.type == "file" for slot in slots)
+        return any(slot is not None and slot.kind.is_file for slot in slots)
 
 
 def _kept(file: FileRecord, record: ConversationRecord) -> str:

@@ -19,7 +19,7 @@ from router.api.errors import problems
 from router.api.explanation import Explanation, explain
 from router.api.idempotency import IdempotencyKey
 from router.api.params import SaidText, StrictRoute
-from router.api.runs import schema_of_slots
+from router.api.runs import schema_of_fillable
 from router.domain.commands import Command
 from router.domain.locale import Locale
 from router.domain.messages import Message, Route
@@ -76,7 +76,7 @@ def _parameters(
     if capability.kind == "tool":
         return capability.parameters
     flow = offered.startable(capability.name, caller) if capability.kind == "flow" else None
-    return schema_of_slots(flow.slots, caller.locale) if flow else None
+    return schema_of_fillable(flow.slots, caller.locale) if flow else None
 
 
 class CapabilityPage(BaseModel):

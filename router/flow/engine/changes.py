@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from pydantic import JsonValue
 
 from router.domain.locale import Localised
-from router.flow.definition import Choice, FlowDefinition, Slot
+from router.flow.definition import FlowDefinition
 from router.flow.engine.run import Run
 from router.flow.engine.slots import LONGEST, at
-from router.flow.prompts.values import label_of, shown
+from router.flow.slot_types.slot import Choice, Slot, label_of, shown
 
 CHANGE = "change"
 """What is asked when someone declines although nothing is missing: which slot to change."""
@@ -94,7 +94,7 @@ def offer(definition: FlowDefinition, run: Run, path: str) -> dict[str, JsonValu
     stem = path.removesuffix(MORE)
     if stem != path:
         slot = definition.slot_at(stem)
-        return {path: True} if slot is not None and slot.type == "list" else None
+        return {path: True} if slot is not None and slot.of else None
     above, _, place = path.removesuffix(REMOVED).rpartition(".")
     items = at(run.slots, above)
     if not path.endswith(REMOVED) or not isinstance(items, list) or not place.isdigit():
@@ -114,7 +114,7 @@ def _slots(definition: FlowDefinition, run: Run) -> Iterator[tuple[str, Choice]]
 def _within(run: Run, path: str, slot: Slot) -> Iterator[tuple[str, Choice]]:
     """The items of a list, or the fields of an object; a plain value is replaced whole."""
     value = at(run.slots, path)
-    if slot.type == "list" and slot.of is not None and isinstance(value, list):
+    if slot.of is not None and isinstance(value, list):
         yield from _items(run, path, slot.of, value)
         if len(value) < slot.max:
             yield f"{path}{MORE}", ADD

@@ -20,13 +20,11 @@ from pydantic import JsonValue
 
 from router.domain.errors import ArgumentOffer
 from router.domain.locale import Localised
-from router.flow.definition import Branch, Choice, FlowDefinition, Slot, State
+from router.flow.definition import Branch, FlowDefinition, State
 from router.flow.engine.context import StepContext
 from router.flow.engine.run import Inquiry, Run
 from router.flow.language import expressions
-
-ASKABLE = ("text", "choice")
-"""Types of slots that can be chosen for."""
+from router.flow.slot_types.slot import Choice, Slot
 
 
 def with_options(definition: FlowDefinition, run: Run) -> FlowDefinition:
@@ -56,7 +54,8 @@ def _slot_for(context: StepContext, argument: str) -> str | None:
     """The one slot that the state's tool is given as this argument, where it can be chosen for."""
     source = context.state.arguments.get(argument)
     read = expressions.slots_read(source) if source else frozenset()
-    fits = [name for name in read if context.definition.slots[name].type in ASKABLE]
+    slots = context.definition.slots
+    fits = [n for n in read if slots[n].choices or slots[n].kind.is_text]
     return fits[0] if len(read) == len(fits) == 1 else None
 
 

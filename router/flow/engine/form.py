@@ -24,7 +24,7 @@ from itertools import chain
 from pydantic import JsonValue
 
 from router.domain.locale import Localised
-from router.flow.definition import Slot, SlotCheck, SlotValues
+from router.flow.definition import SlotValues
 from router.flow.engine import changes
 from router.flow.engine.changes import CHANGE
 from router.flow.engine.context import StepContext, rendered
@@ -45,8 +45,7 @@ from router.flow.engine.slots import (
 )
 from router.flow.language import expressions
 from router.flow.prompts import question
-from router.flow.prompts.values import label_of
-from router.flow.slot_types import Unfit, files_in, fitted, missing
+from router.flow.slot_types.slot import Slot, SlotCheck, Unfit, files_in, fitted, label_of, missing
 
 
 def failing(
@@ -101,13 +100,11 @@ def _failing_fields(
 
 def _fields(slot: Slot, path: str, value: JsonValue) -> Iterator[tuple[str, Slot, JsonValue]]:
     """Every field that has a value, within lists and objects: its path, its slot and its item."""
-    if slot.type == "list" and slot.of is not None and isinstance(value, list):
-        for number, item in enumerate(value):
-            yield from _fields(slot.of, f"{path}.{number}", item)
-    elif slot.type == "object" and isinstance(value, dict):
-        for name, field in slot.fields.items():
-            if value.get(name) is not None:
-                yield f"{path}.{name}", field, value
+    for key, part, inner in slot.kind.parts(slot, value):
+        if slot.of is not None:
+            yield from _fields(part, f"{path}.{key}", inner)
+        elif inner is not None:
+            yield f"{path}.{key}", part, value
 
 
 def _says(
@@ -155,7 +152,7 @@ def _end_list(context: StepContext, asked: str) -> bool:
     """Have the list be whole as it is; False where what is asked isn't how a list goes on."""
     name, *rest = asked.split(".")
     slot, items = context.definition.slots.get(name), context.run.slots.get(name)
-    if slot is None or slot.type != "list" or not isinstance(items, list):
+    if slot is None or slot.of is None or not isinstance(items, list):
         return False
     whole: list[JsonValue] = [item for item in items if item not in ({}, None)]
     if len(whole) < slot.min or (rest and len(whole) == len(items)):
@@ -299,15 +296,15 @@ def _close_lists(context: StepContext, slots: SlotValues) -> None:
         name, _, rest = path.partition(".")
         slot = context.definition.slots.get(name)
         items = slots.get(name)
-        if slot is None or slot.type != "list" or not isinstance(items, list):
+        if slot is None or slot.of is None or not isinstance(items, list):
             continue
         done = rest == "more" and value is False
         if done or (rest == "" and _is_whole(context, name, items)):
             run.closed = sorted({*run.closed, name})
             # One that was announced and then thought better of.
             slots[name] = [item for item in items if item is not None]
-        elif rest == "more" and value is True and slot.of is not None:
-            slots[name] = [*items, {} if slot.of.type == "object" else None]
+        elif rest == "more" and value is True:
+            slots[name] = [*items, {} if slot.of.fields else None]
 
 
 def _is_whole(context: StepContext, name: str, items: list[JsonValue]) -> bool:
@@ -370,7 +367,7 @@ def next_question(context: StepContext) -> str | None:
         gap = missing(slot, value, name)
         if gap:
             return gap
-        if slot.type == "list" and name not in run.closed and not _full(slot, value):
+        if slot.of is not None and name not in run.closed and not _full(slot, value):
             return name
     return CHANGE if run.changing else None
 

@@ -23,7 +23,8 @@ from router.domain.errors import ArgumentOffer
 from router.domain.locale import Locale, Localised
 from router.domain.messages import FlowStatus
 from router.domain.principals import Principal
-from router.flow.definition import Slot, SlotValues
+from router.flow.definition import SlotValues
+from router.flow.slot_types.slot import Slot
 
 
 class Happening(BaseModel, frozen=True):

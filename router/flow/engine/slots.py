@@ -12,13 +12,12 @@ from collections.abc import Collection, Iterable
 from pydantic import JsonValue
 
 from router.domain.locale import Locale, Localised
-from router.flow.definition import FlowDefinition, Slot, SlotValues
+from router.flow.definition import FlowDefinition, SlotValues
 from router.flow.engine.context import StepContext
 from router.flow.engine.run import Run, Task
 from router.flow.language import expressions
 from router.flow.language.expressions import ExpressionError, LookupNeeded
-from router.flow.prompts.values import label_of, shown
-from router.flow.slot_types import Unfit, fitted
+from router.flow.slot_types.slot import Slot, Unfit, fitted, label_of, shown
 
 
 def root(path: str) -> str:

@@ -37,7 +37,7 @@ from router.flow.engine.events import (
 )
 from router.flow.engine.run import Ending, Run, Timer, TimerName
 from router.flow.language.expressions import ExpressionError
-from router.flow.slot_types import Unfit, fitted, missing
+from router.flow.slot_types.slot import Unfit, fitted, missing
 
 LARGEST = 16 * 1024
 """Bytes of JSON that an event may bring: it is carried with the run for as long as that lives."""

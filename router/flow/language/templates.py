@@ -21,9 +21,11 @@ from pydantic import JsonValue
 
 from router.domain.errors import Fault, RouterError, nearest
 from router.domain.locale import Locale
-from router.flow.definition import Slot, SlotValues
+from router.flow.definition import SlotValues
 from router.flow.prompts import values
-from router.flow.prompts.values import NO_FILES, shown
+from router.flow.slot_types.dates import day
+from router.flow.slot_types.numbers import money
+from router.flow.slot_types.slot import NO_FILES, Slot, plain, shown
 
 __all__ = ["TextError", "problems_of", "render", "shown", "text_scope"]
 
@@ -203,15 +205,15 @@ def _environment() -> _Sandbox:
     environment = _Sandbox(
         autoescape=False,
         undefined=ChainableUndefined,
-        finalize=values.plain,
+        finalize=plain,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     environment.globals.clear()
     del environment.filters["random"]
     environment.filters |= {
-        "money": _in_locale(values.money),
-        "date": _in_locale(values.day),
+        "money": _in_locale(money),
+        "date": _in_locale(day),
         "readable": _in_locale(values.readable),
         "told": _in_locale(values.told),
     }

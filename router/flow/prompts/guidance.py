@@ -8,8 +8,8 @@ A hint; what fits, with examples; choices; and a person, with which the question
 is asked again. Any answer begins this anew. Words about the dialogue are no misses.
 """
 
-from collections.abc import Callable, Iterator
-from datetime import date, timedelta
+from collections.abc import Iterator
+from datetime import date
 from itertools import islice
 from zoneinfo import ZoneInfo
 
@@ -17,7 +17,7 @@ from pydantic import JsonValue
 
 from router.domain.locale import Localised
 from router.domain.messages import ASKING
-from router.flow.definition import Slot
+from router.entities.dates import Days
 from router.flow.engine import slots
 from router.flow.engine.changes import CHANGE
 from router.flow.engine.context import StepContext
@@ -26,22 +26,14 @@ from router.flow.engine.run import HANDED_OFF, Run
 from router.flow.engine.slots import at, placed
 from router.flow.language.expressions import ExpressionError, LookupNeeded
 from router.flow.prompts import question
-from router.flow.prompts.values import MONTHS
-
-Example = tuple[JsonValue, Localised]
+from router.flow.slot_types.slot import Slot
 
 CONFIRMING = Localised(
     zh="现在等你确认：“确认”就往下办，“不”就改；也可以直接说要改什么。",
     en="It waits for your word: “yes” and it goes on, “no” to change something; "
     "or just say what to change.",
 )
-YES_OR_NO = Localised(zh="回答“是”或“否”。", en="Answer yes or no.")
-IN_WORDS = Localised(zh="用自己的话说一句就行。", en="A few words of your own will do.")
 SKIP = Localised(zh="“跳过”这一项、", en="“skip” leaves this empty, ")
-AMOUNTS: tuple[Example, ...] = (
-    ({"amount": "58.00", "currency": "CNY"}, Localised(zh="58 元", en="58 CNY")),
-    ({"amount": "120.50", "currency": "CNY"}, Localised(zh="120.5 元", en="120.50 CNY")),
-)
 MOST_EXAMPLES = 2
 
 
@@ -64,18 +56,13 @@ def how_to_answer(context: StepContext) -> Localised:
     if run.status == "confirming":
         return CONFIRMING
     slot = question.asked_slot(context.definition, run)
-    if slot.type == "list":
-        return question.how_to_go_on(slot)
-    if slot.type in _BY_TYPE:
-        return _BY_TYPE[slot.type]
+    if (advice := slot.kind.advice(slot)) is not None:
+        return advice
     shown = _examples(context, run.asked or "", slot)
     if shown:
         zh, en = "、".join(e.zh for e in shown), ", ".join(e.en for e in shown)
         return Localised(zh=f"比如可以说：{zh}。", en=f"You could say, for example: {en}.")
-    return question.fitting(slot)
-
-
-_BY_TYPE: dict[str, Localised] = {"boolean": YES_OR_NO, "text": IN_WORDS}
+    return slot.kind.hint(slot)
 
 
 def say_what_stays(context: StepContext) -> None:
@@ -90,14 +77,13 @@ def say_what_stays(context: StepContext) -> None:
 
 
 def _examples(context: StepContext, path: str, slot: Slot) -> list[Localised]:
-    propose = _PROPOSED.get(slot.type)
-    if propose is None or path in ("", CHANGE):
+    if path in ("", CHANGE):
         return []
     had = at(context.run.slots, path)
+    today = context.now.astimezone(ZoneInfo(context.run.requester.timezone)).date()
+    proposed = slot.kind.examples(list(_known_days(context)), today)
     right = (
-        say
-        for value, say in propose(context)
-        if value != had and _would_be_taken(context, path, value)
+        say for value, say in proposed if value != had and _would_be_taken(context, path, value)
     )
     return list(islice(right, MOST_EXAMPLES))
 
@@ -114,34 +100,11 @@ def _would_be_taken(context: StepContext, path: str, value: JsonValue) -> bool:
         return False
 
 
-def _days(context: StepContext) -> Iterator[Example]:
-    """Days that people mean: after one that is known already, else around today."""
-    today = context.now.astimezone(ZoneInfo(context.run.requester.timezone)).date()
-    for known in _known_days(context):
-        yield _day(known + timedelta(days=1))
-        yield _day(known)
-    yield (today + timedelta(days=1)).isoformat(), Localised(zh="明天", en="tomorrow")
-    yield _day(today + timedelta(days=7))
-    yield (today - timedelta(days=1)).isoformat(), Localised(zh="昨天", en="yesterday")
-    yield _day(today - timedelta(days=7))
-
-
 def _known_days(context: StepContext) -> Iterator[date]:
     for name, slot in context.definition.slots.items():
         known = context.run.slots.get(name)
-        if slot.type == "date" and isinstance(known, str):
+        if slot.kind.takes is Days and isinstance(known, str):
             yield date.fromisoformat(known)
-
-
-def _day(day: date) -> Example:
-    words = Localised(zh=f"{day.month}月{day.day}日", en=f"{day.day} {MONTHS[day.month - 1]}")
-    return day.isoformat(), words
-
-
-_PROPOSED: dict[str, Callable[[StepContext], Iterator[Example]]] = {
-    "date": _days,
-    "money": lambda _: iter(AMOUNTS),
-}
 
 
 EXPLAINED = 2

@@ -22,7 +22,7 @@ from router.domain.messages import (
     TextReply,
     digest_of,
 )
-from router.flow.definition import FlowDefinition, Slot
+from router.flow.definition import FlowDefinition
 from router.flow.engine import changes, waiting
 from router.flow.engine.changes import CHANGE
 from router.flow.engine.context import rendered
@@ -30,8 +30,7 @@ from router.flow.engine.elicitation import extended
 from router.flow.engine.run import Run
 from router.flow.engine.slots import at, root
 from router.flow.language import templates
-from router.flow.prompts.values import label_of
-from router.flow.slot_types import Unfit, fitted
+from router.flow.slot_types.slot import Slot, label_of
 from router.flow.view import FlowView
 
 Way = Literal["help", "skip", "start_over", "cancel", "person"]
@@ -71,30 +70,12 @@ def way_of(value: object) -> Way | None:
 
 
 ANY_MORE = Localised(zh="还有别的吗？", en="Is there another one?")
-ANY_MORE_VALUES = Localised(
-    zh="直接说下一项，或者回答“还有”；没有了就说“没有了”。",
-    en="Just say the next one, or “another one”; say “that's all” when there is none.",
-)
-ANY_MORE_PARTS = Localised(
-    zh="还有就说“还有”，或者“还有”加上是什么；没有了就说“没有了”。",
-    en="Say “another one”, or “also” and what it is; say “that's all” when there is none.",
-)
-ANOTHER = Localised(zh="再加一项", en="Add another")
-NO_MORE = Localised(zh="没有了", en="That's all")
 MAY_SKIP = Localised(zh="（可以跳过）", en=" (You can skip this.)")
-YES = Localised(zh="是", en="Yes")
-NO = Localised(zh="否", en="No")
 CHANGED = Localised(zh="退回后的改动：", en="Changed since it was sent back:")
 NONE = "-"
 UNCLEAR = Localised(zh="没看明白。", en="Sorry, I didn't get that.")
-YES_OR_NO: dict[str, list[tuple[Localised, JsonValue]]] = {
-    "boolean": [(YES, True), (NO, False)],
-    "list": [(ANOTHER, True), (NO_MORE, False)],
-}
 WAYS_OUT_AFTER = 3
 """Misses after which a question comes with the ways on from it."""
-TYPED = {"date", "datetime", "file"}
-"""Slots that a screen can offer a better field for than a line of text."""
 
 
 def view(definition: FlowDefinition, run: Run) -> FlowView:
@@ -217,11 +198,9 @@ def _asking(definition: FlowDefinition, run: Run, path: str) -> Reply | None:
     if slot is None:
         return None
     text = _prompt(definition, run, path, slot)
-    if slot.type in YES_OR_NO:
-        return ChoicesReply(text=text, options=_options(YES_OR_NO[slot.type], locale))
-    if slot.choices:
+    if slot.kind.options(slot):
         return _choices(text, slot, locale)
-    if slot.type in TYPED:
+    if slot.kind.has_field:
         label = label_of(path.rsplit(".", maxsplit=1)[-1], slot).within(locale)
         needed = not can_skip(definition, run)
         field = FormField(name=path, type=slot.type, label=label, required=needed)
@@ -229,19 +208,17 @@ def _asking(definition: FlowDefinition, run: Run, path: str) -> Reply | None:
     return TextReply(text=text)
 
 
-def _options(options: list[tuple[Localised, JsonValue]], locale: Locale) -> list[Option]:
-    return [Option(label=label.within(locale), value=value) for label, value in options]
-
-
 def _choices(text: str, slot: Slot, locale: Locale) -> ChoicesReply:
-    options: list[tuple[Localised, JsonValue]] = [(c.label, v) for v, c in slot.choices.items()]
-    return ChoicesReply(text=text, options=_options(options, locale))
+    options = slot.kind.options(slot)
+    return ChoicesReply(
+        text=text, options=[Option(label=say.within(locale), value=value) for say, value in options]
+    )
 
 
 def _prompt(definition: FlowDefinition, run: Run, path: str, slot: Slot) -> str:
     """The question's words; of one item among several, with its number and what it is."""
     locale = run.locale
-    if slot.type == "list":
+    if slot.of is not None:
         return rendered(definition, run, slot.more or ANY_MORE, locale)
     ask = slot.ask or _default_ask(path, slot)
     text = rendered(definition, run, ask, locale)
@@ -265,7 +242,7 @@ def _kind_of(definition: FlowDefinition, run: Run, path: str) -> str:
     kinds = (
         templates.shown(field, item[name], run.locale)
         for name, field in fields.items()
-        if field.type == "choice" and isinstance(item, dict) and item.get(name) is not None
+        if field.choices and isinstance(item, dict) and item.get(name) is not None
     )
     return next(kinds, "")
 
@@ -296,13 +273,7 @@ def what_fits(definition: FlowDefinition, run: Run) -> Localised:
             en="Please answer yes or no, or say what to change.",
         )
     slot = asked_slot(definition, run)
-    return how_to_go_on(slot) if slot.type == "list" else fitting(slot)
-
-
-def how_to_go_on(slot: Slot) -> Localised:
-    """What answers the question whether there is another."""
-    in_parts = slot.of is not None and slot.of.type == "object"
-    return ANY_MORE_PARTS if in_parts else ANY_MORE_VALUES
+    return slot.kind.hint(slot)
 
 
 def asked_slot(definition: FlowDefinition, run: Run) -> Slot:
@@ -310,12 +281,3 @@ def asked_slot(definition: FlowDefinition, run: Run) -> Slot:
     if run.asked == CHANGE:
         return changes.changeable(definition, run)
     return definition.slot_at(run.asked or "") or Slot(type="text")
-
-
-def fitting(slot: Slot) -> Localised:
-    """What may stand in the slot, as a request."""
-    try:
-        fitted(slot, None)
-    except Unfit as unfit:
-        return unfit.say
-    return Localised(zh="", en="")

@@ -7,7 +7,8 @@ from functools import cached_property
 from router.documents.document import Place
 from router.documents.validation import Complaint
 from router.domain.errors import Fault
-from router.flow.definition import FlowDefinition, Slot, State
+from router.flow.definition import FlowDefinition, State
+from router.flow.slot_types.slot import Slot
 
 UNSAID = "…"
 """Stands for a text or name that is missing, while the rest is checked; nothing is said of it."""

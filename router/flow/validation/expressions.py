@@ -13,9 +13,10 @@ from router.documents.validation import Complaint
 from router.domain.errors import nearest
 from router.domain.locale import LOCALES, Localised
 from router.domain.principals import Principal
-from router.flow.definition import Approve, Choice, Slot, State
+from router.flow.definition import Approve, State
 from router.flow.language import expressions, templates
 from router.flow.language.expressions import members_read
+from router.flow.slot_types.slot import Choice, Slot
 from router.flow.validation.draft import Draft, complaint
 
 EVERYWHERE = frozenset({"slots", "results", "requester", "now"})

@@ -14,7 +14,6 @@ from router.domain.errors import nearest
 from router.flow.definition import State, Wait
 from router.flow.engine.changes import TAKEN
 from router.flow.validation.draft import DECISION, ERROR, UNSAID, Draft, complaint
-from router.flow.validation.slots import PARTS
 
 NAME = re.compile(r"[a-z][a-z0-9_]{0,63}\Z")
 
@@ -162,7 +161,7 @@ def _event(place: Place, wait: Wait) -> Iterator[Complaint]:
         if not NAME.match(field):
             remedy = "use small letters, digits and _, and a letter first"
             yield complaint(here, f"{field!r} can't be a name here", remedy)
-        if slot.type == "file":
+        if slot.kind.is_file:
             yield complaint(
                 here, "an event brings no file: it would be nobody's", "have it bring a text"
             )
@@ -171,7 +170,7 @@ def _event(place: Place, wait: Wait) -> Iterator[Complaint]:
                 yield complaint(
                     (*here, key), f"{key} does nothing in an event's field", "remove it"
                 )
-        part = PARTS.get(slot.type)
+        part = slot.kind.made_of
         if part and not getattr(slot, part):
             remedy = f"add {part}: …"
             yield complaint(here, f"a field of type {slot.type} needs {part}", remedy)

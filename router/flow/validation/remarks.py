@@ -7,15 +7,12 @@ from router.documents.regex import compiled
 from router.documents.validation import Complaint
 from router.domain.errors import nearest
 from router.domain.locale import LOCALES
-from router.flow.definition import Slot
 from router.flow.language import expressions, templates
 from router.flow.language.expressions import texts_given
+from router.flow.slot_types.slot import Slot
 from router.flow.validation.draft import Draft, complaint
 from router.flow.validation.expressions import templates_in, written_in
 from router.flow.validation.patterns import words_sound, written_out
-
-UNTYPED = frozenset({"text", "file", "list", "object"})
-"""Types that nothing in a message is known to be, unless it is asked for or a pattern says so."""
 
 
 def remarks(draft: Draft) -> Iterator[Complaint]:
@@ -77,7 +74,7 @@ def _slot(draft: Draft, name: str, slot: Slot, is_read: bool) -> Iterator[Compla
 
 def _ever_filled(draft: Draft, name: str, slot: Slot) -> bool:
     asked = name in draft.collected or slot.lookup is not None
-    return asked or slot.type not in UNTYPED or name in _groups(draft)
+    return asked or slot.kind.is_recognised or name in _groups(draft)
 
 
 def _groups(draft: Draft) -> set[str]:

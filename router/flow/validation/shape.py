@@ -16,7 +16,8 @@ from pydantic_core import ErrorDetails
 from router.documents.document import Place
 from router.documents.validation import Complaint
 from router.domain.errors import Fault, nearest
-from router.flow.definition import SKIPPABLE, FlowDefinition
+from router.flow.definition import FlowDefinition
+from router.flow.slot_types.slot import SKIPPABLE
 from router.flow.validation.draft import UNSAID
 
 ROUNDS = 8

@@ -6,16 +6,13 @@ from collections.abc import Iterator
 from router.documents.document import Place
 from router.documents.regex import compiled, refused
 from router.documents.validation import Complaint
-from router.flow.definition import Slot
 from router.flow.language import expressions
+from router.flow.slot_types.slot import SLOT_TYPES, Slot
 from router.flow.validation.draft import UNSAID, Draft, complaint
 from router.flow.validation.states import cycle_through
 
-PARTS = {"choice": "choices", "list": "of", "object": "fields"}
-"""What slots of a type are made of; no other type has it."""
 PLACE = ("slots", "name")
 """Where a slot of the flow's own stands."""
-RANGES = {"start": "date", "end": "date", "start_half": "choice", "end_half": "choice"}
 
 
 def complaints(draft: Draft) -> Iterator[Complaint]:
@@ -32,23 +29,27 @@ def complaints(draft: Draft) -> Iterator[Complaint]:
 
 
 def _parts(place: Place, slot: Slot) -> Iterator[Complaint]:
-    for kind, part in PARTS.items():
-        if slot.type == kind and not getattr(slot, part):
-            yield complaint(place, f"a slot of type {kind} needs {part}", f"add {part}: …")
-        elif slot.type != kind and getattr(slot, part):
+    for kind in SLOT_TYPES.values():
+        part = kind.made_of
+        if part is None or (kind is slot.kind) == bool(getattr(slot, part)):
+            continue
+        if kind is slot.kind:
+            yield complaint(place, f"a slot of type {kind.name} needs {part}", f"add {part}: …")
+        else:
             yield complaint(
                 (*place, part),
                 f"a slot of type {slot.type} has no {part}",
-                f"make it type: {kind}, or leave {part} out",
+                f"make it type: {kind.name}, or leave {part} out",
             )
-    wanted = RANGES.get(slot.part_of_range or "", slot.type)
+    fitting = (kind.name for kind in SLOT_TYPES.values() if slot.part_of_range in kind.range_parts)
+    wanted = next(fitting, slot.type)
     if wanted != slot.type:
         yield complaint(
             (*place, "range"),
             f"the {slot.part_of_range} of a range is a {wanted}, and this slot a {slot.type}",
             f"make it type: {wanted}, or leave range out",
         )
-    if slot.of is not None and slot.of.type == "list":
+    if slot.of is not None and slot.of.kind.made_of == "of":
         yield complaint((*place, "of"), "a list of lists can't be asked for", "use an object")
     if slot.of is not None and slot.of.check:
         yield complaint(
@@ -73,7 +74,7 @@ def _limits(place: Place, slot: Slot) -> Iterator[Complaint]:
 
 def _finds(place: Place, slot: Slot) -> Iterator[Complaint]:
     name = str(place[-1])
-    if slot.find and (slot.type != "text" or place[:1] != ("slots",) or len(place) > len(PLACE)):
+    if slot.find and (not slot.kind.is_text or place[:1] != ("slots",) or len(place) > len(PLACE)):
         what = "only a text of the flow's own is found by patterns"
         yield complaint((*place, "find"), what, "leave find out: other types are read as they are")
         return

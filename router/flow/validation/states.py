@@ -393,7 +393,7 @@ def _each(draft: Draft, place: Place, state: State) -> Iterator[Complaint]:
         return
     before, _, name = state.each.strip().partition("slots.")
     slot = draft.definition.slots.get(name) if not before else None
-    if slot is not None and slot.type != "list":
+    if slot is not None and slot.kind.made_of != "of":
         yield complaint(
             (*place, "each"),
             f"{state.each} is no list but of type {slot.type}",

@@ -20,7 +20,7 @@ from router.entities.grammar import Found, compiled, only
 from router.entities.numbers import EN_NUMBER, ZH_COUNT, parse_number
 from router.entities.ranges import from_weekday
 from router.entities.utterance import Utterance
-from router.flow.definition import RangePart, Slot
+from router.flow.slot_types.slot import RangePart, Slot, filled_by
 from router.flow.view import FlowView
 from router.understanding.slots.mappings import fill_days, half_value, last_day, range_slots
 
@@ -81,7 +81,7 @@ def _ending(view: FlowView, utterance: Utterance) -> Values:
 def kept_length(view: FlowView, start: str, end: str, new: JsonValue) -> Values:
     """The end moved with a start that would pass it, unless how long it takes tells the end."""
     old = view.slots.get(start), view.slots.get(end)
-    by_length = any(s.type == "duration" and view.slots.get(n) for n, s in view.fillable.items())
+    by_length = any(view.slots.get(name) for name in filled_by(Duration, view.fillable))
     if by_length or not all(isinstance(day, str) for day in (*old, new)):
         return {}
     first, last, moved = (date.fromisoformat(str(day)) for day in (*old, new))
@@ -193,7 +193,7 @@ def _moved(
 
 def _ends(slots: Mapping[str, Slot]) -> Mapping[RangePart, str]:
     """The slots of the range, or the only date as its start."""
-    dates = [name for name, slot in slots.items() if slot.type == "date"]
+    dates = filled_by(Days, slots)
     return range_slots(slots) or ({"start": dates[0]} if len(dates) == 1 else {})
 
 
@@ -217,7 +217,7 @@ def _duration(
     slots: Mapping[str, Slot], known: Mapping[str, JsonValue]
 ) -> tuple[str, Decimal] | None:
     """The slot that tells the length of the range in days, and what it holds."""
-    name = next((n for n, slot in slots.items() if slot.type == "duration"), "")
+    name = next(iter(filled_by(Duration, slots)), "")
     value = known.get(name)
     days = value.get("days") if isinstance(value, dict) else None
     return (name, Decimal(str(days))) if isinstance(days, int | float) else None

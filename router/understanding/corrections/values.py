@@ -13,6 +13,7 @@ What is put right where a flow shows what it knows and asks whether to go on.
 
 from collections.abc import Iterable, Iterator
 from datetime import date, timedelta
+from decimal import Decimal
 
 from pydantic import JsonValue
 
@@ -21,16 +22,15 @@ from router.entities.choices import find_choices
 from router.entities.dates import Days
 from router.entities.durations import Duration
 from router.entities.grammar import compiled, group_span, only
+from router.entities.money import Money
 from router.entities.normalisation import normalise
 from router.entities.utterance import Utterance
-from router.flow.definition import Slot
 from router.flow.engine.changes import CHANGE
+from router.flow.slot_types.slot import Slot, read_as
 from router.flow.view import FlowView
 from router.understanding.corrections.dates import halved, repointed, retimed, shifted
 from router.understanding.items.item_corrections import OfItems, added, said_of_items
-from router.understanding.items.items import is_itemised
 from router.understanding.names import word_in, words_of
-from router.understanding.slots.forms import read_as
 from router.understanding.slots.mappings import fill_choices, range_slots
 from router.understanding.slots.prefill import find_texts
 
@@ -121,7 +121,7 @@ def switched(view: FlowView, text: str) -> dict[str, JsonValue] | None:
     named = [
         name
         for name, slot in view.fillable.items()
-        if slot.type == "boolean" and any(word in text for word in words_of(name, slot))
+        if slot.kind.takes is bool and any(word in text for word in words_of(name, slot))
     ]
     value = _said(text) if len(named) == 1 else None
     return None if value is None else {named[0]: value}
@@ -253,7 +253,6 @@ _CHANGED = compiled(
     "|设成|是|为|:"
     r"|\b(?:change|set|update|correct|make|move|switch|should be|is|to be)\b"
 )
-_PUT_RIGHT = {"choice", "money", "date", "number", "integer"}
 _HALF_A_YEAR = timedelta(days=183)
 
 
@@ -312,7 +311,7 @@ def _named(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
         return None
     end, path, slot = meant[0]
     tail = _tail(utterance, end)
-    if slot.type == "boolean":
+    if slot.kind.takes is bool:
         return switched(view, utterance.text)
     value = None if is_fault(tail.text) else _value(view, slot, tail)
     return None if value is None else {path: value}
@@ -321,7 +320,7 @@ def _named(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
 def _paths(view: FlowView) -> Iterator[tuple[str, Slot, list[str]]]:
     """Every slot that can be corrected, with the words that people call it; items apart."""
     for name, slot in view.fillable.items():
-        if not is_itemised(slot):
+        if not slot.is_itemised:
             yield name, slot, words_of(name, slot)
 
 
@@ -341,7 +340,7 @@ def _marks(utterance: Utterance) -> list[int]:
 
 
 def _value(view: FlowView, slot: Slot, tail: Utterance) -> JsonValue:
-    if slot.type == "date":
+    if slot.kind.takes is Days:
         return _date(view, slot, tail)
     return read_as(slot, tail)
 
@@ -382,11 +381,16 @@ def _by_type(view: FlowView, tail: Utterance) -> dict[str, JsonValue] | None:
     if moved:
         return moved
     for path, slot in reversed(list(_filled(view))):
-        if slot.type in _PUT_RIGHT and not slot.part_of_range:
+        if _can_be_put_right(slot):
             value = _value(view, slot, tail)
             if value is not None:
                 return {path: value}
     return halved(view, tail)
+
+
+def _can_be_put_right(slot: Slot) -> bool:
+    plain = slot.kind.takes in (Money, Days, Decimal) or slot.kind.made_of == "choices"
+    return plain and not slot.part_of_range
 
 
 def _filled(view: FlowView) -> Iterator[tuple[str, Slot]]:
@@ -394,7 +398,7 @@ def _filled(view: FlowView) -> Iterator[tuple[str, Slot]]:
         slot = view.fillable.get(name)
         if slot is None:
             continue
-        if not is_itemised(slot):
+        if not slot.is_itemised:
             yield name, slot
 
 

@@ -25,12 +25,11 @@ from router.entities.grammar import compiled, only
 from router.entities.money import Money
 from router.entities.numbers import ORDINAL, place_of
 from router.entities.utterance import Utterance
-from router.flow.definition import Slot
+from router.flow.slot_types.slot import Slot, filled_by, read_as
 from router.flow.view import FlowView
 from router.understanding.dialogue_acts import says_nothing
-from router.understanding.items.items import described, find_items, is_itemised
+from router.understanding.items.items import described, find_items
 from router.understanding.names import word_in, words_of
-from router.understanding.slots.forms import read_as
 from router.understanding.slots.free_text import holds_documents
 
 _THING = (
@@ -104,15 +103,16 @@ def _numbered(text: str, count: int) -> list[int] | None:
 Test = tuple[str, set[JsonValue]]
 
 
-def _fields_of(slot: Slot, kind: str) -> list[str]:
-    return [n for n, f in (slot.of.fields if slot.of else {}).items() if f.type == kind]
+def _fields_of(slot: Slot, thing: type) -> list[str]:
+    return filled_by(thing, slot.of.fields if slot.of else {})
 
 
 def _kinds(slot: Slot, text: Utterance) -> list[Test]:
     fields = slot.of.fields if slot.of else {}
     named = (
         (n, {f.value for f in find_choices(fields[n].choices, text.text)})
-        for n in _fields_of(slot, "choice")
+        for n in fields
+        if fields[n].choices
     )
     return [(name, set(values)) for name, values in named if values]
 
@@ -123,13 +123,13 @@ def _days(slot: Slot, text: Utterance) -> list[Test]:
         for f in text.spent
         if isinstance(f.value, Days) and f.value.first == f.value.last
     }
-    return [(name, days) for name in _fields_of(slot, "date")[:1] if days]
+    return [(name, days) for name in _fields_of(slot, Days)[:1] if days]
 
 
 def _sums(slot: Slot, items: Items, text: Utterance) -> list[Test]:
     """Figures, where an item has such an amount: other figures are of something else."""
     figures = {_exactly(f.value) for f in text.spent if isinstance(f.value, Money | Decimal)}
-    for name in _fields_of(slot, "money")[:1]:
+    for name in _fields_of(slot, Money)[:1]:
         known = {_value_of(i, name, slot.of.fields if slot.of else {}) for i in items}
         if figures & known:
             return [(name, figures & known)]
@@ -143,7 +143,7 @@ def _exactly(amount: Money | Decimal) -> JsonValue:
 def _value_of(item: JsonValue, name: str, fields: Mapping[str, Slot]) -> JsonValue:
     """The item's value in a shape that can be compared."""
     value = item.get(name) if isinstance(item, dict) else None
-    if fields[name].type == "money" and isinstance(value, dict):
+    if fields[name].kind.takes is Money and isinstance(value, dict):
         return str(value.get("amount"))
     return value if isinstance(value, str) else None
 
@@ -176,7 +176,7 @@ def added(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
     """
     for name, slot in view.fillable.items():
         known = view.slots.get(name)
-        if not (is_itemised(slot) and isinstance(known, list) and 0 < len(known) < slot.max):
+        if not (slot.is_itemised and isinstance(known, list) and 0 < len(known) < slot.max):
             continue
         if _ONE_MORE.search(utterance.text):
             return {f"{name}.more": True}
@@ -249,7 +249,7 @@ def said_of_items(view: FlowView, utterance: Utterance, *, opens: bool) -> OfIte
         return None
     for name, slot in view.fillable.items():
         items = view.slots.get(name)
-        if is_itemised(slot) and isinstance(items, list) and items:
+        if slot.is_itemised and isinstance(items, list) and items:
             listed = _Listed(view, name, slot, items)
             return listed.removal(utterance) or listed.correction(utterance, opens=opens)
     return None
@@ -312,7 +312,7 @@ class _Listed:
     ) -> tuple[dict[str, JsonValue], list[int] | None]:
         """`不对,午餐 50` says which and how much; `不对,午餐` says only what it was."""
         fields = self.slot.of.fields if self.slot.of else {}
-        others = {n: v for n, v in values.items() if fields[n].type != "choice"}
+        others = {n: v for n, v in values.items() if not fields[n].choices}
         return (others, places) if others and places is not None else (values, places or None)
 
     def _meant(self, places: list[int] | None, names: set[str], *, opens: bool) -> int | None:
@@ -357,7 +357,7 @@ class _Listed:
     def _alone(self, tail: Utterance) -> Iterator[tuple[str, JsonValue]]:
         """What is nothing but a figure or the number of a document."""
         for name, field_ in (self.slot.of.fields if self.slot.of else {}).items():
-            if field_.type == "money" or holds_documents(name, field_):
+            if field_.kind.takes is Money or holds_documents(name, field_):
                 value = _value(name, field_, tail) if _is_short(tail) else None
                 if value is not None:
                     yield name, value
@@ -372,7 +372,7 @@ def _is_short(text: Utterance) -> bool:
 def _value(name: str, slot: Slot, tail: Utterance) -> JsonValue:
     if holds_documents(name, slot):
         return answered_document(tail)
-    if slot.type == "date":
+    if slot.kind.takes is Days:
         days = only(Days, tail.spent)
         return days[0].value.last.isoformat() if len(days) == 1 else None
     return read_as(slot, tail)

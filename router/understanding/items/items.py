@@ -36,7 +36,7 @@ from router.entities.grammar import Found, compiled, cuts_a_word, group_span, on
 from router.entities.money import Money, is_exact
 from router.entities.numbers import EN_NUMBER, ZH_COUNT, parse_number
 from router.entities.utterance import Utterance
-from router.flow.definition import Slot
+from router.flow.slot_types.slot import Slot
 from router.understanding.slots.free_text import holds_documents
 from router.understanding.slots.mappings import Filling
 
@@ -57,7 +57,7 @@ _ONE_PIECE = frozenset({"a", "an", "another"})
 
 def count_field(fields: dict[str, Slot]) -> str | None:
     """The field that says how many: the only one that holds a number, where there is one."""
-    numbers = [name for name, field in fields.items() if field.type in {"integer", "number"}]
+    numbers = [name for name, field in fields.items() if field.kind.takes is Decimal]
     return numbers[0] if len(numbers) == 1 else None
 
 
@@ -341,11 +341,6 @@ def _is_row(one: Found[ItemValue], other: Found[ItemValue], text: str) -> bool:
 _ALTOGETHER = compiled(r"一共|总共|合计|共计|总计|\b(?:total|altogether|in all)\b")
 
 
-def is_itemised(slot: Slot) -> bool:
-    """True for a list of objects, each asked for field by field."""
-    return slot.type == "list" and slot.of is not None and slot.of.type == "object"
-
-
 def find_items(slot: Slot, utterance: Utterance) -> tuple[list[Item], Filling]:
     """The items of a list slot that the sentence describes, and where they stand.
 
@@ -376,7 +371,7 @@ def described(slot: Slot, utterance: Utterance) -> tuple[list[Item], list[Found[
 
 def _is_date(slot: Slot, item: Item) -> bool:
     fields = slot.of.fields if slot.of else {}
-    return all(fields[name].type == "date" for name in item)
+    return all(fields[name].kind.takes is Days for name in item)
 
 
 def _papers(slot: Slot) -> list[str]:
@@ -402,16 +397,16 @@ def _fields(
         yield from (Found(f.start, f.end, ItemValue(name, f.value)) for f in documents)
     spans = [(f.start, f.end) for f in choices]
     for name, part in fields.items():
-        if part.type == "money":
+        if part.kind.takes is Money:
             for found in find_amounts(utterance, taken, spans):
                 yield Found(found.start, found.end, ItemValue(name, dict(found.value.value())))
-        elif part.type == "date":
+        elif part.kind.takes is Days:
             yield from (f for f in _dates(name, utterance.spent) if not _within(f, taken))
 
 
 def _choices(slot: Slot, text: str, taken: list[tuple[int, int]]) -> Iterator[Found[ItemValue]]:
     for name, part in (slot.of.fields if slot.of else {}).items():
-        if part.type == "choice":
+        if part.choices:
             for choice in find_choices(part.choices, text):
                 if not _within(choice, taken):
                     yield Found(
@@ -437,8 +432,8 @@ def _complete(slot: Slot, items: list[Item], found: list[Found[ItemValue]]) -> l
     for name, part in fields.items():
         values = [item[name] for item in items if name in item]
         once = len(values) == 1 and (
-            (part.type == "choice" and name in items[0])
-            or (part.type == "date" and _frames(name, found, fields))
+            (part.choices and name in items[0])
+            or (part.kind.takes is Days and _frames(name, found, fields))
         )
         if once:
             shared[name] = values[0]
@@ -447,5 +442,5 @@ def _complete(slot: Slot, items: list[Item], found: list[Found[ItemValue]]) -> l
 
 def _frames(name: str, found: list[Found[ItemValue]], fields: dict[str, Slot]) -> bool:
     """True where the only such value is said before everything else, or after it."""
-    names = [f.value.name for f in found if fields[f.value.name].type != "text"]
+    names = [f.value.name for f in found if not fields[f.value.name].kind.is_text]
     return names.count(name) == 1 and name in (names[0], names[-1])

@@ -18,7 +18,8 @@ from router.entities.extraction import Thing
 from router.entities.grammar import Found, compiled, only
 from router.entities.ranges import from_weekday
 from router.entities.utterance import Utterance, is_far, is_unplanned
-from router.flow.definition import Slot
+from router.flow.slot_types.slot import Slot, filled_by, read_as, slot_at
+from router.flow.slot_types.structures import pieces
 from router.flow.view import FlowView
 from router.understanding.corrections.values import (
     corrected_items,
@@ -29,13 +30,12 @@ from router.understanding.corrections.values import (
 )
 from router.understanding.dialogue_acts import says_nothing
 from router.understanding.items.item_corrections import added
-from router.understanding.items.items import find_items, is_itemised
-from router.understanding.slots.forms import is_listed, pieces, read_as, slot_at
+from router.understanding.items.items import find_items
 from router.understanding.slots.free_text import holds_documents, left_over
 from router.understanding.slots.mappings import (
     fill_choices,
     fill_days,
-    fill_money,
+    fill_mentions,
     half_value,
     parts_of,
     range_slots,
@@ -47,7 +47,7 @@ _MOST_OF_A_YEAR = timedelta(days=300)
 
 def asked_days(view: FlowView, slot: Slot, utterance: Utterance) -> dict[str, JsonValue] | None:
     """The answer to one of the questions of a date range; None where it isn't one."""
-    if slot.type != "date" or slot.part_of_range not in {"start", "end"}:
+    if slot.part_of_range not in {"start", "end"}:
         return None
     parts = range_slots(view.fillable)
     start = view.slots.get(parts.get("start", ""))
@@ -179,13 +179,13 @@ def answer(view: FlowView, utterance: Utterance) -> dict[str, JsonValue] | None:
     slot = slot_at(view.fillable, path) if path else None
     if path is None or slot is None or not utterance.text:
         return None
-    if is_itemised(slot):
+    if slot.is_itemised:
         return _another(view, path, slot, utterance)
-    if is_listed(slot):
+    if slot.is_listed:
         return _another_value(view, path, slot, utterance)
     above, _, last = path.rpartition(".")
     row = slot_at(view.fillable, above) if last.isdigit() else None
-    if row is not None and is_listed(row):
+    if row is not None and row.is_listed:
         return _values(view, above, row, utterance)
     if "." in path:
         return _field(view, path, slot, utterance)
@@ -221,7 +221,7 @@ def _named_item(slot: Slot, utterance: Utterance) -> dict[str, JsonValue] | None
     """`还有丙`, of items that are asked for by a text first: the next one, called so."""
     first = next(iter(slot.of.fields.items()), None) if slot.of else None
     also = _ALSO.search(utterance.text)
-    if first is None or first[1].type != "text" or holds_documents(*first) or also is None:
+    if first is None or not first[1].kind.is_text or holds_documents(*first) or also is None:
         return None
     if _MORE.search(utterance.text) or _QUESTION.search(utterance.text):
         return None
@@ -249,7 +249,7 @@ def _values(
     known = [value for value in whole if value is not None] if isinstance(whole, list) else []
     if known and _NO_MORE.search(utterance.text):
         return {f"{name}.more": False}
-    if slot.of is None or (slot.of.type == "text" and _QUESTION.search(utterance.text)):
+    if slot.of is None or (slot.of.kind.is_text and _QUESTION.search(utterance.text)):
         return None
     named = [Utterance.of(piece, utterance.now) for piece in pieces(utterance.normalised.typed)]
     values = [read_as(slot.of, one) for one in named]
@@ -264,17 +264,17 @@ def _field(
     view: FlowView, path: str, slot: Slot, utterance: Utterance
 ) -> dict[str, JsonValue] | None:
     """A field of an item or an object, with its siblings where the answer names them."""
-    if slot.type == "choice" and not find_choices(slot.choices, utterance.text):
+    if slot.kind.made_of == "choices" and not find_choices(slot.choices, utterance.text):
         return _only(path, read_as(slot, utterance))
     prefix, _, name = path.rpartition(".")
     parent = slot_at(view.fillable, prefix)
-    if parent is None or parent.type != "object":
+    if parent is None or not parent.fields:
         return _only(path, _read_field(slot, utterance))
     if corrected_items(view, utterance) is not None:
         return None
     if holds_documents(name, slot):
         return _only(path, answered_document(utterance))
-    if slot.type == "text":
+    if slot.kind.is_text:
         return _only(path, _read_field(slot, utterance))
     return _with_siblings(view, path, slot, Slot(type="list", of=parent), utterance)
 
@@ -316,9 +316,9 @@ def _following(
 
 def _read_field(slot: Slot, utterance: Utterance) -> JsonValue:
     """A field by itself; a date of something paid for is a past one."""
-    if slot.type == "text":
+    if slot.kind.is_text:
         return None if _QUESTION.search(utterance.text) else read_as(slot, utterance)
-    if slot.type != "date":
+    if slot.kind.takes is not Days:
         return read_as(slot, utterance)
     days = only(Days, utterance.spent)
     return days[0].value.first.isoformat() if len(days) == 1 else None
@@ -337,15 +337,15 @@ def _text(view: FlowView, path: str, utterance: Utterance) -> dict[str, JsonValu
 def _top_level(
     view: FlowView, name: str, slot: Slot, utterance: Utterance
 ) -> dict[str, JsonValue] | None:
-    if slot.type == "text":
+    if slot.kind.is_text:
         return _free_text(view, name, utterance)
     if slot.part_of_range == "start_half" and _OF_THE_LAST_DAY.search(utterance.text):
         return half_of_the_last_day(view, utterance)
-    if slot.type == "file":
+    if slot.kind.is_file:
         return _only(name, read_as(slot, utterance))
     values = asked_days(view, slot, utterance)
     if values is None:
-        value = _last_choice(slot, utterance) if slot.type == "choice" else read_as(slot, utterance)
+        value = _last_choice(slot, utterance) if slot.choices else read_as(slot, utterance)
         if value is None:
             return only_days(view, utterance)
         values = {name: value}
@@ -374,7 +374,7 @@ def _takes_half_a_day(view: FlowView) -> bool:
     halves = [n for part, n in range_slots(view.fillable).items() if part.endswith("half")]
     if any(view.slots.get(name) is not None for name in halves):
         return False
-    lengths = (view.slots.get(n) for n, slot in view.fillable.items() if slot.type == "duration")
+    lengths = (view.slots.get(name) for name in filled_by(Duration, view.fillable))
     return any(length == {"days": 0.5} for length in lengths)
 
 
@@ -400,7 +400,7 @@ def _besides(view: FlowView, asked: str, utterance: Utterance) -> dict[str, Json
     filling.add(
         without_doubt(others, utterance, fill_days(others, utterance.meant, utterance.text))
     )
-    filling.add(fill_money(others, utterance.things))
+    filling.add(fill_mentions(others, utterance))
     reason = reason_slot(others)
     if reason is not None:
         rest = left_over(utterance.normalised, _all_spans(view, utterance))
@@ -414,7 +414,7 @@ def _all_spans(view: FlowView, utterance: Utterance) -> list[tuple[int, int]]:
     choices = [
         (found.start, found.end)
         for slot in view.fillable.values()
-        if slot.type == "choice"
+        if slot.kind.made_of == "choices"
         for found in find_choices(slot.choices, utterance.text)
     ]
     texts = find_texts(view.fillable, utterance.normalised).used

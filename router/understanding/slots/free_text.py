@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from router.entities.grammar import MOST_FOUND, Span, compiled
 from router.entities.normalisation import Normalised
-from router.flow.definition import Slot
+from router.flow.slot_types.slot import Slot
 from router.understanding.dialogue_acts import asks, farewell, says_nothing
 
 _BREAK = compiled("[,;:!?~、。…\n]+|\\.(?: |$)| - |--")
@@ -199,4 +199,4 @@ _NAMES_DOCUMENT = compiled("invoice|receipt|fapiao|document|voucher|发票|单�
 def holds_documents(name: str, slot: Slot) -> bool:
     """True for a text field that is made for the number of a document."""
     label = f"{slot.label.zh} {slot.label.en}" if slot.label else ""
-    return slot.type == "text" and _NAMES_DOCUMENT.search(f"{name} {label}".lower()) is not None
+    return slot.kind.is_text and _NAMES_DOCUMENT.search(f"{name} {label}".lower()) is not None

@@ -19,9 +19,9 @@ from router.entities.dates import Days
 from router.entities.durations import Duration
 from router.entities.extraction import Thing
 from router.entities.grammar import Found, compiled, only
-from router.entities.money import Money
 from router.entities.ranges import Interval, interval, kept
-from router.flow.definition import RangePart, Slot
+from router.entities.utterance import Utterance
+from router.flow.slot_types.slot import SLOT_TYPES, RangePart, Slot, filled_by
 
 # What happens to a person, and only hints at a choice for the one to whom it happens.
 _HAPPENS = compiled(
@@ -107,7 +107,7 @@ def fill_choices(slots: Slots, text: str) -> Filling:
     """
     filling = Filling()
     for name, slot in slots.items():
-        if slot.type != "choice" or slot.part_of_range:
+        if slot.kind.made_of != "choices" or slot.part_of_range:
             continue
         found = _own(slot, find_choices(slot.choices, text), text)
         labels = [f for f in found if is_label(slot.choices, text[f.start : f.end])]
@@ -170,7 +170,7 @@ def _one_stretch(slots: Slots, days: Interval) -> Filling:
         name = parts.get(part)
         if name is not None:
             filling.put(name, half_value(slots[name], said), days.found)
-    plain = [n for n, slot in slots.items() if slot.type == "date" and not slot.part_of_range]
+    plain = [n for n, slot in slots.items() if slot.kind.takes is Days and not slot.part_of_range]
     if not parts and len(plain) == 1 and value.first == value.last:
         filling.put(plain[0], value.first.isoformat(), days.found)
     return filling
@@ -201,7 +201,7 @@ def parts_of(days: Days, *, open_end: bool) -> dict[RangePart, str]:
 
 def half_value(slot: Slot, value: str) -> str:
     """`am` or `pm` as the choice that the slot has for it; anything else as it is."""
-    if slot.type != "choice" or value in slot.choices:
+    if not slot.choices or value in slot.choices:
         return value
     words = {"am": "上午 morning", "pm": "下午 afternoon"}.get(value, "")
     found = only_choice(slot.choices, words)
@@ -214,7 +214,7 @@ def _fill_duration(slots: Slots, lengths: list[Found[Duration]], dates: Filling)
     if len(lengths) != 1:
         return filling
     found = lengths[0]
-    name = next((n for n, slot in slots.items() if slot.type == "duration"), None)
+    name = next(iter(filled_by(Duration, slots)), None)
     parts = range_slots(slots)
     start = dates.values.get(parts.get("start", ""))
     halves = found.value.unit == "days" and found.value.count % 1 and not _halved(parts, dates)
@@ -246,11 +246,12 @@ def _halved(parts: Mapping[RangePart, str], dates: Filling) -> bool:
     return any(parts.get(part) in dates.values for part in _HALVES)
 
 
-def fill_money(slots: Slots, things: Iterable[Found[Thing]]) -> Filling:
-    """The one amount that is named, into the one slot for money."""
+def fill_mentions(slots: Slots, utterance: Utterance) -> Filling:
+    """What is named once, into the one slot of its type: the amount of a claim."""
     filling = Filling()
-    names = [name for name, slot in slots.items() if slot.type == "money"]
-    amounts = only(Money, things)
-    if len(names) == 1 and len(amounts) == 1:
-        filling.put(names[0], dict(amounts[0].value.value()), amounts[0])
+    for kind in SLOT_TYPES.values():
+        names = [name for name, slot in slots.items() if slot.kind is kind]
+        found = kind.mentions(utterance) if len(names) == 1 else []
+        if len(found) == 1:
+            filling.put(names[0], found[0].value, found[0])
     return filling

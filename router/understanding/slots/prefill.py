@@ -12,16 +12,15 @@ from pydantic import JsonValue
 from router.entities.grammar import compiled, group_span
 from router.entities.normalisation import Normalised
 from router.entities.utterance import Utterance, is_far, is_unplanned
-from router.flow.definition import Slot
-from router.understanding.items.items import find_items, is_itemised
-from router.understanding.slots.forms import coerced
+from router.flow.slot_types.slot import Slot, coerced
+from router.understanding.items.items import find_items
 from router.understanding.slots.free_text import left_over
 from router.understanding.slots.mappings import (
     Filling,
     Slots,
     fill_choices,
     fill_days,
-    fill_money,
+    fill_mentions,
     range_slots,
 )
 from router.understanding.triggers.patterns import Match
@@ -69,7 +68,7 @@ def prefill(
     taken = list(matches)
     filling = _from_groups(fillable, utterance, taken)
     filling.add(find_texts(fillable, utterance.normalised))
-    listed = next((name for name, slot in fillable.items() if is_itemised(slot)), None)
+    listed = next((name for name, slot in fillable.items() if slot.is_itemised), None)
     if listed is None:
         filling.add(_from_things(fillable, utterance))
     else:
@@ -94,21 +93,21 @@ def prefill_offered(
         return {}
     reason = reason_slot(slots)
     others = {name: slot for name, slot in slots.items() if name != reason}
-    whole = {name: words for name, s in slots.items() if name in _WHOLE and s.type == "text"}
+    whole = {name: words for name, s in slots.items() if name in _WHOLE and s.kind.is_text}
     return {**prefill(others, said, matches), **whole}
 
 
 def _of_no_item(slots: Slots, listed: str) -> Slots:
     """The slots of types that no field of the items has: what is read for those is for them."""
     row = slots[listed].of
-    types = {field.type for field in row.fields.values()} if row else set()
-    return {name: slot for name, slot in slots.items() if slot.type not in types}
+    kinds = {field.kind for field in row.fields.values()} if row else set()
+    return {name: slot for name, slot in slots.items() if slot.kind not in kinds}
 
 
 def _from_things(slots: Slots, utterance: Utterance) -> Filling:
     filling = fill_choices(slots, utterance.text)
     filling.add(without_doubt(slots, utterance, fill_days(slots, utterance.meant, utterance.text)))
-    filling.add(fill_money(slots, utterance.things))
+    filling.add(fill_mentions(slots, utterance))
     return filling
 
 
@@ -129,7 +128,7 @@ def _from_groups(slots: Slots, utterance: Utterance, matches: Iterable[Match]) -
                 continue
             typed = utterance.normalised.as_typed(start, end)
             value = coerced(slots[name], typed, utterance.now)
-            if value != typed or slots[name].type == "text":
+            if value != typed or slots[name].kind.is_text:
                 filling.values.setdefault(name, value)
                 filling.used.append((start, end))
     return filling
@@ -149,7 +148,7 @@ def _put_reason(slots: Slots, utterance: Utterance, taken: list[Match], filling:
 
 def reason_slot(slots: Slots) -> str | None:
     """The free-text slot that takes what is left over: the only one, or the one for reasons."""
-    texts = [name for name, slot in slots.items() if slot.type == "text" and _is_asked(slot)]
+    texts = [name for name, slot in slots.items() if slot.kind.is_text and _is_asked(slot)]
     named = [name for name in texts if name in _CAUSES]
     if named:
         return named[0]

@@ -17,8 +17,9 @@ with workflow.unsafe.imports_passed_through():
     )
     from router.domain.locale import Localised
     from router.domain.messages import FlowSummary, Route, TextReply, Turn, Usage
-    from router.flow.definition import Slot, Wait
+    from router.flow.definition import Wait
     from router.flow.engine.events import Cancelled
+    from router.flow.slot_types.slot import Slot
     from router.flow.view import FlowView
 
 REFUSALS = {"full": TooManyRequests("six wait already"), "busy": Conflict("a turn is running")}

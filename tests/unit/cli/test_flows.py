@@ -9,7 +9,8 @@ import pytest
 
 import flows
 from router.domain.records import RunRecord
-from router.flow.definition import FILE_MODELS, SKIPPABLE
+from router.flow.definition import FILE_MODELS
+from router.flow.slot_types.slot import SKIPPABLE
 from router.store.database import Database
 from router.store.store import Store
 from tests.integration.api.test_runs import run_record

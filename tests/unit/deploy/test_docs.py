@@ -12,17 +12,9 @@ from typing import Any
 
 import pytest
 
-from router.flow.definition import (
-    Approve,
-    FlowDefinition,
-    Retry,
-    Slot,
-    State,
-    Triggers,
-    Wait,
-    Withdrawal,
-)
+from router.flow.definition import Approve, FlowDefinition, Retry, State, Triggers, Wait, Withdrawal
 from router.flow.language.functions import FUNCTIONS, LOOKUPS
+from router.flow.slot_types.slot import Slot
 from tests.figures import Figure, Function, Named, count, cycle, functions, longest, undescribed
 
 ROOT = Path(__file__).parents[3]

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from router.domain.messages import ENDED
-from router.flow.definition import FlowDefinition, Slot
+from router.flow.definition import FlowDefinition
 from router.flow.engine import waiting
 from router.flow.engine.changes import CHANGE
 from router.flow.engine.elicitation import extended
@@ -35,6 +35,7 @@ from router.flow.engine.machine import MOST_MOVES, step
 from router.flow.engine.run import Run, Task
 from router.flow.language.expressions import slots_read
 from router.flow.prompts import question
+from router.flow.slot_types.slot import Slot
 
 MOST_TASKS = 100
 """Tasks in a row after which a flow whose every task is answered has to come to rest."""

@@ -6,10 +6,9 @@ import pytest
 from pydantic import JsonValue
 
 from router.domain.messages import ConfirmReply, FormReply
-from router.flow.definition import Slot
 from router.flow.engine.events import Answered, Confirmed, Decided, Failed
 from router.flow.prompts.question import view
-from router.flow.slot_types import Unfit, files_in, fitted
+from router.flow.slot_types.slot import Slot, Unfit, files_in, fitted
 from tests.unit.flow.definitions import Driver, flow, text
 
 RECEIPT, TICKET, BOBS = "a" * 24, "b" * 24, "c" * 24

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from router.domain.locale import Localised
 from router.domain.messages import ASKING, ENDED, FlowStatus
-from router.flow.definition import FlowDefinition, Slot
+from router.flow.definition import FlowDefinition
 from router.flow.engine.events import (
     Answered,
     AnyEvent,
@@ -37,6 +37,7 @@ from router.flow.engine.machine import step
 from router.flow.engine.run import Done, FailureKind, Inquiry, Run, Task
 from router.flow.loader import load_flow
 from router.flow.prompts.question import view
+from router.flow.slot_types.slot import Slot
 from tests.unit.flow.definitions import ALICE, CLAIM, LEAVE, NOW, flow, text
 from tests.unit.flow.wider_flows import ITEMS, WIDER, wider
 

@@ -4,7 +4,6 @@ import pytest
 
 from router.domain.file_types import FileMention
 from router.domain.locale import Locale
-from router.flow.definition import Slot
 from router.flow.language.templates import (
     TextError,
     problems_of,
@@ -14,6 +13,7 @@ from router.flow.language.templates import (
     text_scope,
 )
 from router.flow.prompts.values import readable
+from router.flow.slot_types.slot import Slot
 
 CATEGORY = {
     "type": "choice",

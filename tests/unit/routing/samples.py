@@ -4,7 +4,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from router.flow.definition import FlowDefinition, Slot
+from router.flow.definition import FlowDefinition
+from router.flow.slot_types.slot import Slot
 from router.flow.view import FlowView
 from router.llm.types import ChatAnswer, FunctionCall, TokenUsage
 from router.routing.offer import Offer

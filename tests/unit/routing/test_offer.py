@@ -1,6 +1,8 @@
-from router.flow.definition import Slot
+from typing import Any
+
+from router.flow.slot_types.slot import SLOT_TYPES, Slot
 from router.llm.schema import portable, restored
-from router.routing.offer import Offer, schema_of
+from router.routing.offer import Offer
 from tests.unit.routing.samples import ACTIVE, FLOWS, offer
 
 
@@ -61,5 +63,5 @@ def test_every_function_can_be_made_portable() -> None:
 
 def test_a_list_of_items_is_an_array_of_objects() -> None:
     item = Slot(type="object", fields={"amount": Slot(type="money")})
-    schema = schema_of(Slot(type="list", of=item))
+    schema: Any = SLOT_TYPES["list"].quoted(Slot(type="list", of=item))
     assert schema["items"]["properties"]["amount"]["type"] == "string"

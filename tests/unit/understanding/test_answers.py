@@ -5,7 +5,8 @@ import pytest
 
 from router.domain.messages import FlowStatus
 from router.entities.utterance import Utterance
-from router.flow.definition import FlowDefinition, Slot
+from router.flow.definition import FlowDefinition
+from router.flow.slot_types.slot import Slot
 from router.flow.view import FlowView
 from router.understanding.slots.answers import answer
 from tests.unit.understanding.flows import EXPENSE, LEAVE, TRIP

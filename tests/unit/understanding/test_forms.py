@@ -3,8 +3,7 @@ from typing import Any
 
 import pytest
 
-from router.flow.definition import Slot
-from router.understanding.slots.forms import form_values
+from router.flow.slot_types.slot import Slot, form_values
 from tests.unit.understanding.flows import EXPENSE, LEAVE
 
 NOW = datetime.fromisoformat("2026-11-18T10:00+08:00")

@@ -6,7 +6,7 @@ import pytest
 
 from router.domain.locale import Localised
 from router.entities.utterance import Utterance
-from router.flow.definition import Slot
+from router.flow.slot_types.slot import Slot
 from router.understanding.grounding import says
 
 NOW = datetime(2026, 11, 18, 10, tzinfo=ZoneInfo("Asia/Shanghai"))

@@ -14,8 +14,8 @@ from router.entities.days import Calendar, Half
 from router.entities.money import currency_of
 from router.entities.normalisation import normalise
 from router.entities.utterance import Utterance
-from router.flow.definition import FlowDefinition, Slot
-from router.flow.prompts.values import shown
+from router.flow.definition import FlowDefinition
+from router.flow.slot_types.slot import Slot, shown
 from router.flow.view import FlowView
 from router.understanding.slots.answers import answer
 from tests.unit.understanding.flows import LEAVE

@@ -6,8 +6,8 @@ import pytest
 
 from router.domain.commands import Command, FillSlots
 from router.domain.messages import Message
-from router.flow.definition import Slot
 from router.flow.paused import Situation
+from router.flow.slot_types.slot import Slot
 from router.flow.view import FlowView
 from router.understanding.reader import Reader
 from tests.unit.understanding.flows import EMPLOYEE, FLOWS, LEAVE

@@ -1,0 +1,248 @@
+"""What is of the calendar: a day, a moment, and how long something takes."""
+
+import math
+from collections.abc import Iterator, Mapping
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from typing import ClassVar
+
+from pydantic import JsonValue
+
+from router.domain.locale import Locale, Localised
+from router.entities.dates import Days
+from router.entities.days import Calendar, FixedDay, YearDay
+from router.entities.durations import Duration
+from router.entities.grammar import compiled, only
+from router.entities.ranges import one_day
+from router.entities.utterance import Utterance
+from router.flow.slot_types.numbers import only_number
+from router.flow.slot_types.slot import (
+    NO_FILES,
+    Example,
+    RangePart,
+    Slot,
+    SlotType,
+    Unfit,
+    plain,
+    registered,
+)
+
+WEEKDAYS = {
+    "zh": ("一", "二", "三", "四", "五", "六", "日"),
+    "en": ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"),
+}
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+UNITS = {
+    "days": {"zh": "天", "en": "day"},
+    "weeks": {"zh": "周", "en": "week"},
+    "hours": {"zh": "小时", "en": "hour"},
+}
+_FIGURES = compiled(
+    r"^(?P<year>20\d\d)[-./]?(?P<month>0[1-9]|1[0-2])[-./]?(?P<day>0[1-9]|[12]\d|3[01])$"
+    r"|^(?P<m>0?[1-9]|1[0-2])[-. ](?P<d>0?[1-9]|[12]\d|3[01])[日号]?$"
+)
+
+
+@registered
+class Date(SlotType):
+    """A day, as ISO has it."""
+
+    name = "date"
+    range_parts: ClassVar[tuple[RangePart, ...]] = ("start", "end")
+    takes: ClassVar[type | None] = Days
+    has_field = True
+    fits = Localised(
+        zh="请给一个日期，比如 12月1日、下周一。",
+        en="Please give a date, such as 1 December or next Monday.",
+    )
+    stored = {"type": "string", "format": "date"}
+    said = {
+        "type": "string",
+        "description": "the day as it was said, such as 下周一 or 2026-11-23",
+    }
+
+    def read(self, slot: Slot, utterance: Utterance) -> JsonValue:
+        """The one day that the sentence's days come to."""
+        days = only(Days, utterance.meant)
+        if not days:
+            return _written_day(utterance)
+        meant = one_day(days, utterance.text)
+        return meant.isoformat() if meant else None
+
+    def fit(self, slot: Slot, value: JsonValue) -> JsonValue:
+        """A day of the calendar."""
+        try:
+            return date.fromisoformat(str(value)).isoformat()
+        except ValueError:
+            raise Unfit(self.fits) from None
+
+    def word(
+        self, slot: Slot, value: JsonValue, locale: Locale, files: Mapping[str, str] = NO_FILES
+    ) -> str:
+        """With its weekday."""
+        return day(value, locale)
+
+    def in_brackets(
+        self, slot: Slot, value: JsonValue, locale: Locale, files: Mapping[str, str] = NO_FILES
+    ) -> str:
+        """Without its weekday, and without a label: it is plain what it is."""
+        written = day(value, locale)
+        without = written.partition("（")[0] if locale == "zh" else written.partition(" ")[2]
+        return without or written
+
+    def examples(self, known: list[date], today: date) -> Iterator[Example]:
+        """Days that people mean: after one that is known already, else around today."""
+        for one in known:
+            yield _example(one + timedelta(days=1))
+            yield _example(one)
+        yield (today + timedelta(days=1)).isoformat(), Localised(zh="明天", en="tomorrow")
+        yield _example(today + timedelta(days=7))
+        yield (today - timedelta(days=1)).isoformat(), Localised(zh="昨天", en="yesterday")
+        yield _example(today - timedelta(days=7))
+
+
+def _written_day(utterance: Utterance) -> JsonValue:
+    """Figures that are a day only since one was asked for: `12-24`, `12.24`, `20261224`."""
+    match = _FIGURES.search(utterance.text)
+    if match is None:
+        return None
+    if match.group("year"):
+        year, month, day = (int(match.group(n)) for n in ("year", "month", "day"))
+        term: FixedDay | YearDay = FixedDay(year, month, day)
+    else:
+        term = YearDay(int(match.group("m")), int(match.group("d")))
+    found = term.on(Calendar(utterance.now.date()))
+    return found.isoformat() if found else None
+
+
+def _example(day: date) -> Example:
+    words = Localised(zh=f"{day.month}月{day.day}日", en=f"{day.day} {MONTHS[day.month - 1]}")
+    return day.isoformat(), words
+
+
+@registered
+class Moment(Date):
+    """A day and a time of day, as ISO has them, with an offset."""
+
+    name = "datetime"
+    range_parts = ()
+    takes = None
+    fits = Localised(
+        zh="请给一个日期和时间，比如 12月1日 14:30。",
+        en="Please give a date and time, such as 1 December 14:30.",
+    )
+    stored = {"type": "string", "format": "date-time"}
+    said = {"type": "string", "description": "the moment as it was said"}
+
+    def read(self, slot: Slot, utterance: Utterance) -> JsonValue:
+        """In the speaker's time zone; or ISO as it is."""
+        day = super().read(slot, utterance)
+        clocks = only(time, utterance.things)
+        if isinstance(day, str) and len(clocks) == 1:
+            zone = utterance.now.tzinfo
+            return datetime.combine(date.fromisoformat(day), clocks[0].value, zone).isoformat()
+        return _written_moment(utterance)
+
+    def fit(self, slot: Slot, value: JsonValue) -> JsonValue:
+        """A moment whose offset is known."""
+        try:
+            found = datetime.fromisoformat(str(value))
+        except ValueError:
+            found = None
+        if found is None or found.tzinfo is None:
+            raise Unfit(self.fits)
+        return found.isoformat()
+
+    def word(
+        self, slot: Slot, value: JsonValue, locale: Locale, files: Mapping[str, str] = NO_FILES
+    ) -> str:
+        """In the zone that it is written in."""
+        return moment(value, locale)
+
+    in_brackets = SlotType.in_brackets
+    examples = SlotType.examples
+
+
+def _written_moment(utterance: Utterance) -> str | None:
+    try:
+        moment = datetime.fromisoformat(utterance.normalised.typed.strip())
+    except ValueError:
+        return None
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=utterance.now.tzinfo)
+    return aware.isoformat()
+
+
+@registered
+class DurationType(SlotType):
+    """How long: `{"days": 3.5}`, or weeks, or hours."""
+
+    name = "duration"
+    takes = Duration
+    fits = Localised(
+        zh="请说多久，比如两天、半天。",
+        en="Please say how long, such as two days or half a day.",
+    )
+    stored = {
+        "type": "object",
+        "properties": {unit: {"type": "number"} for unit in UNITS},
+        "minProperties": 1,
+        "maxProperties": 1,
+    }
+    said = {"type": "string", "description": "how long, such as 2 days"}
+
+    def read(self, slot: Slot, utterance: Utterance) -> JsonValue:
+        """The one length that is named; a bare number counts days."""
+        lengths = only(Duration, utterance.things)
+        if len(lengths) == 1:
+            return dict(lengths[0].value.value())
+        number = only_number(utterance)
+        return None if number is None or lengths else dict(Duration(number, "days").value())
+
+    def coerce(self, slot: Slot, value: JsonValue, now: datetime) -> JsonValue:
+        """Of a number, so many days."""
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return {"days": value}
+        return super().coerce(slot, value, now)
+
+    def fit(self, slot: Slot, value: JsonValue) -> JsonValue:
+        """More than nothing of one unit."""
+        if isinstance(value, dict) and len(value) == 1 and set(value) <= set(UNITS):
+            (length,) = value.values()
+            countable = isinstance(length, int | float | Decimal) and not isinstance(length, bool)
+            if countable and math.isfinite(length) and length > 0:  # type: ignore[arg-type,operator]
+                return value
+        raise Unfit(self.fits)
+
+    def word(
+        self, slot: Slot, value: JsonValue, locale: Locale, files: Mapping[str, str] = NO_FILES
+    ) -> str:
+        """3.5 天, 3.5 days."""
+        if not isinstance(value, dict):
+            return plain(value)
+        return " ".join(_of_unit(unit, value[unit], locale) for unit in UNITS if unit in value)
+
+
+def _of_unit(unit: str, number: JsonValue, locale: Locale) -> str:
+    plural = "s" if locale == "en" and number != 1 else ""
+    return f"{plain(number)} {UNITS[unit][locale]}{plural}"
+
+
+def day(value: JsonValue, locale: Locale) -> str:
+    """A date such as `2026-11-23`, or the date of a moment, as people read it."""
+    try:
+        found = date.fromisoformat(str(value)[:10])
+    except ValueError:
+        return plain(value)
+    weekday = WEEKDAYS[locale][found.weekday()]
+    if locale == "zh":
+        return f"{found.year}年{found.month}月{found.day}日（周{weekday}）"
+    return f"{weekday} {found.day} {MONTHS[found.month - 1]} {found.year}"
+
+
+def moment(value: JsonValue, locale: Locale) -> str:
+    """A date and time such as `2026-11-23T14:30:00+08:00`, in the zone it is written in."""
+    try:
+        found = datetime.fromisoformat(str(value))
+    except ValueError:
+        return plain(value)
+    return f"{day(value, locale)}{'' if locale == 'zh' else ', '}{found:%H:%M}"

@@ -1,0 +1,195 @@
+"""What is counted: numbers, whole ones, and money."""
+
+import math
+from collections.abc import Iterator, Mapping
+from datetime import date, datetime
+from decimal import Decimal, InvalidOperation
+
+from pydantic import JsonValue
+
+from router.domain.locale import Locale, Localised
+from router.entities.grammar import Found, compiled, only
+from router.entities.money import DEFAULT_CURRENCY, Money, is_exact
+from router.entities.numbers import ZH_COUNT, parse_number
+from router.entities.utterance import Utterance
+from router.flow.slot_types.slot import (
+    NO_FILES,
+    Example,
+    Slot,
+    SlotType,
+    Unfit,
+    plain,
+    registered,
+)
+
+LARGEST_AMOUNT = Decimal(10) ** 12
+"""Beyond this a double no longer counts minor units exactly, with room to add up a list."""
+_NEGATIVE = compiled("^(?:[-−]|(?:负|minus ) ?)(?P<n>[^-−].*)$")
+_COUNTED = compiled(
+    f"^(?:是|有|要|共|一共|大概|改成|就"
+    f"|只要?)*(?P<n>{ZH_COUNT}) ?[个位名人只台份间次][^0-9零一二三四五六七八九十]{{0,3}}$"
+)
+
+
+def only_number(utterance: Utterance) -> Decimal | None:
+    """The one number that is named, or that the whole text is."""
+    numbers = only(Decimal, utterance.things)
+    if len(numbers) == 1:
+        return numbers[0].value
+    return None if numbers else parse_number(utterance.text)
+
+
+def _below_zero(text: str) -> Decimal | None:
+    found = _NEGATIVE.search(text)
+    size = found and parse_number(found.group("n"))
+    return None if size is None else -size
+
+
+@registered
+class Number(SlotType):
+    """A JSON number."""
+
+    name = "number"
+    takes = Decimal
+    fits = Localised(zh="请给一个数字。", en="Please give a number.")
+    stored = said = {"type": "number"}
+
+    def read(self, slot: Slot, utterance: Utterance) -> JsonValue:
+        """The one number that is named; below zero where it is all that is said: `-3`, `负三`."""
+        number = only_number(utterance)
+        if number is None:
+            number = _below_zero(utterance.text) or _counted(utterance.text)
+        if number is None:
+            return None
+        return int(number) if number == number.to_integral_value() else float(number)
+
+    def fit(self, slot: Slot, value: JsonValue) -> JsonValue:
+        """A finite number."""
+        return _finite(value)
+
+    def word(
+        self, slot: Slot, value: JsonValue, locale: Locale, files: Mapping[str, str] = NO_FILES
+    ) -> str:
+        """In figures."""
+        return plain(value)
+
+
+def _counted(text: str) -> Decimal | None:
+    """`五个人`, `八位`: how many of what was asked about."""
+    found = _COUNTED.search(text)
+    return found and parse_number(found.group("n"))
+
+
+def _finite(value: JsonValue) -> int | float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise Unfit(Number.fits)
+    return value
+
+
+@registered
+class Integer(Number):
+    """A whole number."""
+
+    name = "integer"
+    stored = said = {"type": "integer"}
+
+    def fit(self, slot: Slot, value: JsonValue) -> JsonValue:
+        """A number without a fraction."""
+        number = _finite(value)
+        if isinstance(number, float) and not number.is_integer():
+            raise Unfit(Localised(zh="请给一个整数。", en="Please give a whole number."))
+        return int(number)
+
+
+@registered
+class MoneyType(SlotType):
+    """An amount with its currency: `{"amount": "58.00", "currency": "CNY"}`."""
+
+    name = "money"
+    takes = Money
+    leads = True
+    fits = Localised(zh="请给一个金额，比如 58 元。", en="Please give an amount, such as 58 CNY.")
+    stored = {
+        "type": "object",
+        "properties": {
+            "amount": {"type": "string"},
+            "currency": {"type": "string", "default": DEFAULT_CURRENCY},
+        },
+        "required": ["amount"],
+    }
+    said = {"type": "string", "description": "with its currency, such as 58 CNY"}
+
+    def read(self, slot: Slot, utterance: Utterance) -> JsonValue:
+        """The one amount that is named; a bare number is in the house's currency."""
+        amounts = self.mentions(utterance)
+        if len(amounts) == 1:
+            return amounts[0].value
+        number = only_number(utterance)
+        if number is None:
+            number = _below_zero(utterance.text)
+        return None if number is None or amounts else _exactly(number, DEFAULT_CURRENCY)
+
+    def mentions(self, utterance: Utterance) -> list[Found[JsonValue]]:
+        """Every amount with its currency."""
+        amounts = only(Money, utterance.things)
+        return [Found(f.start, f.end, dict(f.value.value())) for f in amounts]
+
+    def coerce(self, slot: Slot, value: JsonValue, now: datetime) -> JsonValue:
+        """Also of a bare number, and of an amount that is written as a form has it."""
+        if isinstance(value, dict):
+            return _shaped(value)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return _exactly(Decimal(str(value)), DEFAULT_CURRENCY) or str(value)
+        return super().coerce(slot, value, now)
+
+    def fit(self, slot: Slot, value: JsonValue) -> JsonValue:
+        """To the cent, and of a currency's code."""
+        unfit = Unfit(self.fits)
+        if not isinstance(value, dict) or not isinstance(value.get("amount"), str | int | float):
+            raise unfit
+        try:
+            amount = Decimal(str(value["amount"])).quantize(Decimal("0.01"))
+        except InvalidOperation:
+            raise unfit from None
+        currency = value.get("currency", DEFAULT_CURRENCY)
+        if not isinstance(currency, str) or len(currency) != len("CNY") or not currency.isalpha():
+            raise unfit
+        if not amount.is_finite() or abs(amount) > LARGEST_AMOUNT:
+            raise unfit
+        return {"amount": str(amount), "currency": currency.upper()}
+
+    def word(
+        self, slot: Slot, value: JsonValue, locale: Locale, files: Mapping[str, str] = NO_FILES
+    ) -> str:
+        """¥58.00, CNY 58.00."""
+        return money(value, locale)
+
+    def examples(self, known: list[date], today: date) -> Iterator[Example]:
+        """Two amounts."""
+        yield {"amount": "58.00", "currency": "CNY"}, Localised(zh="58 元", en="58 CNY")
+        yield {"amount": "120.50", "currency": "CNY"}, Localised(zh="120.5 元", en="120.50 CNY")
+
+
+def _exactly(amount: Decimal, currency: str) -> dict[str, JsonValue] | None:
+    """An amount in its shape; None where it has more decimals than money has."""
+    return dict(Money(amount, currency).value()) if is_exact(amount) else None
+
+
+def _shaped(value: dict[str, JsonValue]) -> JsonValue:
+    amount = parse_number(str(value.get("amount", "")))
+    currency = value.get("currency") or DEFAULT_CURRENCY
+    if amount is None or not isinstance(currency, str) or not set(value) <= {"amount", "currency"}:
+        return value
+    return _exactly(amount, currency.upper()) or str(value["amount"])
+
+
+def money(value: JsonValue, locale: Locale) -> str:
+    """Money such as `{"amount": "58.00", "currency": "CNY"}`, as people read it."""
+    if not isinstance(value, dict):
+        return plain(value)
+    try:
+        written = f"{Decimal(str(value.get('amount'))):,.2f}"
+    except InvalidOperation:
+        return plain(value.get("amount"))
+    currency = plain(value.get("currency", "CNY"))
+    return f"¥{written}" if (currency, locale) == ("CNY", "zh") else f"{currency} {written}"

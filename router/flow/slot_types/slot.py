@@ -1,0 +1,408 @@
+"""A slot as a flow file has it, and what a type of slots has to know of its values.
+
+Everything that depends on a slot's type is a method or a trait of its `SlotType`, which is
+looked up by name: `slot.kind`. A new type is a class in a module of this package:
+
+    @registered
+    class Percentage(SlotType):
+        name = "percentage"
+        ...
+
+What is missing of it is an error when it is imported.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from datetime import date, datetime
+from types import GeneratorType
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
+from pydantic_core import PydanticCustomError
+
+from router.domain.errors import RouterError
+from router.domain.locale import Locale, Localised
+from router.entities.grammar import Found
+from router.entities.utterance import Utterance
+
+SKIPPABLE = "=skippable"
+"""A key that no file has: what is under it comes of the rest."""
+RangePart = Literal["start", "end", "start_half", "end_half"]
+
+
+class Definition(BaseModel):
+    """Base of everything in a flow file: frozen, closed, and written with the file's own keys."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", populate_by_name=True, serialize_by_alias=True
+    )
+
+
+def _several(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
+Several = Annotated[
+    tuple[str, ...], BeforeValidator(_several, json_schema_input_type=str | tuple[str, ...])
+]
+
+
+class Choice(Definition):
+    """One value of a `choice` slot, and the words people use for it."""
+
+    label: Localised
+    """What people read."""
+    synonyms: tuple[str, ...] = ()
+    """Other words for it, in either language."""
+
+
+class SlotCheck(Definition):
+    """A condition that a slot must meet, in CEL, and what is said where it doesn't."""
+
+    that: str
+    """An expression; true where the value is good."""
+    say: Localised
+    """What is said where it isn't."""
+
+
+class Reference(Definition):
+    """That a `text` is the number of a document, and how one is told from other figures."""
+
+    of: Several
+    """What such a document is called in messages, in either language: `发票`, `receipt`."""
+    pattern: str | None = None
+    """RE2: a number that is one whatever is said around it, such as `inv-?\\d{2,12}`."""
+
+
+def _known(name: Any) -> Any:
+    if not isinstance(name, str) or name not in SLOT_TYPES:
+        raise PydanticCustomError(
+            "literal_error", "Input should be {expected}", {"expected": ", ".join(SLOT_TYPES)}
+        )
+    return name
+
+
+def _enumerated(schema: dict[str, Any]) -> None:
+    schema["enum"] = list(SLOT_TYPES)
+
+
+class Slot(Definition):
+    """Something a flow has to know.
+
+    It is asked for (`ask`), looked up (`lookup`), or both: then it is looked up as soon as
+    everything that the lookup reads is known, and asked for where it isn't.
+    `part_of_range` says which part of a date range, said in one breath, this slot takes
+    (written `range: start` in a file).
+    """
+
+    type: Annotated[str, BeforeValidator(_known), Field(json_schema_extra=_enumerated)]
+    """What kind of value it holds."""
+    label: Localised | None = None
+    """Its name in summaries and forms."""
+    names: Several = ()
+    """What else people call it: `the bill was 12` says what the amount was."""
+    ask: Localised | None = None
+    """The question."""
+    required: bool = True
+    """False where the flow goes on without it; with an `ask` it is asked for once and can be
+    skipped."""
+    skippable: bool = Field(False, alias=SKIPPABLE)
+    """True where it is asked for although it isn't `required`: worked out by the loader. Not so
+    in a tool's form."""
+    choices: dict[str, Choice] = {}
+    """For a `choice`: the values, and what they are called."""
+    find: tuple[str, ...] = ()
+    """RE2 by which a sentence names a `text`, in a group of the slot's name: `去(?P<city>…)出差`"""
+    reference: Reference | None = None
+    """For a `text`: that it is the number of a document."""
+    check: tuple[SlotCheck, ...] = ()
+    """Conditions that a value must meet."""
+    lookup: str | None = None
+    """An expression whose value fills it as soon as all that it reads is known."""
+    when: str | None = None
+    """A condition, in CEL, without which a `collect` doesn't ask for it; given, it is taken."""
+    part_of_range: RangePart | None = Field(None, alias="range")
+    """The part of a date range, said in one breath, that it takes."""
+    of: "Slot | None" = None
+    """What a `list` holds."""
+    fields: dict[str, "Slot"] = {}
+    """What an `object` holds."""
+    min: int = 1
+    """For a `list`: how many items at least."""
+    max: int = 20
+    """For a `list`: how many items at most."""
+    more: Localised | None = None
+    """How a `list` asks whether there is another."""
+    max_length: int = 1000
+    """For a `text`: characters at most."""
+
+    @property
+    def kind(self) -> "SlotType":
+        """Its type, which knows how values are read, kept and shown."""
+        return SLOT_TYPES[self.type]
+
+    @property
+    def is_fillable(self) -> bool:
+        """False for what is looked up and never asked: nobody's word counts there.
+
+        Days of leave and sums of claims decide who must approve them.
+        """
+        return self.lookup is None or self.ask is not None
+
+    @property
+    def is_itemised(self) -> bool:
+        """True for a list of objects, each asked for field by field."""
+        return self.of is not None and self.of.kind.made_of == "fields"
+
+    @property
+    def is_listed(self) -> bool:
+        """True for a list of plain values, which one answer may name together."""
+        return self.of is not None and self.of.kind.made_of not in ("fields", "of")
+
+
+class Unfit(RouterError):
+    """A value that a slot can't hold; `say` tells the person what would fit."""
+
+    def __init__(self, say: Localised) -> None:
+        super().__init__(say.en)
+        self.say = say
+
+
+Example = tuple[JsonValue, Localised]
+"""A value, and how it may be said."""
+Part = tuple[str, Slot, JsonValue]
+"""A part of a value: its key or number, its slot, and what is there."""
+Schema = dict[str, JsonValue]
+NO_FILES: Mapping[str, str] = {}
+
+
+class SlotType(ABC):
+    """What is known of the values of one type of slots."""
+
+    name: ClassVar[str]
+    """What it is called in a flow file."""
+    made_of: ClassVar[Literal["choices", "of", "fields"] | None] = None
+    """The key without which such a slot is none, and which no other type has."""
+    range_parts: ClassVar[tuple[RangePart, ...]] = ()
+    """The parts of a date range that such a slot can take."""
+    takes: ClassVar[type | None] = None
+    """The kind of thing, of those recognised in a sentence, that fills it."""
+    is_text: ClassVar[bool] = False
+    """True where whatever was said fills it."""
+    is_file: ClassVar[bool] = False
+    is_recognised: ClassVar[bool] = True
+    """False where nothing in a message is known to be one, unless it is asked for."""
+    leads: ClassVar[bool] = False
+    """True where it explains itself, and so leads the line of an item."""
+    has_field: ClassVar[bool] = False
+    """True where a screen can offer a better field for it than a line of text."""
+    fits: ClassVar[Localised]
+    """What would fit, as a request: for `hint`."""
+    stored: ClassVar[Schema]
+    """JSON Schema of the values that are kept: for `schema`."""
+    said: ClassVar[Schema] = {"type": "string", "description": "as it was said"}
+    """JSON Schema of values as they were said: for `quoted`."""
+
+    @abstractmethod
+    def read(self, slot: Slot, utterance: Utterance) -> JsonValue:
+        """What the utterance says in answer to a question for this slot; None if nothing."""
+
+    @abstractmethod
+    def fit(self, slot: Slot, value: JsonValue) -> JsonValue:
+        """The value as it is kept in the slot; raises `Unfit` where it can't be."""
+
+    @abstractmethod
+    def word(
+        self, slot: Slot, value: JsonValue, locale: Locale, files: Mapping[str, str] = NO_FILES
+    ) -> str:
+        """The value as people read it, and as it is where it hasn't the type's shape."""
+
+    def hint(self, slot: Slot) -> Localised:
+        """What would fit, as a request."""
+        return self.fits
+
+    def examples(self, known: list[date], today: date) -> Iterator[Example]:
+        """Values that people mean, beyond those in its hint; `known` are the flow's other days."""
+        yield from ()
+
+    def schema(self, slot: Slot, locale: Locale) -> Schema:
+        """JSON Schema of the values that are kept; titles are in the language of `locale`."""
+        return self.stored
+
+    def quoted(self, slot: Slot) -> Schema:
+        """JSON Schema of what a model gives: values as they were said, which are read here."""
+        return self.said
+
+    def mentions(self, utterance: Utterance) -> list[Found[JsonValue]]:
+        """Values that a sentence surely names though nobody asked for any."""
+        return []
+
+    def coerce(self, slot: Slot, value: JsonValue, now: datetime) -> JsonValue:
+        """A form's or a model's value in the slot's shape, or as it was where that can't be."""
+        if not isinstance(value, str):
+            return value
+        read = self.read(slot, Utterance.of(value, now))
+        return value if read is None else read
+
+    def options(self, slot: Slot) -> list[tuple[Localised, JsonValue]]:
+        """What may be picked in answer, by its label; empty where nothing is to pick from."""
+        return [(choice.label, value) for value, choice in slot.choices.items()]
+
+    def advice(self, slot: Slot) -> Localised | None:
+        """How it is answered, where that says more than examples would."""
+        return None
+
+    def in_brackets(
+        self, slot: Slot, value: JsonValue, locale: Locale, files: Mapping[str, str] = NO_FILES
+    ) -> str:
+        """The value among the details of an item: with its label before it."""
+        label = slot.label.within(locale) if slot.label else ""
+        return f"{label} {shown(slot, value, locale, files)}".strip()
+
+    def parts(self, slot: Slot, value: JsonValue) -> Iterator[Part]:
+        """What a value of several parts is made of, as far as there is something."""
+        yield from ()
+
+    def gap(self, slot: Slot, value: JsonValue, path: str) -> str | None:
+        """The path of the first thing still to be asked within the value; None where whole."""
+        return path if value is None else None
+
+
+SLOT_TYPES: dict[str, SlotType] = {}
+"""Every type, by its name in a flow file."""
+T = TypeVar("T", bound=type[SlotType])
+
+
+_OTHERWISE = {"fits": "hint", "stored": "schema", "said": "quoted"}
+"""What a type may leave out, and what it has to answer itself then."""
+
+
+def registered(kind: T) -> T:
+    """Have the type be known by its name; `TypeError` where something of it is missing."""
+    for value, method in _OTHERWISE.items():
+        if not hasattr(kind, value) and getattr(kind, method) is getattr(SlotType, method):
+            raise TypeError(f"{kind.__name__} has neither {value} nor {method}")
+    SLOT_TYPES[kind.name] = kind()
+    return kind
+
+
+def fitted(slot: Slot, value: JsonValue) -> JsonValue:
+    """The value as it is kept in this slot; raises `Unfit` where it can't be.
+
+    >>> fitted(Slot(type="money"), {"amount": "58", "currency": "CNY"})
+    {'amount': '58.00', 'currency': 'CNY'}
+    """
+    return slot.kind.fit(slot, value)
+
+
+def read_as(slot: Slot, utterance: Utterance) -> JsonValue:
+    """What the utterance says as the answer to a question for this very slot; None if nothing."""
+    return slot.kind.read(slot, utterance)
+
+
+def coerced(slot: Slot, value: JsonValue, now: datetime) -> JsonValue:
+    """The value in the slot's shape, or as it was given where that can't be made of it."""
+    return slot.kind.coerce(slot, value, now)
+
+
+def form_values(
+    slots: Mapping[str, Slot], values: Mapping[str, JsonValue], now: datetime
+) -> dict[str, JsonValue]:
+    """The fields of a form as slot values, under the names they came with.
+
+    A name may be a path, `items.0.amount`. What can't be read as its slot wants it stays as
+    it was given, and so do fields that nobody knows: the flow refuses them with a message.
+    """
+    shaped: dict[str, JsonValue] = {}
+    for name, value in values.items():
+        slot = slot_at(slots, name)
+        shaped[name] = value if slot is None else coerced(slot, value, now)
+    return shaped
+
+
+def shown(slot: Slot, value: JsonValue, locale: Locale, files: Mapping[str, str] = NO_FILES) -> str:
+    """The value of a slot as people read it; `files` has the names of files by their ids.
+
+    | type | zh | en |
+    | --- | --- | --- |
+    | choice | 年假 | annual leave |
+    | date | 2026年11月23日（周一） | Mon 23 Nov 2026 |
+    | datetime | 2026年11月23日（周一）14:30 | Mon 23 Nov 2026, 14:30 |
+    | money | ¥58.00 | CNY 58.00 |
+    | duration | 3.5 天 | 3.5 days |
+    | number, integer | 3.5 | 3.5 |
+    | boolean | 是 | yes |
+    | object | 交通 ¥36.00（11月21日，发票 A1） | transport CNY 36.00 (21 Nov 2026, invoice A1) |
+    | list | objects numbered, a line each; else 甲、乙 | the same; else a, b |
+    | file | its name | |
+    | text | as it is; where it was chosen, its label | |
+    """
+    return "" if value is None else slot.kind.word(slot, value, locale, files)
+
+
+def label_of(name: str, slot: Slot) -> Localised:
+    """What people call the slot."""
+    return slot.label or Localised(zh=name, en=name)
+
+
+def slot_at(slots: Mapping[str, Slot], path: str) -> Slot | None:
+    """The slot of `items.0.amount` or `reason` among these; None where there is none such."""
+    name, *rest = path.split(".")
+    slot = slots.get(name)
+    for part in rest:
+        if slot is None:
+            return None
+        slot = slot.of if slot.of is not None and part.isdigit() else slot.fields.get(part)
+    return slot
+
+
+def filled_by(thing: type, slots: Mapping[str, Slot]) -> list[str]:
+    """The names of the slots that such a thing, of those recognised in a sentence, fills."""
+    return [name for name, slot in slots.items() if slot.kind.takes is thing]
+
+
+def each_part(slot: Slot, value: JsonValue, path: str) -> Iterator[Part]:
+    """A value and all that it is made of, however deep, each with its path."""
+    yield path, slot, value
+    for key, part, inner in slot.kind.parts(slot, value):
+        yield from each_part(part, inner, f"{path}.{key}")
+
+
+def files_in(slot: Slot, value: JsonValue) -> Iterator[str]:
+    """The ids of all files within a value that fits its slot, however deep.
+
+    >>> list(files_in(Slot(type="list", of=Slot(type="file")), ["a", "b"]))
+    ['a', 'b']
+    """
+    for _, part, inner in each_part(slot, value, ""):
+        if part.kind.is_file and isinstance(inner, str):
+            yield inner
+
+
+def missing(slot: Slot, value: JsonValue, path: str) -> str | None:
+    """The path of the first thing still to be asked within a slot's value; None where whole.
+
+    >>> missing(Slot(type="text"), None, "reason")
+    'reason'
+    """
+    return slot.kind.gap(slot, value, path)
+
+
+def plain(value: Any) -> str:
+    """A value that nothing is known of: null as nothing, 5.0 as 5, several with commas.
+
+    What isn't data is shown as nothing: its `str` would differ from one process to the next.
+
+    >>> plain([5.0, "a", None])
+    '5, a, '
+    """
+    match value:
+        case str():
+            return value
+        case float():
+            return f"{value:.12g}"
+        case bool() | int() | dict():
+            return str(value)
+        case list() | tuple() | GeneratorType():
+            return ", ".join(plain(inner) for inner in value)
+    return ""
