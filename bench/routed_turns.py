@@ -33,9 +33,8 @@ from router.llm.fallback import FallbackChain
 from router.runtime.composition import Parts, assembled
 from router.runtime.worker import build_worker
 from router.settings import Settings
-from tests.fakes.behaviours import Behaviour, calls, says
-from tests.fakes.http_exchange import Received, Reply
-from tests.fakes.model_server import ModelServer
+from tests.fakes.model_server import Behaviour, ModelServer, calls, says
+from tests.fakes.web_server import Received, Reply
 
 TEXTS = (
     *("最近总是睡不好，怎么办", "给我讲讲你能做什么", "今天心情有点差", "这家公司怎么样"),

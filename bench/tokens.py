@@ -45,8 +45,7 @@ from router.settings import Settings
 from router.skill.skill import SkillCatalog
 from router.tool.registry import Registry
 from router.tool.tool import Tool, tool
-from tests.fakes.behaviours import calls
-from tests.fakes.model_server import ModelServer
+from tests.fakes.model_server import ModelServer, calls
 
 REQUESTS = 100
 OF_ALL = 10

@@ -22,8 +22,7 @@ from router.cli import app
 from router.settings import OF_CLIENTS, TESTS_PREFIX, TOOL_PREFIX, Settings
 from tests.docs.snippets import ROOT, Snippet, snippets_of
 from tests.e2e.house import Chat, House, Person, free_ports
-from tests.fakes.behaviours import Behaviour, calls, says
-from tests.fakes.model_server import ModelServer
+from tests.fakes.model_server import Behaviour, ModelServer, calls, says
 from tests.unit.cli.conftest import serving
 
 ROUTER = re.compile(r"(?:\.venv/bin/)?intent-router")

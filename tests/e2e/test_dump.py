@@ -19,10 +19,8 @@ import pytest
 from router.directory.file import SAMPLE
 from tests.e2e.house import Chat, House, Person
 from tests.e2e.traces import bytes_of, forms, found_in, rows_of
-from tests.fakes.behaviours import Behaviour, calls, says, waits
-from tests.fakes.http_exchange import Received, Reply, json_reply
-from tests.fakes.model_server import MODEL, ModelServer
-from tests.fakes.web_server import Got, WebServer
+from tests.fakes.model_server import MODEL, Behaviour, ModelServer, calls, says, waits
+from tests.fakes.web_server import Got, Received, Reply, WebServer, json_reply
 
 KEY = base64.b64encode(b"k" * 32).decode()
 

@@ -13,8 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
 from tests.e2e.house import Chat, House, Person
-from tests.fakes.behaviours import calls, fails, says
-from tests.fakes.model_server import MODEL, ModelServer
+from tests.fakes.model_server import MODEL, ModelServer, calls, fails, says
 from tests.fakes.otlp_collector import Collector, attributes, collecting, names
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"

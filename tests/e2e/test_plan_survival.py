@@ -10,9 +10,7 @@ from router.runtime.composition import assembled
 from router.settings import Settings
 from tests.e2e.forks import FORKS
 from tests.e2e.planning_worker import Place, live
-from tests.fakes.behaviours import calls, reaches, says
-from tests.fakes.model_server import ModelServer
-from tests.fakes.planning_model import PlanningModel, drawn
+from tests.fakes.model_server import ModelServer, PlanningModel, calls, drawn, reaches, says
 from tests.temporal import dev_server
 from tests.workflow.desk import Talk, person, register_attributes
 from tests.workflow.skill_histories import finished, replays

@@ -26,9 +26,8 @@ from router.skill.skill import Skill
 from tests.e2e.mortal import Mortal
 from tests.e2e.mortal_worker import Plan
 from tests.fakes.bank import Bank
-from tests.fakes.behaviours import calls, says
-from tests.fakes.http_exchange import Received, Reply
-from tests.fakes.model_server import ModelServer
+from tests.fakes.model_server import ModelServer, calls, says
+from tests.fakes.web_server import Received, Reply
 from tests.temporal import dev_server
 
 ALICE = Principal(id="alice", name="Alice")

@@ -10,8 +10,7 @@ import pytest
 from router.runtime.server import Ports
 from tests.deployed import browser, conversation, deployment, last_words, ready, running, token
 from tests.e2e.house import free_ports
-from tests.fakes.behaviours import reaches, says, waits
-from tests.fakes.model_server import ModelServer
+from tests.fakes.model_server import ModelServer, reaches, says, waits
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("dev")]
 

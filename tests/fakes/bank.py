@@ -9,8 +9,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from tests.fakes.http_exchange import Reply, json_reply
-from tests.fakes.web_server import Got, WebServer
+from tests.fakes.web_server import Got, Reply, WebServer, json_reply
 
 
 @dataclass(frozen=True)

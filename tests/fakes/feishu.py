@@ -17,8 +17,7 @@ from cryptography.hazmat.primitives.padding import PKCS7
 from pydantic import SecretStr
 
 from router.channels.platforms.feishu import FeishuSettings
-from tests.fakes.http_exchange import Reply, json_reply
-from tests.fakes.web_server import Got, WebServer
+from tests.fakes.web_server import Got, Reply, WebServer, json_reply
 
 Body = dict[str, Any]
 

@@ -1,4 +1,4 @@
-"""Somebody's OpenID Connect provider, over real HTTP: pages, codes, PKCE, keys and tokens.
+"""Somebody's OpenID Connect provider over real HTTP; and an address that serves keys, or anything.
 
 async with OidcProvider("desk") as provider:
     ...  # provider.origin is its issuer; whoever presses the button there is `provider.person`
@@ -8,18 +8,81 @@ import base64
 import hashlib
 import json
 import secrets
+import threading
 import time
-from collections.abc import Callable, Mapping
-from types import TracebackType
-from typing import Any, Self
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import jwt
 from cryptography.hazmat.primitives.asymmetric import rsa
-from jwt.algorithms import RSAAlgorithm
+from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePublicKey
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
+from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 
-from tests.fakes.http_exchange import Reply, json_reply
-from tests.fakes.web_server import Got, WebServer
+from tests.fakes.web_server import Got, Reply, WebServer, json_reply
+
+
+def jwk(key: RSAPublicKey | EllipticCurvePublicKey, kid: str, **more: Any) -> dict[str, Any]:
+    """The key as it is published."""
+    if isinstance(key, RSAPublicKey):
+        published = RSAAlgorithm.to_jwk(key, as_dict=True)
+    else:
+        published = ECAlgorithm.to_jwk(key, as_dict=True)
+    return published | {"kid": kid, "use": "sig"} | more
+
+
+@dataclass
+class Served:
+    """What an address answers, and what it was asked."""
+
+    body: bytes = b""
+    status: int = 200
+    etag: str | None = None
+    asked: list[dict[str, str]] = field(default_factory=list)
+    """The headers of each request, their names in lower case."""
+    url: str = ""
+
+    def publish(self, *keys: dict[str, Any]) -> None:
+        """From now on these are all keys."""
+        self.body = json.dumps({"keys": keys}).encode()
+
+
+@contextmanager
+def serving(served: Served) -> Iterator[Served]:
+    """Answer at `served.url` until the block is left."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            served.asked.append({name.lower(): value for name, value in self.headers.items()})
+            same = served.etag is not None and self.headers["If-None-Match"] == served.etag
+            body = b"" if same else served.body
+            self.send_response(304 if same else served.status)
+            if served.etag:
+                self.send_header("ETag", served.etag)
+            if not same:
+                self.send_header("Content-Length", str(len(body)))
+                self.send_header("Location", "/elsewhere")
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    served.url = f"http://127.0.0.1:{server.server_port}/served"
+    try:
+        yield served
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
 
 KEY_ID = "k1"
 API = "desk-api"
@@ -27,11 +90,12 @@ API = "desk-api"
 Changed = Callable[[dict[str, Any]], dict[str, Any]]
 
 
-class OidcProvider:
+class OidcProvider(WebServer):
     """Signs everybody in as `person`. `lifetime` is of its tokens, in seconds; `id_claims` and
     `opaque` spoil them."""
 
     def __init__(self, client_id: str, person: str = "alice") -> None:
+        super().__init__(self._answer)
         self.client_id = client_id
         self.person = person
         self.lifetime = 300
@@ -40,35 +104,19 @@ class OidcProvider:
         self.refuses: str | None = None
         self._key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
         self._asked: dict[str, Mapping[str, str]] = {}
-        self._server = WebServer(self._answer)
-
-    @property
-    def origin(self) -> str:
-        return self._server.origin
 
     @property
     def keys(self) -> str:
         """Where its keys are published."""
         return f"{self.origin}/keys"
 
-    async def __aenter__(self) -> Self:
-        await self._server.__aenter__()
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self._server.__aexit__(kind, error, trace)
-
     def _answer(self, got: Got) -> Reply:
         asked = urlsplit(got.target)
         query = dict(parse_qsl(asked.query))
+        published = jwk(self._key.public_key(), KEY_ID, alg="RS256")
         answers: Mapping[tuple[str, str], Callable[[], Reply]] = {
             ("GET", "/.well-known/openid-configuration"): lambda: _readable(self._described()),
-            ("GET", "/keys"): lambda: json_reply({"keys": [self._published()]}),
+            ("GET", "/keys"): lambda: json_reply({"keys": [published]}),
             ("GET", "/authorize"): lambda: self._page(query),
             ("GET", "/consent"): lambda: self._sent_back(query),
             ("GET", "/favicon.ico"): lambda: Reply([b""], 204),
@@ -83,10 +131,6 @@ class OidcProvider:
             "token_endpoint": f"{self.origin}/token",
             "jwks_uri": self.keys,
         }
-
-    def _published(self) -> dict[str, Any]:
-        key: dict[str, Any] = json.loads(RSAAlgorithm.to_jwk(self._key.public_key()))
-        return key | {"kid": KEY_ID, "alg": "RS256", "use": "sig"}
 
     def _page(self, query: Mapping[str, str]) -> Reply:
         """What it asks of the person, where the client asks properly for it."""

@@ -21,8 +21,7 @@ import httpx
 from pydantic import SecretStr
 
 from router.channels.platforms.slack import SlackSettings
-from tests.fakes.http_exchange import Reply, json_reply
-from tests.fakes.web_server import Got, WebServer
+from tests.fakes.web_server import Got, Reply, WebServer, json_reply
 
 Post = dict[str, Any]
 

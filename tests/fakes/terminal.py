@@ -12,7 +12,6 @@ import sys
 import termios
 import time
 from collections.abc import Mapping, Sequence
-from types import TracebackType
 from typing import Self
 
 PATIENCE = 30.0
@@ -51,12 +50,7 @@ class Terminal:
         os.close(slave)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()

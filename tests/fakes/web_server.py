@@ -1,17 +1,62 @@
 """Somebody's web server, over real HTTP or TLS on loopback, which says what it is told to say.
 
-async with WebServer(lambda got: json_reply({"path": got.target})) as server:
-    ...  # server.origin, and server.requests afterwards
+Its faults are scripted byte by byte; names and their addresses are beside it.
+
+    async with WebServer(lambda got: json_reply({"path": got.target})) as server:
+        ...  # server.origin, and server.requests afterwards
 """
 
 import asyncio
+import json
 import ssl
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Self
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
 
-from tests.fakes.http_exchange import Reply, send
-from tests.fakes.listening import Listening
+
+@dataclass(frozen=True)
+class Received:
+    """A request, as the server got it."""
+
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    body: dict[str, Any]
+
+    @property
+    def streams(self) -> bool:
+        return bool(self.body.get("stream"))
+
+
+@dataclass(frozen=True)
+class Pause:
+    """So many seconds in which nothing is sent; it ends early where the server closes."""
+
+    seconds: float
+
+
+class Drop:
+    """The connection is reset here, in the middle of the answer."""
+
+
+Piece = bytes | Pause | Drop | asyncio.Event
+"""An event is waited for: set it and the answer goes on; never set it and the server hangs."""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a request is answered with, piece by piece."""
+
+    pieces: Sequence[Piece]
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+def json_reply(body: Any, status: int = 200, **headers: str) -> Reply:
+    """A JSON document at once; underscores in the names of headers stand for hyphens."""
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    content = json.dumps(body, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    return Reply([content], status, {"content-type": "application/json", **named})
 
 
 @dataclass(frozen=True)
@@ -22,6 +67,80 @@ class Got:
     target: str
     headers: Mapping[str, str]
     body: bytes
+
+
+async def got_from(reader: asyncio.StreamReader) -> Got | None:
+    """The next request of a connection; None where the client has closed it."""
+    try:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+    except (asyncio.IncompleteReadError, ConnectionError):
+        return None
+    first, *lines = head.strip().split("\r\n")
+    method, target, _ = first.split(" ", 2)
+    pairs = (line.partition(":") for line in lines)
+    headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
+    body = await reader.readexactly(int(headers.get("content-length", 0)))
+    return Got(method, target, headers, body)
+
+
+async def receive(reader: asyncio.StreamReader) -> Received | None:
+    """The next request, its body read as JSON; None where the client has closed it."""
+    if (got := await got_from(reader)) is None:
+        return None
+    return Received(got.method, got.target, got.headers, json.loads(got.body) if got.body else {})
+
+
+async def hung_up(reader: asyncio.StreamReader) -> None:
+    """Return when the client has gone away; only for one that waits for an answer."""
+    await reader.read(1)
+
+
+async def send(writer: asyncio.StreamWriter, reply: Reply, closing: asyncio.Event) -> bool:
+    """Send a reply, chunked; False where it ended with the connection reset."""
+    head = "".join(f"{name}: {value}\r\n" for name, value in reply.headers.items())
+    start = f"HTTP/1.1 {reply.status} X\r\ntransfer-encoding: chunked\r\n{head}\r\n"
+    writer.write(start.encode("latin-1"))
+    for piece in reply.pieces:
+        if isinstance(piece, bytes):
+            writer.write(b"%x\r\n%b\r\n" % (len(piece), piece) if piece else b"")
+            await writer.drain()
+        elif isinstance(piece, Drop) or not await _waited(piece, closing):
+            writer.transport.abort()
+            return False
+    writer.write(b"0\r\n\r\n")
+    await writer.drain()
+    return True
+
+
+async def _waited(piece: Pause | asyncio.Event, closing: asyncio.Event) -> bool:
+    """Wait as the piece says; False where the server closes meanwhile."""
+    ends = [asyncio.ensure_future(closing.wait())]
+    if isinstance(piece, asyncio.Event):
+        ends.append(asyncio.ensure_future(piece.wait()))
+    seconds = piece.seconds if isinstance(piece, Pause) else None
+    try:
+        await asyncio.wait(ends, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for end in ends:
+            end.cancel()
+    return not closing.is_set()
+
+
+class Listening:
+    """A server that listens while it is entered; whoever extends it starts `_server`."""
+
+    _server: asyncio.Server
+
+    def __init__(self) -> None:
+        self._closing = asyncio.Event()
+        self._connections: set[asyncio.Task[None]] = set()
+
+    async def __aexit__(self, *_: object) -> None:
+        self._server.close()
+        self._closing.set()
+        for connection in self._connections:
+            connection.cancel()
+        await asyncio.gather(*self._connections, return_exceptions=True)
 
 
 Answer = Callable[[Got], Reply]
@@ -64,7 +183,7 @@ class WebServer(Listening):
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            while got := await _received(reader):
+            while got := await got_from(reader):
                 self.requests.append(got)
                 if not await send(writer, self.answer(got), self._closing):
                     return
@@ -74,14 +193,19 @@ class WebServer(Listening):
             writer.close()
 
 
-async def _received(reader: asyncio.StreamReader) -> Got | None:
-    try:
-        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
-    except (asyncio.IncompleteReadError, ConnectionError):
-        return None
-    first, *lines = head.strip().split("\r\n")
-    method, target, _ = first.split(" ", 2)
-    pairs = (line.partition(":") for line in lines)
-    headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
-    body = await reader.readexactly(int(headers.get("content-length", 0)))
-    return Got(method, target, headers, body)
+class NameServer:
+    """Answers for names; `asked` has every question. Used as a `Resolver`.
+
+    Each name has the answers to one question after another; the last one stays.
+    """
+
+    def __init__(self, **names: Sequence[Sequence[str]]) -> None:
+        self._names = {name.replace("_", "."): list(answers) for name, answers in names.items()}
+        self.asked: list[str] = []
+
+    async def __call__(self, host: str, port: int) -> list[str]:
+        self.asked.append(host)
+        answers = self._names.get(host)
+        if answers is None:
+            raise OSError(f"no such name: {host}")
+        return list(answers.pop(0) if len(answers) > 1 else answers[0])

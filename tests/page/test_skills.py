@@ -12,8 +12,7 @@ from router.llm.client import ChatModel
 from router.llm.fallback import FallbackChains
 from router.runtime.composition import Parts
 from router.runtime.worker import build_worker
-from tests.fakes.behaviours import calls, says, waits
-from tests.fakes.model_server import ModelServer
+from tests.fakes.model_server import ModelServer, calls, says, waits
 from tests.page.house import Door, Served
 from tests.workflow.desk import Talk, person
 from tests.workflow.test_skill_dialogue import SIGNALLED, happened

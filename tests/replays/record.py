@@ -25,9 +25,7 @@ from router.runtime.composition import Parts
 from router.runtime.upkeep import at_work
 from router.runtime.worker import build_worker
 from router.settings import Settings
-from tests.fakes.behaviours import Behaviour, calls, says
-from tests.fakes.model_server import ModelServer
-from tests.fakes.planning_model import PlanningModel, drawn
+from tests.fakes.model_server import Behaviour, ModelServer, PlanningModel, calls, drawn, says
 from tests.replays.histories import FOLDER, keep
 from tests.temporal import dev_server
 from tests.workflow.desk import QUEUE, Approver, Talk, flow_of, person, register_attributes, run_of

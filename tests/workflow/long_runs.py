@@ -24,9 +24,8 @@ from router.routing.skill_step import SkillTask
 from router.runtime.composition import Parts
 from router.skill.skill import Skill
 from router.tool.tool import tool
-from tests.fakes.behaviours import Behaviour, calls, counts, says
-from tests.fakes.http_exchange import Received, Reply
-from tests.fakes.model_server import ModelServer
+from tests.fakes.model_server import Behaviour, ModelServer, calls, counts, says
+from tests.fakes.web_server import Received, Reply
 from tests.workflow.desk import person
 from tests.workflow.tooled import talking
 

@@ -11,8 +11,7 @@ from temporalio.client import Client
 from router.domain.messages import ChoicesReply, Turn
 from router.runtime.composition import Parts
 from router.tool.mcp.file import ToolEntry
-from tests.fakes.behaviours import calls
-from tests.fakes.model_server import ModelServer
+from tests.fakes.model_server import ModelServer, calls
 from tests.integration.tool.mcp.conftest import house_of, program
 from tests.workflow.desk import Talk, flow_of
 from tests.workflow.tooled import Models, chosen, talking

@@ -10,8 +10,7 @@ from router.domain.messages import ConfirmAction, ConfirmReply, Message
 from router.runtime.composition import Parts
 from router.tool.context import ToolContext
 from router.tool.tool import tool
-from tests.fakes.behaviours import calls
-from tests.fakes.model_server import ModelServer
+from tests.fakes.model_server import ModelServer, calls
 from tests.workflow.desk import Talk, flow_of
 from tests.workflow.tooled import Tooled, chosen, talking
 

@@ -13,9 +13,17 @@ from router.llm.client import ChatModel
 from router.llm.fallback import FallbackChains
 from router.runtime.composition import Parts
 from router.runtime.worker import build_worker
-from tests.fakes.behaviours import Behaviour, calls, fails, hangs, rate_limits, says, sends
-from tests.fakes.http_exchange import Received, Reply
-from tests.fakes.model_server import ModelServer
+from tests.fakes.model_server import (
+    Behaviour,
+    ModelServer,
+    calls,
+    fails,
+    hangs,
+    rate_limits,
+    says,
+    sends,
+)
+from tests.fakes.web_server import Received, Reply
 from tests.workflow.desk import Talk, flow_of, person
 
 MODELLED = "modelled"

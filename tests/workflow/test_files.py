@@ -19,7 +19,7 @@ from router.store.blobs import Files
 from router.tool.context import Depends, ToolContext
 from router.tool.results import ToolFile
 from router.tool.tool import tool
-from tests.fakes.behaviours import calls, says
+from tests.fakes.model_server import calls, says
 from tests.workflow.desk import Talk, flow_of
 from tests.workflow.tooled import Tooled, chosen
 

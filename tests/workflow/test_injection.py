@@ -16,7 +16,7 @@ from router.domain.messages import ConfirmAction, Message, Turn
 from router.routing.tool_form import plain
 from router.skill.skill import Skill
 from router.tool.tool import Tool, tool
-from tests.fakes.behaviours import Behaviour, Call, calls, says
+from tests.fakes.model_server import Behaviour, Call, calls, says
 from tests.workflow.desk import Talk, flow_of
 from tests.workflow.tooled import Tooled, chosen
 

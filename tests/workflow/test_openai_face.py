@@ -16,8 +16,7 @@ from router.llm.client import ChatModel
 from router.llm.fallback import FallbackChains
 from router.runtime.composition import Parts
 from router.runtime.worker import build_worker
-from tests.fakes.behaviours import calls, drops, says, waits
-from tests.fakes.model_server import ModelServer
+from tests.fakes.model_server import ModelServer, calls, drops, says, waits
 from tests.workflow.desk import QUEUE
 from tests.workflow.test_files import HAND_IN
 from tests.workflow.test_streaming import served

@@ -14,9 +14,18 @@ from router.domain.messages import Turn
 from router.runtime.composition import Parts
 from router.skill.skill import Skill
 from router.tool.tool import tool
-from tests.fakes.behaviours import Behaviour, calls, fails, hangs, reaches, says, waits
-from tests.fakes.model_server import ModelServer
-from tests.fakes.planning_model import PlanningModel, drawn
+from tests.fakes.model_server import (
+    Behaviour,
+    ModelServer,
+    PlanningModel,
+    calls,
+    drawn,
+    fails,
+    hangs,
+    reaches,
+    says,
+    waits,
+)
 from tests.temporal import dev_server
 from tests.workflow.desk import Talk, register_attributes
 from tests.workflow.skill_histories import (

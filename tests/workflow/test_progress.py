@@ -10,7 +10,7 @@ from router.domain.principals import DEFAULT_TENANT
 from router.domain.records import LogEntry
 from router.skill.skill import Skill
 from router.tool.tool import Tool, tool
-from tests.fakes.behaviours import Behaviour, calls, says
+from tests.fakes.model_server import Behaviour, calls, says
 from tests.workflow.desk import Talk
 from tests.workflow.tooled import Tooled, chosen
 

@@ -8,10 +8,18 @@ from router.domain.locale import Localised
 from router.domain.messages import Turn
 from router.skill.skill import Mode, Skill
 from router.tool.tool import tool
-from tests.fakes.behaviours import Behaviour, calls, decides, fails, refuses, says
-from tests.fakes.http_exchange import Received, Reply
-from tests.fakes.model_server import ModelServer
-from tests.fakes.planning_model import PlanningModel, drawn
+from tests.fakes.model_server import (
+    Behaviour,
+    ModelServer,
+    PlanningModel,
+    calls,
+    decides,
+    drawn,
+    fails,
+    refuses,
+    says,
+)
+from tests.fakes.web_server import Received, Reply
 from tests.workflow.skill_histories import replays
 from tests.workflow.tooled import MODEL, Tooled
 

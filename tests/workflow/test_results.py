@@ -11,8 +11,8 @@ from router.domain.locale import Localised
 from router.domain.messages import ConfirmAction, Message, StartAction, Turn
 from router.skill.skill import Skill
 from router.tool.tool import tool
-from tests.fakes.behaviours import calls, says
-from tests.fakes.http_exchange import Received, Reply
+from tests.fakes.model_server import calls, says
+from tests.fakes.web_server import Received, Reply
 from tests.workflow.desk import flow_of
 from tests.workflow.tooled import Tooled, chosen
 

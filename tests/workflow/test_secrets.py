@@ -20,9 +20,8 @@ from router.runtime.upkeep import at_work
 from router.runtime.worker import build_worker
 from router.settings import Section, Settings
 from router.settings.environment import is_secret
-from tests.fakes.behaviours import fails
-from tests.fakes.issuer import Served, serving
-from tests.fakes.model_server import ModelServer
+from tests.fakes.model_server import ModelServer, fails
+from tests.fakes.oidc_provider import Served, serving
 from tests.temporal import dev_server
 from tests.workflow.desk import QUEUE, register_attributes
 

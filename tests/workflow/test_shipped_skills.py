@@ -18,8 +18,7 @@ from router.llm.client import ChatModel
 from router.llm.fallback import FallbackChains
 from router.runtime.composition import Parts
 from router.runtime.worker import build_worker
-from tests.fakes.behaviours import Behaviour, calls
-from tests.fakes.model_server import ModelServer
+from tests.fakes.model_server import Behaviour, ModelServer, calls
 from tests.workflow.desk import Talk, flow_of, person
 
 SKILLS = Path(__file__).parents[2] / "skills"

@@ -8,9 +8,8 @@ from temporalio.client import Client, WorkflowHistory
 
 from router.routing.skill_context import STEP_TOKENS
 from router.runtime.composition import Parts
-from tests.fakes.behaviours import Behaviour, fails, says
-from tests.fakes.http_exchange import Received, Reply
-from tests.fakes.model_server import ModelServer
+from tests.fakes.model_server import Behaviour, ModelServer, fails, says
+from tests.fakes.web_server import Received, Reply
 from tests.workflow.long_runs import ANSWER, TOLD, archive, estimate, histories, reads
 
 PAYLOAD = 256 * 1024

@@ -14,8 +14,7 @@ from router.domain.messages import Turn
 from router.runtime.composition import Parts
 from router.skill.skill import Skill
 from router.tool.tool import tool
-from tests.fakes.behaviours import Behaviour, calls, hangs, reaches, says
-from tests.fakes.model_server import ModelServer
+from tests.fakes.model_server import Behaviour, ModelServer, calls, hangs, reaches, says
 from tests.workflow.desk import Talk, flow_of
 from tests.workflow.tooled import talking
 from tests.workflow.trip import book_seat, entered, leave, wait_long

@@ -15,8 +15,7 @@ from router.domain.messages import Turn
 from router.runtime.composition import Parts
 from router.skill.loader import read_skill
 from router.skill.skill import SkillCatalog
-from tests.fakes.behaviours import calls, says
-from tests.fakes.model_server import ModelServer
+from tests.fakes.model_server import ModelServer, calls, says
 from tests.unit.skill.folders import beside, write
 from tests.workflow.desk import Talk
 from tests.workflow.tooled import talking

@@ -14,8 +14,7 @@ from router.llm.client import ChatModel
 from router.llm.fallback import FallbackChains
 from router.runtime.composition import Parts
 from router.runtime.worker import build_worker
-from tests.fakes.behaviours import Behaviour, calls, fails, hangs, reaches, says
-from tests.fakes.model_server import ModelServer
+from tests.fakes.model_server import Behaviour, ModelServer, calls, fails, hangs, reaches, says
 from tests.workflow.desk import Talk, flow_of, person
 
 SKILLED = "skilled"

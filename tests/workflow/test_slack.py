@@ -12,8 +12,8 @@ from temporalio.client import Client
 
 from router.directory.file import SAMPLE, FileDirectory
 from router.runtime.composition import Parts
-from tests.fakes.http_exchange import json_reply
 from tests.fakes.slack import Slack, buttons
+from tests.fakes.web_server import json_reply
 from tests.workflow.desk import QUEUE
 from tests.workflow.test_streaming import served
 

@@ -29,7 +29,7 @@ from router.runtime.composition import Parts
 from router.skill.skill import Skill
 from router.tool.registry import Registry
 from router.tool.tool import Tool, tool
-from tests.fakes.behaviours import Call, calls
+from tests.fakes.model_server import Call, calls
 from tests.workflow.desk import Talk, flow_of, person, run_of
 from tests.workflow.tooled import Tooled, chosen
 

@@ -13,8 +13,7 @@ from router.llm.client import ChatModel
 from router.llm.fallback import FallbackChains
 from router.runtime.composition import Parts
 from router.runtime.worker import build_worker
-from tests.fakes.behaviours import calls, drops, says, waits
-from tests.fakes.model_server import ModelServer
+from tests.fakes.model_server import ModelServer, calls, drops, says, waits
 from tests.workflow.test_streaming import Stream, served
 
 MODELLED = "streamed"

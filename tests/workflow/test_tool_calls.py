@@ -17,9 +17,8 @@ from router.runtime.composition import Parts
 from router.runtime.worker import build_worker
 from router.tool.registry import Registry
 from router.tool.tool import tool
-from tests.fakes.behaviours import calls, says
 from tests.fakes.encoder import HashingEncoder
-from tests.fakes.model_server import ModelServer
+from tests.fakes.model_server import ModelServer, calls, says
 from tests.workflow.desk import Talk, person
 
 QUEUE = "tool-calls"

@@ -12,8 +12,7 @@ from router.domain.messages import ConfirmAction, Message, Turn
 from router.flow.definition import FlowDefinition
 from router.runtime.composition import Parts
 from router.tool.tool import Tool, tool
-from tests.fakes.behaviours import calls, fails
-from tests.fakes.model_server import ModelServer
+from tests.fakes.model_server import ModelServer, calls, fails
 from tests.workflow.desk import Talk
 from tests.workflow.tooled import Tooled, chosen
 

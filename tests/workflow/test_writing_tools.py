@@ -19,8 +19,7 @@ from router.llm.fallback import FallbackChain
 from router.runtime.composition import Parts
 from router.skill.skill import Skill
 from router.tool.tool import tool
-from tests.fakes.behaviours import calls, says
-from tests.fakes.model_server import ModelServer
+from tests.fakes.model_server import ModelServer, calls, says
 from tests.workflow.desk import Talk
 from tests.workflow.tooled import talking
 

@@ -21,8 +21,7 @@ from router.skill.skill import Skill, SkillCatalog
 from router.tool.registry import Registry
 from router.tool.tool import Tool
 from router.understanding.reader import Reader
-from tests.fakes.behaviours import Behaviour
-from tests.fakes.model_server import ModelServer
+from tests.fakes.model_server import Behaviour, ModelServer
 from tests.workflow.desk import Talk, person
 
 MODEL = "scripted"

@@ -12,9 +12,22 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.fakes import behaviours as does
-from tests.fakes.behaviours import Behaviour, Call
-from tests.fakes.http_exchange import Received, Reply
+from tests.fakes.model_server import (
+    Behaviour,
+    Call,
+    calls,
+    decides,
+    drips,
+    drops,
+    fails,
+    hangs,
+    rate_limits,
+    says,
+    sends,
+    sends_bytes,
+    stops,
+)
+from tests.fakes.web_server import Received, Reply
 
 MARK = re.compile(r"#(?:ask|look|adjust|advise)-\d+-\d+")
 SHARE = 0.35
@@ -25,24 +38,24 @@ Fault = Callable[[Behaviour], Behaviour]
 
 
 def _called(name: str, arguments: Any) -> Fault:
-    return lambda right: does.calls((name, arguments))
+    return lambda right: calls((name, arguments))
 
 
 FAULTS: dict[str, Fault] = {
-    "429": lambda right: does.rate_limits(),
-    "429, Retry-After": lambda right: does.rate_limits("1"),
-    "500": lambda right: does.fails(500),
-    "503": lambda right: does.fails(503),
-    "never answers": lambda right: does.hangs(),
-    "drops at once": lambda right: does.drops(right, 0),
-    "drops before [DONE]": lambda right: does.drops(right, 2),
-    "ends without [DONE]": lambda right: does.stops(right, 2),
-    "drips": lambda right: does.drips(right, 0.002),
-    "a web page": lambda right: does.sends_bytes(b"<html>", b"</html>"),
-    "no choices": lambda right: does.sends({"choices": []}),
-    "null content": lambda right: does.says(None),
-    "a refusal": lambda right: does.says(None, refusal="No."),
-    "cut short": lambda right: does.says("…", finish="length"),
+    "429": lambda right: rate_limits(),
+    "429, Retry-After": lambda right: rate_limits("1"),
+    "500": lambda right: fails(500),
+    "503": lambda right: fails(503),
+    "never answers": lambda right: hangs(),
+    "drops at once": lambda right: drops(right, 0),
+    "drops before [DONE]": lambda right: drops(right, 2),
+    "ends without [DONE]": lambda right: stops(right, 2),
+    "drips": lambda right: drips(right, 0.002),
+    "a web page": lambda right: sends_bytes(b"<html>", b"</html>"),
+    "no choices": lambda right: sends({"choices": []}),
+    "null content": lambda right: says(None),
+    "a refusal": lambda right: says(None, refusal="No."),
+    "cut short": lambda right: says("…", finish="length"),
     "garbled arguments": _called("respond_message", '{"text": '),
     "wrong arguments": _called("get_leave_balance", {"leave_type": ["annual", 7]}),
     "unknown function": _called("delete_everything", {}),
@@ -73,8 +86,8 @@ def right_answer(body: dict[str, Any]) -> Behaviour:
     mark = _last_mark(body)
     call = _wanted(body, mark)
     if call is None:
-        return does.says(f"好的，OK {mark}")
-    return does.calls(call) if "tools" in body else does.decides(call)
+        return says(f"好的，OK {mark}")
+    return calls(call) if "tools" in body else decides(call)
 
 
 def _last_mark(body: dict[str, Any]) -> str:

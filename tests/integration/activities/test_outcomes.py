@@ -17,8 +17,7 @@ from router.store.store import Store
 from router.tool.context import Dependencies
 from router.tool.registry import Registry
 from router.tool.tool import Tool, tool
-from tests.fakes.http_exchange import Reply
-from tests.fakes.web_server import WebServer
+from tests.fakes.web_server import Reply, WebServer
 from tests.unit.tool.http.declaring import Folder, declaration
 
 NOW = datetime(2026, 11, 22, 10, 0, tzinfo=UTC)

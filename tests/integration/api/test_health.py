@@ -12,8 +12,7 @@ from router.retrieval.index import CapabilityIndex
 from router.runtime.app import create_app
 from router.store.database import Database
 from router.store.store import Store
-from tests.fakes.behaviours import Behaviour, fails
-from tests.fakes.model_server import ModelServer
+from tests.fakes.model_server import Behaviour, ModelServer, fails
 from tests.integration.api.conftest import capability, client_of
 from tests.unit.retrieval.encoders import PairsEncoder
 

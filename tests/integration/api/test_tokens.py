@@ -12,7 +12,7 @@ from router.api.dependencies import Services
 from router.domain.errors import MisconfiguredError, Unauthenticated, Unavailable
 from router.runtime.app import create_app
 from router.settings import Settings
-from tests.fakes.issuer import Served, jwk, serving
+from tests.fakes.oidc_provider import Served, jwk, serving
 from tests.integration.api.conftest import client_of
 
 SECRET = "a secret of the right length, 32+"

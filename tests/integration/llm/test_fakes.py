@@ -11,8 +11,7 @@ import openai
 import pytest
 
 import router.llm
-from tests.fakes.behaviours import drips, says
-from tests.fakes.model_server import ModelServer
+from tests.fakes.model_server import ModelServer, drips, says
 
 MODULES = [module.name for module in pkgutil.iter_modules(router.llm.__path__, "router.llm.")]
 

@@ -20,7 +20,7 @@ from router.llm.types import BudgetSpent, NoModelAnswered, TurnTimeOver
 from router.store.database import Database
 from router.store.store import Store
 from tests.fakes.audience import Audience
-from tests.fakes.behaviours import fails, says
+from tests.fakes.model_server import fails, says
 from tests.unit.llm.asking import Desk, desk, question
 
 ALICE = Principal(id="alice", name="Alice")

@@ -16,8 +16,7 @@ from router.llm.client import ChatModel
 from router.llm.fallback import FallbackChain
 from router.llm.types import UserMessage
 from router.routing.prompts import Prompts
-from tests.fakes.behaviours import Behaviour, fails, says
-from tests.fakes.model_server import ModelServer
+from tests.fakes.model_server import Behaviour, ModelServer, fails, says
 from tests.unit.activities.test_asking import NOW
 
 ALICE = Principal(id="alice", name="Alice")

@@ -10,8 +10,7 @@ from router.llm.client import ChatModel
 from router.llm.fallback import FallbackChain
 from router.llm.types import TextDelta
 from tests.fakes.audience import Audience
-from tests.fakes.behaviours import drips, drops, says, waits
-from tests.fakes.model_server import ModelServer
+from tests.fakes.model_server import ModelServer, drips, drops, says, waits
 from tests.unit.llm.asking import question
 
 ASKED = question(functions=())

@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
 from router.api.auth import COOLDOWN, LIFETIME, MOST_BYTES, STALE, PublishedKeys
 from router.domain.errors import Unauthenticated, Unavailable
-from tests.fakes.issuer import Served, jwk, serving
+from tests.fakes.oidc_provider import Served, jwk, serving
 
 OLD = rsa.generate_private_key(public_exponent=65537, key_size=2048)
 NEW = rsa.generate_private_key(public_exponent=65537, key_size=2048)

@@ -13,9 +13,8 @@ from router.cli.doctor import Diagnosis, examine
 from router.domain.errors import MisconfiguredError, RouterError, Unavailable
 from router.runtime.server import LOOPBACK
 from router.settings import PREFIX, Settings
-from tests.fakes.behaviours import calls, refuses, says
-from tests.fakes.issuer import Served, jwk, serving
-from tests.fakes.model_server import ModelServer
+from tests.fakes.model_server import ModelServer, calls, refuses, says
+from tests.fakes.oidc_provider import Served, jwk, serving
 from tests.unit.cli.conftest import Run
 from tests.unit.skill.folders import HEAD, write
 

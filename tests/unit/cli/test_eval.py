@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.behaviours import calls, fails, rate_limits, says
-from tests.fakes.model_server import ModelServer
+from tests.fakes.model_server import ModelServer, calls, fails, rate_limits, says
 from tests.unit.cli.conftest import Run
 from tests.unit.cli.labelled import CLAIM, HELLO, LEAVE, UNUSUAL, keep, report, written
 

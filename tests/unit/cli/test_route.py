@@ -11,8 +11,7 @@ import typer
 from router.cli.dry_run import said
 from router.cli.route import moment, readable
 from router.domain.errors import InvalidInput
-from tests.fakes.behaviours import Behaviour, calls, fails, rate_limits
-from tests.fakes.model_server import ModelServer
+from tests.fakes.model_server import Behaviour, ModelServer, calls, fails, rate_limits
 from tests.unit.cli.conftest import Run
 
 NOW = ("--now", "2026-11-18T10:00+08:00")

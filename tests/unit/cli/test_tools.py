@@ -8,8 +8,7 @@ from typing import ClassVar
 
 import pytest
 
-from tests.fakes.http_exchange import json_reply
-from tests.fakes.web_server import WebServer
+from tests.fakes.web_server import WebServer, json_reply
 from tests.unit.cli.conftest import Run, serving
 
 BALANCE = ("tools", "call", "get_leave_balance", '{"leave_type": "annual"}', "--user", "alice")

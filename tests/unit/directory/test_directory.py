@@ -20,7 +20,7 @@ from router.directory.sources import (
 )
 from router.domain.errors import DefinitionError, MisconfiguredError, RouterError, Unavailable
 from router.settings import Settings
-from tests.fakes.issuer import Served, serving
+from tests.fakes.oidc_provider import Served, serving
 
 TENANT = "default"
 

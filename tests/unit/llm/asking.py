@@ -7,8 +7,7 @@ from typing import Any
 from router.llm.client import ChatModel
 from router.llm.servers import ServerMemory
 from router.llm.types import ChatRequest, Function, SystemMessage, TextDelta, UserMessage
-from tests.fakes.behaviours import Behaviour
-from tests.fakes.model_server import MODEL, ModelServer
+from tests.fakes.model_server import MODEL, Behaviour, ModelServer
 
 BALANCE = Function(
     name="get_balance",

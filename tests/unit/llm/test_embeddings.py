@@ -7,8 +7,15 @@ import pytest
 
 from router.llm.embeddings import BATCH, OpenAIEmbeddings
 from router.llm.types import AccessRefused, ModelUnavailable
-from tests.fakes.behaviours import Behaviour, fails, hangs, rate_limits, sends
-from tests.fakes.model_server import DIMENSIONS, ModelServer
+from tests.fakes.model_server import (
+    DIMENSIONS,
+    Behaviour,
+    ModelServer,
+    fails,
+    hangs,
+    rate_limits,
+    sends,
+)
 
 
 @asynccontextmanager

@@ -20,7 +20,7 @@ from router.llm.types import (
     ModelRefused,
     ModelUnavailable,
 )
-from tests.fakes.behaviours import (
+from tests.fakes.model_server import (
     Behaviour,
     answers,
     calls,
@@ -35,7 +35,7 @@ from tests.fakes.behaviours import (
     stops,
     streams,
 )
-from tests.fakes.http_exchange import Received, Reply
+from tests.fakes.web_server import Received, Reply
 from tests.unit.llm.asking import ANNUAL, desk, question
 
 both = pytest.mark.parametrize("streaming", [False, True], ids=["whole", "streamed"])

@@ -12,8 +12,7 @@ from router.llm.types import (
     ModelUnavailable,
     NoModelAnswered,
 )
-from tests.fakes.behaviours import Behaviour, drops, fails, hangs, rate_limits, says
-from tests.fakes.model_server import ModelServer
+from tests.fakes.model_server import Behaviour, ModelServer, drops, fails, hangs, rate_limits, says
 from tests.unit.llm.asking import Desk, desk, question
 
 

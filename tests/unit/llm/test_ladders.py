@@ -1,8 +1,7 @@
 from router.llm.client import ChatModel
 from router.llm.fallback import FallbackChain, FallbackChains
 from router.llm.types import ChatAnswer
-from tests.fakes.behaviours import Behaviour, fails, says
-from tests.fakes.model_server import ModelServer
+from tests.fakes.model_server import Behaviour, ModelServer, fails, says
 from tests.unit.llm.asking import question
 
 

@@ -7,8 +7,8 @@ import pytest
 from router.llm.failures import refused_feature
 from router.llm.servers import FEATURES, ServerMemory, ServerMemoryFile
 from router.llm.types import ModelRefused, ModelUnavailable
-from tests.fakes.behaviours import Behaviour, calls, decides, fails, refuses, says, sends
-from tests.fakes.http_exchange import Received, Reply
+from tests.fakes.model_server import Behaviour, calls, decides, fails, refuses, says, sends
+from tests.fakes.web_server import Received, Reply
 from tests.unit.llm.asking import ANNUAL, desk, question
 
 ANNUAL_CALL = calls(ANNUAL)

@@ -10,7 +10,7 @@ from router.llm.types import (
     ToolMessage,
     UserMessage,
 )
-from tests.fakes.behaviours import answers, calls, decides, delta, refuses, says, streams, waits
+from tests.fakes.model_server import answers, calls, decides, delta, refuses, says, streams, waits
 from tests.unit.llm.asking import ANNUAL, Desk, desk, question
 
 NO_FUNCTIONS = ("tools", "strict", "parallel_tool_calls", "tool_choice")

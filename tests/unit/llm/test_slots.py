@@ -7,8 +7,7 @@ import pytest
 from router.llm.client import ChatModel
 from router.llm.fallback import CircuitBreaker, ConcurrencyLimiter
 from router.llm.types import Crowded
-from tests.fakes.behaviours import hangs, reaches, says
-from tests.fakes.model_server import ModelServer
+from tests.fakes.model_server import ModelServer, hangs, reaches, says
 from tests.unit.llm.asking import question
 
 

@@ -9,8 +9,7 @@ from router.retrieval.index import LEXICAL_ONLY, CapabilityIndex
 from router.retrieval.vector_cache import VectorFile
 from router.runtime import composition
 from router.settings import Settings
-from tests.fakes.behaviours import Behaviour, fails, sends
-from tests.fakes.model_server import ModelServer
+from tests.fakes.model_server import Behaviour, ModelServer, fails, sends
 from tests.unit.retrieval.capabilities import OFFICE
 
 

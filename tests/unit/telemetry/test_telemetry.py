@@ -28,7 +28,7 @@ from router.telemetry import tracing
 from router.telemetry.logs import JsonLines, about
 from router.telemetry.tracing import is_wanted
 from tests.e2e.house import free_ports
-from tests.fakes.behaviours import calls, fails, says
+from tests.fakes.model_server import calls, fails, says
 from tests.replays.histories import HISTORIES, history_in
 from tests.unit.llm.asking import desk, question
 from workflows.conversation import ConversationWorkflow

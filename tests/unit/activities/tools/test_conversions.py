@@ -19,8 +19,7 @@ from activities.conversion.rates import (
 )
 from activities.conversion.units import _EXACT, converted, unit_called
 from router.domain.errors import ArgumentsToolError, PermanentToolError, TransientToolError
-from tests.fakes.http_exchange import Reply, json_reply
-from tests.fakes.web_server import WebServer
+from tests.fakes.web_server import Reply, WebServer, json_reply
 from tests.unit.activities.tools.conftest import FRANK, NOW, Desk
 
 ECB = """<?xml version="1.0" encoding="UTF-8"?>

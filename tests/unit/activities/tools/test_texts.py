@@ -13,7 +13,7 @@ from router.domain.errors import ArgumentsToolError, PermanentToolError, Unavail
 from router.domain.messages import Usage
 from router.llm.fallback import FallbackChain
 from router.routing.prompts import Prompts
-from tests.fakes.behaviours import answers, fails, says
+from tests.fakes.model_server import answers, fails, says
 from tests.unit.activities.tools.conftest import ALICE, FRANK, NOW, Desk
 from tests.unit.llm.asking import Desk as ModelDesk
 from tests.unit.llm.asking import desk as model_desk

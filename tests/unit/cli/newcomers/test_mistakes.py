@@ -18,10 +18,8 @@ from router.cli.doctor import CHECKS, examine
 from router.llm.client import ModelConnection
 from router.llm.health import ModelAddress, ModelHealth
 from router.settings import PREFIX
-from tests.fakes.behaviours import fails, says
-from tests.fakes.http_exchange import json_reply
-from tests.fakes.model_server import MODEL, ModelServer
-from tests.fakes.web_server import WebServer
+from tests.fakes.model_server import MODEL, ModelServer, fails, says
+from tests.fakes.web_server import WebServer, json_reply
 from tests.unit.cli.conftest import Run, serving
 from tests.unit.cli.newcomers.mistakes import MISTAKES, Mistake
 

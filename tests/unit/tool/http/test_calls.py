@@ -18,8 +18,7 @@ from router.domain.errors import (
     UnusableResult,
 )
 from router.tool.context import Dependencies
-from tests.fakes.http_exchange import Drop, Piece, Reply, json_reply
-from tests.fakes.web_server import Answer, Got, WebServer
+from tests.fakes.web_server import Answer, Drop, Got, Piece, Reply, WebServer, json_reply
 from tests.unit.tool.http.declaring import TEXT, Folder, call, declaration, takes
 from tests.unit.tool.samples import context
 

@@ -7,8 +7,7 @@ import pytest
 
 from router.tool.http.declaration import EndpointEntry, HttpToolEntry, SelectionEntry
 from router.tool.http.template import CONTEXT
-from tests.fakes.http_exchange import json_reply
-from tests.fakes.web_server import WebServer
+from tests.fakes.web_server import WebServer, json_reply
 from tests.unit.tool.http.declaring import Folder, call
 from tests.unit.tool.http.test_openapi import CRM
 

@@ -8,8 +8,7 @@ import pytest
 
 from router.routing.tool_form import form_of
 from router.tool.tool import Tool
-from tests.fakes.http_exchange import Reply, json_reply
-from tests.fakes.web_server import Got, WebServer
+from tests.fakes.web_server import Got, Reply, WebServer, json_reply
 from tests.unit.tool.http.declaring import Folder, call
 
 CRM = """\

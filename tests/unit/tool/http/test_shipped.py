@@ -7,8 +7,7 @@ import activities.tools
 from router.tool.http.client import OutboundGuard, Sender
 from router.tool.http.loader import load_http_tools
 from router.tool.tool import Tool
-from tests.fakes.http_exchange import Reply, json_reply
-from tests.fakes.web_server import Got, WebServer
+from tests.fakes.web_server import Got, Reply, WebServer, json_reply
 from tests.unit.tool.http.declaring import call
 
 SHIPPED = Path(next(iter(activities.tools.__path__))) / "http"

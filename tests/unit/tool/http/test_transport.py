@@ -8,9 +8,7 @@ from router.domain.errors import PermanentToolError
 from router.tool.http.client import OutboundGuard, Resolver, Sender, Unreached
 from router.tool.http.endpoint import OutgoingRequest, origin_of
 from tests.fakes.certificates import contexts_for
-from tests.fakes.http_exchange import Reply, json_reply
-from tests.fakes.name_server import NameServer
-from tests.fakes.web_server import Got, WebServer
+from tests.fakes.web_server import Got, NameServer, Reply, WebServer, json_reply
 
 PUBLIC, LOOPBACK, METADATA = "93.184.216.34", "127.0.0.1", "169.254.169.254"
 
